@@ -1,0 +1,46 @@
+# Everything a fresh machine needs: `make demo` and `make test`. Both make the environment in .venv first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+NATIVE := $(shell find plugin -name '*.cc' -o -name '*.h') setup.py
+
+.PHONY: all build demo test test-slow lint format clean
+
+all: build
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	@sh tests/setup/prerequisites.sh "$(PYTHON)"
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt setuptools pybind11
+	$(BIN)/python -m pip install --constraint constraints.txt --no-build-isolation --editable '.[dev]'
+	@touch $@
+
+# An editable install: Python files are used where they stand, so only C++ needs building again.
+$(VENV)/.built: $(VENV)/.installed $(NATIVE)
+	$(BIN)/python setup.py --quiet build_ext --inplace
+	@touch $@
+
+build: $(VENV)/.built
+
+demo: build
+	$(BIN)/kernelpoint demo
+
+test: build lint
+	$(BIN)/python -m pytest -m "not slow"
+
+test-slow: build
+	$(BIN)/python -m pytest
+
+lint: build
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	@find plugin tests -name '*.cc' -o -name '*.h' | xargs $(BIN)/clang-format --dry-run --Werror
+
+format: build
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	@find plugin tests -name '*.cc' -o -name '*.h' | xargs $(BIN)/clang-format -i
+
+clean:
+	rm -rf $(VENV) build python/kernelpoint.egg-info python/kernelpoint/lib python/kernelpoint/bin python/kernelpoint/*.so

@@ -1,0 +1,38 @@
+// What a SASS opcode text means to us: which unit executes it and what it does to memory and control.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace kernelpoint {
+
+// Units differ in latency and issue interval; the embedded host's configuration names them.
+enum class Unit : uint8_t {
+    integer,
+    single_precision,
+    double_precision,
+    special_function,
+    tensor,
+    move,       // register moves, conversions, predicates
+    control,    // branches, exit, calls
+    barrier,    // synchronisation and fences
+    memory,     // loads, stores, atomics: see MemorySpace
+    other,
+};
+
+enum class MemorySpace : uint8_t { none, global, local, shared, constant, generic, texture };
+
+struct Opcode {
+    std::string text;  // as traced: "LDG.E.64.SYS"
+    std::string base;  // up to the first '.': "LDG"
+    Unit unit = Unit::other;
+    MemorySpace space = MemorySpace::none;
+    bool is_load = false, is_store = false, is_atomic = false;
+    bool is_branch = false, is_barrier = false, is_exit = false;
+};
+
+// Never fails: an opcode that is not in the table gets Unit::other.
+Opcode classify_opcode(std::string_view text);
+
+}  // namespace kernelpoint

@@ -1,0 +1,35 @@
+"""Every error a user can cause. Each message says what is wrong, where, the value received and what is allowed."""
+
+from __future__ import annotations
+
+
+class KernelPointError(Exception):
+    """Base of all errors raised on purpose; anything else that escapes is a defect."""
+
+
+class ConfigError(KernelPointError):
+    """A configuration key, option or combination of them is refused."""
+
+
+class TraceError(KernelPointError):
+    """A trace or trace list cannot be used; the message begins with file and line."""
+
+
+class PlanError(KernelPointError):
+    """A plan, cache or checkpoint does not fit this version, list or configuration."""
+
+
+class PolicyError(KernelPointError):
+    """A policy lacks an input it needs or was given parameters it refuses."""
+
+
+class JournalError(KernelPointError):
+    """A journal is damaged, locked by another run, or belongs to another run."""
+
+
+class HostError(KernelPointError):
+    """The simulator called the plugin out of order or with values that cannot be."""
+
+
+class SetupError(KernelPointError):
+    """This Python, its libraries and the plugin do not fit together."""

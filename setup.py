@@ -1,0 +1,116 @@
+"""Builds the C++ parts with the rest of the package: what each is and what it may link stands in plugin/README.md.
+
+Build logic only; metadata stands in pyproject.toml.
+"""
+
+import os
+import sys
+import sysconfig
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pybind11
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+ROOT = Path(__file__).resolve().parent
+CXXFLAGS = ["-std=c++17", "-O3", "-fvisibility=hidden", "-Wall", "-Wextra"]
+
+
+def sources(*folders: str) -> list[str]:
+    return sorted(str(p.relative_to(ROOT)) for f in folders for p in (ROOT / "plugin" / f).glob("*.cc"))
+
+
+def libpython_directory() -> str:
+    return sysconfig.get_config_var("LIBDIR") or ""
+
+
+def can_embed() -> bool:
+    """Whether this Python comes as a shared library; a static libpython.a cannot go into another shared library."""
+    return bool(sysconfig.get_config_var("Py_ENABLE_SHARED"))
+
+
+class Target(Extension):
+    """A C++ target: `kind` is "module" (importable), "library" (a simulator dlopens it) or "program"."""
+
+    def __init__(self, name: str, kind: str, folders: list[str], **options):
+        options.setdefault("include_dirs", []).extend(["plugin/include", "plugin"])
+        options.setdefault("extra_link_args", []).append("-Wl,-z,defs" if kind == "library" else "-Wl,-O1")
+        super().__init__(name, sources(*folders), extra_compile_args=list(CXXFLAGS), language="c++", **options)
+        self.kind = kind
+
+
+def embedding() -> Target:
+    version = sysconfig.get_config_var("LDVERSION")
+    directory = libpython_directory()
+    return Target(
+        "kernelpoint.lib.libkernelpoint_embedding",
+        "library",
+        ["embedding"],
+        include_dirs=[pybind11.get_include(), sysconfig.get_path("include")],
+        libraries=[f"python{version}", "dl"],
+        library_dirs=[directory],
+        runtime_library_dirs=[directory],
+        define_macros=[
+            ("KP_LIBPYTHON", f'"{sysconfig.get_config_var("INSTSONAME")}"'),
+            ("KP_BUILD_PYTHON", f'"{sys.executable}"'),
+        ],
+    )
+
+
+def targets() -> list[Target]:
+    found = [
+        Target("kernelpoint._native", "module", ["native", "trace"], include_dirs=[pybind11.get_include()],
+               libraries=["dl"]),
+        Target("kernelpoint.lib.libkernelpoint", "library", ["shim"], libraries=["dl"]),
+        Target("kernelpoint.bin.kernelpoint-host", "program", ["host", "trace"], libraries=["dl"]),
+    ]
+    if can_embed():
+        found.append(embedding())
+    else:
+        print(f"warning: {sys.executable} has no shared libpython (Py_ENABLE_SHARED=0): simulators will not be able "
+              "to load KernelPoint. Install a Python built with --enable-shared; see `kernelpoint doctor`.",
+              file=sys.stderr)
+    return [t for t in found if t.sources]
+
+
+class BuildTargets(build_ext):
+    """build_ext that also links plain shared libraries and programs, two sources at a time."""
+
+    def get_ext_filename(self, fullname: str) -> str:
+        target = next((t for t in targets() if t.name.split(".")[-1] == fullname.split(".")[-1]), None)
+        if target is None or target.kind == "module":
+            return super().get_ext_filename(fullname)
+        suffix = ".so" if target.kind == "library" else ""
+        return os.path.join(*fullname.split(".")) + suffix
+
+    def build_extension(self, ext: Target) -> None:
+        objects = self._compile(ext)
+        output = Path(self.get_ext_fullpath(ext.name))
+        output.parent.mkdir(parents=True, exist_ok=True)
+        link = self.compiler.link_executable if ext.kind == "program" else self.compiler.link_shared_object
+        options = {} if ext.kind == "program" else {"build_temp": self.build_temp}
+        link(objects, str(output), libraries=ext.libraries, library_dirs=ext.library_dirs,
+             runtime_library_dirs=ext.runtime_library_dirs, extra_postargs=ext.extra_link_args,
+             target_lang="c++", **options)
+
+    def _compile(self, ext: Target) -> list[str]:
+        headers = [p.stat().st_mtime for p in (ROOT / "plugin").rglob("*.h")]
+        newest_header = max([*headers, (ROOT / "setup.py").stat().st_mtime])
+
+        def one(source: str) -> str:
+            temp = Path(self.build_temp) / ext.name
+            result = self.compiler.object_filenames([source], output_dir=str(temp))[0]
+            if Path(result).exists() and Path(result).stat().st_mtime > max(newest_header,
+                                                                            Path(source).stat().st_mtime):
+                return result
+            python_include = [sysconfig.get_path("include")] if ext.kind == "module" else []
+            self.compiler.compile([source], output_dir=str(temp), include_dirs=ext.include_dirs + python_include,
+                                  macros=ext.define_macros, extra_postargs=ext.extra_compile_args)
+            return result
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return list(pool.map(one, ext.sources))
+
+
+setup(ext_modules=targets(), cmdclass={"build_ext": BuildTargets})
