@@ -33,3 +33,7 @@ class HostError(KernelPointError):
 
 class SetupError(KernelPointError):
     """This Python, its libraries and the plugin do not fit together."""
+
+
+class SessionError(KernelPointError):
+    """The run cannot go on: the host must stop. Everything recorded so far is in the journal."""

@@ -1,0 +1,53 @@
+"""The `kernelpoint` command: one module per subcommand, imported only when it is called."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+# Subcommand -> (module of this package, one line of help). The function in the module is called like the subcommand.
+COMMANDS = {
+    "doctor": ("doctor", "Check that simulators can load KernelPoint here, and print versions and paths."),
+    "inspect": ("inspect", "Show header, work and stream of a launch's trace."),
+    "report": ("report", "Show what a run simulated, skipped and estimated."),
+    "synth": ("synth", "Write a synthesised workload as Accel-Sim traces."),
+}
+
+
+def main() -> None:
+    """Entry point: one clear message and a non-zero exit code for anything a user can cause."""
+    from kernelpoint.errors import KernelPointError
+
+    if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
+        _print_overview()
+        sys.exit(0 if len(sys.argv) > 1 else 2)
+    if sys.argv[1] == "--version":
+        from kernelpoint import __version__
+
+        sys.stdout.write(f"kernelpoint {__version__}\n")
+        return
+    name = sys.argv[1]
+    if name not in COMMANDS:
+        sys.exit(f"kernelpoint: unknown command {name!r}; allowed: {', '.join(COMMANDS)}")
+    try:
+        _run(name)
+    except KernelPointError as error:
+        sys.exit(f"kernelpoint {name}: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _run(name: str) -> None:
+    import typer
+
+    module, text = COMMANDS[name]
+    command = getattr(importlib.import_module(f"kernelpoint.cli.{module}"), name.replace("-", "_"))
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    app.command(name=name, help=text)(command)
+    app(args=sys.argv[2:], prog_name=f"kernelpoint {name}")
+
+
+def _print_overview() -> None:
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name:<{width}}  {text}" for name, (_, text) in sorted(COMMANDS.items())]
+    sys.stdout.write("usage: kernelpoint COMMAND [--help] ...\n\n" + "\n".join(lines) + "\n")

@@ -1,0 +1,1 @@
+"""Sampling methods, one file each, behind one contract."""

@@ -1,0 +1,91 @@
+"""The sampling configuration: one YAML file, checked before cycle 0.
+
+A key exists here only once what it does exists. Paths are relative to the working directory of the simulator, so that one
+file serves many runs, each with its own journal.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from kernelpoint.errors import ConfigError
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class ErrorBudgetConfig(_Section):
+    """What the user asks of the estimate."""
+
+    relative_error: Annotated[float, Field(gt=0, lt=1)] = 0.01
+    confidence: Annotated[float, Field(ge=0.5, lt=1)] = 0.95
+    counter: str = "cycles"
+    scope: Literal["workload", "cluster"] = "workload"
+    bound: Literal["sequential", "two_stage", "fixed", "none"] = "sequential"
+
+
+class Config(_Section):
+    """The resolved configuration: every key with its value, defaults filled in."""
+
+    version: Literal[1]
+    policy: str
+    error_budget: ErrorBudgetConfig = ErrorBudgetConfig()
+    estimate: Literal["regression", "ratio", "mean"] = "regression"
+    on_error: Literal["simulate", "abort"] = "simulate"
+    journal: str = "run.kpjournal"
+    resume: Literal["auto", "never"] = "auto"
+    seed: Annotated[int, Field(ge=0, lt=2**64)] = 0
+
+
+def load_config(path: str | Path) -> Config:
+    """Read and check a configuration file.
+
+    Raises:
+        ConfigError: the file cannot be read, is not YAML, or a key is unknown, of the wrong type or out of range; the
+            message names each such key with the value received and what is allowed.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot read the configuration {path}: {error}") from None
+    try:
+        content = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path} is not valid YAML: {error}") from None
+    return parse_config(content, str(path))
+
+
+def parse_config(content: Any, source: str = "configuration") -> Config:
+    """Check configuration content that is already parsed; see :func:`load_config`.
+
+    >>> parse_config({"version": 1, "policy": "all"}).error_budget.confidence
+    0.95
+    >>> parse_config({"version": 1, "policy": "all", "seed": -1})
+    Traceback (most recent call last):
+    ...
+    kernelpoint.errors.ConfigError: configuration: seed: got -1; input should be greater than or equal to 0
+    """
+    if not isinstance(content, dict):
+        raise ConfigError(f"{source}: expected keys and values, got {type(content).__name__}")
+    try:
+        return Config.model_validate(content)
+    except ValidationError as error:
+        lines = [_complaint(detail) for detail in error.errors()]
+        raise ConfigError("\n".join(f"{source}: {line}" for line in lines)) from None
+
+
+def _complaint(detail: Any) -> str:
+    """One refused key: which, what was received, what is allowed."""
+    key = ".".join(map(str, detail["loc"]))
+    message = detail["msg"][0].lower() + detail["msg"][1:]
+    if detail["type"] == "missing":
+        return f"{key}: this key is required"
+    if detail["type"] == "extra_forbidden":
+        section = ErrorBudgetConfig if key.startswith("error_budget.") else Config
+        return f"{key}: unknown key (value {detail['input']!r}); allowed here: {', '.join(section.model_fields)}"
+    return f"{key}: got {detail['input']!r}; {message}"

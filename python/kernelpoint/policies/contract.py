@@ -1,0 +1,48 @@
+"""What a policy is: a rule that turns what is known beforehand into a frozen sampling design.
+
+To add one, put a file `<name>.py` in this folder with one subclass of :class:`Policy`; nothing else changes. `random.py` is
+the example to copy.
+"""
+
+from __future__ import annotations
+
+import enum
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+from kernelpoint.estimation import Design
+from kernelpoint.policies.population import Population
+
+if TYPE_CHECKING:
+    from kernelpoint.config import Config
+
+
+class Need(enum.Enum):
+    """An input a policy cannot do without."""
+
+    TRACES = "traces"  # every launch is read once beforehand: streams and work
+
+
+class Policy(ABC):
+    """One sampling method. Instances hold no state of a run: the same population gives the same design.
+
+    Class attributes:
+        needs: inputs that must be there; checked before `design` is called.
+        bounds: the values of `error_budget.bound` that the method can state; the first is taken where the user named none.
+    """
+
+    needs: ClassVar[frozenset[Need]] = frozenset()
+    bounds: ClassVar[tuple[str, ...]] = ("sequential", "two_stage", "fixed", "none")
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+
+    @abstractmethod
+    def design(self, population: Population) -> Design:
+        """Strata and first sample sizes, from what is known without simulating.
+
+        Must not change `population`, and must give equal designs for equal populations and configurations.
+
+        Raises:
+            PolicyError: an input is missing or unusable; the message says which and how to provide it.
+        """

@@ -1,0 +1,46 @@
+"""What is known of a workload's launches before any of them is simulated: all that a policy may look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernelpoint.randomness import permanent_random_numbers
+
+if TYPE_CHECKING:
+    from kernelpoint.traces import ScanTable
+
+
+@dataclass(frozen=True)
+class Population:
+    """The launches of all processes in one row: unit = offsets[process] + launch index.
+
+    Args:
+        counts: number of launches of each process, in order.
+        seed: the user's seed; fixes the permanent random numbers.
+        scan: header, work and stream of every launch, where the policy asked for traces; rows in unit order.
+        paths: trace file of every unit, where a list is on disk.
+    """
+
+    counts: tuple[int, ...]
+    seed: int
+    scan: ScanTable | None = None
+    paths: tuple[str, ...] = field(default=(), repr=False)
+
+    @cached_property
+    def offsets(self) -> np.ndarray:
+        """int64 [processes + 1]: first unit of each process, then the population size."""
+        return np.concatenate([[0], np.cumsum(self.counts)]).astype(np.int64)
+
+    @property
+    def size(self) -> int:
+        """The population size N."""
+        return int(self.offsets[-1])
+
+    @cached_property
+    def u(self) -> np.ndarray:
+        """float64 [N]: the permanent random numbers."""
+        return np.concatenate([permanent_random_numbers(self.seed, p, n) for p, n in enumerate(self.counts)])

@@ -1,0 +1,98 @@
+"""A run as its journal tells it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kernelpoint.errors import JournalError
+from kernelpoint.session.journal import Record, read_journal
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """The records of one run and its summary.
+
+    Attributes:
+        summary: the last summary record; of a run that has not ended, what can be said so far.
+        ended: whether the run wrote its summary.
+    """
+
+    path: Path
+    records: list[Record]
+    summary: dict[str, Any]
+    ended: bool
+
+    @property
+    def policy(self) -> str:
+        """Name of the policy that made the decisions."""
+        return str(self.records[0]["config"]["policy"])
+
+    def results(self) -> list[Record]:
+        """The result records, in the order in which launches completed."""
+        return [r for r in self.records if r["type"] == "result"]
+
+    def looks(self) -> list[Record]:
+        """The look records, one per finished pass."""
+        return [r for r in self.records if r["type"] == "look"]
+
+    def sentences(self) -> list[str]:
+        """What a person wants to know beside the table of counters."""
+        s = self.summary
+        lines = [
+            f"{s['simulated']:,} of {s['launches']:,} launches simulated, {s['skipped']:,} skipped, in {s['passes']} passes"
+        ]
+        if not self.ended:
+            return [*lines, "the run has not ended: start it again to resume it"]
+        if s["cycle_speedup"]:
+            floor = f" (floor of one launch per stream: {s['floor']:.4g}x)" if s["floor"] else ""
+            lines.append(f"cycle speedup {s['cycle_speedup']:.4g}x{floor}")
+        word = "met" if s["met"] else "not met"
+        lines.append(f"error budget {100 * s['relative_error']:g} % at {100 * s['confidence']:g} %: {word}; bound: {s['bound']}")
+        lines += [f"degraded: {reason}" for reason in s["degraded"]]
+        lines += [f"note: {warning}" for warning in s["warnings"]]
+        return lines + [f"not covered by the bound: {text}" for text in s["not_covered"]]
+
+
+def load_run(path: str | Path) -> RunReport:
+    """Read a journal for reporting.
+
+    Raises:
+        JournalError: the journal is missing, empty or damaged.
+    """
+    records = read_journal(path)
+    summaries = [r for r in records if r["type"] == "summary"]
+    ended = bool(summaries) and records[-1]["type"] == "summary"
+    summary = {k: v for k, v in summaries[-1].items() if k != "type"} if ended else _so_far(records)
+    if ended:
+        _check_books(Path(path), records, summary)
+    return RunReport(Path(path), records, summary, ended)
+
+
+def _check_books(path: Path, records: list[Record], summary: dict[str, Any]) -> None:
+    """Journal and summary must add up to the list."""
+    results = {(r["process"], r["launch"]) for r in records if r["type"] == "result"}
+    launches = sum(records[0]["launches"])
+    if len(results) != summary["simulated"] or summary["simulated"] + summary["skipped"] != launches:
+        raise JournalError(
+            f"{path}: the books do not add up: {len(results)} launches have results, the summary says "
+            f"{summary['simulated']} simulated and {summary['skipped']} skipped of {launches}"
+        )
+
+
+def _so_far(records: list[Record]) -> dict[str, Any]:
+    results = [r for r in records if r["type"] == "result"]
+    totals: dict[str, float] = {}
+    for result in results:
+        for name, value in result["counters"].items():
+            totals[name] = totals.get(name, 0.0) + value
+    empty = {"estimate": None, "half_width": None, "relative_half_width": None}
+    launches = sum(records[0]["launches"])
+    return {
+        "launches": launches,
+        "simulated": len(results),
+        "skipped": launches - len(results),
+        "passes": len({r["pass"] for r in records if r["type"] == "pass"}),
+        "counters": {name: {**empty, "simulated": value} for name, value in totals.items()},
+    }

@@ -1,0 +1,30 @@
+"""What the simulator tells of itself when it opens a session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class HostInfo:
+    """The fields of `kp_host_info`, in Python's types; see kernelpoint.h for their meaning."""
+
+    simulator: str
+    version: str = ""
+    config_hash: str = ""
+    concurrent: bool = False
+    can_stop: bool = False
+    process_count: int = 1
+    list_paths: tuple[str | None, ...] = (None,)
+    launch_counts: tuple[int, ...] = (0,)
+
+    @classmethod
+    def from_mapping(cls, info: Mapping[str, Any]) -> HostInfo:
+        """Take over what the embedding hands across; missing fields keep their defaults."""
+        values = dict(info)
+        processes = int(values.get("process_count", 1))
+        values["list_paths"] = tuple(values.get("list_paths") or [None] * processes)
+        values["launch_counts"] = tuple(values.get("launch_counts") or [0] * processes)
+        return cls(**values)

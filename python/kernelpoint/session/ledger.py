@@ -1,0 +1,87 @@
+"""Which launches the current pass wants, and what became of each: nothing counted twice, nothing lost."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernelpoint.errors import HostError
+
+# A launch is tried in two passes before the run gives its bound up.
+MAX_ATTEMPTS = 2
+
+
+class Ledger:
+    """Walks the wanted units of a pass in program order and keeps the state of those in flight.
+
+    Args:
+        offsets: int64 [processes + 1], first unit of each process.
+    """
+
+    def __init__(self, offsets: np.ndarray) -> None:
+        self._offsets = offsets
+        self._wanted = np.zeros(int(offsets[-1]), dtype=bool)
+        self._queue = np.empty(0, dtype=np.int64)
+        self.open_count = 0
+        self.in_flight: set[int] = set()
+        self.attempts: dict[int, int] = {}
+
+    def begin_pass(self, wanted: np.ndarray) -> None:
+        """Start a pass over the units `wanted` (sorted); none may be in flight."""
+        self._wanted[self._queue] = False
+        self._queue = wanted
+        self._wanted[wanted] = True
+        self.open_count = len(wanted)
+
+    def unit(self, process: int, index: int) -> int:
+        """The unit of a launch; HostError where the host names one that the list does not have."""
+        if not 0 <= process < len(self._offsets) - 1:
+            raise HostError(f"process: got {process}; allowed: 0 to {len(self._offsets) - 2}")
+        unit = int(self._offsets[process]) + index
+        if not self._offsets[process] <= unit < self._offsets[process + 1]:
+            count = int(self._offsets[process + 1] - self._offsets[process])
+            raise HostError(f"launch index of process {process}: got {index}; the list has {count} launches")
+        return unit
+
+    def is_wanted(self, unit: int) -> bool:
+        """Whether this pass simulates the unit: not yet done with in this pass."""
+        return bool(self._wanted[unit])
+
+    def start(self, unit: int) -> None:
+        """The host was told to simulate the unit."""
+        self.in_flight.add(unit)
+
+    def complete(self, unit: int) -> None:
+        """A result came in for a unit in flight."""
+        self._leave(unit, "completed")
+
+    def abort(self, unit: int) -> int:
+        """A unit in flight could not be simulated; returns how often that has happened to it."""
+        self._leave(unit, "aborted")
+        self.attempts[unit] = self.attempts.get(unit, 0) + 1
+        return self.attempts[unit]
+
+    def next_after(self, process: int, index: int) -> int | None:
+        """The first wanted launch of a process behind `index` that is not in flight, as a launch index."""
+        base = int(self._offsets[process])
+        position = int(np.searchsorted(self._queue, base + index, side="right"))
+        while position < len(self._queue) and self._queue[position] < self._offsets[process + 1]:
+            unit = int(self._queue[position])
+            if self._wanted[unit] and unit not in self.in_flight:
+                return unit - base
+            position += 1
+        return None
+
+    def has_open(self) -> bool:
+        """Whether a unit of this pass still awaits its result."""
+        return self.open_count > 0
+
+    def lost(self) -> list[int]:
+        """Units that failed as often as is allowed."""
+        return sorted(unit for unit, count in self.attempts.items() if count >= MAX_ATTEMPTS)
+
+    def _leave(self, unit: int, what: str) -> None:
+        if unit not in self.in_flight:
+            raise HostError(f"launch unit {unit} was {what} but is not in flight; each decision to simulate has one result")
+        self.in_flight.remove(unit)
+        self._wanted[unit] = False
+        self.open_count -= 1

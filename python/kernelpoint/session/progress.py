@@ -1,0 +1,66 @@
+"""What the user sees while a run goes on: plain lines through the host's own output, at most one every few seconds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kernelpoint.estimation import Look
+    from kernelpoint.session.summary import Summary
+
+SECONDS_BETWEEN_LINES = 10.0
+
+
+class Progress:
+    """Turns the events of a session into lines of text.
+
+    Args:
+        log: takes one line.
+        launches: the population size.
+    """
+
+    def __init__(self, log: Callable[[str], None], launches: int) -> None:
+        self._log = log
+        self._launches = launches
+        self._budget = ""
+        self._wanted = 0
+        self._pass_start = self._last = time.monotonic()
+
+    def say(self, text: str) -> None:
+        """One line, under the name that every line of the plugin carries."""
+        self._log(f"kernelpoint: {text}")
+
+    def pass_begins(self, pass_index: int, wanted: int) -> None:
+        """A pass starts and will simulate `wanted` launches."""
+        self._wanted = wanted
+        self._pass_start = self._last = time.monotonic()
+        self.say(f"pass {pass_index}: {wanted:,} of {self._launches:,} launches to simulate")
+
+    def completed(self, pass_index: int, simulated: int, left: int) -> None:
+        """A result came in; says so only now and then."""
+        now = time.monotonic()
+        if now - self._last < SECONDS_BETWEEN_LINES or not left:
+            return
+        self._last = now
+        done = self._wanted - left
+        seconds = (now - self._pass_start) / max(done, 1) * left
+        skipped = self._launches - simulated
+        self.say(
+            f"pass {pass_index}: {done:,} of {self._wanted:,} done, {simulated:,} simulated, {skipped:,} skipped so far, "
+            f"about {seconds:,.0f} s left in this pass"
+        )
+
+    def looked(self, look: Look, pass_index: int) -> None:
+        """The bound at the end of a pass."""
+        for estimate in look.estimates.values():
+            width = estimate.relative_half_width
+            bound = f"+- {100 * width:.3g} %" if width == width else "no bound stated"
+            word = "met" if look.met else "not met"
+            self.say(f"pass {pass_index}: {estimate.counter} {estimate.estimate:.6g} {bound}; error budget {word}")
+            return  # the first counter is the one the budget speaks of
+
+    def finished(self, summary: Summary) -> None:
+        """The end of the run."""
+        self.say(summary.sentence())

@@ -1,0 +1,87 @@
+"""Taking a run over from its journal: same decisions, every result kept, nothing doubled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kernelpoint.errors import JournalError
+
+if TYPE_CHECKING:
+    from kernelpoint.session.journal import Record
+    from kernelpoint.session.session import Session
+
+# The only keys in which a resumed run may differ from the one that began the journal.
+_MAY_DIFFER = ("config.error_budget.relative_error", "config.error_budget.confidence", "config.resume", "config.journal")
+_IGNORED = ("host.lists", "host.version", "type")
+
+
+def check_same_run(old: Record, new: Record) -> None:
+    """Refuse, by key, a journal of another run.
+
+    Raises:
+        JournalError: names every key that differs, with both values.
+    """
+    before, after = _flatten(old), _flatten(new)
+    differing = [
+        f"{key}: the journal has {before.get(key)!r}, this run {after.get(key)!r}"
+        for key in sorted(before.keys() | after.keys())
+        if before.get(key) != after.get(key) and key not in _MAY_DIFFER + _IGNORED
+    ]
+    if differing:
+        raise JournalError(
+            "the journal belongs to another run; use another `journal:`, or `resume: never` to begin anew:\n"
+            + "\n".join(differing)
+        )
+
+
+def replay(session: Session, records: list[Record]) -> None:
+    """Bring a fresh session to where the journal ends. Records win over recomputation.
+
+    Sizes of each pass and all results are taken from the journal; looks are computed again from them, which gives the same
+    numbers unless the error budget was changed, as is allowed.
+    """
+    for record in records[1:]:
+        _apply(session, record)
+    ended = _ended(records)
+    if session.look is not None and ended == "look":
+        session.continue_after_look()
+    elif not any(record["type"] == "pass" for record in records):
+        session.begin_pass(0)
+    session.journal.write({"type": "resume", "results": session.results})
+
+
+def _ended(records: list[Record]) -> str:
+    """The last record that says where in a pass the run stood: "pass" or "look"."""
+    return next((r["type"] for r in reversed(records) if r["type"] in ("pass", "look")), "run")
+
+
+def _apply(session: Session, record: Record) -> None:
+    kind = record["type"]
+    if kind == "pass":
+        session.restore_pass(record)
+    elif kind == "result":
+        unit = session.ledger.unit(record["process"], record["launch"])
+        counters = record["counters"]
+        session.ledger.start(unit)
+        session.ledger.complete(unit)
+        session.engine.record(unit, tuple(counters), np.array(list(counters.values())))
+        session.results += 1
+    elif kind == "abort":
+        unit = session.ledger.unit(record["process"], record["launch"])
+        session.ledger.start(unit)
+        session.ledger.abort(unit)
+    elif kind == "look":
+        session.look_now(write=False)
+    elif kind == "degraded":
+        session.restore_degraded(record)
+
+
+def _flatten(record: Any, prefix: str = "") -> dict[str, Any]:
+    if not isinstance(record, dict):
+        return {prefix[:-1]: record}
+    flat: dict[str, Any] = {}
+    for key, value in record.items():
+        flat.update(_flatten(value, f"{prefix}{key}."))
+    return flat

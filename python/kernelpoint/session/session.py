@@ -1,0 +1,287 @@
+"""The state machine behind the ABI: passes, decisions, results, the end.
+
+One pass simulates every wanted launch; at its end the engine looks at the bound and either the run is done or the sample
+grows and the next pass begins. Results never change a decision inside a pass (design, section 4).
+"""
+
+from __future__ import annotations
+
+import math
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kernelpoint.errors import HostError, SessionError
+from kernelpoint.estimation import Design, Engine, Look
+from kernelpoint.session.journal import Journal, Record
+from kernelpoint.session.ledger import Ledger
+from kernelpoint.session.opening import Run
+from kernelpoint.session.progress import Progress
+from kernelpoint.session.summary import Summary, look_record, summarise
+
+OK, DONE, PENDING = 0, 1, 2
+SIMULATE, SKIP = 0, 1
+BEFORE_FIRST, END_OF_LIST = -1, -2
+
+
+class Session:
+    """One sampled run. Methods are the functions of kernelpoint.h with Python's types; see there for their contracts.
+
+    Args:
+        run: everything fixed at open: configuration, population, design, hashes.
+        journal: open for writing; records that it already holds must be replayed before the first call.
+        log: takes one line of text for the user.
+    """
+
+    def __init__(self, run: Run, journal: Journal, log: Callable[[str], None]) -> None:
+        self.run = run
+        self.journal = journal
+        self.engine = Engine(run.design, run.budget, run.config.estimate)
+        self.ledger = Ledger(run.population.offsets)
+        self.pass_index = 0
+        self.results = 0
+        self.done = False
+        self.degraded: list[str] = list(run.degraded)
+        self.look: Look | None = None
+        self._summary: Summary | None = None
+        self._predictions: dict[int, float] = {}
+        self.progress = Progress(log, run.population.size)
+
+    # ---- the host's calls -------------------------------------------------------------------------------------------
+
+    def on_launch(
+        self,
+        process: int,
+        index: int,
+        trace_path: str | None = None,
+        kernel_name: str | None = None,
+        grid: tuple[int, int, int] = (0, 0, 0),
+        block: tuple[int, int, int] = (0, 0, 0),
+        registers: int = 0,
+        shared_memory: int = 0,
+    ) -> tuple[int, int, int]:
+        """Decide one launch: (action, pass, progress interval in cycles)."""
+        self._require_running()
+        unit = self.ledger.unit(process, index)
+        if not self.ledger.is_wanted(unit):
+            action = SKIP
+        elif unit in self.ledger.in_flight:
+            return SIMULATE, self.pass_index, 0
+        else:
+            action = SIMULATE
+            self.ledger.start(unit)
+        self._write_line(self._decision_line(process, index, unit, action))
+        return action, self.pass_index, 0
+
+    def next(self, process: int, after: int) -> tuple[int, int]:
+        """The next launch to simulate behind `after`: (status, launch index or -1)."""
+        if self._summary is not None or self.done:
+            return DONE, -1
+        self.ledger.unit(process, max(after, 0))
+        if after != END_OF_LIST and (found := self.ledger.next_after(process, after)) is not None:
+            return OK, found
+        if (found := self.ledger.next_after(process, BEFORE_FIRST)) is not None:
+            return OK, found
+        if self.ledger.has_open():
+            return PENDING, -1
+        self._end_pass()
+        if self.done:
+            return DONE, -1
+        found = self.ledger.next_after(process, BEFORE_FIRST)
+        return (OK, found) if found is not None else (PENDING, -1)
+
+    def on_progress(
+        self, process: int, index: int, cycles: int, instructions: int, issued: int, completed: int, total: int
+    ) -> int:
+        """Continue (0) or stop (1) a launch in flight; nothing stops a launch inside yet."""
+        if self.ledger.unit(process, index) not in self.ledger.in_flight:
+            raise HostError(f"progress of launch {index} of process {process}, which is not in flight")
+        return 0
+
+    def on_complete(
+        self,
+        process: int,
+        index: int,
+        stopped: bool,
+        cycles: int,
+        instructions: int,
+        names: tuple[str, ...] = (),
+        values: tuple[float, ...] = (),
+    ) -> None:
+        """Take the result of a launch in flight into the journal and the sample."""
+        unit = self.ledger.unit(process, index)
+        counters = ("cycles", "instructions", *names)
+        numbers = (float(cycles), float(instructions), *values)
+        self._check_result(unit, index, stopped, counters, numbers)
+        record = {"type": "result", "process": process, "launch": index, "pass": self.pass_index}
+        self._write({**record, "counters": dict(zip(counters, numbers, strict=True))})
+        self.ledger.complete(unit)
+        self.engine.record(unit, counters, np.array(numbers))
+        self.results += 1
+        self.progress.completed(self.pass_index, self.results, self.ledger.open_count)
+
+    def on_abort(self, process: int, index: int, reason: str | None = None) -> None:
+        """A launch in flight could not be simulated: once more in the next pass, then never."""
+        unit = self.ledger.unit(process, index)
+        attempt = self.ledger.abort(unit)
+        what = f"launch {index} of process {process} could not be simulated: {reason or 'no reason given'}"
+        self._write({"type": "abort", "process": process, "launch": index, "pass": self.pass_index, "reason": reason})
+        self._degrade(f"{what} (attempt {attempt})")
+
+    def launch_estimate(self, process: int, index: int) -> tuple[float, float]:
+        """Estimated (cycles, instructions) of one launch: its own result where simulated, else the prediction."""
+        if self._summary is None:
+            raise HostError("kp_launch_estimate was called before kp_finish")
+        row = self.engine.predict(np.array([self.ledger.unit(process, index)]))[0]
+        return (float(row[0]), float(row[1])) if len(row) > 1 else (math.nan, math.nan)
+
+    def finish(self) -> tuple[int, int, int, int, int, float, list[tuple[str, float, float, float]], str]:
+        """End the run and hand out the summary; see kp_summary for the order of the fields."""
+        if self._summary is None:
+            self._summary = summarise(self)
+            self._write(self._summary.record())
+            self.progress.finished(self._summary)
+        return self._summary.as_tuple()
+
+    # ---- passes -----------------------------------------------------------------------------------------------------
+
+    def begin_pass(self, pass_index: int, write: bool = True) -> None:
+        """Start pass `pass_index` with the engine's present sample sizes."""
+        self.pass_index = pass_index
+        wanted = self.engine.wanted()
+        self.ledger.begin_pass(wanted)
+        self._predictions = self._predict(wanted)
+        if write:
+            self._write({"type": "pass", "pass": pass_index, "sizes": self.engine.sizes.tolist(), "wanted": len(wanted)})
+        self.progress.pass_begins(pass_index, len(wanted))
+
+    def look_now(self, write: bool = True) -> None:
+        """Look at the bound at the end of a pass."""
+        self.look = self.engine.look()
+        if write:
+            self._write({"type": "look", "pass": self.pass_index, **look_record(self.look)})
+        self.progress.looked(self.look, self.pass_index)
+
+    def simulate_everything(self, reason: str) -> None:
+        """The failure rule for passes: a design that cannot go on gives way to the full run."""
+        self._degrade(f"{reason}; every launch that is left is simulated", everything=True)
+        self._give_way()
+
+    def _give_way(self) -> None:
+        known = self.engine
+        count = self.run.population.size
+        rest = Design(
+            strata=np.full(count, -1, dtype=np.int32), first_sizes=np.empty(0, dtype=np.int64), u=self.run.design.u
+        )
+        self.engine = Engine(rest, self.run.budget, "mean")
+        for unit, values in known.records():
+            self.engine.record(unit, known.counters, values)
+
+    def _end_pass(self) -> None:
+        if self.ledger.lost():
+            self.done = True
+            return
+        try:
+            self._look_and_grow()
+        except Exception as error:  # noqa: BLE001 - the failure rule: whatever goes wrong in a policy must not skip launches
+            self.simulate_everything(f"the estimate failed at the end of pass {self.pass_index}: {_describe(error)}")
+        if not self.done:
+            self.begin_pass(self.pass_index + 1)
+
+    def _look_and_grow(self) -> None:
+        if self.ledger.attempts and len(self.engine.missing()):
+            return  # the next pass tries the aborted launches again
+        self.look_now()
+        self._grow()
+
+    def _grow(self) -> None:
+        met = self.look is not None and self.look.met
+        self.done = met or not self.engine.grow()
+
+    # ---- taking over from a journal ---------------------------------------------------------------------------------
+
+    def restore_pass(self, record: Record) -> None:
+        """A pass of the journal: its sizes are taken, not computed again."""
+        self.engine.restore_sizes(np.array(record["sizes"], dtype=np.int64))
+        self.begin_pass(record["pass"], write=False)
+
+    def restore_degraded(self, record: Record) -> None:
+        """A failure of the journal; what it changed is changed again."""
+        self.degraded.append(record["reason"])
+        if record.get("everything"):
+            self._give_way()
+
+    def continue_after_look(self) -> None:
+        """The journal ends with a look: what follows depends on the present error budget."""
+        self._grow()
+        if not self.done:
+            self.begin_pass(self.pass_index + 1)
+
+    # ---- small parts ------------------------------------------------------------------------------------------------
+
+    def _decision_line(self, process: int, index: int, unit: int, action: int) -> str:
+        stratum = int(self.run.design.strata[unit])
+        why = '"take_all":"by design"' if stratum < 0 else self._draw(unit, stratum)
+        word = "simulate" if action == SIMULATE else "skip"
+        prediction = self._predictions.get(unit)
+        expected = f',"prediction":{prediction:.6g}' if prediction is not None else ""
+        return (
+            f'{{"type":"decision","process":{process},"launch":{index},"pass":{self.pass_index},"action":"{word}",'
+            f'"stratum":{stratum},{why}{self.run.labels(unit)}{expected}}}'
+        )
+
+    def _draw(self, unit: int, stratum: int) -> str:
+        return f'"u":{self.run.design.u[unit]:.17g},"threshold":{self.engine.thresholds[stratum]:.17g}'
+
+    def _predict(self, wanted: np.ndarray) -> dict[int, float]:
+        """Predicted cycles of the launches of a pass, for their decision records; none before the first results."""
+        if self.look is None or not len(wanted):
+            return {}
+        rows = self.engine.predict(wanted)
+        return dict(zip(wanted.tolist(), rows[:, 0].tolist(), strict=True)) if rows.size else {}
+
+    def _check_result(
+        self, unit: int, index: int, stopped: bool, counters: tuple[str, ...], numbers: tuple[float, ...]
+    ) -> None:
+        if unit not in self.ledger.in_flight:
+            raise HostError(f"a result for launch {index}, which is not in flight: each launch is counted once")
+        if stopped:
+            raise HostError(f"launch {index} was stopped inside although it was told to continue")
+        if self.engine.counters and counters != self.engine.counters:
+            raise HostError(f"counters of launch {index}: got {counters}; allowed: {self.engine.counters}")
+        if self.run.budget.counter not in counters:
+            raise HostError(f"error_budget.counter: got {self.run.budget.counter!r}; the host reports {counters}")
+        if not all(math.isfinite(v) and v >= 0 for v in numbers):
+            raise HostError(f"counters of launch {index}: got {numbers}; allowed: finite numbers from 0")
+
+    def _require_running(self) -> None:
+        if self._summary is not None:
+            raise HostError("the run is finished; open another session")
+
+    def _degrade(self, what: str, everything: bool = False) -> None:
+        if self.run.config.on_error == "abort":
+            raise SessionError(f"{what}; on_error: abort")
+        if not self.degraded:
+            self.progress.say(f"degraded: {what}")
+        self.degraded.append(what)
+        self._write({"type": "degraded", "reason": what, **({"everything": True} if everything else {})})
+
+    def _write(self, record: Record) -> None:
+        self._write_line(None, record)
+
+    def _write_line(self, line: str | None, record: dict[str, Any] | None = None) -> None:
+        try:
+            if line is not None:
+                self.journal.write_line(line)
+            elif record is not None:
+                self.journal.write(record)
+        except Exception as error:
+            raise SessionError(f"the run cannot go on: {error}") from error
+
+
+def _describe(error: Exception) -> str:
+    """One line for the journal: type, message and where it happened."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({last.name}, line {last.lineno})"

@@ -1,0 +1,155 @@
+"""The summary of a run: the journal's last record and what every report and simulator output is made from."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kernelpoint.estimation import Estimate, Look
+from kernelpoint.session.journal import Record
+
+if TYPE_CHECKING:
+    from kernelpoint.session.session import Session
+
+DEGRADED, NO_BOUND = 1, 2
+
+NOT_COVERED = (
+    "skipped launches leave caches and memory in another state than a full run would: simulated launches may be colder or "
+    "warmer than there (non-sampling error, not in the bound)",
+    "the simulator's own distance from hardware (model error, not in the bound)",
+)
+
+
+def number(value: float) -> float | None:
+    """A float for JSON, which has no NaN.
+
+    >>> number(float("nan")) is None
+    True
+    """
+    return float(value) if math.isfinite(value) else None
+
+
+def estimate_record(estimate: Estimate) -> Record:
+    """One counter's estimate as it stands in journal and summary."""
+    return {
+        "estimate": number(estimate.estimate),
+        "half_width": number(estimate.half_width),
+        "relative_half_width": number(estimate.relative_half_width),
+        "std_error": number(estimate.std_error),
+        "degrees_of_freedom": number(estimate.degrees_of_freedom),
+        "confidence": number(estimate.confidence),
+        "simulated": number(estimate.simulated),
+    }
+
+
+def look_record(look: Look) -> Record:
+    """A look as it stands in the journal."""
+    return {
+        "met": bool(look.met),
+        "estimates": {name: estimate_record(e) for name, e in look.estimates.items()},
+        "ratios": {name: estimate_record(e) for name, e in look.ratios.items()},
+    }
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a finished run says; field names as in design section 6."""
+
+    content: dict[str, Any]
+    flags: int
+
+    def record(self) -> Record:
+        """The journal's last record."""
+        return {"type": "summary", **self.content}
+
+    def as_tuple(self) -> tuple[int, int, int, int, int, float, list[tuple[str, float, float, float]], str]:
+        """The fields of kp_summary, in order."""
+        c = self.content
+        nan = math.nan
+        estimates = [
+            (
+                name,
+                nan if e["estimate"] is None else e["estimate"],
+                nan if e["half_width"] is None else e["half_width"],
+                nan if e["simulated"] is None else e["simulated"],
+            )
+            for name, e in c["counters"].items()
+        ]
+        text = json.dumps(c, separators=(",", ":"))
+        numbers = (c["launches"], c["simulated"], c["skipped"], c["passes"])
+        return self.flags, *numbers, c["confidence"], estimates, text
+
+    def sentence(self) -> str:
+        """One line for the user."""
+        c = self.content
+        width = c["relative_half_width"]
+        bound = f"+- {100 * width:.3g} % at {100 * c['confidence']:g} %" if width is not None else "no bound stated"
+        total = "no estimate" if c["estimate"] is None else f"{c['estimate']:.8g} {c['counter']}"
+        speed = f", cycle speedup {c['cycle_speedup']:.4g}" if c["cycle_speedup"] else ""
+        note = " (degraded)" if c["degraded"] else ""
+        return f"{total} {bound}; {c['simulated']:,} of {c['launches']:,} launches simulated{speed}{note}"
+
+
+def summarise(session: Session) -> Summary:
+    """Close the books: launches, simulated and skipped add up to the list."""
+    complete = session.done and not session.ledger.lost() and session.look is not None
+    look = session.look if complete else None
+    counters = {name: estimate_record(e) for name, e in look.estimates.items()} if look else _simulated_only(session)
+    budget = session.run.budget
+    main = counters.get(budget.counter, {"estimate": None, "half_width": None, "relative_half_width": None})
+    launches = session.run.population.size
+    bounded = main["half_width"] is not None
+    content = {
+        "launches": launches,
+        "simulated": session.results,
+        "skipped": launches - session.results,
+        "passes": session.pass_index + 1,
+        "counter": budget.counter,
+        **{key: main[key] for key in ("estimate", "half_width", "relative_half_width")},
+        "confidence": budget.confidence,
+        "relative_error": budget.relative_error,
+        "met": bool(look.met) if look else False,
+        "bound": budget.bound if bounded else "none",
+        "cycle_speedup": _speedup(counters),
+        "floor": _floor(session, counters) if look else None,
+        "clusters": look.clusters if look else [],
+        "counters": counters,
+        "ratios": {name: estimate_record(e) for name, e in look.ratios.items()} if look else {},
+        "degraded": list(session.degraded),
+        "lost": session.ledger.lost(),
+        "never_completed": sorted(session.ledger.in_flight),
+        "warnings": list(look.warnings) if look else ["the run ended before its pass was complete: no estimate is stated"],
+        "not_covered": list(NOT_COVERED),
+        "policy": session.run.config.policy,
+        "seed": session.run.config.seed,
+    }
+    return Summary(content, (DEGRADED if session.degraded else 0) | (0 if bounded else NO_BOUND))
+
+
+def _simulated_only(session: Session) -> dict[str, Record]:
+    """Totals of what was simulated, where no estimate may be stated."""
+    totals = session.engine.simulated_totals()
+    empty = {"estimate": None, "half_width": None, "relative_half_width": None}
+    return {name: {**empty, "simulated": float(value)} for name, value in totals.items()}
+
+
+def _speedup(counters: dict[str, Record]) -> float | None:
+    """Cycle speedup: estimated total cycles over simulated cycles."""
+    cycles = counters.get("cycles")
+    if not cycles or not cycles["estimate"] or not cycles["simulated"]:
+        return None
+    return cycles["estimate"] / cycles["simulated"]
+
+
+def _floor(session: Session, counters: dict[str, Record]) -> float | None:
+    """Total over the predicted cycles of one launch of each distinct stream and shape (design, section 8)."""
+    scan = session.run.population.scan
+    if scan is None or "cycles" not in counters:
+        return None
+    _, first = np.unique(scan.stream_ids, return_index=True)
+    one_each = float(session.engine.predict(first)[:, 0].sum())
+    return counters["cycles"]["estimate"] / one_each if one_each > 0 else None

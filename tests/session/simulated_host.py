@@ -1,0 +1,55 @@
+"""A host in Python for tests: launches with known costs, driven through the session's own calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from kernelpoint.session import boundary
+from kernelpoint.session.session import Session
+
+
+@dataclass
+class SimulatedHost:
+    """Walks a session like a simulator does.
+
+    Attributes:
+        cycles: cost of each launch.
+        simulated: launch indices in the order in which they were simulated.
+    """
+
+    cycles: np.ndarray
+    folder: Path
+    simulated: list[int] = field(default_factory=list)
+    log: list[str] = field(default_factory=list)
+
+    def open(self, yaml: str = "policy: random", **info: object) -> Session:
+        config = self.folder / "kernelpoint.yaml"
+        journal = "" if "journal:" in yaml else f"journal: {self.folder / 'run.kpjournal'}\n"
+        config.write_text(f"version: 1\n{yaml}\n{journal}")
+        host = {"simulator": "test", "config_hash": "gpu", "launch_counts": [len(self.cycles)], **info}
+        return boundary.open(str(config), host, self.log.append)
+
+    def complete(self, session: Session, index: int) -> None:
+        self.simulated.append(index)
+        session.on_complete(0, index, False, int(self.cycles[index]), 10 * index, ("reads",), (float(index),))
+
+    def run(self, session: Session, each: Callable[[Session, int], None] | None = None) -> dict[str, object]:
+        """Jump from wanted launch to wanted launch until the session is done; the summary's content."""
+        act = each or self.complete
+        after = -1
+        while True:
+            status, index = session.next(0, after)
+            if status != 0:
+                break
+            assert session.on_launch(0, index)[0] == 0
+            act(session, index)
+            after = index
+        assert status == 1
+        session.finish()
+        session.journal.close()
+        assert session._summary is not None
+        return session._summary.content

@@ -1,0 +1,70 @@
+"""Which configurations are refused, and what the message tells."""
+
+import pytest
+
+from kernelpoint.config import load_config, parse_config
+from kernelpoint.errors import ConfigError
+
+GOOD = {"version": 1, "policy": "random"}
+
+
+def test_defaults_are_those_of_the_design():
+    config = parse_config(GOOD)
+    assert (config.error_budget.relative_error, config.error_budget.confidence, config.seed) == (0.01, 0.95, 0)
+    assert (config.on_error, config.resume, config.journal) == ("simulate", "auto", "run.kpjournal")
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"polcy": "all"}, "polcy: unknown key (value 'all'); allowed here: version, policy"),
+        ({"error_budget": {"relative_eror": 0.1}}, "error_budget.relative_eror: unknown key"),
+        ({"error_budget": {"relative_error": 0}}, "error_budget.relative_error: got 0; input should be greater than 0"),
+        ({"error_budget": {"relative_error": 1.0}}, "error_budget.relative_error: got 1.0; input should be less than 1"),
+        ({"error_budget": {"confidence": "high"}}, "error_budget.confidence: got 'high'"),
+        ({"error_budget": {"scope": "kernel"}}, "error_budget.scope: got 'kernel'; input should be 'workload' or 'cluster'"),
+        ({"seed": -1}, "seed: got -1; input should be greater than or equal to 0"),
+        ({"seed": True}, "seed: got True"),
+        ({"version": 2}, "version: got 2; input should be 1"),
+        ({"resume": "maybe"}, "resume: got 'maybe'; input should be 'auto' or 'never'"),
+        ({"policy": None}, "policy: got None"),
+    ],
+)
+def test_a_refused_key_is_named_with_its_value_and_what_is_allowed(change, expected):
+    with pytest.raises(ConfigError) as error:
+        parse_config({**GOOD, **change})
+    assert expected in str(error.value)
+
+
+def test_a_missing_key_is_named():
+    with pytest.raises(ConfigError, match="version: this key is required"):
+        parse_config({"policy": "all"})
+
+
+def test_every_refused_key_is_reported_at_once():
+    with pytest.raises(ConfigError) as error:
+        parse_config({**GOOD, "seed": "x", "estimate": "guess"})
+    assert "seed" in str(error.value) and "estimate" in str(error.value)
+
+
+@pytest.mark.parametrize("content", ["", "- a\n- b\n", "just text"])
+def test_a_file_without_keys_is_refused(tmp_path, content):
+    path = tmp_path / "kernelpoint.yaml"
+    path.write_text(content)
+    with pytest.raises(ConfigError, match="expected keys and values"):
+        load_config(path)
+
+
+def test_a_file_that_is_not_yaml_is_refused_with_the_place(tmp_path):
+    path = tmp_path / "kernelpoint.yaml"
+    path.write_text("version: 1\npolicy: [unclosed\n")
+    with pytest.raises(ConfigError, match="line 3"):
+        load_config(path)
+
+
+def test_a_missing_or_binary_file_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match="No such file"):
+        load_config(tmp_path / "absent.yaml")
+    (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ConfigError, match="cannot read"):
+        load_config(tmp_path / "binary.yaml")

@@ -1,0 +1,127 @@
+"""A run killed at any byte goes on as if it had not been."""
+
+import random
+
+import pytest
+
+from kernelpoint.errors import JournalError
+from kernelpoint.session.journal import read_journal
+
+TIGHT = "policy: random\nerror_budget: {relative_error: 0.001}"
+
+
+def results(host):
+    return {r["launch"]: r["counters"] for r in read_journal(host.folder / "run.kpjournal") if r["type"] == "result"}
+
+
+def test_a_run_killed_at_many_random_bytes_ends_with_the_same_summary(host):
+    whole = host.run(host.open(TIGHT))
+    expected, data = results(host), (host.folder / "run.kpjournal").read_bytes()
+    first = data.index(b"\n") + 1
+    points = random.Random(5).sample(range(first, len(data)), 60)
+    for point in points:
+        (host.folder / "run.kpjournal").write_bytes(data[:point])
+        before = data[:point].count(b'"type":"result"')
+        host.simulated = []
+        again = host.run(host.open(TIGHT))
+        assert again == whole
+        assert results(host) == expected
+        assert len(host.simulated) <= len(expected) - before + 1
+
+
+def test_a_run_killed_again_and_again_ends_with_the_same_summary(host):
+    whole = host.run(host.open(TIGHT))
+    (host.folder / "run.kpjournal").unlink()
+
+    class Killed(Exception):
+        pass
+
+    def dies_after_seven(session, index):
+        if session.results - began == 7:
+            session.journal.close()
+            raise Killed
+        host.complete(session, index)
+
+    for _ in range(100):
+        session = host.open(TIGHT)
+        began = session.results
+        try:
+            assert host.run(session, dies_after_seven) == whole
+            return
+        except Killed:
+            pass
+    pytest.fail("the run never ended")
+
+
+def test_a_finished_run_that_is_started_again_simulates_nothing(host):
+    whole = host.run(host.open(TIGHT))
+    host.simulated = []
+    assert host.run(host.open(TIGHT)) == whole
+    assert host.simulated == []
+
+
+def test_a_tighter_budget_takes_the_old_results_over(host):
+    host.run(host.open("policy: random\nerror_budget: {relative_error: 0.05}"))
+    before = set(host.simulated)
+    host.simulated = []
+    summary = host.run(host.open(TIGHT))
+    assert summary["relative_half_width"] <= 0.001 and not before & set(host.simulated)
+
+
+def test_a_looser_budget_ends_at_once(host):
+    host.run(host.open(TIGHT))
+    host.simulated = []
+    summary = host.run(host.open("policy: random\nerror_budget: {relative_error: 0.5}"))
+    assert host.simulated == [] and summary["met"]
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        ("seed: 1", "config.seed: the journal has 0, this run 1"),
+        ("estimate: mean", "config.estimate"),
+        ("on_error: abort", "config.on_error"),
+    ],
+)
+def test_resume_is_refused_by_key_when_anything_else_differs(host, change, key):
+    host.run(host.open(TIGHT))
+    with pytest.raises(JournalError, match=key):
+        host.open(f"{TIGHT}\n{change}")
+
+
+def test_resume_is_refused_on_another_simulated_gpu(host):
+    host.run(host.open(TIGHT))
+    with pytest.raises(JournalError, match=r"hashes\.simulator_config: the journal has 'gpu', this run 'other'"):
+        host.open(TIGHT, config_hash="other")
+
+
+def test_resume_never_begins_anew_and_keeps_the_old_journal(host):
+    host.run(host.open(TIGHT))
+    old = (host.folder / "run.kpjournal").read_bytes()
+    host.run(host.open(f"{TIGHT}\nresume: never"))
+    assert (host.folder / "run.kpjournal.1").read_bytes() == old
+
+
+def test_a_refused_resume_leaves_the_journal_as_it_was(host):
+    host.run(host.open(TIGHT))
+    before = (host.folder / "run.kpjournal").read_bytes()
+    with pytest.raises(JournalError):
+        host.open(f"{TIGHT}\nseed: 9")
+    assert (host.folder / "run.kpjournal").read_bytes() == before
+
+
+def test_a_failed_decision_is_still_known_after_a_resume(host):
+    failed = []
+
+    def fail_once(session, index):
+        if not failed:
+            failed.append(index)
+            session.on_abort(0, index, "no memory")
+        else:
+            host.complete(session, index)
+
+    whole = host.run(host.open(TIGHT), fail_once)
+    data = (host.folder / "run.kpjournal").read_bytes()
+    (host.folder / "run.kpjournal").write_bytes(data[: int(len(data) * 0.6)])
+    again = host.run(host.open(TIGHT))
+    assert again["degraded"] == whole["degraded"] and again["estimate"] == whole["estimate"]

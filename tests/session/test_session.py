@@ -1,0 +1,223 @@
+"""The state machine behind the ABI: passes, decisions, failures, the books."""
+
+import json
+
+import numpy as np
+import pytest
+
+from kernelpoint.errors import ConfigError, HostError, SessionError
+from kernelpoint.session.journal import read_journal
+
+LOOSE = "policy: random\nerror_budget: {relative_error: 0.05}"
+TIGHT = "policy: random\nerror_budget: {relative_error: 0.001}"
+
+
+def test_all_simulates_every_launch_in_order_and_states_the_exact_total(host):
+    summary = host.run(host.open("policy: all"))
+    assert host.simulated == list(range(200))
+    assert summary["estimate"] == host.cycles.sum() and summary["half_width"] == 0
+    assert (summary["simulated"], summary["skipped"], summary["passes"]) == (200, 0, 1)
+
+
+def test_random_meets_a_loose_budget_with_its_pilot(host):
+    summary = host.run(host.open(LOOSE))
+    assert summary["simulated"] == 30 and summary["met"]
+    assert abs(summary["estimate"] / host.cycles.sum() - 1) < 0.05
+    assert 0 < summary["relative_half_width"] <= 0.05
+
+
+def test_a_budget_not_met_brings_further_passes_until_it_is(host):
+    summary = host.run(host.open(TIGHT))
+    assert summary["passes"] > 1 and summary["met"] and summary["relative_half_width"] <= 0.001
+
+
+def test_launches_run_in_program_order_within_each_pass(host):
+    host.run(host.open(TIGHT))
+    records = read_journal(host.folder / "run.kpjournal")
+    for number in {r["pass"] for r in records if r["type"] == "pass"}:
+        order = [r["launch"] for r in records if r["type"] == "result" and r["pass"] == number]
+        assert order == sorted(order)
+
+
+def test_the_same_seed_gives_the_same_sample_and_another_seed_another(host, tmp_path):
+    samples = []
+    for number, seed in enumerate((3, 3, 4)):
+        host.simulated = []
+        host.run(host.open(f"{LOOSE}\nseed: {seed}\njournal: {tmp_path / str(number)}"))
+        samples.append(host.simulated)
+    assert samples[0] == samples[1] != samples[2]
+
+
+def test_a_host_that_walks_its_list_gets_the_same_run_as_one_that_jumps(host, tmp_path):
+    jumped = host.run(host.open(TIGHT))
+    session = host.open(f"{TIGHT}\njournal: {tmp_path / 'walk'}")
+    status = 0
+    while status == 0:
+        for index in range(200):
+            if session.on_launch(0, index)[0] == 0:
+                host.complete(session, index)
+        status, _ = session.next(0, -2)
+    session.finish()
+    assert session._summary.content["estimate"] == jumped["estimate"]
+
+
+def test_several_launches_in_flight_may_complete_in_any_order(host):
+    session = host.open(LOOSE)
+    wanted, after = [], -1
+    while (found := session.next(0, after))[0] == 0:
+        wanted.append(found[1])
+        session.on_launch(0, found[1])
+        after = found[1]
+    assert found == (2, -1)
+    for index in reversed(wanted):
+        host.complete(session, index)
+    assert session.next(0, after) == (1, -1)
+
+
+def test_journal_and_summary_add_up_to_the_list(host):
+    summary = host.run(host.open(TIGHT))
+    records = read_journal(host.folder / "run.kpjournal")
+    results = [r["launch"] for r in records if r["type"] == "result"]
+    assert len(results) == len(set(results)) == summary["simulated"]
+    assert summary["simulated"] + summary["skipped"] == summary["launches"] == 200
+    decided = [r["launch"] for r in records if r["type"] == "decision" and r["action"] == "simulate"]
+    assert decided == results
+    assert all(r["u"] <= r["threshold"] for r in records if r["type"] == "decision")
+
+
+def test_every_counter_gets_its_own_bound_from_the_same_sample(host):
+    summary = host.run(host.open(LOOSE))
+    assert set(summary["counters"]) == {"cycles", "instructions", "reads"}
+    assert summary["counters"]["reads"]["half_width"] > 0
+
+
+def test_the_budget_may_be_put_on_another_counter(host):
+    summary = host.run(host.open("policy: random\nerror_budget: {relative_error: 0.05, counter: reads}"))
+    assert summary["counter"] == "reads" and summary["relative_half_width"] <= 0.05
+    assert abs(summary["estimate"] / sum(range(200)) - 1) < 0.1
+
+
+def test_a_counter_that_the_host_does_not_report_is_refused_with_those_it_does(host):
+    session = host.open("policy: random\nerror_budget: {counter: joules}")
+    index = session.next(0, -1)[1]
+    session.on_launch(0, index)
+    with pytest.raises(HostError, match=r"got 'joules'; the host reports \('cycles', 'instructions', 'reads'\)"):
+        host.complete(session, index)
+
+
+def test_a_second_result_of_a_launch_is_refused_and_changes_nothing(host):
+    session = host.open(LOOSE)
+    index = session.next(0, -1)[1]
+    session.on_launch(0, index)
+    host.complete(session, index)
+    with pytest.raises(HostError, match="not in flight: each launch is counted once"):
+        host.complete(session, index)
+    assert session.results == 1
+
+
+@pytest.mark.parametrize(("process", "index"), [(0, 200), (0, -5), (1, 0)])
+def test_a_launch_outside_the_list_is_refused_with_what_is_allowed(host, process, index):
+    with pytest.raises(HostError, match="got"):
+        host.open(LOOSE).on_launch(process, index)
+
+
+def test_an_aborted_launch_is_tried_again_in_the_next_pass(host):
+    tried = []
+
+    def fail_once(session, index):
+        if not tried:
+            tried.append(index)
+            session.on_abort(0, index, "no memory")
+        else:
+            host.complete(session, index)
+
+    summary = host.run(host.open(LOOSE), fail_once)
+    assert tried[0] in host.simulated and summary["simulated"] == 30
+    assert summary["half_width"] is not None and "no memory" in summary["degraded"][0]
+
+
+def test_a_launch_that_fails_twice_ends_the_run_without_a_stated_bound(host):
+    def broken(session, index):
+        if index == victim:
+            session.on_abort(0, index, "corrupt trace")
+        else:
+            host.complete(session, index)
+
+    session = host.open(LOOSE)
+    victim = session.next(0, -1)[1]
+    summary = host.run(session, broken)
+    assert summary["half_width"] is None and summary["bound"] == "none" and summary["lost"] == [victim]
+    assert summary["simulated"] == 29 and summary["counters"]["cycles"]["simulated"] > 0
+
+
+def test_on_error_abort_stops_the_run_at_the_first_failure(host):
+    session = host.open(f"{LOOSE}\non_error: abort")
+    index = session.next(0, -1)[1]
+    session.on_launch(0, index)
+    with pytest.raises(SessionError, match="on_error: abort"):
+        session.on_abort(0, index, "corrupt trace")
+
+
+def test_a_host_that_never_completes_a_launch_gets_no_bound(host):
+    session = host.open(LOOSE)
+    after = -1
+    for _ in range(30):
+        after = session.next(0, after)[1]
+        session.on_launch(0, after)
+        if session.results < 29:
+            host.complete(session, after)
+    assert session.next(0, after) == (2, -1)
+    flags, *_ = session.finish()
+    assert flags & 2 and session._summary.content["never_completed"] == [after]
+
+
+def test_an_exception_in_the_estimate_makes_the_rest_of_the_run_exact_and_degraded(host, monkeypatch):
+    session = host.open(TIGHT)
+
+    def explode():
+        raise ZeroDivisionError("boom")
+
+    monkeypatch.setattr(session.engine, "grow", explode)
+    summary = host.run(session)
+    assert summary["simulated"] == 200 and summary["estimate"] == host.cycles.sum()
+    assert "ZeroDivisionError: boom" in summary["degraded"][0]
+
+
+def test_overlapping_launches_and_a_cycles_budget_do_not_go_together(host):
+    with pytest.raises(ConfigError, match="overlap"):
+        host.open(LOOSE, concurrent=True)
+
+
+def test_an_unknown_policy_is_refused_with_those_there_are(host):
+    with pytest.raises(ConfigError, match=r"policy: got 'best'; allowed: all.*random"):
+        host.open("policy: best")
+
+
+def test_a_host_that_knows_neither_list_nor_count_is_refused(host):
+    with pytest.raises(ConfigError, match="neither its trace list nor its number of launches"):
+        host.open(LOOSE, launch_counts=[0])
+
+
+def test_processes_are_kept_apart(host):
+    session = host.open("policy: all", process_count=2, launch_counts=[2, 3], list_paths=[None, None])
+    for process, count in ((0, 2), (1, 3)):
+        for index in range(count):
+            assert session.next(process, index - 1) == (0, index)
+            session.on_launch(process, index)
+            session.on_complete(process, index, False, 100, 1)
+    assert session.next(0, 1) == (1, -1)
+    assert json.loads(session.finish()[-1])["estimate"] == 500
+
+
+def test_a_launch_is_estimated_by_its_own_result_or_its_stratum(host):
+    session = host.open(LOOSE)
+    host.run(session)
+    assert session.launch_estimate(0, host.simulated[0])[0] == host.cycles[host.simulated[0]]
+    skipped = next(i for i in range(200) if i not in host.simulated)
+    assert session.launch_estimate(0, skipped)[0] == pytest.approx(np.mean(host.cycles), rel=0.05)
+
+
+def test_progress_lines_tell_pass_launches_and_bound(host):
+    host.run(host.open(LOOSE))
+    assert any("pass 0: 30 of 200 launches to simulate" in line for line in host.log)
+    assert any("error budget met" in line for line in host.log)
