@@ -68,7 +68,7 @@ struct Cta {
     std::vector<uint64_t> addresses;
 };
 
-// Streams one trace file: plain (memory mapped), .xz or .zst, recognised by content.
+// Streams one trace file: plain, .xz or .zst, recognised by content.
 class TraceReader {
 public:
     explicit TraceReader(const std::string &path);  // reads the header; throws TraceError

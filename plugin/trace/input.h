@@ -1,0 +1,55 @@
+// The bytes of a trace file as runs of whole lines: plain, .xz or .zst, recognised by content.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace kernelpoint {
+
+// Decompresses a stream piece by piece.
+class Decoder {
+public:
+    virtual ~Decoder() = default;
+    // Consumes from [in, in + in_size), writes to [out, out + out_size); returns the bytes written and sets `used` to
+    // the bytes consumed. `last` says that no input follows. Throws std::runtime_error on damaged or truncated input.
+    virtual size_t decode(const char* in, size_t in_size, size_t& used, char* out, size_t out_size, bool last) = 0;
+};
+
+enum class Compression { none, xz, zstd };
+Compression recognise_compression(const char* bytes, size_t size);
+// Loads liblzma or libzstd on first use; throws std::runtime_error that names the package where it is missing.
+std::unique_ptr<Decoder> make_decoder(Compression compression);
+
+// Files are read, not memory mapped: a file that another process truncates while it is mapped would kill the simulator
+// (SIGBUS), and reading through a buffer that stays in the cache measured as fast.
+class Input {
+public:
+    explicit Input(const std::string& path);
+    ~Input();
+    Input(const Input&) = delete;
+    Input& operator=(const Input&) = delete;
+
+    // The next run of whole lines, always ended by a line feed and followed by `padding` readable bytes; false at the
+    // end. The run before it becomes invalid. `line` is the last line handed out, for messages only.
+    bool next_block(const char*& begin, const char*& end, uint64_t line);
+
+    static constexpr size_t padding = 128;
+
+private:
+    size_t read_file(char* to, size_t size);
+    size_t read_decoded(char* to, size_t size);
+    void make_room(uint64_t line);
+
+    const std::string path_;
+    int descriptor_ = -1;
+    std::unique_ptr<Decoder> decoder_;
+    std::unique_ptr<char[]> packed_;  // compressed bytes not yet decoded: [packed_begin_, packed_end_)
+    size_t packed_begin_ = 0, packed_end_ = 0;
+    std::unique_ptr<char[]> buffer_;
+    size_t capacity_ = 0, filled_ = 0, handed_out_ = 0;
+    bool file_ended_ = false, ended_ = false;
+};
+
+}  // namespace kernelpoint
