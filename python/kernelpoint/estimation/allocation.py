@@ -1,0 +1,73 @@
+"""Neyman allocation over all strata jointly, with cost, finite populations and bounds on the sizes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def variance_of_total(N: Ints, S2: Floats, n: NDArray[np.number]) -> float:
+    """V = sum_h N_h^2 S_h^2 (1 / n_h - 1 / N_h): variance of a stratified total (Sarndal et al., eq. 3.7.9).
+
+    Strata with N_h = 0 add nothing; a stratum with N_h > 0 and n_h = 0 makes it infinite unless S_h^2 = 0.
+
+    >>> variance_of_total(np.array([10, 4]), np.array([1.0, 2.0]), np.array([5, 4]))
+    10.0
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = N.astype(float) ** 2 * S2 * (1.0 / n - 1.0 / N)
+    return float(np.where((N == 0) | (S2 == 0.0), 0.0, np.maximum(terms, 0.0)).sum())
+
+
+def _bisect(low: float, high: float, enough: Callable[[float], bool]) -> float:
+    """The smallest number in (low, high] that is enough; `high` is taken to be."""
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        if enough(middle):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def neyman(N: Ints, S2: Floats, cost: Floats, target: float, low: Ints, most: float = math.inf) -> Ints:
+    """The cheapest sizes with variance of the total at most target: minimise sum n_h c_h subject to V(n) <= target.
+
+    Formula: n_h = N_h S_h / sqrt(c_h lambda), clamped to [low_h, N_h], lambda by bisection so that V(n) = target
+    (Sarndal et al., section 3.7.4; with the finite-population term, methods of Wright 2012). Strata at a bound are fixed
+    and the rest takes over what they leave, which is what the bisection does. STEM's solution (Chung et al., MICRO 2025,
+    eq. 6) is the special case without the term -1 / N_h. Sizes are rounded up.
+
+    Args:
+        N: int [H], units per stratum; S2: float [H], variances S_h^2; cost: float [H], positive; low: int [H], at least.
+        target: variance allowed; 0 or less takes everything that varies.
+        most: cost that the sizes may reach (rounding up aside); the target gives way to it.
+
+    Returns:
+        int64 [H], low_h <= n_h <= N_h.
+
+    >>> neyman(np.array([100, 100]), np.array([1.0, 9.0]), np.ones(2), 2000.0, np.ones(2, dtype=np.int64)).tolist()
+    [14, 40]
+    """
+    root = np.sqrt(S2 / cost) * N
+    low = np.minimum(low, N)
+
+    def sizes(scale: float) -> Floats:
+        return np.clip(root * scale, low, N)
+
+    if variance_of_total(N, S2, low) <= target:
+        return low.astype(np.int64)
+    positive = root[root > 0.0]
+    if target <= 0.0 or not len(positive):
+        return np.where(S2 > 0.0, N, low).astype(np.int64)
+    full = float((N[root > 0.0] / positive).max())  # at this scale every stratum that varies is drawn whole
+    scale = _bisect(0.0, full, lambda s: variance_of_total(N, S2, sizes(s)) <= target)
+    if float((sizes(scale) * cost).sum()) > most:
+        scale = _bisect(0.0, scale, lambda s: float((sizes(s) * cost).sum()) >= most)
+    return np.minimum(np.ceil(sizes(scale) - 1e-9), N).astype(np.int64)

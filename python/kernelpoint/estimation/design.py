@@ -1,0 +1,131 @@
+"""What is fixed before the first unit is drawn: the design of the sample and the error budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelpoint.errors import ConfigError
+
+Scope = Literal["workload", "cluster"]
+Bound = Literal["sequential", "two_stage", "fixed", "none"]
+Method = Literal["regression", "ratio", "mean", "separate_ratio"]
+
+
+@dataclass(frozen=True)
+class ErrorBudget:
+    """How wrong a total may be: |estimate - truth| <= relative_error * estimate with probability confidence.
+
+    Args:
+        relative_error: half-width over estimate at which a run may stop, above 0 and below 1.
+        confidence: 1 - alpha, between 0 and 1 exclusive.
+        counter: the counter whose total is bounded.
+        scope: "workload": its total; "cluster": the total of every cluster, each by itself at that confidence (Allegro).
+        bound: "sequential", "two_stage", "fixed" or "none"; see bounds.py.
+
+    Raises:
+        ConfigError: a value is not allowed.
+
+    >>> ErrorBudget(0.01).confidence
+    0.95
+    """
+
+    relative_error: float
+    confidence: float = 0.95
+    counter: str = "cycles"
+    scope: Scope = "workload"
+    bound: Bound = "sequential"
+
+    def __post_init__(self) -> None:
+        for name, low, high in (("relative_error", 0.0, 1.0), ("confidence", 0.0, 1.0)):
+            value = getattr(self, name)
+            if not low < value < high:
+                raise ConfigError(
+                    f"error_budget.{name}: {value!r} is not allowed; give a number above {low:g} and below {high:g}"
+                )
+        for name, allowed in (("scope", get_args(Scope)), ("bound", get_args(Bound))):
+            if getattr(self, name) not in allowed:
+                raise ConfigError(
+                    f"error_budget.{name}: {getattr(self, name)!r} is not allowed; give one of {', '.join(allowed)}"
+                )
+
+
+@dataclass(frozen=True)
+class Design:
+    """A stratified design with permanent random numbers, made only from what is known without simulating.
+
+    The sample of stratum h is {i in h: u_i <= T_h}: given its size n_h, a simple random sample without replacement
+    (Sarndal, Swensson, Wretman 1992, sections 3.3 and 3.7). Sizes only grow, so samples are nested.
+
+    Args:
+        strata: int [N], stratum of each unit, 0 ... H - 1; -1 marks a take-all unit: certain, exact, stands for itself only.
+        first_sizes: int [H], size of the first sample of each stratum; clamped to 1 ... N_h.
+        u: float64 [N], permanent random numbers in [0, 1) (randomness.permanent_random_numbers).
+        x: float64 [N] or None, covariate known beforehand (work); needed by "ratio", used by "regression".
+        cost: float64 [H] or None, expected cost of one draw, in any unit; None means equal. Observed means replace it.
+        clusters: int [H] or None, cluster of each stratum (0 ... C - 1): scope "cluster", regression lines, reports.
+        chosen: int [..] or None, a purposive sample: exactly these units represent their strata. Nothing is drawn at
+            random, so no bound can be stated, and the sample never grows.
+
+    Raises:
+        ConfigError: shapes or values do not fit together.
+
+    >>> Design(np.array([0, 0, 0, -1]), np.array([2]), np.array([0.3, 0.1, 0.9, 0.5])).sizes.tolist()
+    [3]
+    """
+
+    strata: NDArray[np.integer]
+    first_sizes: NDArray[np.integer]
+    u: NDArray[np.float64]
+    x: NDArray[np.float64] | None = None
+    cost: NDArray[np.float64] | None = None
+    clusters: NDArray[np.integer] | None = None
+    chosen: NDArray[np.integer] | None = None
+
+    def __post_init__(self) -> None:
+        units, strata = len(self.strata), len(self.first_sizes)
+        for name, length in (("u", units), ("x", units), ("cost", strata), ("clusters", strata)):
+            value = getattr(self, name)
+            if value is not None and len(value) != length:
+                raise ConfigError(
+                    f"design.{name} has length {len(value)}; {units} units in {strata} strata need {length}"
+                )
+        if units and (self.strata.min() < -1 or self.strata.max() >= strata):
+            raise ConfigError(
+                f"design.strata has values from {self.strata.min()} to {self.strata.max()}; allowed: -1 to {strata - 1}"
+            )
+        if units and not (self.u.min() >= 0.0 and self.u.max() < 1.0):
+            raise ConfigError("design.u must lie in [0, 1)")
+        if self.x is not None and not np.isfinite(self.x).all():
+            raise ConfigError("design.x must be finite")
+        if self.cost is not None and not (np.isfinite(self.cost).all() and (self.cost > 0.0).all()):
+            raise ConfigError("design.cost must be positive and finite")
+        if self.clusters is not None and strata and self.clusters.min() < 0:
+            raise ConfigError(f"design.clusters has {self.clusters.min()}; clusters are numbered from 0")
+        if self.chosen is not None:
+            self._check_chosen()
+
+    def _check_chosen(self) -> None:
+        chosen = np.asarray(self.chosen)
+        if len(chosen) and (chosen.min() < 0 or chosen.max() >= len(self.strata)):
+            raise ConfigError(
+                f"design.chosen has units from {chosen.min()} to {chosen.max()}; allowed: 0 to {len(self.strata) - 1}"
+            )
+        if len(np.unique(chosen)) != len(chosen):
+            raise ConfigError("design.chosen names a unit twice")
+        empty = np.flatnonzero(
+            (self.sizes > 0) & (np.bincount(self.strata[chosen] + 1, minlength=len(self.sizes) + 1)[1:] == 0)
+        )
+        if len(empty):
+            raise ConfigError(f"design.chosen has no unit of stratum {empty[0]} ({len(empty)} such strata)")
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """N_h, int64 [H]: units of each stratum, take-all units left out."""
+        counts = np.zeros(len(self.first_sizes) + 1, dtype=np.int64)
+        for start in range(0, len(self.strata), 1 << 20):  # in blocks: no full-length temporary
+            counts += np.bincount(self.strata[start : start + (1 << 20)] + 1, minlength=len(counts))
+        return counts[1:]

@@ -1,0 +1,55 @@
+"""Number, mean and sum of squared deviations of every stratum: streaming and mergeable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Sufficient statistics of a value within each of H strata.
+
+    Symbols: n_h draws, mean ybar_h, m2_h = sum over draws of (y_i - ybar_h)^2. Strata without draws have mean 0.
+    Two of them merge exactly, in any order (Chan, Golub, LeVeque 1979), so threads or runs can count apart:
+    n = n_a + n_b, d = ybar_b - ybar_a, ybar = ybar_a + d n_b / n, m2 = m2_a + m2_b + d^2 n_a n_b / n.
+
+    >>> a = Moments.of(np.array([0, 0, 1]), np.array([1.0, 3.0, 5.0]), 2)
+    >>> b = Moments.of(np.array([0, 1]), np.array([5.0, 7.0]), 2)
+    >>> a.merge(b).mean.tolist(), a.merge(b).variance.tolist()
+    ([3.0, 6.0], [4.0, 2.0])
+    """
+
+    n: Ints
+    mean: Floats
+    m2: Floats
+
+    @classmethod
+    def of(cls, strata: NDArray[np.integer], values: Floats, count: int) -> Moments:
+        """The moments of values (float64 [n]) that lie in strata (integers [n], 0 ... count - 1).
+
+        Numerics: two passes, so that a small spread on a large mean is not lost to cancellation.
+        """
+        n = np.bincount(strata, minlength=count).astype(np.int64)
+        mean = np.bincount(strata, weights=values, minlength=count) / np.maximum(n, 1)
+        deviation = values - mean[strata]
+        m2 = np.bincount(strata, weights=deviation * deviation, minlength=count)
+        return cls(n, mean, m2.astype(float))
+
+    def merge(self, other: Moments) -> Moments:
+        """The moments of both samples together."""
+        n = self.n + other.n
+        some = np.maximum(n, 1)
+        difference = np.where(self.n == 0, 0.0, np.where(other.n == 0, 0.0, other.mean - self.mean))
+        mean = np.where(self.n == 0, other.mean, self.mean + difference * other.n / some)
+        return Moments(n, mean, self.m2 + other.m2 + difference * difference * self.n * other.n / some)
+
+    @property
+    def variance(self) -> Floats:
+        """s_h^2 = m2_h / (n_h - 1), float64 [H]; 0 where a stratum has fewer than two draws."""
+        return self.m2 / np.maximum(self.n - 1, 1)

@@ -1,0 +1,65 @@
+"""The results of simulated units, by unit."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelpoint.errors import HostError
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Results:
+    """Counters of the simulated units of a population of N units.
+
+    rows: int32 [N], row of each unit in the table, -1 without a result.
+
+    >>> results = Results(3)
+    >>> results.add(np.array([2]), ("cycles", "instructions"), np.array([[10.0, 4.0]]))
+    >>> results.add(np.array([0]), ("instructions", "cycles"), np.array([[8.0, 20.0]]))
+    >>> results.of(np.array([0, 2])).tolist()
+    [[20.0, 8.0], [10.0, 4.0]]
+    """
+
+    def __init__(self, units: int) -> None:
+        self.rows = np.full(units, -1, dtype=np.int32)
+        self.counters: tuple[str, ...] = ()
+        self.count = 0
+        self._table: Floats = np.zeros((64, 0))
+
+    def add(self, units: Ints, counters: tuple[str, ...], values: Floats) -> None:
+        """Take the results of several units; nothing is kept where one of them is refused."""
+        if not self.counters:
+            if len(set(counters)) != len(counters) or not counters:
+                raise HostError(f"counters {counters!r}: give at least one name, and each once")
+            self.counters = counters
+            self._table = np.zeros((64, len(counters)))
+        if counters != self.counters:
+            if sorted(counters) != sorted(self.counters):
+                raise HostError(f"unit {units[0]}: counters {counters!r}, but earlier results have {self.counters!r}")
+            values = values[:, [counters.index(name) for name in self.counters]]
+        self._refuse(units, values)
+        needed = self.count + len(units)
+        if needed > len(self._table):
+            grown = np.zeros((max(needed, 2 * len(self._table)), len(self.counters)))
+            grown[: self.count] = self._table[: self.count]
+            self._table = grown
+        self._table[self.count : needed] = values
+        self.rows[units] = np.arange(self.count, needed, dtype=np.int32)
+        self.count = needed
+
+    def _refuse(self, units: Ints, values: Floats) -> None:
+        if values.shape != (len(units), len(self.counters)):
+            raise HostError(f"unit {units[:1]}: values of shape {values.shape}, {len(self.counters)} counters")
+        if not np.isfinite(values).all():
+            bad = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
+            raise HostError(f"unit {units[bad]}: counters {self.counters} = {values[bad].tolist()} are not all finite")
+        twice = units[self.rows[units] >= 0]
+        if len(twice) or len(np.unique(units)) != len(units):
+            raise HostError(f"unit {twice[0] if len(twice) else units[0]}: a second result of the same unit")
+
+    def of(self, units: Ints) -> Floats:
+        """float64 [units, counters]: results of units that have them."""
+        return self._table[self.rows[units]]
