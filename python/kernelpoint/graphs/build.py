@@ -1,0 +1,76 @@
+"""Graphs of launches, built in C++."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernelpoint import _native
+from kernelpoint.errors import ConfigError
+from kernelpoint.graphs.schema import SCHEMA
+
+DEFAULT_MAX_NODES = 20000
+
+
+@dataclass(frozen=True)
+class TraceGraph:
+    """The graph of one launch: the disjoint union of the graphs of its distinct warps (GCL-Sampler, arXiv 2603.00551).
+
+    Attributes:
+        kinds: uint8 [num_nodes], see `SCHEMA.node_kinds`.
+        tokens: int32 [num_nodes, 2], rows of the token and of the modifier table.
+        features: float32 [num_nodes, SCHEMA.feature_count].
+        edge_index: int64 [2, num_edges], sources and targets, as PyG expects.
+        edge_type: int64 [num_edges], see `SCHEMA.relations`.
+        warp_starts: int64 [num_warps + 1], first node of each warp; the last entry is num_nodes.
+        warp_weights: int64 [num_warps], how many warps of the launch have exactly this graph.
+        total_warps: warps of the launch that executed anything.
+        left_out_warps: of those, warps not represented because of the bound on nodes.
+        truncated: the only warp taken did not fit and was cut.
+    """
+
+    kinds: np.ndarray
+    tokens: np.ndarray
+    features: np.ndarray
+    edge_index: np.ndarray
+    edge_type: np.ndarray
+    warp_starts: np.ndarray
+    warp_weights: np.ndarray
+    total_warps: int
+    left_out_warps: int
+    truncated: bool
+
+    @property
+    def num_nodes(self) -> int:
+        return len(self.kinds)
+
+    @property
+    def num_warps(self) -> int:
+        return len(self.warp_weights)
+
+
+def check_max_nodes(max_nodes: int) -> None:
+    """Refuses a bound on nodes that not even one instruction would meet."""
+    if isinstance(max_nodes, bool) or not isinstance(max_nodes, int) or max_nodes < SCHEMA.smallest_max_nodes:
+        raise ConfigError(f"max_nodes: {max_nodes!r} given, an integer of at least {SCHEMA.smallest_max_nodes} is needed")
+
+
+def build_graph(path: str | os.PathLike[str], max_nodes: int = DEFAULT_MAX_NODES) -> TraceGraph:
+    """The graph of the launch whose trace is at `path`.
+
+    Model: where a launch's distinct warps have more than `max_nodes` nodes together, the most frequent are taken; among
+    equally frequent ones, first positions in the grid are spread by the golden-ratio sequence. Deterministic, and
+    independent of the order of CTAs in the file. Where not even one warp fits, its first instructions are taken.
+
+    Args:
+        path: a trace file as the trace reader accepts it.
+        max_nodes: bound on the nodes of the graph, and so on its memory: about 140 bytes a node and 16 an edge.
+
+    Raises:
+        TraceError: the trace cannot be used.
+        ConfigError: `max_nodes` is too small.
+    """
+    check_max_nodes(max_nodes)
+    return TraceGraph(**_native.build_graph(os.fspath(path), max_nodes))

@@ -1,0 +1,247 @@
+"""The same graph built slowly and plainly in Python from the text of a trace: the oracle the C++ builder is tested against.
+
+It shares the schema's names with the fast builder and nothing else: it parses the text itself (plain files, address modes
+0, 1 and 2, tracer versions 3 to 5) and classifies opcodes through the C++ table only for their unit and memory space.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from kernelpoint import _native
+from kernelpoint.graphs.build import TraceGraph
+from kernelpoint.graphs.schema import SCHEMA
+
+_FILES = {"R": 0, "UR": 1, "P": 2, "UP": 3}
+_ZERO = {"R255", "RZ", "UR63", "URZ", "P7", "PT", "UP7", "UPT"}
+_SPACES = ("none", "global", "local", "shared", "constant", "generic", "texture")
+
+
+@dataclass(frozen=True)
+class Step:
+    """An executed instruction without its addresses."""
+
+    pc: int
+    mask: int
+    opcode: str
+    destinations: tuple[str, ...]
+    sources: tuple[str, ...]
+    width: int
+    lanes: int
+    sectors: int
+    regular: bool
+    stride: int
+
+
+def decode_addresses(mode: int, words: list[str], lanes: int) -> list[int]:
+    """One address per active lane from the tracer's three encodings."""
+    if lanes == 0:
+        return []
+    first = int(words[0], 16)
+    if mode == 0:
+        return [int(word, 16) for word in words[:lanes]]
+    if mode == 1:
+        return [first + i * int(words[1]) for i in range(lanes)]
+    addresses = [first]
+    for word in words[1:lanes]:
+        addresses.append(addresses[-1] + int(word))
+    return addresses
+
+
+def parse_step(line: str) -> Step:
+    """One line of a warp, tracer version 3."""
+    words = line.split()
+    pc, mask, count = int(words[0], 16), int(words[1], 16), int(words[2])
+    destinations, rest = tuple(words[3 : 3 + count]), words[3 + count :]
+    count = int(rest[1])
+    opcode, sources, rest = rest[0], tuple(rest[2 : 2 + count]), rest[2 + count :]
+    width, addresses = int(rest[0]), []
+    if width > 0:
+        addresses = decode_addresses(int(rest[1]), rest[2:], mask.bit_count())
+    sectors = {s for a in addresses for s in range(a // 32, (a + width - 1) // 32 + 1)}
+    strides = {b - a for a, b in zip(addresses, addresses[1:], strict=False)}
+    regular = bool(addresses) and len(strides) <= 1
+    stride = strides.pop() if regular and strides else 0
+    return Step(pc, mask, opcode, destinations, sources, width, len(addresses), len(sectors), regular, stride)
+
+
+def parse_warps(path: str | os.PathLike[str]) -> Iterator[tuple[int, tuple[Step, ...]]]:
+    """Every warp that executed anything: its position in the launch, and its steps."""
+    grid = block = (1, 1, 1)
+    cta, warp, steps = (0, 0, 0), 0, None
+    for line in Path(path).read_text().splitlines():
+        if line.startswith(("-grid dim", "-block dim", "thread block")):
+            x, y, z = (int(word) for word in line.split("=")[1].strip(" ()").split(","))
+            if line.startswith("-grid"):
+                grid = (x, y, z)
+            elif line.startswith("-block"):
+                block = (x, y, z)
+            else:
+                cta = (x, y, z)
+        elif line.startswith(("warp =", "#END_TB")):
+            if steps:
+                linear = cta[0] + grid[0] * (cta[1] + grid[1] * cta[2])
+                yield linear * math.ceil(math.prod(block) / 32) + warp, tuple(steps)
+            steps = []
+            warp = int(line.split("=")[1]) if line.startswith("warp") else 0
+        elif steps is not None and line and line[0] not in "#-i":
+            steps.append(parse_step(line))
+
+
+class _Warp:
+    """The nodes and edges of one warp, numbered from 0."""
+
+    def __init__(self, steps: tuple[Step, ...], largest_pc: int) -> None:
+        self.nodes: list[tuple[str, int, int, dict[str, float]]] = []
+        self.edges: list[tuple[int, int, str]] = []
+        self.versions: dict[str, int] = {}
+        self.repeats: dict[int, int] = {}
+        self.previous: int | None = None
+        for step in steps:
+            self.add(step, step.pc / largest_pc if largest_pc else 0.0)
+        for _, _, _, values in self.nodes:
+            if "log_reads" in values:
+                values["log_reads"] = math.log2(1 + values["log_reads"]) / 8
+
+    def node(self, kind: str, token: int, modifiers: int, values: dict[str, float]) -> int:
+        self.nodes.append((kind, token, modifiers, values))
+        return len(self.nodes) - 1
+
+    def read(self, register: str) -> int:
+        if register not in self.versions:
+            values = {"is_input": 1.0, "log_reads": 0.0}
+            self.versions[register] = self.node("variable", _variable_token(register, True), 0, values)
+        self.nodes[self.versions[register]][3]["log_reads"] += 1
+        return self.versions[register]
+
+    def add(self, step: Step, position: float) -> None:
+        reads = [None if register in _ZERO else self.read(register) for register in step.sources]
+        opcode = _native.classify_opcode(step.opcode)
+        pseudo = None
+        if step.width > 0:
+            pseudo = self.node("pseudo", _pseudo_token(opcode), 0, _pseudo_values(step))
+        values = _instruction_values(step, opcode, position, self.repeats.get(step.pc, 0))
+        node = self.node("instruction", _opcode_token(step.opcode), _modifier_token(step.opcode), values)
+        self.repeats[step.pc] = self.repeats.get(step.pc, 0) + 1
+        if self.previous is not None:
+            self.edges.append((self.previous, node, "control_flow"))
+        self.previous = node
+        for i, variable in enumerate(reads):
+            if variable is not None:
+                target = pseudo if i == 0 and pseudo is not None else node
+                self.edges.append((variable, target, "left_source" if i == 0 else "right_source"))
+        if pseudo is not None:
+            self.edges.append((pseudo, node, "memory_reference"))
+        for register in step.destinations:
+            if register not in _ZERO:
+                token = _variable_token(register, False)
+                self.versions[register] = self.node("variable", token, 0, {"log_reads": 0.0})
+                self.edges.append((node, self.versions[register], "destination"))
+
+
+def _opcode_token(text: str) -> int:
+    base = text.split(".")[0]
+    return SCHEMA.opcodes.index(base) + 1 if base in SCHEMA.opcodes else 0
+
+
+def _modifier_token(text: str) -> int:
+    modifiers = text.partition(".")[2]
+    value = 2166136261
+    for byte in modifiers.encode():
+        value = ((value ^ byte) * 16777619) % 2**32
+    return 1 + value % (SCHEMA.modifier_count - 1) if modifiers else 0
+
+
+def _variable_token(register: str, is_input: bool) -> int:
+    return 1 + len(SCHEMA.opcodes) + 2 * _FILES[register.rstrip("0123456789")] + is_input
+
+
+def _pseudo_token(opcode: dict) -> int:
+    direction = 2 if opcode["is_atomic"] else 1 if opcode["is_store"] else 0
+    return 1 + len(SCHEMA.opcodes) + 2 * len(_FILES) + 3 * _SPACES.index(opcode["space"]) + direction
+
+
+def _pseudo_values(step: Step) -> dict[str, float]:
+    efficiency = min(1.0, step.lanes * step.width / (32 * step.sectors)) if step.sectors else 0.0
+    return {
+        "log_width": math.log2(1 + step.width) / 5,
+        "active_lanes": step.lanes / 32,
+        "log_sectors": math.log2(1 + step.sectors) / 6,
+        "sector_efficiency": efficiency,
+        "is_regular": float(step.regular),
+        "stride_sign": float(np.sign(step.stride)),
+        "log_stride": math.log2(1 + abs(step.stride)) / 16,
+    }
+
+
+def _instruction_values(step: Step, opcode: dict, position: float, earlier: int) -> dict[str, float]:
+    values = {f"pc_sin_{f}": math.sin(math.pi * f * position) for f in (1, 2, 4, 8)}
+    values |= {f"pc_cos_{f}": math.cos(math.pi * f * position) for f in (1, 2, 4, 8)}
+    values |= {
+        "active_lanes": step.mask.bit_count() / 32,
+        "log_repeat": math.log2(1 + earlier) / 16,
+        "log_width": math.log2(1 + step.width) / 5,
+        "source_count": len(step.sources) / 6,
+        "destination_count": len(step.destinations) / 2,
+    }
+    values |= {f: float(opcode[f]) for f in ("is_load", "is_store", "is_atomic", "is_branch", "is_barrier", "is_exit")}
+    if opcode["unit"] != "other":
+        values[f"unit_{opcode['unit']}"] = 1.0
+    return values
+
+
+def _choose(path: str | os.PathLike[str], max_nodes: int) -> tuple[list[tuple[tuple[Step, ...], int]], int, int, bool]:
+    """Chosen (steps, weight), largest pc, warps in all, and whether the only warp was cut."""
+    weights: dict[tuple[Step, ...], int] = {}
+    keys: dict[tuple[Step, ...], int] = {}
+    for position, steps in parse_warps(path):
+        weights[steps] = weights.get(steps, 0) + 1
+        keys[steps] = min(keys.get(steps, 2**64), position * 11400714819323198485 % 2**64)
+    largest_pc = max((step.pc for steps in weights for step in steps), default=0)
+    chosen, nodes, truncated = [], 0, False
+    for steps in sorted(weights, key=lambda s: (-weights[s], keys[s])):
+        size = len(_Warp(steps, largest_pc).nodes)
+        if nodes + size > max_nodes:
+            if not chosen:
+                chosen, truncated = [(_cut(steps, max_nodes), weights[steps])], True
+            break
+        nodes += size
+        chosen.append((steps, weights[steps]))
+    return chosen, largest_pc, sum(weights.values()), truncated
+
+
+def _cut(steps: tuple[Step, ...], max_nodes: int) -> tuple[Step, ...]:
+    while len(_Warp(steps, 1).nodes) > max_nodes:
+        steps = steps[:-1]
+    return steps
+
+
+def build_graph_slow(path: str | os.PathLike[str], max_nodes: int) -> TraceGraph:
+    """What `build_graph` returns for a plain-text trace, by an independent implementation."""
+    chosen, largest_pc, total_warps, truncated = _choose(path, max_nodes)
+    warps = [_Warp(steps, largest_pc) for steps, _ in chosen]
+    starts = np.cumsum([0] + [len(warp.nodes) for warp in warps])
+    nodes = [node for warp in warps for node in warp.nodes]
+    edges = [(a + s, b + s, r) for warp, s in zip(warps, starts, strict=False) for a, b, r in warp.edges]
+    features = np.zeros((len(nodes), SCHEMA.feature_count), np.float32)
+    for row, (kind, _, _, values) in enumerate(nodes):
+        for name, value in values.items():
+            features[row, SCHEMA.column(kind, name)] = value
+    return TraceGraph(
+        kinds=np.array([SCHEMA.node_kinds.index(kind) for kind, *_ in nodes], np.uint8),
+        tokens=np.array([node[1:3] for node in nodes], np.int32).reshape(-1, 2),
+        features=features,
+        edge_index=np.array([(a, b) for a, b, _ in edges], np.int64).reshape(-1, 2).T,
+        edge_type=np.array([SCHEMA.relations.index(r) for _, _, r in edges], np.int64),
+        warp_starts=starts.astype(np.int64),
+        warp_weights=np.array([weight for _, weight in chosen], np.int64),
+        total_warps=total_warps,
+        left_out_warps=total_warps - sum(weight for _, weight in chosen),
+        truncated=truncated,
+    )
