@@ -14,10 +14,10 @@ enum class Unit : uint8_t {
     double_precision,
     special_function,
     tensor,
-    move,       // register moves, conversions, predicates
-    control,    // branches, exit, calls
-    barrier,    // synchronisation and fences
-    memory,     // loads, stores, atomics: see MemorySpace
+    move,     // register moves, conversions, predicates
+    control,  // branches, exit, calls
+    barrier,  // synchronisation and fences
+    memory,   // loads, stores, atomics: see MemorySpace
     other,
 };
 

@@ -15,7 +15,7 @@ namespace kernelpoint {
 // A trace that cannot be used: which file, which line (1-based, 0 where no line applies), and what was expected there.
 class TraceError : public std::runtime_error {
 public:
-    TraceError(std::string file, uint64_t line, const std::string &what_is_wrong);
+    TraceError(std::string file, uint64_t line, const std::string& what_is_wrong);
     const std::string file;
     const uint64_t line;
 };
@@ -56,7 +56,7 @@ struct Instruction {
 };
 
 struct Warp {
-    uint32_t id = 0;  // within its CTA
+    uint32_t id = 0;                                        // within its CTA
     uint32_t first_instruction = 0, instruction_count = 0;  // range in Cta::instructions
 };
 
@@ -71,16 +71,16 @@ struct Cta {
 // Streams one trace file: plain, .xz or .zst, recognised by content.
 class TraceReader {
 public:
-    explicit TraceReader(const std::string &path);  // reads the header; throws TraceError
+    explicit TraceReader(const std::string& path);  // reads the header; throws TraceError
     ~TraceReader();
-    TraceReader(const TraceReader &) = delete;
-    TraceReader &operator=(const TraceReader &) = delete;
+    TraceReader(const TraceReader&) = delete;
+    TraceReader& operator=(const TraceReader&) = delete;
 
-    const LaunchHeader &header() const;
+    const LaunchHeader& header() const;
     // Every opcode text met so far, once; grows while CTAs are read.
-    const std::vector<Opcode> &opcodes() const;
+    const std::vector<Opcode>& opcodes() const;
     // Fills `cta` with the next CTA of the file; false at the end. Throws TraceError: a CTA is either whole or refused.
-    bool next(Cta &cta);
+    bool next(Cta& cta);
 
 private:
     struct State;

@@ -1,0 +1,130 @@
+#include "trace_list.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <unordered_set>
+
+#include "lines.h"
+#include "numbers.h"
+
+namespace kernelpoint {
+
+namespace {
+
+bool starts_with(std::string_view text, std::string_view prefix) {
+    return text.substr(0, prefix.size()) == prefix;
+}
+
+bool is_folder(const std::string& path) {
+    struct stat status{};
+    return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+bool is_file(const std::string& path) {
+    struct stat status{};
+    return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+// "MemcpyHtoD,0x<address>,<bytes>"
+TraceList::Command read_copy(Lines& lines) {
+    std::string text(lines.text());
+    const auto commas = std::count(text.begin(), text.end(), ',');
+    std::replace(text.begin(), text.end(), ',', ' ');
+    text += '\n';
+    TraceList::Command command{TraceList::Kind::memcpy, {}};
+    const char* p = text.c_str() + std::strlen("MemcpyHtoD");
+    if (commas != 2 || !parse_address(p, command.address) || !parse_decimal(p, command.bytes) || *p != '\n')
+        lines.fail_expected("'MemcpyHtoD,0x<address>,<bytes>'");
+    return command;
+}
+
+TraceList read_list_file(const std::string& path) {
+    const size_t slash = path.rfind('/');
+    const std::string folder = slash == std::string::npos ? std::string() : path.substr(0, slash + 1);
+    Lines lines(path);
+    TraceList list;
+    std::unordered_set<std::string> known;
+    for (; lines.peek() != nullptr; lines.consume_text()) {
+        const std::string_view text = lines.text();
+        if (starts_with(text, "MemcpyHtoD")) {
+            list.commands.push_back(read_copy(lines));
+        } else if (starts_with(text, "kernel")) {
+            std::string trace = folder + std::string(text);
+            if (known.insert(trace).second && !is_file(trace)) lines.fail("the trace " + trace + " does not exist");
+            list.commands.push_back({TraceList::Kind::launch, std::move(trace)});
+            ++list.launches;
+        }
+    }
+    if (list.launches == 0)
+        throw TraceError(path, 0,
+                         "expected at least one line that names a kernel's trace (kernel-N.traceg), found none");
+    return list;
+}
+
+struct NumberedFile {
+    uint64_t number;
+    std::string stem, name;  // kernel-7-ctx_0x1 of kernel-7-ctx_0x1.traceg.xz
+    bool operator<(const NumberedFile& other) const {
+        return number != other.number ? number < other.number : name < other.name;
+    }
+};
+
+bool parse_trace_name(const std::string& name, NumberedFile& file) {
+    const size_t dot = name.find(".traceg");
+    if (!starts_with(name, "kernel-") || dot == std::string::npos) return false;
+    const std::string ending = name.substr(dot + 7);
+    if (!ending.empty() && ending != ".xz" && ending != ".zst") return false;
+    file.name = name;
+    file.stem = name.substr(0, dot);
+    std::string number = file.stem.substr(7);
+    const size_t context = number.find('-');
+    if (context != std::string::npos) {
+        if (!starts_with(std::string_view(number).substr(context), "-ctx_0x")) return false;
+        number.resize(context);
+    }
+    number += '\n';
+    const char* p = number.c_str();
+    return parse_decimal(p, file.number);
+}
+
+TraceList read_folder(const std::string& path) {
+    std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(path.c_str()), closedir);
+    if (folder == nullptr) throw TraceError(path, 0, std::string("cannot be opened: ") + std::strerror(errno));
+    std::vector<NumberedFile> files;
+    while (const dirent* entry = readdir(folder.get())) {
+        NumberedFile file;
+        if (parse_trace_name(entry->d_name, file)) files.push_back(std::move(file));
+    }
+    if (files.empty())
+        throw TraceError(path, 0,
+                         "expected a kernelslist.g or files kernel-N.traceg[.xz|.zst] in this folder, found "
+                         "neither");
+    std::sort(files.begin(), files.end());
+    TraceList list;
+    for (size_t i = 0; i < files.size(); ++i) {
+        if (i > 0 && files[i].stem == files[i - 1].stem)
+            throw TraceError(
+                path, 0,
+                "expected one file for each launch, found both " + files[i - 1].name + " and " + files[i].name);
+        list.commands.push_back({TraceList::Kind::launch, path + "/" + files[i].name});
+    }
+    list.launches = files.size();
+    return list;
+}
+
+}  // namespace
+
+TraceList read_trace_list(const std::string& path) {
+    if (!is_folder(path)) return read_list_file(path);
+    std::string folder = path;
+    while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+    const std::string list = folder + "/kernelslist.g";
+    return is_file(list) ? read_list_file(list) : read_folder(folder);
+}
+
+}  // namespace kernelpoint
