@@ -20,9 +20,15 @@ def test_defaults_are_those_of_the_design():
         ({"polcy": "all"}, "polcy: unknown key (value 'all'); allowed here: version, policy"),
         ({"error_budget": {"relative_eror": 0.1}}, "error_budget.relative_eror: unknown key"),
         ({"error_budget": {"relative_error": 0}}, "error_budget.relative_error: got 0; input should be greater than 0"),
-        ({"error_budget": {"relative_error": 1.0}}, "error_budget.relative_error: got 1.0; input should be less than 1"),
+        (
+            {"error_budget": {"relative_error": 1.0}},
+            "error_budget.relative_error: got 1.0; input should be less than 1",
+        ),
         ({"error_budget": {"confidence": "high"}}, "error_budget.confidence: got 'high'"),
-        ({"error_budget": {"scope": "kernel"}}, "error_budget.scope: got 'kernel'; input should be 'workload' or 'cluster'"),
+        (
+            {"error_budget": {"scope": "kernel"}},
+            "error_budget.scope: got 'kernel'; input should be 'workload' or 'cluster'",
+        ),
         ({"seed": -1}, "seed: got -1; input should be greater than or equal to 0"),
         ({"seed": True}, "seed: got True"),
         ({"version": 2}, "version: got 2; input should be 1"),

@@ -182,9 +182,7 @@ class Engine:
             states_bound = False
         targets = Targets(self.budget, self.method, self.ratios, self.counters, look if states_bound else 0)
         exact = self._results.of(certain)
-        of_cluster = np.where(
-            self.design.strata[certain] >= 0, self.clusters[np.maximum(self.design.strata[certain], 0)], -1
-        )
+        of_cluster = np.append(self.clusters, -1)[self.design.strata[certain]]  # stratum -1 has no cluster
         return infer(targets, sample, self._results.of(units), exact, of_cluster, self._pilot)
 
     def look(self) -> Look:

@@ -10,7 +10,7 @@ import enum
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
-from kernelpoint.estimation import Design
+from kernelpoint.estimation import Bound, Design
 from kernelpoint.policies.population import Population
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Policy(ABC):
     """
 
     needs: ClassVar[frozenset[Need]] = frozenset()
-    bounds: ClassVar[tuple[str, ...]] = ("sequential", "two_stage", "fixed", "none")
+    bounds: ClassVar[tuple[Bound, ...]] = ("sequential", "two_stage", "fixed", "none")
 
     def __init__(self, config: Config) -> None:
         self.config = config

@@ -49,7 +49,9 @@ class RunReport:
             floor = f" (floor of one launch per stream: {s['floor']:.4g}x)" if s["floor"] else ""
             lines.append(f"cycle speedup {s['cycle_speedup']:.4g}x{floor}")
         word = "met" if s["met"] else "not met"
-        lines.append(f"error budget {100 * s['relative_error']:g} % at {100 * s['confidence']:g} %: {word}; bound: {s['bound']}")
+        lines.append(
+            f"error budget {100 * s['relative_error']:g} % at {100 * s['confidence']:g} %: {word}; bound: {s['bound']}"
+        )
         lines += [f"degraded: {reason}" for reason in s["degraded"]]
         lines += [f"note: {warning}" for warning in s["warnings"]]
         return lines + [f"not covered by the bound: {text}" for text in s["not_covered"]]

@@ -13,7 +13,7 @@ from kernelpoint.session.resume import check_same_run, replay
 from kernelpoint.session.session import Session
 
 
-def open(config_path: str, info: Mapping[str, Any], log: Callable[[str], None]) -> Session:  # noqa: A001 - the ABI's word
+def open(config_path: str, info: Mapping[str, Any], log: Callable[[str], None]) -> Session:
     """Open a run, or take one over from its journal; see kp_open.
 
     Raises:
@@ -32,10 +32,7 @@ def open(config_path: str, info: Mapping[str, Any], log: Callable[[str], None]) 
 def _begin(session: Session) -> Session:
     records = session.journal.records
     if not records:
-        session.journal.write(session.run.record())
-        for reason in session.degraded:
-            session.journal.write({"type": "degraded", "reason": reason})
-        session.begin_pass(0)
+        session.begin()
         return session
     check_same_run(records[0], session.run.record())
     replay(session, records)

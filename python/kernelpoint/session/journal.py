@@ -16,6 +16,7 @@ Records, in the order in which a run writes them (`type` says which):
 from __future__ import annotations
 
 import fcntl
+import io
 import json
 import os
 from pathlib import Path
@@ -45,7 +46,7 @@ class Journal:
     def __init__(self, path: str | Path, resume: bool) -> None:
         self.path = Path(path)
         try:
-            self._file = open(self.path, "a+b", buffering=0)
+            self._file = self._open()
         except OSError as error:
             raise JournalError(f"cannot write the journal {path}: {error.strerror}") from None
         self._lock()
@@ -75,11 +76,16 @@ class Journal:
         """Release the file; the lock goes with it."""
         self._file.close()
 
+    def _open(self) -> io.FileIO:
+        return io.FileIO(self.path, "a+")
+
     def _lock(self) -> None:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise JournalError(f"the journal {self.path} is in use by another run; name another with `journal:`") from None
+            raise JournalError(
+                f"the journal {self.path} is in use by another run; name another with `journal:`"
+            ) from None
 
     def _set_aside(self) -> None:
         """Keep the old journal under the first free number and begin an empty one in its place."""
@@ -88,7 +94,7 @@ class Journal:
             number += 1
         self.path.rename(kept)
         self._file.close()
-        self._file = open(self.path, "a+b", buffering=0)
+        self._file = self._open()
         self._lock()
 
     def _read(self) -> bytes:

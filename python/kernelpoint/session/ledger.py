@@ -81,7 +81,9 @@ class Ledger:
 
     def _leave(self, unit: int, what: str) -> None:
         if unit not in self.in_flight:
-            raise HostError(f"launch unit {unit} was {what} but is not in flight; each decision to simulate has one result")
+            raise HostError(
+                f"launch unit {unit} was {what} but is not in flight; each decision to simulate has one result"
+            )
         self.in_flight.remove(unit)
         self._wanted[unit] = False
         self.open_count -= 1

@@ -13,12 +13,11 @@ import numpy as np
 from kernelpoint import __version__
 from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError, HostError
-from kernelpoint.estimation import Design, ErrorBudget
+from kernelpoint.estimation import Bound, Design, ErrorBudget
 from kernelpoint.policies.contract import Need, Policy
 from kernelpoint.policies.population import Population
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.session.host_info import HostInfo
-from kernelpoint.traces import launch_paths, scan_launches
 
 Log = Callable[[str], None]
 
@@ -33,7 +32,7 @@ class Run:
     design: Design
     budget: ErrorBudget
     hashes: dict[str, str]
-    degraded: tuple[str, ...] = field(default=())
+    broken: dict[int, str] = field(default_factory=dict)  # units whose trace could not be read, and why
 
     def record(self) -> dict[str, Any]:
         """The journal's first record."""
@@ -90,7 +89,7 @@ def prepare(config: Config, host: HostInfo, log: Log) -> Run:
         design=_take_all(design, broken),
         budget=budget,
         hashes={"list": _hash_lists(population), "simulator_config": host.config_hash, "design": hash_design(design)},
-        degraded=tuple(f"launch unit {unit} is simulated: {why}" for unit, why in sorted(broken.items())),
+        broken=broken,
     )
 
 
@@ -104,7 +103,7 @@ def hash_design(design: Design) -> str:
 
 def _budget(config: Config, policy: type[Policy], host: HostInfo) -> ErrorBudget:
     wanted = config.error_budget
-    bound: str = wanted.bound
+    bound: Bound = wanted.bound
     if bound not in policy.bounds:
         if "bound" in wanted.model_fields_set:
             allowed = ", ".join(policy.bounds)
@@ -126,7 +125,11 @@ def _budget(config: Config, policy: type[Policy], host: HostInfo) -> ErrorBudget
 
 def _list_of(host: HostInfo, process: int) -> list[str] | None:
     path = host.list_paths[process]
-    return launch_paths(path) if path is not None else None
+    if path is None:
+        return None
+    from kernelpoint.traces import launch_paths  # needs the native reader, which a run without lists does not
+
+    return launch_paths(path)
 
 
 def _count(host: HostInfo, process: int, paths: list[str] | None) -> int:
@@ -146,7 +149,11 @@ def _count(host: HostInfo, process: int, paths: list[str] | None) -> int:
 
 def _scan(population: Population, policy: type[Policy], log: Log) -> tuple[Population, dict[int, str]]:
     if len(population.paths) != population.size:
-        raise ConfigError(f"policy {policy.__module__.rsplit('.', 1)[-1]} reads traces, but there is no trace list on disk")
+        raise ConfigError(
+            f"policy {policy.__module__.rsplit('.', 1)[-1]} reads traces, but there is no trace list on disk"
+        )
+    from kernelpoint.traces import scan_launches
+
     scan = scan_launches(population.paths, log=log)
     return replace(population, scan=scan), dict(scan.errors)
 

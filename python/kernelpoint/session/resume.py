@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from kernelpoint.errors import JournalError
 
 if TYPE_CHECKING:
@@ -13,7 +11,12 @@ if TYPE_CHECKING:
     from kernelpoint.session.session import Session
 
 # The only keys in which a resumed run may differ from the one that began the journal.
-_MAY_DIFFER = ("config.error_budget.relative_error", "config.error_budget.confidence", "config.resume", "config.journal")
+_MAY_DIFFER = (
+    "config.error_budget.relative_error",
+    "config.error_budget.confidence",
+    "config.resume",
+    "config.journal",
+)
 _IGNORED = ("host.lists", "host.version", "type")
 
 
@@ -66,7 +69,7 @@ def _apply(session: Session, record: Record) -> None:
         counters = record["counters"]
         session.ledger.start(unit)
         session.ledger.complete(unit)
-        session.engine.record(unit, tuple(counters), np.array(list(counters.values())))
+        session.engine.record(unit, tuple(counters), tuple(counters.values()))
         session.results += 1
     elif kind == "abort":
         unit = session.ledger.unit(record["process"], record["launch"])

@@ -38,12 +38,14 @@ class Session:
     def __init__(self, run: Run, journal: Journal, log: Callable[[str], None]) -> None:
         self.run = run
         self.journal = journal
+        self.design = run.design
         self.engine = Engine(run.design, run.budget, run.config.estimate)
+        self._thresholds = self.engine.thresholds
         self.ledger = Ledger(run.population.offsets)
         self.pass_index = 0
         self.results = 0
         self.done = False
-        self.degraded: list[str] = list(run.degraded)
+        self.degraded: list[str] = []
         self.look: Look | None = None
         self._summary: Summary | None = None
         self._predictions: dict[int, float] = {}
@@ -118,7 +120,7 @@ class Session:
         record = {"type": "result", "process": process, "launch": index, "pass": self.pass_index}
         self._write({**record, "counters": dict(zip(counters, numbers, strict=True))})
         self.ledger.complete(unit)
-        self.engine.record(unit, counters, np.array(numbers))
+        self.engine.record(unit, counters, numbers)
         self.results += 1
         self.progress.completed(self.pass_index, self.results, self.ledger.open_count)
 
@@ -145,6 +147,13 @@ class Session:
             self.progress.finished(self._summary)
         return self._summary.as_tuple()
 
+    def begin(self) -> None:
+        """The first records of a new journal, and its first pass."""
+        self._write(self.run.record())
+        for unit, why in sorted(self.run.broken.items()):
+            self._degrade(f"launch unit {unit} is simulated because its trace cannot be read: {why}")
+        self.begin_pass(0)
+
     # ---- passes -----------------------------------------------------------------------------------------------------
 
     def begin_pass(self, pass_index: int, write: bool = True) -> None:
@@ -152,9 +161,12 @@ class Session:
         self.pass_index = pass_index
         wanted = self.engine.wanted()
         self.ledger.begin_pass(wanted)
+        self._thresholds = self.engine.thresholds
         self._predictions = self._predict(wanted)
         if write:
-            self._write({"type": "pass", "pass": pass_index, "sizes": self.engine.sizes.tolist(), "wanted": len(wanted)})
+            self._write(
+                {"type": "pass", "pass": pass_index, "sizes": self.engine.sizes.tolist(), "wanted": len(wanted)}
+            )
         self.progress.pass_begins(pass_index, len(wanted))
 
     def look_now(self, write: bool = True) -> None:
@@ -170,14 +182,12 @@ class Session:
         self._give_way()
 
     def _give_way(self) -> None:
-        known = self.engine
-        count = self.run.population.size
-        rest = Design(
-            strata=np.full(count, -1, dtype=np.int32), first_sizes=np.empty(0, dtype=np.int64), u=self.run.design.u
-        )
-        self.engine = Engine(rest, self.run.budget, "mean")
+        known, count = self.engine, self.run.population.size
+        nothing = np.empty(0, dtype=np.int64)
+        self.design = Design(strata=np.full(count, -1, dtype=np.int32), first_sizes=nothing, u=self.run.design.u)
+        self.engine = Engine(self.design, self.run.budget, "mean")
         for unit, values in known.records():
-            self.engine.record(unit, known.counters, values)
+            self.engine.record(unit, known.counters, values.tolist())
 
     def _end_pass(self) -> None:
         if self.ledger.lost():
@@ -185,7 +195,9 @@ class Session:
             return
         try:
             self._look_and_grow()
-        except Exception as error:  # noqa: BLE001 - the failure rule: whatever goes wrong in a policy must not skip launches
+        except Exception as error:  # the failure rule: whatever goes wrong in a policy must not skip launches
+            if not self.run.population.size > self.results:
+                raise SessionError(f"the estimate of a full run failed: {_describe(error)}") from error
             self.simulate_everything(f"the estimate failed at the end of pass {self.pass_index}: {_describe(error)}")
         if not self.done:
             self.begin_pass(self.pass_index + 1)
@@ -222,8 +234,8 @@ class Session:
     # ---- small parts ------------------------------------------------------------------------------------------------
 
     def _decision_line(self, process: int, index: int, unit: int, action: int) -> str:
-        stratum = int(self.run.design.strata[unit])
-        why = '"take_all":"by design"' if stratum < 0 else self._draw(unit, stratum)
+        stratum = int(self.design.strata[unit])
+        why = self._draw(unit, stratum) if stratum >= 0 else f'"take_all":"{self._why_take_all(unit)}"'
         word = "simulate" if action == SIMULATE else "skip"
         prediction = self._predictions.get(unit)
         expected = f',"prediction":{prediction:.6g}' if prediction is not None else ""
@@ -233,7 +245,10 @@ class Session:
         )
 
     def _draw(self, unit: int, stratum: int) -> str:
-        return f'"u":{self.run.design.u[unit]:.17g},"threshold":{self.engine.thresholds[stratum]:.17g}'
+        return f'"u":{self.design.u[unit]:.17g},"threshold":{self._thresholds[stratum]:.17g}'
+
+    def _why_take_all(self, unit: int) -> str:
+        return "by design" if self.design is self.run.design and unit not in self.run.broken else "failure"
 
     def _predict(self, wanted: np.ndarray) -> dict[int, float]:
         """Predicted cycles of the launches of a pass, for their decision records; none before the first results."""

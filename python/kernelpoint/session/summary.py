@@ -46,6 +46,10 @@ def estimate_record(estimate: Estimate) -> Record:
     }
 
 
+def _cluster_record(cluster: Record) -> Record:
+    return {**cluster, "estimates": {name: estimate_record(e) for name, e in cluster["estimates"].items()}}
+
+
 def look_record(look: Look) -> Record:
     """A look as it stands in the journal."""
     return {
@@ -116,13 +120,16 @@ def summarise(session: Session) -> Summary:
         "bound": budget.bound if bounded else "none",
         "cycle_speedup": _speedup(counters),
         "floor": _floor(session, counters) if look else None,
-        "clusters": look.clusters if look else [],
+        "clusters": [_cluster_record(c) for c in look.clusters] if look else [],
         "counters": counters,
         "ratios": {name: estimate_record(e) for name, e in look.ratios.items()} if look else {},
         "degraded": list(session.degraded),
         "lost": session.ledger.lost(),
         "never_completed": sorted(session.ledger.in_flight),
-        "warnings": list(look.warnings) if look else ["the run ended before its pass was complete: no estimate is stated"],
+        "assumptions": list(look.assumptions) if look else [],
+        "warnings": list(look.warnings)
+        if look
+        else ["the run ended before its pass was complete: no estimate is stated"],
         "not_covered": list(NOT_COVERED),
         "policy": session.run.config.policy,
         "seed": session.run.config.seed,
