@@ -53,6 +53,9 @@ void write_pseudo(float* row, const Step& step) {
     row[kIsRegular] = step.access.regular;
     row[kStrideSign] = static_cast<float>((step.access.stride > 0) - (step.access.stride < 0));
     row[kLogStride] = log2p1(std::abs(static_cast<double>(step.access.stride))) / 16;
+    row[kHasStep] = step.access.repeated;
+    row[kStepSign] = static_cast<float>((step.access.step > 0) - (step.access.step < 0));
+    row[kLogStep] = log2p1(std::abs(static_cast<double>(step.access.step))) / 16;
 }
 
 // Appends one warp after another to a graph.

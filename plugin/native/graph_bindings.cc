@@ -61,11 +61,29 @@ py::dict schema() {
     return result;
 }
 
+py::dict classify(const std::string& text) {
+    static const char* units[] = {"integer", "single_precision", "double_precision", "special_function", "tensor",
+                                  "move",    "control",          "barrier",          "memory",           "other"};
+    static const char* spaces[] = {"none", "global", "local", "shared", "constant", "generic", "texture"};
+    const Opcode opcode = classify_opcode(text);
+    py::dict result;
+    result["unit"] = units[static_cast<int>(opcode.unit)];
+    result["space"] = spaces[static_cast<int>(opcode.space)];
+    result["is_load"] = opcode.is_load;
+    result["is_store"] = opcode.is_store;
+    result["is_atomic"] = opcode.is_atomic;
+    result["is_branch"] = opcode.is_branch;
+    result["is_barrier"] = opcode.is_barrier;
+    result["is_exit"] = opcode.is_exit;
+    return result;
+}
+
 }  // namespace
 
 void register_graph(py::module_& module) {
     module.def("build_graph", &build, py::arg("path"), py::arg("max_nodes"));
     module.def("graph_schema", &schema);
+    module.def("classify_opcode", &classify, py::arg("text"));
 }
 
 }  // namespace kernelpoint

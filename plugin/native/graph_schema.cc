@@ -57,7 +57,8 @@ const std::vector<std::string>& column_names(NodeKind kind) {
                                                       "value_max",  "value_p25", "value_p75",    "value_skewness",
                                                       "has_values", "is_input",  "log_reads"};
     static const std::vector<std::string> pseudo = {"log_width",  "active_lanes", "log_sectors", "sector_efficiency",
-                                                    "is_regular", "stride_sign",  "log_stride"};
+                                                    "is_regular", "stride_sign",  "log_stride",  "has_step",
+                                                    "step_sign",  "log_step"};
     return kind == kInstruction ? instruction : kind == kVariable ? variable : pseudo;
 }
 

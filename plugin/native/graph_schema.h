@@ -79,6 +79,9 @@ enum PseudoColumn : int {
     kIsRegular,         // one stride between all neighbouring active lanes
     kStrideSign,        // -1, 0, 1; 0 where irregular
     kLogStride,         // log2(1 + |stride in bytes|) / 16; 0 where irregular
+    kHasStep,           // the warp accessed memory at this pc before
+    kStepSign,          // sign of the first lane's address minus that of the access before
+    kLogStep,           // log2(1 + |that difference in bytes|) / 16
     kPseudoColumnCount
 };
 

@@ -4,11 +4,12 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "trace/sectors.h"
+
 namespace kernelpoint::graph {
 
 namespace {
 
-constexpr uint64_t kSectorBytes = 32;
 constexpr uint64_t kGolden = 11400714819323198485ull;  // 2^64 / golden ratio
 
 // A word is mixed in with the finaliser of MurmurHash3; two distinct warps of a launch collide with chance 2^-64.
@@ -30,19 +31,45 @@ uint64_t signature(const std::vector<Step>& steps) {
             hash =
                 mix(hash, uint64_t{access.sectors} << 32 | uint64_t{instruction.address_count} << 1 | access.regular);
             hash = mix(hash, static_cast<uint64_t>(access.stride));
+            hash = mix(hash, static_cast<uint64_t>(access.step) << 1 | access.repeated);
         }
     }
     return hash;
 }
 
-void read_steps(const Cta& cta, const Warp& warp, std::vector<Step>& steps) {
-    steps.clear();
-    for (uint32_t i = 0; i < warp.instruction_count; i++) {
-        const Instruction& instruction = cta.instructions[warp.first_instruction + i];
-        steps.push_back({instruction, access_pattern(cta.addresses.data() + instruction.first_address,
-                                                     instruction.address_count, instruction.width)});
+// Takes the addresses out of a warp's instructions.
+class StepReader {
+public:
+    void read(const Cta& cta, const Warp& warp, std::vector<Step>& steps) {
+        steps.clear();
+        serial_++;
+        for (uint32_t i = 0; i < warp.instruction_count; i++) {
+            const Instruction& instruction = cta.instructions[warp.first_instruction + i];
+            const uint64_t* addresses = cta.addresses.data() + instruction.first_address;
+            AccessPattern access;
+            if (instruction.width > 0 && instruction.address_count > 0) {
+                access = access_pattern(addresses, instruction.address_count, instruction.width);
+                note_previous(instruction.pc, addresses[0], access);
+            }
+            steps.push_back({instruction, access});
+        }
     }
-}
+
+private:
+    struct Previous {
+        uint64_t warp = 0, address = 0;
+    };
+
+    void note_previous(uint32_t pc, uint64_t address, AccessPattern& access) {
+        Previous& previous = previous_[pc];
+        access.repeated = previous.warp == serial_;
+        if (access.repeated) access.step = static_cast<int64_t>(address - previous.address);
+        previous = {serial_, address};
+    }
+
+    std::unordered_map<uint32_t, Previous> previous_;  // by pc
+    uint64_t serial_ = 0;
+};
 
 // What is known of a distinct warp without keeping its steps.
 struct Seen {
@@ -88,7 +115,7 @@ public:
 private:
     void add(const LaunchHeader& header, const Cta& cta, const Warp& warp) {
         if (warp.instruction_count == 0) return;
-        read_steps(cta, warp, scratch_);
+        steps_.read(cta, warp, scratch_);
         for (const Step& step : scratch_) result_.largest_pc = std::max(result_.largest_pc, step.instruction.pc);
         result_.total_warps++;
         uint64_t hash = signature(scratch_);
@@ -120,7 +147,7 @@ private:
         while (kept_.size() < wanted.size() && reader.next(cta))
             for (const Warp& warp : cta.warps) {
                 if (warp.instruction_count == 0) continue;
-                read_steps(cta, warp, scratch_);
+                steps_.read(cta, warp, scratch_);
                 uint64_t hash = signature(scratch_);
                 if (wanted.count(hash)) kept_.emplace(hash, scratch_);
             }
@@ -143,6 +170,7 @@ private:
     std::vector<Seen> seen_;
     std::unordered_map<uint64_t, size_t> index_;            // signature -> position in seen_
     std::unordered_map<uint64_t, std::vector<Step>> kept_;  // signature -> steps
+    StepReader steps_;
     std::vector<Step> scratch_;
     uint64_t kept_nodes_ = 0;
     bool all_kept_ = true;
@@ -152,20 +180,11 @@ private:
 
 AccessPattern access_pattern(const uint64_t* addresses, uint32_t count, uint32_t width) {
     AccessPattern result;
-    if (count == 0 || width == 0) return result;
-    uint64_t sectors[512];
-    uint32_t sector_count = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t last = (addresses[i] + width - 1) / kSectorBytes;
-        for (uint64_t sector = addresses[i] / kSectorBytes; sector <= last && sector_count < 512; sector++)
-            if (sector_count == 0 || sectors[sector_count - 1] != sector) sectors[sector_count++] = sector;
-    }
-    if (!std::is_sorted(sectors, sectors + sector_count)) std::sort(sectors, sectors + sector_count);
-    result.sectors = static_cast<uint16_t>(std::unique(sectors, sectors + sector_count) - sectors);
-    int64_t stride = count > 1 ? static_cast<int64_t>(addresses[1] - addresses[0]) : 0;
+    result.sectors = static_cast<uint16_t>(count_sectors(addresses, count, width));
+    const int64_t stride = count > 1 ? static_cast<int64_t>(addresses[1] - addresses[0]) : 0;
     result.regular = true;
     for (uint32_t i = 2; i < count; i++)
-        result.regular = result.regular && static_cast<int64_t>(addresses[i] - addresses[i - 1]) == stride;
+        result.regular &= static_cast<int64_t>(addresses[i] - addresses[i - 1]) == stride;
     result.stride = result.regular ? stride : 0;
     return result;
 }

@@ -11,11 +11,14 @@ namespace kernelpoint::graph {
 
 // What one memory instruction's addresses look like, apart from where they lie.
 struct AccessPattern {
-    uint16_t sectors = 0;  // distinct 32-byte sectors touched by [address, address + width) of all lanes
-    bool regular = false;  // one stride between all neighbouring active lanes (true for a single lane, stride 0)
-    int64_t stride = 0;    // bytes; 0 where irregular
+    uint16_t sectors = 0;   // distinct 32-byte sectors touched by [address, address + width) of all lanes
+    bool regular = false;   // one stride between all neighbouring active lanes (true for a single lane, stride 0)
+    int64_t stride = 0;     // bytes; 0 where irregular
+    bool repeated = false;  // the warp accessed memory at this pc before
+    int64_t step = 0;       // bytes from the first lane's address then to that now
 };
 
+// At least one address; knows nothing of earlier accesses.
 AccessPattern access_pattern(const uint64_t* addresses, uint32_t count, uint32_t width);
 
 // An executed instruction without its addresses.

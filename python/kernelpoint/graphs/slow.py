@@ -37,6 +37,8 @@ class Step:
     sectors: int
     regular: bool
     stride: int
+    repeated: bool
+    step: int
 
 
 def decode_addresses(mode: int, words: list[str], lanes: int) -> list[int]:
@@ -54,27 +56,42 @@ def decode_addresses(mode: int, words: list[str], lanes: int) -> list[int]:
     return addresses
 
 
-def parse_step(line: str) -> Step:
-    """One line of a warp, tracer version 3."""
+def access_width(opcode: str) -> int:
+    """Bytes per lane: the first suffix that is a number of bits; 4 where there is none (as Accel-Sim decides it)."""
+    for suffix in opcode.split(".")[1:]:
+        digits = suffix.removeprefix("U")
+        if digits.isdigit():
+            return max(1, int(digits) // 8)
+    return 4
+
+
+def parse_step(line: str, previous: dict[int, int]) -> Step:
+    """One line of a warp, tracer version 3; `previous` is the first lane's last address at each pc of the warp."""
     words = line.split()
     pc, mask, count = int(words[0], 16), int(words[1], 16), int(words[2])
     destinations, rest = tuple(words[3 : 3 + count]), words[3 + count :]
     count = int(rest[1])
     opcode, sources, rest = rest[0], tuple(rest[2 : 2 + count]), rest[2 + count :]
-    width, addresses = int(rest[0]), []
+    width, addresses = access_width(opcode) if int(rest[0]) > 0 else 0, []
     if width > 0:
         addresses = decode_addresses(int(rest[1]), rest[2:], mask.bit_count())
     sectors = {s for a in addresses for s in range(a // 32, (a + width - 1) // 32 + 1)}
     strides = {b - a for a, b in zip(addresses, addresses[1:], strict=False)}
     regular = bool(addresses) and len(strides) <= 1
     stride = strides.pop() if regular and strides else 0
-    return Step(pc, mask, opcode, destinations, sources, width, len(addresses), len(sectors), regular, stride)
+    repeated = bool(addresses) and pc in previous
+    distance = addresses[0] - previous[pc] if repeated else 0
+    if addresses:
+        previous[pc] = addresses[0]
+    access = (len(addresses), len(sectors), regular, stride, repeated, distance)
+    return Step(pc, mask, opcode, destinations, sources, width, *access)
 
 
 def parse_warps(path: str | os.PathLike[str]) -> Iterator[tuple[int, tuple[Step, ...]]]:
     """Every warp that executed anything: its position in the launch, and its steps."""
     grid = block = (1, 1, 1)
     cta, warp, steps = (0, 0, 0), 0, None
+    previous: dict[int, int] = {}
     for line in Path(path).read_text().splitlines():
         if line.startswith(("-grid dim", "-block dim", "thread block")):
             x, y, z = (int(word) for word in line.split("=")[1].strip(" ()").split(","))
@@ -88,10 +105,10 @@ def parse_warps(path: str | os.PathLike[str]) -> Iterator[tuple[int, tuple[Step,
             if steps:
                 linear = cta[0] + grid[0] * (cta[1] + grid[1] * cta[2])
                 yield linear * math.ceil(math.prod(block) / 32) + warp, tuple(steps)
-            steps = []
+            steps, previous = [], {}
             warp = int(line.split("=")[1]) if line.startswith("warp") else 0
         elif steps is not None and line and line[0] not in "#-i":
-            steps.append(parse_step(line))
+            steps.append(parse_step(line, previous))
 
 
 class _Warp:
@@ -177,6 +194,9 @@ def _pseudo_values(step: Step) -> dict[str, float]:
         "is_regular": float(step.regular),
         "stride_sign": float(np.sign(step.stride)),
         "log_stride": math.log2(1 + abs(step.stride)) / 16,
+        "has_step": float(step.repeated),
+        "step_sign": float(np.sign(step.step)),
+        "log_step": math.log2(1 + abs(step.step)) / 16,
     }
 
 
