@@ -1,0 +1,69 @@
+"""What the embedding does first in the interpreter it starts inside a simulator.
+
+The simulator keeps what is its own: its output streams, its signals, its cores. Called by plugin/embedding only, and
+never in an interpreter that somebody else started.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import NoReturn
+
+
+class HostStream(io.TextIOBase):
+    """Text that Python code prints, handed line by line to the host, whose own stream keeps everything in order.
+
+    Example:
+        >>> lines = []
+        >>> stream = HostStream(lines.append)
+        >>> print("one", "two", file=stream)
+        >>> print("no end yet", end="", file=stream)
+        >>> lines
+        ['one two']
+        >>> stream.flush()
+        >>> lines
+        ['one two', 'no end yet']
+    """
+
+    def __init__(self, emit: Callable[[str], object]) -> None:
+        self._emit = emit
+        self._pending = ""
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return "utf-8"
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        *complete, self._pending = (self._pending + text).split("\n")
+        for line in complete:
+            self._emit(line)
+        return len(text)
+
+    def flush(self) -> None:
+        if self._pending:
+            line, self._pending = self._pending, ""
+            self._emit(line)
+
+
+def _refuse_signal(number: int, handler: object) -> NoReturn:
+    """Stand in for signal.signal; raises what CPython raises off the main thread, which libraries expect."""
+    raise ValueError(f"signal {number} belongs to the simulator: KernelPoint changes no signal handler")
+
+
+def settle(emit: Callable[[str], object]) -> None:
+    """Make a fresh interpreter a guest: prints go to `emit`, signals stay the host's, numeric libraries use one thread.
+
+    The import of `signal` above takes SIGINT; the embedding restores it, and no later import takes it again.
+    The thread count is only set where the user set none.
+    """
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    sys.stdout = sys.__stdout__ = HostStream(emit)  # type: ignore[misc]
+    sys.stderr = sys.__stderr__ = HostStream(emit)  # type: ignore[misc]
+    signal.signal = _refuse_signal  # type: ignore[assignment]
