@@ -99,10 +99,12 @@ void Scanner::add(const Cta& cta, const std::vector<Opcode>& opcodes) {
 
 void Scanner::add_access(const Instruction& instruction, const uint64_t* addresses) {
     const uint32_t count = instruction.address_count;
-    const uint32_t sectors = count_sectors(addresses, count, instruction.width);
-    if (is_shared(facts_[instruction.opcode].space, addresses[0])) {
+    const MemorySpace space = facts_[instruction.opcode].space;
+    uint32_t sectors = 0;
+    if (is_shared(space, addresses[0])) {
         ++work.shared_accesses;
-    } else if (facts_[instruction.opcode].space != MemorySpace::constant) {
+    } else if (space != MemorySpace::constant) {
+        sectors = count_sectors(addresses, count, instruction.width);
         ++work.global_accesses;
         work.sectors += sectors;
         work.bytes += uint64_t{count} * instruction.width;

@@ -32,9 +32,9 @@ struct Work {
 //  - grid, block, shared memory per CTA, registers per thread;
 //  - every CTA's index; every warp's number and its count of instructions;
 //  - of every instruction: PC, opcode text, active mask, registers, width;
-//  - of every memory access: each active lane's address minus the first active lane's; the number of 32-byte sectors
-//    (so alignment counts as far as it changes traffic); and the first lane's address minus that of the same warp's
-//    previous access at the same PC (0 for the first one).
+//  - of every memory access: each active lane's address minus the first active lane's; the first lane's address minus
+//    that of the same warp's previous access at the same PC (0 for the first one); and, to global memory, the number of
+//    sectors (so alignment counts as far as it changes traffic).
 // Left out: absolute addresses, so equal launches on other buffers agree; distances between warps and between PCs,
 // which depend on where buffers lie; kernel name and id, CUDA stream, source lines, immediates, and the versions of
 // tracer and binary.

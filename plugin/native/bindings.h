@@ -1,0 +1,11 @@
+// What each part of kernelpoint._native adds to the module.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace kernelpoint {
+
+void register_traces(pybind11::module_& module);
+void register_graph(pybind11::module_& module);  // graph_bindings.cc
+
+}  // namespace kernelpoint
