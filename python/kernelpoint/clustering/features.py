@@ -1,0 +1,75 @@
+"""The features by which launches are clustered: embedding, amount of work, and perhaps context."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernelpoint.errors import ConfigError
+
+WORK_COLUMNS = ("instructions", "ctas", "warps", "bytes")
+WORK_SCALE = 0.5
+CONTEXT_SCALE = 0.25
+
+
+def unit_rows(values: np.ndarray) -> np.ndarray:
+    """Each row divided by its Euclidean length; rows of zeros stay."""
+    lengths = np.linalg.norm(values, axis=1, keepdims=True)
+    return values / np.where(lengths > 0, lengths, 1)
+
+
+def run_features(
+    embedding: np.ndarray,
+    work: np.ndarray | None = None,
+    context: tuple[int, ...] = (),
+    work_scale: float = WORK_SCALE,
+    context_scale: float = CONTEXT_SCALE,
+) -> np.ndarray:
+    """One row of features per launch of a run: what clusters are made on.
+
+    Mean pooling forgets how much work a launch does, so the embedding is joined by log2 of the work. Distances mean the
+    same in every run, whatever launches it has: a row is the embedding scaled to length 1 (the loss looks at cosines), then
+    `work_scale` times log2(1 + work). With the default scale of 0.5, twice the instructions is 0.5 apart, as far as two
+    embeddings with a cosine of 0.875.
+
+    Model: the context of a launch is the embeddings of its neighbours in program order, at the offsets `context`; beyond
+    the ends of the run there is a neighbour of zeros. Nothing here depends on absolute addresses or on any result.
+
+    Args:
+        embedding: [num_launches, width], as `embed_streams` gives it, one row per launch.
+        work: [num_launches, any number of columns], counts such as `WORK_COLUMNS`; None leaves work out.
+        context: offsets of neighbours, e.g. (-1, 1); empty leaves context out.
+        work_scale: of log2 of the work.
+        context_scale: of a neighbour's unit-length embedding.
+
+    Returns:
+        float64 [num_launches, number of features].
+
+    Raises:
+        ConfigError: lengths differ, or work is negative.
+
+    >>> run_features(np.array([[3.0, 4.0]]), np.array([[7]])).tolist()
+    [[0.6, 0.8, 1.5]]
+    """
+    unit = unit_rows(np.asarray(embedding, np.float64))
+    parts = [unit]
+    if work is not None:
+        amount = np.asarray(work, np.float64)
+        if len(amount) != len(unit) or (amount < 0).any():
+            raise ConfigError(f"work: {amount.shape} counts, none negative, are needed for {len(unit)} launches")
+        parts.append(work_scale * np.log2(1 + amount))
+    parts += [context_scale * shifted(unit, offset) for offset in context]
+    return np.concatenate(parts, axis=1)
+
+
+def shifted(rows: np.ndarray, offset: int) -> np.ndarray:
+    """Row i becomes row i + offset; zeros beyond the ends.
+
+    >>> shifted(np.array([[1], [2], [3]]), -1).ravel().tolist()
+    [0, 1, 2]
+    """
+    result = np.zeros_like(rows)
+    if offset >= 0:
+        result[: max(0, len(rows) - offset)] = rows[offset:]
+    else:
+        result[-offset:] = rows[:offset]
+    return result
