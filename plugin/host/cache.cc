@@ -1,0 +1,48 @@
+#include "host/cache.h"
+
+#include <algorithm>
+
+#include "host/config.h"
+
+namespace kernelpoint::host {
+namespace {
+constexpr uint64_t kNoTag = UINT64_MAX;
+}
+
+Cache::Cache(uint64_t bytes, uint32_t ways)
+    : ways_(ways), sets_(bytes / kLineBytes / ways), tags_(sets_ * ways, kNoTag), lines_(sets_ * ways) {}
+
+CacheLine* Cache::find(uint64_t line) {
+    const uint64_t first = first_of_set(line);
+    for (uint64_t i = first; i < first + ways_; ++i) {
+        if (tags_[i] == line) {
+            lines_[i].last_use = ++uses_;
+            return &lines_[i];
+        }
+    }
+    return nullptr;
+}
+
+CacheLine& Cache::find_or_replace(uint64_t line, uint32_t& evicted_dirty) {
+    evicted_dirty = 0;
+    if (CacheLine* found = find(line)) return *found;
+    const uint64_t first = first_of_set(line);
+    uint64_t victim = first;
+    for (uint64_t i = first + 1; i < first + ways_; ++i) {
+        if (lines_[i].last_use < lines_[victim].last_use) victim = i;
+    }
+    evicted_dirty = __builtin_popcount(lines_[victim].dirty);
+    tags_[victim] = line;
+    lines_[victim] = CacheLine{};
+    lines_[victim].last_use = ++uses_;
+    return lines_[victim];
+}
+
+void Cache::clear() {
+    if (uses_ == uses_at_clear_) return;
+    uses_at_clear_ = uses_;
+    std::fill(tags_.begin(), tags_.end(), kNoTag);
+    std::fill(lines_.begin(), lines_.end(), CacheLine{});
+}
+
+}  // namespace kernelpoint::host

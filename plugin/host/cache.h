@@ -1,0 +1,40 @@
+// A set-associative tag array with 128-byte lines of four 32-byte sectors, least recently used line replaced.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "host/counters.h"
+
+namespace kernelpoint::host {
+
+struct CacheLine {
+    Cycles fill_at = 0;     // when the last sector asked for arrives: an access before then waits for it
+    uint64_t last_use = 0;  // order of accesses, not time
+    uint8_t valid = 0;      // bit per sector
+    uint8_t dirty = 0;      // bit per sector
+};
+
+class Cache {
+public:
+    Cache(uint64_t bytes, uint32_t ways);
+
+    // The line if its tag is present (some sectors may still be missing), else null. Counts as a use.
+    CacheLine* find(uint64_t line);
+    // The line, replacing the least recently used of its set if need be. `evicted_dirty` receives the number of dirty
+    // sectors that leave with the replaced line.
+    CacheLine& find_or_replace(uint64_t line, uint32_t& evicted_dirty);
+    void clear();
+    uint64_t lines() const { return tags_.size(); }
+
+private:
+    uint64_t first_of_set(uint64_t line) const { return (line % sets_) * ways_; }
+
+    const uint32_t ways_;
+    const uint64_t sets_;
+    uint64_t uses_ = 0, uses_at_clear_ = 0;
+    std::vector<uint64_t> tags_;
+    std::vector<CacheLine> lines_;
+};
+
+}  // namespace kernelpoint::host

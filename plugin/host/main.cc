@@ -1,0 +1,60 @@
+// kernelpoint-host: a small deterministic trace-driven GPU simulator that carries the KernelPoint plugin. It exists for
+// the demonstration, for tests and for statistics; its cycles are not validated against hardware.
+#include <cinttypes>
+#include <cstdio>
+#include <memory>
+
+#include "host/arguments.h"
+#include "host/interrupt.h"
+#include "host/run.h"
+
+namespace {
+
+using namespace kernelpoint::host;
+
+enum ExitCode { kDone = 0, kRefused = 1, kNoBound = 3, kInterrupted = 130 };
+
+int simulate(const Arguments& arguments) {
+    const GpuConfig config = read_config(arguments.config);
+    const kernelpoint::TraceList list = kernelpoint::read_trace_list(arguments.trace);
+    std::unique_ptr<SamplingHook> hook;
+    if (!arguments.kernel_sampling.empty()) {
+        hook = std::make_unique<SamplingHook>(arguments.kernel_sampling, arguments.trace, list.launches, config);
+    }
+    Results results(arguments.results);
+    catch_signals();
+    uint64_t failed = 0;
+    {
+        Run run(config, list, results);
+        if (hook) {
+            failed = run.sampled(*hook);
+        } else {
+            run.all();
+        }
+    }
+    std::printf("simulated GPU = %s (configuration %s, model %s; not validated against hardware)\n",
+                config.name.c_str(), config.hash().c_str(), kModelVersion);
+    results.print_totals();
+    if (!hook || hook->finish() || failed == 0) return kDone;
+    std::fprintf(stderr, "kernelpoint-host: no bound is stated: %" PRIu64 " launches could not be simulated\n", failed);
+    return kNoBound;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        const Arguments arguments = parse_arguments(argc, argv);
+        if (arguments.help) {
+            std::fputs(kUsage, stdout);
+            return kDone;
+        }
+        return simulate(arguments);
+    } catch (const Interrupted&) {
+        std::fputs("kernelpoint-host: interrupted\n", stderr);
+        return kInterrupted;
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "kernelpoint-host: %s\n", error.what());
+        return kRefused;
+    }
+}

@@ -1,0 +1,95 @@
+#include "host/run.h"
+
+#include <set>
+
+#include "host/interrupt.h"
+
+namespace kernelpoint::host {
+namespace {
+
+constexpr Cycles kCyclesBetweenChecks = 10000;
+
+}  // namespace
+
+Run::Run(const GpuConfig& config, const TraceList& list, Results& results)
+    : list_(list), gpu_(config), results_(results), progress_(list.launches) {
+    for (size_t i = 0; i < list.commands.size(); ++i) {
+        if (list.commands[i].kind == TraceList::Kind::launch) launches_.push_back(i);
+    }
+}
+
+void Run::all() {
+    for (uint64_t launch = 0; launch < launches_.size(); ++launch) simulate(launch, 0, [] {});
+}
+
+uint64_t Run::sampled(SamplingHook& hook) {
+    std::set<uint64_t> failed;
+    uint64_t after = KP_BEFORE_FIRST;
+    while (const auto launch = hook.next(after)) {
+        check_interrupt();
+        if (after != KP_BEFORE_FIRST && *launch <= after) copy_before(launches_.size());  // the first pass has ended
+        after = *launch;
+        const kp_decision decision = hook.decide(*launch, list_.commands[launches_[*launch]].path);
+        if (decision.action == KP_SKIP) continue;
+        if (simulate_sampled(*launch, decision.progress_interval, hook)) {
+            failed.erase(*launch);
+        } else {
+            failed.insert(*launch);
+        }
+    }
+    return failed.size();
+}
+
+bool Run::simulate_sampled(uint64_t launch, Cycles interval, SamplingHook& hook) {
+    std::string reason;
+    try {
+        simulate(launch, interval, [&] {
+            if (hook.wants_stop(launch, gpu_)) gpu_.stop_issuing();
+        });
+        hook.complete(launch, gpu_.result());
+        return true;
+    } catch (const TraceError& error) {
+        reason = error.what();
+    } catch (const LaunchError& error) {
+        reason = error.what();
+    }
+    gpu_.abandon();
+    std::fprintf(stderr, "kernelpoint-host: launch %llu failed: %s\n", static_cast<unsigned long long>(launch),
+                 reason.c_str());
+    hook.abort(launch, reason);
+    return false;
+}
+
+// `at_interval` is called every `interval` cycles while the launch runs, unless `interval` is 0.
+void Run::simulate(uint64_t launch, Cycles interval, const std::function<void()>& at_interval) {
+    copy_before(launch);
+    const std::string& path = list_.commands[launches_[launch]].path;
+    gpu_.start(path);
+    Cycles check_at = kCyclesBetweenChecks, report_at = interval ? interval : kNever;
+    while (!gpu_.advance(std::min(check_at, report_at))) {
+        if (gpu_.cycles() >= report_at) {
+            at_interval();
+            report_at += interval;
+        }
+        if (gpu_.cycles() >= check_at) {
+            check_interrupt();
+            progress_.show(launch, results_.cycles() + gpu_.cycles());
+            check_at += kCyclesBetweenChecks;
+        }
+    }
+    results_.add(launch, path, gpu_.result());
+    progress_.show(launch, results_.cycles());
+    check_interrupt();
+}
+
+// Copies from the host happen in program order, those of skipped launches too, and once: further passes find the
+// memory as the first left it.
+void Run::copy_before(uint64_t launch) {
+    const size_t end = launch < launches_.size() ? launches_[launch] : list_.commands.size();
+    for (; next_copy_ < end; ++next_copy_) {
+        const TraceList::Command& command = list_.commands[next_copy_];
+        if (command.kind == TraceList::Kind::memcpy) gpu_.copy_from_host(command.address, command.bytes);
+    }
+}
+
+}  // namespace kernelpoint::host

@@ -1,0 +1,39 @@
+// A run over the launches of a list: all of them, or those that the plugin asks for.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "host/gpu.h"
+#include "host/progress.h"
+#include "host/results.h"
+#include "host/sampling_hook.h"
+#include "trace/trace_list.h"
+
+namespace kernelpoint::host {
+
+class Run {
+public:
+    Run(const GpuConfig& config, const TraceList& list, Results& results);
+
+    // Simulates every launch. Throws TraceError, LaunchError, Interrupted.
+    void all();
+    // Simulates what the plugin asks for, pass by pass; a launch that cannot be simulated is reported to it. Returns
+    // how many launches failed and were not simulated later. Throws PluginError, Interrupted.
+    uint64_t sampled(SamplingHook& hook);
+
+private:
+    void simulate(uint64_t launch_index, Cycles interval, const std::function<void()>& at_interval);
+    bool simulate_sampled(uint64_t launch_index, Cycles interval, SamplingHook& hook);
+    void copy_before(uint64_t launch_index);
+
+    const TraceList& list_;
+    std::vector<size_t> launches_;  // positions in list_.commands
+    size_t next_copy_ = 0;          // commands before this one have been looked at for copies
+    Gpu gpu_;
+    Results& results_;
+    Progress progress_;
+};
+
+}  // namespace kernelpoint::host

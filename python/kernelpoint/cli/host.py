@@ -1,0 +1,20 @@
+"""`kernelpoint-host`: the embedded host, a program built with the package. This module only starts it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+
+def program() -> Path:
+    """Where the built embedded host is."""
+    return Path(__file__).resolve().parent.parent / "bin" / "kernelpoint-host"
+
+
+def main() -> None:
+    """Become the embedded host, with the arguments of this process; `-help` lists them."""
+    path = program()
+    if not path.is_file():
+        sys.exit(f"kernelpoint-host: {path} is missing; build it with `make build`")
+    os.execv(path, [str(path), *sys.argv[1:]])
