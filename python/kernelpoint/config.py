@@ -29,11 +29,20 @@ class ErrorBudgetConfig(_Section):
     bound: Literal["sequential", "two_stage", "fixed", "none"] = "sequential"
 
 
+class EncoderConfig(_Section):
+    """Which encoder embeds the launches, and how much of a launch it sees."""
+
+    checkpoint: str = "builtin"
+    max_nodes: Annotated[int, Field(ge=100, le=10_000_000)] = 20_000
+
+
 class Config(_Section):
     """The resolved configuration: every key with its value, defaults filled in."""
 
     version: Literal[1]
     policy: str
+    encoder: EncoderConfig = EncoderConfig()
+    plan: str | None = None
     error_budget: ErrorBudgetConfig = ErrorBudgetConfig()
     estimate: Literal["regression", "ratio", "mean"] = "regression"
     on_error: Literal["simulate", "abort"] = "simulate"
@@ -86,6 +95,6 @@ def _complaint(detail: Any) -> str:
     if detail["type"] == "missing":
         return f"{key}: this key is required"
     if detail["type"] == "extra_forbidden":
-        section = ErrorBudgetConfig if key.startswith("error_budget.") else Config
+        section = {"error_budget": ErrorBudgetConfig, "encoder": EncoderConfig}.get(str(detail["loc"][0]), Config)
         return f"{key}: unknown key (value {detail['input']!r}); allowed here: {', '.join(section.model_fields)}"
     return f"{key}: got {detail['input']!r}; {message}"

@@ -9,7 +9,11 @@ import sys
 COMMANDS = {
     "doctor": ("doctor", "Check that simulators can load KernelPoint here, and print versions and paths."),
     "inspect": ("inspect", "Show header, work and stream of a launch's trace."),
+    "cluster": ("cluster", "Cluster the launches of a list and show what the clusters hold."),
+    "demo": ("demo", "Simulate a synthesised workload in full and sampled, and write a report."),
+    "plan": ("plan", "Read every launch once, embed, cluster, and fix the first draw."),
     "report": ("report", "Show what a run simulated, skipped and estimated."),
+    "train": ("train", "Train an encoder on traces."),
     "synth": ("synth", "Write a synthesised workload as Accel-Sim traces."),
 }
 

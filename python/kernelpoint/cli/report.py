@@ -1,4 +1,4 @@
-"""`kernelpoint report`: the summary of a run, for people or as JSON."""
+"""`kernelpoint report`: the summary of a run, for people, as JSON, or as a page of pictures."""
 
 from __future__ import annotations
 
@@ -15,17 +15,27 @@ from kernelpoint.report.run import RunReport, load_run
 
 def report(
     run: Annotated[Path, typer.Argument(help="The journal of the run (.kpjournal).")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write a page with pictures here (.html).")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+    full_run: Annotated[
+        Path | None, typer.Option(help="Journal of a full run of the same list, to compare with.")
+    ] = None,
 ) -> None:
     """Show what a run simulated, skipped and estimated."""
     loaded = load_run(run)
+    if output is not None:
+        from kernelpoint.report.write import write_page
+
+        write_page(loaded, output, load_run(full_run) if full_run else None)
     console = Console()
     if as_json:
-        console.print_json(json.dumps(loaded.summary))
+        typer.echo(json.dumps(loaded.summary))
         return
     console.print(_counters(loaded))
     for line in loaded.sentences():
-        console.print(line, soft_wrap=True)
+        console.print(line, soft_wrap=True, highlight=False, markup=False)
 
 
 def _counters(loaded: RunReport) -> Table:

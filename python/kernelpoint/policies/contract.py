@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class Need(enum.Enum):
     """An input a policy cannot do without."""
 
-    TRACES = "traces"  # every launch is read once beforehand: streams and work
+    TRACES = "traces"  # every launch is read once beforehand: Population.scan
+    EMBEDDINGS = "embeddings"  # every stream is embedded by the encoder: Population.embeddings; comes with TRACES
 
 
 class Policy(ABC):

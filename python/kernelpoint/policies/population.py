@@ -23,12 +23,14 @@ class Population:
         seed: the user's seed; fixes the permanent random numbers.
         scan: header, work and stream of every launch, where the policy asked for traces; rows in unit order.
         paths: trace file of every unit, where a list is on disk.
+        embeddings: float32 [streams, 256], where the policy asked for them; rows as in scan.stream_ids.
     """
 
     counts: tuple[int, ...]
     seed: int
     scan: ScanTable | None = None
     paths: tuple[str, ...] = field(default=(), repr=False)
+    embeddings: np.ndarray | None = None
 
     @cached_property
     def offsets(self) -> np.ndarray:

@@ -1,10 +1,10 @@
-"""From a configuration file and a host to a run that is ready to begin; everything that can be refused is refused here."""
+"""From a configuration and a host to a run that is ready to begin; everything that can be refused is refused here."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,12 @@ from kernelpoint import __version__
 from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError, HostError
 from kernelpoint.estimation import Bound, Design, ErrorBudget
-from kernelpoint.policies.contract import Need, Policy
+from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.population import Population
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.session.host_info import HostInfo
+from kernelpoint.session.plan import Plan
+from kernelpoint.session.planning import plan_for
 
 Log = Callable[[str], None]
 
@@ -29,24 +31,27 @@ class Run:
     config: Config
     host: HostInfo
     population: Population
-    design: Design
+    plan: Plan
+    plan_path: str | None
     budget: ErrorBudget
     hashes: dict[str, str]
-    broken: dict[int, str] = field(default_factory=dict)  # units whose trace could not be read, and why
+
+    @property
+    def design(self) -> Design:
+        """The frozen sampling design."""
+        return self.plan.design
 
     def record(self) -> dict[str, Any]:
         """The journal's first record."""
+        host = {"simulator": self.host.simulator, "version": self.host.version, "lists": list(self.host.list_paths)}
         return {
             "type": "run",
             "version": 1,
             "kernelpoint": __version__,
             "config": self.config.model_dump(),
             "bound": self.budget.bound,
-            "host": {
-                "simulator": self.host.simulator,
-                "version": self.host.version,
-                "lists": list(self.host.list_paths),
-            },
+            "host": host,
+            "plan": self.plan_path,
             "launches": list(self.population.counts),
             "hashes": self.hashes,
         }
@@ -57,39 +62,40 @@ class Run:
         stratum = int(self.design.strata[unit])
         if self.design.clusters is not None and stratum >= 0:
             parts += f',"cluster":{int(self.design.clusters[stratum])}'
-        if self.population.scan is not None:
-            parts += f',"stream":"{self.population.scan.stream_hash(unit)}"'
+        if self.plan.stream_ids is not None and self.plan.stream_ids[unit] >= 0:
+            parts += f',"stream":"{self.plan.stream_hashes[self.plan.stream_ids[unit]]}"'
         return parts
 
 
 def prepare(config: Config, host: HostInfo, log: Log) -> Run:
-    """Read the lists, make the population and let the policy make its design.
+    """Read the lists, make the population and make or load its plan.
 
     Raises:
         ConfigError: policy, budget and host do not go together.
         TraceError: a trace list cannot be read.
+        PlanError: the named plan is not of this run.
         PolicyError: the policy lacks an input.
     """
-    policy_class = load_policy(config.policy)
-    budget = _budget(config, policy_class, host)
+    policy = load_policy(config.policy)
+    budget = _budget(config, policy, host)
+    population = population_of(host, config.seed)
+    plan, path = plan_for(config, policy, population, log)
+    hashes = {
+        "list": _hash_lists(population),
+        "simulator_config": host.config_hash,
+        "design": hash_design(plan.design),
+        **({"checkpoint": plan.origin["checkpoint"]} if "checkpoint" in plan.origin else {}),
+    }
+    return Run(config, host, population, plan, path, budget, hashes)
+
+
+def population_of(host: HostInfo, seed: int) -> Population:
+    """The launches of all processes, from their lists or from the numbers that the host gives."""
     paths = [_list_of(host, process) for process in range(host.process_count)]
-    population = Population(
-        counts=tuple(_count(host, p, paths[p]) for p in range(host.process_count)),
-        seed=config.seed,
-        paths=tuple(str(path) for per_process in paths for path in per_process or ()),
-    )
-    broken: dict[int, str] = {}
-    if Need.TRACES in policy_class.needs:
-        population, broken = _scan(population, policy_class, log)
-    design = policy_class(config).design(population)
-    return Run(
-        config=config,
-        host=host,
-        population=population,
-        design=_take_all(design, broken),
-        budget=budget,
-        hashes={"list": _hash_lists(population), "simulator_config": host.config_hash, "design": hash_design(design)},
-        broken=broken,
+    return Population(
+        counts=tuple(_count(host, process, found) for process, found in enumerate(paths)),
+        seed=seed,
+        paths=tuple(str(path) for found in paths for path in found or ()),
     )
 
 
@@ -145,26 +151,6 @@ def _count(host: HostInfo, process: int, paths: list[str] | None) -> int:
             f"process {process}: the host counts {told} launches, its list {host.list_paths[process]} has {len(paths)}"
         )
     return len(paths)
-
-
-def _scan(population: Population, policy: type[Policy], log: Log) -> tuple[Population, dict[int, str]]:
-    if len(population.paths) != population.size:
-        raise ConfigError(
-            f"policy {policy.__module__.rsplit('.', 1)[-1]} reads traces, but there is no trace list on disk"
-        )
-    from kernelpoint.traces import scan_launches
-
-    scan = scan_launches(population.paths, log=log)
-    return replace(population, scan=scan), dict(scan.errors)
-
-
-def _take_all(design: Design, broken: dict[int, str]) -> Design:
-    """The failure rule: a launch that could not be read leaves its stratum and is simulated."""
-    if not broken:
-        return design
-    strata = design.strata.copy()
-    strata[sorted(broken)] = -1
-    return replace(design, strata=strata)
 
 
 def _hash_lists(population: Population) -> str:

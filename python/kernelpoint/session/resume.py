@@ -16,6 +16,8 @@ _MAY_DIFFER = (
     "config.error_budget.confidence",
     "config.resume",
     "config.journal",
+    "config.plan",  # the design's hash says whether it is the same plan
+    "plan",
 )
 _IGNORED = ("host.lists", "host.version", "type")
 

@@ -150,7 +150,7 @@ class Session:
     def begin(self) -> None:
         """The first records of a new journal, and its first pass."""
         self._write(self.run.record())
-        for unit, why in sorted(self.run.broken.items()):
+        for unit, why in sorted(self.run.plan.broken.items()):
             self._degrade(f"launch unit {unit} is simulated because its trace cannot be read: {why}")
         self.begin_pass(0)
 
@@ -248,7 +248,7 @@ class Session:
         return f'"u":{self.design.u[unit]:.17g},"threshold":{self._thresholds[stratum]:.17g}'
 
     def _why_take_all(self, unit: int) -> str:
-        return "by design" if self.design is self.run.design and unit not in self.run.broken else "failure"
+        return "by design" if self.design is self.run.design and unit not in self.run.plan.broken else "failure"
 
     def _predict(self, wanted: np.ndarray) -> dict[int, float]:
         """Predicted cycles of the launches of a pass, for their decision records; none before the first results."""

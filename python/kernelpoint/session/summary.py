@@ -154,9 +154,9 @@ def _speedup(counters: dict[str, Record]) -> float | None:
 
 def _floor(session: Session, counters: dict[str, Record]) -> float | None:
     """Total over the predicted cycles of one launch of each distinct stream and shape (design, section 8)."""
-    scan = session.run.population.scan
-    if scan is None or "cycles" not in counters:
+    streams = session.run.plan.stream_ids
+    if streams is None or "cycles" not in counters:
         return None
-    _, first = np.unique(scan.stream_ids, return_index=True)
+    _, first = np.unique(streams, return_index=True)
     one_each = float(session.engine.predict(first)[:, 0].sum())
     return counters["cycles"]["estimate"] / one_each if one_each > 0 else None

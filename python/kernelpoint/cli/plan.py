@@ -1,0 +1,42 @@
+"""`kernelpoint plan`: read every launch once, embed, cluster, and fix the first draw, before any simulator starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.console import Console
+
+from kernelpoint.config import load_config, parse_config
+from kernelpoint.policies.registry import load_policy
+from kernelpoint.session.host_info import HostInfo
+from kernelpoint.session.opening import population_of
+from kernelpoint.session.planning import make_plan, origin_of
+
+
+def plan(
+    traces: Annotated[Path, typer.Argument(help="A kernelslist.g, or a folder of kernel-N.traceg files.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the plan (.kpplan).")],
+    config: Annotated[
+        Path | None, typer.Option(help="The run's configuration; its policy, encoder and seed count.")
+    ] = None,
+    policy: Annotated[str, typer.Option(help="The policy, where no configuration is given.")] = "kernelpoint",
+) -> None:
+    """Read every launch once, embed, cluster, and fix the first draw."""
+    console = Console(stderr=True)
+    settings = load_config(config) if config else parse_config({"version": 1, "policy": policy}, "options")
+    chosen = load_policy(settings.policy)
+    population = population_of(HostInfo(simulator="plan", list_paths=(str(traces),)), settings.seed)
+    origin = origin_of(settings, chosen, population)
+    made = make_plan(settings, chosen, population, origin, console.print)
+    made.save(output)
+    strata = len(made.design.first_sizes)
+    drawn = int(np.sum(made.design.first_sizes)) + int(np.sum(np.asarray(made.design.strata) < 0))
+    clusters = int(made.cluster_of_unit().max()) + 1
+    Console().print(
+        f"{output}: {population.size:,} launches, {len(made.stream_hashes):,} streams, {clusters:,} clusters, "
+        f"{strata:,} strata; the first pass simulates {drawn:,} launches",
+        soft_wrap=True,
+    )

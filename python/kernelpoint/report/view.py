@@ -1,0 +1,126 @@
+"""What the pictures of a run need, as plain arrays, gathered from its journal and plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernelpoint.report.names import readable
+from kernelpoint.report.run import RunReport
+from kernelpoint.session.plan import Plan
+
+
+@dataclass(frozen=True)
+class LookView:
+    """One look: how many launches were simulated until then, the estimate and its half-width."""
+
+    simulated: int
+    estimate: float
+    half_width: float | None
+
+
+@dataclass(frozen=True)
+class RunView:
+    """Arrays over launches [N], clusters [C] and streams [S].
+
+    rank_of_cluster orders the clusters by their share of the estimated cycles, 0 for the largest. truth is the full run's
+    total where it is known.
+    """
+
+    launches: int
+    clusters: int
+    simulated: np.ndarray
+    cluster_of_launch: np.ndarray
+    rank_of_cluster: np.ndarray
+    share: np.ndarray
+    cluster_names: list[str]
+    cluster_launches: np.ndarray
+    cluster_simulated: np.ndarray
+    looks: list[LookView]
+    estimate: float | None
+    budget: float
+    truth: float | None
+    stream_map: np.ndarray | None
+    stream_cluster: np.ndarray
+    stream_launches: np.ndarray
+    stream_names: list[str]
+
+
+def view_run(run: RunReport, plan: Plan, truth: float | None = None) -> RunView:
+    """Gather the arrays of a finished run.
+
+    Args:
+        run: the journal.
+        plan: the plan that the run used.
+        truth: total of the budget's counter in a full run, where there was one.
+    """
+    count = len(plan.design.strata)
+    simulated, values = _results(run, count)
+    cluster = plan.cluster_of_unit()
+    clusters = int(cluster.max()) + 1 if count else 0
+    launches = np.bincount(cluster, minlength=clusters)
+    share = _shares(values, simulated, cluster, clusters)
+    rank = np.empty(clusters, dtype=np.int64)
+    rank[np.argsort(-share, kind="stable")] = np.arange(clusters)
+    names = [readable(name) for name in plan.stream_names]
+    first = np.full(clusters, -1)
+    first[cluster[::-1]] = np.arange(count)[::-1]
+    has_streams = plan.stream_ids is not None and bool(names)
+    return RunView(
+        launches=count,
+        clusters=clusters,
+        simulated=simulated,
+        cluster_of_launch=cluster,
+        rank_of_cluster=rank,
+        share=share,
+        cluster_names=[names[plan.stream_ids[u]] if has_streams else f"cluster {c}" for c, u in enumerate(first)],
+        cluster_launches=launches,
+        cluster_simulated=np.bincount(cluster[simulated], minlength=clusters),
+        looks=_looks(run),
+        estimate=run.summary["estimate"],
+        budget=run.summary["relative_error"],
+        truth=truth,
+        stream_map=plan.stream_map,
+        stream_cluster=_of_streams(plan, cluster),
+        stream_launches=np.bincount(plan.stream_ids) if has_streams else np.empty(0, dtype=np.int64),
+        stream_names=names,
+    )
+
+
+def _results(run: RunReport, count: int) -> tuple[np.ndarray, np.ndarray]:
+    offsets = np.concatenate([[0], np.cumsum(run.records[0]["launches"])])
+    simulated, values = np.zeros(count, dtype=bool), np.zeros(count)
+    for record in run.results():
+        unit = int(offsets[record["process"]]) + record["launch"]
+        simulated[unit] = True
+        values[unit] = record["counters"][run.summary["counter"]]
+    return simulated, values
+
+
+def _shares(values: np.ndarray, simulated: np.ndarray, cluster: np.ndarray, clusters: int) -> np.ndarray:
+    """Share of each cluster, its launches valued at the mean of its simulated ones."""
+    sums = np.bincount(cluster[simulated], weights=values[simulated], minlength=clusters)
+    drawn = np.bincount(cluster[simulated], minlength=clusters)
+    totals = sums / np.maximum(drawn, 1) * np.bincount(cluster, minlength=clusters)
+    return totals / max(float(totals.sum()), 1e-300)
+
+
+def _looks(run: RunReport) -> list[LookView]:
+    looks, seen = [], 0
+    counter = run.summary["counter"]
+    for record in run.records:
+        if record["type"] == "result":
+            seen += 1
+        elif record["type"] == "look" and counter in record["estimates"]:
+            estimate = record["estimates"][counter]
+            looks.append(LookView(seen, estimate["estimate"], estimate["half_width"]))
+    return looks
+
+
+def _of_streams(plan: Plan, cluster: np.ndarray) -> np.ndarray:
+    if plan.stream_ids is None:
+        return np.empty(0, dtype=np.int64)
+    found = np.zeros(len(plan.stream_names), dtype=np.int64)
+    found[plan.stream_ids[::-1]] = cluster[::-1]
+    return found

@@ -1,0 +1,54 @@
+"""From a journal to a report page on disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from kernelpoint.errors import JournalError
+from kernelpoint.estimation import Design
+from kernelpoint.randomness import permanent_random_numbers
+from kernelpoint.report.page import html_page
+from kernelpoint.report.run import RunReport
+from kernelpoint.report.view import view_run
+from kernelpoint.session.plan import Plan
+
+
+def write_page(run: RunReport, path: Path, full_run: RunReport | None = None) -> None:
+    """Write the HTML report of a finished run.
+
+    Args:
+        run: the sampled run.
+        path: the page to write.
+        full_run: a run of the same list with `policy: all`; its total is drawn beside the estimate.
+
+    Raises:
+        JournalError: the run has not ended, or the full run is of another list.
+        PlanError: the run's plan cannot be read any more.
+    """
+    if not run.ended:
+        raise JournalError(f"{run.path}: the run has not ended; a page needs its summary")
+    truth = _truth(run, full_run) if full_run else None
+    path.write_text(html_page(run, view_run(run, plan_of(run), truth)), encoding="utf-8")
+
+
+def plan_of(run: RunReport) -> Plan:
+    """The plan that a run used; for a policy that keeps none, one cluster of all launches."""
+    first = run.records[0]
+    counts, seed = first["launches"], first["config"]["seed"]
+    u = np.concatenate([permanent_random_numbers(seed, process, count) for process, count in enumerate(counts)])
+    if first["plan"]:
+        return Plan.load(first["plan"], u)
+    design = Design(strata=np.zeros(len(u), dtype=np.int32), first_sizes=np.ones(1, dtype=np.int64), u=u)
+    return Plan(design=design, origin={})
+
+
+def _truth(run: RunReport, full_run: RunReport) -> float:
+    ours, theirs = run.records[0]["hashes"]["list"], full_run.records[0]["hashes"]["list"]
+    if ours != theirs:
+        raise JournalError(f"{full_run.path}: a run of another list (hash {theirs}, expected {ours})")
+    counters = full_run.summary["counters"]
+    if full_run.summary["skipped"] or run.summary["counter"] not in counters:
+        raise JournalError(f"{full_run.path}: not a full run of counter {run.summary['counter']}")
+    return float(counters[run.summary["counter"]]["simulated"])

@@ -1,0 +1,152 @@
+"""Making the plan of a run, or finding the one made before."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernelpoint import __version__
+from kernelpoint.config import Config
+from kernelpoint.errors import ConfigError, PlanError, TraceError
+from kernelpoint.policies.contract import Need, Policy
+from kernelpoint.policies.population import Population
+from kernelpoint.session.plan import Plan
+
+Log = Callable[[str], None]
+
+
+def plan_for(config: Config, policy: type[Policy], population: Population, log: Log) -> tuple[Plan, str | None]:
+    """The plan of a run and the file it lies in, if any.
+
+    A plan named in the configuration is used as it is, if it was made for this run. Otherwise a policy that reads traces
+    keeps its plans in the cache; the others make theirs each time, which costs less than reading it.
+
+    Raises:
+        PlanError: the named plan was made for something else; the message names each difference.
+        ConfigError: the policy reads traces and there is no list on disk.
+        PolicyError: the policy lacks another input.
+    """
+    reads_traces = Need.TRACES in policy.needs
+    if reads_traces and len(population.paths) != population.size:
+        raise ConfigError(f"policy: {config.policy} reads traces beforehand, but the host names no trace list on disk")
+    origin = origin_of(config, policy, population)
+    if config.plan is not None:
+        plan = Plan.load(config.plan, population.u)
+        _check_origin(config.plan, plan.origin, origin)
+        return plan, config.plan
+    if not reads_traces:
+        return Plan(policy(config).design(population), origin), None
+    cached = _cache_path(origin)
+    if cached.exists():
+        try:
+            return Plan.load(cached, population.u), str(cached)
+        except PlanError as error:
+            log(f"kernelpoint: the cached plan is made anew: {error}")
+    plan = make_plan(config, policy, population, origin, log)
+    cached.parent.mkdir(parents=True, exist_ok=True)
+    plan.save(cached)
+    return plan, str(cached)
+
+
+def make_plan(config: Config, policy: type[Policy], population: Population, origin: dict[str, Any], log: Log) -> Plan:
+    """Read every launch, embed where the policy needs it, and let the policy make its design.
+
+    A launch that cannot be read becomes a take-all unit (the failure rule); so does the whole of its stratum's claim on it.
+    """
+    from kernelpoint.traces import scan_launches
+
+    scan = scan_launches(population.paths, log=log)
+    if len(scan.errors) == population.size:
+        raise TraceError(f"none of the {population.size} launches can be read; the first: {scan.errors[0]}")
+    population = replace(population, scan=scan)
+    stream_map = None
+    if Need.EMBEDDINGS in policy.needs:
+        from kernelpoint.encoder import embed_streams
+
+        embeddings = embed_streams(
+            scan, checkpoint=config.encoder.checkpoint, max_nodes=config.encoder.max_nodes, log=log
+        )
+        population = replace(population, embeddings=embeddings)
+        stream_map = _principal_plane(embeddings)
+    design = policy(config).design(population)
+    if scan.errors:
+        strata = np.array(design.strata)
+        strata[sorted(scan.errors)] = -1
+        design = replace(design, strata=strata)
+    return Plan(
+        design=design,
+        origin=origin,
+        broken=dict(scan.errors),
+        stream_ids=scan.stream_ids,
+        stream_hashes=scan.stream_hashes(),
+        stream_names=scan.stream_names(),
+        stream_map=stream_map,
+    )
+
+
+def origin_of(config: Config, policy: type[Policy], population: Population) -> dict[str, Any]:
+    """What a plan depends on, by name; two runs whose origins agree have the same plan."""
+    origin: dict[str, Any] = {
+        "kernelpoint": __version__,
+        "policy": config.policy,
+        "seed": config.seed,
+        "launches": list(population.counts),
+        "traces": hash_traces(population),
+    }
+    if Need.EMBEDDINGS in policy.needs:
+        from kernelpoint.encoder import checkpoint_hash
+
+        origin["checkpoint"] = checkpoint_hash(config.encoder.checkpoint)
+        origin["max_nodes"] = config.encoder.max_nodes
+    return origin
+
+
+def hash_traces(population: Population) -> str:
+    """Identifies the launches: file names in order, and size and time of each file, wherever the folder lies."""
+    digest = hashlib.blake2b(repr(population.counts).encode(), digest_size=16)
+    seen: dict[str, bytes] = {}
+    for path in population.paths:
+        if path not in seen:
+            seen[path] = _identity(path)
+        digest.update(seen[path])
+    return digest.hexdigest()
+
+
+def _identity(path: str) -> bytes:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return f"{Path(path).name}:missing\n".encode()
+    return f"{Path(path).name}:{status.st_size}:{status.st_mtime_ns}\n".encode()
+
+
+def _check_origin(path: str, found: dict[str, Any], wanted: dict[str, Any]) -> None:
+    differing = [
+        f"{key}: the plan has {found.get(key)!r}, this run {wanted.get(key)!r}"
+        for key in sorted(found.keys() | wanted.keys())
+        if found.get(key) != wanted.get(key)
+    ]
+    if differing:
+        raise PlanError(f"{path} was made for another run:\n" + "\n".join(differing))
+
+
+def _cache_path(origin: dict[str, Any]) -> Path:
+    from kernelpoint.traces import cache_folder
+
+    name = hashlib.blake2b(repr(sorted(origin.items())).encode(), digest_size=16).hexdigest()
+    return cache_folder() / "plans" / f"{name}.kpplan"
+
+
+def _principal_plane(embeddings: np.ndarray) -> np.ndarray:
+    """The plane on which the embeddings spread most (PCA), for pictures only."""
+    centred = embeddings - embeddings.mean(axis=0)
+    _, _, axes = np.linalg.svd(centred, full_matrices=False)
+    plane = np.zeros((len(embeddings), 2), dtype=np.float32)
+    plane[:, : min(2, len(axes))] = centred @ axes[:2].T
+    return plane
