@@ -1,0 +1,95 @@
+"""`kernelpoint synth`: write a synthetic workload as Accel-Sim traces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from kernelpoint.errors import ConfigError
+from kernelpoint.synth.compose import Request, compose, prepare
+from kernelpoint.synth.families import FAMILIES
+from kernelpoint.synth.workloads import DEFAULT_LAUNCHES, WORKLOADS
+from kernelpoint.synth.writer import LIST, Totals, write_list
+
+Size = Annotated[int | None, typer.Option(help="Size of a family; see --list.", rich_help_panel="Family sizes")]
+
+
+def synth(
+    name: Annotated[str | None, typer.Argument(help="A workload or a kernel family; see --list.")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Folder for the traces.")] = None,
+    launches: Annotated[
+        int | None, typer.Option(help=f"Kernel launches in the list. [default: {DEFAULT_LAUNCHES}; a family: 1]")
+    ] = None,
+    scale: Annotated[str, typer.Option(help="Kernel sizes: small, medium or large.")] = "small",
+    seed: Annotated[int, typer.Option(help="Same seed, same bytes.")] = 0,
+    force: Annotated[bool, typer.Option("--force", help="Replace the list in a folder that is not empty.")] = False,
+    tracer_version: Annotated[int, typer.Option(help="Accel-Sim tracer version: 3, 4 or 5.")] = 3,
+    listing: Annotated[bool, typer.Option("--list", help="Show workloads and families with their sizes.")] = False,
+    n: Size = None,
+    m: Size = None,
+    k: Size = None,
+    rows: Size = None,
+    columns: Size = None,
+    degree: Size = None,
+    bins: Size = None,
+    heads: Size = None,
+    length: Size = None,
+    batch: Size = None,
+    channels: Size = None,
+    size: Size = None,
+    block: Size = None,
+    width: Size = None,
+) -> None:
+    """Write a synthetic workload: kernel-N.traceg files, kernelslist.g and workload.json.
+
+    Equal launches share one trace file. The traces follow the shape of real ones and are no real program's.
+    """
+    console = Console(markup=False)
+    if listing:
+        _show(console)
+        return
+    if name is None or output is None:
+        raise ConfigError("a name and -o FOLDER are needed; `kernelpoint synth --list` shows the names")
+    given = {
+        "n": n, "m": m, "k": k, "rows": rows, "columns": columns, "degree": degree, "bins": bins, "heads": heads,
+        "length": length, "batch": batch, "channels": channels, "size": size, "block": block, "width": width,
+    }  # fmt: skip
+    sizes = {key: value for key, value in given.items() if value is not None}
+    request = compose(name, scale, seed, launches, sizes)
+    prepare(output, force, tracer_version)
+    totals = _write(request, output, tracer_version, console)
+    console.print(
+        f"{output / LIST}: {totals.launches:,} launches of {totals.files:,} traces, {totals.bytes / 1e6:,.1f} MB, "
+        f"{totals.warp_instructions:,} warp instructions",
+        soft_wrap=True,
+    )
+
+
+def _write(request: Request, output: Path, version: int, console: Console) -> Totals:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("launches", total=request.launches)
+
+        def advance(totals: Totals) -> None:
+            if totals.launches % 64 == 0 or totals.launches == request.launches:
+                progress.update(task, completed=totals.launches)
+
+        return write_list(request.sequence, output, request.launches, request.description, version, advance)
+
+
+def _show(console: Console) -> None:
+    workloads = Table("workload", "what", title="Workloads")
+    for workload in WORKLOADS.values():
+        workloads.add_row(workload.name, workload.what)
+    families = Table("family", "what", "sizes at small / medium / large", "width", title="Kernel families")
+    for family in FAMILIES.values():
+        sizes = [f"--{key} {'/'.join(map(str, v))}" for key, v in family.parameters.items() if key != "width"]
+        widths = "/".join(map(str, family.widths)) if "width" in family.parameters else ""
+        families.add_row(family.name, family.what, ", ".join(sizes), widths)
+    console.print(workloads)
+    console.print(families)

@@ -1,0 +1,110 @@
+"""From what a user asks for (a family or workload, a scale, sizes) to a sequence and its description; refuses bad values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import repeat
+from pathlib import Path
+
+from kernelpoint.errors import ConfigError
+from kernelpoint.randomness import generator
+
+from .families import FAMILIES, SCALES, Family
+from .launch import Launch
+from .memory import Memory
+from .workloads import DEFAULT_LAUNCHES, LAUNCHES, WORKLOADS
+from .writer import DESCRIPTION, LIST, TRACER_VERSIONS, HostCopy
+
+
+@dataclass(frozen=True)
+class Request:
+    """A checked request: what to write and how many launches of it.
+
+    Attributes:
+        description: name, parameters and seed, as workload.json repeats them.
+    """
+
+    sequence: Iterator[Launch | HostCopy]
+    launches: int
+    description: dict[str, object]
+
+
+def compose(
+    name: str, scale: str = "small", seed: int = 0, launches: int | None = None, sizes: Mapping[str, int] | None = None
+) -> Request:
+    """A workload, or a family with `sizes` in place of its defaults.
+
+    Raises:
+        ConfigError: an unknown name, scale or size, or a value outside what is allowed.
+
+    >>> compose("copy", sizes={"n": 1000}).description["parameters"]
+    {'scale': 'small', 'n': 1000, 'block': 256, 'width': 4}
+    """
+    sizes = dict(sizes or {})
+    if name not in FAMILIES and name not in WORKLOADS:
+        raise ConfigError(f"no family or workload is called '{name}'; allowed: {_names()}")
+    if scale not in SCALES:
+        raise ConfigError(f"--scale is '{scale}'; allowed: {', '.join(SCALES)}")
+    _within("--seed", seed, 0, 2**64 - 1)
+    if launches is not None:
+        _within("--launches", launches, *LAUNCHES)
+    if name in FAMILIES:
+        parameters = family_parameters(FAMILIES[name], scale, sizes)
+        launch = FAMILIES[name].build(Memory(), generator(seed, "synth"), parameters)
+        description = {"name": name, "parameters": {"scale": scale, **parameters}, "seed": seed}
+        return Request(repeat(launch), launches or 1, description)
+    if sizes:
+        raise ConfigError(f"the workload {name} takes no --{next(iter(sizes))}; allowed: --scale, --launches, --seed")
+    description = {"name": name, "parameters": {"scale": scale}, "seed": seed}
+    return Request(WORKLOADS[name].sequence(scale, seed), launches or DEFAULT_LAUNCHES, description)
+
+
+def family_parameters(family: Family, scale: str, sizes: Mapping[str, int]) -> dict[str, int]:
+    """The family's defaults at `scale` with `sizes` in their place. Raises ConfigError for a size that cannot be."""
+    parameters = family.defaults(scale)
+    for name, value in sizes.items():
+        if name not in parameters:
+            allowed = ", ".join(f"--{p}" for p in parameters)
+            raise ConfigError(f"the family {family.name} takes no --{name}; allowed: {allowed}")
+        if name == "width":
+            if value not in family.widths:
+                widths = ", ".join(map(str, family.widths))
+                raise ConfigError(f"--width is {value}; allowed for {family.name}: {widths} (bytes)")
+        else:
+            _within(f"--{name}", value, *family.limits(name))
+        multiple = family.multiples.get(name, 1)
+        if value % multiple:
+            raise ConfigError(f"--{name} is {value}; allowed for {family.name}: multiples of {multiple}")
+        parameters[name] = value
+    return parameters
+
+
+def prepare(directory: Path, force: bool, version: int) -> None:
+    """Makes the folder. One with anything in it is refused without `force`; with it, an earlier list there is removed.
+
+    Only what `kernelpoint synth` writes is removed. Raises ConfigError.
+    """
+    if version not in TRACER_VERSIONS:
+        allowed = ", ".join(map(str, TRACER_VERSIONS))
+        raise ConfigError(f"--tracer-version is {version}; allowed: {allowed}")
+    if directory.exists() and not directory.is_dir():
+        raise ConfigError(f"{directory} is a file; allowed: a folder, or a path where one can be made")
+    if directory.is_dir() and any(directory.iterdir()):
+        if not force:
+            raise ConfigError(f"the folder {directory} is not empty; allowed: an empty or new one, or --force")
+        for path in [directory / LIST, directory / DESCRIPTION, *directory.glob("kernel-*.traceg")]:
+            path.unlink(missing_ok=True)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"the folder {directory} cannot be made: {error.strerror}") from error
+
+
+def _within(option: str, value: int, low: int, high: int) -> None:
+    if not low <= value <= high:
+        raise ConfigError(f"{option} is {value}; allowed: {low} to {high}")
+
+
+def _names() -> str:
+    return ", ".join([*WORKLOADS, *FAMILIES])

@@ -1,0 +1,220 @@
+"""Data-dependent kernels: gather, sparse matrix-vector product, breadth-first search, histogram."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..launch import Launch, make_launch
+from ..machine import Warps
+from ..memory import Memory, Tensor
+from .common import LOADS, STORES, TYPES, address, arithmetic, blocks, bounded_index, thread_index
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A sparse matrix or graph in compressed rows: the arrays, and the tensors that hold them on the device."""
+
+    starts: np.ndarray  # int64 [rows + 1]
+    columns: np.ndarray  # int64 [entries]
+    starts_at: Tensor
+    columns_at: Tensor
+
+    @classmethod
+    def place(cls, starts: np.ndarray, columns: np.ndarray, memory: Memory) -> Rows:
+        return cls(starts, columns, memory.tensor(len(starts)), memory.tensor(max(1, len(columns))))
+
+    @property
+    def count(self) -> int:
+        return len(self.starts) - 1
+
+
+def gather(table: Tensor, indices: Tensor, target: Tensor, index: np.ndarray, columns: int) -> Launch:
+    """target[r, :] = table[index[r], :]: a thread per element; `index` holds the values of `indices`."""
+    width = table.width
+    count = len(index) * columns
+
+    def program(w: Warps) -> None:
+        element = bounded_index(w, count)
+        w.op("IMAD.HI.U32", "row", "i", "RZ")
+        w.op("IMAD", "column", "row", "i")
+        row = np.minimum(element // columns, len(index) - 1)
+        address(w, "p", "row")
+        w.load("LDG.E.SYS", "index", "p", indices.at(row))
+        w.op("IMAD", "index", "index", "column")
+        address(w, "a", "index")
+        w.load(LOADS[width], "x", "a", table.at(index[row] * columns + element % columns))
+        address(w, "out", "i")
+        w.store(STORES[width], "out", "x", target.at(element))
+
+    return make_launch(
+        "gather", f"gather_rows_{TYPES[width]}", program, (blocks(count, 256),), (256,), [table, indices, target],
+        data=[index], rows=len(index), columns=columns,
+    )  # fmt: skip
+
+
+def spmv(matrix: Rows, entries: Tensor, x: Tensor, y: Tensor, block: int = 128) -> Launch:
+    """y = A x with A in compressed rows, a thread per row: lanes leave the loop as their rows end."""
+    width = entries.width
+
+    def program(w: Warps) -> None:
+        row = bounded_index(w, matrix.count)
+        row = np.minimum(row, matrix.count - 1)
+        address(w, "p", "i")
+        w.load("LDG.E.SYS", "entry", "p", matrix.starts_at.at(row))
+        w.load("LDG.E.SYS", "end", "p", matrix.starts_at.at(row + 1))
+        w.op("MOV", "sum", "RZ") if width < 8 else w.op("CS2R", "sum")
+        w.op("ISETP.GE.AND", None, "entry", "end")
+        trips = matrix.starts[row + 1] - matrix.starts[row]
+        with w.branch(trips > 0):
+            for step in w.loop(trips):
+                entry = np.minimum(matrix.starts[row] + step, len(matrix.columns) - 1)
+                address(w, "a", "entry")
+                w.load("LDG.E.SYS", "column", "a", matrix.columns_at.at(entry))
+                address(w, "v", "entry")
+                w.load(LOADS[width], "value", "v", entries.at(entry))
+                address(w, "b", "column")
+                w.load(LOADS[width], "factor", "b", x.at(matrix.columns[entry]))
+                w.op(arithmetic("FMA", width), "sum", "value", "factor", "sum")
+                w.op("IADD3", "entry", "entry", "RZ")
+        address(w, "out", "i")
+        w.store(STORES[width], "out", "sum", y.at(row))
+
+    return make_launch(
+        "spmv", f"spmv_csr_scalar_{TYPES[width]}", program, (blocks(matrix.count, block),), (block,),
+        [matrix.starts_at, matrix.columns_at, entries, x, y], rows=matrix.count, entries=len(matrix.columns),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """A breadth-first level: its vertices, and for each edge out of them whether it discovers a vertex, and where.
+
+    Attributes:
+        vertices: int64 [V], in queue order.
+        position: int64 [edges of the graph]; place in the next queue for edges that discover, -1 for others.
+        following: int64, the next level's vertices.
+    """
+
+    vertices: np.ndarray
+    position: np.ndarray
+    following: np.ndarray
+
+
+def bfs_levels(graph: Rows, source: int) -> list[Frontier]:
+    """The levels of a breadth-first search; of several edges that reach a vertex at once, the first discovers it."""
+    seen = np.zeros(graph.count, dtype=bool)
+    seen[source] = True
+    vertices = np.array([source])
+    levels = []
+    while len(vertices):
+        degrees = graph.starts[vertices + 1] - graph.starts[vertices]
+        firsts = np.repeat(graph.starts[vertices] - np.cumsum(degrees) + degrees, degrees)
+        edges = firsts + np.arange(len(firsts))
+        targets = graph.columns[edges]
+        found, where = np.unique(targets, return_index=True)
+        fresh = ~seen[found]
+        order = np.argsort(where[fresh])
+        discovering, following = edges[where[fresh]][order], found[fresh][order]
+        position = np.full(len(graph.columns), -1)
+        position[discovering] = np.arange(len(following))
+        levels.append(Frontier(vertices, position, following))
+        seen[following] = True
+        vertices = following
+    return levels
+
+
+def bfs(graph: Rows, level: Frontier, depth: Tensor, queues: tuple[Tensor, Tensor, Tensor], block: int = 128) -> Launch:
+    """Expands one level, a thread per frontier vertex: unvisited neighbours get a depth and enter the next queue.
+
+    `queues` holds this level's queue, the next one, and its length.
+    """
+    queue, following, length = queues
+    count = len(level.vertices)
+
+    def program(w: Warps) -> None:
+        index = bounded_index(w, count)
+        vertex = level.vertices[np.minimum(index, count - 1)]
+        address(w, "q", "i")
+        w.load("LDG.E.SYS", "vertex", "q", queue.at(index))
+        address(w, "p", "vertex")
+        w.load("LDG.E.SYS", "edge", "p", graph.starts_at.at(vertex))
+        w.load("LDG.E.SYS", "end", "p", graph.starts_at.at(vertex + 1))
+        w.op("ISETP.GE.AND", None, "edge", "end")
+        trips = graph.starts[vertex + 1] - graph.starts[vertex]
+        with w.branch(trips > 0):
+            for step in w.loop(trips):
+                edge = np.minimum(graph.starts[vertex] + step, len(graph.columns) - 1)
+                _visit(w, graph, level, depth, (following, length), edge)
+
+    return make_launch(
+        "bfs", "bfs_expand_thread", program, (blocks(count, block),), (block,),
+        [graph.starts_at, graph.columns_at, depth, *queues], data=[level.vertices, level.following], frontier=count,
+    )  # fmt: skip
+
+
+def _visit(
+    w: Warps, graph: Rows, level: Frontier, depth: Tensor, queue: tuple[Tensor, Tensor], edge: np.ndarray
+) -> None:
+    address(w, "e", "edge")
+    w.load("LDG.E.SYS", "neighbour", "e", graph.columns_at.at(edge))
+    address(w, "d", "neighbour")
+    at = depth.at(graph.columns[edge])
+    w.load("LDG.E.SYS", "depth", "d", at)
+    w.op("ISETP.NE.AND", None, "depth", "RZ")
+    place = level.position[edge]
+    with w.branch(place >= 0):
+        w.op("MOV", "deeper", "RZ")
+        w.atomic("ATOMG.E.CAS.STRONG.GPU", "old", ("d", "depth", "deeper"), at)
+        w.op("ISETP.NE.AND", None, "old", "RZ")
+        w.op("MOV", "length_at", "RZ")
+        w.atomic("ATOMG.E.ADD.STRONG.GPU", "place", ("length_at", "deeper"), queue[1].at(0))
+        address(w, "next", "place")
+        w.store("STG.E.SYS", "next", "neighbour", queue[0].at(place))
+    w.op("IADD3", "edge", "edge", "RZ")
+
+
+def histogram(source: Tensor, counts: Tensor, bins: np.ndarray, total: int, ctas: int, block: int = 256) -> Launch:
+    """Counts per bin: shared-memory atomics, then one global reduction per bin and CTA.
+
+    `bins` holds the bin of each element, `total` the number of bins.
+    """
+    count = len(bins)
+
+    def clear_or_flush(w: Warps, flush: bool) -> None:
+        trips = np.clip(-(-(total - w.thread) // block), 0, None)
+        w.op("MOV", "bin", "tid")
+        w.op("ISETP.GE.AND", None, "bin")
+        with w.branch(trips > 0):
+            for step in w.loop(trips):
+                entry = w.thread + block * step
+                if flush:
+                    w.load("LDS.U", "value", "bin", 4 * entry)
+                    address(w, "c", "bin")
+                    w.store("RED.E.ADD.STRONG.GPU", "c", "value", counts.at(entry))
+                else:
+                    w.store("STS", "bin", "RZ", 4 * entry)
+                w.op("IADD3", "bin", "bin", "RZ")
+
+    def program(w: Warps) -> None:
+        index = thread_index(w)
+        clear_or_flush(w, flush=False)
+        w.op("BAR.SYNC")
+        trips = np.clip(-(-(count - index) // (ctas * block)), 0, None)
+        w.op("ISETP.GE.AND", None, "i")
+        with w.branch(trips > 0):
+            for step in w.loop(trips):
+                element = np.minimum(index + step * ctas * block, count - 1)
+                address(w, "a", "i")
+                w.load("LDG.E.SYS", "x", "a", source.at(element))
+                w.op("SHF.L.U32", "x", "x", "RZ")
+                w.atomic("ATOMS.ADD", "old", ("x", "RZ"), 4 * bins[element])
+                w.op("IADD3", "i", "i", "RZ")
+        w.op("BAR.SYNC")
+        clear_or_flush(w, flush=True)
+
+    return make_launch(
+        "histogram", "histogram_shared_i32", program, (ctas,), (block,), [source, counts], data=[bins],
+        shared=4 * total, n=count, bins=total,
+    )  # fmt: skip

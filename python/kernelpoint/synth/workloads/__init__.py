@@ -1,0 +1,49 @@
+"""Workloads by name: endless launch sequences, of which a list takes the first N launches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from ..launch import Launch
+from ..writer import HostCopy
+from . import cnn_inference, graph_traversal, iterative_solver, transformer_decode
+
+DEFAULT_LAUNCHES = 3000
+LAUNCHES = (1, 1_000_000)  # allowed
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A workload; `sequence(scale, seed)` never ends."""
+
+    name: str
+    what: str
+    sequence: Callable[[str, int], Iterator[Launch | HostCopy]]
+
+
+WORKLOADS: dict[str, Workload] = {
+    workload.name: workload
+    for workload in (
+        Workload(
+            "transformer-decode",
+            "token by token with a growing KV cache; requests of drawn length follow one another",
+            transformer_decode.sequence,
+        ),
+        Workload(
+            "cnn-inference",
+            "dynamic batches under a load that rises and falls; a drawn number of detections each",
+            cnn_inference.sequence,
+        ),
+        Workload(
+            "iterative-solver",
+            "conjugate gradients on meshes that refine and coarsen; iterations until convergence",
+            iterative_solver.sequence,
+        ),
+        Workload(
+            "graph-traversal",
+            "breadth-first searches from popular sources on power-law graphs that grow",
+            graph_traversal.sequence,
+        ),
+    )
+}

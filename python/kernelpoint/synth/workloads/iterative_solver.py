@@ -1,0 +1,103 @@
+"""Conjugate gradients, time step after time step, on meshes of several sizes; each solve runs until it converges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+
+from kernelpoint.randomness import generator
+
+from ..families.elementwise import elementwise
+from ..families.graphs import sparse_matrix
+from ..families.rows import reduction
+from ..families.sparse import Rows, spmv
+from ..launch import Launch
+from ..memory import Memory
+from ..writer import HostCopy
+
+ROWS = {"small": (4096, 8192, 16384), "medium": (16384, 32768, 65536), "large": (32768, 65536, 131072)}
+DEGREE = 8
+TOLERANCE = 1e-6
+MOST_ITERATIONS = 200
+
+
+class System:
+    """A graph Laplacian with vectors on the device, and the launches of a solve."""
+
+    def __init__(self, rng: np.random.Generator, rows: int, memory: Memory) -> None:
+        self.matrix = Rows.place(*sparse_matrix(rng, rows, DEGREE), memory)
+        self.values = memory.tensor(len(self.matrix.columns))
+        self.b, self.x, self.r, self.p, self.ap = (memory.tensor(rows) for _ in range(5))
+        self.ctas = -(-rows // 1024)
+        self.partial, self.scalar = memory.tensor(self.ctas), memory.tensor(1)
+
+    def iterations(self, b: np.ndarray, shift: float) -> int:
+        """Iterations that conjugate gradients take on (Laplacian + shift) x = b from x = 0, in float64."""
+        r, p = b.copy(), b.copy()
+        norm = stop = float(r @ r)
+        for iteration in range(1, MOST_ITERATIONS):
+            ap = self._multiply(p, shift)
+            alpha = norm / float(p @ ap)
+            r -= alpha * ap
+            previous, norm = norm, float(r @ r)
+            if norm <= TOLERANCE**2 * stop:
+                return iteration
+            p = r + norm / previous * p
+        return MOST_ITERATIONS
+
+    def _multiply(self, x: np.ndarray, shift: float) -> np.ndarray:
+        """Off-diagonal entries are -1, the diagonal their number plus `shift`; every row holds its diagonal."""
+        starts = self.matrix.starts
+        sums = np.add.reduceat(x[self.matrix.columns], starts[:-1])
+        return np.asarray((np.diff(starts) + shift) * x - sums)
+
+    def _dot(self, *names: str) -> list[Launch]:
+        vectors = [getattr(self, name) for name in names]
+        first = reduction(vectors, self.partial, self.matrix.count, self.ctas)
+        return [first, reduction([self.partial], self.scalar, self.ctas, 1, 128)]
+
+    def _update(self, kind: str, source: str, target: str) -> Launch:
+        x, y = getattr(self, source), getattr(self, target)
+        return elementwise(kind, [x, y] if kind == "axpy" else [x], y, self.matrix.count, 128)
+
+    @cached_property
+    def start(self) -> list[Launch]:
+        return [
+            spmv(self.matrix, self.values, self.x, self.ap),
+            self._update("copy", "b", "r"),
+            self._update("axpy", "ap", "r"),
+            self._update("copy", "r", "p"),
+            *self._dot("r", "r"),
+        ]
+
+    @cached_property
+    def step(self) -> list[Launch]:
+        return [
+            spmv(self.matrix, self.values, self.p, self.ap),
+            *self._dot("p", "ap"),
+            self._update("axpy", "p", "x"),
+            self._update("axpy", "ap", "r"),
+            *self._dot("r", "r"),
+            self._update("axpy", "r", "p"),
+        ]
+
+
+def sequence(scale: str, seed: int) -> Iterator[Launch | HostCopy]:
+    """Endless launches: every time step has its own right-hand side and step size, and may change the mesh by a level."""
+    rng, memory = generator(seed, "synth", 4), Memory()
+    systems = [System(generator(seed, "synth", 5, level), rows, memory) for level, rows in enumerate(ROWS[scale])]
+    for system in systems:
+        yield HostCopy(system.matrix.starts_at)
+        yield HostCopy(system.matrix.columns_at)
+        yield HostCopy(system.values)
+    level = 0
+    while True:
+        system = systems[level]
+        yield HostCopy(system.b)
+        yield from system.start
+        shift = float(10 ** rng.uniform(-2.5, 0.5))
+        for _ in range(system.iterations(rng.standard_normal(system.matrix.count), shift)):
+            yield from system.step
+        level = int(np.clip(level + rng.integers(-1, 2), 0, len(systems) - 1))
