@@ -1,0 +1,140 @@
+"""The C++ builder against the slow oracle, the validator, and what a graph must not depend on."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from traces import BASE, launches, trace_text, write_trace
+
+from kernelpoint.errors import ConfigError, TraceError
+from kernelpoint.graphs import SCHEMA, build_graph
+from kernelpoint.graphs.slow import build_graph_slow
+from kernelpoint.graphs.validate import violations
+
+LOAD = "0000 ffffffff 1 R1 LDG.E.SYS 1 R4 4 1 0x7f6000000000 4"
+ADD = "0010 ffffffff 1 R2 IADD3 3 R1 R4 R255 0 "
+EXIT = "0020 ffffffff 0 EXIT 0 0 "
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("traces")
+
+
+def assert_same(a, b):
+    for name, value in vars(a).items():
+        if name == "features":
+            np.testing.assert_allclose(value, b.features, atol=1e-6)
+        else:
+            np.testing.assert_array_equal(value, getattr(b, name), err_msg=name)
+
+
+@settings(max_examples=150, deadline=None)
+@given(ctas=launches(), max_nodes=st.sampled_from([16, 20, 40, 20000]))
+def test_the_fast_builder_agrees_with_the_slow_one_and_conforms(folder, ctas, max_nodes):
+    path = write_trace(folder, ctas)
+    graph = build_graph(path, max_nodes)
+    assert_same(graph, build_graph_slow(path, max_nodes))
+    assert violations(graph, max_nodes) == []
+
+
+@settings(max_examples=50, deadline=None)
+@given(ctas=launches(), data=st.data())
+def test_the_order_of_ctas_in_the_file_does_not_matter(folder, ctas, data):
+    order = data.draw(st.permutations(range(len(ctas))))
+    for max_nodes in (16, 30, 20000):
+        straight = build_graph(write_trace(folder, ctas), max_nodes)
+        assert_same(straight, build_graph(write_trace(folder, ctas, order=order), max_nodes))
+
+
+@settings(max_examples=50, deadline=None)
+@given(ctas=launches(), shift=st.integers(1, 2**20))
+def test_no_feature_depends_on_where_buffers_lie(folder, ctas, shift):
+    moved = re.sub(r"0x7f6[0-9a-f]{9}", lambda m: hex(int(m[0], 16) + 256 * shift), trace_text(ctas))
+    path = folder / "moved.traceg"
+    path.write_text(moved)
+    assert_same(build_graph(write_trace(folder, ctas), 20000), build_graph(path, 20000))
+
+
+def test_a_small_launch_has_exactly_the_graph_drawn_by_hand(tmp_path):
+    graph = build_graph(write_trace(tmp_path, [[[LOAD, ADD, EXIT]]]))
+    kinds = [SCHEMA.node_kinds[kind] for kind in graph.kinds]
+    # R4 is read before any write; the load's address meets the pseudo node; R1's new version feeds the addition
+    assert kinds == ["variable", "pseudo", "instruction", "variable", "instruction", "variable", "instruction"]
+    edges = {(a, b, SCHEMA.relations[r]) for (a, b), r in zip(graph.edge_index.T.tolist(), graph.edge_type, strict=True)}
+    assert edges == {
+        (0, 1, "left_source"),
+        (1, 2, "memory_reference"),
+        (2, 3, "destination"),
+        (2, 4, "control_flow"),
+        (3, 4, "left_source"),
+        (0, 4, "right_source"),
+        (4, 5, "destination"),
+        (4, 6, "control_flow"),
+    }
+    pseudo = dict(zip(SCHEMA.columns["pseudo"], graph.features[1], strict=False))
+    assert pseudo["log_sectors"] == pytest.approx(np.log2(1 + 4) / 6)
+    assert pseudo["sector_efficiency"] == 1 and pseudo["is_regular"] == 1 and pseudo["has_step"] == 0
+
+
+def test_values_that_traces_do_not_carry_are_zero_and_marked(tmp_path):
+    graph = build_graph(write_trace(tmp_path, [[[LOAD, ADD, EXIT]]]))
+    variables = graph.features[graph.kinds == SCHEMA.node_kinds.index("variable")]
+    assert not variables[:, : SCHEMA.column("variable", "has_values") + 1].any()
+
+
+def test_equal_warps_are_one_warp_with_a_weight(tmp_path):
+    one = build_graph(write_trace(tmp_path, [[[LOAD, EXIT]]]))
+    many = build_graph(write_trace(tmp_path, [[[LOAD, EXIT]] * 3] * 100))
+    assert many.num_nodes == one.num_nodes and many.warp_weights.tolist() == [300]
+
+
+def test_the_most_frequent_warps_are_kept_when_not_all_fit(tmp_path):
+    rare, common = [ADD] * 10, [LOAD, EXIT]
+    graph = build_graph(write_trace(tmp_path, [[rare]] + [[common]] * 5), 20)
+    assert graph.warp_weights.tolist() == [5] and graph.left_out_warps == 1 and not graph.truncated
+
+
+def test_equally_frequent_warps_are_chosen_from_all_over_the_grid(tmp_path):
+    ctas = [[[LOAD.replace("ffffffff", f"{(1 << lanes) - 1:08x}")]] for lanes in range(1, 33)]
+    graph = build_graph(write_trace(tmp_path, ctas), 16)
+    lanes = graph.features[:, SCHEMA.column("instruction", "active_lanes")][graph.kinds == 0] * 32
+    assert len(lanes) == 4 and lanes.min() < 12 and lanes.max() > 20
+
+
+def test_a_warp_too_large_for_the_bound_is_cut_and_said_to_be(tmp_path):
+    graph = build_graph(write_trace(tmp_path, [[[ADD] * 1000]]), 100)
+    assert graph.truncated and 95 <= graph.num_nodes <= 100
+    assert violations(graph, 100) == []
+
+
+def test_a_warp_that_executed_nothing_is_no_warp(tmp_path):
+    graph = build_graph(write_trace(tmp_path, [[[], [EXIT]]]))
+    assert graph.total_warps == 1
+
+
+@pytest.mark.parametrize("max_nodes", [0, 15, -1, 2.5, "many", True])
+def test_a_bound_on_nodes_that_cannot_be_is_refused(tmp_path, max_nodes):
+    with pytest.raises(ConfigError, match="max_nodes"):
+        build_graph(write_trace(tmp_path, [[[EXIT]]]), max_nodes)
+
+
+def test_a_broken_trace_is_refused_with_its_place(tmp_path):
+    path = write_trace(tmp_path, [[[LOAD, "0010 zzz"]]])
+    with pytest.raises(TraceError, match=r"kernel-1\.traceg"):
+        build_graph(path)
+
+
+def test_arrays_are_views_of_the_builders_memory(tmp_path):
+    graph = build_graph(write_trace(tmp_path, [[[LOAD, EXIT]]]))
+    arrays = [value for value in vars(graph).values() if isinstance(value, np.ndarray)]
+    assert len(arrays) == 7
+    assert all(not a.flags.owndata and a.flags.c_contiguous for a in arrays)
+
+
+def test_addresses_of_the_strategy_lie_where_the_shift_test_moves_them():
+    assert hex(BASE).startswith("0x7f6") and len(hex(BASE)) == 14

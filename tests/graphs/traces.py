@@ -1,0 +1,92 @@
+"""Small trace files for tests, and a hypothesis strategy that draws them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hypothesis import strategies as st
+
+HEADER = """-kernel name = test_kernel
+-kernel id = 1
+-grid dim = ({grid},1,1)
+-block dim = ({block},1,1)
+-shmem = 0
+-nregs = 16
+-binary version = 70
+-cuda stream id = 0
+-shmem base_addr = 0x00007f0000000000
+-local mem base_addr = 0x00007e0000000000
+-nvbit version = 1.5.3
+-accelsim tracer version = 3
+
+#traces format = PC mask dest_num [reg_dests] opcode src_num [reg_srcs] mem_width [adrrescompress?] [mem_addresses]
+
+"""
+BASE = 0x7F6000000000
+
+Warp = list[str]
+
+
+def trace_text(ctas: list[list[Warp]], order: list[int] | None = None) -> str:
+    """A trace whose CTA i has the warps ctas[i], written in the given order of CTAs."""
+    text = HEADER.format(grid=len(ctas), block=32 * max(len(warps) for warps in ctas))
+    for i in order if order is not None else range(len(ctas)):
+        text += f"#BEGIN_TB\n\nthread block = {i},0,0\n"
+        for number, lines in enumerate(ctas[i]):
+            text += f"\nwarp = {number}\ninsts = {len(lines)}\n" + "".join(line + "\n" for line in lines)
+        text += "\n#END_TB\n\n"
+    return text
+
+
+def write_trace(folder: Path, ctas: list[list[Warp]], name: str = "kernel-1.traceg", **options) -> Path:
+    path = folder / name
+    path.write_text(trace_text(ctas, **options))
+    return path
+
+
+REGISTERS = ["R0", "R1", "R2", "R3", "R10", "R255"]
+PLAIN = ["IADD3", "FFMA", "MOV", "ISETP.GE.U32.AND", "BRA", "EXIT", "BAR.SYNC", "MUFU.RCP", "HMMA.1688.F32", "XYZZY.2"]
+MEMORY = ["LDG.E.SYS", "STG.E.128.SYS", "LDS.U.64", "STS", "ATOMG.ADD", "LDG.E.U8.SYS", "LDL"]
+
+
+@st.composite
+def addresses(draw: st.DrawFn, lanes: int, base: int) -> str:
+    mode = draw(st.sampled_from([0, 1, 2]))
+    first = base + 4 * draw(st.integers(0, 64))
+    if mode == 1:
+        return f"1 0x{first:x} {draw(st.sampled_from([-8, 0, 1, 4, 16, 128]))}"
+    steps = draw(st.lists(st.sampled_from([-32, 0, 4, 8, 1000]), min_size=lanes - 1, max_size=lanes - 1))
+    if mode == 2:
+        return " ".join([f"2 0x{first:x}", *map(str, steps)])
+    values = [first + sum(steps[:i]) for i in range(lanes)]
+    return " ".join(["0", *(f"0x{value:x}" for value in values)])
+
+
+@st.composite
+def instruction(draw: st.DrawFn, pc: int, base: int) -> str:
+    lanes = draw(st.sampled_from([1, 2, 31, 32]))
+    mask = (1 << lanes) - 1
+    sources = draw(st.lists(st.sampled_from(REGISTERS), max_size=4))
+    destination = draw(st.sampled_from(["0", "1 R1", "1 R2", "1 R255"]))
+    head = f"{pc:04x} {mask:08x} {destination} "
+    tail = f" {len(sources)} " + "".join(f"{register} " for register in sources)
+    if draw(st.booleans()):
+        return head + draw(st.sampled_from(PLAIN)) + tail + "0 "
+    return head + draw(st.sampled_from(MEMORY)) + tail + "4 " + draw(addresses(lanes, base))
+
+
+@st.composite
+def warps(draw: st.DrawFn, base: int = BASE) -> Warp:
+    pcs = draw(st.lists(st.integers(0, 6), max_size=8))
+    return [draw(instruction(16 * pc, base)) for pc in pcs]
+
+
+@st.composite
+def launches(draw: st.DrawFn) -> list[list[Warp]]:
+    """CTAs whose warps come from a small pool, so that equal ones are common."""
+    pool = draw(st.lists(warps(), min_size=1, max_size=4))
+    count = draw(st.integers(1, 3))
+    cta = st.lists(st.sampled_from(pool), min_size=count, max_size=count)
+    result = draw(st.lists(cta, min_size=1, max_size=6))
+    result[0][0] = result[0][0] or ["0000 ffffffff 0 EXIT 0 0 "]  # a launch executes something
+    return result
