@@ -106,7 +106,9 @@ bool Input::next_block(const char*& begin, const char*& end, uint64_t line) {
         } catch (const TraceError&) {
             throw;
         } catch (const std::runtime_error& error) {
-            throw TraceError(path_, line, std::string("after this line: ") + error.what());
+            throw TraceError(
+                path_, line,
+                (line == 0 ? "cannot be decompressed: " : "the lines after this one: ") + std::string(error.what()));
         }
         filled_ += got;
         if (got < wanted) {

@@ -1,0 +1,25 @@
+"""Reading traces: trace lists, headers, the work of launches and their streams, and the cache of what was read."""
+
+from kernelpoint.traces.cache import EmbeddingKey, TraceCache, cache_folder, round_embeddings
+from kernelpoint.traces.scan import UNITS, LaunchHeader, LaunchShape, Scan, Work, read_header, scan_trace
+from kernelpoint.traces.scan_table import ScanTable, scan_launches
+from kernelpoint.traces.trace_list import TraceList, launch_paths, read_trace_list
+
+__all__ = [
+    "UNITS",
+    "EmbeddingKey",
+    "LaunchHeader",
+    "LaunchShape",
+    "Scan",
+    "ScanTable",
+    "TraceCache",
+    "TraceList",
+    "Work",
+    "cache_folder",
+    "launch_paths",
+    "read_header",
+    "read_trace_list",
+    "round_embeddings",
+    "scan_launches",
+    "scan_trace",
+]

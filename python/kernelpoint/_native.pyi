@@ -1,0 +1,50 @@
+"""What the C++ extension (plugin/native) offers to the package."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+STREAM_HASH_VERSION: int
+
+class LaunchHeader:
+    kernel_name: str
+    kernel_id: int
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared_memory: int
+    registers: int
+    binary_version: int
+    stream_id: int
+    shared_base: int
+    local_base: int
+    nvbit_version: str
+    tracer_version: int
+
+class Work:
+    instructions: int
+    thread_instructions: int
+    ctas: int
+    warps: int
+    global_accesses: int
+    shared_accesses: int
+    sectors: int
+    bytes: int
+    by_unit: tuple[int, ...]
+
+class Scan:
+    header: LaunchHeader
+    work: Work
+    stream: str
+
+def read_header(path: str) -> LaunchHeader: ...
+def scan(path: str) -> Scan: ...
+def scan_many(
+    paths: Sequence[str], threads: int, progress: Callable[[int], None] | None = None
+) -> list[Scan | str]: ...
+def stat_many(paths: Sequence[str]) -> np.ndarray: ...
+def read_trace_list(path: str) -> tuple[list[str], np.ndarray]: ...
+def read_ctas(path: str, limit: int = 0) -> dict[str, Any]: ...
+def build_graph(path: str, max_nodes: int) -> dict[str, Any]: ...
+def graph_schema() -> dict[str, Any]: ...
+def classify_opcode(text: str) -> dict[str, Any]: ...

@@ -1,0 +1,242 @@
+"""What was read and embedded before, in two levels (design section 3).
+
+Level 1: (path, size, modification time) of a trace -> stream hash, shape, work.
+Level 2: (stream hash, what the embedding was made with) -> embedding.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from kernelpoint import _native
+from kernelpoint.errors import PlanError
+from kernelpoint.traces.scan import UNITS, LaunchShape
+from kernelpoint.traces.store import Log, cache_folder, move_aside, open_store
+
+__all__ = ["COUNTS", "RECORD", "EmbeddingKey", "TraceCache", "cache_folder", "round_embeddings"]
+
+# Names of the counts in a record, in order; see scan.Work.
+COUNTS = (
+    "instructions",
+    "thread_instructions",
+    "ctas",
+    "warps",
+    "global_accesses",
+    "shared_accesses",
+    "sectors",
+    "bytes",
+)
+# One launch in the cache: stream hash, counts, instructions by unit.
+RECORD = np.dtype([("stream", "V16"), ("counts", "<i8", (len(COUNTS),)), ("by_unit", "<i8", (len(UNITS),))])
+
+SCHEMA_VERSION = 1
+VERSION = SCHEMA_VERSION * 1000 + _native.STREAM_HASH_VERSION
+SCHEMA = """
+CREATE TABLE folders (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);
+CREATE TABLE shapes (id INTEGER PRIMARY KEY, shape TEXT NOT NULL UNIQUE);
+CREATE TABLE launches (folder INTEGER NOT NULL, name TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
+    shape INTEGER NOT NULL, record BLOB NOT NULL, PRIMARY KEY (folder, name)) WITHOUT ROWID;
+CREATE TABLE makers (id INTEGER PRIMARY KEY, maker TEXT NOT NULL UNIQUE);
+CREATE TABLE embeddings (maker INTEGER NOT NULL, stream BLOB NOT NULL, embedding BLOB NOT NULL,
+    PRIMARY KEY (maker, stream)) WITHOUT ROWID
+"""
+WHOLE_FOLDER = 2000  # from here on all rows of a folder are read instead of asking for each name
+
+
+@dataclass(frozen=True)
+class EmbeddingKey:
+    """What an embedding depends on besides the stream."""
+
+    checkpoint: str  # hash
+    graph_schema: str
+    encoder_version: str
+    max_nodes: int
+
+
+@dataclass(frozen=True, eq=False)
+class CachedLaunches:
+    """Level 1 for some paths: `found` bool [n]; where true, `records` [n] of RECORD and `shapes` (None elsewhere)."""
+
+    found: np.ndarray
+    records: np.ndarray
+    shapes: list[LaunchShape | None]
+
+
+def round_embeddings(embeddings: np.ndarray) -> np.ndarray:
+    """Embeddings as the cache gives them back: float32 [n, d] rounded to what float16 can hold.
+
+    ``Numerics:`` thread counts and libraries change an embedding by some 1e-6; rounded before use, fresh and cached ones
+    are the same number.
+
+    Raises:
+        PlanError: a value is not finite or does not fit float16.
+
+    Example:
+        >>> round_embeddings(np.array([[0.1]], dtype=np.float32)).tolist()
+        [[0.0999755859375]]
+    """
+    with np.errstate(over="ignore"):
+        rounded = np.asarray(embeddings, dtype=np.float32).astype(np.float16)
+    if not np.isfinite(rounded).all():
+        worst = np.asarray(embeddings)[~np.isfinite(rounded)].flat[0]
+        raise PlanError(f"an embedding holds {worst}; allowed: finite numbers of at most 65504")
+    return rounded.astype(np.float32)
+
+
+class TraceCache:
+    """Both levels in one file, `scans.sqlite` in the cache folder; safe for several processes at once.
+
+    Args:
+        folder: where the file lies; by default :func:`cache_folder`.
+        log: told when the cache cannot be used, is damaged, or comes from another version.
+
+    Example:
+        >>> import tempfile
+        >>> cache = TraceCache(tempfile.mkdtemp())
+        >>> key = EmbeddingKey("c0ffee", "1", "1", 20000)
+        >>> cache.put_embeddings(key, ["00" * 16], np.ones((1, 3), dtype=np.float32))
+        >>> found, embeddings = cache.get_embeddings(key, ["00" * 16, "ff" * 16])
+        >>> found.tolist(), embeddings[0].tolist()
+        ([True, False], [1.0, 1.0, 1.0])
+    """
+
+    def __init__(self, folder: str | os.PathLike[str] | None = None, log: Log = lambda text: None) -> None:
+        self.path = (cache_folder() if folder is None else Path(folder)) / "scans.sqlite"
+        self._log = log
+        self._db = open_store(self.path, VERSION, SCHEMA, log)
+
+    def close(self) -> None:
+        """Close the file; the cache cannot be used afterwards."""
+        self._db.close()
+
+    def get_launches(self, paths: Sequence[str], sizes_and_times: np.ndarray) -> CachedLaunches:
+        """What is known of traces whose size and modification time (int64 [n, 2]) have not changed."""
+        found = np.zeros(len(paths), dtype=bool)
+        shapes: list[LaunchShape | None] = [None] * len(paths)
+        blobs = [bytes(RECORD.itemsize)] * len(paths)
+        try:
+            known = {i: _shape(text) for i, text in self._db.execute("SELECT id, shape FROM shapes")}
+            stats = sizes_and_times.tolist()
+            for folder, names, rows in _by_folder(paths):
+                cached = self._rows(folder, names)
+                for name, row in zip(names, rows, strict=True):
+                    hit = cached.get(name)
+                    if hit is not None and [hit[0], hit[1]] == stats[row]:
+                        blobs[row], shapes[row], found[row] = hit[3], known[hit[2]], True
+            records = np.frombuffer(b"".join(blobs), dtype=RECORD)
+        except (sqlite3.DatabaseError, ValueError, KeyError) as error:
+            self._recover(error)
+            return CachedLaunches(np.zeros_like(found), np.zeros(len(paths), dtype=RECORD), [None] * len(paths))
+        return CachedLaunches(found, records, shapes)
+
+    def put_launches(
+        self, paths: Sequence[str], sizes_and_times: np.ndarray, records: np.ndarray, shapes: Sequence[LaunchShape]
+    ) -> None:
+        """Remember what :func:`get_launches` shall find."""
+        stats = sizes_and_times.tolist()
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            with self._db:
+                shape_ids = self._intern("shapes", "shape", {json.dumps(astuple(s)) for s in shapes})
+                ids = [shape_ids[json.dumps(astuple(s))] for s in shapes]
+                for folder, names, rows in _by_folder(paths):
+                    number = self._intern("folders", "path", [folder])[folder]
+                    values = (
+                        (number, name, *stats[i], ids[i], records[i].tobytes())
+                        for name, i in zip(names, rows, strict=True)
+                    )
+                    self._db.executemany("INSERT OR REPLACE INTO launches VALUES (?, ?, ?, ?, ?, ?)", values)
+        except sqlite3.DatabaseError as error:
+            self._recover(error)
+
+    def get_embeddings(self, key: EmbeddingKey, streams: Sequence[str]) -> tuple[np.ndarray, dict[int, np.ndarray]]:
+        """Which streams (hexadecimal hashes) are known, bool [n], and row -> float32 embedding for those."""
+        found = np.zeros(len(streams), dtype=bool)
+        embeddings: dict[int, np.ndarray] = {}
+        query = "SELECT stream, embedding FROM embeddings WHERE maker = (SELECT id FROM makers WHERE maker = ?)"
+        try:
+            cached = dict(self._db.execute(query, (json.dumps(astuple(key)),)))
+            for row, stream in enumerate(streams):
+                blob = cached.get(bytes.fromhex(stream))
+                if blob is not None:
+                    embeddings[row] = np.frombuffer(blob, dtype="<f2").astype(np.float32)
+                    found[row] = True
+        except (sqlite3.DatabaseError, ValueError, TypeError) as error:
+            self._recover(error)
+            return np.zeros(len(streams), dtype=bool), {}
+        return found, embeddings
+
+    def put_embeddings(self, key: EmbeddingKey, streams: Sequence[str], embeddings: np.ndarray) -> None:
+        """Remember float32 [n, d] embeddings, rounded as :func:`round_embeddings` does.
+
+        Raises:
+            PlanError: a value is not finite or does not fit float16.
+        """
+        rounded = round_embeddings(embeddings).astype("<f2")
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            with self._db:
+                maker = json.dumps(astuple(key))
+                number = self._intern("makers", "maker", [maker])[maker]
+                values = (
+                    (number, bytes.fromhex(stream), row.tobytes()) for stream, row in zip(streams, rounded, strict=True)
+                )
+                self._db.executemany("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?)", values)
+        except sqlite3.DatabaseError as error:
+            self._recover(error)
+
+    def _rows(self, folder: str, names: Sequence[str]) -> dict[str, tuple[int, int, int, bytes]]:
+        """name -> (size, mtime_ns, shape, record) of the launches known in a folder."""
+        query = (
+            "SELECT name, size, mtime_ns, shape, record FROM launches "
+            "WHERE folder = (SELECT id FROM folders WHERE path = ?)"
+        )
+        rows: Iterable[tuple[str, int, int, int, bytes]]
+        if len(names) >= WHOLE_FOLDER:
+            rows = self._db.execute(query, (folder,))
+        else:
+            single = f"{query} AND name = ?"
+            rows = [row for name in names for row in self._db.execute(single, (folder, name))]
+        return {name: (size, mtime, shape, record) for name, size, mtime, shape, record in rows}
+
+    def _intern(self, table: str, column: str, texts: Iterable[str]) -> dict[str, int]:
+        """The number of each text in a table of texts; new ones get one. Inside a transaction."""
+        texts = list(texts)
+        self._db.executemany(f"INSERT OR IGNORE INTO {table} ({column}) VALUES (?)", ((text,) for text in texts))
+        query = f"SELECT id FROM {table} WHERE {column} = ?"
+        return {text: self._db.execute(query, (text,)).fetchone()[0] for text in texts}
+
+    def _recover(self, error: Exception) -> None:
+        """After an error inside a query: a file that cannot be written now is left alone, a damaged one replaced."""
+        if isinstance(error, sqlite3.OperationalError) and "malformed" not in str(error):
+            self._log(f"kernelpoint: the cache {self.path} cannot be used at the moment ({error})")
+            return
+        self._db.close()
+        move_aside(self.path, self._log)
+        self._db = open_store(self.path, VERSION, SCHEMA, self._log)
+
+
+def _by_folder(paths: Sequence[str]) -> list[tuple[str, list[str], list[int]]]:
+    """Absolute folder, file names in it, and their rows in `paths`."""
+    groups: dict[str, tuple[list[str], list[int]]] = {}
+    for row, path in enumerate(paths):
+        folder, _, name = path.rpartition("/")
+        names, rows = groups.setdefault(folder, ([], []))
+        names.append(name)
+        rows.append(row)
+    return [
+        (os.path.abspath(folder if folder or not paths[rows[0]].startswith("/") else "/"), names, rows)
+        for folder, (names, rows) in groups.items()
+    ]
+
+
+def _shape(text: str) -> LaunchShape:
+    name, grid, block, shared_memory, registers = json.loads(text)
+    return LaunchShape(name, tuple(grid), tuple(block), shared_memory, registers)

@@ -1,0 +1,150 @@
+"""One launch as one reading of its trace shows it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from kernelpoint import _native
+
+# Units that execute instructions, in the order of Work.by_unit (plugin/trace/opcode.h).
+UNITS = (
+    "integer",
+    "single_precision",
+    "double_precision",
+    "special_function",
+    "tensor",
+    "move",
+    "control",
+    "barrier",
+    "memory",
+    "other",
+)
+
+Dim3 = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class LaunchShape:
+    """What a launch was asked for: its kernel and how it is laid out.
+
+    Attributes:
+        kernel_name: as traced (mangled).
+        grid, block: CTAs of the grid and threads of a CTA, (x, y, z).
+        shared_memory: bytes per CTA.
+        registers: per thread.
+    """
+
+    kernel_name: str
+    grid: Dim3
+    block: Dim3
+    shared_memory: int
+    registers: int
+
+
+@dataclass(frozen=True)
+class LaunchHeader:
+    """The header of a trace.
+
+    Attributes:
+        shape: kernel and layout.
+        kernel_id: the tracer's number; a launch index is its position in the list instead.
+        binary_version: compute capability, 70 for sm_70.
+        stream_id: CUDA stream.
+        shared_base, local_base: where shared and local memory lie in the generic address space.
+        nvbit_version, tracer_version: what wrote the trace.
+    """
+
+    shape: LaunchShape
+    kernel_id: int
+    binary_version: int
+    stream_id: int
+    shared_base: int
+    local_base: int
+    nvbit_version: str
+    tracer_version: int
+
+
+@dataclass(frozen=True)
+class Work:
+    """How much a launch does.
+
+    ``Model:`` global memory means what the L1 cache sees as data: global, local and texture opcodes, and generic ones
+    outside the window of shared memory. A sector is 32 aligned bytes; sectors are summed over accesses.
+
+    Attributes:
+        instructions: executed by warps.
+        thread_instructions: active lanes summed over the instructions.
+        ctas, warps: as traced.
+        global_accesses, shared_accesses: warp instructions with at least one active lane.
+        sectors: of global memory.
+        bytes: requested from global memory, lanes times width.
+        by_unit: warp instructions by unit, in the order of UNITS.
+    """
+
+    instructions: int
+    thread_instructions: int
+    ctas: int
+    warps: int
+    global_accesses: int
+    shared_accesses: int
+    sectors: int
+    bytes: int
+    by_unit: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Scan:
+    """Header and work of a launch, and the hash of its address-free stream, 32 hexadecimal digits.
+
+    What the hash covers is said in plugin/trace/scan.h: launches that run the same instructions with the same strides,
+    sectors and distances agree, on whatever buffers they work.
+    """
+
+    header: LaunchHeader
+    work: Work
+    stream: str
+
+
+def read_header(path: str | os.PathLike[str]) -> LaunchHeader:
+    """Read only the header of a trace; raises TraceError."""
+    return header_from_native(_native.read_header(os.fspath(path)))
+
+
+def scan_trace(path: str | os.PathLike[str]) -> Scan:
+    """Read a trace once, without a cache.
+
+    Raises:
+        TraceError: the trace is missing, truncated, damaged or of an unknown tracer version; names file and line.
+
+    Example:
+        >>> scan_trace("no-such.traceg")
+        Traceback (most recent call last):
+        kernelpoint.errors.TraceError: no-such.traceg: cannot be opened: No such file or directory
+    """
+    scan = _native.scan(os.fspath(path))
+    work = scan.work
+    return Scan(
+        header=header_from_native(scan.header),
+        work=Work(**{name: getattr(work, name) for name in Work.__dataclass_fields__}),
+        stream=scan.stream,
+    )
+
+
+def shape_from_native(header: _native.LaunchHeader) -> LaunchShape:
+    """The shape in a header of the extension module."""
+    return LaunchShape(header.kernel_name, header.grid, header.block, header.shared_memory, header.registers)
+
+
+def header_from_native(header: _native.LaunchHeader) -> LaunchHeader:
+    """A header of the extension module as a dataclass."""
+    return LaunchHeader(
+        shape=shape_from_native(header),
+        kernel_id=header.kernel_id,
+        binary_version=header.binary_version,
+        stream_id=header.stream_id,
+        shared_base=header.shared_base,
+        local_base=header.local_base,
+        nvbit_version=header.nvbit_version,
+        tracer_version=header.tracer_version,
+    )

@@ -1,0 +1,227 @@
+"""All launches of a workload, one row each, read once and remembered."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kernelpoint import _native
+from kernelpoint.traces.cache import COUNTS, TraceCache
+from kernelpoint.traces.scan import LaunchShape, shape_from_native
+
+CHUNK = 1024  # traces read before what they showed is written to the cache
+
+Log = Callable[[str], None]
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class ScanTable:
+    """What is known of N launches without simulating any; row i is launch index i.
+
+    Rows of launches in `errors` hold -1 as ids and 0 as counts.
+
+    Attributes:
+        stream_ids: int32 [N], numbered in order of first appearance.
+        shape_ids: int32 [N], rows of `shapes`, numbered likewise.
+        kernel_ids: int32 [N], rows of `kernel_names`, numbered likewise.
+        counts: int64 [N, 8], columns as in cache.COUNTS; see :class:`~kernelpoint.traces.Work` for their meaning.
+        by_unit: int64 [N, 10], warp instructions by unit, columns as in UNITS.
+        streams: void16 [S], the streams' hashes.
+        shapes: the distinct shapes.
+        kernel_names: the distinct kernel names.
+        errors: launch index -> why its trace cannot be used.
+        paths: the launches' traces.
+    """
+
+    stream_ids: np.ndarray
+    shape_ids: np.ndarray
+    kernel_ids: np.ndarray
+    counts: np.ndarray
+    by_unit: np.ndarray
+    streams: np.ndarray
+    shapes: tuple[LaunchShape, ...]
+    kernel_names: tuple[str, ...]
+    errors: dict[int, str]
+    paths: tuple[str, ...] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.stream_ids)
+
+    @property
+    def instructions(self) -> np.ndarray:
+        """int64 [N]: warp instructions."""
+        return self._count("instructions")
+
+    @property
+    def thread_instructions(self) -> np.ndarray:
+        """int64 [N]: active lanes summed over warp instructions."""
+        return self._count("thread_instructions")
+
+    @property
+    def ctas(self) -> np.ndarray:
+        """int64 [N]: CTAs."""
+        return self._count("ctas")
+
+    @property
+    def warps(self) -> np.ndarray:
+        """int64 [N]: warps."""
+        return self._count("warps")
+
+    @property
+    def global_accesses(self) -> np.ndarray:
+        """int64 [N]: warp instructions that access global memory."""
+        return self._count("global_accesses")
+
+    @property
+    def shared_accesses(self) -> np.ndarray:
+        """int64 [N]: warp instructions that access shared memory."""
+        return self._count("shared_accesses")
+
+    @property
+    def sectors(self) -> np.ndarray:
+        """int64 [N]: 32-byte sectors of global memory, summed over accesses."""
+        return self._count("sectors")
+
+    @property
+    def bytes(self) -> np.ndarray:
+        """int64 [N]: bytes requested from global memory."""
+        return self._count("bytes")
+
+    def stream_hash(self, launch: int) -> str | None:
+        """The stream of a launch as 32 hexadecimal digits; None where its trace cannot be used."""
+        stream = int(self.stream_ids[launch])
+        return None if stream < 0 else self.streams[stream].tobytes().hex()
+
+    def stream_hashes(self) -> list[str]:
+        """The hash of every stream, by stream id."""
+        return [stream.tobytes().hex() for stream in self.streams]
+
+    def stream_names(self) -> list[str]:
+        """The kernel name of every stream's first launch, by stream id."""
+        return [self.kernel_names[k] for k in self.kernel_ids[self.first_launches()]]
+
+    def first_launches(self) -> np.ndarray:
+        """int64 [S]: the first launch of every stream."""
+        streams, first = np.unique(self.stream_ids, return_index=True)
+        return first[streams >= 0].astype(np.int64)
+
+    def _count(self, name: str) -> np.ndarray:
+        return self.counts[:, COUNTS.index(name)]
+
+
+def scan_launches(
+    paths: Sequence[str],
+    cache: TraceCache | None = None,
+    progress: Progress | None = None,
+    log: Log = lambda text: None,
+    threads: int | None = None,
+) -> ScanTable:
+    """Read the trace of every launch once; unchanged traces that the cache knows are not read again.
+
+    A trace that cannot be used does not stop the others: it is reported in ``errors``. An interrupted scan (Ctrl-C) goes
+    on where it stopped, because the cache is filled as it goes.
+
+    Args:
+        paths: the launches' traces, as :func:`~kernelpoint.traces.launch_paths` gives them; a file may repeat.
+        cache: by default the user's.
+        progress: called with (traces read, traces to read) a few times a second, and may raise to stop the scan.
+        log: told what is worth knowing about the cache.
+        threads: by default as many as this process may use; the result does not depend on it.
+
+    Example:
+        >>> import tempfile
+        >>> table = scan_launches(["missing.traceg"], cache=TraceCache(tempfile.mkdtemp()))
+        >>> table.errors
+        {0: 'missing.traceg: cannot be opened: No such file or directory'}
+    """
+    rows: dict[str, int] = {}
+    row_of_launch = np.fromiter((rows.setdefault(path, len(rows)) for path in paths), dtype=np.int64, count=len(paths))
+    files = list(rows)
+    own_cache = TraceCache(log=log) if cache is None else cache
+    try:
+        records, shapes, errors = _read_files(files, own_cache, progress or _quiet, threads or _usable_threads())
+    finally:
+        if cache is None:
+            own_cache.close()
+    return _table(paths, row_of_launch, records, shapes, errors)
+
+
+def _read_files(
+    files: list[str], cache: TraceCache, progress: Progress, threads: int
+) -> tuple[np.ndarray, list[LaunchShape | None], dict[int, str]]:
+    """Record, shape and error of every file; a file has either a shape or an error."""
+    stats = _native.stat_many(files)
+    cached = cache.get_launches(files, stats)
+    records, shapes = cached.records, cached.shapes
+    errors: dict[int, str] = {}
+    missing = np.flatnonzero(~cached.found)
+    if len(missing):
+        records = records.copy()
+    for start in range(0, len(missing), CHUNK):
+        chunk = missing[start : start + CHUNK]
+        scans = _native.scan_many(
+            [files[i] for i in chunk], threads, lambda done, start=start: progress(start + done, len(missing))
+        )
+        good = []
+        for i, scan in zip(chunk.tolist(), scans, strict=True):
+            if isinstance(scan, str):
+                errors[i] = scan
+                continue
+            records[i] = _record(scan)
+            shapes[i] = shape_from_native(scan.header)
+            good.append(i)
+        new_shapes = [shape for i in good if (shape := shapes[i]) is not None]
+        cache.put_launches([files[i] for i in good], stats[good], records[good], new_shapes)
+    return records, shapes, errors
+
+
+def _record(scan: _native.Scan) -> tuple[bytes, list[int], list[int]]:
+    work = scan.work
+    counts = [getattr(work, name) for name in COUNTS]
+    return bytes.fromhex(scan.stream), counts, list(work.by_unit)
+
+
+def _table(
+    paths: Sequence[str],
+    row_of_launch: np.ndarray,
+    records: np.ndarray,
+    shapes: list[LaunchShape | None],
+    errors: dict[int, str],
+) -> ScanTable:
+    streams = records["stream"].tolist()
+    good = [shape is not None for shape in shapes]
+    stream_ids, distinct_streams = _intern([s if ok else None for s, ok in zip(streams, good, strict=True)])
+    shape_ids, distinct_shapes = _intern(shapes)
+    kernel_of_shape, kernel_names = _intern([shape.kernel_name for shape in distinct_shapes])
+    kernel_ids = np.where(shape_ids >= 0, np.append(kernel_of_shape, -1)[shape_ids], -1).astype(np.int32)
+    return ScanTable(
+        stream_ids=stream_ids[row_of_launch],
+        shape_ids=shape_ids[row_of_launch],
+        kernel_ids=kernel_ids[row_of_launch],
+        counts=records["counts"][row_of_launch],
+        by_unit=records["by_unit"][row_of_launch],
+        streams=np.array(distinct_streams, dtype="V16"),
+        shapes=tuple(distinct_shapes),
+        kernel_names=tuple(kernel_names),
+        errors={} if not errors else {i: errors[r] for i, r in enumerate(row_of_launch.tolist()) if r in errors},
+        paths=tuple(paths),
+    )
+
+
+def _intern(values: list) -> tuple[np.ndarray, list]:
+    """int32 numbers in order of first appearance, -1 for None; and the distinct values."""
+    numbers: dict = {}
+    ids = [-1 if value is None else numbers.setdefault(value, len(numbers)) for value in values]
+    return np.array(ids, dtype=np.int32), list(numbers)
+
+
+def _usable_threads() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def _quiet(done: int, total: int) -> None:
+    pass
