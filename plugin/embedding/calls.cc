@@ -188,6 +188,12 @@ void fill_summary(kp_session& session, const py::tuple& fields, kp_summary* summ
     summary->json = session.json.c_str();
 }
 
+// Hand over a last printed line that has no end yet.
+void flush_streams() {
+    const py::module_ sys = py::module_::import("sys");
+    for (const char* stream : {"stdout", "stderr"}) sys.attr(stream).attr("flush")();
+}
+
 kp_status finish(kp_session* session, kp_summary* summary) {
     HostSignals signals;
     return call(session, [&] {
@@ -195,6 +201,7 @@ kp_status finish(kp_session* session, kp_summary* summary) {
         if (fields.size() != 8)
             throw Failure(KP_EFAILED, "session.finish returned " + std::to_string(fields.size()) + " fields, not 8");
         fill_summary(*session, fields, summary);
+        flush_streams();
     });
 }
 

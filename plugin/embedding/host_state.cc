@@ -2,8 +2,17 @@
 
 #include <errno.h>
 #include <locale.h>
+#include <string.h>
 
 namespace kp::embedding {
+namespace {
+
+bool same(const struct sigaction& one, const struct sigaction& other) {
+    return one.sa_handler == other.sa_handler && one.sa_flags == other.sa_flags &&
+           memcmp(&one.sa_mask, &other.sa_mask, sizeof(one.sa_mask)) == 0;
+}
+
+}  // namespace
 
 HostState::HostState() : errno_(errno), locale_(setlocale(LC_ALL, nullptr)) {
     fegetenv(&floating_point_);
@@ -16,15 +25,17 @@ HostState::~HostState() {
     errno = errno_;
 }
 
-HostSignals::HostSignals() {
+HostSignals::HostSignals() : actions_{} {
     for (int number = 1; number <= kLast; ++number)
         if (sigaction(number, nullptr, &actions_[number]) != 0) actions_[number].sa_flags = -1;
 }
 
 HostSignals::~HostSignals() {
-    for (int number = 1; number <= kLast;
-         ++number)  // fails, as it should, for the C library's own and SIGKILL, SIGSTOP
-        if (actions_[number].sa_flags != -1) sigaction(number, &actions_[number], nullptr);
+    for (int number = 1; number <= kLast; ++number) {
+        struct sigaction now = {};
+        if (actions_[number].sa_flags == -1 || sigaction(number, nullptr, &now) != 0) continue;
+        if (!same(now, actions_[number])) sigaction(number, &actions_[number], nullptr);
+    }
 }
 
 }  // namespace kp::embedding

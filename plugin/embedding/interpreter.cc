@@ -1,7 +1,6 @@
 #include "interpreter.h"
 
 #include <dlfcn.h>
-#include <stdlib.h>
 
 #include <mutex>
 #include <string>
@@ -40,7 +39,7 @@ void preinitialise() {
     check(Py_PreInitialize(&config), "before configuration");
 }
 
-// As the environment's own python would find its packages: user site and PYTHONPATH count.
+// As the environment's own python would find its packages: user site counts, and settle() adds PYTHONPATH.
 void initialise(const std::string& python) {
     preinitialise();
     PyConfig config;
@@ -50,9 +49,6 @@ void initialise(const std::string& python) {
     config.install_signal_handlers = 0;
     PyStatus status = PyConfig_SetBytesString(&config, &config.executable, python.c_str());
     if (!PyStatus_Exception(status)) status = PyConfig_SetBytesString(&config, &config.program_name, python.c_str());
-    const char* path = getenv("PYTHONPATH");
-    if (!PyStatus_Exception(status) && path != nullptr)
-        status = PyConfig_SetBytesString(&config, &config.pythonpath_env, path);
     if (!PyStatus_Exception(status)) status = Py_InitializeFromConfig(&config);
     PyConfig_Clear(&config);
     check(status, python.c_str());

@@ -1,0 +1,48 @@
+"""Stands in for kernelpoint.session.boundary in the tests of the embedding.
+
+The "configuration" is a Python file: whatever it defines (open, on_launch, finish, ...) replaces the default below, so
+each test states how the Python side behaves. It finds `info`, `log` and a dictionary `kept` in its globals.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class Session:
+    """Answers as a session would that simulates launch 0 and skips all others."""
+
+    def __init__(self, replaced):
+        for name in ("on_launch", "next", "on_progress", "on_complete", "on_abort", "launch_estimate", "finish"):
+            if name in replaced:
+                setattr(self, name, replaced[name])
+
+    def on_launch(self, process, index, trace_path, kernel_name, grid, block, registers, shared_memory):
+        return (0 if index == 0 else 1), 0, 100
+
+    def next(self, process, after):
+        return (0, after + 1) if after < 3 and after != -2 else (1, -1)
+
+    def on_progress(self, process, index, cycles, instructions, ctas_issued, ctas_completed, ctas_total):
+        return int(cycles > 1000)
+
+    def on_complete(self, process, index, stopped, cycles, instructions, names, values):
+        pass
+
+    def on_abort(self, process, index, reason):
+        pass
+
+    def launch_estimate(self, process, index):
+        return 12.5, 3.0
+
+    def finish(self):
+        rows = [("cycles", 100.0, 1.5, 10.0), ("instructions", 200.0, float("nan"), 20.0)]
+        return 2, 4, 1, 3, 1, 0.95, rows, '{"launches": 4}'
+
+
+def open(config_path, info, log):
+    replaced = {"info": info, "log": log, "kept": {}}
+    exec(compile(Path(config_path).read_bytes(), config_path, "exec"), replaced)
+    if "open" in replaced:
+        replaced["open"](config_path, info, log)
+    return Session(replaced)

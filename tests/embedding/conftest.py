@@ -1,0 +1,114 @@
+"""A scripted C++ host, compiled once, and an installed plugin whose boundary is the test double."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import kernelpoint
+
+HERE = Path(__file__).parent
+PACKAGE = Path(kernelpoint.__file__).parent
+INCLUDE = HERE.parents[1] / "plugin" / "include"
+TIMEOUT = 120
+
+
+@dataclass
+class Run:
+    """What a host printed, in order, as (word, rest) pairs."""
+
+    code: int
+    lines: list[tuple[str, str]]
+    stderr: str
+
+    def of(self, word: str) -> list[str]:
+        return [rest for first, rest in self.lines if first == word]
+
+    def one(self, word: str) -> str:
+        (rest,) = self.of(word)
+        return rest
+
+
+def compiler() -> str:
+    found = shutil.which(os.environ.get("CXX", "c++"))
+    if found is None:
+        pytest.skip("no C++ compiler on PATH (c++ or CXX)")
+    return found
+
+
+def compile_host(output: Path, *options: str) -> Path:
+    source = HERE / "scripted_host.cc"
+    command = [
+        compiler(),
+        "-std=c++17",
+        "-g",
+        f"-I{INCLUDE}",
+        *options,
+        str(source),
+        "-o",
+        str(output),
+        "-ldl",
+        "-pthread",
+    ]
+    subprocess.run(command, check=True, timeout=TIMEOUT)
+    return output
+
+
+def install(parent: Path) -> Path:
+    """Copy into `parent` the package that the plugin needs, with the double as its boundary; return the plugin."""
+    libraries = sorted((PACKAGE / "lib").glob("*.so"))
+    if len(libraries) < 2:
+        pytest.skip("the plugin is not built (make build), or this Python has no shared libpython (kernelpoint doctor)")
+    package = parent / "kernelpoint"
+    for folder in ("lib", "session"):
+        (package / folder).mkdir(parents=True)
+    for name in ("__init__.py", "errors.py", "session/embedded.py"):
+        shutil.copy(PACKAGE / name, package / name)
+    for library in libraries:
+        shutil.copy(library, package / "lib")
+    (package / "session" / "__init__.py").touch()
+    shutil.copy(HERE / "boundary_double.py", package / "session" / "boundary.py")
+    return package / "lib" / "libkernelpoint.so"
+
+
+def clean_environment(**changes: str) -> dict[str, str]:
+    kept = {
+        k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "KERNELPOINT", "VIRTUAL_ENV", "OMP_", "LC_"))
+    }
+    return kept | {"ASAN_OPTIONS": "detect_leaks=0"} | changes
+
+
+def run_host(host: Path, plugin: Path, config: Path, *steps: str, env: dict[str, str] | None = None) -> Run:
+    """Load the plugin and run the steps in one process of their own."""
+    command = [str(host), str(plugin), str(config), "load", *steps]
+    environment = clean_environment(**(env or {}))
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, env=environment)
+    lines = [line.partition(" ") for line in done.stdout.splitlines()]
+    return Run(done.returncode, [(word, rest.strip()) for word, _, rest in lines], done.stderr)
+
+
+@pytest.fixture(scope="session")
+def scripted_host(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compile_host(tmp_path_factory.mktemp("host") / "scripted_host")
+
+
+@pytest.fixture(scope="session")
+def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return install(tmp_path_factory.mktemp("installed"))
+
+
+@pytest.fixture
+def host(scripted_host: Path, plugin: Path, tmp_path: Path):
+    """Call as host(*steps, script="", env={...}); `script` is what the double executes as its configuration."""
+
+    def run(*steps: str, script: str = "", plugin: Path = plugin, env: dict[str, str] | None = None) -> Run:
+        config = tmp_path / "script.py"
+        config.write_text(script)
+        return run_host(scripted_host, plugin, config, *steps, env=env)
+
+    return run

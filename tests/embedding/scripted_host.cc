@@ -1,0 +1,347 @@
+// A host that does what its command line says, step by step, and prints what it sees: one line a step.
+//
+//     scripted_host PLUGIN CONFIG STEP...
+//
+// A step is a word, perhaps with an argument after a colon (`launch:3`); the table at the end lists them. Lines go to
+// stdout through C++ streams, as a simulator's do, and begin with the step's word.
+#include <fenv.h>
+#include <locale.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <thread>
+#include <vector>
+
+#include "kernelpoint_loader.h"
+
+namespace {
+
+kp_api api;
+kp_session* session = nullptr;
+kp_host_info host_info = {};
+std::string plugin, config, word;
+std::vector<struct sigaction> signals_before;
+fenv_t fenv_before;
+
+std::ostream& say() {
+    return std::cout << word << ' ';
+}
+
+int number(const std::string& argument) {
+    return argument.empty() ? 0 : std::stoi(argument);
+}
+
+void say_status(kp_status status) {
+    say() << status;
+    if (status < 0) std::cout << ' ' << api.last_error();
+}
+
+void log_line(void*, const char* line) {
+    std::cout << "log " << line << '\n';
+}
+
+void load(const std::string&) {
+    say() << kp_load(&api, plugin.c_str()) << '\n';
+}
+
+void open(const std::string& argument) {
+    static const char* lists[] = {"/lists/kernelslist.g", nullptr};
+    static const uint64_t counts[] = {7, 0};
+    if (host_info.size == 0)
+        host_info = {sizeof(kp_host_info),
+                     KP_ABI_VERSION,
+                     "scripted",
+                     "1.0",
+                     "abc",
+                     KP_HOST_CAN_STOP,
+                     2,
+                     lists,
+                     counts,
+                     argument == "stderr" ? nullptr : &log_line,
+                     nullptr};
+    say_status(api.open(config.c_str(), &host_info, &session));
+    std::cout << (session != nullptr ? " session" : " none") << '\n';
+}
+
+void set_size(const std::string& argument) {
+    open("");
+    host_info.size = static_cast<uint32_t>(number(argument));
+}
+
+void set_abi(const std::string& argument) {
+    host_info = {sizeof(kp_host_info),
+                 static_cast<uint32_t>(number(argument)),
+                 "scripted",
+                 "1.0",
+                 "abc",
+                 0,
+                 1,
+                 nullptr,
+                 nullptr,
+                 &log_line,
+                 nullptr};
+}
+
+void launch(const std::string& argument) {
+    kp_launch launch = {sizeof(kp_launch), 1,      static_cast<uint64_t>(number(argument)),
+                        "kernel-1.traceg", "gemm", {1, 2, 3},
+                        {32, 1, 1},        40,     1024};
+    kp_decision decision = {sizeof(kp_decision), 9, 9, 9};
+    say_status(api.on_launch(session, &launch, &decision));
+    std::cout << " action=" << decision.action << " pass=" << decision.pass
+              << " interval=" << decision.progress_interval << '\n';
+}
+
+// Structs of another size, as an older (smaller) or newer (larger) host would give them.
+void launch_sized(const std::string& argument) {
+    char launch[8192] = {}, decision[8192];
+    std::memset(decision, 0x55, sizeof(decision));
+    const uint32_t size = static_cast<uint32_t>(number(argument));
+    reinterpret_cast<kp_launch*>(launch)->size = size;
+    reinterpret_cast<kp_decision*>(decision)->size = size;
+    say_status(api.on_launch(session, reinterpret_cast<kp_launch*>(launch), reinterpret_cast<kp_decision*>(decision)));
+    const size_t end = size < 4096 ? size : 16;
+    std::cout << " tail=" << int(decision[end - 1]) << " beyond=" << int(decision[end]) << '\n';
+}
+
+void null_arguments(const std::string&) {
+    kp_launch launch = {};
+    launch.size = sizeof(launch);
+    say_status(api.on_launch(session, &launch, nullptr));
+    std::cout << '\n';
+    say_status(api.on_launch(nullptr, &launch, nullptr));
+    std::cout << '\n';
+    kp_result result = {sizeof(kp_result), 0, 0, 0, 1, 10, 10, nullptr};
+    say_status(api.on_complete(session, &result));
+    std::cout << '\n';
+}
+
+void next(const std::string& argument) {
+    const uint64_t after = argument == "first" ? KP_BEFORE_FIRST
+                           : argument == "end" ? KP_END_OF_LIST
+                                               : number(argument);
+    uint64_t index = 77;
+    say_status(api.next(session, 0, after, &index));
+    std::cout << ' ' << (index == KP_NO_LAUNCH ? "none" : std::to_string(index)) << '\n';
+}
+
+void progress(const std::string& argument) {
+    kp_progress progress = {sizeof(kp_progress), 0, 1, static_cast<uint64_t>(number(argument)), 5, 6, 7, 8};
+    uint32_t action = 9;
+    say_status(api.on_progress(session, &progress, &action));
+    std::cout << ' ' << action << '\n';
+}
+
+void complete(const std::string& argument) {
+    const kp_counter counters[] = {{"l2_misses", 1.5}, {"dram_reads", 2.0}};
+    kp_result result = {sizeof(kp_result), 0, static_cast<uint64_t>(number(argument)), KP_RESULT_STOPPED, 2, 100, 200,
+                        counters};
+    say_status(api.on_complete(session, &result));
+    std::cout << '\n';
+}
+
+void abort_launch(const std::string& argument) {
+    say_status(api.on_abort(session, 0, number(argument), "ran out of memory"));
+    std::cout << '\n';
+}
+
+void estimate(const std::string& argument) {
+    double cycles = 0, instructions = 0;
+    say_status(api.launch_estimate(session, 0, number(argument), &cycles, &instructions));
+    std::cout << ' ' << cycles << ' ' << instructions << '\n';
+}
+
+void finish(const std::string&) {
+    kp_summary summary = {};
+    summary.size = sizeof(summary);
+    say_status(api.finish(session, &summary));
+    std::cout << " flags=" << summary.flags << " launches=" << summary.launches << " simulated=" << summary.simulated
+              << " skipped=" << summary.skipped << " passes=" << summary.passes << " confidence=" << summary.confidence;
+    for (uint32_t i = 0; i < summary.estimate_count; ++i)
+        std::cout << ' ' << summary.estimates[i].name << '=' << summary.estimates[i].estimate << "+-"
+                  << summary.estimates[i].half_width << '/' << summary.estimates[i].simulated;
+    std::cout << " json=" << (summary.json != nullptr ? summary.json : "NULL") << '\n';
+}
+
+void last_error(const std::string&) {
+    say() << api.last_error() << '\n';
+}
+
+void last_error_elsewhere(const std::string&) {
+    std::thread([] { say() << api.last_error() << '\n'; }).join();
+}
+
+void maps(const std::string&) {
+    std::ifstream file("/proc/self/maps");
+    std::string line, found = "none";
+    while (std::getline(file, line))
+        if (line.find("libpython") != std::string::npos) found = "libpython";
+    say() << found << '\n';
+}
+
+void on_signal(int) {
+    std::cout << "signal handled\n";
+}
+
+void set_signals(const std::string&) {
+    struct sigaction action = {};
+    action.sa_handler = &on_signal;
+    sigaction(SIGINT, &action, nullptr);
+    signals_before.resize(65);
+    for (int i = 1; i < 65; ++i) sigaction(i, nullptr, &signals_before[i]);
+}
+
+void check_signals(const std::string&) {
+    std::string changed;
+    for (int i = 1; i < 65; ++i) {
+        struct sigaction action = {};
+        sigaction(i, nullptr, &action);
+        const struct sigaction& before = signals_before[i];
+        if (action.sa_handler != before.sa_handler || action.sa_flags != before.sa_flags)
+            changed += std::to_string(i) + ' ';
+    }
+    say() << (changed.empty() ? "unchanged" : changed) << '\n';
+}
+
+void interrupt(const std::string&) {
+    raise(SIGINT);
+}
+
+void set_locale(const std::string& argument) {
+    say() << (setlocale(LC_ALL, argument.c_str()) != nullptr) << '\n';
+}
+
+void show_locale(const std::string&) {
+    say() << setlocale(LC_ALL, nullptr) << '\n';
+}
+
+// Rounding upwards, and a trap on 0/0: Python must see neither, and the host must find both again.
+void set_fenv(const std::string&) {
+    fesetround(FE_UPWARD);
+    feenableexcept(FE_DIVBYZERO | FE_INVALID);
+    fegetenv(&fenv_before);
+}
+
+void check_fenv(const std::string&) {
+    fenv_t now;
+    fegetenv(&now);
+    const bool same = fegetround() == FE_UPWARD && fegetexcept() == (FE_DIVBYZERO | FE_INVALID) &&
+                      now.__mxcsr == fenv_before.__mxcsr && now.__control_word == fenv_before.__control_word;
+    say() << (same ? "unchanged" : "changed") << '\n';
+}
+
+// Decisions from several threads at once, opened by another one.
+void threads(const std::string& argument) {
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> pool;
+    for (int t = 0; t < number(argument); ++t)
+        pool.emplace_back([&wrong] {
+            for (uint64_t i = 0; i < 500; ++i) {
+                kp_launch launch = {};
+                launch.size = sizeof(launch);
+                launch.index = i % 2;
+                kp_decision decision = {sizeof(kp_decision), 9, 9, 9};
+                if (api.on_launch(session, &launch, &decision) != KP_OK || decision.action != i % 2) ++wrong;
+            }
+        });
+    for (std::thread& thread : pool) thread.join();
+    say() << wrong << " wrong\n";
+}
+
+void open_elsewhere(const std::string& argument) {
+    std::thread([&] { open(argument); }).join();
+}
+
+void fork_and_launch(const std::string& argument) {
+    std::cout << std::flush;
+    const pid_t child = fork();
+    if (child == 0) {
+        launch(argument);
+        std::cout << std::flush;
+        _exit(0);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    say() << "child " << status << '\n';
+}
+
+void reenter(void*, const char* line) {
+    kp_launch launch = {};
+    launch.size = sizeof(launch);
+    kp_decision decision = {sizeof(kp_decision), 9, 9, 9};
+    const kp_status status = api.on_launch(session, &launch, &decision);
+    std::cout << "log " << line << " reentered " << status << '\n';
+}
+
+void set_reentrant_log(const std::string&) {
+    set_abi(std::to_string(KP_ABI_VERSION));
+    host_info.log = &reenter;
+}
+
+void set_variable(const std::string& argument) {
+    const size_t equals = argument.find('=');
+    setenv(argument.substr(0, equals).c_str(), argument.substr(equals + 1).c_str(), 1);
+}
+
+void print(const std::string& argument) {
+    std::cout << argument << '\n';
+}
+
+void fast_exit(const std::string&) {
+    std::cout << std::flush;
+    _exit(0);
+}
+
+const std::map<std::string, std::function<void(const std::string&)>> steps = {
+    {"load", load},
+    {"open", open},
+    {"open_elsewhere", open_elsewhere},
+    {"abi", set_abi},
+    {"size", set_size},
+    {"reentrant_log", set_reentrant_log},
+    {"launch", launch},
+    {"launch_sized", launch_sized},
+    {"null", null_arguments},
+    {"next", next},
+    {"progress", progress},
+    {"complete", complete},
+    {"abort", abort_launch},
+    {"estimate", estimate},
+    {"finish", finish},
+    {"error", last_error},
+    {"error_elsewhere", last_error_elsewhere},
+    {"maps", maps},
+    {"set_signals", set_signals},
+    {"check_signals", check_signals},
+    {"interrupt", interrupt},
+    {"set_locale", set_locale},
+    {"show_locale", show_locale},
+    {"set_fenv", set_fenv},
+    {"check_fenv", check_fenv},
+    {"threads", threads},
+    {"fork", fork_and_launch},
+    {"setenv", set_variable},
+    {"print", print},
+    {"exit", [](const std::string&) { exit(0); }},
+    {"_exit", fast_exit},
+};
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    plugin = arguments[1];
+    config = arguments[2];
+    for (int i = 3; i < count; ++i) {
+        const std::string step = arguments[i];
+        const size_t colon = step.find(':');
+        word = step.substr(0, colon);
+        steps.at(word)(colon == std::string::npos ? "" : step.substr(colon + 1));
+    }
+}

@@ -1,0 +1,126 @@
+"""The calls of a run through C and Python: what goes in arrives, what comes back is what was answered."""
+
+from __future__ import annotations
+
+import pytest
+
+ECHO = """
+def on_launch(*given): log(repr(given)); return 1, 2, 3
+def next(*given): log(repr(given)); return 2, -1
+def on_progress(*given): log(repr(given)); return 1
+def on_complete(*given): log(repr(given)); kept.setdefault(id(given[5])); log(f"{len(kept)} names")
+def on_abort(*given): log(repr(given))
+"""
+
+
+def test_host_information_arrives(host):
+    run = host("open", script="log(repr(sorted(info.items())))")
+    assert run.one("open") == "0 session"
+    assert dict(eval(run.one("log"))) == {
+        "simulator": "scripted",
+        "version": "1.0",
+        "config_hash": "abc",
+        "concurrent": False,
+        "can_stop": True,
+        "process_count": 2,
+        "list_paths": ["/lists/kernelslist.g", None],
+        "launch_counts": [7, 0],
+    }
+
+
+def test_a_launch_arrives_and_its_decision_returns(host):
+    run = host("open", "launch:5", script=ECHO)
+    assert eval(run.one("log")) == (1, 5, "kernel-1.traceg", "gemm", (1, 2, 3), (32, 1, 1), 40, 1024)
+    assert run.one("launch") == "0 action=1 pass=2 interval=3"
+
+
+@pytest.mark.parametrize(("step", "after"), [("next:first", -1), ("next:end", -2), ("next:0", 0), ("next:41", 41)])
+def test_positions_in_the_list_arrive_and_pending_returns(host, step, after):
+    run = host("open", step, script=ECHO)
+    assert eval(run.one("log")) == (0, after)
+    assert run.one("next") == "2 none"
+
+
+def test_the_next_launch_returns(host):
+    run = host("open", "next:first", "next:2", "next:3", "next:end")
+    assert run.of("next") == ["0 0", "0 3", "1 none", "1 none"]
+
+
+def test_progress_arrives_and_stop_returns(host):
+    run = host("open", "progress:1234", script=ECHO)
+    assert eval(run.one("log")) == (0, 1, 1234, 5, 6, 7, 8)
+    assert run.one("progress") == "0 1"
+
+
+def test_results_arrive_and_counter_names_are_made_once(host):
+    run = host("open", "complete:7", "complete:8", script=ECHO)
+    first, names, second, names_again = run.of("log")
+    assert eval(first) == (0, 7, True, 100, 200, ("l2_misses", "dram_reads"), (1.5, 2.0))
+    assert eval(second)[1] == 8
+    assert names == names_again == "1 names"
+
+
+def test_an_abort_arrives_with_its_reason(host):
+    assert eval(host("open", "abort:9", script=ECHO).one("log")) == (0, 9, "ran out of memory")
+
+
+def test_estimate_and_summary_return(host):
+    run = host("open", "estimate:3", "finish", "finish")
+    assert run.one("estimate") == "0 12.5 3"
+    summary = (
+        "0 flags=2 launches=4 simulated=1 skipped=3 passes=1 confidence=0.95 "
+        'cycles=100+-1.5/10 instructions=200+-nan/20 json={"launches": 4}'
+    )
+    assert run.of("finish") == [summary, summary]
+
+
+def test_two_sessions_live_in_one_process(host):
+    run = host("open", "launch:0", "open", "launch:1", "finish")
+    assert run.of("open") == ["0 session"] * 2
+    assert run.of("launch") == ["0 action=0 pass=0 interval=100", "0 action=1 pass=0 interval=100"]
+
+
+def test_a_session_opened_in_one_thread_serves_another(host):
+    run = host("open_elsewhere", "launch:1", "finish")
+    assert run.one("launch") == "0 action=1 pass=0 interval=100"
+    assert run.code == 0
+
+
+def test_several_threads_ask_at_once(host):
+    run = host("open", "threads:4", "launch:0")
+    assert run.one("threads") == "0 wrong"
+    assert run.one("launch").startswith("0 action=0")
+
+
+def test_calls_on_one_session_never_overlap(host):
+    script = """
+import time
+def on_launch(process, index, *rest):
+    assert not kept.get("busy"), "two calls at once"
+    kept["busy"] = True
+    time.sleep(0)
+    kept["busy"] = False
+    return index % 2, 0, 0
+"""
+    assert host("open", "threads:3", script=script).one("threads") == "0 wrong"
+
+
+def test_a_forked_child_gets_answers_too(host):
+    run = host("open", "launch:0", "fork:1", "launch:2")
+    assert run.of("fork") == ["0 action=1 pass=0 interval=100", "child 0"]
+    assert run.of("launch")[1] == "0 action=1 pass=0 interval=100"
+
+
+@pytest.mark.parametrize("leave", ["exit", "_exit"])
+@pytest.mark.parametrize("imports", ["", "import numpy"])
+def test_leaving_without_a_word_is_clean_and_loses_no_record(host, tmp_path, leave, imports):
+    journal = tmp_path / "records"
+    script = f"""
+{imports}
+kept["file"] = open({str(journal)!r}, "w")
+def on_complete(process, index, *rest): print("done", index, file=kept["file"], flush=True)
+"""
+    run = host("open", "complete:1", "complete:2", leave, script=script)
+    assert run.code == 0
+    assert run.stderr == ""
+    assert journal.read_text() == "done 1\ndone 2\n"
