@@ -65,6 +65,11 @@ def read_checkpoint(name: str | os.PathLike[str] = BUILTIN) -> Checkpoint:
     return Checkpoint(path, digest, json.loads(metadata["settings"]), json.loads(metadata["card"]))
 
 
+def checkpoint_hash(name: str | os.PathLike[str] = BUILTIN) -> str:
+    """16 hexadecimal digits that identify a checkpoint's bytes; raises as `read_checkpoint`."""
+    return read_checkpoint(name).digest
+
+
 def _check(path: Path, what: str, found: str | None, needed: str) -> None:
     if found is None:
         raise PlanError(f"{path}: its metadata names no {what}: not an encoder checkpoint of KernelPoint")

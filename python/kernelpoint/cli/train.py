@@ -1,0 +1,80 @@
+"""`kernelpoint train`: train an encoder on traces."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from kernelpoint import __version__
+from kernelpoint.errors import ConfigError
+
+if TYPE_CHECKING:
+    from kernelpoint.encoder.training import EpochRecord, Trainer
+    from kernelpoint.encoder.training_data import TrainingData
+
+
+def train(
+    traces: Annotated[list[Path], typer.Argument(help="Trace lists, or folders of kernel-N.traceg files.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the encoder (.safetensors).")],
+    exclude: Annotated[
+        list[Path] | None,
+        typer.Option(help="A trace list kept for testing: its streams and kernel names are left out. Repeatable."),
+    ] = None,
+    epochs: Annotated[int, typer.Option(help="Passes over the distinct graphs.")] = 40,
+    batch_size: Annotated[int, typer.Option(help="Graphs in a batch.")] = 48,
+    learning_rate: Annotated[float, typer.Option(help="Peak of the cosine schedule.")] = 1e-3,
+    temperature: Annotated[float, typer.Option(help="Of the contrastive loss.")] = 0.05,
+    max_nodes: Annotated[int, typer.Option(help="Bound on the nodes of a graph in training.")] = 4000,
+    seed: Annotated[int, typer.Option(help="Seed of weights, order, views and dropout.")] = 0,
+    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    threads: Annotated[int, typer.Option(help="Threads on the CPU.")] = 1,
+    resume: Annotated[bool, typer.Option(help="Go on from OUTPUT's .state file, where it exists.")] = False,
+) -> None:
+    """Train an encoder on traces."""
+    from kernelpoint.encoder.training import Trainer, TrainingConfig
+    from kernelpoint.encoder.training_data import training_data
+
+    console = Console(stderr=True)
+    if output.suffix != ".safetensors":
+        raise ConfigError(f"--output: {output} given, a name that ends in .safetensors is needed")
+    config = TrainingConfig(
+        epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, temperature=temperature, seed=seed,
+        device=device, threads=threads,
+    )  # fmt: skip
+    with console.status("reading traces"):
+        data = training_data([str(t) for t in traces], [str(t) for t in exclude or []], max_nodes)
+    console.print("  ".join(f"{name} {count:,}" for name, count in data.counts().items()))
+    trainer = Trainer(data.graphs, config)
+    records = _run(trainer, output, resume, console)
+    trainer.save_encoder(output, _card(data, max_nodes, records))
+    console.print(f"{output}: {output.stat().st_size / 1e6:.2f} MB, loss {records[-1].loss:.3f}")
+
+
+def _run(trainer: Trainer, output: Path, resume: bool, console: Console) -> list[EpochRecord]:
+    from kernelpoint.encoder.training import read_log, write_log
+
+    state, log = output.with_suffix(".state"), output.with_suffix(".log.csv")
+    records: list[EpochRecord] = []
+    if resume and state.exists():
+        trainer.load_state(state)
+        records = read_log(log)[: trainer.epoch]
+        console.print(f"going on after epoch {trainer.epoch} of {state}")
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, TimeRemainingColumn(), console=console) as bar:
+        task = bar.add_task("training", total=trainer.config.epochs, completed=trainer.epoch)
+        for record in trainer.epochs():
+            records.append(record)
+            trainer.save_state(state)
+            write_log(log, records)
+            bar.update(task, advance=1, description=f"loss {record.loss:.3f}")
+    return records
+
+
+def _card(data: TrainingData, max_nodes: int, records: list[EpochRecord]) -> dict[str, object]:
+    last = asdict(records[-1])
+    return {"kernelpoint": __version__, "data": data.counts(), "max_nodes": max_nodes, "result": last}

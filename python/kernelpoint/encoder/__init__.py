@@ -1,0 +1,6 @@
+"""From trace graphs to embeddings. Importing this does not import torch; only a missing embedding does."""
+
+from kernelpoint.encoder.checkpoint import BUILTIN, Checkpoint, checkpoint_hash, read_checkpoint
+from kernelpoint.encoder.embed import embed_streams
+
+__all__ = ["BUILTIN", "Checkpoint", "checkpoint_hash", "embed_streams", "read_checkpoint"]

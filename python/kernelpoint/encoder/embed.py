@@ -1,0 +1,93 @@
+"""The embedding of every stream of a run, from the cache or made now."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+
+from kernelpoint.encoder.checkpoint import BUILTIN, ENCODER_VERSION, Checkpoint, read_checkpoint
+from kernelpoint.errors import TraceError
+from kernelpoint.graphs import DEFAULT_MAX_NODES, TraceGraph, build_graph, schema_hash
+from kernelpoint.graphs.build import check_max_nodes
+from kernelpoint.traces import EmbeddingKey, ScanTable, TraceCache, round_embeddings
+
+EMBEDDING_WIDTH = 256
+CHUNK = 64  # streams embedded before they are written to the cache
+
+Log = Callable[[str], None]
+Progress = Callable[[int, int], None]
+
+
+def embed_streams(
+    scan: ScanTable,
+    cache: TraceCache | None = None,
+    checkpoint: str | os.PathLike[str] = BUILTIN,
+    max_nodes: int = DEFAULT_MAX_NODES,
+    progress: Progress | None = None,
+    log: Log = lambda text: None,
+) -> np.ndarray:
+    """Embeds every stream once, from the trace of its first launch; streams that the cache knows are not embedded again.
+
+    torch is imported for the first missing stream only. An interrupted call goes on where it stopped, because the cache is
+    filled as it goes.
+
+    Args:
+        scan: the run's launches.
+        cache: by default the user's.
+        checkpoint: "builtin" or a file made by `kernelpoint train`.
+        max_nodes: bound on a graph's nodes.
+        progress: called with (streams embedded, streams to embed), and may raise to stop.
+        log: told what is worth knowing about the cache.
+
+    Returns:
+        float32 [number of streams, 256], by stream id; each number is one that float16 can hold. Equal for any number of
+        threads.
+
+    Raises:
+        PlanError: the checkpoint does not fit.
+        TraceError: a trace changed since it was scanned.
+        ConfigError: `max_nodes` is too small.
+    """
+    check_max_nodes(max_nodes)
+    chosen = read_checkpoint(checkpoint)
+    key = EmbeddingKey(chosen.digest, schema_hash(), str(ENCODER_VERSION), max_nodes)
+    own = TraceCache(log=log) if cache is None else cache
+    try:
+        return _embed(scan, own, chosen, key, progress or (lambda done, total: None))
+    finally:
+        if cache is None:
+            own.close()
+
+
+def _embed(
+    scan: ScanTable, cache: TraceCache, checkpoint: Checkpoint, key: EmbeddingKey, progress: Progress
+) -> np.ndarray:
+    streams, first = scan.stream_hashes(), scan.first_launches()
+    result = np.zeros((len(streams), EMBEDDING_WIDTH), np.float32)
+    known, cached = cache.get_embeddings(key, streams)
+    for row, embedding in cached.items():
+        result[row] = embedding
+    missing = np.flatnonzero(~known).tolist()
+    if not missing:
+        return result
+    from kernelpoint.encoder.encode import embed_graphs, load_encoder
+
+    encoder = load_encoder(checkpoint)
+    for start in range(0, len(missing), CHUNK):
+        chunk = missing[start : start + CHUNK]
+        paths = [scan.paths[first[row]] for row in chunk]
+        for done, embedding in enumerate(embed_graphs(encoder, _graphs(paths, key.max_nodes))):
+            result[chunk[done]] = round_embeddings(embedding)
+            progress(start + done + 1, len(missing))
+        cache.put_embeddings(key, [streams[row] for row in chunk], result[chunk])
+    return result
+
+
+def _graphs(paths: Iterable[str], max_nodes: int) -> Iterator[TraceGraph]:
+    for path in paths:
+        graph = build_graph(path, max_nodes)
+        if graph.num_nodes == 0:
+            raise TraceError(f"{path}: executes no instruction, so it has no graph")
+        yield graph

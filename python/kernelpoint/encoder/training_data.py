@@ -1,0 +1,101 @@
+"""Which streams an encoder is trained on, and their graphs."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernelpoint.graphs import TraceGraph, build_graph
+from kernelpoint.traces import ScanTable, TraceCache, launch_paths, scan_launches
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Graphs to train on, and how many of what was offered they are.
+
+    Attributes:
+        graphs: one per distinct graph.
+        names: kernel name of each graph's stream.
+        launches, streams: offered.
+        excluded_streams: left out because the stream, or its kernel's name, occurs in the excluded traces.
+        equal_graphs: left out because another stream has the same graph (grids of equal warps).
+        shared_streams: streams of the excluded traces that were trained on all the same: 0, counted to show it.
+    """
+
+    graphs: list[TraceGraph]
+    names: list[str]
+    launches: int
+    streams: int
+    excluded_streams: int
+    equal_graphs: int
+    shared_streams: int
+
+    def counts(self) -> dict[str, int]:
+        """Everything but the graphs, for logs and the model card."""
+        names = ("launches", "streams", "excluded_streams", "equal_graphs", "shared_streams")
+        return {"graphs": len(self.graphs), **{name: getattr(self, name) for name in names}}
+
+
+def graph_digest(graph: TraceGraph) -> bytes:
+    """Equal for graphs that the encoder cannot tell apart: all arrays, and weights as shares of their sum."""
+    shares = graph.warp_weights / graph.warp_weights.sum()
+    digest = hashlib.blake2b(digest_size=16)
+    for array in (graph.tokens, graph.features, graph.edge_index, graph.edge_type, graph.warp_starts, shares):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.digest()
+
+
+def scan_all(lists: Sequence[str], cache: TraceCache | None, progress: Progress | None) -> ScanTable:
+    """All launches of several trace lists as one table."""
+    return scan_launches([path for one in lists for path in launch_paths(one)], cache, progress)
+
+
+def training_data(
+    lists: Sequence[str],
+    excluded: Sequence[str] = (),
+    max_nodes: int = 4000,
+    cache: TraceCache | None = None,
+    progress: Progress | None = None,
+) -> TrainingData:
+    """One graph for every distinct graph of the launches in `lists`.
+
+    A graph occurs once, however often it is launched: two equal graphs in a batch would be each other's negatives. Every
+    stream and every kernel name that occurs in the lists `excluded` is left out, so that those are unseen in training.
+
+    Args:
+        lists: trace lists, or folders of traces.
+        excluded: lists kept for testing.
+        max_nodes: bound on a graph's nodes.
+        cache: of scans; by default the user's.
+        progress: called with (traces read, traces to read).
+
+    Raises:
+        TraceError: a list cannot be used. A single damaged trace is left out.
+    """
+    offered, kept_away = scan_all(lists, cache, progress), scan_all(excluded, cache, progress)
+    streams, names = offered.stream_hashes(), offered.stream_names()
+    test_streams, test_names = set(kept_away.stream_hashes()), set(kept_away.kernel_names)
+    taken, graphs, digests = [], [], set()
+    for row, launch in enumerate(offered.first_launches().tolist()):
+        if streams[row] in test_streams or names[row] in test_names:
+            continue
+        taken.append(row)
+        graph = build_graph(offered.paths[launch], max_nodes)
+        digest = graph_digest(graph)
+        if digest not in digests:
+            digests.add(digest)
+            graphs.append((graph, names[row]))
+    return TrainingData(
+        graphs=[graph for graph, _ in graphs],
+        names=[name for _, name in graphs],
+        launches=len(offered),
+        streams=len(streams),
+        excluded_streams=len(streams) - len(taken),
+        equal_graphs=len(taken) - len(graphs),
+        shared_streams=len({streams[row] for row in taken} & test_streams),
+    )

@@ -1,0 +1,67 @@
+"""Writes the synthesised launches that the builtin encoder is trained on: every family at many sizes and widths.
+
+    python tests/benchmarks/training_data.py FOLDER [--settings 24] [--seed 0]
+
+Each family gets its own folder with a kernelslist.g; a setting draws every size log-uniformly between a quarter of the small
+default and twice the medium one. Families at settings seed + 1 give the evaluation's unseen sizes.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from kernelpoint.randomness import generator
+from kernelpoint.synth.families import FAMILIES, Family
+from kernelpoint.synth.launch import Launch
+from kernelpoint.synth.memory import Memory
+from kernelpoint.synth.writer import write_list
+
+LARGEST_WORK = 1 << 16  # threads of a launch, to keep traces small
+
+
+def draw_sizes(family: Family, random: np.random.Generator) -> dict[str, int]:
+    """One random setting of a family's parameters, within what the family allows."""
+    sizes = {}
+    for name, (small, medium, _) in family.parameters.items():
+        if name == "width":
+            sizes[name] = int(random.choice([w for w in family.widths if w <= 8]))
+        elif name == "block":
+            sizes[name] = int(random.choice([64, 128, 256]))
+        else:
+            value = int(np.exp(random.uniform(np.log(max(2, small / 4)), np.log(2 * medium))))
+            multiple = family.multiples.get(name, 1)
+            sizes[name] = max(multiple, value // multiple * multiple)
+    return sizes
+
+
+def launches(family: Family, settings: int, seed: int) -> Iterator[Launch]:
+    """`settings` launches of a family."""
+    for number in range(settings):
+        random = generator(seed, f"training data {family.name}", number)
+        while True:
+            launch = family.build(Memory(), random, draw_sizes(family, random))
+            if launch.ctas * launch.threads <= LARGEST_WORK:
+                break
+        yield launch
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--settings", type=int, default=24)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    for family in FAMILIES.values():
+        folder = options.folder / family.name
+        folder.mkdir(parents=True, exist_ok=True)
+        described = {"name": family.name, "seed": options.seed}
+        totals = write_list(launches(family, options.settings, options.seed), folder, options.settings, described)
+        print(f"{family.name:12} {totals.files:4} traces {totals.bytes / 1e6:8.1f} MB")
+
+
+if __name__ == "__main__":
+    main()
