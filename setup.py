@@ -60,17 +60,24 @@ def embedding() -> Target:
 
 def targets() -> list[Target]:
     found = [
-        Target("kernelpoint._native", "module", ["native", "trace"], include_dirs=[pybind11.get_include()],
-               libraries=["dl"]),
+        Target(
+            "kernelpoint._native",
+            "module",
+            ["native", "trace"],
+            include_dirs=[pybind11.get_include()],
+            libraries=["dl"],
+        ),
         Target("kernelpoint.lib.libkernelpoint", "library", ["shim"], libraries=["dl"]),
         Target("kernelpoint.bin.kernelpoint-host", "program", ["host", "trace"], libraries=["dl"]),
     ]
     if can_embed():
         found.append(embedding())
     else:
-        print(f"warning: {sys.executable} has no shared libpython (Py_ENABLE_SHARED=0): simulators will not be able "
-              "to load KernelPoint. Install a Python built with --enable-shared; see `kernelpoint doctor`.",
-              file=sys.stderr)
+        print(
+            f"warning: {sys.executable} has no shared libpython (Py_ENABLE_SHARED=0): simulators will not be able "
+            "to load KernelPoint. Install a Python built with --enable-shared; see `kernelpoint doctor`.",
+            file=sys.stderr,
+        )
     return [t for t in found if t.sources]
 
 
@@ -84,15 +91,27 @@ class BuildTargets(build_ext):
         suffix = ".so" if target.kind == "library" else ""
         return os.path.join(*fullname.split(".")) + suffix
 
+    def copy_extensions_to_source(self) -> None:
+        for target in self.extensions:  # an editable install copies there, but makes no folder
+            (ROOT / "python" / Path(*target.name.split(".")[:-1])).mkdir(exist_ok=True)
+        super().copy_extensions_to_source()
+
     def build_extension(self, ext: Target) -> None:
         objects = self._compile(ext)
         output = Path(self.get_ext_fullpath(ext.name))
         output.parent.mkdir(parents=True, exist_ok=True)
         link = self.compiler.link_executable if ext.kind == "program" else self.compiler.link_shared_object
         options = {} if ext.kind == "program" else {"build_temp": self.build_temp}
-        link(objects, str(output), libraries=ext.libraries, library_dirs=ext.library_dirs,
-             runtime_library_dirs=ext.runtime_library_dirs, extra_postargs=ext.extra_link_args,
-             target_lang="c++", **options)
+        link(
+            objects,
+            str(output),
+            libraries=ext.libraries,
+            library_dirs=ext.library_dirs,
+            runtime_library_dirs=ext.runtime_library_dirs,
+            extra_postargs=ext.extra_link_args,
+            target_lang="c++",
+            **options,
+        )
 
     def _compile(self, ext: Target) -> list[str]:
         headers = [p.stat().st_mtime for p in (ROOT / "plugin").rglob("*.h")]
@@ -101,12 +120,18 @@ class BuildTargets(build_ext):
         def one(source: str) -> str:
             temp = Path(self.build_temp) / ext.name
             result = self.compiler.object_filenames([source], output_dir=str(temp))[0]
-            if Path(result).exists() and Path(result).stat().st_mtime > max(newest_header,
-                                                                            Path(source).stat().st_mtime):
+            if Path(result).exists() and Path(result).stat().st_mtime > max(
+                newest_header, Path(source).stat().st_mtime
+            ):
                 return result
             python_include = [sysconfig.get_path("include")] if ext.kind == "module" else []
-            self.compiler.compile([source], output_dir=str(temp), include_dirs=ext.include_dirs + python_include,
-                                  macros=ext.define_macros, extra_postargs=ext.extra_compile_args)
+            self.compiler.compile(
+                [source],
+                output_dir=str(temp),
+                include_dirs=ext.include_dirs + python_include,
+                macros=ext.define_macros,
+                extra_postargs=ext.extra_compile_args,
+            )
             return result
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:
