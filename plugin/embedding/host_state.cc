@@ -2,14 +2,15 @@
 
 #include <errno.h>
 #include <locale.h>
-#include <string.h>
 
 namespace kp::embedding {
 namespace {
 
 bool same(const struct sigaction& one, const struct sigaction& other) {
-    return one.sa_handler == other.sa_handler && one.sa_flags == other.sa_flags &&
-           memcmp(&one.sa_mask, &other.sa_mask, sizeof(one.sa_mask)) == 0;
+    if (one.sa_handler != other.sa_handler || one.sa_flags != other.sa_flags) return false;
+    for (int number = 1; number <= kLastSignal; ++number)  // beyond it the C library leaves whatever was there
+        if (sigismember(&one.sa_mask, number) != sigismember(&other.sa_mask, number)) return false;
+    return true;
 }
 
 }  // namespace
@@ -26,12 +27,12 @@ HostState::~HostState() {
 }
 
 HostSignals::HostSignals() : actions_{} {
-    for (int number = 1; number <= kLast; ++number)
+    for (int number = 1; number <= kLastSignal; ++number)
         if (sigaction(number, nullptr, &actions_[number]) != 0) actions_[number].sa_flags = -1;
 }
 
 HostSignals::~HostSignals() {
-    for (int number = 1; number <= kLast; ++number) {
+    for (int number = 1; number <= kLastSignal; ++number) {
         struct sigaction now = {};
         if (actions_[number].sa_flags == -1 || sigaction(number, nullptr, &now) != 0) continue;
         if (!same(now, actions_[number])) sigaction(number, &actions_[number], nullptr);

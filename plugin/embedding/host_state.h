@@ -10,6 +10,8 @@
 
 namespace kp::embedding {
 
+constexpr int kLastSignal = 64;
+
 // Keeps locale, floating-point environment and errno. Inside, the floating-point environment is the default one, so
 // that a simulator that traps or flushes denormals changes neither Python nor a decision.
 class HostState {
@@ -35,8 +37,7 @@ public:
     HostSignals& operator=(const HostSignals&) = delete;
 
 private:
-    static constexpr int kLast = 64;
-    std::array<struct sigaction, kLast + 1> actions_;
+    std::array<struct sigaction, kLastSignal + 1> actions_;
 };
 
 }  // namespace kp::embedding
