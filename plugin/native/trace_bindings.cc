@@ -118,26 +118,47 @@ py::array_t<T> to_array(const std::vector<T>& values) {
     return py::array_t<T>(static_cast<py::ssize_t>(values.size()), values.data());
 }
 
-// The first `limit` CTAs (all where 0), each a dict of its index and numpy arrays; opcodes as text.
-py::dict read_ctas(const std::string& path, size_t limit) {
-    TraceReader reader(path);
-    py::list ctas;
-    Cta cta;
-    while ((limit == 0 || ctas.size() < limit) && reader.next(cta)) {
+// Iterates over the CTAs of a trace; each is a dict of its index and numpy arrays of its own.
+class CtaIterator {
+public:
+    explicit CtaIterator(const std::string& path) : reader_(path) {}
+    py::dict next() {
+        {
+            py::gil_scoped_release unlocked;
+            if (!reader_.next(cta_)) ended_ = true;
+        }
+        if (ended_) throw py::stop_iteration();
         py::dict item;
-        item["index"] = to_tuple(cta.index);
-        item["warps"] = to_array(cta.warps);
-        item["instructions"] = to_array(cta.instructions);
-        item["addresses"] = to_array(cta.addresses);
-        ctas.append(item);
+        item["index"] = to_tuple(cta_.index);
+        item["warps"] = to_array(cta_.warps);
+        item["instructions"] = to_array(cta_.instructions);
+        item["addresses"] = to_array(cta_.addresses);
+        return item;
     }
-    py::list opcodes;
-    for (const Opcode& opcode : reader.opcodes()) opcodes.append(opcode.text);
-    py::dict result;
-    result["header"] = py::cast(reader.header());
-    result["ctas"] = ctas;
-    result["opcodes"] = opcodes;
-    return result;
+    const LaunchHeader& header() const { return reader_.header(); }
+    py::tuple opcodes() const {
+        py::list texts;
+        for (const Opcode& opcode : reader_.opcodes()) texts.append(opcode.text);
+        return texts;
+    }
+
+private:
+    TraceReader reader_;
+    Cta cta_;
+    bool ended_ = false;
+};
+
+void bind_ctas(py::module_& module) {
+    PYBIND11_NUMPY_DTYPE(Warp, id, first_instruction, instruction_count);
+    PYBIND11_NUMPY_DTYPE(Instruction, pc, active_mask, opcode, width, destination_count, source_count, destinations,
+                         sources, first_address, address_count);
+    py::class_<CtaIterator>(module, "CtaIterator")
+        .def("__iter__", [](py::object self) { return self; })
+        .def("__next__", &CtaIterator::next)
+        .def_property_readonly("header", &CtaIterator::header)
+        .def_property_readonly("opcodes", &CtaIterator::opcodes);  // as text; grows while CTAs are read
+    module.def(
+        "read_ctas", [](const std::string& path) { return std::make_unique<CtaIterator>(path); }, py::arg("path"));
 }
 
 // (the trace of every launch, rows (position among the commands, address, bytes) of the copies)
@@ -163,18 +184,15 @@ py::tuple list_commands(const std::string& path) {
 }  // namespace
 
 void register_traces(py::module_& module) {
-    PYBIND11_NUMPY_DTYPE(Warp, id, first_instruction, instruction_count);
-    PYBIND11_NUMPY_DTYPE(Instruction, pc, active_mask, opcode, width, destination_count, source_count, destinations,
-                         sources, first_address, address_count);
     bind_header(module);
     bind_scan(module);
+    bind_ctas(module);
     module.attr("STREAM_HASH_VERSION") = stream_hash_version;
     module.def("read_header", [](const std::string& path) { return TraceReader(path).header(); }, py::arg("path"));
     module.def("scan", &scan_trace, py::arg("path"), py::call_guard<py::gil_scoped_release>());
     module.def("scan_many", &scan_many, py::arg("paths"), py::arg("threads"), py::arg("progress") = py::none());
     module.def("stat_many", &stat_many, py::arg("paths"));
     module.def("read_trace_list", &list_commands, py::arg("path"));
-    module.def("read_ctas", &read_ctas, py::arg("path"), py::arg("limit") = 0);
 }
 
 }  // namespace kernelpoint

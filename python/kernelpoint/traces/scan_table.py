@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -163,9 +164,8 @@ def _read_files(
         records = records.copy()
     for start in range(0, len(missing), CHUNK):
         chunk = missing[start : start + CHUNK]
-        scans = _native.scan_many(
-            [files[i] for i in chunk], threads, lambda done, start=start: progress(start + done, len(missing))
-        )
+        report = partial(_report, progress, start, len(missing))
+        scans = _native.scan_many([files[i] for i in chunk], threads, report)
         good = []
         for i, scan in zip(chunk.tolist(), scans, strict=True):
             if isinstance(scan, str):
@@ -221,6 +221,10 @@ def _intern(values: list) -> tuple[np.ndarray, list]:
 
 def _usable_threads() -> int:
     return len(os.sched_getaffinity(0))
+
+
+def _report(progress: Progress, before: int, total: int, done: int) -> None:
+    progress(before + done, total)
 
 
 def _quiet(done: int, total: int) -> None:

@@ -1,0 +1,130 @@
+"""`kernelpoint inspect`: what one trace says about its launch."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from kernelpoint import _native
+from kernelpoint.traces import UNITS, Scan, scan_trace
+
+
+@dataclass(frozen=True)
+class Details:
+    """What a scan does not keep: opcodes, and which memory is touched (addresses of shared memory left out)."""
+
+    opcodes: dict[str, int]
+    lowest: int
+    highest: int
+    distinct_sectors: int
+
+
+def inspect(
+    trace: Annotated[Path, typer.Argument(help="A trace: kernel-N.traceg, .traceg.xz or .traceg.zst.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    opcodes: Annotated[int, typer.Option(min=0, help="How many of the most frequent opcodes to list.")] = 10,
+) -> None:
+    """Show header, instruction mix, work, address footprint and stream of a launch's trace."""
+    scan = scan_trace(trace)
+    details = read_details(trace)
+    if as_json:
+        typer.echo(json.dumps(as_record(scan, details), indent=2))
+        return
+    _show(trace, scan, details, opcodes)
+
+
+def read_details(trace: Path) -> Details:
+    """Read the trace with all its addresses, CTA by CTA; memory grows with the sectors touched only."""
+    ctas = _native.read_ctas(str(trace))
+    counts: Counter[int] = Counter()
+    sectors = np.empty(0, dtype=np.uint64)
+    lowest, highest = [], []
+    pending: list[np.ndarray] = []
+    for cta in ctas:
+        counts.update(cta["instructions"]["opcode"].tolist())
+        first, last = _global_ranges(cta, ctas.opcodes)
+        if len(first):
+            lowest.append(int(first.min()))
+            highest.append(int(last.max()))
+            pending += [first >> np.uint64(5), last >> np.uint64(5)]
+        if sum(map(len, pending)) > len(sectors) + 1_000_000:
+            sectors, pending = np.unique(np.concatenate([sectors, *pending])), []
+    sectors = np.unique(np.concatenate([sectors, *pending]))
+    opcodes = {ctas.opcodes[opcode]: count for opcode, count in counts.most_common()}
+    return Details(opcodes, min(lowest, default=0), max(highest, default=0), len(sectors))
+
+
+def _global_ranges(cta: dict[str, Any], opcodes: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """First and last byte (uint64) that each lane accesses in global, local or generic memory."""
+    instructions = cta["instructions"]
+    is_global = np.array([_native.classify_opcode(text)["space"] in ("global", "local", "generic") for text in opcodes])
+    lanes = instructions["address_count"]
+    wanted = np.repeat(is_global[instructions["opcode"]], lanes)
+    first = cta["addresses"][wanted]
+    return first, first + np.repeat(instructions["width"], lanes)[wanted].astype(np.uint64) - np.uint64(1)
+
+
+def as_record(scan: Scan, details: Details) -> dict[str, Any]:
+    """Everything that is shown, as plain values for JSON."""
+    header = asdict(scan.header)
+    work = asdict(scan.work)
+    work["by_unit"] = dict(zip(UNITS, work["by_unit"], strict=True))
+    return {
+        "stream": scan.stream,
+        "header": {**header.pop("shape"), **header},
+        "work": work,
+        "footprint": {
+            "lowest": details.lowest,
+            "highest": details.highest,
+            "bytes": 32 * details.distinct_sectors,
+        },
+        "opcodes": details.opcodes,
+    }
+
+
+def _show(trace: Path, scan: Scan, details: Details, opcodes: int) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    record = as_record(scan, details)
+    total = scan.work.instructions
+
+    def table(title: str, rows: list[tuple[str, str]]) -> None:
+        shown = Table(title=title, title_justify="left", show_header=False, min_width=40)
+        shown.add_column()
+        shown.add_column(justify="right" if title != "Header" else "left", overflow="fold")
+        for row in rows:
+            shown.add_row(*row)
+        console.print(shown)
+
+    table("Header", [(key.replace("_", " "), _text(key, value)) for key, value in record["header"].items()])
+    work = [(key.replace("_", " "), f"{value:,}") for key, value in record["work"].items() if key != "by_unit"]
+    lanes = scan.work.thread_instructions / total
+    sectors = scan.work.sectors / scan.work.global_accesses if scan.work.global_accesses else 0.0
+    ratios = [("active lanes per instruction", f"{lanes:.2f}"), ("sectors per global access", f"{sectors:.2f}")]
+    table("Work", work + ratios)
+    footprint = [("global memory touched, bytes", f"{32 * details.distinct_sectors:,}")]
+    if details.distinct_sectors:
+        footprint += [("lowest address", f"{details.lowest:#x}"), ("highest address", f"{details.highest:#x}")]
+    table("Address footprint", footprint)
+    units = [(unit.replace("_", " "), n) for unit, n in record["work"]["by_unit"].items() if n]
+    table("Instructions by unit", _shares(sorted(units, key=lambda row: -row[1]), total))
+    table("Opcodes", _shares(list(details.opcodes.items())[:opcodes], total))
+    console.print(f"stream {scan.stream}", highlight=False)
+
+
+def _text(key: str, value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return f"({', '.join(map(str, value))})"
+    return f"{value:#x}" if key.endswith("_base") else str(value)
+
+
+def _shares(rows: list[tuple[str, int]], total: int) -> list[tuple[str, str]]:
+    return [(name, f"{count:,}  {100 * count / total:5.1f} %") for name, count in rows]
