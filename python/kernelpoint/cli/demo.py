@@ -1,0 +1,130 @@
+"""`kernelpoint demo`: one workload simulated in full and sampled, one table, one page of pictures."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from kernelpoint.cli.host import program
+from kernelpoint.errors import HostError
+from kernelpoint.report.run import RunReport, load_run
+from kernelpoint.report.write import write_page
+
+CONFIGURATION = """\
+version: 1
+policy: {policy}
+error_budget: {{relative_error: {budget}, confidence: 0.95}}
+journal: {journal}
+resume: never
+seed: 0
+"""
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A run and what it took: seconds of wall time."""
+
+    run: RunReport
+    seconds: float
+
+
+def demo(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for traces, journals and the report.")] = Path("out/demo"),
+    launches: Annotated[int, typer.Option(help="Launches of the synthesised workload, about.", min=100)] = 3000,
+    budget: Annotated[float, typer.Option(help="Relative error allowed.", min=0.0001, max=0.5)] = 0.01,
+    policy: Annotated[str, typer.Option(help="The sampling policy.")] = "kernelpoint",
+    gpu: Annotated[str, typer.Option(help="The simulated GPU: v100, rtx, or a file.")] = "v100",
+) -> None:
+    """Simulate a synthesised workload in full and sampled, and write a report."""
+    console = Console()
+    output.mkdir(parents=True, exist_ok=True)
+    traces = _traces(output, launches, console)
+    full = _simulate(console, output, traces, gpu, "all", budget)
+    plan_seconds = _plan(console, output, traces, policy, budget)
+    sampled = _simulate(console, output, traces, gpu, policy, budget)
+    console.print(_table(full, sampled, plan_seconds))
+    page = output / "report.html"
+    write_page(sampled.run, page, full.run)
+    console.print(f"Pictures: {page}", soft_wrap=True)
+    console.print("The embedded host is not validated against hardware: its cycles show the method, not a GPU.", style="dim")
+
+
+def _traces(output: Path, launches: int, console: Console) -> Path:
+    """The workload's list; synthesised where an earlier demo has not left it."""
+    from kernelpoint.cli.synth import synth
+
+    folder = output / f"transformer-decode-{launches}"
+    if not (folder / "kernelslist.g").exists():
+        with console.status(f"writing {launches:,} launches of a transformer that decodes tokens ..."):
+            synth("transformer-decode", folder, launches=launches)
+    return folder / "kernelslist.g"
+
+
+def _plan(console: Console, output: Path, traces: Path, policy: str, budget: float) -> float:
+    """Seconds to read, embed and cluster every launch; the sampled run finds the plan in the cache."""
+    from kernelpoint.config import load_config
+    from kernelpoint.policies.registry import load_policy
+    from kernelpoint.session.host_info import HostInfo
+    from kernelpoint.session.opening import population_of
+    from kernelpoint.session.planning import plan_for
+
+    config = load_config(_configuration(output, policy, budget))
+    started = time.monotonic()
+    with console.status("reading every launch once: graph, embedding, cluster ..."):
+        population = population_of(HostInfo(simulator="demo", list_paths=(str(traces),)), config.seed)
+        plan_for(config, load_policy(policy), population, lambda line: None)
+    return time.monotonic() - started
+
+
+def _configuration(output: Path, policy: str, budget: float) -> Path:
+    path = output / f"{policy}.yaml"
+    path.write_text(CONFIGURATION.format(policy=policy, budget=budget, journal=output / f"{policy}.kpjournal"))
+    return path
+
+
+def _simulate(console: Console, output: Path, traces: Path, gpu: str, policy: str, budget: float) -> Timed:
+    config = _configuration(output, policy, budget)
+    command = [str(program()), "-trace", str(traces), "-config", gpu, "-kernel_sampling", str(config)]
+    started = time.monotonic()
+    with console.status(f"simulating with policy {policy} ..."), (output / f"{policy}.log").open("w") as log:
+        done = subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, check=False)
+    seconds = time.monotonic() - started
+    if done.returncode:
+        raise HostError(f"the simulation with policy {policy} ended with code {done.returncode}; see {log.name}")
+    return Timed(load_run(output / f"{policy}.kpjournal"), seconds)
+
+
+def _table(full: Timed, sampled: Timed, plan_seconds: float) -> Table:
+    f, s = full.run.summary, sampled.run.summary
+    error = s["estimate"] / f["estimate"] - 1
+    rows = [
+        ("launches", f"{f['launches']:,}", f"{s['launches']:,}"),
+        ("simulated", f"{f['simulated']:,}", f"{s['simulated']:,}"),
+        ("passes", str(f["passes"]), str(s["passes"])),
+        ("total cycles", f"{f['estimate']:,.0f}", f"{s['estimate']:,.0f}"),
+        ("error", "", f"{100 * error:+.3f} %"),
+        ("stated bound", "exact", _bound(s)),
+        ("cycle speedup", "1", f"{f['estimate'] / s['counters']['cycles']['simulated']:.1f}x"),
+        ("wall speedup", "1", f"{full.seconds / sampled.seconds:.1f}x"),
+        ("seconds", f"{full.seconds:.1f}", f"{sampled.seconds:.1f} (and {plan_seconds:.1f} once, for the plan)"),
+        ("floor: one launch per stream", "", f"{s['floor']:.1f}x" if s["floor"] else "-"),
+    ]
+    table = Table(title="The same workload, simulated in full and sampled")
+    table.add_column("")
+    table.add_column("full", justify="right")
+    table.add_column(f"sampled ({sampled.run.policy})", justify="right")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _bound(summary: dict[str, float]) -> str:
+    width = summary["relative_half_width"]
+    return "none" if width is None else f"± {100 * width:.3f} % at {100 * summary['confidence']:g} %"
