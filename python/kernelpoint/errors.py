@@ -15,6 +15,10 @@ class TraceError(KernelPointError):
     """A trace or trace list cannot be used; the message begins with file and line."""
 
 
+class ProfileError(KernelPointError):
+    """A profile cannot be read or does not fit; the message begins with the file."""
+
+
 class PlanError(KernelPointError):
     """A plan, cache or checkpoint does not fit this version, list or configuration."""
 
@@ -33,6 +37,10 @@ class HostError(KernelPointError):
 
 class SetupError(KernelPointError):
     """This Python, its libraries and the plugin do not fit together."""
+
+
+class PatchError(KernelPointError):
+    """A simulator's source tree cannot take the patch, or give it back."""
 
 
 class SessionError(KernelPointError):

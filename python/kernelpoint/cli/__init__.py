@@ -12,6 +12,7 @@ COMMANDS = {
     "cluster": ("cluster", "Cluster the launches of a list and show what the clusters hold."),
     "demo": ("demo", "Simulate a synthesised workload in full and sampled, and write a report."),
     "plan": ("plan", "Read every launch once, embed, cluster, and fix the first draw."),
+    "patch": ("patch", "Put KernelPoint's hook into a simulator's source tree, or take it out."),
     "report": ("report", "Show what a run simulated, skipped and estimated."),
     "train": ("train", "Train an encoder on traces."),
     "synth": ("synth", "Write a synthesised workload as Accel-Sim traces."),

@@ -1,0 +1,146 @@
+// Reads the simulator's own statistics, cumulative as they stand; nothing is ever written.
+#ifndef KERNELPOINT_ACCELSIM_COUNTERS_H
+#define KERNELPOINT_ACCELSIM_COUNTERS_H
+
+#include <stdio.h>
+#include <string.h>
+
+#include <string>
+#include <vector>
+
+#include "gpgpu-sim/gpu-cache.h"
+#include "gpgpu-sim/gpu-sim.h"
+#include "gpgpu-sim/l2cache.h"
+#include "gpgpu-sim/mem_latency_stat.h"
+#include "gpgpu-sim/shader.h"
+
+namespace kernelpoint {
+
+// One cumulative amount: our name for it, the line that the simulator prints it in, its value.
+struct Amount {
+    const char* name;
+    const char* native;
+    double value;
+};
+
+// Reaches the protected members of a gpgpu_sim by pointers to members, which C++ lets a derived class name.
+struct Inside : public gpgpu_sim {
+    static memory_stats_t* memory(gpgpu_sim* sim) { return sim->*(&Inside::m_memory_stats); }
+    static shader_core_stats* cores(gpgpu_sim* sim) { return sim->*(&Inside::m_shader_stats); }
+    static simt_core_cluster* cluster(gpgpu_sim* sim, unsigned i) { return (sim->*(&Inside::m_cluster))[i]; }
+    static memory_sub_partition* l2(gpgpu_sim* sim, unsigned i) { return (sim->*(&Inside::m_memory_sub_partition))[i]; }
+    static unsigned completed_ctas(gpgpu_sim* sim) { return sim->*(&Inside::gpu_completed_cta); }
+};
+
+class Counters {
+   public:
+    explicit Counters(gpgpu_sim* sim) : m_sim(sim), m_energy(0), m_report_read(0) {}
+
+    // The amounts now. Called after every simulated launch, before the next one begins.
+    std::vector<Amount> read(double launch_cycles) {
+        std::vector<Amount> all;
+        read_caches(&all);
+        read_dram(&all);
+        read_cores(&all);
+        if (m_sim->get_config().g_power_simulation_enabled) read_energy(&all, launch_cycles);
+        return all;
+    }
+
+   private:
+    void read_caches(std::vector<Amount>* all) {
+        cache_stats l1, l2;
+        l1.clear();
+        l2.clear();
+        cache_sub_stats l1_sum, l2_sum;
+        for (unsigned i = 0; i < m_sim->get_config().num_cluster(); ++i) {
+            cache_sub_stats one;
+            Inside::cluster(m_sim, i)->get_L1D_sub_stats(one);
+            Inside::cluster(m_sim, i)->get_cache_stats(l1);
+            l1_sum += one;
+        }
+        for (unsigned i = 0; i < m_sim->getMemoryConfig()->m_n_mem_sub_partition; ++i) {
+            cache_sub_stats one;
+            Inside::l2(m_sim, i)->get_L2cache_sub_stats(one);
+            Inside::l2(m_sim, i)->accumulate_L2cache_stats(l2);
+            l2_sum += one;
+        }
+        add(all, "l1_accesses", "\tL1D_total_cache_accesses", l1_sum.accesses);
+        add(all, "l1_misses", "\tL1D_total_cache_misses", l1_sum.misses);
+        add(all, "l2_accesses", "L2_total_cache_accesses", l2_sum.accesses);
+        add(all, "l2_misses", "L2_total_cache_misses", l2_sum.misses);
+        add_split(all, l2, "l2_global_reads", "\tL2_cache_stats_breakdown[GLOBAL_ACC_R][TOTAL_ACCESS]", GLOBAL_ACC_R, false);
+        add_split(all, l2, "l2_global_read_hits", "\tL2_cache_stats_breakdown[GLOBAL_ACC_R][HIT]", GLOBAL_ACC_R, true);
+        add_split(all, l2, "l2_global_writes", "\tL2_cache_stats_breakdown[GLOBAL_ACC_W][TOTAL_ACCESS]", GLOBAL_ACC_W, false);
+        add_split(all, l2, "l2_global_write_hits", "\tL2_cache_stats_breakdown[GLOBAL_ACC_W][HIT]", GLOBAL_ACC_W, true);
+        add_split(all, l1, "l1_global_reads", "\tTotal_core_cache_stats_breakdown[GLOBAL_ACC_R][TOTAL_ACCESS]", GLOBAL_ACC_R, false);
+        add_split(all, l1, "l1_global_read_hits", "\tTotal_core_cache_stats_breakdown[GLOBAL_ACC_R][HIT]", GLOBAL_ACC_R, true);
+        add_split(all, l1, "l1_global_writes", "\tTotal_core_cache_stats_breakdown[GLOBAL_ACC_W][TOTAL_ACCESS]", GLOBAL_ACC_W, false);
+        add_split(all, l1, "l1_global_write_hits", "\tTotal_core_cache_stats_breakdown[GLOBAL_ACC_W][HIT]", GLOBAL_ACC_W, true);
+        cache_request_status merged = MSHR_HIT;
+        mem_access_type reads = GLOBAL_ACC_R;
+        add(all, "l1_global_reads_merged", "\tTotal_core_cache_stats_breakdown[GLOBAL_ACC_R][MSHR_HIT]", l1.get_stats(&reads, 1, &merged, 1));
+    }
+
+    // Hits, or all accesses as the simulator counts them: a merged miss counts as the miss that it joins.
+    static void add_split(std::vector<Amount>* all, const cache_stats& stats, const char* name, const char* native,
+                          mem_access_type type, bool hits) {
+        cache_request_status kinds[] = {HIT, HIT_RESERVED, MISS, SECTOR_MISS};
+        add(all, name, native, stats.get_stats(&type, 1, kinds, hits ? 1 : 4));
+    }
+
+    void read_dram(std::vector<Amount>* all) {
+        const memory_config* config = m_sim->getMemoryConfig();
+        const memory_stats_t* stats = Inside::memory(m_sim);
+        double reads = 0, writes = 0;
+        for (unsigned i = 0; i < config->m_n_mem; ++i)
+            for (unsigned j = 0; j < config->nbk; ++j) {
+                reads += stats->totalbankreads[i][j];
+                writes += stats->totalbankwrites[i][j];
+            }
+        add(all, "dram_reads", "total dram reads", reads);
+        add(all, "dram_writes", "total dram writes", writes);
+    }
+
+    void read_cores(std::vector<Amount>* all) {
+        const shader_core_stats* stats = Inside::cores(m_sim);
+        double warp_instructions = 0;
+        for (unsigned i = 0; i < m_sim->get_config().num_shader(); ++i) warp_instructions += stats->m_num_sim_winsn[i];
+        add(all, "warp_instructions", "gpgpu_n_tot_w_icount", warp_instructions);
+        add(all, "shared_bank_conflicts", "gpgpu_n_shmem_bkconflict", stats->gpgpu_n_shmem_bkconflict);
+        add(all, "l1_bank_conflicts", "gpgpu_n_l1cache_bkconflict", stats->gpgpu_n_l1cache_bkconflict);
+    }
+
+    // AccelWattch resets its numbers before we are asked, so the kernel's mean power is read from its report.
+    void read_energy(std::vector<Amount>* all, double launch_cycles) {
+        m_energy += last_reported_power() * launch_cycles / m_sim->get_config().get_core_freq();
+        add(all, "energy", NULL, m_energy);
+    }
+
+    // Watts of the launch that was reported last; 0 where the report grew by none (it ran too short for a sample).
+    double last_reported_power() {
+        double power = 0;
+        FILE* report = fopen(m_sim->get_config().g_power_filename, "r");
+        if (report == NULL) return 0;
+        fseek(report, m_report_read, SEEK_SET);
+        char line[4096];
+        while (fgets(line, sizeof(line), report) != NULL) {
+            double value;
+            if (sscanf(line, "kernel_avg_power = %lf", &value) == 1 && value == value) power = value;
+        }
+        m_report_read = ftell(report);
+        fclose(report);
+        return power;
+    }
+
+    static void add(std::vector<Amount>* all, const char* name, const char* native, double value) {
+        const Amount amount = {name, native, value};
+        all->push_back(amount);
+    }
+
+    gpgpu_sim* m_sim;
+    double m_energy;  // joules so far
+    long m_report_read;
+};
+
+}  // namespace kernelpoint
+#endif

@@ -1,0 +1,114 @@
+// The option, and the launch in flight as the loop sees it: the lines that the patch adds call these functions.
+#ifndef KERNELPOINT_ACCELSIM_HOOK_H
+#define KERNELPOINT_ACCELSIM_HOOK_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <string>
+
+#include "counters.h"
+#include "option_parser.h"
+#include "plugin.h"
+
+namespace kernelpoint {
+
+struct Hook {
+    Hook()
+        : config(NULL), options(NULL), sim(NULL), plugin(NULL), kernel(NULL), index(0), interval(0), due(UINT64_MAX),
+          launched(false), stopped(false) {}
+
+    bool sampling() const { return config != NULL && *config != '\0'; }
+
+    // Identifies the simulated GPU: all options but the list's path and our own.
+    std::string config_hash() const {
+        char* text = NULL;
+        size_t size = 0;
+        FILE* memory = open_memstream(&text, &size);
+        option_parser_print(options, memory);
+        fclose(memory);
+        uint64_t hash = 14695981039346656037ull;  // FNV-1a
+        for (const char* line = text; *line != '\0';) {
+            const size_t length = strcspn(line, "\n") + (line[strcspn(line, "\n")] == '\n');
+            const bool ours = strncmp(line, "-kernel_sampling ", 17) == 0 || strncmp(line, "-trace ", 7) == 0;
+            for (size_t i = 0; i < length && !ours; ++i) hash = (hash ^ static_cast<unsigned char>(line[i])) * 1099511628211ull;
+            line += length;
+        }
+        free(text);
+        char digits[17];
+        snprintf(digits, sizeof(digits), "%016llx", static_cast<unsigned long long>(hash));
+        return digits;
+    }
+
+    // A launch is about to go through the loop.
+    void expect(gpgpu_sim* simulator, Plugin* with, uint64_t launch, uint32_t progress_interval) {
+        sim = simulator;
+        plugin = with;
+        index = launch;
+        interval = progress_interval;
+        due = interval > 0 ? interval : UINT64_MAX;
+        kernel = NULL;
+        launched = stopped = false;
+    }
+
+    void begin(kernel_info_t* started) {
+        if (started->num_blocks() == 0 || started->threads_per_cta() == 0)
+            stop_run("launch " + std::to_string(index) + " has a broken trace: its header gives no grid or no block");
+        kernel = started;
+        launched = true;
+    }
+
+    // Tells the plugin how far the launch is. On its wish no more CTAs are issued and the resident ones drain.
+    void progress() {
+        due = sim->gpu_sim_cycle + interval;
+        if (kernel == NULL || !kernel->running() || kernel->no_more_ctas_to_run()) return;
+        kp_progress told;
+        memset(&told, 0, sizeof(told));
+        told.size = sizeof(told);
+        told.index = index;
+        told.cycles = sim->gpu_sim_cycle;
+        told.instructions = sim->gpu_sim_insn;
+        told.ctas_issued = kernel->get_next_cta_id_single();
+        told.ctas_completed = Inside::completed_ctas(sim);
+        told.ctas_total = kernel->num_blocks();
+        if (!plugin->wants_stop(told)) return;
+        while (!kernel->no_more_ctas_to_run()) kernel->increment_cta_id();
+        stopped = true;
+        due = UINT64_MAX;
+    }
+
+    char* config;  // the YAML file named by -kernel_sampling
+    option_parser_t options;
+    gpgpu_sim* sim;
+    Plugin* plugin;
+    kernel_info_t* kernel;
+    uint64_t index;
+    uint64_t interval;
+    uint64_t due;  // cycles of the launch at which the plugin is told next
+    bool launched;
+    bool stopped;
+};
+
+inline Hook& hook() {
+    static Hook the_hook;
+    return the_hook;
+}
+
+inline void register_option(option_parser_t options) {
+    hook().options = options;
+    option_parser_register(options, "-kernel_sampling", OPT_CSTR, &hook().config,
+                           "simulate a sample of the kernel launches, as this KernelPoint configuration says", NULL);
+}
+
+inline void before_launch(kernel_info_t* kernel) {
+    if (hook().sampling()) hook().begin(kernel);
+}
+
+inline void after_cycle() {
+    Hook& here = hook();
+    if (here.sim != NULL && here.sim->gpu_sim_cycle >= here.due) here.progress();
+}
+
+}  // namespace kernelpoint
+#endif

@@ -1,0 +1,70 @@
+// What a sampled run prints at its end, under the names that Accel-Sim's own scripts read.
+#ifndef KERNELPOINT_ACCELSIM_OUTPUT_H
+#define KERNELPOINT_ACCELSIM_OUTPUT_H
+
+#include <math.h>
+#include <stdio.h>
+
+#include <string>
+
+#include "kernelpoint.h"
+
+namespace kernelpoint {
+
+// The simulator's running totals, continued with estimates. Never written back to the simulator.
+struct Totals {
+    double cycles;
+    double instructions;
+};
+
+inline double ratio(double above, double below) { return below > 0 ? above / below : 0; }
+
+inline long long whole(double value) { return isfinite(value) ? llround(value) : 0; }
+
+inline void print_totals(const Totals& totals) {
+    printf("gpu_tot_sim_cycle = %lld\n", whole(totals.cycles));
+    printf("gpu_tot_sim_insn = %lld\n", whole(totals.instructions));
+    printf("gpu_tot_ipc = %12.4f\n", ratio(totals.instructions, totals.cycles));
+}
+
+// The block of a launch that this process did not simulate. It holds no line that is cumulative inside a component: the
+// scripts would take the difference to the block before.
+inline void print_launch(const std::string& name, uint64_t launch, const Totals& own, const Totals& so_far) {
+    printf("kernel_name = %s\n", name.c_str());
+    printf("kernel_launch_uid = %llu\n", static_cast<unsigned long long>(launch + 1));
+    printf("kernelpoint_estimated = 1\n");
+    printf("gpu_sim_cycle = %lld\n", whole(own.cycles));
+    printf("gpu_sim_insn = %lld\n", whole(own.instructions));
+    printf("gpu_ipc = %12.4f\n", ratio(own.instructions, own.cycles));
+    print_totals(so_far);
+}
+
+inline void print_number(const char* what, const char* suffix, double value) {
+    printf("kernelpoint_%s%s = %.10g\n", what, suffix, value);
+}
+
+inline void print_summary(const kp_summary& summary) {
+    printf("kernelpoint_launches = %llu\n", static_cast<unsigned long long>(summary.launches));
+    printf("kernelpoint_simulated = %llu\n", static_cast<unsigned long long>(summary.simulated));
+    printf("kernelpoint_skipped = %llu\n", static_cast<unsigned long long>(summary.skipped));
+    printf("kernelpoint_passes = %u\n", summary.passes);
+    printf("kernelpoint_confidence = %g\n", summary.confidence);
+    printf("kernelpoint_degraded = %d\n", (summary.flags & KP_SUMMARY_DEGRADED) != 0);
+    printf("kernelpoint_bound_stated = %d\n", (summary.flags & KP_SUMMARY_NO_BOUND) == 0);
+    for (uint32_t i = 0; i < summary.estimate_count; ++i) {
+        const kp_estimate& e = summary.estimates[i];
+        print_number(e.name, "", e.estimate);
+        print_number(e.name, "_half_width", e.half_width);
+        print_number(e.name, "_relative_half_width", e.half_width / e.estimate);
+        print_number(e.name, "_simulated", e.simulated);
+    }
+}
+
+inline const kp_estimate* find_estimate(const kp_summary& summary, const std::string& name) {
+    for (uint32_t i = 0; i < summary.estimate_count; ++i)
+        if (name == summary.estimates[i].name) return &summary.estimates[i];
+    return NULL;
+}
+
+}  // namespace kernelpoint
+#endif

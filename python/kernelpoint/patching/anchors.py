@@ -1,0 +1,134 @@
+"""Finds the places of a description in C++ sources, by syntax tree, whatever the layout and the names of locals."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ast_grep_py import SgNode, SgRoot
+
+from kernelpoint.errors import PatchError
+from kernelpoint.patching.description import Capture, Insertion
+
+LOOPS = ("while_statement", "for_statement", "for_range_loop", "do_statement")
+_METAVARIABLE = re.compile(r"(?<!\$)\$([A-Z][A-Z_]*)")
+_WORD = re.compile(r"[A-Za-z_]\w{3,}")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an insertion goes: before line `line` (0-based) of `file`, beside a node of kind `kind`."""
+
+    file: str
+    line: int
+    indent: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The sources of a tree, parsed: name -> (text, root node)."""
+
+    texts: Mapping[str, str]
+    roots: Mapping[str, SgNode]
+
+    @classmethod
+    def parse(cls, texts: Mapping[str, str]) -> Sources:
+        """Parse C++ sources."""
+        return cls(texts, {name: SgRoot(text, "cpp").root() for name, text in texts.items()})
+
+
+def capture(sources: Sources, items: Iterable[Capture | Insertion]) -> dict[str, str]:
+    """The text behind each metavariable of the patterns.
+
+    Raises:
+        PatchError: a pattern is found nowhere, or two places give one name different texts.
+    """
+    names: dict[str, str] = {}
+    for item in items:
+        what = item.why if isinstance(item, Capture) else item.name
+        for file, node in _matches(sources, item.match, what):
+            for name in _METAVARIABLE.findall(item.match):
+                found = node.get_match(name)
+                text = found.text() if found is not None else ""
+                if names.setdefault(name, text) != text:
+                    where = f"{file}:{node.range().start.line + 1}"
+                    raise PatchError(f"{where}: {what}: got {text!r} here and {names[name]!r} elsewhere; one is needed")
+    return names
+
+
+def locate(sources: Sources, insertion: Insertion) -> Place:
+    """The one place of an insertion.
+
+    Raises:
+        PatchError: the pattern is found nowhere (the nearest candidates are named) or more than once, or the node does
+            not stand on lines of its own inside a block.
+    """
+    matches = _matches(sources, insertion.match, insertion.name)
+    if len(matches) > 1:
+        found = ", ".join(f"{file}:{node.range().start.line + 1}" for file, node in matches)
+        raise PatchError(f"{insertion.name}: {insertion.match!r} is found more than once: {found}; one is needed")
+    file, match = matches[0]
+    node = _climb(match, insertion, file)
+    return _beside(node, insertion, file, sources.texts[file])
+
+
+def after_includes(sources: Sources, file: str) -> int:
+    """The line behind the last top-level ``#include`` of a file; 0 where there is none."""
+    ends = [child.range().start.line + 1 for child in sources.roots[file].children() if child.kind() == "preproc_include"]
+    return max(ends, default=0)
+
+
+def _matches(sources: Sources, pattern: str, what: str) -> list[tuple[str, SgNode]]:
+    found = [(file, node) for file, root in sources.roots.items() for node in root.find_all(pattern=pattern)]
+    if found:
+        return found
+    files = ", ".join(sources.texts)
+    raise PatchError(f"{what}: {pattern!r} is not found in {files}; nearest: {_candidates(sources, pattern)}")
+
+
+def _candidates(sources: Sources, pattern: str) -> str:
+    wanted = [word for word in _WORD.findall(pattern) if f"${word}" not in pattern]
+    places: dict[str, str] = {}
+    for file, text in sources.texts.items():
+        for number, line in enumerate(text.split("\n"), 1):
+            for word in _WORD.findall(line):
+                places.setdefault(word, f"{file}:{number}")
+    near = [hit for word in wanted for hit in difflib.get_close_matches(word, places, n=3, cutoff=0.5)]
+    return ", ".join(f"{word} ({places[word]})" for word in dict.fromkeys(near)) or "nothing similar"
+
+
+def _climb(node: SgNode, insertion: Insertion, file: str) -> SgNode:
+    around = [node, *node.ancestors()]
+    if insertion.at == "outermost_loop":
+        loops = [i for i, parent in enumerate(around) if parent.kind() in LOOPS]
+        if not loops:
+            raise PatchError(f"{_where(file, node)}: {insertion.name}: {insertion.match!r} stands in no loop")
+        start = loops[-1]
+    else:
+        start = 0
+    for i in range(start, len(around) - 1):
+        if around[i + 1].kind() in ("compound_statement", "translation_unit"):
+            return around[i]
+        if i > start and around[i].kind() in LOOPS or around[i].kind() == "if_statement":
+            break
+    raise PatchError(f"{_where(file, node)}: {insertion.name}: the statement needs braces around it to take a line beside it")
+
+
+def _beside(node: SgNode, insertion: Insertion, file: str, text: str) -> Place:
+    lines = text.split("\n")
+    start, end = node.range().start, node.range().end
+    head, tail = lines[start.line][: start.column], lines[end.line][end.column :]
+    alone = head.strip() if insertion.place == "before" else re.sub(r"//.*|/\*.*?\*/", "", tail).strip()
+    if alone:
+        raise PatchError(f"{_where(file, node)}: {insertion.name}: {alone!r} stands on the same line; give it its own")
+    line = start.line if insertion.place == "before" else end.line + 1
+    if line == len(lines):
+        raise PatchError(f"{_where(file, node)}: {insertion.name}: the file must not end here")
+    return Place(file, line, re.match(r"[ \t]*", lines[start.line]).group(), node.kind())  # type: ignore[union-attr]
+
+
+def _where(file: str, node: SgNode) -> str:
+    return f"{file}:{node.range().start.line + 1}"

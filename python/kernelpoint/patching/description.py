@@ -1,0 +1,113 @@
+"""What a patch consists of, read from a simulator's ``patch.yaml``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+import kernelpoint
+from kernelpoint.errors import PatchError
+
+SIMULATORS = ("accelsim", "macsim")
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Capture(_Section):
+    """A pattern that only gives names to things: its metavariables can be used in every added line."""
+
+    match: str
+    why: str
+
+
+class Insertion(_Section):
+    """One added line of C++, beside the one place in the sources that a pattern finds.
+
+    Attributes:
+        name: what the line is for, shown to the user.
+        match: an ast-grep pattern; ``$NAME`` stands for one node and can be used as ``{NAME}`` in the line.
+        at: which node around the match counts: the statement, or the outermost loop around it.
+        place: on which side of that node the line goes.
+        line: the added line, or one for each kind of node (tree-sitter's names) that `at` may be.
+    """
+
+    name: str
+    match: str
+    at: Literal["statement", "outermost_loop"] = "statement"
+    place: Literal["before", "after"] = "before"
+    line: str | dict[str, str]
+
+
+class BuildLine(_Section):
+    """One added line in a build file, before the first line that a regular expression finds there."""
+
+    name: str
+    file: str
+    match: str
+    line: str
+
+
+class Copies(_Section):
+    """Our own files: the hook's headers and the ABI's, laid into a folder of their own."""
+
+    into: str
+    hook: list[str]
+    abi: list[str]
+
+
+class Description(_Section):
+    """A simulator's ``patch.yaml``, checked.
+
+    Attributes:
+        known_by: files, relative to the checkout, that every tree of this simulator has.
+        sources: glob patterns of the sources in which anchors are looked for.
+        include: the line that goes behind the last ``#include`` of every source that receives a line.
+    """
+
+    version: Literal[1]
+    simulator: str
+    title: str
+    known_by: Annotated[list[str], Field(min_length=1)]
+    sources: Annotated[list[str], Field(min_length=1)]
+    include: str
+    copies: Copies
+    captures: list[Capture] = []
+    insertions: Annotated[list[Insertion], Field(min_length=1)]
+    build: list[BuildLine] = []
+    folder: Path
+    abi_folder: Path
+
+
+def load_description(simulator: str, folder: Path | None = None) -> Description:
+    """The description of a simulator, from `folder` or from where the package keeps it.
+
+    Raises:
+        PatchError: the simulator is unknown, or its description is missing or wrong.
+
+    >>> load_description("gem5")
+    Traceback (most recent call last):
+    ...
+    kernelpoint.errors.PatchError: simulator: got 'gem5'; allowed: accelsim, macsim
+    """
+    if simulator not in SIMULATORS:
+        raise PatchError(f"simulator: got {simulator!r}; allowed: {', '.join(SIMULATORS)}")
+    folder = folder or _kept_at(f"patches/{simulator}", f"{simulator}_patch")
+    path = folder / "patch.yaml"
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return Description.model_validate({**content, "folder": folder, "abi_folder": _kept_at("include", "plugin/include")})
+    except OSError as error:
+        raise PatchError(f"no patch for {simulator} is installed: {error}") from None
+    except (yaml.YAMLError, ValidationError, TypeError) as error:
+        raise PatchError(f"{path}: {error}") from None
+
+
+def _kept_at(installed: str, checkout: str) -> Path:
+    """A folder that stands inside an installed package, and at the top of a checkout."""
+    package = Path(kernelpoint.__file__).parent
+    return package / installed if (package / installed).is_dir() else package.parents[1] / checkout

@@ -1,0 +1,228 @@
+"""A checkout of a simulator: what a patch would add, adding it, and taking it out again."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from kernelpoint.errors import PatchError
+from kernelpoint.patching.anchors import Sources, after_includes, capture, locate
+from kernelpoint.patching.description import Description, Insertion
+from kernelpoint.patching.lines import MARK, add_lines, has_lines, strip_lines
+
+LISTING = "FILES"  # in our folder: the names of the files that we laid there
+
+
+class State(Enum):
+    """How far a checkout is patched."""
+
+    PRISTINE = "not patched"
+    PATCHED = "patched"
+    OUTDATED = "patched by another version"
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One added line: before line `line` (0-based, of the unpatched file)."""
+
+    file: str
+    line: int
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a patch adds to a checkout.
+
+    Attributes:
+        edits: the added lines.
+        files: whole contents of every file that the patch changes or lays down, by path in the checkout.
+    """
+
+    edits: list[Edit]
+    files: Mapping[str, bytes]
+
+
+class Tree:
+    """A checkout of the simulator that a description is about.
+
+    Args:
+        root: the checkout's folder.
+        description: which simulator, and what is added.
+
+    Raises:
+        PatchError: the folder is not a checkout of this simulator; folders near it that are, are named.
+    """
+
+    def __init__(self, root: Path, description: Description) -> None:
+        self.root = root
+        self.description = description
+        missing = [name for name in description.known_by if not (root / name).is_file()]
+        if missing:
+            raise PatchError(
+                f"{root} is not a tree of {description.title} that this patch knows: it has no {', '.join(missing)}; "
+                f"nearest: {self._nearest(missing)}"
+            )
+
+    def plan(self) -> Plan:
+        """What the patch adds, whether or not the tree is patched already.
+
+        Raises:
+            PatchError: a place is missing or ambiguous; see :mod:`kernelpoint.patching.anchors`.
+        """
+        texts = {name: strip_lines(text) for name, text in self._sources().items()}
+        self._check_leftovers(texts)
+        edits = [*self._code_edits(texts), *self._build_edits(texts)]
+        files = {}
+        for name in sorted({edit.file for edit in edits}):
+            comment = "//" if name.endswith((".cc", ".cpp", ".h")) else "#"
+            added = [(edit.line, edit.text) for edit in edits if edit.file == name]
+            files[name] = add_lines(texts[name], added, comment).encode("latin-1")
+        return Plan(edits, {**files, **self._own_files()})
+
+    def state(self) -> State:
+        """How far the tree is patched."""
+        if not any(map(has_lines, self._sources().values())) and not self._laid_down():
+            return State.PRISTINE
+        try:
+            wanted = self.plan().files
+        except PatchError:
+            return State.OUTDATED
+        same = all(_read(self.root / name) == content for name, content in wanted.items())
+        return State.PATCHED if same else State.OUTDATED
+
+    def apply(self) -> Plan:
+        """Add the patch; what an earlier version added is replaced. Nothing is written if anything is refused."""
+        plan = self.plan()
+        stale = self._laid_down() - set(plan.files)
+        for name, content in sorted(plan.files.items(), key=lambda item: item[0] in self._texts()):
+            _write(self.root / name, content)  # our own files first: a source never includes what is not there yet
+        for name in stale:
+            (self.root / name).unlink(missing_ok=True)
+        return plan
+
+    def revert(self) -> list[str]:
+        """Take the patch out; every file is as it was before, to the byte. Returns the paths restored or removed."""
+        changed = []
+        for name, text in self._sources().items():
+            if has_lines(text):
+                stripped = strip_lines(text)
+                self._check_leftovers({name: stripped})
+                _write(self.root / name, stripped.encode("latin-1"))
+                changed.append(name)
+        for name in sorted(self._laid_down()):
+            (self.root / name).unlink(missing_ok=True)
+            changed.append(name)
+        self._remove_own_folder()
+        return changed
+
+    # ---- parts ------------------------------------------------------------------------------------------------------
+
+    def _texts(self) -> list[str]:
+        patterns = [*self.description.sources, *(line.file for line in self.description.build)]
+        found = {path for pattern in patterns for path in self.root.glob(pattern) if path.is_file()}
+        return sorted(str(path.relative_to(self.root)) for path in found)
+
+    def _sources(self) -> dict[str, str]:
+        return {name: (self.root / name).read_bytes().decode("latin-1") for name in self._texts()}
+
+    def _code_edits(self, texts: Mapping[str, str]) -> list[Edit]:
+        build = {line.file for line in self.description.build}
+        sources = Sources.parse({name: text for name, text in texts.items() if name not in build})
+        wanted = self.description.insertions
+        names = capture(sources, [*self.description.captures, *wanted])
+        edits = []
+        for insertion in wanted:
+            place = locate(sources, insertion)
+            text = place.indent + _fill(insertion, place.kind, names)
+            edits.append(Edit(place.file, place.line, insertion.name, text))
+        for file in sorted({edit.file for edit in edits}):
+            edits.append(Edit(file, after_includes(sources, file), "the hook's header", self.description.include))
+        return edits
+
+    def _build_edits(self, texts: Mapping[str, str]) -> list[Edit]:
+        edits = []
+        for line in self.description.build:
+            if line.file not in texts:
+                continue
+            numbers = [n for n, text in enumerate(texts[line.file].split("\n")) if re.search(line.match, text)]
+            if not numbers:
+                raise PatchError(f"{line.file}: {line.name}: no line matches {line.match!r}")
+            edits.append(Edit(line.file, numbers[0], line.name, line.line))
+        if self.description.build and not edits:
+            files = ", ".join(line.file for line in self.description.build)
+            raise PatchError(f"{self.root}: no build file is found; looked for {files}")
+        return edits
+
+    def _own_files(self) -> dict[str, bytes]:
+        copies, description = self.description.copies, self.description
+        paths = [description.folder / name for name in copies.hook] + [description.abi_folder / name for name in copies.abi]
+        try:
+            files = {f"{copies.into}/{path.name}": path.read_bytes() for path in paths}
+        except OSError as error:
+            raise PatchError(f"the installation is incomplete: {error}") from None
+        names = "".join(f"{name}\n" for name in sorted(files))
+        return {**files, f"{copies.into}/{LISTING}": names.encode()}
+
+    def _laid_down(self) -> set[str]:
+        listing = f"{self.description.copies.into}/{LISTING}"
+        content = _read(self.root / listing)
+        return {*content.decode("latin-1").split("\n"), listing} - {""} if content is not None else set()
+
+    def _remove_own_folder(self) -> None:
+        folder = self.root / self.description.copies.into
+        if folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
+
+    def _check_leftovers(self, texts: Mapping[str, str]) -> None:
+        for name, text in texts.items():
+            for number, line in enumerate(text.split("\n"), 1):
+                if MARK in line or self.description.include in line:
+                    raise PatchError(
+                        f"{name}:{number}: this line is ours but was changed since: {line.strip()!r}; restore the file, "
+                        "or remove by hand every line that speaks of kernelpoint"
+                    )
+
+    def _nearest(self, missing: list[str]) -> str:
+        marker = missing[0]
+        above = [parent for parent in self.root.resolve().parents if (parent / marker).is_file()]
+        below = [path for depth in ("*", "*/*") for path in self.root.glob(f"{depth}/{marker}")]
+        roots = [*above, *(path.parents[len(Path(marker).parts) - 1] for path in below)]
+        if roots:
+            return ", ".join(map(str, roots[:3]))
+        names = [str(p.relative_to(self.root)) for p in self.root.glob("*/*/*")][:5000] if self.root.is_dir() else []
+        return ", ".join(difflib.get_close_matches(marker, names, n=3, cutoff=0.5)) or "nothing similar"
+
+
+def _fill(insertion: Insertion, kind: str, names: Mapping[str, str]) -> str:
+    line = insertion.line if isinstance(insertion.line, str) else insertion.line.get(kind)
+    if line is None:
+        raise PatchError(f"{insertion.name}: found {kind}; allowed: {', '.join(insertion.line)}")
+    for name, text in names.items():
+        line = line.replace("{" + name + "}", " ".join(text.split()))
+    return line
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Replace a file in one step, keeping its mode; left alone where it holds the content already."""
+    if _read(path) == content:
+        return
+    path.parent.mkdir(exist_ok=True)
+    part = path.with_name(f".{path.name}.kernelpoint")
+    part.write_bytes(content)
+    if path.exists():
+        part.chmod(path.stat().st_mode & 0o7777)
+    os.replace(part, path)
