@@ -15,12 +15,13 @@ PLUGIN = PACKAGE.parents[1] / "plugin"
 # From top to bottom; a part may import from parts on lines below its own, never from its own line or above.
 LAYERS = [
     {"cli"},
+    {"comparison"},
     {"report"},
     {"session"},
     {"policies"},
     {"encoder", "estimation", "clustering", "synth"},
     {"graphs"},
-    {"traces"},
+    {"traces", "profiles"},
     {"config", "randomness", "_native"},
     {"errors"},
 ]

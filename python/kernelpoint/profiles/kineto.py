@@ -1,0 +1,117 @@
+"""The PyTorch profiler's trace (Kineto, Chrome trace format): JSON of any size, read event by event."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, TextIO
+
+from kernelpoint.errors import ProfileError
+from kernelpoint.profiles.profile import UNKNOWN, Profile, ProfileBuilder
+from kernelpoint.profiles.tables import shape
+
+CHUNK = 1 << 20
+LARGEST_EVENT = 64 << 20  # characters; an event that is longer is taken for damage
+
+
+def read_kineto(file: TextIO, source: str, device: int | None = None) -> Profile:
+    """Events with category `kernel`; `gpu_memcpy` and `gpu_memset` are left out, all others passed over.
+
+    Timestamps and durations are microseconds there. Launch order is the order of correlation ids (CUDA calls), then of
+    starts. Memory stays that of the launches: the file is never held whole.
+
+    Raises:
+        ProfileError: the file is not such a trace, ends in the middle of an event, or an event lacks its time.
+    """
+    builder = ProfileBuilder(source)
+    for event in _events(file, source):
+        kind = str(event.get("cat", "")).lower()
+        if kind == "kernel" and event.get("ph") == "X":
+            _add_event(builder, event, source)
+        elif kind.removeprefix("gpu_") in ("memcpy", "memset") and event.get("ph") == "X":
+            builder.leave_out(kind.removeprefix("gpu_"))
+    return builder.finish(device)
+
+
+def _add_event(builder: ProfileBuilder, event: dict[str, Any], source: str) -> None:
+    about = event.get("args", {})
+    where = f"{source}: kernel {str(event.get('name'))[:60]!r}"
+    try:
+        start, duration = round(event["ts"] * 1000), float(event["dur"]) * 1000
+    except (KeyError, TypeError, ValueError):
+        raise ProfileError(
+            f"{where}: needs numbers ts and dur, got {event.get('ts')!r} and {event.get('dur')!r}"
+        ) from None
+    builder.add(
+        str(event["name"]),
+        _sizes(about.get("grid"), where),
+        _sizes(about.get("block"), where),
+        int(about.get("registers per thread", UNKNOWN)),
+        int(about.get("shared memory", UNKNOWN)),
+        _integer(about.get("stream", event.get("tid"))),
+        start,
+        duration,
+        order=_integer(about.get("correlation", about.get("correlation_id", 0))),
+        device=_integer(about.get("device", event.get("pid"))),
+    )
+
+
+def _sizes(value: Any, where: str) -> tuple[int, int, int]:
+    if value is None:
+        return 0, 0, 0
+    return shape(str(value), where)
+
+
+def _integer(value: Any) -> int:
+    return int(value) if isinstance(value, int) or (isinstance(value, str) and value.isdigit()) else UNKNOWN
+
+
+def _events(file: TextIO, source: str) -> Iterator[dict[str, Any]]:
+    """The objects of the array `traceEvents` (or of an array at the top), decoded one at a time."""
+    decode = json.JSONDecoder().raw_decode
+    text, position = _open_array(file, source)
+    while True:
+        position = _skip(text, position)
+        if position >= len(text):
+            text, position = file.read(CHUNK), 0
+            if not text:
+                raise ProfileError(f"{source}: the file ends inside its list of events; was the profiler killed?")
+            continue
+        if text[position] == "]":
+            return
+        try:
+            event, end = decode(text, position)
+            if end == len(text):
+                raise ValueError  # the event may go on in the next chunk
+        except ValueError:
+            more = file.read(CHUNK)
+            if not more or len(text) - position > LARGEST_EVENT:
+                raise ProfileError(
+                    f"{source}: the file ends or is damaged inside an event that begins {text[position : position + 60]!r}"
+                ) from None
+            text, position = text[position:] + more, 0
+            continue
+        position = end
+        if isinstance(event, dict):
+            yield event
+
+
+def _open_array(file: TextIO, source: str) -> tuple[str, int]:
+    """A chunk of text and the place in it where the first event begins."""
+    text = file.read(CHUNK)
+    if text.lstrip("\ufeff \r\n\t").startswith("["):
+        return text, text.index("[") + 1
+    key = '"traceEvents"'
+    while key not in text or "[" not in text[text.index(key) :]:
+        more = file.read(CHUNK)
+        if not more:
+            raise ProfileError(f"{source}: no list of traceEvents, so this is not a trace of the PyTorch profiler")
+        start = text.index(key) if key in text else max(0, len(text) - len(key))
+        text = text[start:] + more
+    return text, text.index("[", text.index(key)) + 1
+
+
+def _skip(text: str, position: int) -> int:
+    while position < len(text) and text[position] in " ,\r\n\t":
+        position += 1
+    return position

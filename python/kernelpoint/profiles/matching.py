@@ -1,0 +1,165 @@
+"""Which row of a profile belongs to which launch of a trace list; explicit, and reported."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernelpoint.profiles.names import base_key, full_key
+from kernelpoint.profiles.profile import Profile
+
+MOST_EDITS = 2000  # launches missing on either side up to which the order is matched; it costs their square
+
+
+@dataclass(frozen=True)
+class Launches:
+    """The launches of a trace list: kernel names, grid and block int64 [N, 3]."""
+
+    names: Sequence[str]
+    grid: np.ndarray
+    block: np.ndarray
+
+
+@dataclass(frozen=True)
+class Matching:
+    """The result of a matching.
+
+    rows: int64 [N], row of the profile for each launch of the list, -1 where there is none.
+    extra: int64 [..], rows of the profile that belong to no launch.
+    how: "order" (the longest common subsequence) or "occurrence" (the k-th launch of a kind with the k-th).
+    by_base: launches matched by function name alone, because template arguments are written differently.
+    """
+
+    rows: np.ndarray
+    extra: np.ndarray
+    how: str
+    by_base: int
+
+    @property
+    def matched(self) -> int:
+        """Launches of the list that have a row."""
+        return int((self.rows >= 0).sum())
+
+    def sentences(self) -> list[str]:
+        """What a user has to know of the matching."""
+        lines = [
+            f"{self.matched:,} of {len(self.rows):,} launches of the list are in the profile, matched by {self.how}"
+        ]
+        if len(self.rows) > self.matched:
+            first = int(np.flatnonzero(self.rows < 0)[0])
+            lines.append(
+                f"{len(self.rows) - self.matched:,} launches are not in the profile, the first is launch {first}"
+            )
+        if len(self.extra):
+            lines.append(
+                f"{len(self.extra):,} rows of the profile are no launch of the list, the first is row {self.extra[0]}"
+            )
+        if self.by_base:
+            lines.append(
+                f"{self.by_base:,} launches were matched by function name, grid and block without template arguments"
+            )
+        return lines
+
+
+def match(profile: Profile, launches: Launches) -> Matching:
+    """Give every launch its row of the profile.
+
+    Two launches are of a kind when name, grid and block agree; names are compared as `names.full_key` writes them, so
+    mangled and demangled ones agree, and by function name alone where the other side has no such full name. Where one side
+    knows no grid or no name at all, it is not compared. Both lists are in program order, so launches are matched along the
+    longest common subsequence (Myers 1986). With more than MOST_EDITS launches missing, the order is not trusted and
+    the k-th launch of a kind is matched with the k-th.
+
+    >>> from kernelpoint.profiles.profile import ProfileBuilder
+    >>> builder = ProfileBuilder("x")
+    >>> for name in ("a(int)", "b(int)"):
+    ...     builder.add(name, (1, 1, 1), (32, 1, 1))
+    >>> grid, block = np.array([[1, 1, 1]] * 3), np.array([[32, 1, 1]] * 3)
+    >>> match(builder.finish(), Launches(["a(int)", "c()", "b(int)"], grid, block)).rows.tolist()
+    [0, -1, 1]
+    """
+    names = [profile.names[i] for i in profile.name_ids]
+    compare_names = any(names) and any(launches.names)
+    ours = [full_key(name) if compare_names else "" for name in launches.names]
+    theirs = [full_key(name) if compare_names else "" for name in names]
+    common = set(ours) & set(theirs)
+    renamed = [key not in common for key in ours]
+    ours = [base_key(n) if new else key for n, key, new in zip(launches.names, ours, renamed, strict=True)]
+    theirs = [key if key in common else base_key(name) for name, key in zip(names, theirs, strict=True)]
+    compare_shapes = bool(profile.grid.any()) and bool(launches.grid.any())
+    codes: dict[tuple[object, ...], int] = {}
+    a = _codes(ours, launches.grid, launches.block, compare_shapes, codes)
+    b = _codes(theirs, profile.grid, profile.block, compare_shapes, codes)
+    rows = _common_subsequence(a, b)
+    how = "order"
+    if rows is None:
+        rows, how = _by_occurrence(a, b), "occurrence"
+    extra = np.setdiff1d(np.arange(len(b)), rows)
+    return Matching(rows, extra, how, int((np.array(renamed, dtype=bool) & (rows >= 0)).sum()))
+
+
+def _codes(
+    keys: list[str], grid: np.ndarray, block: np.ndarray, shapes: bool, codes: dict[tuple[object, ...], int]
+) -> list[int]:
+    if not shapes:
+        return [codes.setdefault((key,), len(codes)) for key in keys]
+    sizes = np.concatenate([grid, block], axis=1).tolist()
+    return [codes.setdefault((key, *size), len(codes)) for key, size in zip(keys, sizes, strict=True)]
+
+
+def _common_subsequence(a: list[int], b: list[int]) -> np.ndarray | None:
+    """Row of b for each item of a along a longest common subsequence; None where more than MOST_EDITS items differ.
+
+    Myers's greedy algorithm (Algorithmica 1, 1986, section 2): furthest[k + middle] is how far along a the best path on
+    diagonal k = i - j has come.
+    """
+    n, m = len(a), len(b)
+    middle = MOST_EDITS + 1
+    furthest = array("q", bytes(8 * (2 * middle + 1)))
+    history = []  # furthest[-edits ... edits] before each round
+    for edits in range(MOST_EDITS + 1):
+        history.append(furthest[middle - edits - 1 : middle + edits + 2])
+        for k in range(-edits, edits + 1, 2):
+            above, left = furthest[middle + k + 1], furthest[middle + k - 1]
+            i = above if k == -edits or (k != edits and left < above) else left + 1
+            while i < n and i - k < m and a[i] == b[i - k]:
+                i += 1
+            furthest[middle + k] = i
+            if i >= n and i - k >= m:
+                return _walk_back(history, n, m)
+    return None
+
+
+def _walk_back(history: list[array[int]], n: int, m: int) -> np.ndarray:
+    """The pairs on the path that ends at (n, m), from the rounds of the search."""
+    rows = np.full(n, -1, dtype=np.int64)
+    i, j = n, m
+    for edits in range(len(history) - 1, 0, -1):
+        furthest, k = history[edits], i - j
+        above, left = furthest[k + edits + 2], furthest[k + edits]
+        is_above = k == -edits or (k != edits and left < above)
+        start = above if is_above else left
+        end = start - (k + 1 if is_above else k - 1)
+        while i > start and j > end:
+            i, j = i - 1, j - 1
+            rows[i] = j
+        i, j = start, end
+    rows[:i] = np.arange(i)  # before the first edit the lists agree
+    return rows
+
+
+def _by_occurrence(a: list[int], b: list[int]) -> np.ndarray:
+    places: dict[int, list[int]] = {}
+    for position, code in enumerate(b):
+        places.setdefault(code, []).append(position)
+    used: dict[int, int] = {}
+    rows = np.full(len(a), -1, dtype=np.int64)
+    for position, code in enumerate(a):
+        k = used.get(code, 0)
+        if k < len(places.get(code, ())):
+            rows[position] = places[code][k]
+            used[code] = k + 1
+    return rows

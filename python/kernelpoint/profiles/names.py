@@ -1,0 +1,100 @@
+"""Kernel names that different tools write differently, made comparable."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from functools import lru_cache
+from typing import Any
+
+_CAST = re.compile(r"\((?:unsigned)?(?:int|long|longlong|bool|char|short)\)(?=-?\d)")
+_SUFFIX = re.compile(r"(?<=\d)(?:ull|ul|ll|u|l)\b")
+_LAMBDA = re.compile(r"\[lambda\([^()]*\)\(instance(\d+)\)\]|\{lambda\([^{}]*?\)#(\d+)\}")
+_UNNAMED = re.compile(r"\(anonymousnamespace\)|<unnamed>|_GLOBAL__N_\w+")
+
+
+@lru_cache(maxsize=1)
+def _demangler() -> Any:
+    try:
+        function = ctypes.CDLL("libstdc++.so.6").__cxa_demangle
+    except (OSError, AttributeError):
+        return None
+    function.restype = ctypes.c_void_p
+    function.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int)]
+    return function
+
+
+@lru_cache(maxsize=65536)
+def demangle(name: str) -> str:
+    """A C++ name as people write it, by the C++ library's own demangler; other names stay as they are.
+
+    >>> demangle("_Z9vectorAddPKfS0_Pfi")
+    'vectorAdd(float const*, float const*, float*, int)'
+    """
+    function = _demangler()
+    if not name.startswith("_Z") or function is None:
+        return name
+    status = ctypes.c_int()
+    pointer = function(name.encode(), None, None, ctypes.byref(status))
+    if not pointer:
+        return name
+    try:
+        return (ctypes.cast(pointer, ctypes.c_char_p).value or b"").decode(errors="replace") or name
+    finally:
+        ctypes.CDLL(None).free(ctypes.c_void_p(pointer))
+
+
+@lru_cache(maxsize=65536)
+def full_key(name: str) -> str:
+    """A kernel with its template arguments, the same for every way in which tools write it.
+
+    Left out: return type, parameters, spaces, casts and suffixes of numbers; unnamed namespaces and lambdas get one
+    spelling each.
+
+    >>> full_key("void reduce<(int)512, (bool)1>(float *)") == full_key("_Z6reduceILi512ELb1EEvPf")
+    True
+    """
+    text = _without_parameters(demangle(name)).removeprefix("void ")
+    text = text.replace(" ", "").replace("true", "1").replace("false", "0")
+    text = _UNNAMED.sub("@", text)
+    text = _LAMBDA.sub(lambda found: f"@lambda{found.group(1) or found.group(2)}", text)
+    return _SUFFIX.sub("", _CAST.sub("", text))
+
+
+@lru_cache(maxsize=65536)
+def base_key(name: str) -> str:
+    """The innermost function name, without namespaces and template arguments.
+
+    >>> base_key("void at::native::reduce<512>(float*)"), base_key("_ZN2at6native6reduceILi512EEEvPf")
+    ('reduce', 'reduce')
+    """
+    depth, start, text = 0, 0, full_key(name)
+    for position, character in enumerate(text):
+        if character == "<":
+            if depth == 0:
+                found = text[start:position]
+            depth += 1
+        elif character == ">":
+            depth -= 1
+        elif character == ":" and depth == 0:
+            start = position + 1
+    return found if text.endswith(">") and start < len(text) and text.find("<", start) >= 0 else text[start:]
+
+
+def _without_parameters(text: str) -> str:
+    """Up to the parameter list: the first bracket outside template arguments that is not an unnamed namespace."""
+    depth = 0
+    for position, character in enumerate(text):
+        if character in "<{[":
+            depth += 1
+        elif character in ">}]":
+            depth -= 1
+        elif (
+            character == "("
+            and depth == 0
+            and position > 0
+            and not text.startswith("(anonymous namespace)", position)
+            and not text.endswith("operator", 0, position)
+        ):
+            return text[:position]
+    return text

@@ -1,0 +1,220 @@
+"""One row per kernel launch: what a profiler or a full simulation said of it."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from kernelpoint.errors import ProfileError
+
+UNKNOWN = -1
+
+# Counters that hold executed warp instructions, then those that hold instructions of threads; the first one there is taken.
+INSTRUCTIONS = ("warp_instructions", "smsp__inst_executed.sum", "instructions", "smsp__thread_inst_executed.sum")
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Launches of one GPU in program order, one row each.
+
+    Attributes:
+        source: the file.
+        names: distinct kernel names; name_ids: int32 [N], the name of each launch.
+        grid, block: int64 [N, 3]; zeros where unknown.
+        registers: int64 [N], per thread; shared_memory: int64 [N], bytes per CTA, static and dynamic; stream: int64 [N].
+            -1 where unknown.
+        start: int64 [N], nanoseconds on the profiler's clock; duration: float64 [N], nanoseconds. Simulations have none:
+            0 and nan.
+        counters: float64 [N] by name, as their source calls them; `cycles` for simulations; nan where unknown.
+        traces: trace file of each launch, where the source names it.
+        left_out: what the file has besides kernel launches, with its number.
+    """
+
+    source: str
+    names: tuple[str, ...]
+    name_ids: np.ndarray
+    grid: np.ndarray
+    block: np.ndarray
+    registers: np.ndarray
+    shared_memory: np.ndarray
+    stream: np.ndarray
+    start: np.ndarray
+    duration: np.ndarray
+    counters: Mapping[str, np.ndarray] = field(default_factory=dict)
+    traces: tuple[str, ...] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """The number of launches N."""
+        return len(self.name_ids)
+
+    @cached_property
+    def time(self) -> np.ndarray:
+        """float64 [N]: how long each launch took: its duration in ns, or its cycles where no launch has a duration.
+
+        Raises:
+            ProfileError: the profile has neither.
+        """
+        if np.isfinite(self.duration).any():
+            return self.duration
+        if "cycles" in self.counters:
+            return self.counters["cycles"]
+        raise ProfileError(f"{self.source}: no launch has a duration or cycles")
+
+    @property
+    def instructions(self) -> np.ndarray | None:
+        """float64 [N]: instructions of each launch (INSTRUCTIONS says which counter), or None."""
+        return next((self.counters[name] for name in INSTRUCTIONS if name in self.counters), None)
+
+    @cached_property
+    def signature(self) -> np.ndarray:
+        """int64 [N]: equal for launches with equal name, grid, block, registers and shared memory; 0 for the first seen."""
+        columns = [self.name_ids[:, None], self.grid, self.block, self.registers[:, None], self.shared_memory[:, None]]
+        _, first, inverse = np.unique(np.concatenate(columns, axis=1), axis=0, return_index=True, return_inverse=True)
+        rank = np.empty(len(first), dtype=np.int64)
+        rank[np.argsort(first)] = np.arange(len(first))
+        return rank[inverse.ravel()]
+
+    def name(self, row: int) -> str:
+        """Kernel name of one launch."""
+        return self.names[self.name_ids[row]]
+
+    def take(self, rows: np.ndarray) -> Profile:
+        """The launches `rows`, in that order; -1 gives a launch of which nothing is known."""
+        missing = rows < 0
+
+        def pick(values: np.ndarray, unknown: float) -> np.ndarray:
+            if not len(values):
+                return np.full((len(rows), *values.shape[1:]), unknown, dtype=values.dtype)
+            taken = values[np.maximum(rows, 0)]
+            taken[missing] = unknown
+            return taken
+
+        names, name_ids = (*self.names, "") if missing.any() else self.names, pick(self.name_ids, len(self.names))
+        return Profile(
+            source=self.source,
+            names=names,
+            name_ids=name_ids,
+            grid=pick(self.grid, 0),
+            block=pick(self.block, 0),
+            registers=pick(self.registers, UNKNOWN),
+            shared_memory=pick(self.shared_memory, UNKNOWN),
+            stream=pick(self.stream, UNKNOWN),
+            start=pick(self.start, 0),
+            duration=pick(self.duration, math.nan),
+            counters={name: pick(values, math.nan) for name, values in self.counters.items()},
+            traces=tuple(self.traces[row] if row >= 0 else "" for row in rows) if self.traces else (),
+            left_out=self.left_out,
+        )
+
+    def without_communication(self) -> Profile:
+        """Without the kernels of NCCL; `left_out` says how many there were."""
+        communicates = np.array(["nccl" in name.lower() for name in self.names], dtype=bool)[self.name_ids]
+        if not communicates.any():
+            return self
+        kept = self.take(np.flatnonzero(~communicates))
+        return replace(kept, left_out={**self.left_out, "NCCL kernel": int(communicates.sum())})
+
+    def hash(self) -> str:
+        """Identifies what is known of the launches, whatever the file is called."""
+        digest = hashlib.blake2b("\n".join(self.names).encode(), digest_size=16)
+        for values in (self.name_ids, self.grid, self.block, self.start, self.duration):
+            digest.update(np.ascontiguousarray(values).tobytes())
+        for name in sorted(self.counters):
+            digest.update(name.encode() + self.counters[name].tobytes())
+        return digest.hexdigest()
+
+
+class ProfileBuilder:
+    """Gathers launches in the order of a file; columns are packed, so that millions of launches stay small."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.left_out: dict[str, int] = {}
+        self._names: dict[str, int] = {}
+        self._integers = array("q")  # name, grid, block, registers, shared memory, stream, start, order, device
+        self._duration = array("d")
+        self._counters: dict[str, array[float]] = {}
+        self._traces: list[str] = []
+
+    def leave_out(self, what: str) -> None:
+        """Count a record that is no kernel launch."""
+        self.left_out[what] = self.left_out.get(what, 0) + 1
+
+    def add(
+        self,
+        name: str,
+        grid: Sequence[int] = (0, 0, 0),
+        block: Sequence[int] = (0, 0, 0),
+        registers: int = UNKNOWN,
+        shared_memory: int = UNKNOWN,
+        stream: int = UNKNOWN,
+        start: int = 0,
+        duration: float = math.nan,
+        order: int = 0,
+        device: int = 0,
+        counters: Mapping[str, float] | None = None,
+        trace: str = "",
+    ) -> None:
+        """One launch. Times in ns. `order` sorts the launches, then `start`, then the order of the file."""
+        name_id = self._names.setdefault(name, len(self._names))
+        self._integers.extend((name_id, *grid, *block, registers, shared_memory, stream, start, order, device))
+        count = len(self._duration)
+        self._duration.append(duration)
+        for key, value in (counters or {}).items():
+            column = self._counters.setdefault(key, array("d"))
+            column.extend([math.nan] * (count - len(column)))
+            column.append(value)
+        self._traces.append(trace)
+
+    def finish(self, device: int | None = None) -> Profile:
+        """The profile of one GPU.
+
+        Raises:
+            ProfileError: no kernel launch, or launches of several GPUs and none is named.
+        """
+        table = np.frombuffer(self._integers, dtype=np.int64).reshape(-1, 13)
+        rows = self._rows_of(device, table[:, 12])
+        rows = rows[np.lexsort((table[rows, 10], table[rows, 11]))]
+        table = table[rows]
+        count = len(self._duration)
+        return Profile(
+            source=self.source,
+            names=tuple(self._names),
+            name_ids=table[:, 0].astype(np.int32),
+            grid=table[:, 1:4].copy(),
+            block=table[:, 4:7].copy(),
+            registers=table[:, 7].copy(),
+            shared_memory=table[:, 8].copy(),
+            stream=table[:, 9].copy(),
+            start=table[:, 10].copy(),
+            duration=np.array(self._duration)[rows],
+            counters={
+                name: np.array([*column, *[math.nan] * (count - len(column))])[rows]
+                for name, column in self._counters.items()
+            },
+            traces=tuple(self._traces[row] for row in rows) if any(self._traces) else (),
+            left_out=dict(self.left_out),
+        )
+
+    def _rows_of(self, device: int | None, devices: np.ndarray) -> np.ndarray:
+        if not len(devices):
+            found = ", ".join(f"{count} x {what}" for what, count in self.left_out.items()) or "nothing"
+            raise ProfileError(f"{self.source}: no kernel launch found (besides: {found})")
+        there = np.unique(devices)
+        if device is None and len(there) > 1:
+            raise ProfileError(
+                f"{self.source}: launches of GPUs {', '.join(map(str, there))}; a profile is of one: name it (device)"
+            )
+        if device is not None and device not in there:
+            raise ProfileError(
+                f"{self.source}: no launch of GPU {device}; there are launches of {', '.join(map(str, there))}"
+            )
+        return np.flatnonzero(devices == (there[0] if device is None else device))

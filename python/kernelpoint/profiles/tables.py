@@ -1,0 +1,123 @@
+"""CSV files with a header: the uniform profile, and the results of a full simulation."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator
+from typing import TextIO
+
+from kernelpoint.errors import ProfileError
+from kernelpoint.profiles.profile import UNKNOWN, Profile, ProfileBuilder
+
+Row = dict[str, str]
+
+
+def rows_of(file: TextIO, source: str) -> Iterator[tuple[int, Row]]:
+    """Line number and fields of every row after the header.
+
+    Raises:
+        ProfileError: a row has another number of fields than the header.
+    """
+    reader = csv.reader(file)
+    header = [name.strip().lstrip("\ufeff") for name in next(reader, [])]
+    for fields in reader:
+        if not fields:
+            continue
+        if len(fields) != len(header):
+            raise ProfileError(f"{source}:{reader.line_num}: {len(fields)} fields, the header has {len(header)}")
+        yield reader.line_num, dict(zip(header, fields, strict=True))
+
+
+def number(text: str, where: str, allow_empty: bool = False) -> float:
+    """A number of a table, with or without thousands separators.
+
+    >>> number("1,234.5", "x:1")
+    1234.5
+    """
+    text = text.strip()
+    if allow_empty and text in ("", "n/a", "nan"):
+        return math.nan
+    try:
+        return float(text.replace(",", ""))
+    except ValueError:
+        raise ProfileError(f"{where}: expected a number, got {text!r}") from None
+
+
+def microseconds(text: str, where: str) -> int:
+    """Microseconds as text in ns, to the last digit: clocks have more digits than a float.
+
+    >>> microseconds("1661203462600478.25", "x:1")
+    1661203462600478250
+    """
+    whole, _, part = text.strip().partition(".")
+    if not whole.lstrip("-").isdigit() or (part and not part.isdigit()):
+        return round(number(text, where) * 1000)
+    nanoseconds = int(whole) * 1000 + round(int((part + "000000")[:6]) / 1000)
+    return nanoseconds
+
+
+def shape(text: str, where: str) -> tuple[int, int, int]:
+    """Three sizes as profilers write them.
+
+    >>> shape("88497x1x1", "x:1"), shape("(128, 1, 1)", "x:1"), shape("7", "x:1")
+    ((88497, 1, 1), (128, 1, 1), (7, 1, 1))
+    """
+    parts = text.strip().strip("()[]").replace(",", "x").split("x")
+    try:
+        sizes = [int(part) for part in parts if part.strip()]
+    except ValueError:
+        sizes = []
+    if not 1 <= len(sizes) <= 3:
+        raise ProfileError(f"{where}: expected up to three sizes such as 16x1x1, got {text!r}")
+    x, y, z = (*sizes, 1, 1)[:3]
+    return x, y, z
+
+
+def read_uniform(file: TextIO, source: str, device: int | None = None) -> Profile:
+    """The uniform CSV: columns idx, name, grid, block, regs, smem, stream, ts_us, dur_us; others are ignored.
+
+    Times are microseconds there. Rows whose name begins with "Memcpy" or "Memset" are left out.
+    """
+    builder = ProfileBuilder(source)
+    for line, row in rows_of(file, source):
+        where = f"{source}:{line}"
+        if row["name"].startswith(("Memcpy", "Memset")):
+            builder.leave_out(row["name"].split()[0].lower())
+            continue
+        builder.add(
+            row["name"],
+            shape(row["grid"], where),
+            shape(row["block"], where),
+            _integer(row.get("regs", ""), where),
+            _integer(row.get("smem", ""), where),
+            _integer(row.get("stream", ""), where),
+            microseconds(row["ts_us"], where) if row.get("ts_us") else 0,
+            number(row["dur_us"], where) * 1000,
+            order=_integer(row["idx"], where) if "idx" in row else line,
+        )
+    return builder.finish(device)
+
+
+def read_results(file: TextIO, source: str, device: int | None = None) -> Profile:
+    """Results of a full simulation: columns launch_index, trace, kernel_name, and any counters, `cycles` among them.
+
+    This is what the embedded host writes with `-results`. Every launch of the list has to be there, once.
+    """
+    builder = ProfileBuilder(source)
+    fixed = {"launch_index", "trace", "kernel_name"}
+    for line, row in rows_of(file, source):
+        where = f"{source}:{line}"
+        index = _integer(row["launch_index"], where)
+        counters = {key: number(value, where, True) for key, value in row.items() if key not in fixed}
+        builder.add(row.get("kernel_name", ""), order=index, counters=counters, trace=row.get("trace", ""))
+    return builder.finish(device)
+
+
+def _integer(text: str, where: str) -> int:
+    if not text.strip():
+        return UNKNOWN
+    value = number(text, where)
+    if value != int(value):
+        raise ProfileError(f"{where}: expected a whole number, got {text!r}")
+    return int(value)
