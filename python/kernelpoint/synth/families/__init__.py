@@ -177,7 +177,7 @@ def _families() -> list[Family]:
                {"rows": (4096, 16384, 131072), "degree": (8, 8, 8), "block": (128, 128, 128), **_WIDTH},
                _spmv, _WARPS, (4, 8)),
         Family("bfs", "the widest level of a breadth-first search on a power-law graph",
-               {"rows": (4096, 16384, 262144), "degree": (8, 8, 8), "block": (128, 128, 128)}, _bfs, _WARPS),
+               {"rows": (4096, 16384, 131072), "degree": (8, 8, 8), "block": (128, 128, 64)}, _bfs, _WARPS),
         Family("histogram", "shared-memory atomics over skewed bins",
                {**long_vector, "bins": (64, 256, 256)}, _histogram, {"block": 64}),
     ]  # fmt: skip

@@ -9,7 +9,7 @@ from ..machine import Warps
 LOADS = {1: "LDG.E.U8.SYS", 2: "LDG.E.U16.SYS", 4: "LDG.E.SYS", 8: "LDG.E.64.SYS", 16: "LDG.E.128.SYS"}
 STORES = {1: "STG.E.U8.SYS", 2: "STG.E.U16.SYS", 4: "STG.E.SYS", 8: "STG.E.64.SYS", 16: "STG.E.128.SYS"}
 PREFIX = {2: "H", 4: "F", 8: "D"}
-TYPES = {1: "u8", 2: "f16", 4: "f32", 8: "f64"}
+TYPES = {1: "u8", 2: "f16", 4: "f32", 8: "f64", 16: "b128"}
 
 
 def arithmetic(operation: str, width: int) -> str:

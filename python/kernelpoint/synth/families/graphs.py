@@ -43,6 +43,7 @@ def _compress(count: int, pairs: np.ndarray, diagonal: np.ndarray | None = None)
     """Compressed rows of the symmetric closure of `pairs` (int [2, E]) without doubles or loops, plus a diagonal."""
     pairs = pairs[:, pairs[0] != pairs[1]]
     both = np.concatenate([pairs, pairs[::-1]] + ([diagonal] if diagonal is not None else []), axis=1)
-    keys = np.unique(both[0].astype(np.int64) * count + both[1])
+    keys = np.sort(both[0].astype(np.int64) * count + both[1])
+    keys = keys[np.diff(keys, prepend=-1) > 0]
     starts = np.searchsorted(keys, np.arange(count + 1, dtype=np.int64) * count)
     return starts.astype(np.int64), keys % count

@@ -23,7 +23,9 @@ class Rows:
 
     @classmethod
     def place(cls, starts: np.ndarray, columns: np.ndarray, memory: Memory) -> Rows:
-        return cls(starts, columns, memory.tensor(len(starts)), memory.tensor(max(1, len(columns))))
+        """Allocates both; a graph without edges gets one unused entry."""
+        columns = columns if len(columns) else np.zeros(1, dtype=np.int64)
+        return cls(starts, columns, memory.tensor(len(starts)), memory.tensor(len(columns)))
 
     @property
     def count(self) -> int:

@@ -1,0 +1,173 @@
+"""Lists of launches: repeats, counts, determinism, what each workload promises, and what the command refuses."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from accelsim_rules import Trace, check_list
+
+from kernelpoint.errors import ConfigError
+from kernelpoint.synth.compose import compose, prepare
+from kernelpoint.synth.families import SCALES
+from kernelpoint.synth.launch import Launch
+from kernelpoint.synth.workloads import DEFAULT_LAUNCHES, WORKLOADS
+from kernelpoint.synth.writer import HostCopy, Totals, write_list
+
+
+def write(folder: Path, name: str, launches: int | None, seed: int = 0) -> tuple[Totals, dict[str, Any]]:
+    request = compose(name, seed=seed, launches=launches)
+    prepare(folder, force=False, version=3)
+    totals = write_list(request.sequence, folder, request.launches, request.description)
+    return totals, json.loads((folder / "workload.json").read_text())
+
+
+def fingerprint(folder: Path) -> dict[str, str]:
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
+
+
+def launches_of(name: str, count: int, seed: int = 0) -> list[Launch]:
+    sequence = WORKLOADS[name].sequence("small", seed)
+    return list(islice((item for item in sequence if isinstance(item, Launch)), count))
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_a_list_holds_what_was_asked_for(name: str, tmp_path: Path) -> None:
+    totals, document = write(tmp_path, name, 90)
+    kernels = [line for line in check_list(tmp_path) if line.startswith("kernel")]
+    assert len(kernels) == totals.launches == len(document["sequence"]) == 90
+    assert kernels == [document["launches"][i]["file"] for i in document["sequence"]]
+    assert totals.files == len(set(kernels)) == len(list(tmp_path.glob("*.traceg"))) < 90
+    assert totals.bytes == sum(path.stat().st_size for path in tmp_path.glob("*.traceg"))
+    assert totals.warp_instructions == sum(document["launches"][i]["warp_instructions"] for i in document["sequence"])
+    assert (document["name"], document["seed"]) == (name, 0)
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_the_traces_of_a_workload_obey_the_rules(name: str, tmp_path: Path) -> None:
+    _, document = write(tmp_path, name, 60)
+    smallest = sorted(document["launches"], key=lambda launch: launch["bytes"])[:20]
+    for launch in smallest:
+        trace = Trace(tmp_path / launch["file"])
+        assert len(trace.instructions()) == launch["warp_instructions"]
+        assert trace.header["kernel name"] == launch["kernel"]
+
+
+@pytest.mark.parametrize("name", [*WORKLOADS, "gather"])
+def test_equal_arguments_give_equal_bytes_and_another_seed_other_ones(name: str, tmp_path: Path) -> None:
+    launches = 25 if name in WORKLOADS else 1
+    for folder, seed in (("first", 5), ("second", 5), ("other", 6)):
+        write(tmp_path / folder, name, launches, seed)
+    first, second, other = (fingerprint(tmp_path / folder) for folder in ("first", "second", "other"))
+    assert first == second
+    assert {n: h for n, h in first.items() if n != "workload.json"} != other
+
+
+def test_equal_keys_mean_equal_traces_and_different_keys_different_ones(tmp_path: Path) -> None:
+    write(tmp_path, "graph-traversal", 120)
+    bodies = [path.read_text().split("\n", 2)[2] for path in tmp_path.glob("*.traceg")]
+    assert len(set(bodies)) == len(bodies)
+    first, second = launches_of("graph-traversal", 40), launches_of("graph-traversal", 40)
+    assert [launch.key for launch in first] == [launch.key for launch in second]
+
+
+def test_a_family_repeats_one_trace(tmp_path: Path) -> None:
+    totals, _ = write(tmp_path, "copy", 7)
+    assert (totals.launches, totals.files) == (7, 1)
+    assert check_list(tmp_path) == ["kernel-1.traceg"] * 7
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.parametrize("scale", SCALES)
+def test_every_scale_exists_and_large_has_kernels_of_a_thousand_ctas(name: str, scale: str) -> None:
+    items = list(islice(WORKLOADS[name].sequence(scale, 0), 120))
+    assert any(isinstance(item, HostCopy) for item in items)
+    if scale == "large":
+        assert max(item.ctas for item in items if isinstance(item, Launch)) >= 1000
+
+
+def test_the_default_decode_is_about_a_minute_of_simulation() -> None:
+    assert DEFAULT_LAUNCHES == 3000
+    launches = launches_of("transformer-decode", DEFAULT_LAUNCHES)
+    assert 300 < len({launch.key for launch in launches}) < 1000
+
+
+def test_attention_grows_with_the_position_until_the_request_ends() -> None:
+    launches = [x for x in launches_of("transformer-decode", 3000) if x.family == "attention"]
+    lengths = np.array([int(x.label.split("length=")[1]) for x in launches[::4]])
+    steps = np.diff(lengths)
+    assert ((steps == 1) | (steps < 0) | (steps > 1)).all() and (steps == 1).mean() > 0.85 and (steps != 1).any()
+
+
+def test_frontiers_rise_and_fall() -> None:
+    sizes = [int(x.label.split("=")[1]) for x in launches_of("graph-traversal", 25) if x.family == "bfs"]
+    peak = int(np.argmax(sizes))
+    assert sizes[0] == 1 and peak > 0 and max(sizes) > 500 and min(sizes[peak:]) < max(sizes) / 2
+
+
+def test_solves_differ_in_their_iterations() -> None:
+    kernels = [x.kernel for x in launches_of("iterative-solver", 4000)]
+    starts = [i for i in range(1, len(kernels)) if kernels[i] == "copy_f32" and kernels[i - 1].startswith("spmv")]
+    assert len(set(np.diff(starts).tolist())) > 3
+
+
+def test_batches_differ_in_size() -> None:
+    grids = {x.grid[2] for x in launches_of("cnn-inference", 2000) if x.family == "convolution"}
+    assert grids == {1, 2, 4, 8}
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"name": "nonsense"}, "no family or workload is called 'nonsense'; allowed: transformer-decode"),
+    ({"name": "copy", "scale": "tiny"}, "--scale is 'tiny'; allowed: small, medium, large"),
+    ({"name": "copy", "seed": -1}, "--seed is -1"),
+    ({"name": "cnn-inference", "launches": 0}, "--launches is 0; allowed: 1 to"),
+    ({"name": "cnn-inference", "sizes": {"m": 3}}, "takes no --m"),
+    ({"name": "copy", "sizes": {"m": 3}}, "copy takes no --m; allowed: --n, --block, --width"),
+    ({"name": "copy", "sizes": {"block": 33}}, "--block is 33; allowed for copy: multiples of 32"),
+    ({"name": "reduction", "sizes": {"block": 32}}, "--block is 32; allowed: 64 to 1024"),
+    ({"name": "gemm", "sizes": {"width": 8}}, "--width is 8; allowed for gemm: 2, 4"),
+    ({"name": "gemm", "sizes": {"m": 1 << 20, "k": 1 << 20}}, "below 4 GiB"),
+    ({"name": "spmv", "sizes": {"rows": 0}}, "--rows is 0"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), REFUSED, ids=lambda value: str(value)[:40])
+def test_a_bad_value_is_refused_with_what_is_allowed(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        compose(**arguments)
+    assert message in str(caught.value)
+
+
+def test_a_folder_in_use_is_refused_without_force_and_only_our_files_are_replaced(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "kernel-9.traceg").write_text("old")
+    with pytest.raises(ConfigError, match="not empty"):
+        prepare(tmp_path, force=False, version=3)
+    prepare(tmp_path, force=True, version=3)
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+    with pytest.raises(ConfigError, match="is a file"):
+        prepare(tmp_path / "notes.txt", force=True, version=3)
+    with pytest.raises(ConfigError, match="--tracer-version is 2"):
+        prepare(tmp_path / "new", force=True, version=2)
+
+
+def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    call = [sys.executable, "-c", "from kernelpoint.cli import main; main()", "synth", *arguments]
+    return subprocess.run(call, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_the_command_writes_lists_and_refuses(tmp_path: Path) -> None:
+    done = command("gemv", "-o", str(tmp_path / "list"), "--rows", "64", "--launches", "3")
+    assert done.returncode == 0 and "3 launches of 1 traces" in done.stdout
+    assert len(check_list(tmp_path / "list")) == 3
+    again = command("gemv", "-o", str(tmp_path / "list"))
+    assert again.returncode == 1 and "not empty" in again.stderr and "Traceback" not in again.stderr
+    listing = command("--list")
+    assert all(name in listing.stdout for name in ("transformer-decode", "histogram", "--heads 4/8/32"))
