@@ -37,12 +37,17 @@ class EncoderConfig(_Section):
 
 
 class Config(_Section):
-    """The resolved configuration: every key with its value, defaults filled in."""
+    """The resolved configuration: every key with its value, defaults filled in.
+
+    profile: a file with times or counters of every launch, known beforehand from a profiler or another full run; see
+    kernelpoint.profiles for the formats. Policies plan from it; the results of the run itself are never looked up there.
+    """
 
     version: Literal[1]
     policy: str
     encoder: EncoderConfig = EncoderConfig()
     plan: str | None = None
+    profile: str | None = None
     error_budget: ErrorBudgetConfig = ErrorBudgetConfig()
     estimate: Literal["regression", "ratio", "mean"] = "regression"
     on_error: Literal["simulate", "abort"] = "simulate"

@@ -14,6 +14,7 @@ from kernelpoint.policies.registry import load_policy
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.opening import population_of
 from kernelpoint.session.planning import make_plan, origin_of
+from kernelpoint.session.profiling import with_profile
 
 
 def plan(
@@ -29,6 +30,7 @@ def plan(
     settings = load_config(config) if config else parse_config({"version": 1, "policy": policy}, "options")
     chosen = load_policy(settings.policy)
     population = population_of(HostInfo(simulator="plan", list_paths=(str(traces),)), settings.seed)
+    population = with_profile(population, settings, console.print)
     origin = origin_of(settings, chosen, population)
     made = make_plan(settings, chosen, population, origin, console.print)
     made.save(output)

@@ -10,11 +10,12 @@ import enum
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
-from kernelpoint.estimation import Bound, Design
+from kernelpoint.estimation import Bound, Design, Method
 from kernelpoint.policies.population import Population
 
 if TYPE_CHECKING:
     from kernelpoint.config import Config
+    from kernelpoint.profiles import Profile
 
 
 class Need(enum.Enum):
@@ -22,6 +23,7 @@ class Need(enum.Enum):
 
     TRACES = "traces"  # every launch is read once beforehand: Population.scan
     EMBEDDINGS = "embeddings"  # every stream is embedded by the encoder: Population.embeddings; comes with TRACES
+    PROFILE = "profile"  # times or counters of every launch, known from elsewhere: Population.profile
 
 
 class Policy(ABC):
@@ -30,13 +32,25 @@ class Policy(ABC):
     Class attributes:
         needs: inputs that must be there; checked before `design` is called.
         bounds: the values of `error_budget.bound` that the method can state; the first is taken where the user named none.
+        estimates: the values of `estimate` that go with the method; the first is taken where the user named none.
+        uses_budget: whether the design depends on the error budget, so that a plan serves one budget only.
+        promises_budget: whether the design itself claims to meet the budget, from variances known beforehand; that claim is
+            the method's bound where the engine states none.
     """
 
     needs: ClassVar[frozenset[Need]] = frozenset()
     bounds: ClassVar[tuple[Bound, ...]] = ("sequential", "two_stage", "fixed", "none")
+    estimates: ClassVar[tuple[Method, ...]] = ("regression", "ratio", "mean")
+    uses_budget: ClassVar[bool] = False
+    promises_budget: ClassVar[bool] = False
 
     def __init__(self, config: Config) -> None:
         self.config = config
+
+    @classmethod
+    def needs_given(cls, profile: Profile | None) -> frozenset[Need]:
+        """The inputs that must be there, given the profile that the user named (None: none); `needs` unless overridden."""
+        return cls.needs
 
     @abstractmethod
     def design(self, population: Population) -> Design:

@@ -11,6 +11,7 @@ import numpy as np
 from kernelpoint.randomness import permanent_random_numbers
 
 if TYPE_CHECKING:
+    from kernelpoint.profiles import Profile
     from kernelpoint.traces import ScanTable
 
 
@@ -24,6 +25,8 @@ class Population:
         scan: header, work and stream of every launch, where the policy asked for traces; rows in unit order.
         paths: trace file of every unit, where a list is on disk.
         embeddings: float32 [streams, 256], where the policy asked for them; rows as in scan.stream_ids.
+        profile: times and counters known from elsewhere, where the user named a profile; rows in unit order, nan for
+            launches that the profile does not have.
     """
 
     counts: tuple[int, ...]
@@ -31,6 +34,7 @@ class Population:
     scan: ScanTable | None = None
     paths: tuple[str, ...] = field(default=(), repr=False)
     embeddings: np.ndarray | None = None
+    profile: Profile | None = None
 
     @cached_property
     def offsets(self) -> np.ndarray:

@@ -13,13 +13,14 @@ import numpy as np
 from kernelpoint import __version__
 from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError, HostError
-from kernelpoint.estimation import Bound, Design, ErrorBudget
+from kernelpoint.estimation import Bound, Design, ErrorBudget, Method
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.population import Population
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.plan import Plan
 from kernelpoint.session.planning import plan_for
+from kernelpoint.session.profiling import with_profile
 
 Log = Callable[[str], None]
 
@@ -34,6 +35,7 @@ class Run:
     plan: Plan
     plan_path: str | None
     budget: ErrorBudget
+    estimate: Method
     hashes: dict[str, str]
 
     @property
@@ -50,6 +52,7 @@ class Run:
             "kernelpoint": __version__,
             "config": self.config.model_dump(),
             "bound": self.budget.bound,
+            "estimate": self.estimate,
             "host": host,
             "plan": self.plan_path,
             "launches": list(self.population.counts),
@@ -78,7 +81,7 @@ def prepare(config: Config, host: HostInfo, log: Log) -> Run:
     """
     policy = load_policy(config.policy)
     budget = _budget(config, policy, host)
-    population = population_of(host, config.seed)
+    population = with_profile(population_of(host, config.seed), config, log)
     plan, path = plan_for(config, policy, population, log)
     hashes = {
         "list": _hash_lists(population),
@@ -86,7 +89,7 @@ def prepare(config: Config, host: HostInfo, log: Log) -> Run:
         "design": hash_design(plan.design),
         **({"checkpoint": plan.origin["checkpoint"]} if "checkpoint" in plan.origin else {}),
     }
-    return Run(config, host, population, plan, path, budget, hashes)
+    return Run(config, host, population, plan, path, budget, _estimate(config, policy), hashes)
 
 
 def population_of(host: HostInfo, seed: int) -> Population:
@@ -127,6 +130,16 @@ def _budget(config: Config, policy: type[Policy], host: HostInfo) -> ErrorBudget
         scope=wanted.scope,
         bound=bound,
     )
+
+
+def _estimate(config: Config, policy: type[Policy]) -> Method:
+    wanted: Method = config.estimate
+    if wanted in policy.estimates:
+        return wanted
+    if "estimate" in config.model_fields_set:
+        allowed = ", ".join(policy.estimates)
+        raise ConfigError(f"estimate: got {wanted!r}; policy {config.policy} allows: {allowed}")
+    return policy.estimates[0]
 
 
 def _list_of(host: HostInfo, process: int) -> list[str] | None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from kernelpoint import __version__
 from kernelpoint.config import Config
-from kernelpoint.errors import ConfigError, PlanError, TraceError
+from kernelpoint.errors import ConfigError, PlanError, PolicyError, TraceError
 from kernelpoint.policies.contract import Need, Policy
 from kernelpoint.policies.population import Population
 from kernelpoint.session.plan import Plan
@@ -32,7 +32,13 @@ def plan_for(config: Config, policy: type[Policy], population: Population, log: 
         ConfigError: the policy reads traces and there is no list on disk.
         PolicyError: the policy lacks another input.
     """
-    reads_traces = Need.TRACES in policy.needs
+    needs = policy.needs_given(population.profile)
+    if Need.PROFILE in needs and population.profile is None:
+        raise PolicyError(
+            f"policy: {config.policy} plans from times or counters of every launch, known beforehand; name a file of them "
+            "with `profile:`"
+        )
+    reads_traces = Need.TRACES in needs
     if reads_traces and len(population.paths) != population.size:
         raise ConfigError(f"policy: {config.policy} reads traces beforehand, but the host names no trace list on disk")
     origin = origin_of(config, policy, population)
@@ -66,7 +72,7 @@ def make_plan(config: Config, policy: type[Policy], population: Population, orig
         raise TraceError(f"none of the {population.size} launches can be read; the first: {scan.errors[0]}")
     population = replace(population, scan=scan)
     stream_map = None
-    if Need.EMBEDDINGS in policy.needs:
+    if Need.EMBEDDINGS in policy.needs_given(population.profile):
         from kernelpoint.encoder import embed_streams
 
         embeddings = embed_streams(
@@ -99,7 +105,11 @@ def origin_of(config: Config, policy: type[Policy], population: Population) -> d
         "launches": list(population.counts),
         "traces": hash_traces(population),
     }
-    if Need.EMBEDDINGS in policy.needs:
+    if population.profile is not None:
+        origin["profile"] = population.profile.hash()
+    if policy.uses_budget:
+        origin["error_budget"] = config.error_budget.model_dump(include={"relative_error", "confidence", "scope"})
+    if Need.EMBEDDINGS in policy.needs_given(population.profile):
         from kernelpoint.encoder import checkpoint_hash
 
         origin["checkpoint"] = checkpoint_hash(config.encoder.checkpoint)

@@ -39,7 +39,7 @@ class Session:
         self.run = run
         self.journal = journal
         self.design = run.design
-        self.engine = Engine(run.design, run.budget, run.config.estimate)
+        self.engine = Engine(run.design, run.budget, run.estimate)
         self._thresholds = self.engine.thresholds
         self.ledger = Ledger(run.population.offsets)
         self.pass_index = 0

@@ -1,0 +1,75 @@
+"""The profile of a run: read once, its rows brought into the order of the launches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from kernelpoint.config import Config
+from kernelpoint.errors import ProfileError, TraceError
+from kernelpoint.policies.population import Population
+from kernelpoint.profiles import Launches, Profile, match, read_profile
+
+Log = Callable[[str], None]
+LEAST_SHARE = 0.5  # of the launches that a profile has to know; with fewer it is another workload's
+
+
+def with_profile(population: Population, config: Config, log: Log) -> Population:
+    """The population with the profile that the configuration names, if any.
+
+    With a trace list the rows are matched with its launches; what did not match is said. Without one the profile has to
+    have exactly one row per launch.
+
+    Raises:
+        ProfileError: the file cannot be read, or does not fit the launches.
+    """
+    if config.profile is None:
+        return population
+    profile = read_profile(config.profile)
+    if not population.paths:
+        if profile.size != population.size:
+            raise ProfileError(
+                f"{config.profile}: {profile.size} launches; the run has {population.size}, and there is no trace list to "
+                "match them with"
+            )
+        return replace(population, profile=profile)
+    return replace(population, profile=aligned(profile, population.paths, log))
+
+
+def aligned(profile: Profile, paths: tuple[str, ...], log: Log) -> Profile:
+    """A profile whose row i belongs to the trace `paths[i]`; says through `log` what has no counterpart.
+
+    A profile that names its traces is matched by them, one without names and shapes by position.
+
+    Raises:
+        ProfileError: fewer than half of the launches are in the profile.
+    """
+    if not any(profile.names) and profile.size == len(paths):
+        return profile
+    matching = match(profile, _launches(paths))
+    for sentence in matching.sentences():
+        log(f"kernelpoint: {profile.source}: {sentence}")
+    if matching.matched < LEAST_SHARE * len(paths):
+        raise ProfileError(
+            f"{profile.source}: only {matching.matched:,} of the {len(paths):,} launches of the list are in this profile; it "
+            f"seems to be of another workload (the profile has {profile.size:,} launches, the first is {profile.name(0)!r})"
+        )
+    return profile.take(matching.rows)
+
+
+def _launches(paths: tuple[str, ...]) -> Launches:
+    """Names and shapes of the launches, from the headers of their traces; unreadable ones match nothing."""
+    from kernelpoint.traces import read_header  # needs the native reader, which a run without lists does not
+
+    shapes: dict[str, tuple[str, tuple[int, int, int], tuple[int, int, int]]] = {}
+    for path in paths:
+        if path not in shapes:
+            try:
+                shape = read_header(path).shape
+                shapes[path] = shape.kernel_name, shape.grid, shape.block
+            except TraceError:
+                shapes[path] = f"unreadable {path}", (0, 0, 0), (0, 0, 0)
+    rows = [shapes[path] for path in paths]
+    return Launches([r[0] for r in rows], np.array([r[1] for r in rows]), np.array([r[2] for r in rows]))
