@@ -1,0 +1,124 @@
+// Mutates valid traces and reads them: whatever comes out, nothing but a TraceError may. Compiled by test_fuzzing.py
+// with the address and undefined behaviour sanitisers.
+//
+//     fuzz SEED SECONDS SCRATCH_FILE TRACE..
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "trace/scan.h"
+#include "trace/trace_list.h"
+
+namespace {
+
+using Random = std::mt19937_64;
+
+const char* const words[] = {"-",
+                             "0",
+                             "#END_TB\n",
+                             "#BEGIN_TB\n",
+                             "warp = 1\n",
+                             "\n",
+                             "insts = 3\n",
+                             "0xffffffffffffffff",
+                             "4294967296",
+                             "2 0x0 -1 ",
+                             "18446744073709",
+                             "9223372036854775807",
+                             "-9223372036854775808",
+                             "R255",
+                             "UP7 ",
+                             "LDG.E.U8.",
+                             "thread block = 0,0,0\n",
+                             "\r",
+                             "\x00\xff"};
+
+void mutate(std::string& text, Random& random) {
+    const auto at = [&] { return text.empty() ? 0 : random() % text.size(); };
+    switch (random() % 7) {
+        case 0:
+            text.resize(at());
+            break;
+        case 1:
+            text[at()] = static_cast<char>(random());
+            break;
+        case 2:
+            text.insert(at(), words[random() % std::size(words)]);
+            break;
+        case 3:
+            text.erase(at(), random() % 40);
+            break;
+        case 4:
+            text.insert(at(), text.substr(at(), random() % 200));
+            break;
+        case 5:
+            text[at()] ^= static_cast<char>(1 << random() % 8);
+            break;
+        default:
+            text.replace(at(), 1, words[random() % std::size(words)]);
+    }
+}
+
+// What a reader must guarantee to those who use it without checks of their own.
+void check(const kernelpoint::TraceReader& reader, const kernelpoint::Cta& cta) {
+    size_t instructions = 0, addresses = 0;
+    for (const kernelpoint::Warp& warp : cta.warps) {
+        if (warp.first_instruction != instructions || warp.id >= reader.header().warps_per_cta()) std::abort();
+        instructions += warp.instruction_count;
+    }
+    for (const kernelpoint::Instruction& i : cta.instructions) {
+        const auto lanes = static_cast<uint32_t>(__builtin_popcount(i.active_mask));
+        if (i.opcode >= reader.opcodes().size() || i.destination_count > 2 || i.source_count > 6) std::abort();
+        if (i.first_address != addresses || i.address_count != (i.width == 0 ? 0 : lanes)) std::abort();
+        addresses += i.address_count;
+    }
+    if (instructions != cta.instructions.size() || addresses != cta.addresses.size()) std::abort();
+}
+
+bool is_readable(const std::string& path) {
+    try {
+        kernelpoint::TraceReader reader(path);
+        kernelpoint::Cta cta;
+        while (reader.next(cta)) check(reader, cta);
+        return kernelpoint::scan_trace(path).work.instructions > 0;
+    } catch (const kernelpoint::TraceError& error) {
+        if (error.file != path || std::string(error.what()).find(path) != 0) std::abort();
+        return false;
+    }
+}
+
+bool is_readable_list(const std::string& path) {
+    try {
+        return kernelpoint::read_trace_list(path).launches > 0;
+    } catch (const kernelpoint::TraceError&) {
+        return false;
+    }
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    Random random(std::strtoull(arguments[1], nullptr, 10));
+    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(std::atof(arguments[2]));
+    const std::string scratch = arguments[3];
+    std::vector<std::string> seeds;
+    for (int i = 4; i < count; ++i) {
+        std::ifstream file(arguments[i], std::ios::binary);
+        seeds.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+    }
+    size_t tried = 0, readable = 0;
+    for (; tried < 200000 && std::chrono::steady_clock::now() < end; ++tried) {
+        std::string text = seeds[random() % seeds.size()];
+        for (uint64_t left = random() % 4; left-- > 0;) mutate(text, random);
+        std::ofstream(scratch, std::ios::binary) << text;
+        readable += is_readable(scratch);
+        is_readable_list(scratch);
+    }
+    std::printf("%zu tried, %zu readable\n", tried, readable);
+    return tried > 0 ? 0 : 2;
+}

@@ -1,0 +1,68 @@
+"""Mutated traces, under the address and undefined behaviour sanitisers."""
+
+import lzma
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from trace_writer import cta, small_trace
+
+ROOT = Path(__file__).parents[2]
+SANITISERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", "-O1", "-std=c++17"]
+COMPILER = os.environ.get("CXX", "c++")
+SECONDS = 10
+
+
+@pytest.fixture(scope="module")
+def fuzzer(tmp_path_factory):
+    if shutil.which(COMPILER) is None or not (ROOT / "plugin" / "trace").exists():
+        pytest.skip(f"no C++ compiler ({COMPILER}) or no C++ sources here")
+    folder = tmp_path_factory.mktemp("fuzz")
+    empty = folder / "empty.cc"
+    empty.write_text("int main() { return 0; }\n")
+    if subprocess.run([COMPILER, *SANITISERS, empty, "-o", folder / "empty"], capture_output=True).returncode != 0:
+        pytest.skip(f"{COMPILER} has no address and undefined behaviour sanitisers")
+    sources = sorted((ROOT / "plugin" / "trace").glob("*.cc"))
+    program = folder / "fuzz"
+    command = [COMPILER, *SANITISERS, "-I", ROOT / "plugin", Path(__file__).parent / "fuzz.cc", *sources]
+    subprocess.run([*command, "-ldl", "-pthread", "-o", program], check=True, timeout=300)
+    return program
+
+
+def seeds(folder):
+    load = "0010 0000000f 1 R1 LDG.E.64.SYS 1 R2 8 1 0x7f0000001000 8"
+    deltas = "0020 00000007 1 R1 LDG.E.SYS 2 R2 UR4 4 2 0x7f0000001000 64 -4096"
+    listed = "0030 80000001 0 STG.E.SYS 2 R2 R3 4 0 0x7f0000001000 0x7f0000002004"
+    code = [load, deltas, listed, load, "0040 ffffffff 0 EXIT 0 0"]
+    old = [f"0 0 0 0 {line}" for line in code]
+    new = [f"{i} {line} {-i}" for i, line in enumerate(code)]
+    numbered = small_trace(cta(new), version=5).replace("\n#traces", "-enable lineinfo = 1\n#traces")
+    texts = [
+        small_trace(cta(code, code) + cta(code, index="1,0,0"), grid="(2,1,1)"),
+        small_trace(cta(old), version=2),
+        numbered,
+        "MemcpyHtoD,0x7f00,64\nkernel-1.traceg\n",
+    ]
+    contents = [text.encode() for text in texts] + [lzma.compress(texts[0].encode())]
+    try:
+        import zstandard
+
+        contents.append(zstandard.compress(texts[0].encode()))
+    except ImportError:
+        pass  # then .zst is not fuzzed
+    paths = [folder / f"seed-{i}" for i in range(len(contents))]
+    for path, content in zip(paths, contents, strict=True):
+        path.write_bytes(content)
+    return paths
+
+
+def test_no_mutated_trace_does_anything_but_read_or_be_refused(fuzzer, tmp_path):
+    command = [fuzzer, "20240721", str(SECONDS), tmp_path / "mutant", *seeds(tmp_path)]
+    environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=20 * SECONDS, env=environment)
+    assert done.returncode == 0, done.stdout + done.stderr[-4000:]
+    tried, readable = map(int, re.findall(r"\d+", done.stdout))
+    assert 0 < readable < tried, done.stdout

@@ -1,0 +1,85 @@
+"""Trace lists are read as Accel-Sim reads them, and refused where Accel-Sim would go wrong."""
+
+import pytest
+from trace_writer import cta, small_trace
+
+from kernelpoint.errors import TraceError
+from kernelpoint.traces import launch_paths, read_trace_list
+
+TEXT = small_trace(cta(["0000 ffffffff 0 EXIT 0 0"]))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name in (
+        "kernel-1.traceg",
+        "kernel-2.traceg.xz",
+        "kernel-10-ctx_0x5581.traceg.zst",
+        "stats.csv",
+        "kernel-1.trace",
+    ):
+        (tmp_path / name).write_text(TEXT)
+    return tmp_path
+
+
+def write_list(folder, text):
+    path = folder / "kernelslist.g"
+    path.write_text(text)
+    return path
+
+
+def test_launches_and_copies_keep_their_order(folder):
+    path = write_list(
+        folder,
+        "MemcpyHtoD,0x7f0000000010,4096\nkernel-2.traceg.xz\nkernel-1.traceg\nMemcpyHtoD,0x20,8\nkernel-1.traceg\n",
+    )
+    commands = read_trace_list(path)
+    names = ["kernel-2.traceg.xz", "kernel-1.traceg", "kernel-1.traceg"]
+    assert list(commands.paths) == [str(folder / name) for name in names]
+    assert commands.copies.tolist() == [[0, 0x7F0000000010, 4096], [3, 0x20, 8]]
+
+
+def test_other_lines_are_ignored(folder):
+    path = write_list(folder, "# a comment\n\nMemcpyDtoH,0x20,8\nncclAllReduce\n  kernel-1.traceg  \r\ncudaFree")
+    assert launch_paths(path) == [str(folder / "kernel-1.traceg")]
+
+
+def test_a_folder_without_a_list_is_ordered_by_number(folder):
+    names = ["kernel-1.traceg", "kernel-2.traceg.xz", "kernel-10-ctx_0x5581.traceg.zst"]
+    assert launch_paths(folder) == launch_paths(f"{folder}/") == [str(folder / name) for name in names]
+
+
+def test_a_folder_with_a_list_is_read_through_the_list(folder):
+    write_list(folder, "kernel-2.traceg.xz\n")
+    assert launch_paths(folder) == [str(folder / "kernel-2.traceg.xz")]
+
+
+def test_a_list_in_the_working_folder_is_found(folder, monkeypatch):
+    write_list(folder, "kernel-1.traceg\n")
+    monkeypatch.chdir(folder)
+    assert launch_paths("kernelslist.g") == ["kernel-1.traceg"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "at least one line that names a kernel's trace"),
+        ("MemcpyHtoD,0x20,8\n", "at least one line that names a kernel's trace"),
+        ("kernel-1.traceg\nkernel-3.traceg\n", r"kernelslist.g:2: the trace .*kernel-3.traceg does not exist"),
+        ("kernel-1.traceg\nMemcpyHtoD,0x20\n", r"kernelslist.g:2: expected 'MemcpyHtoD,0x<address>,<bytes>'"),
+        ("MemcpyHtoD,x,8\nkernel-1.traceg\n", r"kernelslist.g:1: expected 'MemcpyHtoD"),
+    ],
+)
+def test_a_list_that_cannot_be_run_is_refused(folder, text, expected):
+    with pytest.raises(TraceError, match=expected):
+        read_trace_list(write_list(folder, text))
+
+
+def test_a_missing_list_an_empty_folder_and_a_launch_in_two_files_are_refused(folder, tmp_path_factory):
+    with pytest.raises(TraceError, match="cannot be opened"):
+        read_trace_list(folder / "none.g")
+    with pytest.raises(TraceError, match=r"expected a kernelslist.g or files kernel-N.traceg"):
+        read_trace_list(tmp_path_factory.mktemp("empty"))
+    (folder / "kernel-1.traceg.xz").write_text(TEXT)
+    with pytest.raises(TraceError, match=r"found both kernel-1.traceg and kernel-1.traceg.xz"):
+        read_trace_list(folder)
