@@ -21,13 +21,17 @@ def sources(*folders: str) -> list[str]:
     return sorted(str(p.relative_to(ROOT)) for f in folders for p in (ROOT / "plugin" / f).glob("*.cc"))
 
 
-def libpython_directory() -> str:
-    return sysconfig.get_config_var("LIBDIR") or ""
+def shared_libpython() -> Path | None:
+    """This Python's shared library, which embedding needs: a static libpython.a cannot go into another library.
 
-
-def can_embed() -> bool:
-    """Whether this Python comes as a shared library; a static libpython.a cannot go into another shared library."""
-    return bool(sysconfig.get_config_var("Py_ENABLE_SHARED"))
+    Looked for on disk, because there are Pythons (conda's) that have one and still say Py_ENABLE_SHARED=0.
+    """
+    variables = sysconfig.get_config_vars()
+    stem = f"libpython{variables.get('LDVERSION')}.so"
+    names = [variables.get("INSTSONAME") or "", f"{stem}.1.0", stem]
+    folders = [variables.get("LIBDIR") or "", f"{sys.base_prefix}/lib"]
+    candidates = [Path(folder, name) for folder in folders for name in names if ".so" in name]
+    return next((path for path in candidates if path.is_file()), None)
 
 
 class Target(Extension):
@@ -40,21 +44,16 @@ class Target(Extension):
         self.kind = kind
 
 
-def embedding() -> Target:
-    version = sysconfig.get_config_var("LDVERSION")
-    directory = libpython_directory()
+def embedding(libpython: Path) -> Target:
     return Target(
         "kernelpoint.lib.libkernelpoint_embedding",
         "library",
         ["embedding"],
         include_dirs=[pybind11.get_include(), sysconfig.get_path("include")],
-        libraries=[f"python{version}", "dl"],
-        library_dirs=[directory],
-        runtime_library_dirs=[directory],
-        define_macros=[
-            ("KP_LIBPYTHON", f'"{sysconfig.get_config_var("INSTSONAME")}"'),
-            ("KP_BUILD_PYTHON", f'"{sys.executable}"'),
-        ],
+        libraries=[f":{libpython.name}", "dl"],
+        library_dirs=[str(libpython.parent)],
+        runtime_library_dirs=[str(libpython.parent)],
+        define_macros=[("KP_LIBPYTHON", f'"{libpython.name}"'), ("KP_BUILD_PYTHON", f'"{sys.executable}"')],
     )
 
 
@@ -68,10 +67,11 @@ def targets() -> list[Target]:
             libraries=["dl"],
         ),
         Target("kernelpoint.lib.libkernelpoint", "library", ["shim"], libraries=["dl"]),
+        Target("kernelpoint.bin.kernelpoint-probe", "program", ["probe"], libraries=["dl"]),
         Target("kernelpoint.bin.kernelpoint-host", "program", ["host", "trace"], libraries=["dl"]),
     ]
-    if can_embed():
-        found.append(embedding())
+    if libpython := shared_libpython():
+        found.append(embedding(libpython))
     else:
         print(
             f"warning: {sys.executable} has no shared libpython (Py_ENABLE_SHARED=0): simulators will not be able "

@@ -1,0 +1,130 @@
+"""`kernelpoint doctor`: versions, paths, and whether a simulator can load the plugin here."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+import kernelpoint
+from kernelpoint.errors import SetupError
+
+PACKAGE = Path(kernelpoint.__file__).resolve().parent
+PLUGIN = PACKAGE / "lib" / "libkernelpoint.so"
+EMBEDDING = PACKAGE / "lib" / "libkernelpoint_embedding.so"
+PROBE = PACKAGE / "bin" / "kernelpoint-probe"
+DISTRIBUTIONS = ("numpy", "torch", "torch-geometric", "scikit-learn", "pydantic", "safetensors")
+PATIENCE_SECONDS = 120
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the answer; `problem` says what is wrong and what to do, empty where all is well."""
+
+    name: str
+    value: str
+    problem: str = ""
+
+
+def doctor(
+    plugin: Annotated[bool, typer.Option("--plugin", help="Print only the path of the plugin.")] = False,
+) -> None:
+    """Check that simulators can load KernelPoint here, and print versions and paths."""
+    if plugin:
+        sys.stdout.write(f"{_existing(PLUGIN)}\n")
+        return
+    console = Console(soft_wrap=True, highlight=False)
+    problems = []
+    for finding in findings():
+        console.print(f"{finding.name:16} {finding.value}{'   PROBLEM' if finding.problem else ''}", markup=False)
+        problems += [finding.problem] if finding.problem else []
+    if problems:
+        raise SetupError("\n  ".join(["simulators cannot load KernelPoint here:", *problems]))
+    console.print("Simulators can load KernelPoint here.")
+
+
+def findings() -> Iterator[Finding]:
+    """Everything looked at, one by one; opening the plugin, the slowest, last."""
+    yield Finding("kernelpoint", f"{kernelpoint.__version__} in {PACKAGE}")
+    yield Finding("python", f"{sys.version.split()[0]} in {sys.executable}")
+    for name in DISTRIBUTIONS:
+        yield _distribution(name)
+    for variable in ("KERNELPOINT_PLUGIN", "KERNELPOINT_PYTHON"):
+        if value := os.environ.get(variable):
+            yield Finding(variable, value)
+    plugin = _file("plugin", PLUGIN, "build it with `make build`, or reinstall kernelpoint")
+    embedding = _file("embedding", EMBEDDING, why_no_embedding(sysconfig.get_config_var("Py_ENABLE_SHARED")))
+    yield plugin
+    yield embedding
+    if not plugin.problem and not embedding.problem:
+        yield _opening()
+
+
+def why_no_embedding(shared: int | None) -> str:
+    """Why the embedding library is missing and what to do.
+
+    Args:
+        shared: Python's build variable Py_ENABLE_SHARED.
+
+    Example:
+        >>> why_no_embedding(1)
+        'reinstall kernelpoint: this Python can be embedded, but the embedding library was not built'
+    """
+    if shared:
+        return "reinstall kernelpoint: this Python can be embedded, but the embedding library was not built"
+    return (
+        "this Python was built without a shared libpython (Py_ENABLE_SHARED=0), so it cannot run inside a simulator. "
+        "Use one that has it: the system's python3 with its development package (python3-dev, python3-devel), conda's, "
+        "or `PYTHON_CONFIGURE_OPTS=--enable-shared pyenv install ...`; then reinstall kernelpoint with that Python"
+    )
+
+
+def _existing(path: Path) -> Path:
+    if path.is_file():
+        return path
+    raise SetupError(f"{path} is missing: build it with `make build`, or reinstall kernelpoint")
+
+
+def _distribution(name: str) -> Finding:
+    try:
+        return Finding(name, importlib.metadata.version(name))
+    except importlib.metadata.PackageNotFoundError:
+        return Finding(name, "missing", f"{name} is not installed: pip install {name}")
+
+
+def _file(name: str, path: Path, remedy: str) -> Finding:
+    return Finding(name, str(path), "" if path.is_file() else f"{path} is missing: {remedy}")
+
+
+def _opening() -> Finding:
+    """Open the plugin in a process that is no Python, as a simulator would."""
+    if not PROBE.is_file():
+        return Finding("opening", "not tried", f"{PROBE} is missing: build it with `make build`")
+    with tempfile.TemporaryDirectory(prefix="kernelpoint-doctor-") as folder:
+        config = Path(folder) / "probe.yaml"
+        config.write_text(f"version: 1\npolicy: all\njournal: {folder}/probe.kpjournal\n")
+        try:
+            done = subprocess.run(
+                [str(PROBE), str(PLUGIN), str(config)],
+                capture_output=True,
+                text=True,
+                timeout=PATIENCE_SECONDS,
+                cwd=folder,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return Finding("opening", "no answer", f"the plugin did not open within {PATIENCE_SECONDS} seconds")
+    if done.returncode == 0:
+        return Finding("opening", f"works, with {done.stdout.strip().splitlines()[-1]}")
+    reason = done.stderr.strip() or f"the process ended with code {done.returncode}"
+    return Finding("opening", "failed", f"the plugin does not open: {reason}")
