@@ -53,8 +53,9 @@ def test_a_list_holds_what_was_asked_for(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_the_traces_of_a_workload_obey_the_rules(name: str, tmp_path: Path) -> None:
     _, document = write(tmp_path, name, 60)
-    smallest = sorted(document["launches"], key=lambda launch: launch["bytes"])[:20]
-    for launch in smallest:
+    small = [launch for launch in document["launches"] if launch["bytes"] < 300_000][:12]
+    assert small
+    for launch in small:
         trace = Trace(tmp_path / launch["file"])
         assert len(trace.instructions()) == launch["warp_instructions"]
         assert trace.header["kernel name"] == launch["kernel"]

@@ -9,12 +9,11 @@ from pathlib import Path
 
 from kernelpoint.errors import ConfigError
 from kernelpoint.randomness import generator
-
-from .families import FAMILIES, SCALES, Family
-from .launch import Launch
-from .memory import Memory
-from .workloads import DEFAULT_LAUNCHES, LAUNCHES, WORKLOADS
-from .writer import DESCRIPTION, LIST, TRACER_VERSIONS, HostCopy
+from kernelpoint.synth.families import FAMILIES, SCALES, Family
+from kernelpoint.synth.launch import Launch
+from kernelpoint.synth.memory import Memory
+from kernelpoint.synth.workloads import DEFAULT_LAUNCHES, LAUNCHES, WORKLOADS
+from kernelpoint.synth.writer import DESCRIPTION, LIST, TRACER_VERSIONS, HostCopy
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .memory import Tensor
+from kernelpoint.synth.memory import Tensor
 
 if TYPE_CHECKING:
-    from .machine import Warps
+    from kernelpoint.synth.machine import Warps
 
 Dimensions = tuple[int, int, int]
 
@@ -40,14 +40,17 @@ class Launch:
 
     @property
     def ctas(self) -> int:
+        """CTAs of the grid."""
         return self.grid[0] * self.grid[1] * self.grid[2]
 
     @property
     def threads(self) -> int:
+        """Threads per CTA."""
         return self.block[0] * self.block[1] * self.block[2]
 
     @property
     def warps_per_cta(self) -> int:
+        """Warps per CTA; the last may be partial."""
         return -(-self.threads // 32)
 
 

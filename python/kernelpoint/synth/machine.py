@@ -8,9 +8,9 @@ from itertools import repeat
 
 import numpy as np
 
-from .addresses import encode
-from .launch import Launch
-from .registers import Registers, access_width
+from kernelpoint.synth.addresses import encode
+from kernelpoint.synth.launch import Launch
+from kernelpoint.synth.registers import Registers, access_width
 
 PC_STEP = 16  # bytes per Volta instruction
 
@@ -30,6 +30,7 @@ class Scope:
         self.rows = np.flatnonzero(self.present)
 
     def same(self, other: Scope) -> bool:
+        """Whether both mean the same lanes and warps."""
         return self is other or (self.masks == other.masks)
 
 
@@ -41,6 +42,7 @@ class Addresses:
         self._encoded: tuple[Scope, list[str]] | None = None
 
     def encoded(self, scope: Scope) -> list[str]:
+        """Each warp's address fields; empty for warps that do not issue."""
         if self._encoded is None or self._encoded[0] is not scope:
             self._encoded = (scope, self._encode(scope))
         return self._encoded[1]
@@ -107,6 +109,7 @@ class Warps:
         self._memory(opcode, destination, sources, at)
 
     def addresses(self, values: np.ndarray) -> Addresses:
+        """Addresses to keep for several accesses."""
         return Addresses(values, self.count)
 
     def _memory(self, opcode: str, destination: str | None, sources: Sequence[str], at: np.ndarray | Addresses) -> None:

@@ -23,6 +23,7 @@ class Tensor:
 
     @property
     def bytes(self) -> int:
+        """Size in bytes."""
         return self.count * self.width
 
     def at(self, index: np.ndarray | int) -> np.ndarray:

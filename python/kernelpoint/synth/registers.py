@@ -54,6 +54,7 @@ class Registers:
 
     @property
     def used(self) -> int:
+        """Registers per thread."""
         return self._next
 
     def operands(self, opcode: str, destination: str | None, sources: Sequence[str]) -> str:

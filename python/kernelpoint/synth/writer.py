@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from itertools import count
 from pathlib import Path
 
-from .launch import Launch
-from .machine import Warps
-from .memory import Tensor
+from kernelpoint.synth.launch import Launch
+from kernelpoint.synth.machine import Warps
+from kernelpoint.synth.memory import Tensor
 
 WARPS_AT_ONCE = 1024
 TRACER_VERSIONS = (3, 4, 5)
@@ -28,6 +28,11 @@ class HostCopy:
     tensor: Tensor
 
     def line(self) -> str:
+        """The copy's line in kernelslist.g.
+
+        >>> HostCopy(Tensor(0x7F3000000000, 10)).line()
+        'MemcpyHtoD,0x00007f3000000000,40\\n'
+        """
         return f"MemcpyHtoD,0x{self.tensor.base:016x},{self.tensor.bytes}\n"
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..launch import Launch
-from ..memory import Memory
-from . import dense, elementwise, images, rows, sparse
-from .graphs import power_law_graph, sparse_matrix
+from kernelpoint.synth.families import dense, elementwise, images, rows, sparse
+from kernelpoint.synth.families.graphs import power_law_graph, sparse_matrix
+from kernelpoint.synth.launch import Launch
+from kernelpoint.synth.memory import Memory
 
 SCALES = ("small", "medium", "large")
 Sizes = Mapping[str, int]
@@ -42,6 +42,11 @@ class Family:
         return max(low, self.multiples.get(parameter, 1)), high
 
     def defaults(self, scale: str) -> dict[str, int]:
+        """The parameters at a scale.
+
+        >>> FAMILIES["gemm"].defaults("small")
+        {'m': 128, 'n': 128, 'k': 64, 'width': 4}
+        """
         return {name: values[SCALES.index(scale)] for name, values in self.parameters.items()}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..machine import Warps
+from kernelpoint.synth.machine import Warps
 
 LOADS = {1: "LDG.E.U8.SYS", 2: "LDG.E.U16.SYS", 4: "LDG.E.SYS", 8: "LDG.E.64.SYS", 16: "LDG.E.128.SYS"}
 STORES = {1: "STG.E.U8.SYS", 2: "STG.E.U16.SYS", 4: "STG.E.SYS", 8: "STG.E.64.SYS", 16: "STG.E.128.SYS"}

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..launch import Launch, make_launch
-from ..machine import Warps
-from ..memory import Tensor
-from .common import address, blocks, exponential, thread_index, warp_reduce, zero, zero_wide
+from kernelpoint.synth.families.common import address, blocks, exponential, thread_index, warp_reduce, zero, zero_wide
+from kernelpoint.synth.launch import Launch, make_launch
+from kernelpoint.synth.machine import Warps
+from kernelpoint.synth.memory import Tensor
 
 TILE = 64
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..launch import Launch, make_launch
-from ..machine import Warps
-from ..memory import Tensor
-from .common import LOADS, STORES, TYPES, address, arithmetic, blocks, bounded_index
+from kernelpoint.synth.families.common import LOADS, STORES, TYPES, address, arithmetic, blocks, bounded_index
+from kernelpoint.synth.launch import Launch, make_launch
+from kernelpoint.synth.machine import Warps
+from kernelpoint.synth.memory import Tensor
 
 # The instructions between the loads of x0 (x1) and the store of x0; "@" marks arithmetic in the data's width.
 BODIES: dict[str, list[tuple[str, str, tuple[str, ...]]]] = {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..launch import Launch, make_launch
-from ..machine import Warps
-from ..memory import Tensor
-from .common import address, blocks, bounded_index, zero
+from kernelpoint.synth.families.common import address, blocks, bounded_index, zero
+from kernelpoint.synth.launch import Launch, make_launch
+from kernelpoint.synth.machine import Warps
+from kernelpoint.synth.memory import Tensor
 
 
 def convolution(

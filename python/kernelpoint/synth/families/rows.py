@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..launch import Launch, make_launch
-from ..machine import Warps
-from ..memory import Tensor
-from .common import (
+from kernelpoint.synth.families.common import (
     LOADS,
     STORES,
     TYPES,
@@ -19,6 +16,9 @@ from .common import (
     warp_reduce,
     zero,
 )
+from kernelpoint.synth.launch import Launch, make_launch
+from kernelpoint.synth.machine import Warps
+from kernelpoint.synth.memory import Tensor
 
 
 def reduction(inputs: list[Tensor], target: Tensor, count: int, ctas: int, block: int = 256) -> Launch:

@@ -6,10 +6,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..launch import Launch, make_launch
-from ..machine import Warps
-from ..memory import Memory, Tensor
-from .common import LOADS, STORES, TYPES, address, arithmetic, blocks, bounded_index, thread_index
+from kernelpoint.synth.families.common import (
+    LOADS,
+    STORES,
+    TYPES,
+    address,
+    arithmetic,
+    blocks,
+    bounded_index,
+    thread_index,
+)
+from kernelpoint.synth.launch import Launch, make_launch
+from kernelpoint.synth.machine import Warps
+from kernelpoint.synth.memory import Memory, Tensor
 
 
 @dataclass(frozen=True)
@@ -29,6 +38,7 @@ class Rows:
 
     @property
     def count(self) -> int:
+        """The number of rows."""
         return len(self.starts) - 1
 
 

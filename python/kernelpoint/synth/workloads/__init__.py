@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from ..launch import Launch
-from ..writer import HostCopy
-from . import cnn_inference, graph_traversal, iterative_solver, transformer_decode
+from kernelpoint.synth.launch import Launch
+from kernelpoint.synth.workloads import cnn_inference, graph_traversal, iterative_solver, transformer_decode
+from kernelpoint.synth.writer import HostCopy
 
 DEFAULT_LAUNCHES = 3000
 LAUNCHES = (1, 1_000_000)  # allowed

@@ -9,15 +9,14 @@ from functools import cache
 import numpy as np
 
 from kernelpoint.randomness import generator
-
-from ..families.dense import gemm
-from ..families.elementwise import elementwise
-from ..families.images import batch_norm, convolution, pooling
-from ..families.rows import reduction, softmax
-from ..families.sparse import gather
-from ..launch import Launch
-from ..memory import Memory, Tensor
-from ..writer import HostCopy
+from kernelpoint.synth.families.dense import gemm
+from kernelpoint.synth.families.elementwise import elementwise
+from kernelpoint.synth.families.images import batch_norm, convolution, pooling
+from kernelpoint.synth.families.rows import reduction, softmax
+from kernelpoint.synth.families.sparse import gather
+from kernelpoint.synth.launch import Launch
+from kernelpoint.synth.memory import Memory, Tensor
+from kernelpoint.synth.writer import HostCopy
 
 CLASSES = 64
 IMAGES = 128  # distinct images whose detections differ

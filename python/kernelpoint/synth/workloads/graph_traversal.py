@@ -9,14 +9,13 @@ from functools import cache
 import numpy as np
 
 from kernelpoint.randomness import generator
-
-from ..families.elementwise import elementwise
-from ..families.graphs import power_law_graph
-from ..families.rows import reduction, scan
-from ..families.sparse import Rows, bfs, bfs_levels, gather, histogram
-from ..launch import Launch
-from ..memory import Memory
-from ..writer import HostCopy
+from kernelpoint.synth.families.elementwise import elementwise
+from kernelpoint.synth.families.graphs import power_law_graph
+from kernelpoint.synth.families.rows import reduction, scan
+from kernelpoint.synth.families.sparse import Rows, bfs, bfs_levels, gather, histogram
+from kernelpoint.synth.launch import Launch
+from kernelpoint.synth.memory import Memory
+from kernelpoint.synth.writer import HostCopy
 
 BINS = 64  # depths counted after a search
 

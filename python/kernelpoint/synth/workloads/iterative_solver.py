@@ -8,14 +8,13 @@ from functools import cache, cached_property
 import numpy as np
 
 from kernelpoint.randomness import generator
-
-from ..families.elementwise import elementwise
-from ..families.graphs import sparse_matrix
-from ..families.rows import reduction
-from ..families.sparse import Rows, spmv
-from ..launch import Launch
-from ..memory import Memory
-from ..writer import HostCopy
+from kernelpoint.synth.families.elementwise import elementwise
+from kernelpoint.synth.families.graphs import sparse_matrix
+from kernelpoint.synth.families.rows import reduction
+from kernelpoint.synth.families.sparse import Rows, spmv
+from kernelpoint.synth.launch import Launch
+from kernelpoint.synth.memory import Memory
+from kernelpoint.synth.writer import HostCopy
 
 ROWS = {"small": (4096, 8192, 16384), "medium": (16384, 32768, 65536), "large": (32768, 65536, 131072)}
 DEGREE = 8
@@ -68,6 +67,7 @@ class System:
 
     @cached_property
     def start(self) -> list[Launch]:
+        """First residual and direction of a solve."""
         return [
             spmv(self.matrix, self.values, self.x, self.ap),
             self._update("copy", "b", "r"),
@@ -78,6 +78,7 @@ class System:
 
     @cached_property
     def step(self) -> list[Launch]:
+        """One iteration."""
         return [
             spmv(self.matrix, self.values, self.p, self.ap),
             *self._dot("p", "ap"),

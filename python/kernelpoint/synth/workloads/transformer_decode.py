@@ -9,14 +9,13 @@ from functools import cache, cached_property
 import numpy as np
 
 from kernelpoint.randomness import generator
-
-from ..families.dense import attention, gemv
-from ..families.elementwise import elementwise
-from ..families.rows import layer_norm, reduction, softmax
-from ..families.sparse import gather
-from ..launch import Launch
-from ..memory import Memory, Tensor
-from ..writer import HostCopy
+from kernelpoint.synth.families.dense import attention, gemv
+from kernelpoint.synth.families.elementwise import elementwise
+from kernelpoint.synth.families.rows import layer_norm, reduction, softmax
+from kernelpoint.synth.families.sparse import gather
+from kernelpoint.synth.launch import Launch
+from kernelpoint.synth.memory import Memory, Tensor
+from kernelpoint.synth.writer import HostCopy
 
 HEAD = 64  # elements per attention head
 HALF = 2  # bytes per element
@@ -34,10 +33,12 @@ class Shape:
 
     @property
     def hidden(self) -> int:
+        """Elements of a token's state."""
         return self.heads * HEAD
 
     @property
     def capacity(self) -> int:
+        """Positions the cache has room for."""
         return self.prompts[1] + self.generated[1]
 
 
@@ -91,6 +92,7 @@ class Layer:
 
     @cached_property
     def before(self) -> list[Launch]:
+        """The launches ahead of attention, equal for every token."""
         hidden, b = self.shape.hidden, self.buffers
         return [
             layer_norm(b.x, self.gains[0], b.normed, 1, hidden),
@@ -99,6 +101,7 @@ class Layer:
 
     @cached_property
     def after(self) -> list[Launch]:
+        """The launches behind attention, equal for every token."""
         hidden, b = self.shape.hidden, self.buffers
         return [
             gemv(self.out, b.attended, b.projected, hidden, hidden),
