@@ -32,10 +32,10 @@ public:
         }
         words_[bank][counts_[bank]++] = word;
     }
-    uint32_t passes() const { return std::max<uint32_t>(1, *std::max_element(counts_, counts_ + kBanks)); }
+    uint32_t most_words() const { return *std::max_element(counts_, counts_ + kBanks); }
 
 private:
-    // 32 lanes of a group touch at most 32 words, or one wide lane its own: see words_per_lane below.
+    // A group of lanes touches at most 32 words, whatever their width.
     uint64_t words_[kBanks][kWarpSize];
     uint8_t counts_[kBanks] = {};
 };
@@ -55,18 +55,19 @@ void coalesce(const uint64_t* addresses, uint32_t count, uint32_t width, std::ve
     }
 }
 
-uint32_t shared_memory_passes(const uint64_t* addresses, uint32_t count, uint32_t width) {
+BankPasses count_bank_passes(const uint64_t* addresses, uint32_t count, uint32_t width) {
     const uint32_t words_per_lane = std::clamp((width + kBankBytes - 1) / kBankBytes, 1u, kBanks);
     const uint32_t lanes_per_group = kBanks / words_per_lane;
-    uint32_t passes = 0;
+    BankPasses result;
     for (uint32_t begin = 0; begin < count; begin += lanes_per_group) {
         Banks banks;
         for (uint32_t i = begin; i < std::min(count, begin + lanes_per_group); ++i) {
             for (uint32_t w = 0; w < words_per_lane; ++w) banks.touch(addresses[i] / kBankBytes + w);
         }
-        passes += banks.passes();
+        result.passes += banks.most_words();
+        result.conflicts += banks.most_words() - 1;
     }
-    return std::max(passes, 1u);
+    return result;
 }
 
 }  // namespace kernelpoint::host

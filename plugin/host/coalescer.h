@@ -15,8 +15,14 @@ struct LineAccess {
 // The distinct lines of `count` accesses of `width` bytes each, in order of first touch.
 void coalesce(const uint64_t* addresses, uint32_t count, uint32_t width, std::vector<LineAccess>& lines);
 
-// How often the 32 four-byte banks of shared memory must be passed: 1 without conflicts. Lanes that read the same word
-// share it. Model: accesses wider than four bytes go in groups of lanes that together move 128 bytes.
-uint32_t shared_memory_passes(const uint64_t* addresses, uint32_t count, uint32_t width);
+// How an access meets the 32 four-byte banks of shared memory.
+struct BankPasses {
+    uint32_t passes = 0;     // in all
+    uint32_t conflicts = 0;  // of those, beyond what as wide an access without conflicts takes
+};
+
+// Lanes that read the same word share it. Model: accesses wider than four bytes go in groups of lanes that together
+// move 128 bytes, one pass each without conflicts.
+BankPasses count_bank_passes(const uint64_t* addresses, uint32_t count, uint32_t width);
 
 }  // namespace kernelpoint::host

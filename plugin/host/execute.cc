@@ -42,6 +42,7 @@ Cycles Sm::act(const OpcodeTiming& timing, Warp& warp, const Instruction& instru
         case Action::fence:
             return std::max(now + timing.latency, warp.fence_at);
         case Action::compute:
+            if (instruction.destination_count == 0) result_at = now + 1;  // nobody waits for it
             break;
         default:
             result_at = access_memory(timing, warp, instruction, now);
@@ -57,7 +58,7 @@ Cycles Sm::access_memory(const OpcodeTiming& timing, Warp& warp, const Instructi
     const uint64_t* addresses = translate(timing, warp, instruction);
     const bool shared =
         timing.action == Action::access_shared || (timing.space == MemorySpace::generic && is_shared(addresses[0]));
-    if (shared) return access_shared(timing, addresses, instruction, now);
+    if (shared) return access_shared(addresses, instruction, now);
     coalesce(addresses, instruction.address_count, instruction.width, lines_);
     occupy_load_store_unit(now, lines_.size());
     Cycles done = now;
@@ -70,12 +71,12 @@ Cycles Sm::access_memory(const OpcodeTiming& timing, Warp& warp, const Instructi
     return done;
 }
 
-Cycles Sm::access_shared(const OpcodeTiming&, const uint64_t* addresses, const Instruction& instruction, Cycles now) {
-    const uint32_t passes = shared_memory_passes(addresses, instruction.address_count, instruction.width);
+Cycles Sm::access_shared(const uint64_t* addresses, const Instruction& instruction, Cycles now) {
+    const BankPasses banks = count_bank_passes(addresses, instruction.address_count, instruction.width);
     ++counters_.shared_accesses;
-    counters_.shared_bank_conflicts += passes - 1;
-    occupy_load_store_unit(now, passes);
-    return now + config_.shared_latency + passes - 1;
+    counters_.shared_bank_conflicts += banks.conflicts;
+    occupy_load_store_unit(now, banks.passes);
+    return now + config_.shared_latency + banks.passes - 1;
 }
 
 // Model: the trace gives a local address as its thread sees it; hardware interleaves the threads of a warp, so that

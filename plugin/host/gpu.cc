@@ -26,8 +26,7 @@ void Gpu::start(const std::string& trace_path) {
     next_sm_ = 0;
     exhausted_ = stopped_ = false;
     started_at_ = now_;
-    now_ += config_.launch_latency;
-    dispatcher_free_ = now_;
+    dispatcher_free_ = now_ + config_.launch_latency;
     dispatch();
 }
 

@@ -47,8 +47,7 @@ private:
     void execute(Scheduler& scheduler, Scheduler::Slot& slot, Cycles now);
     Cycles act(const OpcodeTiming& timing, Warp& warp, const Instruction& instruction, Cycles now);
     Cycles access_memory(const OpcodeTiming& timing, Warp& warp, const Instruction& instruction, Cycles now);
-    Cycles access_shared(const OpcodeTiming& timing, const uint64_t* addresses, const Instruction& instruction,
-                         Cycles now);
+    Cycles access_shared(const uint64_t* addresses, const Instruction& instruction, Cycles now);
     const uint64_t* translate(const OpcodeTiming& timing, const Warp& warp, const Instruction& instruction);
     bool is_shared(uint64_t generic_address) const;
     void occupy_load_store_unit(Cycles now, uint64_t passes);

@@ -1,0 +1,211 @@
+"""The host on the other side of kernelpoint.h: it does what a scripted plugin says and tells it what happened."""
+
+import pytest
+from bench import chain, load, trace, warp
+
+LAUNCHES = [trace([[warp(chain(10 * (i + 1)))]], name=f"k{i}") for i in range(4)]
+
+
+class Scripted:
+    """A bench whose host runs with the scripted plugin."""
+
+    def __init__(self, bench, plugin):
+        self.bench, self.plugin = bench, plugin
+        self.log_file = bench.folder / "calls.log"
+
+    def run(self, script: str, *commands: str):
+        config = self.bench.folder / "script.txt"
+        config.write_text(f"log {self.log_file}\n{script}\n")
+        self.log_file.unlink(missing_ok=True)
+        options = ["-kernel_sampling", str(config)]
+        return self.bench.run(*(commands or LAUNCHES), options=options, KERNELPOINT_PLUGIN=str(self.plugin))
+
+    def calls(self, word: str) -> list[list[str]]:
+        lines = [line.split() for line in self.log_file.read_text().splitlines()]
+        return [line[1:] for line in lines if line[0] == word]
+
+    def completed(self) -> list[int]:
+        return [int(call[0]) for call in self.calls("complete")]
+
+
+@pytest.fixture
+def sampled(bench, fake_plugin):
+    return Scripted(bench, fake_plugin)
+
+
+def test_without_the_option_nothing_is_opened_and_nothing_is_said(bench, fake_plugin):
+    witness = bench.folder / "witness"
+    done = bench.run(*LAUNCHES, KERNELPOINT_PLUGIN=str(fake_plugin), FAKE_PLUGIN_OPENED=str(witness))
+    assert done.code == 0
+    assert not witness.exists()
+    assert "kernelpoint" not in done.stdout + done.stderr
+
+
+def test_with_the_option_the_plugin_is_opened(bench, sampled, monkeypatch):
+    witness = bench.folder / "witness"
+    monkeypatch.setenv("FAKE_PLUGIN_OPENED", str(witness))
+    assert sampled.run("pass 0").code == 0
+    assert witness.exists()
+
+
+@pytest.mark.parametrize(
+    "script, simulated",
+    [
+        ("pass 0 1 2 3", [0, 1, 2, 3]),
+        ("pass 0 1 2 3\nskip 0", [1, 2, 3]),
+        ("pass 0 1 2 3\nskip 3", [0, 1, 2]),
+        ("pass 0 1 2 3\nskip 0 1 3", [2]),
+        ("pass 0 1 2 3\nskip 0 1 2 3", []),
+        ("pass 2", [2]),
+        ("pass 1 3\npass 0\npass 0 2", [1, 3, 0, 0, 2]),
+        ("pass", []),
+    ],
+)
+def test_exactly_the_launches_that_the_plugin_wants_are_simulated(sampled, script, simulated):
+    done = sampled.run(script)
+    assert done.code == 0, done.stderr
+    assert [int(row["launch_index"]) for row in done.rows] == simulated
+    assert sampled.completed() == simulated
+    assert len(sampled.calls("finish")) == 1
+
+
+def test_simulating_every_launch_gives_what_a_run_without_plugin_gives(bench, sampled):
+    assert sampled.run("pass 0 1 2 3\ninterval 7").rows == bench.run(*LAUNCHES).rows
+
+
+def test_the_plugin_is_told_each_result_with_its_counters(sampled):
+    done = sampled.run("pass 0 1 2 3")
+    for row, call in zip(done.rows, sampled.calls("complete"), strict=True):
+        told = dict(zip(call[1::2], call[2::2], strict=True))
+        assert told.pop("flags") == "0"
+        assert told == {name: row[name] for name in told}
+        assert {"cycles", "instructions", "l2_misses", "dram_reads", "warp_instructions"} <= set(told)
+
+
+def test_the_plugin_is_told_which_gpu_is_simulated(bench, sampled):
+    def opened():
+        sampled.run("pass 0")
+        call = sampled.calls("open")[0]
+        return dict(zip(call[1::2], call[2::2], strict=True))
+
+    first = opened()
+    assert first["launches"] == "4"
+    assert first["hash"] == opened()["hash"]
+    bench.gpu["name"] = "the same GPU under another name"
+    assert first["hash"] == opened()["hash"]
+    bench.gpu["l2_latency"] += 1
+    assert first["hash"] != opened()["hash"]
+
+
+def test_totals_are_of_what_was_simulated_and_estimates_come_from_the_plugin(sampled):
+    done = sampled.run("pass 0 2\ndegraded")
+    cycles = sum(done.cycles)
+    assert done.totals["gpu_tot_sim_cycle"] == str(cycles)
+    assert done.totals["kernelpoint_cycles"] == str(2 * cycles)
+    assert done.totals["kernelpoint_cycles_half_width"] == "12.5"
+    assert done.totals["kernelpoint_simulated"] == "2"
+    assert done.totals["kernelpoint_skipped"] == "97"
+    assert done.totals["kernelpoint_bound"] == "stated"
+    assert done.totals["kernelpoint_degraded"] == "yes"
+
+
+def test_progress_is_reported_every_interval(sampled):
+    done = sampled.run("pass 3\ninterval 500", *LAUNCHES[:3], trace([[warp(chain(1000))]] * 3))
+    calls = sampled.calls("progress")
+    assert [int(c[2]) for c in calls] == list(range(500, 500 * (len(calls) + 1), 500))
+    assert len(calls) == (done.cycles[0] - 1) // 500 > 10
+    assert calls[-1][4:] == ["3", "0", "3"]
+
+
+def test_a_stopped_launch_drains_what_is_resident(bench, sampled):
+    bench.gpu["max_ctas_per_sm"] = 2
+    bench.gpu["schedulers_per_sm"] = 2
+    many = trace([[warp(chain(100))]] * 50)
+    done = sampled.run("pass 0\ninterval 100\nstop_at 2500", many)
+    assert done.counter("ctas") == [4]  # two ended at 2400, two were running
+    assert done.cycles == [2000 + 2 * 400 + 1]
+    assert sampled.calls("complete")[0][6] == "1"
+
+
+def test_a_stop_after_the_last_cta_was_issued_changes_nothing(bench, sampled):
+    done = sampled.run("pass 0\ninterval 100\nstop_at 2100", trace([[warp(chain(100))]]))
+    assert done.cycles == [2000 + 400]
+    assert sampled.calls("complete")[0][6] == "0"
+
+
+def test_a_pass_that_is_pending_once_is_asked_again(sampled):
+    done = sampled.run("pass 0 1\npass 2\npending 1")
+    assert done.code == 0
+    assert sampled.completed() == [0, 1, 2]
+
+
+def test_a_pass_that_stays_pending_is_an_error_and_no_hang(sampled):
+    done = sampled.run("pass 0 1\npending 1000000")
+    assert done.code == 1
+    assert "waits for a launch in flight" in done.stderr
+
+
+@pytest.mark.parametrize("call", ["open", "next", "launch", "complete", "progress", "finish"])
+def test_a_failing_plugin_ends_the_run_with_its_reason(sampled, call):
+    done = sampled.run(f"pass 0 1 2\ninterval 100\nfail {call}")
+    assert done.code == 1
+    assert "the script says so" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_launch_outside_the_list_is_refused(sampled):
+    done = sampled.run("pass 4")
+    assert done.code == 1
+    assert "asks for launch 4; allowed: 0 to 3" in done.stderr
+
+
+def test_a_missing_plugin_is_one_clear_message(bench):
+    script = bench.folder / "script.txt"
+    script.write_text("pass 0\n")
+    done = bench.run(*LAUNCHES, options=["-kernel_sampling", str(script)], KERNELPOINT_PLUGIN="/nowhere/plugin.so")
+    assert done.code == 1
+    assert "/nowhere/plugin.so" in done.stderr
+    assert not done.rows
+
+
+CUT = trace([[warp(chain(100))]] * 3).replace("#END_TB\n", "", 3)
+
+
+def test_a_launch_that_cannot_be_read_is_reported_and_the_run_goes_on(sampled):
+    done = sampled.run("pass 0 1 2 3", LAUNCHES[0], CUT, *LAUNCHES[2:])
+    assert done.code == 0
+    assert sampled.completed() == [0, 2, 3]
+    (abort,) = sampled.calls("abort")
+    assert abort[0] == "1"
+    assert "kernel-2.traceg:" in " ".join(abort)
+    assert "launch 1 failed" in done.stderr
+
+
+def test_a_failed_launch_leaves_nothing_behind_but_time_and_cache_contents(bench, sampled):
+    deadlock = trace([[warp(["ffffffff 0 BAR.SYNC 0 0"]), chain(50)]] * 5)
+    whole = sampled.run("pass 0 2", LAUNCHES[0], deadlock, LAUNCHES[2])
+    broken = sampled.run("pass 0 1 2", LAUNCHES[0], deadlock, LAUNCHES[2])
+    assert broken.rows == whole.rows
+
+
+def test_no_bound_because_launches_failed_is_exit_code_3(sampled):
+    done = sampled.run("pass 0 1\npass 1\nno_bound", LAUNCHES[0], CUT)
+    assert done.code == 3
+    assert "1 launches could not be simulated" in done.stderr
+    assert done.totals["kernelpoint_bound"] == "none"
+    assert "kernelpoint_cycles_half_width" not in done.totals
+
+
+def test_no_bound_because_the_policy_states_none_is_no_failure(sampled):
+    assert sampled.run("pass 0 1\nno_bound").code == 0
+
+
+def test_copies_of_skipped_launches_are_made_and_only_in_the_first_pass(sampled):
+    base = 0x10000
+    reads = trace([[warp([load(1, [base] * 32)])]])
+    evicts = trace([[warp([load(1, [base + (6 << 20) * i] * 32) for i in range(1, 40)])]])
+    done = sampled.run("pass 1 2\npass 0", LAUNCHES[0], f"MemcpyHtoD,0x{base:x},32", LAUNCHES[1], reads)
+    assert done.counter("l2_misses") == [0, 0, 0]
+    commands = [reads, f"MemcpyHtoD,0x{base:x},32", reads, evicts]
+    done = sampled.run("pass 1 2\npass 1", *commands)
+    assert done.counter("l2_misses") == [0, 39, 1]
