@@ -10,9 +10,11 @@ Each line is the mean over the seeds, with the worst error. CPU seconds are user
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -63,16 +65,33 @@ def simulate(traces: Path, gpu: str, policy: str, budget: float, seed: int, work
     plan_for(settings, load_policy(policy), population, lambda line: None)
     planned = time.monotonic()
     command = [str(program()), "-trace", str(traces), "-config", gpu, "-kernel_sampling", str(config)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=work)
-    errors = process.stderr.read() if process.stderr else b""
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        sys.exit(f"{' '.join(command)} ended with {process.returncode}:\n{errors.decode()[-2000:]}")
+    with (work / "errors").open("w+") as errors:
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors, cwd=work)
+        usage, peak = wait_and_watch(process)
+        if process.returncode:
+            errors.seek(0)
+            sys.exit(f"{' '.join(command)} ended with {process.returncode}:\n{errors.read()[-2000:]}")
     wall = time.monotonic() - planned
     summary = load_run(journal).summary
     journal.unlink()
-    return Measured(summary, wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, planned - started)
+    return Measured(summary, wall, usage.ru_utime + usage.ru_stime, peak, planned - started)
+
+
+def wait_and_watch(process: subprocess.Popen) -> tuple[resource.struct_rusage, float]:
+    """Resources of a process that is run to its end, and its peak memory in MiB.
+
+    The peak is read from the running process: the figure that the system keeps for a child begins at its parent's size.
+    """
+    peak = 0.0
+    while True:
+        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+        if pid:
+            process.returncode = os.waitstatus_to_exitcode(status)
+            return usage, peak
+        with contextlib.suppress(OSError):
+            found = re.search(r"VmHWM:\s*(\d+) kB", Path(f"/proc/{process.pid}/status").read_text())
+            peak = max(peak, int(found.group(1)) / 1024 if found else 0.0)
+        time.sleep(0.02)
 
 
 def launch_latency(gpu: str) -> float:
@@ -88,7 +107,11 @@ def line(policy: str, budget: float, runs: list[Measured], full: Measured, laten
     errors = [abs(d) / truth for d in differences]
     widths = [run.summary["relative_half_width"] for run in runs]
     stated = all(width is not None for width in widths)
-    held = [abs(d) <= run.summary["half_width"] * 1.000001 for d, run in zip(differences, runs, strict=True)] if stated else []
+    held = (
+        [abs(d) <= run.summary["half_width"] * 1.000001 for d, run in zip(differences, runs, strict=True)]
+        if stated
+        else []
+    )
 
     def mean(values: list[float]) -> float:
         return sum(values) / len(values)
@@ -120,8 +143,10 @@ def measure(traces: Path, gpu: str, options: argparse.Namespace, work: Path) -> 
         for budget in map(float, options.budgets.split(",")):
             runs = [simulate(traces, gpu, policy, budget, seed, work) for seed in range(options.seeds)]
             print(line(policy, budget, runs, full, latency), flush=True)
-            rows += [{"policy": policy, "budget": budget, "traces": str(traces), "gpu": gpu, **asdict(run)} for run in runs]
-            if not load_policy(policy).bounds[0] != "none":
+            rows += [
+                {"policy": policy, "budget": budget, "traces": str(traces), "gpu": gpu, **asdict(run)} for run in runs
+            ]
+            if load_policy(policy).bounds[0] == "none":
                 break  # the budget changes nothing for a policy that states no bound
     return rows
 

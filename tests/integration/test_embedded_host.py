@@ -1,0 +1,158 @@
+"""From the simulator's option to the summary, through the plugin and the interpreter."""
+
+import random
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+
+from kernelpoint.session.journal import read_journal
+
+RANDOM = "policy: random\nerror_budget: {relative_error: 0.05}"
+
+
+def totals(text):
+    return dict(re.findall(r"^(gpu_tot_\w+) = (\S+)", text, re.MULTILINE))
+
+
+def test_policy_all_simulates_exactly_what_an_unsampled_run_does(bench):
+    plain, sampled = bench.run(None), bench.run("policy: all")
+    assert plain.returncode == sampled.returncode == 0, sampled.stderr
+    assert totals(plain.stdout) == totals(sampled.stdout)
+    assert "kernelpoint" not in plain.stdout
+    summary = bench.report().summary
+    assert summary["estimate"] == float(totals(plain.stdout)["gpu_tot_sim_cycle"]) and summary["half_width"] == 0
+
+
+def test_random_sampling_states_a_bound_that_holds_the_full_run(bench):
+    full = float(totals(bench.run(None).stdout)["gpu_tot_sim_cycle"])
+    done = bench.run(RANDOM)
+    assert done.returncode == 0, done.stderr
+    summary = bench.report().summary
+    assert summary["met"] and summary["skipped"] > 0
+    assert (
+        abs(summary["estimate"] - full) <= summary["half_width"] + 0.01 * full
+    )  # the margin: skipping warms caches otherwise
+
+
+def test_the_output_carries_the_estimate_and_what_it_rests_on(bench):
+    lines = dict(re.findall(r"^(kernelpoint_\w+) = (\S+)", bench.run(RANDOM).stdout, re.MULTILINE))
+    summary = bench.report().summary
+    assert float(lines["kernelpoint_cycles"]) == pytest.approx(summary["estimate"])
+    assert float(lines["kernelpoint_cycles_half_width"]) == pytest.approx(summary["half_width"])
+    assert int(lines["kernelpoint_simulated"]) == summary["simulated"]
+
+
+def test_the_same_seed_gives_the_same_run_and_the_journal_says_all_of_it(bench):
+    first = (bench.run(RANDOM), read_journal(bench.journal))[1]
+    bench.journal.unlink()
+    second = (bench.run(RANDOM), read_journal(bench.journal))[1]
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    ("yaml", "message"),
+    [
+        ("policy: random\nerror_budget: {relative_error: 7}", "error_budget.relative_error: got 7"),
+        ("policy: nosuch", "policy: got 'nosuch'; allowed: "),
+        ("policy: random\nplan: absent.kpplan", "absent.kpplan: not a readable plan"),
+    ],
+)
+def test_a_refused_configuration_stops_the_run_before_cycle_0_with_one_message(bench, yaml, message):
+    done = bench.run(yaml)
+    assert done.returncode == 1
+    assert message in done.stderr and "Traceback" not in done.stderr
+    assert "gpu_tot_sim_cycle" not in done.stdout and not bench.journal.exists()
+
+
+def test_a_journal_of_another_gpu_is_refused_by_key(bench):
+    bench.run(RANDOM)
+    command = [part if part != "v100" else "rtx" for part in bench.command(RANDOM)]
+    done = subprocess.run(command, cwd=bench.folder, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and "hashes.simulator_config" in done.stderr
+
+
+def broken_copy(bench, launch):
+    """The same list with the trace of one launch cut short."""
+    folder = bench.folder / "broken"
+    folder.mkdir()
+    lines = bench.list_path.read_text().split()
+    kernels = [i for i, line in enumerate(lines) if line.startswith("kernel")]
+    for name in {lines[i] for i in kernels}:
+        (folder / name).symlink_to(bench.list_path.parent / name)
+    victim = lines[kernels[launch]]
+    text = (bench.list_path.parent / victim).read_text()
+    (folder / "kernel-broken.traceg").write_text(text[: len(text) // 2])
+    lines[kernels[launch]] = "kernel-broken.traceg"
+    (folder / "kernelslist.g").write_text("\n".join(lines) + "\n")
+    return folder / "kernelslist.g"
+
+
+def test_a_corrupt_trace_costs_the_bound_but_not_the_other_results(bench):
+    bench.list_path = broken_copy(bench, 17)
+    done = bench.run("policy: all")
+    assert done.returncode == 3, done.stderr
+    summary = bench.report().summary
+    assert summary["lost"] == [17] and summary["half_width"] is None
+    assert summary["simulated"] == summary["launches"] - 1 and summary["degraded"]
+
+
+def test_a_corrupt_trace_that_is_not_drawn_changes_nothing(bench):
+    bench.run(RANDOM)
+    simulated = {r["launch"] for r in bench.report().results()}
+    spared = next(i for i in range(200) if i not in simulated)
+    bench.journal.unlink()
+    bench.list_path = broken_copy(bench, spared)
+    assert bench.run(RANDOM).returncode == 0
+    assert not bench.report().summary["degraded"]
+
+
+def test_runs_killed_at_random_moments_resume_to_the_same_summary(bench):
+    yaml = "policy: random\nerror_budget: {relative_error: 0.002}"
+    bench.run(yaml)
+    whole = bench.report()
+    expected = {r["launch"]: r["counters"] for r in whole.results()}
+    bench.journal.unlink()
+    moments, kills = random.Random(11), 0
+    for _ in range(12):
+        process = subprocess.Popen(
+            bench.command(yaml), cwd=bench.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        wait_for_results(bench, moments.randrange(1, 12), process)
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+            kills += 1
+        process.wait(timeout=60)
+    assert bench.run(yaml).returncode == 0
+    again = bench.report()
+    results = [r["launch"] for r in again.results()]
+    assert kills > 0 and len(results) == len(set(results))
+    assert set(results) == set(expected)
+    assert again.summary["simulated"] + again.summary["skipped"] == 200
+
+
+def wait_for_results(bench, more, process):
+    """Until the journal has `more` results more than now, or the run ends."""
+    seen, deadline = count_results(bench), time.monotonic() + 20
+    while process.poll() is None and time.monotonic() < deadline and count_results(bench) < seen + more:
+        time.sleep(0.001)
+
+
+def count_results(bench):
+    return bench.journal.read_bytes().count(b'"type":"result"') if bench.journal.exists() else 0
+
+
+def test_ctrl_c_leaves_a_journal_from_which_the_run_goes_on(bench):
+    yaml = "policy: all"
+    process = subprocess.Popen(
+        bench.command(yaml), cwd=bench.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    wait_for_results(bench, 5, process)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=60) in (0, 130)
+    before = count_results(bench)
+    assert bench.run(yaml).returncode == 0
+    assert before >= 5 and count_results(bench) == 200
+    assert bench.report().summary["simulated"] == 200
