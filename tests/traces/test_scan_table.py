@@ -1,0 +1,258 @@
+"""Scanning whole workloads, and the cache that makes the second scan cheap."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from trace_writer import cta, small_trace
+
+from kernelpoint import _native
+from kernelpoint.errors import PlanError
+from kernelpoint.traces import EmbeddingKey, TraceCache, round_embeddings, scan_launches, scan_trace
+
+EXIT = "0020 ffffffff 0 EXIT 0 0"
+KEY = EmbeddingKey("c0ffee", "1", "2", 20000)
+
+
+def write_workload(folder, count=6):
+    """Launch i has 1 + i % 3 instructions; kernels alternate."""
+    folder.mkdir(exist_ok=True)
+    paths = []
+    for i in range(count):
+        text = small_trace(cta([EXIT] * (1 + i % 3)), **{"kernel name": f"k{i % 2}", "kernel id": str(i)})
+        paths.append(folder / f"kernel-{i}.traceg")
+        paths[-1].write_text(text)
+    return [str(path) for path in paths]
+
+
+@pytest.fixture
+def paths(tmp_path):
+    return write_workload(tmp_path / "workload")
+
+
+@pytest.fixture
+def messages():
+    return []
+
+
+@pytest.fixture
+def cache(tmp_path, messages):
+    return TraceCache(tmp_path / "own", log=messages.append)
+
+
+def never_read(*arguments):
+    raise AssertionError("a cached trace was read again")
+
+
+def as_lists(table):
+    columns = (table.stream_ids, table.shape_ids, table.kernel_ids, table.counts, table.by_unit)
+    return [c.tolist() for c in columns], table.stream_hashes(), table.shapes, table.kernel_names, table.errors
+
+
+def test_rows_are_what_single_scans_give(paths, cache):
+    table = scan_launches(paths, cache)
+    for i, path in enumerate(paths):
+        scan = scan_trace(path)
+        assert table.stream_hash(i) == scan.stream
+        assert table.shapes[table.shape_ids[i]] == scan.header.shape
+        assert table.kernel_names[table.kernel_ids[i]] == scan.header.shape.kernel_name
+        for name in ("instructions", "thread_instructions", "ctas", "warps", "sectors", "bytes", "shared_accesses"):
+            assert getattr(table, name)[i] == getattr(scan.work, name)
+        assert table.by_unit[i].tolist() == list(scan.work.by_unit)
+    assert table.stream_ids.tolist() == [0, 1, 2, 0, 1, 2]
+    assert table.kernel_ids.tolist() == [0, 1, 0, 1, 0, 1]
+    assert table.first_launches().tolist() == [0, 1, 2]
+    assert table.stream_names() == ["k0", "k1", "k0"]
+
+
+def test_a_second_scan_reads_no_trace_and_says_the_same(paths, cache, monkeypatch):
+    first = scan_launches(paths, cache)
+    monkeypatch.setattr(_native, "scan_many", never_read)
+    assert as_lists(scan_launches(paths, cache)) == as_lists(first)
+    assert as_lists(scan_launches(paths[::-1], cache))[2] == tuple(first.shapes[::-1])
+
+
+def test_a_large_folder_is_found_again_too(tmp_path, cache, monkeypatch):
+    paths = write_workload(tmp_path / "large", 2100)
+    first = scan_launches(paths, cache)
+    monkeypatch.setattr(_native, "scan_many", never_read)
+    assert as_lists(scan_launches(paths, cache)) == as_lists(first)
+
+
+def test_a_changed_trace_is_read_again(paths, cache):
+    before = scan_launches(paths, cache)
+    text = small_trace(cta([EXIT] * 9))
+    with open(paths[0], "w") as file:
+        file.write(text)
+    after = scan_launches(paths, cache)
+    assert after.instructions.tolist() == [9, *before.instructions[1:].tolist()]
+
+
+def test_the_result_does_not_depend_on_the_number_of_threads(paths, tmp_path):
+    tables = [scan_launches(paths, TraceCache(tmp_path / f"threads-{n}"), threads=n) for n in (1, 2, 5)]
+    assert as_lists(tables[0]) == as_lists(tables[1]) == as_lists(tables[2])
+
+
+def test_a_launch_that_occurs_twice_is_read_once(paths, cache):
+    told = []
+    table = scan_launches(
+        [paths[1], paths[0], paths[1]], cache, progress=lambda done, total: told.append((done, total))
+    )
+    assert told[-1] == (2, 2)
+    assert table.stream_ids.tolist() == [0, 1, 0]
+
+
+def test_broken_launches_are_reported_and_the_others_scanned(paths, cache):
+    with open(paths[2], "w") as file:
+        file.write("#")
+    missing = paths[0] + "x"
+    table = scan_launches([paths[0], paths[2], missing, paths[1], paths[2]], cache)
+    assert sorted(table.errors) == [1, 2, 4]
+    assert table.errors[1].startswith(f"{paths[2]}:1: expected the header line '-kernel name")
+    assert "cannot be opened" in table.errors[2]
+    assert table.stream_ids.tolist() == [0, -1, -1, 1, -1]
+    assert table.kernel_ids.tolist() == [0, -1, -1, 1, -1]
+    assert table.instructions.tolist() == [1, 0, 0, 2, 0]
+    assert table.stream_hash(1) is None
+
+
+def test_a_workload_of_broken_launches_gives_a_table_of_errors(cache):
+    table = scan_launches(["a.traceg", "b.traceg"], cache)
+    assert sorted(table.errors) == [0, 1]
+    assert len(table.streams) == len(table.shapes) == len(table.first_launches()) == 0
+
+
+def test_an_interrupted_scan_goes_on_where_it_stopped(tmp_path, cache, monkeypatch):
+    monkeypatch.setattr("kernelpoint.traces.scan_table.CHUNK", 2)
+    paths = write_workload(tmp_path / "interrupted")
+
+    def interrupt(done, total):
+        if done >= 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        scan_launches(paths, cache, progress=interrupt)
+    told = []
+    table = scan_launches(paths, cache, progress=lambda done, total: told.append((done, total)))
+    assert told[-1] == (4, 4)
+    assert table.instructions.tolist() == [1, 2, 3, 1, 2, 3]
+
+
+def test_control_c_stops_a_scan_of_large_traces(tmp_path):
+    path = tmp_path / "kernel-1.traceg"
+    path.write_text(small_trace(cta([EXIT] * 200_000)))
+    code = (
+        "import sys; from kernelpoint import _native\n"
+        "print('started', flush=True)\n"
+        "_native.scan_many([sys.argv[1]] * 100000, 2)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout.readline() == b"started\n"
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert b"KeyboardInterrupt" in errors
+
+
+def test_a_damaged_cache_is_moved_aside_and_said(paths, cache, messages, tmp_path):
+    table = scan_launches(paths, cache)
+    cache.close()
+    cache.path.write_bytes(b"this is no database" * 1000)
+    again = TraceCache(tmp_path / "own", log=messages.append)
+    assert as_lists(scan_launches(paths, again)) == as_lists(table)
+    assert len(messages) == 1
+    assert "is damaged; it was moved to" in messages[0]
+    assert list((tmp_path / "own").glob("scans.sqlite.damaged-*"))
+
+
+def test_a_cache_damaged_inside_is_moved_aside_when_that_shows(paths, cache, messages, tmp_path):
+    table = scan_launches(paths, cache)
+    cache.close()
+    data = bytearray(cache.path.read_bytes())
+    data[4096:] = bytes(len(data) - 4096)
+    cache.path.write_bytes(bytes(data))
+    again = TraceCache(tmp_path / "own", log=messages.append)
+    assert as_lists(scan_launches(paths, again)) == as_lists(table)
+    assert len(messages) == 1
+    assert "is damaged" in messages[0]
+
+
+def test_a_cache_of_another_version_is_begun_anew_and_said(paths, cache, messages, tmp_path):
+    scan_launches(paths, cache)
+    cache.close()
+    with sqlite3.connect(cache.path) as file:
+        file.execute("PRAGMA user_version = 77")
+    again = TraceCache(tmp_path / "own", log=messages.append)
+    assert len(scan_launches(paths, again)) == 6
+    assert len(messages) == 1
+    assert "has version 77, this KernelPoint uses" in messages[0]
+
+
+def test_a_cache_that_cannot_be_written_is_done_without_and_said(paths, tmp_path, messages):
+    (tmp_path / "file").write_text("")
+    cache = TraceCache(tmp_path / "file" / "folder", log=messages.append)
+    assert scan_launches(paths, cache).instructions.tolist() == [1, 2, 3, 1, 2, 3]
+    assert len(messages) == 1
+    assert "nothing read in this run is remembered" in messages[0]
+
+
+def test_the_cache_lies_where_the_environment_says(paths, tmp_path, monkeypatch):
+    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "elsewhere"))
+    scan_launches(paths)
+    assert (tmp_path / "elsewhere" / "scans.sqlite").exists()
+
+
+def test_several_processes_share_one_cache(tmp_path):
+    folders = [tmp_path / f"part-{i}" for i in range(4)]
+    for folder in folders:
+        write_workload(folder, 200)
+    code = (
+        "import sys; from pathlib import Path; from kernelpoint.traces import TraceCache, scan_launches, launch_paths\n"
+        "said = []; cache = TraceCache(sys.argv[1], log=said.append)\n"
+        "for folder in sys.argv[2:]: scan_launches(launch_paths(folder), cache)\n"
+        "sys.exit('; '.join(said))"
+    )
+    orders = [folders, folders[::-1], folders[2:] + folders[:2]]
+    processes = [
+        subprocess.Popen([sys.executable, "-c", code, tmp_path / "shared", *order], stderr=subprocess.PIPE)
+        for order in orders
+    ]
+    assert [process.communicate(timeout=120)[1].strip() for process in processes] == [b"", b"", b""]
+    with sqlite3.connect(tmp_path / "shared" / "scans.sqlite") as file:
+        assert file.execute("SELECT count(*) FROM launches").fetchone() == (800,)
+
+
+def test_embeddings_come_back_rounded_and_only_for_their_maker(cache):
+    embeddings = np.random.default_rng(1).normal(size=(3, 256)).astype(np.float32)
+    streams = [f"{i:032x}" for i in range(3)]
+    cache.put_embeddings(KEY, streams, embeddings)
+    found, rows = cache.get_embeddings(KEY, [streams[2], "ff" * 16, streams[0]])
+    assert found.tolist() == [True, False, True]
+    assert np.array_equal(rows[0], round_embeddings(embeddings)[2])
+    assert np.array_equal(rows[2], round_embeddings(embeddings)[0])
+    assert np.allclose(rows[0], embeddings[2], rtol=1e-3, atol=1e-6)
+    for other in (
+        EmbeddingKey("other", "1", "2", 20000),
+        EmbeddingKey("c0ffee", "2", "2", 20000),
+        EmbeddingKey("c0ffee", "1", "3", 20000),
+        EmbeddingKey("c0ffee", "1", "2", 10000),
+    ):
+        assert not cache.get_embeddings(other, streams)[0].any()
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e6])
+def test_an_embedding_that_cannot_be_kept_is_refused(cache, value):
+    with pytest.raises(PlanError, match="finite numbers of at most 65504"):
+        cache.put_embeddings(KEY, ["00" * 16], np.array([[value]], dtype=np.float32))
+
+
+def test_importing_traces_is_light():
+    code = "import sys, kernelpoint.traces; print(*sorted(m for m in sys.modules if '.' not in m))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ})
+    heavy = {"torch", "scipy", "sklearn", "typer", "rich", "pydantic", "yaml"}
+    assert not heavy & set(done.stdout.split())
