@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.estimation.bounds import error_probability
+from kernelpoint.estimation.bounds import error_probability, stated
 from kernelpoint.estimation.design import ErrorBudget, Method
 from kernelpoint.estimation.estimators import Fit, Sample, estimate_totals
 from kernelpoint.estimation.look import Estimate, Look
@@ -76,9 +76,18 @@ class Inference:
         ]
 
     def _estimate(self, name: str, value: float, V: float, degrees: float, simulated: float) -> Estimate:
+        """The estimate with the half-width that this look states; nan where it states none."""
+        budget = self.targets.budget
+        error = math.sqrt(max(float(V), 0.0))
         quantile = self.targets.quantile(float(degrees))
-        confidence = self.targets.budget.confidence
-        return Estimate.of(name, float(value), float(V), float(degrees), quantile, confidence, float(simulated))
+        computed = 0.0 if error == 0.0 and not math.isnan(quantile) else quantile * error
+        half = computed if math.isnan(computed) else stated(computed, float(value), budget.relative_error)
+        relative = half / abs(value) if value else (half and math.copysign(math.inf, half))
+        if half == budget.relative_error * abs(value):
+            relative = budget.relative_error  # Numerics: exactly the budget, whatever the division rounds to
+        return Estimate(
+            name, float(value), half, float(relative), error, float(degrees), budget.confidence, float(simulated)
+        )
 
     def ratio(self, name: str) -> Estimate:
         """A ratio of totals R = A / B by linearisation: residuals (a_i - R b_i) / B (Sarndal et al., section 5.6)."""
@@ -86,7 +95,8 @@ class Inference:
         top, bottom = (self.fits[i].totals.sum() + self.exact[:, i].sum() for i in (above, below))
         sums = self.values.sum(axis=0) + self.exact.sum(axis=0)
         if bottom == 0.0:
-            return Estimate.of(name, math.nan, 0.0, 0.0, math.nan, self.targets.budget.confidence, math.nan)
+            nan = math.nan
+            return Estimate(name, nan, nan, nan, nan, 0.0, self.targets.budget.confidence, nan)
         R = top / bottom
         residuals = (self.fits[above].residuals - R * self.fits[below].residuals) / bottom
         H = len(self.sample.N)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,25 +30,6 @@ class Estimate:
     def contains(self, truth: float) -> bool:
         """Whether the interval holds a value, allowing for rounding in the sums."""
         return bool(abs(self.estimate - truth) <= self.half_width + 1e-9 * abs(truth))
-
-    @classmethod
-    def of(
-        cls,
-        counter: str,
-        value: float,
-        variance: float,
-        degrees: float,
-        quantile: float,
-        confidence: float,
-        simulated: float,
-    ) -> Estimate:
-        """From a variance and the quantile of its distribution; a quantile of nan states no bound."""
-        error = math.sqrt(max(variance, 0.0))
-        half = 0.0 if error == 0.0 and not math.isnan(quantile) else quantile * error
-        relative = half / abs(value) if value != 0.0 else (0.0 if half == 0.0 else math.copysign(math.inf, half))
-        return cls(
-            counter, value, half, math.nan if math.isnan(half) else relative, error, degrees, confidence, simulated
-        )
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.estimation.moments import Floats, Ints, Moments
+from kernelpoint.estimation.pooling import lognormal_mean
 
 PRIOR_DEGREES = 2.0  # nu_0: weight of the pooled spread, in draws; tuned on the named tuning populations
 
@@ -42,31 +43,33 @@ def scales(mean: Floats, n: Ints) -> Floats:
     return np.where(size > 0.0, size, positive.min() if len(positive) else 0.0)
 
 
-def pooled_spread(N: Ints, residuals: Moments, scale: Floats, prior: float | None = None) -> Spread:
+def pooled_spread(N: Ints, residuals: Moments, scale: Floats) -> Spread:
     """Shrunk variances S_h^2 = scale_h^2 (nu_0 c_0^2 + nu_h c_h^2) / (nu_0 + nu_h).
 
-    c_h^2 = s_h^2 / scale_h^2 is a stratum's own squared CoV of residuals, nu_h = n_h - 1. The pooled one is
-    c_0^2 = sum_D g_h c_h^2 / sum_D g_h over the strata D with two or more draws, with g_h = N_h^2 scale_h^2 / n_h: the
-    mean that matters for the variance of the total, from strata chosen at random beforehand (an empirical Bayes
-    shrinkage of scaled chi-square variances: Smyth 2004, section 4).
+    c_h^2 = s_h^2 / scale_h^2 is a stratum's own squared CoV of residuals, nu_h = n_h - 1. The pooled c_0^2 comes from the
+    strata D with two or more draws (an empirical Bayes shrinkage of scaled chi-square variances: Smyth 2004). It is the
+    larger of two: the mean that matters for the total, sum_D g_h c_h^2 / sum_D g_h with g_h = N_h^2 scale_h^2 / n_h, and
+    the log-normal mean of pooling.lognormal_mean with weights sqrt(N_h scale_h).
 
     Model: a stratum's relative spread is exchangeable with that of the others.
     Without any stratum of two draws nothing is known: c_0^2 is 1 and no degree of freedom is claimed.
 
     >>> r = Moments.of(np.array([0, 0, 0, 1]), np.array([9.0, 10.0, 11.0, 50.0]), 2)
-    >>> [round(float(v), 3) for v in pooled_spread(np.array([30, 30]), r, r.mean).S2]
-    [1.0, 25.0]
+    >>> S2 = pooled_spread(np.array([30, 30]), r, r.mean).S2
+    >>> bool(S2[1] >= 25.0)
+    True
     """
-    prior = PRIOR_DEGREES if prior is None else prior
     n = residuals.n
     degrees = np.maximum(n - 1, 0)
     scale2 = scale * scale
-    safe = np.where(scale2 > 0.0, scale2, 1.0)
-    own = np.where((degrees > 0) & (scale2 > 0.0), residuals.variance / safe, 0.0)
-    importance = np.where(degrees > 0, N.astype(float) ** 2 * scale2 / np.maximum(n, 1), 0.0)
-    total = importance.sum()
-    pooled = float((importance * own).sum() / total) if total > 0.0 else 1.0
-    weight = degrees / (prior + degrees) if prior > 0.0 else (degrees > 0).astype(float)
+    known = (degrees > 0) & (scale2 > 0.0)
+    own = np.where(known, residuals.variance / np.where(scale2 > 0.0, scale2, 1.0), 0.0)
+    importance = np.where(known, N.astype(float) ** 2 * scale2 / np.maximum(n, 1), 0.0)
+    pooled = 1.0
+    if known.any():
+        plain = float((importance * own).sum() / importance.sum())
+        pooled = max(plain, lognormal_mean(own[known], degrees[known], np.sqrt(N[known] * scale[known])))
+    weight = degrees / (PRIOR_DEGREES + degrees)
     shrunk = scale2 * ((1.0 - weight) * pooled + weight * own)
     return Spread(shrunk, scale2, own, pooled, degrees, weight, importance)
 
@@ -84,8 +87,8 @@ def variance_and_degrees(
     >>> r = Moments.of(np.array([0, 0, 0, 1]), np.array([9.0, 10.0, 11.0, 50.0]), 2)
     >>> N = np.array([30, 30])
     >>> V, nu = variance_and_degrees(N, r.n, pooled_spread(N, r, r.mean), np.zeros(2, int), 1)
-    >>> round(float(V[0])), round(float(nu[0]), 2)
-    (22020, 2.0)
+    >>> bool(V[0] > 22020.0), bool(1.0 < nu[0] < 9.0)
+    (True, True)
     """
     A = np.where(n < N, N.astype(float) ** 2 * (1.0 - n / np.maximum(N, 1)) / np.maximum(n, 1), 0.0)
     V = np.bincount(groups, weights=A * spread.S2, minlength=count).astype(float)
