@@ -114,7 +114,9 @@ def test_progress_is_reported_every_interval(sampled):
     calls = sampled.calls("progress")
     assert [int(c[2]) for c in calls] == list(range(500, 500 * (len(calls) + 1), 500))
     assert len(calls) == (done.cycles[0] - 1) // 500 > 10
-    assert calls[-1][4:] == ["3", "0", "3"]
+    # Two warps keep the unit busy; the youngest CTA gets it when they have ended.
+    assert calls[4][4:] == ["3", "0", "3"]
+    assert calls[-1][4:] == ["3", "2", "3"]
 
 
 def test_a_stopped_launch_drains_what_is_resident(bench, sampled):
