@@ -83,7 +83,7 @@ def clean_environment(**changes: str) -> dict[str, str]:
     return kept | {"ASAN_OPTIONS": "detect_leaks=0"} | changes
 
 
-def run_host(host: Path, plugin: Path, config: Path, *steps: str, env: dict[str, str] | None = None) -> Run:
+def run_steps(host: Path, plugin: Path, config: Path, *steps: str, env: dict[str, str] | None = None) -> Run:
     """Load the plugin and run the steps in one process of their own."""
     command = [str(host), str(plugin), str(config), "load", *steps]
     environment = clean_environment(**(env or {}))
@@ -109,6 +109,18 @@ def host(scripted_host: Path, plugin: Path, tmp_path: Path):
     def run(*steps: str, script: str = "", plugin: Path = plugin, env: dict[str, str] | None = None) -> Run:
         config = tmp_path / "script.py"
         config.write_text(script)
-        return run_host(scripted_host, plugin, config, *steps, env=env)
+        return run_steps(scripted_host, plugin, config, *steps, env=env)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def run_host():
+    """Call as run_host(host, plugin, config, *steps), where the fixture `host` does not fit."""
+    return run_steps
+
+
+@pytest.fixture(scope="session")
+def install_in():
+    """Call as install_in(folder): installs the plugin with the double there and returns the plugin's path."""
+    return install

@@ -108,7 +108,7 @@ void launch_sized(const std::string& argument) {
     reinterpret_cast<kp_decision*>(decision)->size = size;
     say_status(api.on_launch(session, reinterpret_cast<kp_launch*>(launch), reinterpret_cast<kp_decision*>(decision)));
     const size_t end = size < 4096 ? size : 16;
-    std::cout << " tail=" << int(decision[end - 1]) << " beyond=" << int(decision[end]) << '\n';
+    std::cout << " tail=" << (end > 0 ? int(decision[end - 1]) : 0) << " beyond=" << int(decision[end]) << '\n';
 }
 
 void null_arguments(const std::string&) {

@@ -83,12 +83,10 @@ def test_the_plugin_becomes_the_python_that_built_it(host):
     assert Path(prefix).samefile(sys.prefix)
 
 
-def test_the_plugin_becomes_the_python_of_the_environment_it_is_installed_in(host, tmp_path):
-    from .conftest import install
-
+def test_the_plugin_becomes_the_python_of_the_environment_it_is_installed_in(host, install_in, tmp_path):
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "env")], check=True, timeout=60)
     (packages,) = (tmp_path / "env" / "lib").glob("python*/site-packages")
-    run = host("open", plugin=install(packages), script=SHOW_PYTHON)
+    run = host("open", plugin=install_in(packages), script=SHOW_PYTHON)
     assert Path(run.of("log")[1]).samefile(tmp_path / "env")
 
 
