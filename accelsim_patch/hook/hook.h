@@ -21,8 +21,8 @@ struct Hook {
 
     bool sampling() const { return config != NULL && *config != '\0'; }
 
-    // Identifies the simulated GPU: all options but the list's path and our own.
-    std::string config_hash() const {
+    // Identifies the simulated GPU: all options but the list's path and our own. Later the simulator writes into some.
+    void hash_options() {
         char* text = NULL;
         size_t size = 0;
         FILE* memory = open_memstream(&text, &size);
@@ -38,7 +38,7 @@ struct Hook {
         free(text);
         char digits[17];
         snprintf(digits, sizeof(digits), "%016llx", static_cast<unsigned long long>(hash));
-        return digits;
+        config_hash = digits;
     }
 
     // A launch is about to go through the loop.
@@ -80,6 +80,7 @@ struct Hook {
 
     char* config;  // the YAML file named by -kernel_sampling
     option_parser_t options;
+    std::string config_hash;
     gpgpu_sim* sim;
     Plugin* plugin;
     kernel_info_t* kernel;
@@ -99,6 +100,10 @@ inline void register_option(option_parser_t options) {
     hook().options = options;
     option_parser_register(options, "-kernel_sampling", OPT_CSTR, &hook().config,
                            "simulate a sample of the kernel launches, as this KernelPoint configuration says", NULL);
+}
+
+inline void options_are_read() {
+    if (hook().sampling()) hook().hash_options();
 }
 
 inline void before_launch(kernel_info_t* kernel) {

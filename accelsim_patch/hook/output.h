@@ -55,8 +55,7 @@ inline void print_summary(const kp_summary& summary) {
         const kp_estimate& e = summary.estimates[i];
         print_number(e.name, "", e.estimate);
         print_number(e.name, "_half_width", e.half_width);
-        print_number(e.name, "_relative_half_width", e.half_width / e.estimate);
-        print_number(e.name, "_simulated", e.simulated);
+        if (e.estimate != 0) print_number(e.name, "_relative_half_width", e.half_width / e.estimate);
     }
 }
 

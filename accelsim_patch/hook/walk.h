@@ -60,7 +60,7 @@ class Walk {
 #endif
             );
         m_simulated.assign(m_launches.size(), false);
-        m_plugin.open(hook().config, hook().config_hash(), m_list_path, m_launches.size());
+        m_plugin.open(hook().config, hook().config_hash, m_list_path, m_launches.size());
         m_before = m_counters.read(0);
     }
 
@@ -130,9 +130,9 @@ class Walk {
         Totals totals = {static_cast<double>(m_sim->gpu_tot_sim_cycle), static_cast<double>(m_sim->gpu_tot_sim_insn)};
         const Totals whole_run = {estimate_of(summary, "cycles", totals.cycles),
                                   estimate_of(summary, "instructions", totals.instructions)};
-        printf("\nkernelpoint: launches that this process did not simulate, estimated\n");
+        printf("kernelpoint: launches that this process did not simulate, estimated\n");
         print_others(totals, whole_run);
-        printf("\nkernelpoint: the whole run, estimated\n");
+        printf("kernelpoint: the whole run, estimated\n");
         printf("kernel_name = kernelpoint_total\n");
         print_totals(whole_run);
         for (size_t i = 0; i < m_before.size(); ++i)
