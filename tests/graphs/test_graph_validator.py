@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from test_graph_builder import ADD, EXIT, LOAD
-from traces import write_trace
+from small_traces import ADD, EXIT, LOAD, write_trace
 
 from kernelpoint.graphs import SCHEMA, build_graph
 from kernelpoint.graphs.validate import RULES, violations

@@ -26,6 +26,10 @@ BASE = 0x7F6000000000
 
 Warp = list[str]
 
+LOAD = "0000 ffffffff 1 R1 LDG.E.SYS 1 R4 4 1 0x7f6000000000 4"
+ADD = "0010 ffffffff 1 R2 IADD3 3 R1 R4 R255 0 "
+EXIT = "0020 ffffffff 0 EXIT 0 0 "
+
 
 def trace_text(ctas: list[list[Warp]], order: list[int] | None = None) -> str:
     """A trace whose CTA i has the warps ctas[i], written in the given order of CTAs."""

@@ -1,0 +1,86 @@
+"""The encoder against a slow oracle in NumPy, and what it must not depend on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from kernelpoint.encoder.batch import collate
+from kernelpoint.encoder.encode import batches, embed_graphs
+from kernelpoint.encoder.model import LAYER_WIDTHS, ProjectionHead, TraceEncoder
+from kernelpoint.graphs import SCHEMA
+
+
+@pytest.fixture
+def encoder():
+    torch.manual_seed(0)
+    return TraceEncoder().double().eval()
+
+
+def slow_layer(layer, norm, hidden, graph, last):
+    """Schlichtkrull et al. 2018, equation 2 with basis decomposition, node by node; then LayerNorm and ReLU."""
+    bases, shares, root, bias = (p.detach().numpy() for p in (layer.weight, layer.comp, layer.root, layer.bias))
+    weights = np.einsum("rb,bio->rio", shares, bases)
+    result = []
+    for node in range(graph.num_nodes):
+        value = hidden[node] @ root + bias
+        for relation in range(len(SCHEMA.relations)):
+            sources = graph.edge_index[0][(graph.edge_index[1] == node) & (graph.edge_type == relation)]
+            if len(sources):
+                value = value + hidden[sources].mean(0) @ weights[relation]
+        value = (value - value.mean()) / np.sqrt(value.var() + norm.eps)
+        value = value * norm.weight.detach().numpy() + norm.bias.detach().numpy()
+        result.append(value if last else np.maximum(value, 0))
+    return np.array(result)
+
+
+def slow_embedding(encoder, graph):
+    tokens, modifiers = (table.weight.detach().numpy() for table in (encoder.tokens, encoder.modifiers))
+    inputs = tokens[graph.tokens[:, 0]] + modifiers[graph.tokens[:, 1]]
+    hidden = np.concatenate([inputs, graph.features.astype(np.float64)], 1)
+    for number in range(3):
+        hidden = slow_layer(encoder.layers[number], encoder.norms[number], hidden, graph, number == 2)
+    warps = [hidden[a:b].mean(0) for a, b in zip(graph.warp_starts, graph.warp_starts[1:], strict=False)]
+    return np.average(warps, axis=0, weights=graph.warp_weights)
+
+
+def test_embeddings_agree_with_a_slow_oracle(encoder, graphs):
+    fast = np.array(list(embed_graphs(encoder, graphs)))
+    slow = np.array([slow_embedding(encoder, graph) for graph in graphs])
+    assert fast.shape == (len(graphs), 256)
+    np.testing.assert_allclose(fast, slow, atol=1e-12)
+
+
+def test_layers_and_head_have_the_papers_widths(encoder):
+    assert LAYER_WIDTHS == (64, 128, 128, 256)
+    assert encoder.tokens.embedding_dim + SCHEMA.feature_count == LAYER_WIDTHS[0]
+    assert [type(layer).__name__ for layer in encoder.layers] == ["RGCNConv"] * 3
+    head = ProjectionHead()
+    assert (head[0].in_features, head[0].out_features, head[-1].out_features) == (256, 128, 64)
+
+
+def test_an_embedding_does_not_depend_on_the_batch_it_is_made_in(encoder, graphs):
+    together = np.array(list(embed_graphs(encoder, graphs)))
+    alone = np.array([next(embed_graphs(encoder, [graph])) for graph in graphs])
+    np.testing.assert_allclose(together, alone, atol=1e-13)
+
+
+def test_weights_of_warps_count_as_that_many_equal_warps(encoder, graphs):
+    graph = graphs[0]
+    double = replace(graph, warp_weights=graph.warp_weights * 7)
+    np.testing.assert_allclose(*(next(embed_graphs(encoder, [g])) for g in (graph, double)), atol=1e-13)
+
+
+def test_batches_keep_order_and_bound(graphs):
+    sizes = [[g.num_nodes for g in batch] for batch in batches(graphs, 40)]
+    assert [size for batch in sizes for size in batch] == [g.num_nodes for g in graphs]
+    assert all(len(batch) == 1 or sum(batch) <= 40 for batch in sizes)
+
+
+def test_a_single_graph_reaches_the_encoder_without_copies(graphs):
+    batch = collate(graphs[:1])
+    for name in ("tokens", "features", "edge_index", "edge_type", "warp_weights"):
+        assert np.shares_memory(getattr(batch, name).numpy(), getattr(graphs[0], name)), name
