@@ -10,6 +10,7 @@ COMMANDS = {
     "doctor": ("doctor", "Check that simulators can load KernelPoint here, and print versions and paths."),
     "inspect": ("inspect", "Show header, work and stream of a launch's trace."),
     "cluster": ("cluster", "Cluster the launches of a list and show what the clusters hold."),
+    "compare": ("compare", "Compare sampling methods on the same workloads, against the full run."),
     "demo": ("demo", "Simulate a synthesised workload in full and sampled, and write a report."),
     "plan": ("plan", "Read every launch once, embed, cluster, and fix the first draw."),
     "patch": ("patch", "Put KernelPoint's hook into a simulator's source tree, or take it out."),

@@ -10,6 +10,7 @@ import enum
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
+from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import Bound, Design, Method
 from kernelpoint.policies.population import Population
 
@@ -51,6 +52,37 @@ class Policy(ABC):
     def needs_given(cls, profile: Profile | None) -> frozenset[Need]:
         """The inputs that must be there, given the profile that the user named (None: none); `needs` unless overridden."""
         return cls.needs
+
+    @classmethod
+    def bound_for(cls, config: Config) -> Bound:
+        """The bound of a run: the one that the user named, or the method's first.
+
+        Raises:
+            ConfigError: the method cannot state the one that the user named.
+        """
+        budget = config.error_budget
+        if "bound" not in budget.model_fields_set:
+            return cls.bounds[0]
+        if budget.bound not in cls.bounds:
+            raise ConfigError(
+                f"error_budget.bound: got {budget.bound!r}; policy {config.policy} allows: {', '.join(cls.bounds)}"
+            )
+        return budget.bound
+
+    @classmethod
+    def estimate_for(cls, config: Config) -> Method:
+        """The estimator of a run: the one that the user named, or the method's first.
+
+        Raises:
+            ConfigError: the method does not go with the one that the user named.
+        """
+        if "estimate" not in config.model_fields_set:
+            return cls.estimates[0]
+        if config.estimate not in cls.estimates:
+            raise ConfigError(
+                f"estimate: got {config.estimate!r}; policy {config.policy} allows: {', '.join(cls.estimates)}"
+            )
+        return config.estimate
 
     @abstractmethod
     def design(self, population: Population) -> Design:

@@ -122,6 +122,12 @@ class Profile:
         kept = self.take(np.flatnonzero(~communicates))
         return replace(kept, left_out={**self.left_out, "NCCL kernel": int(communicates.sum())})
 
+    def without_results(self) -> Profile:
+        """What is known before anything ran: names, shapes and instruction counts, but no time and no other counter."""
+        kept = {name: values for name, values in self.counters.items() if name in INSTRUCTIONS}
+        unknown = np.full(self.size, math.nan)
+        return replace(self, start=np.zeros(self.size, dtype=np.int64), duration=unknown, counters=kept)
+
     def hash(self) -> str:
         """Identifies what is known of the launches, whatever the file is called."""
         digest = hashlib.blake2b("\n".join(self.names).encode(), digest_size=16)

@@ -13,7 +13,7 @@ import numpy as np
 from kernelpoint import __version__
 from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError, HostError
-from kernelpoint.estimation import Bound, Design, ErrorBudget, Method
+from kernelpoint.estimation import Design, ErrorBudget, Method
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.population import Population
 from kernelpoint.policies.registry import load_policy
@@ -89,7 +89,7 @@ def prepare(config: Config, host: HostInfo, log: Log) -> Run:
         "design": hash_design(plan.design),
         **({"checkpoint": plan.origin["checkpoint"]} if "checkpoint" in plan.origin else {}),
     }
-    return Run(config, host, population, plan, path, budget, _estimate(config, policy), hashes)
+    return Run(config, host, population, plan, path, budget, policy.estimate_for(config), hashes)
 
 
 def population_of(host: HostInfo, seed: int) -> Population:
@@ -112,12 +112,6 @@ def hash_design(design: Design) -> str:
 
 def _budget(config: Config, policy: type[Policy], host: HostInfo) -> ErrorBudget:
     wanted = config.error_budget
-    bound: Bound = wanted.bound
-    if bound not in policy.bounds:
-        if "bound" in wanted.model_fields_set:
-            allowed = ", ".join(policy.bounds)
-            raise ConfigError(f"error_budget.bound: got {bound!r}; policy {config.policy} allows: {allowed}")
-        bound = policy.bounds[0]
     if host.concurrent and wanted.counter == "cycles" and config.policy != "all":
         raise ConfigError(
             "error_budget.counter: got 'cycles', but this host lets kernel launches overlap, so the sum over launches is "
@@ -128,18 +122,8 @@ def _budget(config: Config, policy: type[Policy], host: HostInfo) -> ErrorBudget
         confidence=wanted.confidence,
         counter=wanted.counter,
         scope=wanted.scope,
-        bound=bound,
+        bound=policy.bound_for(config),
     )
-
-
-def _estimate(config: Config, policy: type[Policy]) -> Method:
-    wanted: Method = config.estimate
-    if wanted in policy.estimates:
-        return wanted
-    if "estimate" in config.model_fields_set:
-        allowed = ", ".join(policy.estimates)
-        raise ConfigError(f"estimate: got {wanted!r}; policy {config.policy} allows: {allowed}")
-    return policy.estimates[0]
 
 
 def _list_of(host: HostInfo, process: int) -> list[str] | None:

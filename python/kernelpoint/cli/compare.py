@@ -1,0 +1,134 @@
+"""`kernelpoint compare`: every sampling method on the same workloads and budgets, against the full run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from kernelpoint.comparison.evaluate import Row
+from kernelpoint.comparison.host import full_run
+from kernelpoint.comparison.run import Notebook, cells
+from kernelpoint.comparison.run import compare as compare_workload
+from kernelpoint.comparison.summary import Line, overall, per_workload
+from kernelpoint.comparison.text import HEADINGS, LEGEND
+from kernelpoint.comparison.text import cells as line_cells
+from kernelpoint.comparison.workload import Request, Workload, load_workload, parse_request
+from kernelpoint.comparison.write import write_files
+from kernelpoint.errors import ConfigError
+from kernelpoint.policies.registry import load_policy, policy_names
+
+WORKLOAD_HELP = (
+    "FILE with the full run's times or cycles of every launch (profile, results CSV, journal, simulator output), or "
+    "key=value,...: truth=FILE, name=NAME, traces=LIST, profile=FILE (what methods plan from; default: the truth, which is "
+    "marked), host=v100|rtx|FILE (run the embedded host for the truth), device=N, latency=CYCLES. May be repeated."
+)
+
+
+def compare(
+    workload: Annotated[list[str], typer.Option("--workload", "-w", help=WORKLOAD_HELP)],
+    policies: Annotated[str, typer.Option(help="Names separated by commas, or all.")] = "all",
+    budgets: Annotated[str, typer.Option(help="Relative errors separated by commas.")] = "0.01,0.05",
+    seeds: Annotated[int, typer.Option(min=1, help="Runs of each cell, with seeds 0, 1, ...")] = 10,
+    output: Annotated[
+        Path | None, typer.Option("-o", help="Folder for comparison.html, .json, .csv; a run that was stopped goes on.")
+    ] = None,
+    confidence: Annotated[float, typer.Option(min=0.5, max=0.9999)] = 0.95,
+    scope: Annotated[str, typer.Option(help="workload or cluster.")] = "workload",
+    bound: Annotated[str | None, typer.Option(help="Bound that policies shall state; default: each its own.")] = None,
+    communication: Annotated[bool, typer.Option(help="Keep the kernels of NCCL, which wait for other GPUs.")] = False,
+) -> None:
+    """Compare sampling methods against the full run."""
+    console = Console(stderr=True, markup=False, highlight=False)
+    wanted = list(cells(_policies(policies), _numbers(budgets), seeds, confidence, scope, bound))
+    if output is not None:
+        output.mkdir(parents=True, exist_ok=True)
+    workloads = [_load(parse_request(text), output, communication, console) for text in workload]
+    _refuse_twins(workloads)
+    rows = _rows(workloads, wanted, Notebook(output / "rows.jsonl" if output else None), console)
+    _show(rows, workloads)
+    if output is not None:
+        for path in write_files(output, workloads, rows):
+            console.print(f"wrote {path}", soft_wrap=True)
+
+
+def _rows(workloads: Sequence[Workload], wanted: list, notebook: Notebook, console: Console) -> list[Row]:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("runs", total=len(wanted) * len(workloads))
+
+        def advance(what: str) -> None:
+            progress.update(task, advance=1, description=what)
+
+        return [
+            row for one in workloads for row in compare_workload(one, wanted, notebook, progress.console.print, advance)
+        ]
+
+
+def _load(request: Request, output: Path | None, communication: bool, console: Console) -> Workload:
+    truth = request.truth
+    if truth is None:
+        if output is None:
+            raise ConfigError(
+                f"workload {request.name}: a run of the embedded host needs a folder for its results (-o)"
+            )
+        truth = str(full_run(str(request.traces), str(request.host), output / "host", console.print))
+    loaded = load_workload(request, truth, communication, console.print)
+    for note in loaded.notes:
+        console.print(f"{loaded.name}: {note}", soft_wrap=True)
+    return loaded
+
+
+def _refuse_twins(workloads: Sequence[Workload]) -> None:
+    names = [one.name for one in workloads]
+    twins = sorted({name for name in names if names.count(name) > 1})
+    if twins:
+        raise ConfigError(f"--workload: two are called {twins[0]!r}; tell them apart with name=")
+
+
+def _policies(text: str) -> list[str]:
+    names = policy_names() if text == "all" else [name.strip() for name in text.split(",")]
+    for name in names:
+        load_policy(name)
+    return names
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        values = [float(part) for part in text.split(",")]
+    except ValueError:
+        values = []
+    if not values or not all(0 < value < 1 for value in values):
+        raise ConfigError(f"--budgets: got {text!r}; allowed: numbers between 0 and 1 separated by commas")
+    return values
+
+
+def _show(rows: Sequence[Row], workloads: Sequence[Workload]) -> None:
+    console = Console(markup=False, highlight=False)
+    lines = per_workload(rows)
+    for one in workloads:
+        title = f"{one.name}: {one.size:,} launches, {one.total:,.0f} {one.counter}"
+        console.print(_table(title, [line for line in lines if line.workload == one.name]))
+    if len(workloads) > 1:
+        console.print(_table(f"all {len(workloads)} workloads", overall(lines)))
+    for item in LEGEND:
+        console.print(item, soft_wrap=True)
+
+
+def _table(title: str, lines: Sequence[Line]) -> Table:
+    table = Table(title=title, title_justify="left")
+    for heading in HEADINGS:
+        table.add_column(heading, justify="left" if heading == "policy" else "right", overflow="fold")
+    for line in lines:
+        if line.runs:
+            table.add_row(*line_cells(line))
+    refused = [line for line in lines if not line.runs]
+    if refused:
+        table.caption = "\n".join(sorted({f"{line.policy}: {'; '.join(line.reasons)}" for line in refused}))
+        table.caption_justify = "left"
+    return table

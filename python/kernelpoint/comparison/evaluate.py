@@ -1,0 +1,196 @@
+"""One cell of the comparison: one policy, one budget, one seed, replayed on results that are already there."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from kernelpoint.comparison.workload import Workload
+from kernelpoint.config import Config, parse_config
+from kernelpoint.errors import KernelPointError, PolicyError
+from kernelpoint.estimation import Design, Engine, ErrorBudget, Look
+from kernelpoint.policies.contract import Need, Policy
+from kernelpoint.policies.population import Population
+from kernelpoint.policies.registry import load_policy
+from kernelpoint.traces import ScanTable
+
+Log = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What is asked for. bound: None takes the policy's own first choice."""
+
+    policy: str
+    relative_error: float
+    seed: int
+    confidence: float = 0.95
+    scope: str = "workload"
+    bound: str | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """What came out. `reason` says why there is nothing else.
+
+    error: (estimate - total) / total; error_beyond_latency: the same with the launch latency taken off the total;
+    cycle_speedup: total over what was simulated; bound: "promised" (the design claims the budget), the kind of bound that
+    the run measured, or "none"; half_width: relative; held: whether |error| is within it; from_truth: planned from the very
+    times that it is judged on.
+    """
+
+    workload: str
+    policy: str
+    relative_error: float
+    confidence: float
+    seed: int
+    launches: int
+    strata: int = 0
+    simulated: int = 0
+    passes: int = 0
+    total: float = math.nan
+    simulated_total: float = math.nan
+    estimate: float = math.nan
+    error: float = math.nan
+    error_beyond_latency: float = math.nan
+    cycle_speedup: float = math.nan
+    bound: str = "none"
+    half_width: float = math.nan
+    held: bool | None = None
+    from_truth: bool = False
+    planning_seconds: float = 0.0
+    reason: str = ""
+
+    def record(self) -> dict[str, Any]:
+        """The row for JSON, which has no nan."""
+        return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in asdict(self).items()}
+
+    @classmethod
+    def of_record(cls, record: dict[str, Any]) -> Row:
+        """A row from its record."""
+        floats = {name for name, field in cls.__dataclass_fields__.items() if field.type == "float"}
+        values: dict[str, Any] = {k: math.nan if v is None and k in floats else v for k, v in record.items()}
+        return cls(**values)
+
+
+class Inputs:
+    """What policies look at, made at most once for a workload, with the seconds that making it took."""
+
+    def __init__(self, workload: Workload, log: Log) -> None:
+        self.workload = workload
+        self.seconds: dict[Need, float] = {}
+        self._log = log
+
+    @cached_property
+    def scan(self) -> ScanTable:
+        """Header, work and stream of every launch."""
+        from kernelpoint.traces import scan_launches
+
+        start = time.perf_counter()
+        table = scan_launches(self.workload.paths, log=self._log)
+        self.seconds[Need.TRACES] = time.perf_counter() - start
+        return table
+
+    def embeddings(self, config: Config) -> np.ndarray:
+        """The embedding of every stream."""
+        if "embeddings" not in self.__dict__:
+            from kernelpoint.encoder import embed_streams
+
+            start = time.perf_counter()
+            self.__dict__["embeddings"] = embed_streams(
+                self.scan, checkpoint=config.encoder.checkpoint, max_nodes=config.encoder.max_nodes, log=self._log
+            )
+            self.seconds[Need.EMBEDDINGS] = time.perf_counter() - start
+        embeddings: np.ndarray = self.__dict__["embeddings"]
+        return embeddings
+
+    def population(self, policy: type[Policy], config: Config) -> tuple[Population, frozenset[Need], bool]:
+        """What the policy may look at, what it needs of it, and whether it sees the truth's times.
+
+        A policy that can do without times never sees those of the truth.
+        """
+        workload = self.workload
+        needs = policy.needs_given(workload.known)
+        sees_truth = workload.from_truth and Need.PROFILE in needs
+        known = workload.known if sees_truth or not workload.from_truth else workload.known.without_results()
+        population = Population(counts=(workload.size,), seed=config.seed, profile=known, paths=workload.paths)
+        if Need.TRACES in needs and not workload.paths:
+            raise PolicyError(f"policy {config.policy} reads traces, and this workload has none (traces=LIST)")
+        if Need.TRACES in needs:
+            population = replace(population, scan=self.scan)
+        if Need.EMBEDDINGS in needs:
+            population = replace(population, embeddings=self.embeddings(config))
+        return population, needs, sees_truth
+
+
+def evaluate(inputs: Inputs, cell: Cell) -> Row:
+    """Plan, replay and judge. What a policy refuses becomes a row with its reason."""
+    workload = inputs.workload
+    row = Row(workload.name, cell.policy, cell.relative_error, cell.confidence, cell.seed, workload.size)
+    try:
+        policy = load_policy(cell.policy)
+        config = _config(cell)
+        population, needs, sees_truth = inputs.population(policy, config)
+        start = time.perf_counter()
+        design = policy(config).design(population)
+        planning = time.perf_counter() - start + sum(inputs.seconds.get(need, 0.0) for need in needs)
+        engine, look = replay(design, config, policy, workload)
+    except KernelPointError as error:
+        return replace(row, reason=str(error))
+    row = replace(row, from_truth=sees_truth, planning_seconds=planning, strata=len(design.first_sizes))
+    return _judged(row, workload, config, policy, engine, look)
+
+
+def replay(design: Design, config: Config, policy: type[Policy], workload: Workload) -> tuple[Engine, Look]:
+    """The passes of a run whose results are looked up instead of simulated."""
+    wanted = config.error_budget
+    bound = policy.bound_for(config)
+    budget = ErrorBudget(wanted.relative_error, wanted.confidence, workload.counter, wanted.scope, bound)
+    engine = Engine(design, budget, policy.estimate_for(config))
+    while True:
+        units = engine.wanted()
+        engine.record_many(units, (workload.counter,), workload.results[units][:, None])
+        look = engine.look()
+        if look.met or not engine.grow():
+            return engine, look
+
+
+def _config(cell: Cell) -> Config:
+    budget: dict[str, Any] = {"relative_error": cell.relative_error, "confidence": cell.confidence, "scope": cell.scope}
+    if cell.bound is not None:
+        budget["bound"] = cell.bound
+    return parse_config({"version": 1, "policy": cell.policy, "seed": cell.seed, "error_budget": budget})
+
+
+def _judged(row: Row, workload: Workload, config: Config, policy: type[Policy], engine: Engine, look: Look) -> Row:
+    estimate = look.estimates[workload.counter]
+    error = estimate.estimate / workload.total - 1.0
+    bound, half_width = "none", math.nan
+    if math.isfinite(estimate.half_width):
+        bound, half_width = policy.bound_for(config), estimate.relative_half_width
+    elif policy.promises_budget:
+        bound, half_width = "promised", config.error_budget.relative_error
+    off = abs(estimate.estimate - workload.total)
+    held = None if bound == "none" else off <= half_width * abs(estimate.estimate) + 1e-9 * workload.total
+    simulated = engine.simulated_totals()[workload.counter]
+    latency = workload.latency * workload.size
+    return replace(
+        row,
+        simulated=sum(1 for _ in engine.records()),
+        passes=engine.looks,
+        total=workload.total,
+        simulated_total=simulated,
+        estimate=estimate.estimate,
+        error=error,
+        error_beyond_latency=(estimate.estimate - workload.total) / (workload.total - latency) if latency else error,
+        cycle_speedup=workload.total / simulated if simulated > 0 else math.inf,
+        bound=bound,
+        half_width=half_width,
+        held=None if held is None else bool(held),
+    )

@@ -1,0 +1,87 @@
+"""The whole comparison: cell after cell, each kept on disk as soon as it is done, so that a run can go on later."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from kernelpoint import __version__
+from kernelpoint.comparison.evaluate import Cell, Inputs, Row, evaluate
+from kernelpoint.comparison.workload import Workload
+from kernelpoint.errors import ConfigError
+
+Log = Callable[[str], None]
+Advance = Callable[[str], None]
+
+
+class Notebook:
+    """Finished rows, one JSON line each, keyed by everything that they depend on.
+
+    >>> import tempfile
+    >>> notebook = Notebook(Path(tempfile.mkdtemp()) / "rows.jsonl")
+    >>> notebook.find("key") is None
+    True
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._rows: dict[str, Row] = {}
+        if path is not None and path.exists():
+            self._read(path)
+
+    def _read(self, path: Path) -> None:
+        data = path.read_bytes()
+        whole = data[: data.rfind(b"\n") + 1]  # a last line without its end was torn by a kill
+        for number, line in enumerate(whole.splitlines(), start=1):
+            try:
+                record = json.loads(line)
+                self._rows[record["key"]] = Row.of_record(record["row"])
+            except (ValueError, KeyError, TypeError):
+                raise ConfigError(f"{path}:{number}: not a row of a comparison; name another output folder") from None
+        if len(whole) != len(data):
+            path.write_bytes(whole)
+
+    def find(self, key: str) -> Row | None:
+        """A row that is already there."""
+        return self._rows.get(key)
+
+    def keep(self, key: str, row: Row) -> None:
+        """Remember a row; refused ones are not kept, for what they lack may come."""
+        if self._path is None or row.reason:
+            return
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"key": key, "row": row.record()}) + "\n")
+
+
+def cells(policies: Sequence[str], budgets: Sequence[float], seeds: int, confidence: float, scope: str,
+          bound: str | None) -> Iterator[Cell]:  # fmt: skip
+    """Every policy at every budget with every seed."""
+    for policy in policies:
+        for budget in budgets:
+            for seed in range(seeds):
+                yield Cell(policy, budget, seed, confidence, scope, bound)
+
+
+def compare(
+    workload: Workload, wanted: Sequence[Cell], notebook: Notebook, log: Log, advance: Advance = lambda text: None
+) -> list[Row]:
+    """The rows of one workload; those in the notebook are not computed again.
+
+    A policy that refuses the workload is asked once, not for every seed.
+    """
+    inputs = Inputs(workload, log)
+    rows: list[Row] = []
+    refused: dict[tuple[str, float], Row] = {}
+    base = f"{__version__}:{workload.key()}"
+    for cell in wanted:
+        key = f"{base}:{cell}"
+        row = notebook.find(key) or refused.get((cell.policy, cell.relative_error))
+        if row is None:
+            row = evaluate(inputs, cell)
+            notebook.keep(key, row)
+            if row.reason:
+                refused[(cell.policy, cell.relative_error)] = row
+        rows.append(row)
+        advance(f"{workload.name}: {cell.policy}")
+    return rows

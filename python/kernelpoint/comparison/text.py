@@ -1,0 +1,64 @@
+"""How the numbers of a comparison are written, the same in the terminal and on the page."""
+
+from __future__ import annotations
+
+import math
+
+from kernelpoint.comparison.summary import Line
+
+HEADINGS = (
+    "policy", "budget", "cycle speedup h / g / a", "error mean", "error max", "bias", "spread", "stated bound", "held",
+    "within budget", "simulated", "planning",
+)  # fmt: skip
+
+LEGEND = (
+    "cycle speedup: total over what was simulated, as harmonic / geometric / arithmetic mean over workloads",
+    "error: of the estimated total against the full run; mean and greatest |error|, bias = mean signed error, spread = "
+    "standard deviation over seeds",
+    "stated bound: promised = the method's own claim from its profile; measured = from the run itself; held: share of runs in "
+    "which the truth lay within it",
+    "* planned from the very times that it is judged on",
+)
+
+
+def percent(value: float) -> str:
+    """A share in percent with as many digits as it needs.
+
+    >>> percent(0.01234), percent(0.00001), percent(float("nan"))
+    ('1.23 %', '0.0010 %', '-')
+    """
+    if math.isnan(value):
+        return "-"
+    size = abs(100 * value)
+    digits = 1 if size >= 10 else 2 if size >= 1 else 3 if size >= 0.01 or size == 0 else 4
+    return f"{100 * value:.{digits}f} %"
+
+
+def factor(value: float) -> str:
+    """A cycle speedup."""
+    return "-" if math.isnan(value) else f"{value:,.1f}x" if value < 100 else f"{value:,.0f}x"
+
+
+def cells(line: Line) -> list[str]:
+    """The cells of a line, as in HEADINGS; of a line without runs only the policy and the reason."""
+    name = line.policy + (" *" if line.from_truth else "")
+    if not line.runs:
+        return [name, percent(line.relative_error), "; ".join(line.reasons)]
+    speedups = (line.harmonic, line.geometric, line.arithmetic)
+    one = line.workload != "all" or line.workloads == 1
+    word = {"none": "none", "promised": "promised"}.get(line.bound, "measured")
+    bound = "none" if line.bound == "none" else f"{percent(line.half_width)} {word}"
+    return [
+        name,
+        percent(line.relative_error),
+        factor(line.harmonic) if one else " / ".join(map(factor, speedups)),
+        percent(line.error_mean),
+        percent(line.error_max),
+        percent(line.bias),
+        percent(line.spread),
+        bound,
+        percent(line.held),
+        percent(line.within),
+        f"{line.simulated:,.0f} of {line.launches:,}",
+        f"{line.planning_seconds:.2f} s",
+    ]

@@ -1,0 +1,176 @@
+"""What methods are compared on: launches with their results in a full run, and what was known of them before."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from kernelpoint.errors import ConfigError, ProfileError
+from kernelpoint.profiles import Profile, read_profile
+from kernelpoint.session.profiling import aligned
+
+Log = Callable[[str], None]
+KEYS = ("truth", "name", "traces", "profile", "host", "device", "latency")
+
+
+@dataclass(frozen=True)
+class Request:
+    """A workload as the user names it.
+
+    truth: per-launch results of the full run; name: in tables; traces: its trace list; profile: what methods plan from
+    ("truth" where it is the truth); host: configuration of the embedded host that makes the truth; device: GPU of the truth
+    file; latency: cycles of each launch that no method can save, taken off for a second error.
+    """
+
+    name: str
+    truth: str | None = None
+    traces: str | None = None
+    profile: str | None = None
+    host: str | None = None
+    device: int | None = None
+    latency: float = 0.0
+
+
+def parse_request(text: str) -> Request:
+    """A workload from the command line: FILE, or key=value pairs separated by commas.
+
+    Raises:
+        ConfigError: an unknown key, or neither a truth nor a host with traces.
+
+    >>> parse_request("v100.csv").name, parse_request("truth=a.csv,name=b,traces=k.g").traces
+    ('v100', 'k.g')
+    """
+    if "=" not in text:
+        return Request(name=_name_of(text), truth=text)
+    fields: dict[str, str] = {}
+    for part in text.split(","):
+        key, _, value = part.partition("=")
+        if key not in KEYS or not value:
+            raise ConfigError(f"--workload: got {part!r}; allowed: a file, or key=value with keys {', '.join(KEYS)}")
+        fields[key] = value
+    if "truth" not in fields and not ("host" in fields and "traces" in fields):
+        raise ConfigError(f"--workload {text}: needs truth=FILE, or host=CONFIG and traces=LIST")
+    try:
+        device = int(fields["device"]) if "device" in fields else None
+        latency = float(fields.get("latency", 0.0))
+    except ValueError:
+        raise ConfigError(f"--workload {text}: device and latency are numbers") from None
+    name = fields.get("name") or _name_of(fields.get("truth") or fields["traces"])
+    request = {key: fields.get(key) for key in ("truth", "traces", "profile", "host")}
+    return Request(name=name, device=device, latency=latency, **request)
+
+
+def _name_of(path: str) -> str:
+    name = Path(path).name
+    for suffix in (".gz", ".xz", ".csv", ".json", ".txt", ".kpjournal", ".sqlite", ".g"):
+        name = name.removesuffix(suffix)
+    return name if name != "kernelslist" else Path(path).resolve().parent.name
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Launches in program order, unit i being row i.
+
+    Attributes:
+        results: float64 [N], cycles or ns of each launch in the full run.
+        counter: "cycles" or "ns".
+        known: times, counters and shapes known beforehand.
+        from_truth: whether `known` is the truth itself, so that its times may be given only to methods marked so.
+        paths: traces, one per launch, where there are any.
+        notes: what a reader of the table has to know.
+    """
+
+    name: str
+    results: np.ndarray
+    counter: str
+    known: Profile
+    from_truth: bool
+    paths: tuple[str, ...] = ()
+    latency: float = 0.0
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def size(self) -> int:
+        """The number of launches."""
+        return len(self.results)
+
+    @property
+    def total(self) -> float:
+        """The full run's total."""
+        return float(self.results.sum())
+
+    def key(self) -> str:
+        """Identifies everything that results depend on."""
+        digest = hashlib.blake2b(self.results.tobytes(), digest_size=12)
+        digest.update(f"{self.known.hash()}{self.from_truth}{self.counter}{self.latency}".encode())
+        for path in self.paths:
+            digest.update(Path(path).name.encode() + b"\n")
+        return digest.hexdigest()
+
+
+def load_workload(request: Request, truth_file: str, communication: bool, log: Log) -> Workload:
+    """Read a workload.
+
+    Args:
+        truth_file: per-launch results; `request.truth`, or what the embedded host wrote.
+        communication: keep the kernels of NCCL.
+
+    Raises:
+        ProfileError: a file cannot be read, or truth, traces and profile are not of the same launches.
+    """
+    read = read_profile(truth_file, request.device)
+    truth = read if communication else read.without_communication()
+    notes = [f"{count:,} x {what} left out" for what, count in truth.left_out.items()]
+    results = truth.time
+    if not np.isfinite(results).all() or (results < 0).any() or results.sum() <= 0:
+        raise ProfileError(
+            f"{truth_file}: every launch needs a time or cycles of at least 0, and their sum has to be above 0"
+        )
+    paths: tuple[str, ...] = ()
+    if request.traces is not None:
+        paths, more = _traces_of(truth, request.traces)
+        notes += more
+    known, from_truth = truth, True
+    if request.profile not in (None, "truth"):
+        known, from_truth = _other_profile(str(request.profile), truth, paths, communication, log), False
+    counter = "ns" if np.isfinite(truth.duration).any() else "cycles"
+    return Workload(request.name, results, counter, known, from_truth, paths, request.latency, tuple(notes))
+
+
+def _traces_of(truth: Profile, traces: str) -> tuple[tuple[str, ...], list[str]]:
+    """The trace of every launch of the truth, by file name where the truth has them, by position otherwise."""
+    from kernelpoint.traces import launch_paths
+
+    listed = launch_paths(traces)
+    if not truth.traces:
+        if truth.size != len(listed):
+            raise ProfileError(f"{truth.source}: {truth.size} launches, but {traces} lists {len(listed)}")
+        return tuple(listed), []
+    if truth.size == len(listed) and all(
+        Path(a).name == Path(b).name for a, b in zip(truth.traces, listed, strict=True)
+    ):
+        return tuple(listed), []
+    by_name = {Path(path).name: path for path in listed}
+    missing = [name for name in truth.traces if Path(name).name not in by_name]
+    if missing:
+        raise ProfileError(f"{truth.source}: launch {missing[0]} is not in {traces} ({len(missing)} such launches)")
+    note = f"{truth.size:,} of the {len(listed):,} launches of the list have results; the others are left out"
+    return tuple(by_name[Path(name).name] for name in truth.traces), [note]
+
+
+def _other_profile(path: str, truth: Profile, paths: tuple[str, ...], communication: bool, log: Log) -> Profile:
+    """A profile of another run, its rows brought into the order of the truth."""
+    profile = read_profile(path)
+    profile = profile if communication else profile.without_communication()
+    if profile.traces and truth.traces:
+        rows = {Path(name).name: row for row, name in enumerate(profile.traces)}
+        return profile.take(np.array([rows.get(Path(name).name, -1) for name in truth.traces], dtype=np.int64))
+    if profile.size == truth.size and profile.names == truth.names and (profile.name_ids == truth.name_ids).all():
+        return profile
+    if not paths:
+        raise ProfileError(f"{path}: not the launches of {truth.source}, and there are no traces to match them by")
+    return aligned(profile, paths, log)

@@ -1,0 +1,44 @@
+"""The results of a comparison as files: CSV for spreadsheets, JSON for programs, a page for people."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from kernelpoint.comparison.evaluate import Row
+from kernelpoint.comparison.page import html_page
+from kernelpoint.comparison.summary import Line, overall, per_workload
+from kernelpoint.comparison.workload import Workload
+
+
+def write_files(folder: Path, workloads: Sequence[Workload], rows: Sequence[Row]) -> list[Path]:
+    """Write comparison.csv (a line per workload, policy, budget and seed), comparison.json (the same and the summaries)
+    and comparison.html into `folder`."""
+    lines = per_workload(rows)
+    total = overall(lines)
+    paths = [folder / f"comparison.{kind}" for kind in ("csv", "json", "html")]
+    with paths[0].open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, fieldnames=list(Row.__dataclass_fields__))
+        writer.writeheader()
+        writer.writerows(row.record() for row in rows)
+    content = {
+        "workloads": [
+            {"name": w.name, "launches": w.size, "counter": w.counter, "total": w.total, "notes": list(w.notes)}
+            for w in workloads
+        ],
+        "rows": [row.record() for row in rows],
+        "per_workload": [_record(line) for line in lines],
+        "overall": [_record(line) for line in total],
+    }
+    paths[1].write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    paths[2].write_text(html_page(workloads, lines, total), encoding="utf-8")
+    return paths
+
+
+def _record(line: Line) -> dict[str, Any]:
+    return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in asdict(line).items()}

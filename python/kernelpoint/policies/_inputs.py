@@ -1,0 +1,87 @@
+"""What policies read from a population, with one clear error where it is not there."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernelpoint.errors import PolicyError
+from kernelpoint.policies.population import Population
+from kernelpoint.profiles import Profile
+
+
+def known_times(population: Population, policy: str) -> tuple[np.ndarray, np.ndarray]:
+    """Times known beforehand, float64 [N], and which launches have one, bool [N].
+
+    Raises:
+        PolicyError: there is no profile, fewer than half of the launches have a time, or a time is negative.
+    """
+    profile = population.profile
+    if profile is None:
+        raise PolicyError(f"policy {policy} needs a time of every launch; name a profile with `profile:`")
+    times = profile.time
+    known = np.isfinite(times)
+    if 2 * known.sum() < len(times):
+        raise PolicyError(
+            f"policy {policy} needs a time of every launch; {profile.source} has one for {known.sum():,} of {len(times):,}"
+        )
+    if (times[known] < 0).any():
+        raise PolicyError(f"{profile.source}: a launch takes {times[known].min()}, allowed: times from 0")
+    return times, known
+
+
+def kernels(population: Population) -> np.ndarray:
+    """int64 [N]: which kernel each launch runs, from the profile's names or the traces' headers; -1 where unknown."""
+    profile, scan = population.profile, population.scan
+    if profile is not None and any(profile.names):
+        unnamed = np.array([not name for name in profile.names], dtype=bool)
+        return np.where(unnamed[profile.name_ids], -1, profile.name_ids).astype(np.int64)
+    if scan is not None:
+        return scan.kernel_ids.astype(np.int64)
+    return np.zeros(population.size, dtype=np.int64)
+
+
+def instructions(population: Population, policy: str) -> np.ndarray:
+    """float64 [N]: instructions of each launch, from the profile's counters or the traces; nan where unknown.
+
+    Raises:
+        PolicyError: neither knows them.
+    """
+    profile, scan = population.profile, population.scan
+    if scan is not None:
+        return np.where(scan.stream_ids < 0, np.nan, scan.instructions.astype(float))
+    counts = None if profile is None else profile.instructions
+    if counts is None:
+        raise PolicyError(
+            f"policy {policy} needs the instructions of every launch; they come from traces, or from a profile with a counter "
+            "such as smsp__inst_executed.sum (Nsight Compute), and there is neither"
+        )
+    return counts
+
+
+def has_instructions(profile: Profile | None) -> bool:
+    """Whether a profile counts the instructions of every launch."""
+    counts = None if profile is None else profile.instructions
+    return counts is not None and bool(np.isfinite(counts).all())
+
+
+def first_of_each(strata: np.ndarray) -> np.ndarray:
+    """int64 [H]: the first launch of every stratum, in the order of the strata; -1 marks launches in none.
+
+    >>> first_of_each(np.array([1, -1, 0, 1])).tolist()
+    [2, 0]
+    """
+    found, first = np.unique(strata, return_index=True)
+    return first[found >= 0].astype(np.int64)
+
+
+def numbered(strata: np.ndarray) -> np.ndarray:
+    """int32 [N]: the same strata numbered 0, 1, ... in the order of their first launch; negative ones become -1.
+
+    >>> numbered(np.array([7, -1, 3, 7])).tolist()
+    [0, -1, 1, 0]
+    """
+    found, first, inverse = np.unique(strata, return_index=True, return_inverse=True)
+    real = np.flatnonzero(found >= 0)
+    rank = np.full(len(found), -1, dtype=np.int32)
+    rank[real[np.argsort(first[real])]] = np.arange(len(real))
+    return rank[inverse.ravel()]

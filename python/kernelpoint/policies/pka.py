@@ -1,0 +1,195 @@
+"""Principal kernel selection of PKA: clusters of twelve counters, one principal kernel each (Baddouh et al., MICRO 2021)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from kernelpoint.errors import PolicyError
+from kernelpoint.estimation import Bound, Design, Method
+from kernelpoint.policies._inputs import first_of_each, kernels, numbered
+from kernelpoint.policies.contract import Need, Policy
+from kernelpoint.policies.population import Population
+from kernelpoint.randomness import generator
+
+if TYPE_CHECKING:
+    from kernelpoint.profiles import Profile
+
+MOST_CLUSTERS = 20
+VARIANCE_KEPT = 0.9995
+STARTS = 10
+
+# The twelve counters as Nsight Compute calls them.
+COUNTERS = (
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum",
+    "smsp__inst_executed_op_global_ld.sum",
+    "smsp__inst_executed_op_global_st.sum",
+    "smsp__inst_executed_op_local_ld.sum",
+    "smsp__inst_executed_op_shared_ld.sum",
+    "smsp__inst_executed_op_shared_st.sum",
+    "smsp__sass_inst_executed_op_global_atom.sum",
+    "smsp__inst_executed.sum",
+    "smsp__thread_inst_executed_per_inst_executed.ratio",
+    "launch__grid_size",
+)
+
+
+def has_counters(profile: Profile | None) -> bool:
+    """Whether a profile has the twelve counters for at least one launch."""
+    return profile is not None and all(name in profile.counters for name in COUNTERS)
+
+
+class Pka(Policy):
+    """Principal kernel selection of PKA (MICRO 2021, DOI 10.1145/3466752.3480100).
+
+    Twelve counters of each launch are scaled to unit variance, reduced by PCA and clustered by K-Means with K = 1, 2, ...,
+    20; the smallest K is taken for which the principal kernels, the first launch of each cluster weighted with its size,
+    project the total within the error budget (the paper's target: 5 %). That total is one known beforehand: the profile's
+    times, or the instructions of the traces where no times are known. The total of the run that is evaluated is never looked
+    at; where no K is within the target, the K with the least error on what is known beforehand is taken.
+
+    Words: principal kernel = representative. No bound is stated: nothing is drawn at random.
+
+    Inputs: a profile of Nsight Compute with the twelve counters. Launches that it lacks (two-level profiling) are mapped to
+    clusters by a linear classifier on kernel name, grid, block, registers and shared memory. Without counters they are
+    computed from the traces. Model: traces do not tell loads from stores, so sectors (for the three l1tex counters),
+    accesses to global and to shared memory (for the six instruction counters), warp instructions, threads per instruction
+    and CTAs stand for the twelve.
+
+    Principal kernel projection, which stops inside a kernel once its IPC is stable, is the key `inside_kernel`, not part of
+    this policy. Departures from the re-implementation in STEM-AE: it takes the K with the lowest true error, an oracle,
+    leaves features unscaled and picks a random representative. The paper's classifiers (SGD, naive Bayes, a network) are
+    one here: SGD.
+    """
+
+    bounds: ClassVar[tuple[Bound, ...]] = ("none",)
+    estimates: ClassVar[tuple[Method, ...]] = ("mean",)
+    uses_budget = True
+
+    @classmethod
+    def needs_given(cls, profile: Profile | None) -> frozenset[Need]:
+        """Traces, unless the profile has the twelve counters of every launch."""
+        complete = has_counters(profile) and profile is not None and bool(_detailed(profile).all())
+        return frozenset({Need.PROFILE}) if complete else frozenset({Need.TRACES})
+
+    def design(self, population: Population) -> Design:
+        """A stratum per cluster, represented by its first launch."""
+        features, detailed = _features(population)
+        clusters = self._clusters(features[detailed], _known_amounts(population, detailed))
+        strata = np.full(population.size, -1, dtype=np.int64)
+        strata[detailed] = clusters
+        rest = ~detailed & (kernels(population) >= 0)
+        if rest.any() and has_counters(population.profile):
+            strata[rest] = _classified(population, detailed, clusters, rest)
+        strata = numbered(strata)
+        chosen = first_of_each(np.where(detailed, strata, -1))
+        return Design(
+            strata=strata,
+            first_sizes=np.ones(len(chosen), dtype=np.int64),
+            u=population.u,
+            clusters=np.arange(len(chosen)),
+            chosen=np.sort(chosen),
+        )
+
+    def _clusters(self, features: np.ndarray, amounts: np.ndarray) -> np.ndarray:
+        """Labels for the smallest K whose first launches project the sum of `amounts` within the budget."""
+        points, inverse, weights = np.unique(
+            _principal_components(features), axis=0, return_inverse=True, return_counts=True
+        )
+        total, best, least = float(amounts.sum()), np.zeros(len(features), dtype=np.int64), np.inf
+        for k in range(1, min(MOST_CLUSTERS, len(points)) + 1):
+            labels = _k_means(points, weights, k, self.config.seed)[inverse.ravel()]
+            _, first, number = np.unique(labels, return_index=True, return_counts=True)
+            error = abs(float((number * amounts[first]).sum()) / total - 1.0) if total > 0.0 else 0.0
+            if error < least:
+                best, least = labels, error
+            if error <= self.config.error_budget.relative_error:
+                return labels
+        return best
+
+
+def _k_means(points: np.ndarray, weights: np.ndarray, k: int, seed: int) -> np.ndarray:
+    if k == 1:
+        return np.zeros(len(points), dtype=np.int64)
+    from sklearn.cluster import KMeans
+
+    state = int(generator(seed, "pka", k).integers(2**31))
+    return KMeans(k, n_init=STARTS, random_state=state).fit(points, sample_weight=weights).labels_.astype(np.int64)
+
+
+def _principal_components(features: np.ndarray) -> np.ndarray:
+    """Scores of the components that hold VARIANCE_KEPT of the variance of the scaled features."""
+    deviation = features.std(axis=0)
+    scaled = (features - features.mean(axis=0)) / np.where(deviation > 0.0, deviation, 1.0)
+    values, axes = np.linalg.eigh(np.atleast_2d(np.cov(scaled.T, bias=True)))
+    kept = np.cumsum(values[::-1]) <= VARIANCE_KEPT * values.sum()
+    count = min(int(kept.sum()) + 1, len(values))
+    return np.round(scaled @ axes[:, ::-1][:, :count], 9)  # Numerics: equal launches stay equal
+
+
+def _detailed(profile: Profile) -> np.ndarray:
+    """bool [N]: launches that have all twelve counters."""
+    return np.isfinite(np.stack([profile.counters[name] for name in COUNTERS], axis=1)).all(axis=1)
+
+
+def _features(population: Population) -> tuple[np.ndarray, np.ndarray]:
+    """float64 [N, counters], and bool [N]: the launches that have them."""
+    profile, scan = population.profile, population.scan
+    if profile is not None and has_counters(profile):
+        table = np.stack([profile.counters[name] for name in COUNTERS], axis=1)
+        return table, _detailed(profile)
+    if scan is None:
+        raise PolicyError(
+            "policy pka needs twelve counters of every launch; they come from a profile of Nsight Compute "
+            f"({COUNTERS[0]}, ...) or are computed from traces, and there is neither"
+        )
+    per_instruction = scan.thread_instructions / np.maximum(scan.instructions, 1)
+    columns = (scan.sectors, scan.global_accesses, scan.shared_accesses, scan.instructions, per_instruction, scan.ctas)
+    return np.stack(columns, axis=1).astype(float), scan.stream_ids >= 0
+
+
+def _known_amounts(population: Population, detailed: np.ndarray) -> np.ndarray:
+    """float64, one per detailed launch: what K is chosen on: times of the profile, else instructions."""
+    profile, scan = population.profile, population.scan
+    if profile is not None and (np.isfinite(profile.duration).any() or "cycles" in profile.counters):
+        times = profile.time[detailed]
+        if np.isfinite(times).all():
+            return times
+    if scan is not None:
+        return scan.instructions[detailed].astype(float)
+    if profile is None:
+        raise PolicyError("policy pka needs times or instructions to choose the number of clusters")
+    return profile.counters["smsp__inst_executed.sum"][detailed]
+
+
+def _classified(population: Population, detailed: np.ndarray, clusters: np.ndarray, rest: np.ndarray) -> np.ndarray:
+    """Clusters of the launches without counters, from what a light profile knows of every launch."""
+    from sklearn.linear_model import SGDClassifier
+
+    if len(np.unique(clusters)) == 1:
+        return np.full(int(rest.sum()), clusters[0])
+    light = _light_features(population)
+    mean, deviation = light[detailed].mean(axis=0), light[detailed].std(axis=0)
+    scaled = (light - mean) / np.where(deviation > 0.0, deviation, 1.0)
+    state = int(generator(population.seed, "pka classifier").integers(2**31))
+    model = SGDClassifier(loss="log_loss", random_state=state).fit(scaled[detailed], clusters)
+    return model.predict(scaled[rest]).astype(np.int64)
+
+
+def _light_features(population: Population) -> np.ndarray:
+    """One column per kernel, and log2 of grid, block, registers and shared memory."""
+    kernel = kernels(population)
+    one_hot = (kernel[:, None] == np.unique(kernel[kernel >= 0])[None]).astype(float)
+    if population.scan is not None:
+        shapes = population.scan.shapes
+        rows = [(*s.grid, *s.block, s.registers, s.shared_memory) for s in shapes] + [(0,) * 8]
+        sizes = np.array(rows, dtype=float)[population.scan.shape_ids]
+    else:
+        profile = population.profile
+        columns = [] if profile is None else [profile.grid, profile.block, profile.registers[:, None]]
+        columns += [] if profile is None else [profile.shared_memory[:, None]]
+        sizes = np.concatenate(columns, axis=1).astype(float)
+    return np.concatenate([one_hot, np.log2(1.0 + np.maximum(sizes, 0.0))], axis=1)

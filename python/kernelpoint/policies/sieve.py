@@ -1,0 +1,142 @@
+"""Sieve: stratified sampling by instruction counts, one representative each (Naderan-Tahan et al., ISPASS 2023)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from kernelpoint.errors import PolicyError
+from kernelpoint.estimation import Bound, Design, Method
+from kernelpoint.policies._inputs import has_instructions, instructions, kernels, numbered
+from kernelpoint.policies.contract import Need, Policy
+from kernelpoint.policies.population import Population
+
+if TYPE_CHECKING:
+    from kernelpoint.profiles import Profile
+
+THETA = 0.4  # coefficient of variation from which a kernel's launches are split (tier 3)
+SECOND_PASS = 0.5  # a part whose coefficient of variation is above this is split once more
+GRID_POINTS = 50
+BANDWIDTH = 1.0
+
+
+def density_cuts(counts: np.ndarray) -> np.ndarray:
+    """Where to cut launches of a kernel: local minima of a Gaussian kernel density of their distinct instruction counts.
+
+    The log density with bandwidth 1 is evaluated at 50 evenly spaced points between the least and the greatest count; a
+    point that is nowhere above its two neighbours is a cut (as in the authors' scripts).
+
+    Args:
+        counts: float64 [..], instruction counts.
+
+    Returns:
+        float64 [..], ascending.
+
+    >>> density_cuts(np.array([1.0, 2.0, 3.0, 101.0, 102.0])).round().tolist()
+    [53.0]
+    """
+    distinct = np.unique(counts)
+    if len(distinct) < 2:
+        return np.empty(0)
+    points = np.linspace(distinct[0], distinct[-1], GRID_POINTS)
+    exponent = -0.5 * ((points[:, None] - distinct[None]) / BANDWIDTH) ** 2
+    highest = exponent.max(axis=1)
+    density = highest + np.log(np.exp(exponent - highest[:, None]).sum(axis=1))
+    inner = (density[1:-1] <= density[:-2]) & (density[1:-1] <= density[2:])
+    return points[1:-1][inner]
+
+
+def variation(counts: np.ndarray) -> float:
+    """Coefficient of variation; 0 where the mean is 0."""
+    mean = float(counts.mean())
+    return float(counts.std()) / mean if mean > 0.0 else 0.0
+
+
+def most_frequent(values: np.ndarray) -> float:
+    """The most frequent value; of equally frequent ones the least.
+
+    >>> most_frequent(np.array([3, 1, 1, 3]))
+    1.0
+    """
+    distinct, number = np.unique(values, return_counts=True)
+    return float(distinct[number.argmax()])
+
+
+class Sieve(Policy):
+    """Sieve (ISPASS 2023): three tiers by how much the instruction count of a kernel varies.
+
+    Tier 1, no variation: the first launch stands for all. Tier 2, coefficient of variation below 0.4: the first launch that
+    has the most frequent CTA size and, among those, the most frequent instruction count. Tier 3: the launches are cut at
+    the minima of a density estimate, parts that still vary by more than 0.5 once more; of each part the first launch with
+    the middle one of the distinct counts. Cycles are projected by the harmonic mean of the representatives' IPC, weighted
+    with instructions: cycles = sum over strata of I_h * C_rep / I_rep, which is the separate ratio estimator.
+
+    Words: tier parts = strata. No bound is stated: nothing is drawn at random.
+
+    Follows the authors' scripts (gpubench/sieve). Instruction counts come from the traces (warp instructions) or from a
+    profile with counters, CTA sizes likewise. Departure: launches whose count is unknown are simulated.
+    """
+
+    bounds: ClassVar[tuple[Bound, ...]] = ("none",)
+    estimates: ClassVar[tuple[Method, ...]] = ("separate_ratio",)
+
+    @classmethod
+    def needs_given(cls, profile: Profile | None) -> frozenset[Need]:
+        """Traces, unless the profile counts instructions."""
+        return frozenset() if has_instructions(profile) else frozenset({Need.TRACES})
+
+    def design(self, population: Population) -> Design:
+        """A stratum per kernel (tiers 1 and 2) or per part of it (tier 3), with one representative each."""
+        counts = instructions(population, "sieve")
+        kernel = kernels(population)
+        usable = np.isfinite(counts) & (kernel >= 0)
+        if not usable.any():
+            raise PolicyError("policy sieve: no launch has both a kernel name and an instruction count")
+        threads = _cta_sizes(population)
+        strata = np.full(population.size, -1, dtype=np.int64)
+        chosen: list[int] = []
+        for number in np.unique(kernel[usable]):
+            units = np.flatnonzero(usable & (kernel == number))
+            for part, representative in _strata_of(units, counts[units], threads[units]):
+                strata[part] = len(chosen)
+                chosen.append(representative)
+        order = numbered(strata)
+        return Design(
+            strata=order,
+            first_sizes=np.ones(len(chosen), dtype=np.int64),
+            u=population.u,
+            x=np.where(np.isfinite(counts), counts, 0.0),
+            clusters=np.arange(len(chosen)),
+            chosen=np.array(sorted(chosen), dtype=np.int64),
+        )
+
+
+def _strata_of(units: np.ndarray, counts: np.ndarray, threads: np.ndarray) -> list[tuple[np.ndarray, int]]:
+    """Launches and representative of every stratum of one kernel."""
+    if variation(counts) < THETA:
+        dominant = threads == most_frequent(threads)
+        return [(units, int(units[dominant & (counts == most_frequent(counts[dominant]))][0]))]
+    strata = []
+    for part in _parts(counts):
+        again = _parts(counts[part]) if variation(counts[part]) > SECOND_PASS else [np.arange(len(part))]
+        for piece in (part[inner] for inner in again):
+            distinct = np.unique(counts[piece])
+            middle = distinct[len(distinct) // 2]
+            strata.append((units[piece], int(units[piece[counts[piece] == middle][0]])))
+    return strata
+
+
+def _parts(counts: np.ndarray) -> list[np.ndarray]:
+    part = np.searchsorted(density_cuts(counts), counts, side="left")
+    return [np.flatnonzero(part == number) for number in np.unique(part)]
+
+
+def _cta_sizes(population: Population) -> np.ndarray:
+    """int64 [N]: threads of a CTA; zeros where unknown."""
+    if population.scan is not None:
+        sizes = np.array([int(np.prod(shape.block)) for shape in population.scan.shapes] + [0])
+        return sizes[population.scan.shape_ids]
+    if population.profile is not None:
+        return np.asarray(population.profile.block.prod(axis=1))
+    return np.zeros(population.size, dtype=np.int64)
