@@ -33,7 +33,7 @@ struct Inside : public gpgpu_sim {
 };
 
 class Counters {
-   public:
+public:
     explicit Counters(gpgpu_sim* sim) : m_sim(sim), m_energy(0), m_report_read(0) {}
 
     // The amounts now. Called after every simulated launch, before the next one begins.
@@ -46,7 +46,7 @@ class Counters {
         return all;
     }
 
-   private:
+private:
     void read_caches(std::vector<Amount>* all) {
         cache_stats l1, l2;
         l1.clear();
@@ -68,17 +68,24 @@ class Counters {
         add(all, "l1_misses", "\tL1D_total_cache_misses", l1_sum.misses);
         add(all, "l2_accesses", "L2_total_cache_accesses", l2_sum.accesses);
         add(all, "l2_misses", "L2_total_cache_misses", l2_sum.misses);
-        add_split(all, l2, "l2_global_reads", "\tL2_cache_stats_breakdown[GLOBAL_ACC_R][TOTAL_ACCESS]", GLOBAL_ACC_R, false);
+        add_split(all, l2, "l2_global_reads", "\tL2_cache_stats_breakdown[GLOBAL_ACC_R][TOTAL_ACCESS]", GLOBAL_ACC_R,
+                  false);
         add_split(all, l2, "l2_global_read_hits", "\tL2_cache_stats_breakdown[GLOBAL_ACC_R][HIT]", GLOBAL_ACC_R, true);
-        add_split(all, l2, "l2_global_writes", "\tL2_cache_stats_breakdown[GLOBAL_ACC_W][TOTAL_ACCESS]", GLOBAL_ACC_W, false);
+        add_split(all, l2, "l2_global_writes", "\tL2_cache_stats_breakdown[GLOBAL_ACC_W][TOTAL_ACCESS]", GLOBAL_ACC_W,
+                  false);
         add_split(all, l2, "l2_global_write_hits", "\tL2_cache_stats_breakdown[GLOBAL_ACC_W][HIT]", GLOBAL_ACC_W, true);
-        add_split(all, l1, "l1_global_reads", "\tTotal_core_cache_stats_breakdown[GLOBAL_ACC_R][TOTAL_ACCESS]", GLOBAL_ACC_R, false);
-        add_split(all, l1, "l1_global_read_hits", "\tTotal_core_cache_stats_breakdown[GLOBAL_ACC_R][HIT]", GLOBAL_ACC_R, true);
-        add_split(all, l1, "l1_global_writes", "\tTotal_core_cache_stats_breakdown[GLOBAL_ACC_W][TOTAL_ACCESS]", GLOBAL_ACC_W, false);
-        add_split(all, l1, "l1_global_write_hits", "\tTotal_core_cache_stats_breakdown[GLOBAL_ACC_W][HIT]", GLOBAL_ACC_W, true);
+        add_split(all, l1, "l1_global_reads", "\tTotal_core_cache_stats_breakdown[GLOBAL_ACC_R][TOTAL_ACCESS]",
+                  GLOBAL_ACC_R, false);
+        add_split(all, l1, "l1_global_read_hits", "\tTotal_core_cache_stats_breakdown[GLOBAL_ACC_R][HIT]", GLOBAL_ACC_R,
+                  true);
+        add_split(all, l1, "l1_global_writes", "\tTotal_core_cache_stats_breakdown[GLOBAL_ACC_W][TOTAL_ACCESS]",
+                  GLOBAL_ACC_W, false);
+        add_split(all, l1, "l1_global_write_hits", "\tTotal_core_cache_stats_breakdown[GLOBAL_ACC_W][HIT]",
+                  GLOBAL_ACC_W, true);
         cache_request_status merged = MSHR_HIT;
         mem_access_type reads = GLOBAL_ACC_R;
-        add(all, "l1_global_reads_merged", "\tTotal_core_cache_stats_breakdown[GLOBAL_ACC_R][MSHR_HIT]", l1.get_stats(&reads, 1, &merged, 1));
+        add(all, "l1_global_reads_merged", "\tTotal_core_cache_stats_breakdown[GLOBAL_ACC_R][MSHR_HIT]",
+            l1.get_stats(&reads, 1, &merged, 1));
     }
 
     // Hits, or all accesses as the simulator counts them: a merged miss counts as the miss that it joins.

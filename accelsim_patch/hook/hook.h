@@ -16,8 +16,16 @@ namespace kernelpoint {
 
 struct Hook {
     Hook()
-        : config(NULL), options(NULL), sim(NULL), plugin(NULL), kernel(NULL), index(0), interval(0), due(UINT64_MAX),
-          launched(false), stopped(false) {}
+        : config(NULL),
+          options(NULL),
+          sim(NULL),
+          plugin(NULL),
+          kernel(NULL),
+          index(0),
+          interval(0),
+          due(UINT64_MAX),
+          launched(false),
+          stopped(false) {}
 
     bool sampling() const { return config != NULL && *config != '\0'; }
 
@@ -32,7 +40,8 @@ struct Hook {
         for (const char* line = text; *line != '\0';) {
             const size_t length = strcspn(line, "\n") + (line[strcspn(line, "\n")] == '\n');
             const bool ours = strncmp(line, "-kernel_sampling ", 17) == 0 || strncmp(line, "-trace ", 7) == 0;
-            for (size_t i = 0; i < length && !ours; ++i) hash = (hash ^ static_cast<unsigned char>(line[i])) * 1099511628211ull;
+            for (size_t i = 0; i < length && !ours; ++i)
+                hash = (hash ^ static_cast<unsigned char>(line[i])) * 1099511628211ull;
             line += length;
         }
         free(text);

@@ -17,9 +17,13 @@ struct Totals {
     double instructions;
 };
 
-inline double ratio(double above, double below) { return below > 0 ? above / below : 0; }
+inline double ratio(double above, double below) {
+    return below > 0 ? above / below : 0;
+}
 
-inline long long whole(double value) { return isfinite(value) ? llround(value) : 0; }
+inline long long whole(double value) {
+    return isfinite(value) ? llround(value) : 0;
+}
 
 inline void print_totals(const Totals& totals) {
     printf("gpu_tot_sim_cycle = %lld\n", whole(totals.cycles));

@@ -22,7 +22,7 @@ inline void stop_run(const std::string& why) {
 }
 
 class Plugin {
-   public:
+public:
     Plugin() : m_session(NULL) {}
 
     void open(const char* config, const std::string& config_hash, const char* list, uint64_t launches) {
@@ -99,7 +99,7 @@ class Plugin {
         check(m_api.launch_estimate(m_session, 0, index, cycles, instructions));
     }
 
-   private:
+private:
     void check(kp_status status) {
         if (status < 0) stop_run(m_api.last_error());
     }

@@ -37,7 +37,10 @@ inline std::string trace_problem(const std::string& path) {
     fclose(file);
     if (packed) {
         while (ends_with(tail, "\n") || (!tail.empty() && tail[tail.size() - 1] == '\0')) tail.resize(tail.size() - 1);
-        if (head != std::string("\xFD" "7zXZ\0", 6)) return path + ": not an xz file";
+        if (head != std::string("\xFD"
+                                "7zXZ\0",
+                                6))
+            return path + ": not an xz file";
         return ends_with(tail, "YZ") ? std::string() : path + ": cut short (no xz footer)";
     }
     if (head.empty() || (head[0] != '-' && head[0] != '#')) return path + ": not a trace (no header)";
@@ -53,7 +56,8 @@ inline std::string kernel_name_of(const std::string& path) {
     if (file == NULL) return name;
     char line[4096];
     for (int i = 0; i < 4 && fgets(line, sizeof(line), file) != NULL; ++i)
-        if (strncmp(line, key, sizeof(key) - 1) == 0) name.assign(line + sizeof(key) - 1, strcspn(line + sizeof(key) - 1, "\r\n"));
+        if (strncmp(line, key, sizeof(key) - 1) == 0)
+            name.assign(line + sizeof(key) - 1, strcspn(line + sizeof(key) - 1, "\r\n"));
     fclose(file);
     return name;
 }

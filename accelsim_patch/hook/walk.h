@@ -1,8 +1,8 @@
 // The walk over the list of commands: hands the simulator's own loop one launch at a time, with the copies before it.
 //
-// The loop runs over a short list (copies in their order, then one launch) instead of the whole one, as often as there is
-// a launch to simulate, pass after pass. A skipped launch therefore costs one question to the plugin: no trace is opened,
-// no kernel object made. Copies to the GPU are handed over once, in the first pass.
+// The loop runs over a short list (copies in their order, then one launch) instead of the whole one, as often as there
+// is a launch to simulate, pass after pass. A skipped launch therefore costs one question to the plugin: no trace is
+// opened, no kernel object made. Copies to the GPU are handed over once, in the first pass.
 #ifndef KERNELPOINT_ACCELSIM_WALK_H
 #define KERNELPOINT_ACCELSIM_WALK_H
 
@@ -19,10 +19,16 @@
 namespace kernelpoint {
 
 class Walk {
-   public:
+public:
     Walk(gpgpu_sim* sim, gpgpu_context* context, const char* list_path)
-        : m_sim(sim), m_context(context), m_list_path(list_path), m_counters(sim), m_begun(false), m_copied(0),
-          m_launch(KP_BEFORE_FIRST), m_in_flight(false) {}
+        : m_sim(sim),
+          m_context(context),
+          m_list_path(list_path),
+          m_counters(sim),
+          m_begun(false),
+          m_copied(0),
+          m_launch(KP_BEFORE_FIRST),
+          m_in_flight(false) {}
 
     // Whether the loop behind has to run, over `list` from its start. Without the option: once, over the list as it is.
     template <typename Index>
@@ -45,7 +51,7 @@ class Walk {
         return next(list, ignored);
     }
 
-   private:
+private:
     void begin(const std::vector<trace_command>& list) {
         m_begun = true;
         m_commands = list;
@@ -105,7 +111,8 @@ class Walk {
             return false;
         }
         const uint64_t cycles = m_sim->gpu_tot_sim_cycle - m_cycles;
-        if (!hook().launched || cycles == 0) fail(m_commands[m_launches[m_launch]].command_string + ": was not simulated");
+        if (!hook().launched || cycles == 0)
+            fail(m_commands[m_launches[m_launch]].command_string + ": was not simulated");
         const std::vector<Amount> after = m_counters.read(static_cast<double>(cycles));
         std::vector<kp_counter> counters;
         for (size_t i = 0; i < after.size(); ++i) {
@@ -137,7 +144,8 @@ class Walk {
         print_totals(whole_run);
         for (size_t i = 0; i < m_before.size(); ++i)
             if (m_before[i].native != NULL)
-                printf("%s = %lld\n", m_before[i].native, whole(estimate_of(summary, m_before[i].name, m_before[i].value)));
+                printf("%s = %lld\n", m_before[i].native,
+                       whole(estimate_of(summary, m_before[i].name, m_before[i].value)));
         print_summary(summary);
         fflush(stdout);
     }
@@ -148,7 +156,8 @@ class Walk {
     }
 
     // Blocks in program order. What they hold is scaled so that, with the launches simulated here, they add up to the
-    // estimate of the whole run: a prediction alone leaves out the residuals that the estimate spreads over its stratum.
+    // estimate of the whole run: a prediction alone leaves out the residuals that the estimate spreads over its
+    // stratum.
     void print_others(Totals totals, const Totals& whole_run) {
         std::vector<Totals> own(m_launches.size());
         Totals sum = {0, 0};
@@ -159,7 +168,8 @@ class Walk {
             sum.instructions += own[i].instructions;
         }
         const double cycle_scale = sum.cycles > 0 ? (whole_run.cycles - totals.cycles) / sum.cycles : 1;
-        const double insn_scale = sum.instructions > 0 ? (whole_run.instructions - totals.instructions) / sum.instructions : 1;
+        const double insn_scale =
+            sum.instructions > 0 ? (whole_run.instructions - totals.instructions) / sum.instructions : 1;
         for (size_t i = 0; i < own.size(); ++i) {
             if (m_simulated[i]) continue;
             own[i].cycles *= cycle_scale;

@@ -5,8 +5,8 @@
 //     stop 3 700       tell launch 3 to stop at the first progress call from cycle 700 on
 //     estimate 100 10  cycles and instructions of a launch that was not simulated
 //
-// Every call is logged, one line each, in the script's own path with ".log" behind it. The estimate of a total is the sum
-// over simulated launches plus the given estimate for each other launch.
+// Every call is logged, one line each, in the script's own path with ".log" behind it. The estimate of a total is the
+// sum over simulated launches plus the given estimate for each other launch.
 #include <math.h>
 #include <stdio.h>
 
@@ -62,7 +62,9 @@ static void read_script(std::ifstream& script, kp_session* s) {
 
 extern "C" {
 
-uint32_t kp_abi_version(void) { return KP_ABI_VERSION; }
+uint32_t kp_abi_version(void) {
+    return KP_ABI_VERSION;
+}
 
 kp_status kp_open(const char* config_path, const kp_host_info* info, kp_session** session) {
     std::ifstream script(config_path);
@@ -160,6 +162,8 @@ kp_status kp_finish(kp_session* s, kp_summary* summary) {
     return KP_OK;
 }
 
-const char* kp_last_error(void) { return g_error.c_str(); }
+const char* kp_last_error(void) {
+    return g_error.c_str();
+}
 
 }  // extern "C"

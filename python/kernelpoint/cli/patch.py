@@ -28,7 +28,9 @@ def patch(
         _check(tree, console)
     elif revert:
         changed = tree.revert()
-        console.print(f"{checkout}: " + (f"restored {len(changed)} files" if changed else "was not patched"), markup=False)
+        console.print(
+            f"{checkout}: " + (f"restored {len(changed)} files" if changed else "was not patched"), markup=False
+        )
     else:
         plan = tree.plan() if dry_run else tree.apply()
         _show(plan, console)

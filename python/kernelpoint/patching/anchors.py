@@ -13,7 +13,9 @@ from kernelpoint.errors import PatchError
 from kernelpoint.patching.description import Capture, Insertion
 
 LOOPS = ("while_statement", "for_statement", "for_range_loop", "do_statement")
+STATEMENTS = (*LOOPS, "expression_statement", "declaration", "if_statement", "return_statement")
 _METAVARIABLE = re.compile(r"(?<!\$)\$([A-Z][A-Z_]*)")
+_MEMBER = re.compile(r"^(\$[A-Z]+)(?:\.|->)")  # an object or a pointer to it: the same to a pattern
 _WORD = re.compile(r"[A-Za-z_]\w{3,}")
 
 
@@ -77,12 +79,16 @@ def locate(sources: Sources, insertion: Insertion) -> Place:
 
 def after_includes(sources: Sources, file: str) -> int:
     """The line behind the last top-level ``#include`` of a file; 0 where there is none."""
-    ends = [child.range().start.line + 1 for child in sources.roots[file].children() if child.kind() == "preproc_include"]
+    ends = [
+        child.range().start.line + 1 for child in sources.roots[file].children() if child.kind() == "preproc_include"
+    ]
     return max(ends, default=0)
 
 
 def _matches(sources: Sources, pattern: str, what: str) -> list[tuple[str, SgNode]]:
-    found = [(file, node) for file, root in sources.roots.items() for node in root.find_all(pattern=pattern)]
+    spellings = dict.fromkeys((pattern, _MEMBER.sub(r"\1.", pattern), _MEMBER.sub(r"\1->", pattern)))
+    roots = sources.roots.items()
+    found = [(file, node) for file, root in roots for each in spellings for node in root.find_all(pattern=each)]
     if found:
         return found
     files = ", ".join(sources.texts)
@@ -102,19 +108,14 @@ def _candidates(sources: Sources, pattern: str) -> str:
 
 def _climb(node: SgNode, insertion: Insertion, file: str) -> SgNode:
     around = [node, *node.ancestors()]
-    if insertion.at == "outermost_loop":
-        loops = [i for i, parent in enumerate(around) if parent.kind() in LOOPS]
-        if not loops:
-            raise PatchError(f"{_where(file, node)}: {insertion.name}: {insertion.match!r} stands in no loop")
-        start = loops[-1]
-    else:
-        start = 0
-    for i in range(start, len(around) - 1):
-        if around[i + 1].kind() in ("compound_statement", "translation_unit"):
-            return around[i]
-        if i > start and around[i].kind() in LOOPS or around[i].kind() == "if_statement":
-            break
-    raise PatchError(f"{_where(file, node)}: {insertion.name}: the statement needs braces around it to take a line beside it")
+    wanted = LOOPS if insertion.at == "outermost_loop" else STATEMENTS
+    found = [i for i, parent in enumerate(around) if parent.kind() in wanted]
+    if not found:
+        raise PatchError(f"{_where(file, node)}: {insertion.name}: {insertion.match!r} stands in no {insertion.at}")
+    i = found[-1] if insertion.at == "outermost_loop" else found[0]
+    if around[i + 1].kind() != "compound_statement":
+        raise PatchError(f"{_where(file, node)}: {insertion.name}: the statement needs braces to take a line beside it")
+    return around[i]
 
 
 def _beside(node: SgNode, insertion: Insertion, file: str, text: str) -> Place:

@@ -100,7 +100,9 @@ def load_description(simulator: str, folder: Path | None = None) -> Description:
     path = folder / "patch.yaml"
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
-        return Description.model_validate({**content, "folder": folder, "abi_folder": _kept_at("include", "plugin/include")})
+        return Description.model_validate(
+            {**content, "folder": folder, "abi_folder": _kept_at("include", "plugin/include")}
+        )
     except OSError as error:
         raise PatchError(f"no patch for {simulator} is installed: {error}") from None
     except (yaml.YAMLError, ValidationError, TypeError) as error:

@@ -162,7 +162,9 @@ class Tree:
 
     def _own_files(self) -> dict[str, bytes]:
         copies, description = self.description.copies, self.description
-        paths = [description.folder / name for name in copies.hook] + [description.abi_folder / name for name in copies.abi]
+        paths = [description.folder / name for name in copies.hook] + [
+            description.abi_folder / name for name in copies.abi
+        ]
         try:
             files = {f"{copies.into}/{path.name}": path.read_bytes() for path in paths}
         except OSError as error:

@@ -1,0 +1,107 @@
+"""A miniature simulator with Accel-Sim's names, patched and built, and a plugin whose decisions stand in a script."""
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from kernelpoint.patching import Tree, load_description
+
+HERE = Path(__file__).parent
+INCLUDE = HERE.parents[1] / "plugin" / "include"
+LAYOUTS = ("class_layout", "main_layout")
+GRID = {0: 4, 1: 40, 2: 4, 3: 300, 4: 4, 5: 8}  # CTAs of each launch
+
+
+def make_checkout(folder: Path, layout: str) -> Path:
+    """An unpatched checkout of the miniature simulator."""
+    shutil.copytree(HERE / "miniature" / "gpgpu", folder / "gpgpu")
+    shutil.copytree(HERE / "miniature" / "gpu-simulator", folder / "gpu-simulator")
+    shutil.copytree(HERE / "miniature" / layout, folder / "gpu-simulator", dirs_exist_ok=True)
+    return folder
+
+
+def write_workload(folder: Path, copies: bool = True) -> Path:
+    """Six launches of three kernels with a copy before every other one; launch 3 is the large one."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = []
+    for launch, ctas in GRID.items():
+        if copies and launch % 2 == 0:
+            lines.append(f"MemcpyHtoD,0x{launch}000,{256 * (launch + 1)}")
+        lines.append(f"kernel-{launch + 1}.traceg")
+        header = f"-kernel name = work{launch % 3}\n-grid dim = ({ctas},1,1)\n-block dim = (64,1,1)\n"
+        (folder / f"kernel-{launch + 1}.traceg").write_text(header + "\n#BEGIN_TB\n\n#END_TB\n")
+    (folder / "kernelslist.g").write_text("\n".join(lines) + "\n")
+    return folder / "kernelslist.g"
+
+
+@dataclass
+class Run:
+    """What one run of the simulator left behind."""
+
+    code: int
+    out: str
+    err: str
+    log: list[str]
+
+    def values(self, key: str) -> list[str]:
+        """Every value printed as `key = value`, in order."""
+        return [line.split("=", 1)[1].strip() for line in self.out.splitlines() if line.startswith(f"{key} =")]
+
+    def lines(self, start: str) -> list[str]:
+        """Every line of output that begins so."""
+        return [line for line in self.out.splitlines() if line.startswith(start)]
+
+    def calls(self, name: str) -> list[list[str]]:
+        """The plugin's log of one kind of call, split into words."""
+        return [line.split() for line in self.log if line.startswith(f"{name} ")]
+
+
+@dataclass
+class Simulator:
+    """A built simulator and the plugin that it loads."""
+
+    program: Path
+    plugin: Path
+
+    def run(self, list_path: Path, script: str | None = None, *options: str, plugin: str | None = None) -> Run:
+        """Run over a list; with a script, sampled by the scripted plugin."""
+        script_path = list_path.with_name("script.txt")
+        arguments = [str(self.program), "-trace", str(list_path), *options]
+        if script is not None:
+            script_path.write_text(script)
+            arguments += ["-kernel_sampling", str(script_path)]
+        environment = {**os.environ, "KERNELPOINT_PLUGIN": plugin or str(self.plugin), "ASAN_OPTIONS": "detect_leaks=0"}
+        done = subprocess.run(
+            arguments, cwd=list_path.parent, env=environment, capture_output=True, text=True, timeout=60
+        )
+        log = Path(f"{script_path}.log")
+        return Run(done.returncode, done.stdout, done.stderr, log.read_text().splitlines() if log.exists() else [])
+
+
+@pytest.fixture(scope="session")
+def scripted_plugin(tmp_path_factory) -> Path:
+    """The scripted plugin, built."""
+    library = tmp_path_factory.mktemp("plugin") / "scripted.so"
+    flags = ["-std=c++17", "-O1", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", f"-I{INCLUDE}"]
+    subprocess.run(["g++", *flags, str(HERE / "scripted_plugin.cc"), "-o", str(library)], check=True, timeout=120)
+    return library
+
+
+@pytest.fixture(scope="session", params=LAYOUTS)
+def simulator(request, tmp_path_factory, scripted_plugin) -> Simulator:
+    """The miniature simulator in each layout, patched, and built with its own Makefile under ASan and UBSan."""
+    checkout = make_checkout(tmp_path_factory.mktemp(request.param), request.param)
+    Tree(checkout, load_description("accelsim")).apply()
+    command = ["make", "-C", str(checkout / "gpu-simulator"), "EXTRA=-Wall -Wextra -fsanitize=address,undefined"]
+    subprocess.run(command, check=True, timeout=300, capture_output=True)
+    return Simulator(checkout / "gpu-simulator" / "bin" / "accel-sim.out", scripted_plugin)
+
+
+@pytest.fixture
+def workload(tmp_path) -> Path:
+    """The list of a fresh workload."""
+    return write_workload(tmp_path / "workload")

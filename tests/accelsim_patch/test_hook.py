@@ -1,0 +1,170 @@
+"""The hook inside a miniature simulator: what is simulated, in which order, and what is printed."""
+
+import re
+
+import pytest
+
+LAUNCHES = range(6)
+TOTAL = "kernelpoint_total"
+
+
+def uids(run):
+    return [int(line.rsplit("uid: ", 1)[1]) for line in run.lines("launching kernel name")]
+
+
+def before_estimates(text):
+    return text.split("kernelpoint: launches that")[0].replace("kernelpoint", "")
+
+
+def test_without_the_option_only_its_own_line_of_the_dump_tells_of_the_patch(simulator, workload):
+    run = simulator.run(workload)
+    assert run.code == 0 and uids(run) == [1, 2, 3, 4, 5, 6]
+    assert [line for line in run.out.splitlines() if "kernelpoint" in line.lower()] == run.lines("-kernel_sampling")
+    assert "NULL" in run.lines("-kernel_sampling")[0]
+
+
+def test_simulating_every_launch_prints_what_the_full_run_prints(simulator, workload):
+    full, sampled = simulator.run(workload), simulator.run(workload, "pass 0 1 2 3 4 5")
+    lines = [line for line in before_estimates(sampled.out).splitlines() if not line.startswith("-kernel_sampling")]
+    expected = [line for line in full.out.splitlines() if not line.startswith(("-kernel_sampling", "GPGPU-Sim:"))]
+    assert lines == expected
+    assert sampled.values("gpu_tot_sim_cycle")[-1] == full.values("gpu_tot_sim_cycle")[-1]
+    assert sampled.values("L2_total_cache_accesses")[-2] == full.values("L2_total_cache_accesses")[-1]
+
+
+@pytest.mark.parametrize("wanted", [[], [0], [5], [0, 5], [1, 2, 3, 4], [0, 1, 2, 3, 4], [2]], ids=str)
+def test_the_run_ends_normally_whichever_launches_are_skipped(simulator, workload, wanted):
+    run = simulator.run(workload, "pass " + " ".join(map(str, wanted)) + "\nestimate 100 10")
+    assert run.code == 0 and run.err == ""
+    assert uids(run) == [launch + 1 for launch in wanted]
+    assert run.out.splitlines()[-1] == "GPGPU-Sim: *** exit detected ***"
+    assert sorted(map(int, run.values("kernel_launch_uid"))) == [launch + 1 for launch in LAUNCHES]
+
+
+def test_a_skipped_launch_opens_no_trace(simulator, workload):
+    workload.with_name("kernel-2.traceg").unlink()
+    run = simulator.run(workload, "pass 0 4")
+    assert run.code == 0
+    assert [line.rsplit("/", 1)[1] for line in run.lines("Processing kernel")] == ["kernel-1.traceg", "kernel-5.traceg"]
+
+
+def test_copies_come_once_in_their_order_before_the_launches_behind_them(simulator, workload):
+    run = simulator.run(workload, "pass 1 2\npass 0 5\npass 3")
+    events = [re.sub(r".*(0x\d|uid: \d).*", r"\1", line) for line in run.lines("launching ")]
+    # Of the first pass: the copies before launches 1 and 2; then the rest of that pass; later passes bring none.
+    assert events == ["0x0", "uid: 2", "0x2", "uid: 3", "0x4", "uid: 1", "uid: 6", "uid: 4"]
+
+
+def test_passes_run_in_the_same_process_and_report_every_launch_once(simulator, workload):
+    run = simulator.run(workload, "pass 3 4\npass 0 5\npass 1 2")
+    assert uids(run) == [4, 5, 1, 6, 2, 3]
+    assert [call[1] for call in run.calls("complete")] == ["3", "4", "0", "5", "1", "2"]
+    assert [(call[1], call[3]) for call in run.calls("launch")][2:4] == [("0", "1"), ("5", "1")]
+
+
+def test_a_result_carries_the_cycles_instructions_and_counters_of_its_launch_alone(simulator, workload):
+    run = simulator.run(workload, "pass 1 3")
+    words = [dict(zip(call[2::2], call[3::2], strict=True)) for call in run.calls("complete")]
+    assert [w["instructions"] for w in words] == [str(40 * 64), str(300 * 64)]
+    assert [w["cycles"] for w in words] == ["48", "308"]
+    assert [w["l2_accesses"] for w in words] == ["40", "300"]
+    assert [w["warp_instructions"] for w in words] == ["40", "300"]
+    assert [w["dram_reads"] for w in words] == ["1", "1"]
+    assert "energy" not in words[0]
+
+
+def test_energy_is_power_times_time_where_power_is_on(simulator, workload):
+    run = simulator.run(workload, "pass 1 3", "-power", "1")
+    energies = [float(call[call.index("energy") + 1]) for call in run.calls("complete")]
+    assert energies == pytest.approx([50 * 48 / 1e9, 50 * 308 / 1e9])
+
+
+def test_the_totals_at_the_end_are_the_estimates_under_the_native_names(simulator, workload):
+    run = simulator.run(workload, "pass 1 3\nestimate 100 10")
+    assert run.values("kernel_name")[-1] == TOTAL
+    assert run.values("gpu_tot_sim_cycle")[-1] == str(48 + 308 + 4 * 100)
+    assert run.values("gpu_tot_sim_insn")[-1] == str(340 * 64 + 4 * 10)
+    assert run.values("L2_total_cache_accesses")[-1] == "680", "the scripted plugin doubles every counter"
+    assert run.values("kernelpoint_cycles") == ["756"] and run.values("kernelpoint_cycles_half_width") == ["1"]
+    assert run.values("kernelpoint_simulated") == ["2"] and run.values("kernelpoint_skipped") == ["4"]
+
+
+def test_blocks_of_skipped_launches_carry_on_the_totals_up_to_the_estimate(simulator, workload):
+    run = simulator.run(workload, "pass 1 3\nestimate 100 10")
+    assert run.values("gpu_tot_sim_cycle") == ["48", "356", "456", "556", "656", "756", "756"]
+    blocks = run.out.split("kernel_name = ")[3:-1]
+    assert [block.splitlines()[0] for block in blocks] == ["work0", "work2", "work1", "work2"]
+    for block in blocks:
+        assert not re.search(r"L1D_|L2_|dram|icount", block), "no line that is cumulative inside a component"
+
+
+def test_a_launch_is_stopped_inside_and_its_resident_ctas_drain(simulator, workload):
+    run = simulator.run(workload, "pass 3 5\ninterval 50\nstop 3 100")
+    told = run.calls("progress")
+    assert [call[3] for call in told] == ["50", "100"], "none after the stop, none for the short launch"
+    assert told[-1][5:10:2] == ["100", "92", "300"], "issued, completed, all"
+    complete = run.calls("complete")
+    assert complete[0][1:6] == ["3", "flags", "1", "cycles", "108"]
+    assert complete[1][1:4] == ["5", "flags", "0"]
+
+
+@pytest.mark.parametrize(
+    "content, reason",
+    [
+        (None, "No such file"),
+        ("", "not a trace"),
+        ("garbage\n#END_TB\n", "not a trace"),
+        ("-kernel name = a\n-grid dim = (1,1,1)\n-block dim = (64,1,1)\n#BEGIN_TB\n", "cut short"),
+        ("-kernel name = a\n#BEGIN_TB\n#END_TB\n", "no grid"),
+    ],
+    ids=["missing", "empty", "garbage", "truncated", "headless"],
+)
+def test_a_missing_or_broken_trace_is_an_error_and_not_an_empty_kernel(simulator, workload, content, reason):
+    trace = workload.with_name("kernel-3.traceg")
+    trace.unlink() if content is None else trace.write_text(content)
+    run = simulator.run(workload, "pass 0 2 4")
+    assert run.code == 1
+    assert run.err.startswith("kernelpoint: ") and reason in run.err and run.err.count("\n") == 1
+    assert "exit detected" not in run.out
+    assert [call[1] for call in run.calls("complete")] == ["0"]
+
+
+@pytest.mark.parametrize(
+    "tail, fine", [(b"YZ", True), (b"YZ\0\0\0\0", True), (b"Y", False)], ids=["whole", "padded", "cut"]
+)
+def test_a_packed_trace_is_looked_at_from_both_ends(simulator, workload, tail, fine):
+    packed = workload.with_name("kernel-9.traceg.xz")
+    packed.write_bytes(b"\xfd7zXZ\0" + bytes(50) + tail)
+    workload.write_text("kernel-9.traceg.xz\n")
+    run = simulator.run(workload, "pass 0")
+    assert run.code == 1, "the miniature simulator cannot unpack, so what follows is an empty header"
+    assert ("cut short" in run.err) is not fine
+
+
+def test_overlapping_kernels_are_refused_before_the_first_cycle(simulator, workload):
+    run = simulator.run(workload, "pass 0", "-gpgpu_concurrent_kernel_sm", "1")
+    assert run.code == 1 and "gpgpu_concurrent_kernel_sm: got 1; allowed" in run.err
+    assert run.lines("launching") == []
+
+
+def test_what_the_plugin_refuses_is_the_one_message_of_the_run(simulator, workload, tmp_path):
+    run = simulator.run(workload, None, "-kernel_sampling", str(tmp_path / "absent.yaml"))
+    assert run.code == 1 and run.err == f"kernelpoint: cannot read {tmp_path / 'absent.yaml'}\n"
+
+
+def test_a_missing_plugin_is_one_clear_message_at_start(simulator, workload):
+    run = simulator.run(workload, "pass 0", plugin="/nowhere/libkernelpoint.so")
+    assert run.code == 1 and "/nowhere/libkernelpoint.so" in run.err and run.err.count("\n") == 1
+    assert run.lines("launching") == []
+
+
+def test_the_configuration_hash_depends_on_the_simulated_gpu_alone(simulator, workload, tmp_path):
+    def digest(*options):
+        return simulator.run(workload, "pass 0", *options).calls("open")[0][5]
+
+    moved = tmp_path / "elsewhere" / "kernelslist.g"
+    moved.parent.mkdir()
+    for path in workload.parent.iterdir():
+        (moved.parent / path.name).write_bytes(path.read_bytes())
+    assert simulator.run(moved, "pass 0").calls("open")[0][5] == digest()
+    assert digest("-power", "1") != digest()

@@ -1,0 +1,230 @@
+"""Patching miniature trees: added, added twice, taken out, reformatted, renamed, incomplete."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernelpoint.errors import PatchError
+from kernelpoint.patching import State, Tree, load_description
+from kernelpoint.patching.lines import add_lines, has_lines, strip_lines
+
+MINIATURE = Path(__file__).parents[1] / "accelsim_patch" / "miniature"
+CLANG_FORMAT = shutil.which("clang-format", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}") or ""
+LAYOUTS = ("class_layout", "main_layout")
+
+
+@pytest.fixture(params=LAYOUTS)
+def checkout(request, tmp_path):
+    """An unpatched miniature simulator."""
+    root = tmp_path / "checkout"
+    shutil.copytree(MINIATURE / "gpu-simulator", root / "gpu-simulator")
+    shutil.copytree(MINIATURE / request.param, root / "gpu-simulator", dirs_exist_ok=True)
+    return root
+
+
+def tree_of(root):
+    return Tree(root, load_description("accelsim"))
+
+
+def contents(root):
+    return {str(p.relative_to(root)): p.read_bytes() for p in sorted(root.rglob("*")) if p.is_file()}
+
+
+def driver(root):
+    folder = root / "gpu-simulator"
+    return folder / ("accel-sim.cc" if (folder / "accel-sim.cc").exists() else "main.cc")
+
+
+def rewrite(path, change):
+    path.write_bytes(change(path.read_bytes().decode()).encode())
+
+
+def added(root):
+    return [line.split("//")[0].strip() for line in driver(root).read_text().splitlines() if has_lines(line)]
+
+
+def test_applying_adds_lines_and_files_and_changes_no_line_that_was_there(checkout):
+    before = contents(checkout)
+    assert tree_of(checkout).state() is State.PRISTINE
+    plan = tree_of(checkout).apply()
+    after = contents(checkout)
+    assert tree_of(checkout).state() is State.PATCHED
+    for name, text in before.items():
+        kept = [line for line in after[name].split(b"\n") if b"[kernelpoint patch]" not in line]
+        assert b"\n".join(kept) == text
+    assert set(after) - set(before) == {name for name in plan.files if name.startswith("gpu-simulator/kernelpoint/")}
+    assert {"kernelpoint.h", "walk.h"} <= {Path(name).name for name in plan.files}
+
+
+def test_applying_twice_is_applying_once(checkout):
+    tree_of(checkout).apply()
+    once = contents(checkout)
+    tree_of(checkout).apply()
+    assert contents(checkout) == once
+
+
+def test_reverting_restores_every_byte(checkout):
+    before = contents(checkout)
+    tree_of(checkout).apply()
+    assert tree_of(checkout).revert()
+    assert contents(checkout) == before
+    assert not (checkout / "gpu-simulator" / "kernelpoint").exists()
+    assert tree_of(checkout).revert() == [], "nothing is left to revert"
+
+
+def test_work_done_after_patching_survives_reverting(checkout):
+    tree_of(checkout).apply()
+    rewrite(driver(checkout), lambda text: text + "\n// the user's own work\n")
+    tree_of(checkout).revert()
+    assert driver(checkout).read_text().endswith("\n// the user's own work\n")
+    assert not has_lines(driver(checkout).read_text())
+
+
+def test_a_file_of_ours_is_never_mixed_with_the_users(checkout):
+    tree_of(checkout).apply()
+    mine = checkout / "gpu-simulator" / "kernelpoint" / "mine.h"
+    mine.write_text("// not ours\n")
+    tree_of(checkout).revert()
+    assert [p.name for p in mine.parent.iterdir()] == ["mine.h"]
+
+
+def test_what_an_earlier_version_added_is_replaced(checkout):
+    before = contents(checkout)
+    tree_of(checkout).apply()
+    folder = checkout / "gpu-simulator" / "kernelpoint"
+    (folder / "old.h").write_text("// of an earlier version\n")
+    rewrite(folder / "FILES", lambda text: text + "gpu-simulator/kernelpoint/old.h\n")
+    rewrite(driver(checkout), lambda text: text.replace("kernelpoint::before_launch", "kernelpoint::earlier_name"))
+    assert tree_of(checkout).state() is State.OUTDATED
+    tree_of(checkout).apply()
+    assert tree_of(checkout).state() is State.PATCHED and not (folder / "old.h").exists()
+    tree_of(checkout).revert()
+    assert contents(checkout) == before
+
+
+def test_crlf_files_stay_crlf(checkout):
+    rewrite(driver(checkout), lambda text: text.replace("\n", "\r\n"))
+    before = contents(checkout)
+    tree_of(checkout).apply()
+    assert driver(checkout).read_bytes().replace(b"\r\n", b"").count(b"\n") == 0
+    tree_of(checkout).revert()
+    assert contents(checkout) == before
+
+
+@pytest.mark.skipif(not CLANG_FORMAT, reason="clang-format is not installed")
+@pytest.mark.parametrize(
+    "style", ["GNU", "Microsoft", "{BasedOnStyle: LLVM, ColumnLimit: 40, UseTab: Always, TabWidth: 8}"]
+)
+def test_reformatted_sources_take_the_same_lines(checkout, style):
+    tree_of(checkout).apply()
+    expected = added(checkout)
+    tree_of(checkout).revert()
+    subprocess.run([CLANG_FORMAT, f"--style={style}", "-i", str(driver(checkout))], check=True, timeout=60)
+    before = contents(checkout)
+    tree_of(checkout).apply()
+    assert sorted(added(checkout)) == sorted(expected)
+    tree_of(checkout).revert()
+    assert contents(checkout) == before
+
+
+def test_renamed_locals_and_members_are_followed(checkout):
+    names = {
+        "m_gpu": "device",
+        "gpu": "device",
+        "m_commands": "todo",
+        "commands": "todo",
+        "m_position": "where",
+        "i": "where",
+    }
+    names |= {
+        "waiting": "next_one",
+        "kernel": "next_one",
+        "parser": "flags",
+        "m_context": "shared",
+        "context": "shared",
+    }
+    for path in driver(checkout).parent.glob("*.[ch]*"):
+        rewrite(path, lambda text: re.sub(r"(?<![\w/.>])\w+", lambda m: names.get(m[0], m[0]), text))
+    tree_of(checkout).apply()
+    text = "\n".join(added(checkout))
+    assert "kernelpoint::register_option(flags);" in text and "before_launch(next_one)" in text
+    assert "kernelpoint_walk(device, shared," in text and "kernelpoint_walk.next(todo" in text
+
+
+@pytest.mark.parametrize(
+    "name, other", [("parse_kernel_info", "parse_kernel_infos"), ("option_parser_cmdline", "option_parser_commandline")]
+)
+def test_a_missing_anchor_is_refused_with_the_nearest_candidates_and_changes_nothing(checkout, name, other):
+    rewrite(driver(checkout), lambda text: text.replace(f"{name}(", f"{other}("))
+    before = contents(checkout)
+    line = 1 + driver(checkout).read_text().split(other)[0].count("\n")
+    with pytest.raises(
+        PatchError,
+        match=rf"{name}.*nearest: .*{other} \({driver(checkout).parent.name}/{driver(checkout).name}:{line}\)",
+    ):
+        tree_of(checkout).apply()
+    assert contents(checkout) == before
+
+
+def test_an_ambiguous_anchor_is_refused_with_every_place(checkout):
+    call = re.search(r"\n( *\S*->launch\(\w+\);)", driver(checkout).read_text()).group(1)
+    rewrite(driver(checkout), lambda text: text.replace(call, f"{call}\n{call}"))
+    with pytest.raises(PatchError, match=r"launch.*found more than once: .*\.cc:\d+, .*\.cc:\d+"):
+        tree_of(checkout).apply()
+
+
+def test_a_statement_without_braces_is_refused(checkout):
+    rewrite(driver(checkout), lambda text: re.sub(r"(\w+->cycle\(\);)", r"if (true)\n \1", text))
+    with pytest.raises(PatchError, match=r"progress.*needs braces"):
+        tree_of(checkout).apply()
+
+
+def test_a_statement_that_shares_its_line_is_refused(checkout):
+    rewrite(driver(checkout), lambda text: re.sub(r"(\w+->launch\(\w+\);)", r"int x = 0; \1", text))
+    with pytest.raises(PatchError, match="stands on the same line"):
+        tree_of(checkout).apply()
+
+
+def test_an_unknown_tree_is_refused_and_trees_near_it_are_named(checkout, tmp_path):
+    for folder in (tmp_path, checkout / "gpu-simulator"):
+        with pytest.raises(PatchError, match=f"not a tree of Accel-Sim.*nearest: .*{checkout.name}"):
+            tree_of(folder)
+    with pytest.raises(PatchError, match="nearest: nothing similar"):
+        tree_of(tmp_path / "nowhere")
+
+
+def test_a_line_of_ours_that_was_changed_since_is_named(checkout):
+    tree_of(checkout).apply()
+    rewrite(driver(checkout), lambda text: text.replace(" // [kernelpoint patch]", "", 1))
+    with pytest.raises(PatchError, match=r"\.cc:\d+: this line is ours but was changed since"):
+        tree_of(checkout).revert()
+
+
+def test_a_tree_without_build_files_is_refused(checkout):
+    (checkout / "gpu-simulator" / "Makefile").unlink()
+    with pytest.raises(PatchError, match="no build file"):
+        tree_of(checkout).apply()
+
+
+def test_the_mode_of_a_file_is_kept(checkout):
+    driver(checkout).chmod(0o755)
+    tree_of(checkout).apply()
+    assert driver(checkout).stat().st_mode & 0o777 == 0o755
+
+
+@given(
+    text=st.text(st.characters(min_codepoint=0, max_codepoint=255), max_size=80).map(lambda t: t.replace("[", "")),
+    where=st.lists(st.integers(0, 10), max_size=4),
+)
+def test_any_text_is_restored_after_any_lines_were_added(text, where):
+    count = text.count("\n")
+    patched = add_lines(text, [(min(number, count), "ours();") for number in where], "//")
+    assert patched.count("[kernelpoint patch]") == len(where)
+    assert strip_lines(patched) == text
