@@ -55,6 +55,11 @@ class Profile:
         """The number of launches N."""
         return len(self.name_ids)
 
+    @property
+    def has_times(self) -> bool:
+        """Whether any launch has a duration or cycles."""
+        return bool(np.isfinite(self.duration).any()) or "cycles" in self.counters
+
     @cached_property
     def time(self) -> np.ndarray:
         """float64 [N]: how long each launch took: its duration in ns, or its cycles where no launch has a duration.

@@ -66,7 +66,7 @@ def view_run(run: RunReport, plan: Plan, truth: float | None = None) -> RunView:
     names = [readable(name) for name in plan.stream_names]
     first = np.full(clusters, -1)
     first[cluster[::-1]] = np.arange(count)[::-1]
-    has_streams = plan.stream_ids is not None and bool(names)
+    streams = plan.stream_ids if plan.stream_ids is not None and names else None
     return RunView(
         launches=count,
         clusters=clusters,
@@ -74,7 +74,7 @@ def view_run(run: RunReport, plan: Plan, truth: float | None = None) -> RunView:
         cluster_of_launch=cluster,
         rank_of_cluster=rank,
         share=share,
-        cluster_names=[names[plan.stream_ids[u]] if has_streams else f"cluster {c}" for c, u in enumerate(first)],
+        cluster_names=[f"cluster {c}" if streams is None else names[streams[u]] for c, u in enumerate(first)],
         cluster_launches=launches,
         cluster_simulated=np.bincount(cluster[simulated], minlength=clusters),
         looks=_looks(run),
@@ -83,7 +83,7 @@ def view_run(run: RunReport, plan: Plan, truth: float | None = None) -> RunView:
         truth=truth,
         stream_map=plan.stream_map,
         stream_cluster=_of_streams(plan, cluster),
-        stream_launches=np.bincount(plan.stream_ids) if has_streams else np.empty(0, dtype=np.int64),
+        stream_launches=np.empty(0, dtype=np.int64) if streams is None else np.bincount(streams[streams >= 0]),
         stream_names=names,
     )
 

@@ -118,6 +118,16 @@ def read_journal(path: str | Path) -> list[Record]:
     return records
 
 
+def read_first_record(path: str | Path) -> Record:
+    """The run record of a journal; empty where the run was killed before it was whole."""
+    try:
+        with Path(path).open("rb") as file:
+            records, _ = parse_journal(file.readline(), str(path))
+    except OSError as error:
+        raise JournalError(f"cannot read the journal {path}: {error.strerror}") from None
+    return records[0] if records else {}
+
+
 def parse_journal(data: bytes, name: str) -> tuple[list[Record], int]:
     """The records of journal bytes, and where the last whole record ends.
 

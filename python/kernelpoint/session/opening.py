@@ -70,8 +70,8 @@ class Run:
         return parts
 
 
-def prepare(config: Config, host: HostInfo, log: Log) -> Run:
-    """Read the lists, make the population and make or load its plan.
+def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = None) -> Run:
+    """Read the lists, make the population and make or load its plan; a resumed run has one that it was `begun_with`.
 
     Raises:
         ConfigError: policy, budget and host do not go together.
@@ -82,7 +82,7 @@ def prepare(config: Config, host: HostInfo, log: Log) -> Run:
     policy = load_policy(config.policy)
     budget = _budget(config, policy, host)
     population = with_profile(population_of(host, config.seed), config, log)
-    plan, path = plan_for(config, policy, population, log)
+    plan, path = plan_for(config, policy, population, log, begun_with)
     hashes = {
         "list": _hash_lists(population),
         "simulator_config": host.config_hash,

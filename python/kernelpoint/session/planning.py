@@ -21,11 +21,14 @@ from kernelpoint.session.plan import Plan
 Log = Callable[[str], None]
 
 
-def plan_for(config: Config, policy: type[Policy], population: Population, log: Log) -> tuple[Plan, str | None]:
+def plan_for(
+    config: Config, policy: type[Policy], population: Population, log: Log, begun_with: str | None = None
+) -> tuple[Plan, str | None]:
     """The plan of a run and the file it lies in, if any.
 
-    A plan named in the configuration is used as it is, if it was made for this run. Otherwise a policy that reads traces
-    keeps its plans in the cache; the others make theirs each time, which costs less than reading it.
+    A plan named in the configuration is used as it is, if it was made for this run. A resumed run goes on with the plan it
+    was `begun_with`, even if the error budget has changed since. Otherwise a policy that reads traces keeps its plans in
+    the cache; the others make theirs each time, which costs less than reading it.
 
     Raises:
         PlanError: the named plan was made for something else; the message names each difference.
@@ -46,6 +49,10 @@ def plan_for(config: Config, policy: type[Policy], population: Population, log: 
         plan = Plan.load(config.plan, population.u)
         _check_origin(config.plan, plan.origin, origin)
         return plan, config.plan
+    if begun_with is not None and Path(begun_with).exists():
+        plan = Plan.load(begun_with, population.u)
+        if {**plan.origin, "error_budget": None} == {**origin, "error_budget": None}:
+            return plan, begun_with
     if not reads_traces:
         return Plan(policy(config).design(population), origin), None
     cached = _cache_path(origin)
