@@ -102,8 +102,8 @@ TraceList read_folder(const std::string& path) {
     }
     if (files.empty())
         throw TraceError(path, 0,
-                         "expected a kernelslist.g or files kernel-N.traceg[.xz|.zst] in this folder, found "
-                         "neither");
+                         "expected files kernel-N.traceg[.xz|.zst] in this folder, found "
+                         "none");
     std::sort(files.begin(), files.end());
     TraceList list;
     for (size_t i = 0; i < files.size(); ++i) {
@@ -123,8 +123,7 @@ TraceList read_trace_list(const std::string& path) {
     if (!is_folder(path)) return read_list_file(path);
     std::string folder = path;
     while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
-    const std::string list = folder + "/kernelslist.g";
-    return is_file(list) ? read_list_file(list) : read_folder(folder);
+    return read_folder(folder);
 }
 
 }  // namespace kernelpoint

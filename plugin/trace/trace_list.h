@@ -21,9 +21,9 @@ struct TraceList {
 };
 
 // Reads what Accel-Sim reads: lines that start with `MemcpyHtoD` or `kernel`; all others are ignored. File names are
-// relative to the list. A folder stands for the kernelslist.g in it or, where it has none, for its files
-// kernel-N[-ctx_0x..].traceg[.xz|.zst] in the order of N. Throws TraceError: no list, no launch in it, a trace that
-// does not exist, a malformed copy, or one launch present in two files of a folder.
+// relative to the list. A folder stands for its files kernel-N[-ctx_0x..].traceg[.xz|.zst] in the order of N, whether
+// or not a list lies in it. Throws TraceError: no list, no launch in it, a trace that does not exist, a malformed copy,
+// or one launch present in two files of a folder.
 TraceList read_trace_list(const std::string& path);
 
 }  // namespace kernelpoint

@@ -44,14 +44,11 @@ def test_other_lines_are_ignored(folder):
     assert launch_paths(path) == [str(folder / "kernel-1.traceg")]
 
 
-def test_a_folder_without_a_list_is_ordered_by_number(folder):
+def test_a_folder_is_ordered_by_number_whether_or_not_a_list_lies_in_it(folder):
     names = ["kernel-1.traceg", "kernel-2.traceg.xz", "kernel-10-ctx_0x5581.traceg.zst"]
     assert launch_paths(folder) == launch_paths(f"{folder}/") == [str(folder / name) for name in names]
-
-
-def test_a_folder_with_a_list_is_read_through_the_list(folder):
     write_list(folder, "kernel-2.traceg.xz\n")
-    assert launch_paths(folder) == [str(folder / "kernel-2.traceg.xz")]
+    assert launch_paths(folder) == [str(folder / name) for name in names]
 
 
 def test_a_list_in_the_working_folder_is_found(folder, monkeypatch):
@@ -78,7 +75,7 @@ def test_a_list_that_cannot_be_run_is_refused(folder, text, expected):
 def test_a_missing_list_an_empty_folder_and_a_launch_in_two_files_are_refused(folder, tmp_path_factory):
     with pytest.raises(TraceError, match="cannot be opened"):
         read_trace_list(folder / "none.g")
-    with pytest.raises(TraceError, match=r"expected a kernelslist.g or files kernel-N.traceg"):
+    with pytest.raises(TraceError, match=r"expected files kernel-N.traceg"):
         read_trace_list(tmp_path_factory.mktemp("empty"))
     (folder / "kernel-1.traceg.xz").write_text(TEXT)
     with pytest.raises(TraceError, match=r"found both kernel-1.traceg and kernel-1.traceg.xz"):

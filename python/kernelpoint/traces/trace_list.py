@@ -27,7 +27,7 @@ def read_trace_list(path: str | os.PathLike[str]) -> TraceList:
     """Read a ``kernelslist.g``, or a folder of traces.
 
     Lines that start with ``MemcpyHtoD`` or ``kernel`` count, all others are ignored, as in Accel-Sim. A folder stands for
-    the ``kernelslist.g`` in it or, where it has none, for its files ``kernel-N[-ctx_0x..].traceg[.xz|.zst]`` by N.
+    its files ``kernel-N[-ctx_0x..].traceg[.xz|.zst]`` by N, whether or not a list lies in it.
 
     Raises:
         TraceError: there is no list, it names no launch or a trace that does not exist, a copy is malformed, or a folder
