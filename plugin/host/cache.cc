@@ -10,13 +10,17 @@ constexpr uint64_t kNoTag = UINT64_MAX;
 }
 
 Cache::Cache(uint64_t bytes, uint32_t ways)
-    : ways_(ways), sets_(bytes / kLineBytes / ways), tags_(sets_ * ways, kNoTag), lines_(sets_ * ways) {}
+    : ways_(ways),
+      sets_(bytes / kLineBytes / ways),
+      tags_(sets_ * ways, kNoTag),
+      last_uses_(sets_ * ways, 0),
+      lines_(sets_ * ways) {}
 
 CacheLine* Cache::find(uint64_t line) {
     const uint64_t first = first_of_set(line);
     for (uint64_t i = first; i < first + ways_; ++i) {
         if (tags_[i] == line) {
-            lines_[i].last_use = ++uses_;
+            last_uses_[i] = ++uses_;
             return &lines_[i];
         }
     }
@@ -29,12 +33,12 @@ CacheLine& Cache::find_or_replace(uint64_t line, uint32_t& evicted_dirty) {
     const uint64_t first = first_of_set(line);
     uint64_t victim = first;
     for (uint64_t i = first + 1; i < first + ways_; ++i) {
-        if (lines_[i].last_use < lines_[victim].last_use) victim = i;
+        if (last_uses_[i] < last_uses_[victim]) victim = i;
     }
-    evicted_dirty = __builtin_popcount(lines_[victim].dirty);
+    evicted_dirty = count_sectors(lines_[victim].dirty);
     tags_[victim] = line;
     lines_[victim] = CacheLine{};
-    lines_[victim].last_use = ++uses_;
+    last_uses_[victim] = ++uses_;
     return lines_[victim];
 }
 
@@ -42,6 +46,7 @@ void Cache::clear() {
     if (uses_ == uses_at_clear_) return;
     uses_at_clear_ = uses_;
     std::fill(tags_.begin(), tags_.end(), kNoTag);
+    std::fill(last_uses_.begin(), last_uses_.end(), 0);
     std::fill(lines_.begin(), lines_.end(), CacheLine{});
 }
 

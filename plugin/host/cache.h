@@ -8,11 +8,15 @@
 
 namespace kernelpoint::host {
 
+// The number of sectors in a mask of four; the compiler's popcount is a function call on a plain x86-64.
+inline uint32_t count_sectors(uint8_t mask) {
+    return (0x4332322132212110ull >> (4 * (mask & 15))) & 15;
+}
+
 struct CacheLine {
-    Cycles fill_at = 0;     // when the last sector asked for arrives: an access before then waits for it
-    uint64_t last_use = 0;  // order of accesses, not time
-    uint8_t valid = 0;      // bit per sector
-    uint8_t dirty = 0;      // bit per sector
+    Cycles fill_at = 0;  // when the last sector asked for arrives: an access before then waits for it
+    uint8_t valid = 0;   // bit per sector
+    uint8_t dirty = 0;   // bit per sector
 };
 
 class Cache {
@@ -33,7 +37,9 @@ private:
     const uint32_t ways_;
     const uint64_t sets_;
     uint64_t uses_ = 0, uses_at_clear_ = 0;
+    // Apart from each other because a lookup reads all tags of a set, and a replacement all last uses.
     std::vector<uint64_t> tags_;
+    std::vector<uint64_t> last_uses_;  // order of accesses, not time; 0 for never
     std::vector<CacheLine> lines_;
 };
 

@@ -2,6 +2,13 @@
 #include "host/sm.h"
 
 namespace kernelpoint::host {
+namespace {
+
+uint32_t count_lanes(uint32_t mask) {
+    return mask == UINT32_MAX ? kWarpSize : static_cast<uint32_t>(__builtin_popcount(mask));
+}
+
+}  // namespace
 
 void Sm::execute(Scheduler& scheduler, Scheduler::Slot& slot, Cycles now) {
     Warp& warp = *slot.warp;
@@ -9,7 +16,7 @@ void Sm::execute(Scheduler& scheduler, Scheduler::Slot& slot, Cycles now) {
     const OpcodeTiming& timing = timings_[instruction.opcode];
     const bool active = instruction.active_mask != 0;
     ++counters_.warp_instructions;
-    instructions_ += static_cast<uint64_t>(__builtin_popcount(instruction.active_mask));
+    instructions_ += count_lanes(instruction.active_mask);
     scheduler.occupy(timing.unit, now + timing.interval);
     // Model: an instruction of which every lane is off takes its issue slot and nothing else.
     const Cycles goes_on = active ? act(timing, warp, instruction, now) : now + 1;

@@ -7,10 +7,6 @@ namespace {
 
 constexpr uint64_t kTicks = 4096;  // per cycle, for DRAM channels
 
-uint32_t count(uint32_t sectors) {
-    return static_cast<uint32_t>(__builtin_popcount(sectors));
-}
-
 // Spreads lines over banks and channels so that no power-of-two stride meets only one of them.
 uint64_t spread(uint64_t line) {
     return line ^ (line >> 5) ^ (line >> 11) ^ (line >> 17);
@@ -32,22 +28,22 @@ Cycles MemorySystem::load(uint32_t sm, Cycles now, LineAccess access) {
     uint32_t no_dirty = 0;
     CacheLine& line = l1_[sm].find_or_replace(access.line, no_dirty);
     const uint8_t missing = access.sectors & ~line.valid;
-    counters_.l1_accesses += count(access.sectors);
+    counters_.l1_accesses += count_sectors(access.sectors);
     const Cycles hit_at = now + config_.l1_latency;
     if (!missing) return std::max(hit_at, line.fill_at);
-    counters_.l1_misses += count(missing);
-    const Cycles arrives = pass_port(sm, hit_at, count(missing));
+    counters_.l1_misses += count_sectors(missing);
+    const Cycles arrives = pass_port(sm, hit_at, count_sectors(missing));
     line.fill_at = std::max(line.fill_at, read_l2(arrives, {access.line, missing}));
     line.valid |= missing;
     return line.fill_at;
 }
 
 Cycles MemorySystem::store(uint32_t sm, Cycles now, LineAccess access) {
-    return write_l2(pass_port(sm, now + config_.l1_latency, count(access.sectors)), access);
+    return write_l2(pass_port(sm, now + config_.l1_latency, count_sectors(access.sectors)), access);
 }
 
 Cycles MemorySystem::atomic(uint32_t sm, Cycles now, LineAccess access) {
-    const Cycles arrives = pass_port(sm, now + config_.l1_latency, count(access.sectors));
+    const Cycles arrives = pass_port(sm, now + config_.l1_latency, count_sectors(access.sectors));
     const Cycles done = read_l2(arrives, access);
     l2_.find(access.line)->dirty |= access.sectors;
     return done;
@@ -81,8 +77,8 @@ Cycles MemorySystem::pass_port(uint32_t sm, Cycles now, uint32_t sectors) {
 Cycles MemorySystem::pass_bank(Cycles now, LineAccess access) {
     Cycles& free = bank_free_[spread(access.line) % config_.l2_banks];
     const Cycles start = std::max(now, free);
-    free = start + Cycles{count(access.sectors)} * config_.l2_interval;
-    counters_.l2_accesses += count(access.sectors);
+    free = start + Cycles{count_sectors(access.sectors)} * config_.l2_interval;
+    counters_.l2_accesses += count_sectors(access.sectors);
     return start;
 }
 
@@ -94,9 +90,9 @@ Cycles MemorySystem::read_l2(Cycles now, LineAccess access) {
     const uint8_t missing = access.sectors & ~line.valid;
     const Cycles hit_at = start + config_.l2_latency;
     if (!missing) return std::max(hit_at, line.fill_at);
-    counters_.l2_misses += count(missing);
-    counters_.dram_reads += count(missing);
-    line.fill_at = std::max(line.fill_at, use_dram(hit_at, access.line, count(missing)));
+    counters_.l2_misses += count_sectors(missing);
+    counters_.dram_reads += count_sectors(missing);
+    line.fill_at = std::max(line.fill_at, use_dram(hit_at, access.line, count_sectors(missing)));
     line.valid |= missing;
     return line.fill_at;
 }
