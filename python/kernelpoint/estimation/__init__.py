@@ -3,5 +3,17 @@
 from kernelpoint.estimation.design import Bound, Design, ErrorBudget, Method, Scope
 from kernelpoint.estimation.engine import Engine
 from kernelpoint.estimation.look import Estimate, Look
+from kernelpoint.estimation.stratify import neighbours, strata_from
 
-__all__ = ["Bound", "Design", "Engine", "ErrorBudget", "Estimate", "Look", "Method", "Scope"]
+__all__ = [
+    "Bound",
+    "Design",
+    "Engine",
+    "ErrorBudget",
+    "Estimate",
+    "Look",
+    "Method",
+    "Scope",
+    "neighbours",
+    "strata_from",
+]

@@ -25,10 +25,11 @@ def variance_of_total(N: Ints, S2: Floats, n: NDArray[np.number]) -> float:
     return float(np.where((N == 0) | (S2 == 0.0), 0.0, np.maximum(terms, 0.0)).sum())
 
 
-def _bisect(low: float, high: float, enough: Callable[[float], bool]) -> float:
-    """The smallest number in (low, high] that is enough; `high` is taken to be."""
-    for _ in range(60):
-        middle = 0.5 * (low + high)
+def _bisect(high: float, enough: Callable[[float], bool]) -> float:
+    """The smallest number in (0, high] that is enough, to one part in a million; `high` is taken to be."""
+    low = high * 2.0**-60
+    while high > low * (1.0 + 1e-6):
+        middle = math.sqrt(low * high)
         if enough(middle):
             high = middle
         else:
@@ -36,7 +37,7 @@ def _bisect(low: float, high: float, enough: Callable[[float], bool]) -> float:
     return high
 
 
-def neyman(N: Ints, S2: Floats, cost: Floats, target: float, low: Ints, most: float = math.inf) -> Ints:
+def neyman(N: Ints, S2: Floats, cost: Floats, target: float, low: Ints) -> Ints:
     """The cheapest sizes with variance of the total at most target: minimise sum n_h c_h subject to V(n) <= target.
 
     Formula: n_h = N_h S_h / sqrt(c_h lambda), clamped to [low_h, N_h], lambda by bisection so that V(n) = target
@@ -47,13 +48,12 @@ def neyman(N: Ints, S2: Floats, cost: Floats, target: float, low: Ints, most: fl
     Args:
         N: int [H], units per stratum; S2: float [H], variances S_h^2; cost: float [H], positive; low: int [H], at least.
         target: variance allowed; 0 or less takes everything that varies.
-        most: cost that the sizes may reach (rounding up aside); the target gives way to it.
 
     Returns:
         int64 [H], low_h <= n_h <= N_h.
 
     >>> neyman(np.array([100, 100]), np.array([1.0, 9.0]), np.ones(2), 2000.0, np.ones(2, dtype=np.int64)).tolist()
-    [14, 40]
+    [14, 41]
     """
     root = np.sqrt(S2 / cost) * N
     low = np.minimum(low, N)
@@ -67,7 +67,5 @@ def neyman(N: Ints, S2: Floats, cost: Floats, target: float, low: Ints, most: fl
     if target <= 0.0 or not len(positive):
         return np.where(S2 > 0.0, N, low).astype(np.int64)
     full = float((N[root > 0.0] / positive).max())  # at this scale every stratum that varies is drawn whole
-    scale = _bisect(0.0, full, lambda s: variance_of_total(N, S2, sizes(s)) <= target)
-    if float((sizes(scale) * cost).sum()) > most:
-        scale = _bisect(0.0, scale, lambda s: float((sizes(s) * cost).sum()) >= most)
+    scale = _bisect(full, lambda s: variance_of_total(N, S2, sizes(s)) <= target)
     return np.minimum(np.ceil(sizes(scale) - 1e-9), N).astype(np.int64)

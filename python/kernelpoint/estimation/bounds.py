@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Literal
+
 from kernelpoint.estimation.design import Bound
 
-SPENDING = (0.2, 0.5, 0.15)  # shares of alpha for the first looks; what is left is halved at every further look
+Kind = Literal["first", "learning", "sized"]
+
+SHARES = {"first": 0.15, "learning": 0.1, "sized": 0.75}  # of alpha, over all looks of a kind
 
 
-def error_probability(bound: Bound, alpha: float, look: int) -> float:
-    """alpha_k, the error probability of look k = 1, 2, ... (the end of pass k).
+def error_probability(bound: Bound, alpha: float, kinds: Sequence[Kind]) -> float:
+    """alpha_k, the error probability of the last of the looks (ends of passes) whose kinds are given.
 
-    "sequential": alpha_k = alpha * (0.2, 0.5, 0.15, 0.075, 0.0375, ...): they add up to alpha, so by the union bound the
-        probability that any look's interval misses the truth is at most alpha, whenever the run stops (alpha spending,
-        Lan and DeMets 1983, here by look number). Most goes to the second look: the first is a pilot, which stops the run
-        only where its half-width is far inside the budget and a wide quantile costs nothing; the second is the first that
-        is sized for the budget.
+    "sequential": the kind of a pass is fixed before it begins. A pass is "sized" if it should meet the budget, "learning" if
+        it is held back because spreads are still too uncertain to size it. The first look spends 0.15 alpha, the j-th
+        learning one 0.1 alpha / 2^j, the first sized one 0.45 alpha and the j-th 0.3 alpha / 2^(j - 1). They add up to
+        alpha at most, so by the union bound the probability that any look's interval misses the truth is at most alpha,
+        whenever the run stops (alpha spending after Lan and DeMets 1983). Nearly all goes to looks that can stop a run:
+        what a look before them spends is paid for by larger samples later.
     "two_stage" (Stein 1945): every look uses the variance of the first pass only, so looking again teaches nothing about it.
     "fixed": alpha at every look. Not corrected for looking repeatedly: it covers less often than stated.
 
-    >>> [error_probability("sequential", 0.1, k) for k in (1, 2, 3)]
-    [0.020000000000000004, 0.05, 0.015]
+    >>> [round(error_probability("sequential", 0.1, ("first", "learning", "sized")[:k]), 4) for k in (1, 2, 3)]
+    [0.015, 0.005, 0.045]
     """
     if bound != "sequential":
         return alpha
-    if look <= len(SPENDING):
-        return alpha * SPENDING[look - 1]
-    return alpha * (1.0 - sum(SPENDING)) * 0.5 ** (look - len(SPENDING))
+    kind, number = kinds[-1], list(kinds).count(kinds[-1])
+    if kind == "first":
+        share = 1.0
+    elif kind == "learning":
+        share = 0.5**number
+    else:
+        share = 0.6 if number == 1 else 0.4 * 0.5 ** (number - 1)
+    return max(alpha * SHARES[kind] * share, 1e-12)  # Numerics: a quantile must exist
 
 
 def stated(computed: float, estimate: float, relative_error: float) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.errors import ConfigError, HostError, JournalError
+from kernelpoint.estimation.bounds import Kind
 from kernelpoint.estimation.design import Design, ErrorBudget, Method
 from kernelpoint.estimation.estimators import ESTIMATORS, Fit, Sample
 from kernelpoint.estimation.growth import next_sizes
@@ -66,6 +67,7 @@ class Engine:
         self.design, self.budget, self.method = design, budget, estimate
         self.ratios = dict(ratios or {})
         self.looks = 0
+        self._kinds: tuple[Kind, ...] = ("first",)
         self._population = design.sizes  # N_h before failures
         self.clusters = (
             np.zeros(len(self._population), np.int64) if design.clusters is None else np.asarray(design.clusters)
@@ -175,12 +177,12 @@ class Engine:
         x = None if self.design.x is None else self.design.x[units]
         return Sample(np.asarray(self.design.strata)[units], N, self.clusters, x, X), units, certain
 
-    def _infer(self, look: int) -> Inference:
+    def _infer(self, complete: bool) -> Inference:
         sample, units, certain = self._sample()
-        states_bound = self.design.chosen is None and self.budget.bound != "none" and look > 0
+        states_bound = self.design.chosen is None and self.budget.bound != "none" and complete
         if states_bound and bool(((sample.n == 0) & (sample.N > 0)).any()):
             states_bound = False
-        targets = Targets(self.budget, self.method, self.ratios, self.counters, look if states_bound else 0)
+        targets = Targets(self.budget, self.method, self.ratios, self.counters, self._kinds if states_bound else ())
         exact = self._results.of(certain)
         of_cluster = np.append(self.clusters, -1)[self.design.strata[certain]]  # stratum -1 has no cluster
         return infer(targets, sample, self._results.of(units), exact, of_cluster, self._pilot)
@@ -198,7 +200,7 @@ class Engine:
         missing = len(self.missing())
         if not missing:
             self.looks += 1
-        inference = self._infer(0 if missing else self.looks)
+        inference = self._infer(not missing)
         if self.budget.bound == "two_stage" and self._pilot is None and not missing:
             self._pilot = inference
         self._last = None if missing else inference
@@ -217,7 +219,8 @@ class Engine:
             return False
         if bool((self.sizes >= self._population).all()):
             return False
-        grown = next_sizes(last, self.design.cost)
+        grown, kind = next_sizes(last, self.design.cost)
+        self._kinds = (*self._kinds, kind)
         self.sizes = np.minimum(self.sizes + np.maximum(grown - last.n, 0), self._population)
         self._last = None
         return True
@@ -232,15 +235,20 @@ class Engine:
         units = np.flatnonzero(self._results.rows >= 0)
         return dict(zip(self.counters, self._results.of(units).sum(axis=0).tolist(), strict=True))
 
-    def restore_sizes(self, sizes: Ints) -> None:
-        """Take the sizes of a pass from a journal instead of allocating them again; sizes only grow.
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kind of each pass so far, the present one last; with `sizes` all that a pass adds to the engine's state."""
+        return self._kinds
+
+    def restore_pass(self, sizes: Ints, kinds: Sequence[Kind]) -> None:
+        """Take the sizes and kinds of a pass from a journal instead of allocating them again; sizes only grow.
 
         Raises:
             JournalError: another number of strata, or a stratum that shrinks.
         """
         if len(sizes) != len(self.sizes) or bool((sizes < self.sizes).any() or (sizes > self._population).any()):
             raise JournalError("the sizes of a pass in the journal do not fit this design")
-        self.sizes = np.asarray(sizes, dtype=np.int64)
+        self.sizes, self._kinds = np.asarray(sizes, dtype=np.int64), tuple(kinds)
 
     def predict(self, units: Iterable[int]) -> Floats:
         """float64 [units, counters]: own result where simulated, else the prediction of the unit's stratum.

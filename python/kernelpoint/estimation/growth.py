@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from kernelpoint.estimation import variance
 from kernelpoint.estimation.allocation import neyman
+from kernelpoint.estimation.bounds import Kind
 from kernelpoint.estimation.inference import Inference
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 
-MAX_GROWTH = 3.0  # a pass may multiply the cost simulated so far by at most this: early variances are rough
+PRIOR_DEGREES = 2.0  # what the other strata tell of a stratum's spread counts as much as two draws
+LEARN = 3  # a stratum's sample may grow to at most this many times its size in one pass
+LEAST = 1.1  # a pass costs at least a tenth of what is spent
 MARGIN = 0.95  # passes are sized for this share of the budget, so that a further attempt is seldom needed
 
 
@@ -37,25 +39,38 @@ def expected_degrees(look: Inference, S2: Floats, n: Ints) -> float:
     N = look.sample.N
     A = np.where(n < N, N.astype(float) ** 2 * (1.0 - n / np.maximum(N, 1)) / np.maximum(n, 1), 0.0)
     v = A * S2
-    below = (v * v / np.maximum(variance.PRIOR_DEGREES + n - 1.0, 0.5)).sum()
+    below = (v * v / (PRIOR_DEGREES + n - 1.0)).sum()
     return float(v.sum() ** 2 / below) if below > 0.0 else np.inf
 
 
-def next_sizes(look: Inference, prior_cost: Floats | None) -> Ints:
-    """Sizes n_h (effective draws, int64 [H], never below those of the look) sized for MARGIN of the budget at the next look.
+def next_sizes(look: Inference, prior_cost: Floats | None) -> tuple[Ints, Kind]:
+    """Sizes n_h (effective draws, int64 [H], never below those of the look) for the next pass, and the kind of pass it is.
 
     Neyman allocation over all strata of a group jointly, the group being the workload or, in scope "cluster", each
     cluster that has not met the budget. The variance allowed is (MARGIN * eps * that / t)^2, t the quantile of the next
-    look at the degrees of freedom expected there. Every stratum gets at least one draw.
+    look at the degrees of freedom expected there. Every stratum gets at least one draw. No stratum grows by more than
+    LEARN times in a pass: where one would have to, its spread is still a guess from few draws (or from other strata), and
+    a pass that first learns it is cheaper than one sized for the guess. Such a pass is "learning", any other "sized".
     """
-    budget = look.targets.budget
+    N, low = look.sample.N, np.minimum(np.maximum(look.n, 1), look.sample.N)
+    wanted = _sizes(look, prior_cost, low)
+    most = np.minimum(np.where(look.n > 0, LEARN * look.n, 1), N)
+    sizes = np.minimum(wanted, np.maximum(most, low))
+    kind: Kind = "sized" if (sizes == wanted).all() else "learning"
+    grown, before = (float((n * draw_cost(look, prior_cost)).sum()) for n in (sizes, look.n))
+    if grown < LEAST * before:  # a pass that adds next to nothing would spend error probability for nothing
+        extra = np.ceil(np.maximum(sizes - look.n, 0) + (LEAST - 1.0) * look.n * (look.spreads[0].S2 > 0.0))
+        sizes = np.minimum(np.maximum(look.n + extra.astype(np.int64), low), N)
+    return (np.minimum(sizes + 1, N) if (sizes == look.n).all() else sizes), kind
+
+
+def _sizes(look: Inference, prior_cost: Floats | None, low: Ints) -> Ints:
+    """The allocation that should meet the budget at the next look, however large the step."""
+    budget, N = look.targets.budget, look.sample.N
     index = look.targets.counters.index(budget.counter)
-    S2, cost, N = look.spreads[index].S2, draw_cost(look, prior_cost), look.sample.N
-    low = np.minimum(np.maximum(look.n, 1), N)
-    spent = float((look.n * cost).sum()) + float(cost.mean())
-    following = replace(look.targets, look=look.targets.look + 1)
-    by_cluster = budget.scope == "cluster"
-    groups = look.sample.clusters if by_cluster else np.zeros(len(N), np.int64)
+    S2, cost = look.spreads[index].S2, draw_cost(look, prior_cost)
+    following = replace(look.targets, looks=(*look.targets.looks, "sized"))
+    groups = look.sample.clusters if budget.scope == "cluster" else np.zeros(len(N), np.int64)
     sizes = low.copy()
     for group, estimate in enumerate(look.budgeted()):
         if estimate.relative_half_width <= budget.relative_error:
@@ -63,9 +78,7 @@ def next_sizes(look: Inference, prior_cost: Floats | None) -> Ints:
         part = np.flatnonzero(groups == group)
         allowed = MARGIN * budget.relative_error * abs(estimate.estimate)
         t = following.quantile(max(estimate.degrees_of_freedom, 1.0))
-        for _ in range(3):
-            sizes[part] = neyman(N[part], S2[part], cost[part], (allowed / t) ** 2, low[part], MAX_GROWTH * spent)
+        for _ in range(2):  # t depends on the sizes through its degrees of freedom
+            sizes[part] = neyman(N[part], S2[part], cost[part], (allowed / t) ** 2, low[part])
             t = following.quantile(max(expected_degrees(look, np.where(groups == group, S2, 0.0), sizes), 1.0))
-    if (sizes == low).all() and (sizes == look.n).all():  # rounding left no room: one more draw wherever there is one
-        sizes = np.minimum(low + (S2 > 0.0), N)
-    return np.where((sizes == look.n).all(), np.minimum(sizes + 1, N), sizes)
+    return sizes

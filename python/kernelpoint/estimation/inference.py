@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.estimation.bounds import error_probability, stated
+from kernelpoint.estimation.bounds import Kind, error_probability, stated
 from kernelpoint.estimation.design import ErrorBudget, Method
 from kernelpoint.estimation.estimators import Fit, Sample, estimate_totals
 from kernelpoint.estimation.look import Estimate, Look
@@ -20,21 +20,21 @@ from kernelpoint.estimation.variance import Spread, pooled_spread, scales, varia
 
 @dataclass(frozen=True)
 class Targets:
-    """What is asked for. look: number of this look, 0 where no bound may be stated."""
+    """What is asked for. looks: the kinds of the looks up to this one; empty where no bound may be stated."""
 
     budget: ErrorBudget
     method: Method
     ratios: Mapping[str, tuple[str, str]]
     counters: tuple[str, ...]
-    look: int
+    looks: tuple[Kind, ...]
 
     def quantile(self, degrees: float) -> float:
         """Quantile of this look's share of the error probability; nan without a bound, infinite without knowledge."""
-        if self.look == 0:
+        if not self.looks:
             return math.nan
         if degrees <= 0.0:
             return math.inf
-        alpha = error_probability(self.budget.bound, 1.0 - self.budget.confidence, self.look)
+        alpha = error_probability(self.budget.bound, 1.0 - self.budget.confidence, self.looks)
         return two_sided(alpha, round(min(degrees, 1e9), 6))
 
 
@@ -115,7 +115,7 @@ class Inference:
     @property
     def met(self) -> bool:
         """Whether every estimate the budget is about has its half-width within it."""
-        if self.targets.look == 0 or not self.targets.counters:
+        if not self.targets.looks or not self.targets.counters:
             return False
         return all(e.relative_half_width <= self.targets.budget.relative_error for e in self.budgeted())
 
@@ -135,7 +135,7 @@ class Inference:
             for c in range(len(N))
         ]
         return Look(
-            index=self.targets.look,
+            index=len(self.targets.looks),
             estimates={self.targets.counters[i]: self.totals(i, False)[0] for i in counters},
             clusters=clusters,
             ratios={
@@ -149,7 +149,7 @@ class Inference:
         )
 
     def _assumptions(self) -> list[str]:
-        if self.targets.look == 0:
+        if not self.targets.looks:
             return []
         alone = int(((self.n == 1) & (self.sample.N > 1)).sum())
         known = int((self.n > 1).sum())

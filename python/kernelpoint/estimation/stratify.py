@@ -8,15 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.estimation.design import ErrorBudget
+from kernelpoint.errors import ConfigError
+from kernelpoint.estimation.design import Design, ErrorBudget
 from kernelpoint.estimation.quantiles import two_sided
+from kernelpoint.randomness import generator
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-SPREADS = (0.5, 0.12, 0.05)  # expected CoV within a cell of each level, coarse to fine
-SECOND = 0.2  # least chance of a second draw
-AMBITION = 1.0  # first sizes are those expected to meet the budget, times this
+# Model: tuned on the named tuning populations of tests/coverage, judged on the others.
+SPREAD_OF_SIGNATURE = 0.6  # expected CoV among launches of one signature, whose arguments it hides
+SPREAD_IN_CONTEXT = 0.05  # and among those that have the same neighbours too
+SECOND = 0.25  # least chance of a second draw: one draw in most strata, two in a random part of them
+AMBITION = 0.5  # first sizes: this share of what the expected spreads would need
 
 
 @dataclass(frozen=True)
@@ -124,3 +128,76 @@ def prune_to_budget(cells: Sequence[Cells], spreads: Sequence[float], budget: Er
         else:
             low = middle
     return result
+
+
+def neighbours(signature: NDArray[np.integer], process: NDArray[np.integer] | None = None) -> Ints:
+    """Context: one label per unit for (signature before, signature after) in order; edges count as a signature of their own.
+
+    Args:
+        signature: int [N], >= 0, in order; process: int [N] or None, units of different processes are no neighbours.
+
+    >>> neighbours(np.array([4, 7, 4, 7, 4, 7])).tolist()
+    [0, 2, 3, 2, 3, 1]
+    """
+    label = np.unique(signature, return_inverse=True)[1].astype(np.int64)
+    before, after = np.full(len(label), -1), np.full(len(label), -1)
+    groups = np.zeros(len(label), np.int64) if process is None else np.asarray(process)
+    order = np.argsort(groups, kind="stable")
+    same = groups[order][1:] == groups[order][:-1]
+    before[order[1:][same]] = label[order[:-1][same]]
+    after[order[:-1][same]] = label[order[1:][same]]
+    width = int(label.max(initial=0)) + 2
+    return np.unique((before + 1) * width + after + 1, return_inverse=True)[1].astype(np.int64)
+
+
+def strata_from(
+    levels: Sequence[NDArray[np.integer]],
+    u: Floats,
+    budget: ErrorBudget,
+    *,
+    spreads: Sequence[float] = (SPREAD_OF_SIGNATURE, SPREAD_IN_CONTEXT),
+    expected: Floats | None = None,
+    x: Floats | None = None,
+    cluster: NDArray[np.integer] | None = None,
+    take_all: NDArray[np.integer] | None = None,
+    seed: int = 0,
+) -> Design:
+    """A design from labels known without simulating: strata by pruning, sizes by expected spreads, seconds at random.
+
+    Strata: the cheapest partition expected to meet the budget (prune). First sizes: AMBITION times the sizes expected to
+    be needed, at least one draw, and with probability SECOND (at least) a second one. The strata with a second draw are
+    thus chosen at random beforehand, and the spread of the others is pooled from them.
+
+    Args:
+        levels: labels, int [N] each, coarse to fine: usually (signature, neighbours(signature)).
+        u: float64 [N], permanent random numbers; budget: the error allowed.
+        spreads: expected CoV within a cell of each level.
+        expected: float64 [N] > 0, expected value of each unit up to a factor; default x ** (1 / 3) (Model: log-log slope
+            of durations on threads, 0.2 to 0.5 on real profiles), or equal.
+        x: covariate handed to the design; cluster: int [N], cluster of each unit, constant within the coarsest label.
+        take_all: units that are certain; seed: of the second draws.
+
+    >>> signature = np.arange(600) % 3
+    >>> design = strata_from([signature, neighbours(signature)], np.random.default_rng(0).random(600), ErrorBudget(0.05))
+    >>> len(design.first_sizes), int(design.sizes.sum())
+    (5, 600)
+    """
+    N = len(u)
+    if len(spreads) != len(levels):
+        raise ConfigError(f"spreads: {len(spreads)} values for {len(levels)} levels; give one expected CoV per level")
+    if expected is None:
+        expected = np.ones(N) if x is None else np.cbrt(np.maximum(x, 1e-9 * max(float(np.max(x, initial=0.0)), 1.0)))
+    free = np.ones(N, bool)
+    if take_all is not None:
+        free[take_all] = False
+    strata = np.full(N, -1, np.int32)
+    pruned = prune_to_budget(nested_cells([np.asarray(v)[free] for v in levels], expected[free]), spreads, budget)
+    strata[free] = pruned.strata
+    H = len(pruned.sizes)
+    clusters = None
+    if cluster is not None:
+        clusters = np.zeros(H, np.int64)
+        clusters[pruned.strata] = np.asarray(cluster)[free]
+    wanted = np.maximum(pruned.sizes * AMBITION, 1.0 + SECOND)
+    first = np.floor(wanted + generator(seed, "second draws").random(H)).astype(np.int64)
+    return Design(strata, np.minimum(first, np.bincount(pruned.strata, minlength=H)), u, x=x, clusters=clusters)

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.estimation.moments import Floats, Ints, Moments
-from kernelpoint.estimation.pooling import lognormal_mean
-
-PRIOR_DEGREES = 2.0  # nu_0: weight of the pooled spread, in draws; tuned on the named tuning populations
+from kernelpoint.estimation.pooling import fit
 
 
 @dataclass(frozen=True)
 class Spread:
     """Spread within strata, all arrays of shape [H].
 
-    S2: shrunk variances S_h^2; scale2: squared scale; own: own squared CoV c_h^2; pooled: c_0^2; degrees: nu_h = n_h - 1
-    (0 without a second draw); weight: nu_h / (nu_0 + nu_h), the share that is a stratum's own; importance: g_h of the pooling.
+    S2: shrunk variances S_h^2; scale2: squared scale; own: own squared CoV c_h^2; pooled: c_0^2, the squared CoV expected
+    of a stratum of which nothing is known; degrees: nu_h = n_h - 1 (0 without a second draw); weight: the share of S_h^2
+    that is a stratum's own; importance: g_h, weight of its c_h^2 in the total.
     """
 
     S2: Floats
@@ -44,12 +44,11 @@ def scales(mean: Floats, n: Ints) -> Floats:
 
 
 def pooled_spread(N: Ints, residuals: Moments, scale: Floats) -> Spread:
-    """Shrunk variances S_h^2 = scale_h^2 (nu_0 c_0^2 + nu_h c_h^2) / (nu_0 + nu_h).
+    """Shrunk variances S_h^2 = scale_h^2 E[c_h^2 | own], by empirical Bayes over the strata (after Smyth 2004).
 
-    c_h^2 = s_h^2 / scale_h^2 is a stratum's own squared CoV of residuals, nu_h = n_h - 1. The pooled c_0^2 comes from the
-    strata D with two or more draws (an empirical Bayes shrinkage of scaled chi-square variances: Smyth 2004). It is the
-    larger of two: the mean that matters for the total, sum_D g_h c_h^2 / sum_D g_h with g_h = N_h^2 scale_h^2 / n_h, and
-    the log-normal mean of pooling.lognormal_mean with weights sqrt(N_h scale_h).
+    c_h^2 = s_h^2 / scale_h^2 is a stratum's own squared CoV of residuals, nu_h = n_h - 1. The population of c_h^2 is fitted
+    to the strata D with two or more draws (pooling.fit, weights sqrt(N_h scale_h)) and raised, if need be, so that its mean
+    is no less than sum_D g_h c_h^2 / sum_D g_h, g_h = N_h^2 scale_h^2 / n_h, the mean that matters for the total.
 
     Model: a stratum's relative spread is exchangeable with that of the others.
     Without any stratum of two draws nothing is known: c_0^2 is 1 and no degree of freedom is claimed.
@@ -65,13 +64,13 @@ def pooled_spread(N: Ints, residuals: Moments, scale: Floats) -> Spread:
     known = (degrees > 0) & (scale2 > 0.0)
     own = np.where(known, residuals.variance / np.where(scale2 > 0.0, scale2, 1.0), 0.0)
     importance = np.where(known, N.astype(float) ** 2 * scale2 / np.maximum(n, 1), 0.0)
-    pooled = 1.0
-    if known.any():
-        plain = float((importance * own).sum() / importance.sum())
-        pooled = max(plain, lognormal_mean(own[known], degrees[known], np.sqrt(N[known] * scale[known])))
-    weight = degrees / (PRIOR_DEGREES + degrees)
-    shrunk = scale2 * ((1.0 - weight) * pooled + weight * own)
-    return Spread(shrunk, scale2, own, pooled, degrees, weight, importance)
+    if not known.any():
+        return Spread(scale2, scale2, own, 1.0, degrees, np.zeros(len(n)), importance)
+    population = fit(own[known], degrees[known], np.sqrt(N[known] * scale[known]))
+    plain = float((importance * own).sum() / importance.sum())
+    population = replace(population, mu=population.mu + math.log(max(1.0, plain / population.mean)))
+    shrunk, weight = population.shrink(own, np.where(known, degrees, 0))
+    return Spread(scale2 * shrunk, scale2, own, population.mean, degrees, weight, importance)
 
 
 def variance_and_degrees(
@@ -79,10 +78,11 @@ def variance_and_degrees(
 ) -> tuple[Floats, Floats]:
     """Estimated variance of the total of every group of strata, and its degrees of freedom: two float64 [count].
 
-    Formula: V = sum_h A_h S_h^2, A_h = N_h^2 (1 - n_h / N_h) / n_h. As a sum over the strata D that have a spread of
-    their own, V = sum_D a_h c_h^2, so Satterthwaite (1946) gives nu = V^2 / sum_D a_h^2 ctilde_h^4 / nu_h, ctilde_h^2
-    being the shrunk c_h^2. The pooled part also varies because strata differ; where that is more than the chi-square
-    figure, sum_D g_h^2 (c_h^2 - c_0^2)^2 / (sum_D g_h)^2 replaces it. nu is infinite where V is 0, 0 where nothing is known.
+    Formula: V = sum_h A_h S_h^2, A_h = N_h^2 (1 - n_h / N_h) / n_h. Of each term the share w_h is the stratum's own, with
+    relative variance 2 / nu_h, and the rest is borrowed, with one relative variance L for all. Satterthwaite (1946):
+    nu = 2 V^2 / (sum_h (w_h A_h S_h^2)^2 2 / nu_h + (sum_h (1 - w_h) A_h S_h^2)^2 L), where L is that of a weighted mean of
+    the c_h^2 of D: the chi-square figure sum_D (g_h / g)^2 (c~_h^2 / c_0^2)^2 2 / nu_h (c~_h^2 shrunk), or, where strata
+    differ by more than that, sum_D (g_h / g)^2 (c_h^2 / c_0^2 - 1)^2. nu is infinite where V is 0, 0 where nothing is known.
 
     >>> r = Moments.of(np.array([0, 0, 0, 1]), np.array([9.0, 10.0, 11.0, 50.0]), 2)
     >>> N = np.array([30, 30])
@@ -91,17 +91,15 @@ def variance_and_degrees(
     (True, True)
     """
     A = np.where(n < N, N.astype(float) ** 2 * (1.0 - n / np.maximum(N, 1)) / np.maximum(n, 1), 0.0)
-    V = np.bincount(groups, weights=A * spread.S2, minlength=count).astype(float)
+    terms = A * spread.S2
+    V = np.bincount(groups, weights=terms, minlength=count).astype(float)
     total = spread.importance.sum()
     if total <= 0.0:
         return V, np.where(V > 0.0, 0.0, np.inf)
-    share = spread.importance / total
-    own = A * spread.scale2 * spread.weight
-    borrowed = np.bincount(groups, weights=A * spread.scale2 * (1.0 - spread.weight), minlength=count)
-    shrunk = spread.weight * spread.own + (1.0 - spread.weight) * spread.pooled
-    q = np.where(spread.degrees > 0, 2.0 * shrunk**2 / np.maximum(spread.degrees, 1), 0.0)
-    mixed = np.bincount(groups, weights=(own + 2.0 * borrowed[groups] * share) * own * q, minlength=count)
-    chi_square = mixed + borrowed**2 * (share**2 * q).sum()
-    between = borrowed**2 * (share**2 * (spread.own - spread.pooled) ** 2)[spread.degrees > 0].sum()
-    noise = np.maximum(chi_square, between)
+    chi = np.where(spread.degrees > 0, 2.0 / np.maximum(spread.degrees, 1), 0.0)
+    share2 = (spread.importance / total) ** 2
+    relative = spread.S2 / np.where(spread.scale2 > 0.0, spread.scale2 * spread.pooled, 1.0)
+    L = max(float((share2 * chi * relative**2).sum()), float((share2 * (spread.own / spread.pooled - 1.0) ** 2).sum()))
+    own = np.bincount(groups, weights=(terms * spread.weight) ** 2 * chi, minlength=count)
+    noise = own + np.bincount(groups, weights=terms * (1.0 - spread.weight), minlength=count) ** 2 * L
     return V, np.where(V > 0.0, 2.0 * V * V / np.where(noise > 0.0, noise, 1.0), np.inf)

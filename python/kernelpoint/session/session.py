@@ -164,9 +164,8 @@ class Session:
         self._thresholds = self.engine.thresholds
         self._predictions = self._predict(wanted)
         if write:
-            self._write(
-                {"type": "pass", "pass": pass_index, "sizes": self.engine.sizes.tolist(), "wanted": len(wanted)}
-            )
+            sizes, kinds = self.engine.sizes.tolist(), list(self.engine.kinds)
+            self._write({"type": "pass", "pass": pass_index, "wanted": len(wanted), "sizes": sizes, "kinds": kinds})
         self.progress.pass_begins(pass_index, len(wanted))
 
     def look_now(self, write: bool = True) -> None:
@@ -216,7 +215,7 @@ class Session:
 
     def restore_pass(self, record: Record) -> None:
         """A pass of the journal: its sizes are taken, not computed again."""
-        self.engine.restore_sizes(np.array(record["sizes"], dtype=np.int64))
+        self.engine.restore_pass(np.array(record["sizes"], dtype=np.int64), record["kinds"])
         self.begin_pass(record["pass"], write=False)
 
     def restore_degraded(self, record: Record) -> None:
