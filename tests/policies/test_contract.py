@@ -1,98 +1,154 @@
 """One suite that every policy passes, whichever file it comes from."""
 
 import copy
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
-from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError, PolicyError
 from kernelpoint.estimation import Engine, ErrorBudget
 from kernelpoint.policies.contract import Need
 from kernelpoint.policies.population import Population
 from kernelpoint.policies.registry import load_policy, policy_names
 
+from .conftest import make
+
 NAMES = policy_names()
-WITHOUT_TRACES = [name for name in NAMES if Need.TRACES not in load_policy(name).needs]
+every_policy = pytest.mark.parametrize("name", NAMES)
 
 
-def make(name, count=120, seed=0):
-    population = Population(counts=(count,), seed=seed)
-    policy = load_policy(name)(parse_config({"version": 1, "policy": name, "seed": seed}))
-    return policy, population
-
-
-def run(name, y, order=None, bound="none", budget=0.05):
-    policy, population = make(name, len(y))
-    engine = Engine(policy.design(population), ErrorBudget(budget, bound=bound), "mean")
+def run(name, y=None, order=None, bound="none", budget=0.05, count=120):
+    """Replay a run; y None gives every launch the cost for which the policy's own estimator is exact."""
+    policy, population = make(name, len(y) if y is not None else count)
+    method = type(policy).estimates[0]
+    design = policy.design(population)
+    if y is None:
+        y = 7.0 * design.x if method == "separate_ratio" else np.full(population.size, 7.0)
+    engine = Engine(design, ErrorBudget(budget, bound=bound), method)
     while True:
         wanted = engine.wanted()
         for unit in wanted if order is None else order(wanted):
             engine.record(int(unit), ("cycles",), np.array([float(y[unit])]))
         look = engine.look()
         if look.met or not engine.grow():
-            return engine, look
+            return engine, look, y
 
 
-@pytest.mark.parametrize("name", WITHOUT_TRACES)
+def same_design(first, second):
+    parts = ("strata", "first_sizes", "u", "x", "cost", "clusters", "chosen")
+    return all(
+        (getattr(first, p) is None and getattr(second, p) is None)
+        or np.array_equal(getattr(first, p), getattr(second, p))
+        for p in parts
+    )
+
+
+@every_policy
 def test_equal_populations_and_seeds_give_equal_designs(name):
     first, second = (make(name)[0].design(make(name)[1]) for _ in range(2))
-    assert np.array_equal(first.strata, second.strata) and np.array_equal(first.first_sizes, second.first_sizes)
-    assert np.array_equal(first.u, second.u)
+    assert same_design(first, second)
 
 
-@pytest.mark.parametrize("name", WITHOUT_TRACES)
+@every_policy
 def test_the_population_is_not_changed(name):
     policy, population = make(name)
-    before = copy.deepcopy(population.u)
+    before = copy.deepcopy(population)
     policy.design(population)
-    assert np.array_equal(population.u, before)
+    assert np.array_equal(population.u, before.u)
+    for part in ("scan", "profile"):
+        now, then = getattr(population, part), getattr(before, part)
+        for field in vars(then) if then is not None else ():
+            value = getattr(then, field)
+            if isinstance(value, np.ndarray):
+                assert np.array_equal(getattr(now, field), value, equal_nan=value.dtype.kind == "f"), f"{part}.{field}"
+    if population.embeddings is not None:
+        assert np.array_equal(population.embeddings, before.embeddings)
 
 
-@pytest.mark.parametrize("name", WITHOUT_TRACES)
+@every_policy
 @pytest.mark.parametrize("count", [1, 2, 30, 31])
 def test_populations_of_any_size_are_estimated(name, count):
-    y = np.arange(1.0, count + 1)
-    _, look = run(name, y)
+    _, look, y = run(name, np.arange(1.0, count + 1))
     assert look.estimates["cycles"].estimate > 0
+    if count == 1:
+        assert look.estimates["cycles"].estimate == pytest.approx(y.sum())
 
 
-@pytest.mark.parametrize("name", WITHOUT_TRACES)
+@every_policy
 def test_launches_of_equal_cost_are_estimated_exactly(name):
-    _, look = run(name, np.full(120, 7.0), bound="fixed")
-    assert look.estimates["cycles"].estimate == pytest.approx(840.0, rel=1e-12)
+    _, look, y = run(name, bound="fixed")
+    assert look.estimates["cycles"].estimate == pytest.approx(y.sum(), rel=1e-12)
 
 
-@pytest.mark.parametrize("name", WITHOUT_TRACES)
+@every_policy
+def test_weights_add_up_to_the_population_or_its_work(name):
+    _, look, y = run(name)
+    assert look.estimates["cycles"].estimate == pytest.approx(y.sum(), rel=1e-12)
+
+
+@every_policy
+def test_every_launch_is_in_a_stratum_or_simulated(name):
+    policy, population = make(name)
+    design = policy.design(population)
+    assert len(design.strata) == population.size
+    assert (design.sizes > 0).all(), "a stratum without launches"
+    assert np.array_equal(np.unique(design.strata[design.strata >= 0]), np.arange(len(design.first_sizes)))
+
+
+@every_policy
 def test_results_out_of_order_give_the_same_estimate(name):
     y = np.random.default_rng(3).lognormal(size=120)
-    _, forward = run(name, y)
-    _, backward = run(name, y, order=lambda wanted: wanted[::-1])
-    assert forward.estimates["cycles"].estimate == pytest.approx(backward.estimates["cycles"].estimate, rel=1e-12)
+    forward = run(name, y)[1].estimates["cycles"].estimate
+    backward = run(name, y, order=lambda wanted: wanted[::-1])[1].estimates["cycles"].estimate
+    assert forward == pytest.approx(backward, rel=1e-12)
 
 
-@pytest.mark.parametrize("name", WITHOUT_TRACES)
-def test_weights_add_up_to_the_population(name):
-    _, look = run(name, np.ones(120))
-    assert look.estimates["cycles"].estimate == pytest.approx(120.0, rel=1e-12)
-
-
-@pytest.mark.parametrize("name", WITHOUT_TRACES)
+@every_policy
 def test_the_estimate_uses_no_launch_that_was_not_simulated(name):
     y = np.random.default_rng(4).lognormal(size=120)
-    engine, look = run(name, y)
+    engine, look, _ = run(name, y)
     hidden = y.copy()
     seen = np.zeros(len(y), dtype=bool)
     seen[[unit for unit, _ in engine.records()]] = True
     hidden[~seen] = 1e9
-    _, again = run(name, hidden)
+    again = run(name, hidden)[1]
     assert again.estimates["cycles"].estimate == look.estimates["cycles"].estimate
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_policy_says_which_bounds_it_can_state(name):
-    assert set(load_policy(name).bounds) <= {"sequential", "two_stage", "fixed", "none"}
-    assert load_policy(name).__doc__
+@every_policy
+def test_every_policy_says_what_it_can_state_and_how_it_estimates(name):
+    policy = load_policy(name)
+    assert policy.__doc__
+    assert set(policy.bounds) <= {"sequential", "two_stage", "fixed", "none"} and policy.bounds
+    assert set(policy.estimates) <= {"regression", "ratio", "mean", "separate_ratio"} and policy.estimates
+
+
+@every_policy
+def test_a_purposive_sample_states_no_bound(name):
+    policy, population = make(name)
+    if policy.design(population).chosen is not None:
+        assert type(policy).bounds == ("none",)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if load_policy(name).needs_given(None)])
+def test_a_missing_input_is_named(name):
+    policy, _ = make(name)
+    with pytest.raises(PolicyError, match=name):
+        policy.design(Population(counts=(5,), seed=0))
+
+
+def test_only_policies_with_embeddings_import_torch():
+    names = [name for name in NAMES if Need.EMBEDDINGS not in load_policy(name).needs_given(None)]
+    code = (
+        f"import sys; sys.path.insert(0, {str(__file__.rpartition('/')[0])!r}); from conftest import make\n"
+        f"for name in {names!r}:\n"
+        "    policy, population = make(name); policy.design(population)\n"
+        "print('torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.strip() == "False"
 
 
 def test_an_unknown_policy_is_refused_with_those_there_are():

@@ -1,0 +1,114 @@
+"""STEM's sample sizes, ROOT's clusters, and what differs from the public artifact on purpose."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernelpoint.policies._two_means import two_means
+from kernelpoint.policies.stem import clusters_of, joint_sizes, root, sample_size
+
+from .conftest import make
+
+Z = 1.959963984540054
+positive = st.floats(0.5, 1e6, allow_nan=False)
+
+
+@given(st.lists(positive, min_size=2, max_size=9))
+def test_the_cut_of_two_means_is_the_best_of_all_ways_to_split_in_two(values):
+    x = np.sort(np.array(values))
+    cut = two_means(x)
+    if cut == 0:
+        assert (x == x[0]).all()
+        return
+
+    def within(mask):
+        return sum(((part - part.mean()) ** 2).sum() for part in (x[mask], x[~mask]) if len(part))
+
+    best = min(
+        within(np.array(mask)) for mask in itertools.product([True, False], repeat=len(x)) if len(set(mask)) == 2
+    )
+    assert within(np.arange(len(x)) < cut) <= best * (1 + 1e-6) + 1e-9 * (x**2).sum()
+
+
+@given(st.lists(st.tuples(st.integers(2, 500), positive, st.floats(0.0, 2.0)), min_size=1, max_size=6))
+def test_joint_sizes_keep_the_error_of_the_total_within_the_budget(rows):
+    N, mean, cov = (np.array(column) for column in zip(*rows, strict=True))
+    sigma = cov * mean
+    m = joint_sizes(N, mean, sigma, Z / 0.05)
+    V = (N.astype(float) ** 2 * sigma**2 * np.where(m < N, 1.0 / m, 0.0)).sum()
+    assert (m >= 1).all() and (m <= N).all()
+    assert Z * np.sqrt(V) <= 0.05 * (N * mean).sum() * (1 + 1e-9)
+
+
+def test_joint_sizes_are_those_of_one_cluster_where_there_is_one():
+    size = joint_sizes(np.array([1000]), np.array([10.0]), np.array([2.0]), Z / 0.05)
+    assert size.tolist() == [sample_size(1000, 10.0, 2.0, Z / 0.05)] == [62]
+
+
+def test_joint_sizes_cost_less_than_equal_ones_with_the_same_error():
+    N, mean, sigma = np.array([500, 500]), np.array([1.0, 100.0]), np.array([0.5, 50.0])
+    m = joint_sizes(N, mean, sigma, Z / 0.05)
+    V = (N**2 * sigma**2 / m).sum()
+    equal = np.ceil((N**2 * sigma**2).sum() / V)
+    assert (m * mean).sum() <= equal * mean.sum()
+
+
+@settings(deadline=None)
+@given(st.lists(positive, min_size=1, max_size=60))
+def test_the_clusters_of_root_hold_every_launch_once(values):
+    times = np.array(values)
+    leaves = root(times, np.arange(len(times)), Z / 0.05)
+    assert sorted(np.concatenate([leaf.units for leaf in leaves])) == list(range(len(times)))
+    assert all(1 <= leaf.m <= leaf.N == len(leaf.units) for leaf in leaves)
+
+
+def test_root_never_makes_a_kernel_cost_more_than_one_cluster_would():
+    rng = np.random.default_rng(0)
+    times = np.concatenate([rng.normal(10, 0.5, 200), rng.normal(50, 1, 100), rng.normal(11, 0.1, 300)])
+    leaves = root(times, np.arange(len(times)), Z / 0.05)
+    whole = sample_size(len(times), times.mean(), times.std(), Z / 0.05) * times.mean()
+    assert len(leaves) > 1
+    assert sum(leaf.m * leaf.mean for leaf in leaves) <= whole
+
+
+def test_equal_times_are_one_cluster_with_one_sample_and_do_not_vanish():
+    leaves = root(np.full(40, 3.0), np.arange(40), Z / 0.05)
+    assert [(leaf.N, leaf.m) for leaf in leaves] == [(40, 1)]
+
+
+def test_times_of_zero_are_sampled_too():
+    leaves = clusters_of(np.array([0.0, 0.0, 5.0, 5.0]), np.zeros(4, dtype=int), Z / 0.05)
+    assert sum(leaf.N for leaf in leaves) == 4 and all(leaf.m >= 1 for leaf in leaves)
+
+
+def test_kernels_are_never_mixed():
+    leaves = clusters_of(np.ones(6), np.array([0, 1, 0, 1, -1, 0]), Z / 0.05)
+    assert sorted(tuple(sorted(leaf.units)) for leaf in leaves) == [(0, 2, 5), (1, 3)]
+
+
+def test_the_cluster_form_takes_at_least_as_many_samples_as_the_joint_form():
+    sizes = {}
+    for scope in ("workload", "cluster"):
+        policy, population = make("stem", 600, error_budget={"relative_error": 0.01, "scope": scope})
+        sizes[scope] = policy.design(population).first_sizes
+    assert (sizes["cluster"] >= sizes["workload"]).all() and sizes["cluster"].sum() > sizes["workload"].sum()
+
+
+@pytest.mark.parametrize("name", ["stem", "allegro"])
+def test_launches_without_a_time_are_simulated(name, small_profile):
+    times = np.where(np.arange(120) % 10 == 3, np.nan, 1.0 + np.arange(120) % 3)
+    policy, population = make(name, 120, times=times)
+    strata = policy.design(population).strata
+    assert (strata[np.isnan(times)] == -1).all() and (strata[~np.isnan(times)] >= 0).all()
+
+
+@pytest.mark.parametrize("name", ["stem", "allegro"])
+def test_a_tighter_budget_never_draws_less(name):
+    drawn = []
+    for relative_error in (0.25, 0.1, 0.05, 0.03, 0.01, 0.003):
+        policy, population = make(name, 600, error_budget={"relative_error": relative_error})
+        drawn.append(int(policy.design(population).first_sizes.sum()))
+    assert drawn == sorted(drawn) and drawn[0] < drawn[-1]
