@@ -30,6 +30,7 @@ class TrainingConfig:
     Attributes:
         epochs: passes over the graphs.
         batch_size: graphs in a batch; every other graph of the batch is a negative.
+        hard_negatives: graphs of one kernel that stand together in a batch, as far as there are that many; 1 draws evenly.
         learning_rate: its peak, after a linear warm-up over the first 5 % of the steps; a cosine down to zero follows.
         weight_decay: of AdamW.
         temperature: of InfoNCE.
@@ -41,6 +42,7 @@ class TrainingConfig:
 
     epochs: int = 40
     batch_size: int = 48
+    hard_negatives: int = 1
     learning_rate: float = 1e-3
     weight_decay: float = 1e-2
     temperature: float = TEMPERATURE
@@ -51,7 +53,7 @@ class TrainingConfig:
     threads: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch_size", "num_bases", "threads"):
+        for name in ("epochs", "batch_size", "hard_negatives", "num_bases", "threads"):
             if getattr(self, name) < (2 if name == "batch_size" else 1):
                 raise ConfigError(f"{name}: {getattr(self, name)} given, too small")
         if not 0 <= self.dropout < 1:
@@ -88,19 +90,40 @@ def rate_factor(step: int, steps: int) -> float:
     return (1 + float(np.cos(np.pi * (step - warm_up) / max(1, steps - warm_up)))) / 2
 
 
+def draw_order(names: Sequence[str], together: int, random: np.random.Generator) -> np.ndarray:
+    """A random order of graphs in which blocks of up to `together` graphs of one kernel stand side by side.
+
+    >>> order = draw_order(["a", "b", "a", "b", "a", "b"], 3, np.random.default_rng(0))
+    >>> sorted(order[:3].tolist())
+    [1, 3, 5]
+    """
+    drawn = random.permutation(len(names))
+    blocks: list[list[int]] = []
+    open_blocks: dict[str, list[int]] = {}
+    for graph in drawn.tolist():
+        block = open_blocks.get(names[graph], [])
+        if len(block) in (0, together):
+            block = open_blocks[names[graph]] = []
+            blocks.append(block)
+        block.append(graph)
+    return np.concatenate([blocks[i] for i in random.permutation(len(blocks))])
+
+
 class Trainer:
     """Trains an encoder; its state can be saved after every epoch and taken up again with the same result.
 
     Args:
         graphs: one per distinct stream.
         config: settings.
+        names: the kernel of each graph; needed for hard negatives only.
     """
 
-    def __init__(self, graphs: Sequence[TraceGraph], config: TrainingConfig) -> None:
+    def __init__(self, graphs: Sequence[TraceGraph], config: TrainingConfig, names: Sequence[str] = ()) -> None:
         if len(graphs) < 2:
             raise ConfigError(f"{len(graphs)} distinct stream(s) to train on; contrastive training needs at least 2")
         torch.set_num_threads(config.threads)
         self.graphs, self.config, self.epoch, self.seconds = graphs, config, 0, 0.0
+        self.names = list(names) or [""] * len(graphs)
         self._seed("weights")
         self.encoder = TraceEncoder(config.num_bases, config.dropout).to(config.device)
         self.head = ProjectionHead(config.dropout).to(config.device)
@@ -124,7 +147,8 @@ class Trainer:
         self._seed("dropout", self.epoch)
         random = generator(self.config.seed, "training", self.epoch)
         sums = np.zeros(3)
-        for number, chosen in enumerate(np.array_split(random.permutation(len(self.graphs)), self.batches)):
+        order = draw_order(self.names, self.config.hard_negatives, random)
+        for number, chosen in enumerate(np.array_split(order, self.batches)):
             rate = self.config.learning_rate * rate_factor(
                 self.epoch * self.batches + number, self.config.epochs * self.batches
             )
