@@ -7,13 +7,11 @@ from typing import ClassVar
 import numpy as np
 
 from kernelpoint.errors import PolicyError
-from kernelpoint.estimation import Design, ErrorBudget
-from kernelpoint.estimation.stratify import nested_cells, prune_to_budget
+from kernelpoint.estimation import Design, ErrorBudget, strata_from
 from kernelpoint.policies._inputs import kernels, known_times
 from kernelpoint.policies.contract import Need, Policy
 from kernelpoint.policies.population import Population
 from kernelpoint.profiles import Profile
-from kernelpoint.randomness import generator
 
 # Model: what a launch costs before anything is simulated, in cycles, up to a factor: launch latency plus the warp
 # instructions of one of the SMs it spreads over. It shares out the first draws and is the covariate of the regression; the
@@ -26,7 +24,6 @@ SMS = 80
 CLUSTER_SPREADS: tuple[float, ...] = (0.3, 0.05, 0.02, 0.01)
 PROFILE_SPREADS: tuple[float, ...] = (0.5, 0.12, 0.05)
 ALIKE = 0.3  # embeddings of length 1 closer than this open no new cluster
-SECOND = 0.2  # share of strata, chosen at random, with a second draw where one would do: they carry the pooled variance
 
 
 class KernelPoint(Policy):
@@ -35,8 +32,9 @@ class KernelPoint(Policy):
     With traces, cells nest in four levels: streams whose embeddings are near (cluster), of about equal work, equal streams,
     and equal streams between equal neighbours (context). Without traces, with a profile, in three: equal kernels, equal
     signature (kernel, grid, block, registers, shared memory), equal context. Which cells become strata, and how many first
-    draws each gets, is decided by cost-complexity pruning for the error budget (estimation.stratify); a second draw falls to
-    a random fifth of the strata. Launches that cannot be read, or that the profile lacks, are simulated.
+    draws each gets, is decided by cost-complexity pruning for the error budget (estimation.strata_from); a random share
+    of the strata gets a second draw, which carries the pooled variance. Launches that cannot be read, or that the profile
+    lacks, are simulated.
     """
 
     needs: ClassVar[frozenset[Need]] = frozenset({Need.TRACES, Need.EMBEDDINGS})
@@ -56,29 +54,17 @@ class KernelPoint(Policy):
             levels, expected, known = _from_traces(population)
             spreads = CLUSTER_SPREADS
         wanted = self.config.error_budget
-        budget = ErrorBudget(wanted.relative_error, wanted.confidence)
-        pruned = prune_to_budget(nested_cells([level[known] for level in levels], expected[known]), spreads, budget)
-        strata = np.full(population.size, -1, dtype=np.int32)
-        strata[known] = pruned.strata
-        units = np.bincount(pruned.strata, minlength=len(pruned.sizes))
-        clusters = np.zeros(len(units), dtype=np.int64)
-        clusters[pruned.strata] = np.unique(levels[0][known], return_inverse=True)[1]
-        return Design(
-            strata=strata,
-            first_sizes=_first_sizes(pruned.sizes, units, population.seed),
-            u=population.u,
+        return strata_from(
+            levels,
+            population.u,
+            ErrorBudget(wanted.relative_error, wanted.confidence),
+            spreads=spreads,
+            expected=expected,
             x=np.where(known, expected, 0.0),
-            cost=pruned.total / units,
-            clusters=clusters,
+            cluster=np.unique(levels[0], return_inverse=True)[1],
+            take_all=np.flatnonzero(~known),
+            seed=population.seed,
         )
-
-
-def _first_sizes(wanted: np.ndarray, units: np.ndarray, seed: int) -> np.ndarray:
-    """Whole sizes with the wanted ones as their mean, at least 1, and 2 in a random share of the strata."""
-    random = generator(seed, "first_sizes")
-    sizes = np.floor(wanted + random.random(len(wanted))).astype(np.int64)
-    least = np.where(random.random(len(wanted)) < SECOND, 2, 1)
-    return np.minimum(np.maximum(sizes, least), units)
 
 
 def _from_traces(population: Population) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
