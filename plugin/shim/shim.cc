@@ -73,11 +73,12 @@ kp_status kp_open(const char* config_path, const kp_host_info* info, kp_session*
 }
 
 kp_status kp_on_launch(kp_session* session, const kp_launch* launch, kp_decision* decision) {
+    if (const kp_status status = check_size("decision", decision)) return status;
+    kp_decision answer{};  // simulate, until told otherwise
+    copy_out(answer, decision);
     if (const kp_status status = check_session(session)) return status;
     if (const kp_status status = check_size("launch", launch)) return status;
-    if (const kp_status status = check_size("decision", decision)) return status;
     const kp_launch full = copy_in(launch);
-    kp_decision answer{};
     const kp_status status = loaded_embedding()->on_launch(session, &full, &answer);
     copy_out(answer, decision);
     return status;

@@ -81,7 +81,7 @@ def test_the_last_error_belongs_to_its_thread(host):
 
 def test_calls_without_a_session_or_with_null_are_refused(host):
     run = host("launch:0", "open", "null")
-    assert run.one("launch").startswith(f"{EINVAL} session is NULL")
+    assert run.one("launch") == f"{EINVAL} session is NULL: open one with kp_open action=0 pass=0 interval=0"
     assert [line.partition(" ")[0] for line in run.of("null")] == [str(EINVAL)] * 3
     assert "decision is NULL" in run.of("null")[0]
 
