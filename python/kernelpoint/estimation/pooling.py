@@ -48,10 +48,11 @@ def trigamma(x: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class LogNormal:
-    """A population of squared CoVs: log c_h^2 ~ Normal(mu, tau2)."""
+    """A population of squared CoVs: log c_h^2 ~ Normal(mu, tau2); uncertainty: variance of the estimate of mu."""
 
     mu: float
     tau2: float
+    uncertainty: float
 
     @property
     def mean(self) -> float:
@@ -105,4 +106,4 @@ def fit(own: Floats, degrees: Ints, weight: Floats) -> LogNormal:
     effective = 1.0 / float((w * w).sum())
     between = float((w * (t - mu) ** 2).sum()) * effective / max(effective - 1.0, 0.5) - float((w * noise).sum())
     tau2 = (min(max(between, 0.0), MOST_TAU2) * effective + PRIOR_TAU2 * PRIOR_WEIGHT) / (effective + PRIOR_WEIGHT)
-    return LogNormal(mu, tau2)
+    return LogNormal(mu, tau2, float((w * w * (tau2 + noise)).sum()))

@@ -20,7 +20,7 @@ Ints = NDArray[np.int64]
 SPREAD_OF_SIGNATURE = 0.6  # expected CoV among launches of one signature, whose arguments it hides
 SPREAD_IN_CONTEXT = 0.05  # and among those that have the same neighbours too
 SECOND = 0.25  # least chance of a second draw: one draw in most strata, two in a random part of them
-AMBITION = 0.5  # first sizes: this share of what the expected spreads would need
+AMBITION = 0.2  # first sizes: this share of what the expected spreads would need
 
 
 @dataclass(frozen=True)

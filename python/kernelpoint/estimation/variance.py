@@ -18,7 +18,7 @@ class Spread:
 
     S2: shrunk variances S_h^2; scale2: squared scale; own: own squared CoV c_h^2; pooled: c_0^2, the squared CoV expected
     of a stratum of which nothing is known; degrees: nu_h = n_h - 1 (0 without a second draw); weight: the share of S_h^2
-    that is a stratum's own; importance: g_h, weight of its c_h^2 in the total.
+    that is a stratum's own; uncertainty: relative variance of c_0^2, infinite if unknown.
     """
 
     S2: Floats
@@ -27,7 +27,7 @@ class Spread:
     pooled: float
     degrees: Ints
     weight: Floats
-    importance: Floats
+    uncertainty: float
 
 
 def scales(mean: Floats, n: Ints) -> Floats:
@@ -65,12 +65,12 @@ def pooled_spread(N: Ints, residuals: Moments, scale: Floats) -> Spread:
     own = np.where(known, residuals.variance / np.where(scale2 > 0.0, scale2, 1.0), 0.0)
     importance = np.where(known, N.astype(float) ** 2 * scale2 / np.maximum(n, 1), 0.0)
     if not known.any():
-        return Spread(scale2, scale2, own, 1.0, degrees, np.zeros(len(n)), importance)
+        return Spread(scale2, scale2, own, 1.0, degrees, np.zeros(len(n)), math.inf)
     population = fit(own[known], degrees[known], np.sqrt(N[known] * scale[known]))
     plain = float((importance * own).sum() / importance.sum())
     population = replace(population, mu=population.mu + math.log(max(1.0, plain / population.mean)))
     shrunk, weight = population.shrink(own, np.where(known, degrees, 0))
-    return Spread(scale2 * shrunk, scale2, own, population.mean, degrees, weight, importance)
+    return Spread(scale2 * shrunk, scale2, own, population.mean, degrees, weight, population.uncertainty)
 
 
 def variance_and_degrees(
@@ -80,26 +80,22 @@ def variance_and_degrees(
 
     Formula: V = sum_h A_h S_h^2, A_h = N_h^2 (1 - n_h / N_h) / n_h. Of each term the share w_h is the stratum's own, with
     relative variance 2 / nu_h, and the rest is borrowed, with one relative variance L for all. Satterthwaite (1946):
-    nu = 2 V^2 / (sum_h (w_h A_h S_h^2)^2 2 / nu_h + (sum_h (1 - w_h) A_h S_h^2)^2 L), where L is that of a weighted mean of
-    the c_h^2 of D: the chi-square figure sum_D (g_h / g)^2 (c~_h^2 / c_0^2)^2 2 / nu_h (c~_h^2 shrunk), or, where strata
-    differ by more than that, sum_D (g_h / g)^2 (c_h^2 / c_0^2 - 1)^2. nu is infinite where V is 0, 0 where nothing is known.
+    nu = 2 V^2 / (sum_h (w_h A_h S_h^2)^2 2 / nu_h + (sum_h (1 - w_h) A_h S_h^2)^2 L), where L is the variance of the
+    estimated mu of the population of log c_h^2. nu is infinite where V is 0, 0 where nothing is known.
 
     >>> r = Moments.of(np.array([0, 0, 0, 1]), np.array([9.0, 10.0, 11.0, 50.0]), 2)
     >>> N = np.array([30, 30])
     >>> V, nu = variance_and_degrees(N, r.n, pooled_spread(N, r, r.mean), np.zeros(2, int), 1)
-    >>> bool(V[0] > 22020.0), bool(1.0 < nu[0] < 9.0)
+    >>> bool(V[0] > 22020.0), bool(0.0 < nu[0] < 9.0)
     (True, True)
     """
     A = np.where(n < N, N.astype(float) ** 2 * (1.0 - n / np.maximum(N, 1)) / np.maximum(n, 1), 0.0)
     terms = A * spread.S2
     V = np.bincount(groups, weights=terms, minlength=count).astype(float)
-    total = spread.importance.sum()
-    if total <= 0.0:
+    if math.isinf(spread.uncertainty):
         return V, np.where(V > 0.0, 0.0, np.inf)
-    chi = np.where(spread.degrees > 0, 2.0 / np.maximum(spread.degrees, 1), 0.0)
-    share2 = (spread.importance / total) ** 2
-    relative = spread.S2 / np.where(spread.scale2 > 0.0, spread.scale2 * spread.pooled, 1.0)
-    L = max(float((share2 * chi * relative**2).sum()), float((share2 * (spread.own / spread.pooled - 1.0) ** 2).sum()))
-    own = np.bincount(groups, weights=(terms * spread.weight) ** 2 * chi, minlength=count)
-    noise = own + np.bincount(groups, weights=terms * (1.0 - spread.weight), minlength=count) ** 2 * L
+    chi_square = np.where(spread.degrees > 0, 2.0 / np.maximum(spread.degrees, 1), 0.0)
+    own = np.bincount(groups, weights=(terms * spread.weight) ** 2 * chi_square, minlength=count)
+    borrowed = np.bincount(groups, weights=terms * (1.0 - spread.weight), minlength=count)
+    noise = own + borrowed**2 * spread.uncertainty
     return V, np.where(V > 0.0, 2.0 * V * V / np.where(noise > 0.0, noise, 1.0), np.inf)
