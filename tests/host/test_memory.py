@@ -40,15 +40,15 @@ def test_another_sector_of_a_present_line_is_a_miss(gpu):
     assert done.counter("dram_reads") == [2]
 
 
-def test_l2_keeps_its_lines_between_launches_and_l1_does_not(gpu):
+def test_l2_keeps_its_lines_between_launches_and_l1_does_not_where_it_is_cleared(gpu):
+    gpu.gpu["l1_invalidate_at_launch"] = 1
     done = gpu.run(reads(LINE), reads(LINE))
     assert done.counter("l1_misses") == [4, 4]
     assert done.counter("l2_misses") == [4, 0]
     assert gpu.cycles(reads(ONE_WORD), reads(ONE_WORD)) == L1 + L2
 
 
-def test_l1_keeps_its_lines_where_the_configuration_says_so(gpu):
-    gpu.gpu["l1_invalidate_at_launch"] = 0
+def test_l1_keeps_its_lines_between_launches(gpu):
     assert gpu.cycles(reads(ONE_WORD), reads(ONE_WORD)) == L1
 
 
@@ -63,7 +63,7 @@ def test_a_copy_larger_than_l2_leaves_its_end(gpu):
 
 
 def test_the_least_recently_used_line_leaves(gpu):
-    gpu.gpu.update(l2_ways=2, l2_size=256)
+    gpu.gpu.update(l2_ways=2, l2_size=256, l1_invalidate_at_launch=1)
     a, b, c = ([BASE + 128 * i] * 32 for i in range(3))
     launches = [reads(line) for line in (a, b, a, c, a, b)]
     assert gpu.run(*launches).counter("l2_misses") == [1, 1, 0, 1, 0, 1]
