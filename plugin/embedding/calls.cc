@@ -62,6 +62,8 @@ kp_status start(const kp_session* session) {
         return KP_OK;
     } catch (const Failure& failure) {
         return report(failure);
+    } catch (const std::exception& error) {
+        return report(Failure(KP_EVERSION, error.what()));
     }
 }
 

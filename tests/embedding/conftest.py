@@ -124,3 +124,8 @@ def run_host():
 def install_in():
     """Call as install_in(folder): installs the plugin with the double there and returns the plugin's path."""
     return install
+
+
+@pytest.fixture(scope="session")
+def header_folder() -> Path:
+    return INCLUDE

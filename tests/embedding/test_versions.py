@@ -67,6 +67,27 @@ def test_the_environment_names_the_plugin_first(host, tmp_path, plugin):
     assert host("open", plugin=tmp_path / "none.so", env={"KERNELPOINT_PLUGIN": str(plugin)}).one("open") == "0 session"
 
 
+@pytest.mark.parametrize("found", [True, False])
+def test_the_installed_command_names_the_plugin_where_nothing_else_does(host, tmp_path, plugin, found):
+    command = tmp_path / "kernelpoint"
+    command.write_text(f'#!/bin/sh\n[ "$*" = "doctor --plugin" ] && echo {plugin}\n')
+    command.chmod(0o755)
+    run = host(*["open"] * found, plugin="", env={"PATH": f"{tmp_path}:/usr/bin:/bin" if found else "/usr/bin:/bin"})
+    assert run.one("open") == "0 session" if found else "put the command `kernelpoint` on PATH" in run.one("load")
+
+
+@pytest.mark.parametrize(
+    ("language", "header"),
+    [("c99", "kernelpoint.h"), ("c++11", "kernelpoint_loader.h"), ("c++20", "kernelpoint_loader.h")],
+)
+def test_the_headers_suit_hosts_of_every_age(header_folder, language, header):
+    command = ["c++", f"-std={language}", "-x", language[:-2], f"-I{header_folder}", "-fsyntax-only", "-"]
+    strict = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
+    text = f'#include "{header}"\nint main(void) {{ return 0; }}\n'
+    done = subprocess.run([*command, *strict], input=text, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stderr == ""
+
+
 def test_a_plugin_without_its_embedding_library_is_refused(host, tmp_path, plugin):
     alone = tmp_path / plugin.name
     shutil.copy(plugin, alone)
