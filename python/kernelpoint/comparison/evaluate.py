@@ -18,6 +18,7 @@ from kernelpoint.estimation import Design, Engine, ErrorBudget, Look
 from kernelpoint.policies.contract import Need, Policy
 from kernelpoint.policies.population import Population
 from kernelpoint.policies.registry import load_policy
+from kernelpoint.profiles import Profile
 from kernelpoint.traces import ScanTable
 
 Log = Callable[[str], None]
@@ -86,6 +87,7 @@ class Inputs:
         self.workload = workload
         self.seconds: dict[Need, float] = {}
         self._log = log
+        self._embeddings: np.ndarray | None = None
 
     @cached_property
     def scan(self) -> ScanTable:
@@ -99,34 +101,44 @@ class Inputs:
 
     def embeddings(self, config: Config) -> np.ndarray:
         """The embedding of every stream."""
-        if "embeddings" not in self.__dict__:
+        if self._embeddings is None:
             from kernelpoint.encoder import embed_streams
 
+            scan = self.scan
             start = time.perf_counter()
-            self.__dict__["embeddings"] = embed_streams(
-                self.scan, checkpoint=config.encoder.checkpoint, max_nodes=config.encoder.max_nodes, log=self._log
+            self._embeddings = embed_streams(
+                scan, checkpoint=config.encoder.checkpoint, max_nodes=config.encoder.max_nodes, log=self._log
             )
             self.seconds[Need.EMBEDDINGS] = time.perf_counter() - start
-        embeddings: np.ndarray = self.__dict__["embeddings"]
-        return embeddings
+        return self._embeddings
 
     def population(self, policy: type[Policy], config: Config) -> tuple[Population, frozenset[Need], bool]:
-        """What the policy may look at, what it needs of it, and whether it sees the truth's times.
-
-        A policy that can do without times never sees those of the truth.
-        """
+        """What the policy may look at, what it needs of it, and whether it sees the truth's times."""
         workload = self.workload
-        needs = policy.needs_given(workload.known)
-        sees_truth = workload.from_truth and Need.PROFILE in needs
-        known = workload.known if sees_truth or not workload.from_truth else workload.known.without_results()
-        population = Population(counts=(workload.size,), seed=config.seed, profile=known, paths=workload.paths)
+        profile, sees_truth = self._profile(policy)
+        needs = policy.needs_given(profile)
         if Need.TRACES in needs and not workload.paths:
             raise PolicyError(f"policy {config.policy} reads traces, and this workload has none (traces=LIST)")
+        population = Population(counts=(workload.size,), seed=config.seed, profile=profile, paths=workload.paths)
         if Need.TRACES in needs:
             population = replace(population, scan=self.scan)
         if Need.EMBEDDINGS in needs:
             population = replace(population, embeddings=self.embeddings(config))
         return population, needs, sees_truth
+
+    def _profile(self, policy: type[Policy]) -> tuple[Profile | None, bool]:
+        """The profile that a policy gets, and whether that shows it the truth's times.
+
+        Only a policy that cannot do without times or counters gets those of the truth. The others get traces where there
+        are any, and else names and shapes.
+        """
+        workload = self.workload
+        bare = workload.known.without_results()
+        if Need.PROFILE in policy.needs or policy.needs_given(workload.known) != policy.needs_given(bare):
+            return workload.known, workload.from_truth
+        if workload.paths:
+            return None, False
+        return (bare if workload.from_truth else workload.known), False
 
 
 def evaluate(inputs: Inputs, cell: Cell) -> Row:
@@ -188,7 +200,7 @@ def _judged(row: Row, workload: Workload, config: Config, policy: type[Policy], 
         simulated_total=simulated,
         estimate=estimate.estimate,
         error=error,
-        error_beyond_latency=(estimate.estimate - workload.total) / (workload.total - latency) if latency else error,
+        error_beyond_latency=(estimate.estimate - workload.total) / (workload.total - latency),
         cycle_speedup=workload.total / simulated if simulated > 0 else math.inf,
         bound=bound,
         half_width=half_width,

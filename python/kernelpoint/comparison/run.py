@@ -10,6 +10,8 @@ from kernelpoint import __version__
 from kernelpoint.comparison.evaluate import Cell, Inputs, Row, evaluate
 from kernelpoint.comparison.workload import Workload
 from kernelpoint.errors import ConfigError
+from kernelpoint.policies.contract import Need
+from kernelpoint.policies.registry import load_policy
 
 Log = Callable[[str], None]
 Advance = Callable[[str], None]
@@ -74,8 +76,9 @@ def compare(
     rows: list[Row] = []
     refused: dict[tuple[str, float], Row] = {}
     base = f"{__version__}:{workload.key()}"
+    encoders = {policy: _encoder(policy) for policy in {cell.policy for cell in wanted}}
     for cell in wanted:
-        key = f"{base}:{cell}"
+        key = f"{base}:{cell}{encoders[cell.policy]}"
         row = notebook.find(key) or refused.get((cell.policy, cell.relative_error))
         if row is None:
             row = evaluate(inputs, cell)
@@ -85,3 +88,12 @@ def compare(
         rows.append(row)
         advance(f"{workload.name}: {cell.policy}")
     return rows
+
+
+def _encoder(policy: str) -> str:
+    """What the embeddings of a policy depend on; empty for one that uses none."""
+    if Need.EMBEDDINGS not in load_policy(policy).needs:
+        return ""
+    from kernelpoint.encoder import checkpoint_hash
+
+    return f":{checkpoint_hash('builtin')}"

@@ -17,7 +17,8 @@ class Line:
 
     cycle speedups: harmonic, geometric and arithmetic mean over workloads; of one workload all three are its total over
     the mean of what was simulated. error_mean, error_max: of |error|; bias: mean of the signed error; spread: standard
-    deviation of the signed error over seeds (mean over workloads). held: share of runs whose stated bound held, nan where
+    deviation of the signed error over seeds (mean over workloads). beyond_latency: mean |error| as a share of the total without
+    the launch latency, where a workload names one. held: share of runs whose stated bound held, nan where
     none stated one. within: share of runs with |error| within the budget. simulated: launches, mean over seeds, summed over
     workloads. from_truth: whether any run planned from the times that it is judged on. reasons: why runs are missing.
     """
@@ -34,6 +35,7 @@ class Line:
     error_max: float
     bias: float
     spread: float
+    beyond_latency: float
     bound: str
     half_width: float
     held: float
@@ -70,7 +72,7 @@ def _of_seeds(workload: str, policy: str, budget: float, rows: list[Row]) -> Lin
     reasons = tuple(dict.fromkeys(row.reason for row in rows if row.reason))
     nan = math.nan
     if not good:
-        return Line(workload, policy, budget, 0, 0, nan, nan, nan, nan, nan, nan, nan, "none", nan, nan, nan, nan,
+        return Line(workload, policy, budget, 0, 0, nan, nan, nan, nan, nan, nan, nan, nan, "none", nan, nan, nan, nan,
                     rows[0].launches, nan, False, reasons)  # fmt: skip
     errors = np.array([row.error for row in good])
     simulated = float(np.mean([row.simulated_total for row in good]))
@@ -82,6 +84,7 @@ def _of_seeds(workload: str, policy: str, budget: float, rows: list[Row]) -> Lin
         error_max=float(np.abs(errors).max()),
         bias=float(errors.mean()),
         spread=float(errors.std(ddof=1)) if len(good) > 1 else 0.0,
+        beyond_latency=float(np.abs([row.error_beyond_latency for row in good]).mean()),
         bound=good[0].bound,
         half_width=float(np.mean([row.half_width for row in good])),
         held=float(np.mean(held)) if held else nan,
@@ -116,7 +119,7 @@ def _of_workloads(policy: str, budget: float, lines: list[Line]) -> Line:
         harmonic=harmonic, geometric=geometric, arithmetic=arithmetic,
         error_mean=mean("error_mean"),
         error_max=max((line.error_max for line in good), default=math.nan),
-        bias=mean("bias"), spread=mean("spread"),
+        bias=mean("bias"), spread=mean("spread"), beyond_latency=mean("beyond_latency"),
         bound=good[0].bound if good else "none",
         half_width=mean("half_width"), held=mean("held"), within=mean("within"),
         simulated=sum(line.simulated for line in good),

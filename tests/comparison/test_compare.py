@@ -1,0 +1,81 @@
+"""The command: table, files, resuming, refusals."""
+
+import csv
+import json
+
+import pytest
+
+from kernelpoint.cli import main
+from kernelpoint.comparison import run as running
+
+
+def compare(monkeypatch, *arguments):
+    monkeypatch.setattr("sys.argv", ["kernelpoint", "compare", *map(str, arguments)])
+    monkeypatch.setenv("COLUMNS", "220")
+    with pytest.raises(SystemExit) as ended:
+        main()
+    return ended.value.code
+
+
+def test_a_comparison_prints_a_table_and_writes_page_json_and_csv(monkeypatch, capsys, truth_file, tmp_path):
+    out = tmp_path / "out"
+    code = compare(
+        monkeypatch, "-w", truth_file, "--policies", "random,stem,gcl", "--budgets", "0.05", "--seeds", "2", "-o", out
+    )
+    printed = capsys.readouterr().out
+    assert code == 0 and "stem *" in printed and "promised" in printed and "gcl: policy gcl reads traces" in printed
+    content = json.loads((out / "comparison.json").read_text())
+    assert {line["policy"] for line in content["overall"]} == {"random", "stem", "gcl"}
+    rows = list(csv.DictReader((out / "comparison.csv").open()))
+    assert len(rows) == 6 and {row["seed"] for row in rows} == {"0", "1"}
+    page = (out / "comparison.html").read_text()
+    assert "<svg" in page and "stem *" in page and "reads traces" in page and "http" not in page
+
+
+def test_a_comparison_that_was_stopped_goes_on_where_it_was(monkeypatch, truth_file, tmp_path):
+    out = tmp_path / "out"
+    arguments = ("-w", truth_file, "--policies", "random,stem", "--budgets", "0.05", "--seeds", "3", "-o", out)
+    done = []
+    real = running.evaluate
+
+    def counted(inputs, cell):
+        if len(done) == 4:
+            raise KeyboardInterrupt
+        done.append(cell)
+        return real(inputs, cell)
+
+    monkeypatch.setattr(running, "evaluate", counted)
+    assert compare(monkeypatch, *arguments) == 130
+    rows = out / "rows.jsonl"
+    rows.write_text(rows.read_text() + '{"key": "torn')
+    monkeypatch.setattr(running, "evaluate", lambda inputs, cell: done.append(cell) or real(inputs, cell))
+    assert compare(monkeypatch, *arguments) == 0
+    assert len(done) == 6 and len(set(map(repr, done))) == 6, "no cell was computed twice"
+    again = (out / "comparison.csv").read_text()
+    assert compare(monkeypatch, *arguments) == 0
+    assert len(done) == 6 and (out / "comparison.csv").read_text() == again
+
+
+def test_another_truth_makes_other_rows(monkeypatch, truth_file, tmp_path):
+    out = tmp_path / "out"
+    arguments = ("-w", truth_file, "--policies", "random", "--budgets", "0.05", "--seeds", "1", "-o", out)
+    compare(monkeypatch, *arguments)
+    truth_file.write_text(truth_file.read_text().replace(",32,0,7,0,", ",32,0,7,0,9"))
+    compare(monkeypatch, *arguments)
+    assert len((out / "rows.jsonl").read_text().splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--policies", "simpoint"], "allowed: all"),
+        (["--budgets", "0.05,2"], "between 0 and 1"),
+        (["-w", "absent.csv"], "absent.csv: cannot be read"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_one_message(monkeypatch, truth_file, arguments, message):
+    assert message in str(compare(monkeypatch, "-w", truth_file, *arguments))
+
+
+def test_two_workloads_of_one_name_are_refused(monkeypatch, truth_file):
+    assert "tell them apart" in str(compare(monkeypatch, "-w", truth_file, "-w", truth_file))

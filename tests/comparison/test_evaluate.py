@@ -1,0 +1,119 @@
+"""One cell: what a policy may see, and how it is judged."""
+
+import numpy as np
+import pytest
+
+from kernelpoint.comparison.evaluate import Cell, Inputs, Row, evaluate
+from kernelpoint.comparison.workload import load_workload, parse_request
+from kernelpoint.errors import ConfigError, ProfileError
+from kernelpoint.policies.registry import load_policy
+
+from .conftest import profile_text
+
+
+def load(text, communication=False):
+    request = parse_request(text)
+    return load_workload(request, request.truth, communication, lambda line: None)
+
+
+def row_of(workload, policy, budget=0.05, seed=0, **more):
+    return evaluate(Inputs(workload, lambda line: None), Cell(policy, budget, seed, **more))
+
+
+def test_simulating_everything_has_no_error_and_no_speedup(truth_file):
+    row = row_of(load(str(truth_file)), "all")
+    assert row.error == pytest.approx(0, abs=1e-12) and row.cycle_speedup == pytest.approx(1)
+    assert row.simulated == row.launches == 300 and row.held and row.half_width == 0
+
+
+def test_a_method_that_plans_from_the_truth_is_marked(truth_file, tmp_path):
+    other = tmp_path / "other.csv"
+    other.write_text(profile_text(seed=1))
+    assert row_of(load(str(truth_file)), "stem").from_truth
+    assert not row_of(load(f"truth={truth_file},profile={other}"), "stem").from_truth
+    assert not row_of(load(str(truth_file)), "random").from_truth
+
+
+def test_a_policy_that_can_do_without_times_never_sees_those_of_the_truth(truth_file):
+    inputs = Inputs(load(str(truth_file)), lambda line: None)
+    for name in ("kernelpoint", "random"):
+        profile, sees = inputs._profile(load_policy(name))
+        assert not sees and profile is not None and np.isnan(profile.duration).all(), name
+    profile, sees = inputs._profile(load_policy("stem"))
+    assert sees and np.isfinite(profile.duration).all()
+
+
+def test_a_profile_of_another_run_is_what_methods_plan_from_and_the_truth_is_what_judges(truth_file, tmp_path):
+    slower = tmp_path / "slower.csv"
+    slower.write_text(profile_text(seed=0, scale=3.0))
+    workload = load(f"truth={truth_file},profile={slower}")
+    row = row_of(workload, "stem", 0.03)
+    assert row.total == pytest.approx(load(str(truth_file)).total) and abs(row.error) < 0.05
+
+
+def test_the_stated_bound_is_promised_measured_or_none(truth_file, tmp_path):
+    text = "launch_index,kernel_name,cycles,warp_instructions\n"
+    text += "".join(f"{i},k{i % 3},{100 + i % 3},{50 + i % 3}\n" for i in range(60))
+    results = tmp_path / "results.csv"
+    results.write_text(text)
+    workload = load(str(results))
+    assert workload.counter == "cycles"
+    assert row_of(workload, "stem").bound == "promised" and row_of(workload, "stem").half_width == 0.05
+    assert row_of(workload, "stem", bound="sequential").bound == "sequential"
+    sieve = row_of(workload, "sieve")
+    assert sieve.bound == "none" and sieve.held is None and np.isnan(sieve.half_width)
+
+
+def test_a_bound_holds_exactly_when_the_error_is_within_it(truth_file):
+    workload = load(str(truth_file))
+    rows = [row_of(workload, policy, 0.02, seed) for policy in ("random", "stem") for seed in range(5)]
+    for row in rows:
+        assert row.held == (abs(row.estimate - row.total) <= row.half_width * row.estimate * (1 + 1e-12))
+
+
+def test_the_speedup_is_the_total_over_what_was_simulated(truth_file):
+    row = row_of(load(str(truth_file)), "stem")
+    assert row.cycle_speedup == pytest.approx(row.total / row.simulated_total) and row.cycle_speedup > 5
+
+
+def test_latency_is_taken_off_for_the_second_error(truth_file):
+    workload = load(f"truth={truth_file},latency=1000")
+    row = row_of(workload, "random")
+    assert row.error_beyond_latency == pytest.approx(row.error * row.total / (row.total - 300 * 1000))
+
+
+def test_what_a_policy_lacks_is_a_reason_and_no_failure(truth_file):
+    row = row_of(load(str(truth_file)), "gcl")
+    assert "reads traces" in row.reason and np.isnan(row.error)
+
+
+def test_equal_seeds_give_equal_rows_and_others_differ(truth_file):
+    workload = load(str(truth_file))
+    estimates = [row_of(workload, "random", 0.05, seed).estimate for seed in (0, 0, 1)]
+    assert estimates[0] == estimates[1] != estimates[2]
+
+
+def test_a_row_survives_its_record(truth_file):
+    for policy in ("stem", "gcl"):
+        row = row_of(load(str(truth_file)), policy)
+        assert repr(Row.of_record(row.record())) == repr(row)
+
+
+def test_nccl_is_dropped_and_said_unless_kept(tmp_path):
+    path = tmp_path / "nccl.csv"
+    path.write_text(profile_text(nccl=True))
+    assert load(str(path)).size == 300 and any("NCCL" in note for note in load(str(path)).notes)
+    assert load(str(path), communication=True).size == 301
+
+
+@pytest.mark.parametrize("text", ["truth=a.csv,colour=red", "name=x", "host=v100", "truth=a.csv,latency=much"])
+def test_a_workload_that_makes_no_sense_is_refused(text):
+    with pytest.raises(ConfigError, match="--workload"):
+        parse_request(text)
+
+
+def test_a_profile_of_another_workload_is_refused(truth_file, tmp_path):
+    other = tmp_path / "other.csv"
+    other.write_text(profile_text(count=40))
+    with pytest.raises(ProfileError, match="not the launches of"):
+        load(f"truth={truth_file},profile={other}")
