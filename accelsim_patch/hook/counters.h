@@ -114,7 +114,18 @@ private:
         for (unsigned i = 0; i < m_sim->get_config().num_shader(); ++i) warp_instructions += stats->m_num_sim_winsn[i];
         add(all, "warp_instructions", "gpgpu_n_tot_w_icount", warp_instructions);
         add(all, "shared_bank_conflicts", "gpgpu_n_shmem_bkconflict", stats->gpgpu_n_shmem_bkconflict);
-        add(all, "l1_bank_conflicts", "gpgpu_n_l1cache_bkconflict", stats->gpgpu_n_l1cache_bkconflict);
+        add_l1_conflicts(all, *stats, 0);
+    }
+
+    // Trees before 2023 have another name for it.
+    template <typename Stats>
+    static auto add_l1_conflicts(std::vector<Amount>* all, const Stats& stats, int)
+        -> decltype(stats.gpgpu_n_l1cache_bkconflict, void()) {
+        add(all, "l1_bank_conflicts", "gpgpu_n_l1cache_bkconflict", stats.gpgpu_n_l1cache_bkconflict);
+    }
+    template <typename Stats>
+    static void add_l1_conflicts(std::vector<Amount>* all, const Stats& stats, long) {
+        add(all, "l1_bank_conflicts", "gpgpu_n_cache_bkconflict", stats.gpgpu_n_cache_bkconflict);
     }
 
     // AccelWattch resets its numbers before we are asked, so the kernel's mean power is read from its report.
