@@ -55,8 +55,24 @@ void bind_scan(py::module_& module) {
         .def_property_readonly("stream", [](const Scan& scan) { return scan.stream.hex(); });
 }
 
+using Clock = std::chrono::steady_clock;
+
+// Waits for `finished` without the GIL; every 100 ms calls `progress(done)` and looks for Ctrl-C.
+void watch(const std::atomic<bool>& finished, const std::atomic<size_t>& done, const py::object& progress) {
+    for (auto next_call = Clock::now(); !finished;) {
+        {
+            py::gil_scoped_release unlocked;
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        if (Clock::now() < next_call) continue;
+        next_call = Clock::now() + std::chrono::milliseconds(100);
+        if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+        if (!progress.is_none()) progress(done.load());
+    }
+}
+
 // The results in the order of `paths`: a Scan, or the reason why the trace was refused as text. `progress(done)` is
-// called on this thread a few times a second; what it raises, Ctrl-C included, stops the scan.
+// called on this thread; what it raises stops the scan, as Ctrl-C does.
 py::list scan_many(const std::vector<std::string>& paths, unsigned threads, const py::object& progress) {
     if (threads < 1) throw py::value_error("threads must be at least 1, got 0");
     std::vector<ScanResult> results;
@@ -66,27 +82,18 @@ py::list scan_many(const std::vector<std::string>& paths, unsigned threads, cons
         scan_traces(paths, threads, results, stop, done);
         finished = true;
     });
-    const auto end = [&] {
+    const auto end = [&](bool early) {
         py::gil_scoped_release unlocked;
-        stop = true;
+        if (early) stop = true;
         worker.join();
     };
     try {
-        for (auto next_call = std::chrono::steady_clock::now(); !finished;) {
-            {
-                py::gil_scoped_release unlocked;
-                std::this_thread::sleep_for(std::chrono::milliseconds(1));
-            }
-            if (std::chrono::steady_clock::now() < next_call) continue;
-            next_call = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
-            if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-            if (!progress.is_none()) progress(done.load());
-        }
+        watch(finished, done, progress);
     } catch (...) {
-        end();
+        end(true);
         throw;
     }
-    end();
+    end(false);
     if (!progress.is_none()) progress(done.load());
     py::list list;
     for (ScanResult& result : results) {

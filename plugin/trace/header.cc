@@ -53,6 +53,13 @@ void read_dimensions(Lines& lines, const Field& field, Dim3& dimensions, const D
                             ")" + (count_limit == 1024 ? ", 1024 threads in all" : ""));
 }
 
+// Printable ASCII, as mangled names are; anything else is damage and could not be shown.
+void read_text(Lines& lines, const Field& field, std::string& text) {
+    for (const char c : field.value)
+        if (c < ' ' || c > '~') lines.fail_expected("'-" + std::string(field.key) + " = ' and printable ASCII text");
+    text = field.value;
+}
+
 bool split_field(std::string_view line, Field& field) {
     const size_t equals = line.find('=');
     if (line.empty() || line[0] != '-' || equals == std::string_view::npos) return false;
@@ -84,7 +91,7 @@ constexpr Required required_fields[] = {
 unsigned read_field(Lines& lines, const Field& field, TraceHeader& header) {
     LaunchHeader& launch = header.launch;
     const std::string_view key = field.key;
-    if (key == "kernel name") return launch.kernel_name = field.value, name;
+    if (key == "kernel name") return read_text(lines, field, launch.kernel_name), name;
     if (key == "kernel id") return read_number(lines, field, launch.kernel_id), id;
     if (key == "grid dim")
         return read_dimensions(lines, field, launch.grid, {0x7fffffff, 65535, 65535}, UINT64_MAX), grid;
@@ -96,7 +103,7 @@ unsigned read_field(Lines& lines, const Field& field, TraceHeader& header) {
     if (key == "cuda stream id") return read_number(lines, field, launch.stream_id), 0;
     if (key == "shmem base_addr") return read_base(lines, field, launch.shared_base), 0;
     if (key == "local mem base_addr") return read_base(lines, field, launch.local_base), 0;
-    if (key == "nvbit version") return launch.nvbit_version = field.value, 0;
+    if (key == "nvbit version") return read_text(lines, field, launch.nvbit_version), 0;
     if (key == "enable lineinfo") {
         uint32_t enabled = 0;
         read_number(lines, field, enabled);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <system_error>
 #include <thread>
 
 #include "sectors.h"
@@ -137,12 +138,21 @@ std::string StreamHash::hex() const {
     return text;
 }
 
-Scan scan_trace(const std::string& path) {
+namespace {
+
+// Gives up between two CTAs, with a result of no use, once `stop` is set.
+Scan scan_until(const std::string& path, const std::atomic<bool>& stop) {
     TraceReader reader(path);
     Scanner scanner(reader.header());
     Cta cta;
-    while (reader.next(cta)) scanner.add(cta, reader.opcodes());
+    while (!stop && reader.next(cta)) scanner.add(cta, reader.opcodes());
     return {reader.header(), scanner.stream(), scanner.work};
+}
+
+}  // namespace
+
+Scan scan_trace(const std::string& path) {
+    return scan_until(path, std::atomic<bool>(false));
 }
 
 void scan_traces(const std::vector<std::string>& paths, unsigned threads, std::vector<ScanResult>& results,
@@ -152,14 +162,17 @@ void scan_traces(const std::vector<std::string>& paths, unsigned threads, std::v
     const auto scan_some = [&] {
         for (size_t i; !stop && (i = next++) < paths.size(); ++done) {
             try {
-                results[i].scan = scan_trace(paths[i]);
+                results[i].scan = scan_until(paths[i], stop);
             } catch (const std::exception& error) {  // TraceError, or out of memory
                 results[i].error = error.what();
             }
         }
     };
     std::vector<std::thread> workers;
-    for (unsigned i = 1; i < threads; ++i) workers.emplace_back(scan_some);
+    try {
+        for (unsigned i = 1; i < std::min<size_t>(threads, paths.size()); ++i) workers.emplace_back(scan_some);
+    } catch (const std::system_error&) {  // no more threads to be had: those that started do it
+    }
     scan_some();
     for (std::thread& worker : workers) worker.join();
 }

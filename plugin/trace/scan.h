@@ -54,7 +54,7 @@ struct ScanResult {
     std::string error;
 };
 
-// Scans many traces on `threads` threads, in any order. Stops early, leaving the rest unscanned, once `stop` is set.
+// Scans many traces on `threads` threads, in any order. Once `stop` is set it ends soon, and the results are of no use.
 // `done` counts finished ones for whoever watches.
 void scan_traces(const std::vector<std::string>& paths, unsigned threads, std::vector<ScanResult>& results,
                  std::atomic<bool>& stop, std::atomic<size_t>& done);

@@ -74,6 +74,7 @@ HEADERS = {
     "a block of 2048 threads": ("block dim", "(1024,2,1)", "1024 threads in all"),
     "shared memory that is no number": ("shmem", "many", "fits 32 bits"),
     "registers beyond 32 bits": ("nregs", "4294967296", "fits 32 bits"),
+    "a kernel name that is no text": ("kernel name", "\x01\u00e9", "printable ASCII text"),
     "a base address that is none": ("shmem base_addr", "here", "a hexadecimal address"),
 }
 
