@@ -4,6 +4,7 @@ Build logic only; metadata stands in pyproject.toml.
 """
 
 import os
+import shutil
 import sys
 import sysconfig
 from concurrent.futures import ThreadPoolExecutor
@@ -12,8 +13,10 @@ from pathlib import Path
 import pybind11
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
+BESIDE = {"accelsim_patch": "patches/accelsim", "macsim_patch": "patches/macsim", "plugin/include": "include"}
 CXXFLAGS = ["-std=c++17", "-O3", "-fvisibility=hidden", "-Wall", "-Wextra"]
 
 
@@ -138,4 +141,16 @@ class BuildTargets(build_ext):
             return list(pool.map(one, ext.sources))
 
 
-setup(ext_modules=targets(), cmdclass={"build_ext": BuildTargets})
+class BuildPackage(build_py):
+    """build_py that also takes what stands beside the package in a checkout: the patches and the ABI's headers."""
+
+    def run(self) -> None:
+        super().run()
+        if self.editable_mode:
+            return
+        for source, target in BESIDE.items():
+            if (ROOT / source).is_dir():
+                shutil.copytree(ROOT / source, Path(self.build_lib) / "kernelpoint" / target, dirs_exist_ok=True)
+
+
+setup(ext_modules=targets(), cmdclass={"build_ext": BuildTargets, "build_py": BuildPackage})
