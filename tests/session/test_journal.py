@@ -81,3 +81,10 @@ def test_beginning_anew_keeps_the_old_journals(tmp_path):
 def test_a_folder_that_cannot_be_written_is_named(tmp_path):
     with pytest.raises(JournalError, match="No such file or directory"):
         Journal(tmp_path / "absent" / "run.kpjournal", resume=True)
+
+
+def test_a_fork_of_the_writer_cannot_write(tmp_path, monkeypatch):
+    journal = Journal(tmp_path / "run.kpjournal", resume=True)
+    monkeypatch.setattr("kernelpoint.session.journal.os.getpid", lambda: 0)
+    with pytest.raises(JournalError, match="a fork of it cannot go on"):
+        journal.write(RUN)

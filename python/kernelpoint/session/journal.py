@@ -45,6 +45,7 @@ class Journal:
 
     def __init__(self, path: str | Path, resume: bool) -> None:
         self.path = Path(path)
+        self._owner = os.getpid()
         try:
             self._file = self._open()
         except OSError as error:
@@ -65,6 +66,10 @@ class Journal:
 
     def write_line(self, line: str) -> None:
         """Append one record that is already JSON."""
+        if os.getpid() != self._owner:
+            raise JournalError(
+                f"the journal {self.path} belongs to process {self._owner}; a fork of it cannot go on with the run"
+            )
         try:
             data = line.encode() + b"\n"
             if self._file.write(data) != len(data):
