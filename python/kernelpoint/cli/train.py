@@ -27,6 +27,7 @@ def train(
     ] = None,
     epochs: Annotated[int, typer.Option(help="Passes over the distinct graphs.")] = 40,
     batch_size: Annotated[int, typer.Option(help="Graphs in a batch.")] = 48,
+    hard_negatives: Annotated[int, typer.Option(help="Graphs of one kernel that stand together in a batch.")] = 1,
     learning_rate: Annotated[float, typer.Option(help="Peak of the cosine schedule.")] = 1e-3,
     temperature: Annotated[float, typer.Option(help="Of the contrastive loss.")] = 0.05,
     max_nodes: Annotated[int, typer.Option(help="Bound on the nodes of a graph in training.")] = 4000,
@@ -43,13 +44,19 @@ def train(
     if output.suffix != ".safetensors":
         raise ConfigError(f"--output: {output} given, a name that ends in .safetensors is needed")
     config = TrainingConfig(
-        epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, temperature=temperature, seed=seed,
-        device=device, threads=threads,
-    )  # fmt: skip
+        epochs=epochs,
+        batch_size=batch_size,
+        hard_negatives=hard_negatives,
+        learning_rate=learning_rate,
+        temperature=temperature,
+        seed=seed,
+        device=device,
+        threads=threads,
+    )
     with console.status("reading traces"):
         data = training_data([str(t) for t in traces], [str(t) for t in exclude or []], max_nodes)
     console.print("  ".join(f"{name} {count:,}" for name, count in data.counts().items()))
-    trainer = Trainer(data.graphs, config)
+    trainer = Trainer(data.graphs, config, data.names)
     records = _run(trainer, output, resume, console)
     trainer.save_encoder(output, _card(data, max_nodes, records))
     console.print(f"{output}: {output.stat().st_size / 1e6:.2f} MB, loss {records[-1].loss:.3f}")

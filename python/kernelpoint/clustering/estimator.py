@@ -80,6 +80,9 @@ class ClusterEstimator:
     def fit(self, X: Any, y: Any = None) -> ClusterEstimator:
         raise NotImplementedError
 
+    def partial_fit(self, X: Any, y: Any = None) -> ClusterEstimator:
+        raise NotImplementedError
+
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
         """Labels of X after fitting to it."""
         return self.fit(X).labels_

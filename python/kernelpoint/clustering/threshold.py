@@ -92,14 +92,38 @@ class ThresholdClusters(ClusterEstimator):
         return labels
 
     def _merged(self, centers: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-        while self.merge > 0 and len(centers) > 1:
-            squared = ((centers[:, None] - centers[None]) ** 2).sum(2)
-            squared[np.tril_indices(len(centers))] = np.inf
-            keep, gone = np.unravel_index(squared.argmin(), squared.shape)
-            if squared[keep, gone] > self.merge**2:
-                break
+        """Numerics: each cluster keeps its nearest later one, so a merge costs one row of distances, not all pairs."""
+        if self.merge == 0:
+            return centers
+        near = [nearest_later(centers, i) for i in range(len(centers))]
+        alive = np.ones(len(centers), bool)
+        while True:
+            keep = min(np.flatnonzero(alive).tolist(), key=lambda i: near[i][1])
+            gone, distance = near[keep]
+            if distance > self.merge:
+                return centers[alive]
             share = sizes[gone] / (sizes[keep] + sizes[gone])
             centers[keep] += share * (centers[gone] - centers[keep])
             sizes[keep] += sizes[gone]
-            centers, sizes = np.delete(centers, gone, 0), np.delete(sizes, gone)
-        return centers
+            alive[gone], centers[gone], near[gone] = False, np.inf, (gone, np.inf)
+            for i in np.flatnonzero(alive).tolist():
+                if i == keep or near[i][0] in (keep, gone):
+                    near[i] = nearest_later(centers, i)
+                elif i < keep:
+                    distance = float(np.linalg.norm(centers[keep] - centers[i]))
+                    if distance < near[i][1]:
+                        near[i] = (keep, distance)
+
+
+def nearest_later(centers: np.ndarray, row: int) -> tuple[int, float]:
+    """The nearest of the rows behind `row` and its distance; (row, inf) for the last.
+
+    >>> nearest_later(np.array([[0.0], [9.0], [2.0]]), 0)
+    (2, 2.0)
+    """
+    if row == len(centers) - 1:
+        return row, np.inf
+    with np.errstate(invalid="ignore"):
+        squared = ((centers[row + 1 :] - centers[row]) ** 2).sum(1)
+    best = int(squared.argmin())
+    return row + 1 + best, float(np.sqrt(squared[best]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -45,7 +46,7 @@ class GraphBatch:
         return len(self.graph_of_warp)
 
     def to(self, device: torch.device | str) -> GraphBatch:
-        tensors = {k: v.to(device) for k, v in vars(self).items() if isinstance(v, Tensor)}
+        tensors: dict[str, Any] = {k: v.to(device) for k, v in vars(self).items() if isinstance(v, Tensor)}
         return replace(self, **tensors)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import save
 
 from kernelpoint.errors import PlanError
 from kernelpoint.graphs.schema import schema_hash
@@ -99,7 +99,8 @@ def save_whole(path: str | os.PathLike[str], tensors: dict[str, np.ndarray], met
     partial = target.with_name(f".{target.name}.{os.getpid()}.part")
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        save_file({k: np.ascontiguousarray(v) for k, v in tensors.items()}, partial, metadata=metadata)
+        content = save({k: np.ascontiguousarray(v) for k, v in tensors.items()}, metadata=metadata)
+        partial.write_bytes(content)
         os.replace(partial, target)
     finally:
         partial.unlink(missing_ok=True)

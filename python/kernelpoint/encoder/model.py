@@ -6,6 +6,8 @@ mean over a warp's nodes, mean over a launch's warps; a projection head 256 -> 1
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import torch
 from torch import Tensor, nn
 from torch_geometric.nn import RGCNConv
@@ -40,8 +42,7 @@ class TraceEncoder(nn.Module):
         self.tokens = nn.Embedding(SCHEMA.token_count, TOKEN_WIDTH)
         self.modifiers = nn.Embedding(SCHEMA.modifier_count, TOKEN_WIDTH, padding_idx=0)
         self.layers = nn.ModuleList(
-            RGCNConv(a, b, num_relations=len(SCHEMA.relations), num_bases=num_bases)
-            for a, b in zip(LAYER_WIDTHS, LAYER_WIDTHS[1:], strict=False)
+            RGCNConv(a, b, num_relations=len(SCHEMA.relations), num_bases=num_bases) for a, b in pairwise(LAYER_WIDTHS)
         )
         self.norms = nn.ModuleList(nn.LayerNorm(width) for width in LAYER_WIDTHS[1:])
 

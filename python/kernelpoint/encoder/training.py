@@ -229,6 +229,5 @@ def write_log(path: Path, records: Sequence[EpochRecord]) -> None:
 
 def read_log(path: Path) -> list[EpochRecord]:
     """What `write_log` wrote."""
-    kinds = [int] + [float] * 6
     rows = [line.split(",") for line in path.read_text().splitlines()[1:]]
-    return [EpochRecord(*(kind(value) for kind, value in zip(kinds, row, strict=True))) for row in rows]
+    return [EpochRecord(int(epoch), *(float(value) for value in values)) for epoch, *values in rows]

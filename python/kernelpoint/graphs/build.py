@@ -54,7 +54,9 @@ class TraceGraph:
 def check_max_nodes(max_nodes: int) -> None:
     """Refuses a bound on nodes that not even one instruction would meet."""
     if isinstance(max_nodes, bool) or not isinstance(max_nodes, int) or max_nodes < SCHEMA.smallest_max_nodes:
-        raise ConfigError(f"max_nodes: {max_nodes!r} given, an integer of at least {SCHEMA.smallest_max_nodes} is needed")
+        raise ConfigError(
+            f"max_nodes: {max_nodes!r} given, an integer of at least {SCHEMA.smallest_max_nodes} is needed"
+        )
 
 
 def build_graph(path: str | os.PathLike[str], max_nodes: int = DEFAULT_MAX_NODES) -> TraceGraph:

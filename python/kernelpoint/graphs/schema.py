@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from kernelpoint import _native
 
@@ -43,7 +44,7 @@ class GraphSchema:
 def _load() -> GraphSchema:
     raw = _native.graph_schema()
     columns = {kind: tuple(names) for kind, names in raw.pop("columns").items()}
-    fields = {key: tuple(value) if isinstance(value, list) else value for key, value in raw.items()}
+    fields: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in raw.items()}
     return GraphSchema(columns=columns, **fields)
 
 

@@ -10,6 +10,7 @@ import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -76,7 +77,7 @@ def parse_step(line: str, previous: dict[int, int]) -> Step:
     if width > 0:
         addresses = decode_addresses(int(rest[1]), rest[2:], mask.bit_count())
     sectors = {s for a in addresses for s in range(a // 32, (a + width - 1) // 32 + 1)}
-    strides = {b - a for a, b in zip(addresses, addresses[1:], strict=False)}
+    strides = {b - a for a, b in pairwise(addresses)}
     regular = bool(addresses) and len(strides) <= 1
     stride = strides.pop() if regular and strides else 0
     repeated = bool(addresses) and pc in previous
@@ -90,7 +91,8 @@ def parse_step(line: str, previous: dict[int, int]) -> Step:
 def parse_warps(path: str | os.PathLike[str]) -> Iterator[tuple[int, tuple[Step, ...]]]:
     """Every warp that executed anything: its position in the launch, and its steps."""
     grid = block = (1, 1, 1)
-    cta, warp, steps = (0, 0, 0), 0, None
+    cta, warp = (0, 0, 0), 0
+    steps: list[Step] | None = None
     previous: dict[int, int] = {}
     for line in Path(path).read_text().splitlines():
         if line.startswith(("-grid dim", "-block dim", "thread block")):
@@ -224,7 +226,8 @@ def _choose(path: str | os.PathLike[str], max_nodes: int) -> tuple[list[tuple[tu
         weights[steps] = weights.get(steps, 0) + 1
         keys[steps] = min(keys.get(steps, 2**64), position * 11400714819323198485 % 2**64)
     largest_pc = max((step.pc for steps in weights for step in steps), default=0)
-    chosen, nodes, truncated = [], 0, False
+    chosen: list[tuple[tuple[Step, ...], int]] = []
+    nodes, truncated = 0, False
     for steps in sorted(weights, key=lambda s: (-weights[s], keys[s])):
         size = len(_Warp(steps, largest_pc).nodes)
         if nodes + size > max_nodes:

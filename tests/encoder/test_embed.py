@@ -1,0 +1,140 @@
+"""Embeddings of a run: the cache, threads, and what must not be imported."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from kernelpoint.encoder import embed_streams
+from kernelpoint.errors import ConfigError, PlanError
+from kernelpoint.randomness import generator
+from kernelpoint.synth.families import FAMILIES
+from kernelpoint.synth.memory import Memory
+from kernelpoint.synth.writer import write_list
+from kernelpoint.traces import TraceCache, launch_paths, round_embeddings, scan_launches
+
+SIZES = {"axpy": {"n": 1000, "width": 4}, "copy": {"n": 500, "width": 8}, "softmax": {"rows": 8, "columns": 64}}
+
+
+@pytest.fixture(scope="module")
+def traces(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("list")
+    launches = [
+        FAMILIES[name].build(Memory(), generator(0, "test"), FAMILIES[name].defaults("small") | sizes)
+        for name, sizes in SIZES.items()
+    ]
+    write_list(launches * 2, folder, 6, {"name": "test", "seed": 0})
+    return folder / "kernelslist.g"
+
+
+@pytest.fixture
+def cache(tmp_path):
+    return TraceCache(tmp_path)
+
+
+def test_streams_are_embedded_once_and_then_come_from_the_cache(traces, cache, monkeypatch):
+    scan = scan_launches(launch_paths(traces), cache)
+    calls = []
+    first = embed_streams(scan, cache, progress=lambda done, total: calls.append((done, total)))
+    assert first.shape == (3, 256) and first.dtype == np.float32 and calls == [(1, 3), (2, 3), (3, 3)]
+    monkeypatch.setattr("kernelpoint.encoder.embed.build_graph", lambda *_: pytest.fail("embedded again"))
+    assert np.array_equal(embed_streams(scan, cache), first)
+    assert np.array_equal(first, round_embeddings(first))
+
+
+def test_embeddings_are_equal_for_any_number_of_threads(traces, tmp_path):
+    found = []
+    threads = torch.get_num_threads()
+    for number in (1, 2, 3):
+        torch.set_num_threads(number)
+        cache = TraceCache(tmp_path / str(number))
+        found.append(embed_streams(scan_launches(launch_paths(traces), cache), cache))
+    torch.set_num_threads(threads)
+    assert np.array_equal(found[0], found[1]) and np.array_equal(found[0], found[2])
+
+
+def test_another_bound_on_nodes_is_another_embedding(traces, cache):
+    scan = scan_launches(launch_paths(traces), cache)
+    assert not np.array_equal(embed_streams(scan, cache), embed_streams(scan, cache, max_nodes=16))
+
+
+def test_an_interrupted_call_goes_on_where_it_stopped(traces, cache, monkeypatch):
+    monkeypatch.setattr("kernelpoint.encoder.embed.CHUNK", 1)
+    scan = scan_launches(launch_paths(traces), cache)
+
+    def interrupt(done, total):
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        embed_streams(scan, cache, progress=interrupt)
+    calls = []
+    embed_streams(scan, cache, progress=lambda done, total: calls.append((done, total)))
+    assert calls == [(1, 2), (2, 2)]
+
+
+def test_a_run_whose_streams_are_all_cached_imports_no_torch(traces, tmp_path):
+    code = (
+        "import sys\n"
+        "from kernelpoint.encoder import embed_streams\n"
+        "from kernelpoint.traces import TraceCache, launch_paths, scan_launches\n"
+        f"cache = TraceCache({str(tmp_path)!r})\n"
+        f"embed_streams(scan_launches(launch_paths({str(traces)!r}), cache), cache)\n"
+        "print('torch' in sys.modules)"
+    )
+    seen = [
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True).stdout
+        for _ in range(2)
+    ]
+    assert [text.strip() for text in seen] == ["True", "False"]
+
+
+def test_a_checkpoint_that_does_not_exist_is_refused(traces, cache):
+    with pytest.raises(PlanError, match="no such checkpoint"):
+        embed_streams(scan_launches(launch_paths(traces), cache), cache, checkpoint="missing.safetensors")
+
+
+def test_a_bound_on_nodes_that_cannot_be_is_refused(traces, cache):
+    with pytest.raises(ConfigError, match="max_nodes"):
+        embed_streams(scan_launches(launch_paths(traces), cache), cache, max_nodes=3)
+
+
+def test_train_and_cluster_work_from_the_command_line(traces, tmp_path, monkeypatch):
+    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
+
+    def kernelpoint(*arguments):
+        command = [sys.executable, "-c", "from kernelpoint.cli import main; main()", *map(str, arguments)]
+        return subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+    encoder = tmp_path / "encoder.safetensors"
+    options = ("--epochs", 2, "--batch-size", 2)
+    done = kernelpoint("train", traces, "-o", encoder, *options)
+    assert done.returncode == 0, done.stderr
+    log = encoder.with_suffix(".log.csv").read_text().splitlines()
+    assert log[0] == "epoch,loss,alignment,uniformity,learning_rate,seconds,memory_mib" and len(log) == 3
+    again = kernelpoint("train", traces, "-o", encoder, *options, "--resume")
+    assert again.returncode == 0 and "going on after epoch 2" in again.stderr
+    labels = tmp_path / "labels.csv"
+    done = kernelpoint("cluster", traces, "--checkpoint", encoder, "-o", labels, "--threshold", 0.01)
+    assert done.returncode == 0 and "6 launches, 3 streams, 3 clusters" in done.stdout, done.stderr
+    assert labels.read_text().split()[1:] == ["0,0", "1,1", "2,2", "3,0", "4,1", "5,2"]
+    refused = kernelpoint("cluster", traces, "--method", "magic")
+    assert refused.returncode == 1 and "'magic' given, allowed are" in refused.stderr
+
+
+def test_training_leaves_out_streams_and_names_kept_for_testing(traces, tmp_path):
+    from kernelpoint.encoder.training_data import training_data
+
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    first = Path(launch_paths(traces)[0])
+    (kept / "kernel-1.traceg").write_text(first.read_text())
+    data = training_data([str(traces)], [str(kept)], cache=TraceCache(tmp_path))
+    assert data.streams == 3 and data.excluded_streams == 1 and data.shared_streams == 0 and len(data.graphs) == 2
+    everything = training_data([str(traces), str(kept)], cache=TraceCache(tmp_path))
+    assert len(everything.graphs) == 3 and everything.launches == 7
