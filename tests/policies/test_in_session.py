@@ -1,0 +1,125 @@
+"""Every policy behind the ABI: planned from a trace list or a profile, run to its end, books adding up."""
+
+import csv
+
+import numpy as np
+import pytest
+
+from kernelpoint.errors import ConfigError, PolicyError, ProfileError
+from kernelpoint.policies.contract import Need
+from kernelpoint.policies.registry import load_policy, policy_names
+from kernelpoint.profiles import read_profile
+from kernelpoint.profiles.names import demangle
+from kernelpoint.session import boundary
+from kernelpoint.synth.compose import compose, prepare
+from kernelpoint.synth.writer import write_list
+from kernelpoint.traces import launch_paths, read_header
+
+LAUNCHES = 60
+
+
+@pytest.fixture(scope="module")
+def traces(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("traces") / "list"
+    request = compose("iterative-solver", launches=LAUNCHES)
+    prepare(folder, False, 3)
+    write_list(request.sequence, folder, request.launches, request.description)
+    return folder / "kernelslist.g"
+
+
+@pytest.fixture
+def profile(traces, tmp_path):
+    """A uniform CSV of the list as a profiler would see it: demangled names, one launch missing, a copy in between."""
+    path = tmp_path / "profile.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["idx", "name", "grid", "block", "regs", "smem", "stream", "ts_us", "dur_us"])
+        writer.writerow([-1, "Memcpy HtoD", "", "", "", "", 7, 0, 3])
+        for index, trace in enumerate(launch_paths(traces)):
+            shape = read_header(trace).shape
+            if index != 7:
+                sizes = ("x".join(map(str, shape.grid)), "x".join(map(str, shape.block)))
+                time = 5 + len(shape.kernel_name) % 7 + 0.01 * (index % 3)
+                writer.writerow([index, demangle(shape.kernel_name), *sizes, shape.registers, 0, 7, 10 * index, time])
+    return path
+
+
+def open_session(tmp_path, monkeypatch, traces, policy, extra="", log=None):
+    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
+    config = tmp_path / "kernelpoint.yaml"
+    config.write_text(f"version: 1\npolicy: {policy}\njournal: {tmp_path / 'run.kpjournal'}\n{extra}")
+    info = {"simulator": "test", "config_hash": "x", "list_paths": [str(traces)], "launch_counts": [LAUNCHES]}
+    return boundary.open(str(config), info, (log if log is not None else []).append)
+
+
+def run(session):
+    cycles = 3000 + np.random.default_rng(0).integers(0, 50, LAUNCHES)
+    after = -1
+    while True:
+        status, index = session.next(0, after)
+        if status != 0:
+            break
+        assert session.on_launch(0, index)[0] == 0
+        session.on_complete(0, index, False, int(cycles[index]), 10)
+        after = index
+    session.finish()
+    session.journal.close()
+    return session._summary.content, int(cycles.sum())
+
+
+@pytest.mark.parametrize("policy", policy_names())
+def test_every_policy_runs_behind_the_abi(tmp_path, monkeypatch, traces, profile, policy):
+    needs_profile = Need.PROFILE in load_policy(policy).needs
+    session = open_session(tmp_path, monkeypatch, traces, policy, f"profile: {profile}\n" if needs_profile else "")
+    summary, total = run(session)
+    assert summary["simulated"] + summary["skipped"] == LAUNCHES and not summary["degraded"]
+    assert summary["estimate"] == pytest.approx(total, rel=0.05)
+    assert (summary["bound"] != "none") == (load_policy(policy).bounds[0] == "sequential")
+
+
+@pytest.mark.parametrize("policy", ["stem", "allegro"])
+def test_a_policy_that_needs_a_profile_says_so_before_the_run(tmp_path, monkeypatch, traces, policy):
+    with pytest.raises(PolicyError, match=f"{policy} plans from times or counters .* with `profile:`"):
+        open_session(tmp_path, monkeypatch, traces, policy)
+
+
+def test_what_does_not_match_between_profile_and_list_is_said_and_simulated(tmp_path, monkeypatch, traces, profile):
+    log = []
+    session = open_session(tmp_path, monkeypatch, traces, "stem", f"profile: {profile}\n", log)
+    assert any("59 of 60 launches of the list are in the profile" in line for line in log)
+    assert any("the first is launch 7" in line for line in log)
+    assert session.design.strata[7] == -1 and (np.delete(session.design.strata, 7) >= 0).all()
+    session.journal.close()
+
+
+def test_a_profile_of_another_workload_is_refused(tmp_path, monkeypatch, traces):
+    other = tmp_path / "other.csv"
+    other.write_text("idx,name,grid,block,dur_us\n" + "".join(f"{i},other,1x1x1,1x1x1,5\n" for i in range(60)))
+    with pytest.raises(ProfileError, match="another workload"):
+        open_session(tmp_path, monkeypatch, traces, "stem", f"profile: {other}\n")
+
+
+def test_a_bound_that_the_user_names_is_measured(tmp_path, monkeypatch, traces, profile):
+    extra = f"profile: {profile}\nerror_budget: {{bound: sequential, relative_error: 0.02}}\n"
+    summary, total = run(open_session(tmp_path, monkeypatch, traces, "stem", extra))
+    assert summary["bound"] == "sequential" and summary["relative_half_width"] <= 0.02
+    assert abs(summary["estimate"] / total - 1) <= 0.02
+
+
+@pytest.mark.parametrize("extra", ["error_budget: {bound: sequential}\n", "estimate: ratio\n"])
+def test_a_bound_or_estimator_that_does_not_go_with_a_method_is_refused(tmp_path, monkeypatch, traces, extra):
+    with pytest.raises(ConfigError, match="policy sieve allows"):
+        open_session(tmp_path, monkeypatch, traces, "sieve", extra)
+
+
+def test_a_plan_for_another_profile_is_another_plan(tmp_path, monkeypatch, traces, profile):
+    first = open_session(tmp_path, monkeypatch, traces, "stem", f"profile: {profile}\n")
+    first.journal.close()
+    assert first.run.plan.origin["profile"] == read_profile_hash(profile, traces)
+    assert first.run.plan.origin["error_budget"]["relative_error"] == 0.01
+
+
+def read_profile_hash(profile, traces):
+    from kernelpoint.session.profiling import aligned
+
+    return aligned(read_profile(profile), tuple(launch_paths(traces)), lambda text: None).hash()
