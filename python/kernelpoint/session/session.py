@@ -49,6 +49,7 @@ class Session:
         self.look: Look | None = None
         self._summary: Summary | None = None
         self._predictions: dict[int, float] = {}
+        self._launch_estimates: np.ndarray | None = None
         self.progress = Progress(log, run.population.size)
 
     # ---- the host's calls -------------------------------------------------------------------------------------------
@@ -136,7 +137,10 @@ class Session:
         """Estimated (cycles, instructions) of one launch: its own result where simulated, else the prediction."""
         if self._summary is None:
             raise HostError("kp_launch_estimate was called before kp_finish")
-        row = self.engine.predict(np.array([self.ledger.unit(process, index)]))[0]
+        unit = self.ledger.unit(process, index)
+        if self._launch_estimates is None:  # once for all: a host asks for every launch in turn
+            self._launch_estimates = self.engine.predict(np.arange(self.run.population.size))
+        row = self._launch_estimates[unit]
         return (float(row[0]), float(row[1])) if len(row) > 1 else (math.nan, math.nan)
 
     def finish(self) -> tuple[int, int, int, int, int, float, list[tuple[str, float, float, float]], str]:
