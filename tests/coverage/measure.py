@@ -21,11 +21,12 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
-from kernelpoint.estimation import ErrorBudget
 from methods import ALTERNATIVES, Outcome, kernelpoint
 from populations import PROFILES, SYNTHETIC, TUNING, population, shared_data
 
-TIGHTER = (1.0, 0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.05, 0.03)
+from kernelpoint.estimation import ErrorBudget
+
+TIGHTER = (1.0, 0.6, 0.35, 0.2, 0.1, 0.05)
 
 
 def summary(outcomes: list[Outcome], eps: float) -> dict[str, float]:
@@ -59,7 +60,7 @@ def measure(task: tuple[str, float, float, int, bool]) -> dict:
         "kernelpoint": summary([kernelpoint(people, budget, seed) for seed in range(seeds)], eps),
     }
     for method, draw in ALTERNATIVES.items() if alternatives else ():
-        few = min(seeds, 100)
+        few = min(seeds, 60)
         row[method] = summary([draw(people, budget, seed, eps) for seed in range(few)], eps)
         for factor in TIGHTER:
             tight = (

@@ -1,4 +1,4 @@
-"""The methods that are compared: KernelPoint's engine and the alternatives of the literature, on a population of known total."""
+"""The methods that are compared on populations of known total: KernelPoint's engine and the literature's."""
 
 from __future__ import annotations
 
@@ -6,11 +6,20 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from kernelpoint.estimation import Engine, ErrorBudget, neighbours, strata_from
+from populations import Population
+
+from kernelpoint.estimation import Design, Engine, ErrorBudget, neighbours
 from kernelpoint.estimation.allocation import neyman
 from kernelpoint.estimation.quantiles import two_sided
+from kernelpoint.estimation.stratify import (
+    SPREAD_IN_CONTEXT,
+    SPREAD_OF_SIGNATURE,
+    Pruned,
+    first_sizes,
+    nested_cells,
+    prune_to_budget,
+)
 from kernelpoint.randomness import generator, permanent_random_numbers
-from populations import Population
 
 
 @dataclass(frozen=True)
@@ -27,15 +36,21 @@ class Outcome:
 
 
 @lru_cache(maxsize=64)
-def _context(population: Population) -> np.ndarray:
-    return neighbours(population.signature)
+def _partition(population: Population, budget: ErrorBudget) -> tuple[Pruned, np.ndarray]:
+    """What strata_from does, less what depends on the seed."""
+    expected = np.cbrt(np.maximum(population.x, 1.0))
+    cells = nested_cells([population.signature, neighbours(population.signature)], expected)
+    pruned = prune_to_budget(cells, (SPREAD_OF_SIGNATURE, SPREAD_IN_CONTEXT), budget)
+    clusters = np.zeros(len(pruned.sizes), np.int64)
+    clusters[pruned.strata] = population.kernel
+    return pruned, clusters
 
 
 def kernelpoint(population: Population, budget: ErrorBudget, seed: int) -> Outcome:
     """The engine on strata of signature and neighbours, first sizes and seconds by strata_from."""
     u = permanent_random_numbers(seed, 0, len(population.y))
-    levels = [population.signature, _context(population)]
-    design = strata_from(levels, u, budget, x=population.x, cluster=population.kernel, seed=seed)
+    pruned, clusters = _partition(population, budget)
+    design = Design(pruned.strata, first_sizes(pruned, seed), u, x=population.x, clusters=clusters)
     return run_engine(Engine(design, budget), population.y)
 
 
@@ -88,7 +103,11 @@ def _clt(y: np.ndarray, strata: np.ndarray, pilot: int, eps: float, budget: Erro
         if half <= eps * estimate or (n == N).all() or steps >= 50:
             break
         grown = np.maximum(neyman(N, S2, np.maximum(mean, mean.max() * 1e-9), (eps * estimate / z) ** 2, n), n)
-        n = np.minimum(n + 1, N) if (grown == n).all() else grown
+        n = (
+            np.minimum(n + 1, N)
+            if (grown == n).all()
+            else np.minimum(np.maximum(grown, np.ceil(1.05 * n)), N).astype(np.int64)
+        )
     width = half / estimate
     return Outcome(estimate / total - 1.0, width, wrong, float(y[drawn].sum() / total), width, steps)
 

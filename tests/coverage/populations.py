@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+
 from kernelpoint.randomness import generator
 
 PROFILES = (
@@ -23,7 +24,13 @@ PROFILES = (
     "b200_eager",
 )
 SYNTHETIC = ("drift", "late_change", "outliers", "bimodal", "tiny_and_huge", "mixed", "violates")
-TUNING = ("h100_owlv2", "v100_df_index", "a100_negative_queue", "outliers", "mixed")  # parameters were chosen on these
+TUNING = (
+    "h100_owlv2",
+    "v100_df_index",
+    "a100_negative_queue",
+    "late_change",
+    "mixed",
+)  # parameters were chosen on these
 
 
 @dataclass(frozen=True, eq=False)

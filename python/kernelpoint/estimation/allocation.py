@@ -25,11 +25,10 @@ def variance_of_total(N: Ints, S2: Floats, n: NDArray[np.number]) -> float:
     return float(np.where((N == 0) | (S2 == 0.0), 0.0, np.maximum(terms, 0.0)).sum())
 
 
-def _bisect(high: float, enough: Callable[[float], bool]) -> float:
-    """The smallest number in (0, high] that is enough, to one part in a million; `high` is taken to be."""
-    low = high * 2.0**-60
+def _bisect(low: float, high: float, enough: Callable[[float], bool]) -> float:
+    """The smallest number in (low, high] that is enough, to one part in a million; 0 < low, and `high` is taken to be."""
     while high > low * (1.0 + 1e-6):
-        middle = math.sqrt(low * high)
+        middle = math.sqrt(low) * math.sqrt(high)
         if enough(middle):
             high = middle
         else:
@@ -67,5 +66,6 @@ def neyman(N: Ints, S2: Floats, cost: Floats, target: float, low: Ints) -> Ints:
     if target <= 0.0 or not len(positive):
         return np.where(S2 > 0.0, N, low).astype(np.int64)
     full = float((N[root > 0.0] / positive).max())  # at this scale every stratum that varies is drawn whole
-    scale = _bisect(full, lambda s: variance_of_total(N, S2, sizes(s)) <= target)
+    start = float((np.maximum(low, 0.5)[root > 0.0] / positive).min())  # below it every size is at its lower bound
+    scale = _bisect(start, full, lambda s: variance_of_total(N, S2, sizes(s)) <= target)
     return np.minimum(np.ceil(sizes(scale) - 1e-9), N).astype(np.int64)

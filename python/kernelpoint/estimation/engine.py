@@ -154,7 +154,7 @@ class Engine:
         if len(array):
             self._check(int(array.min()))
             self._check(int(array.max()))
-        self._results.add(array, tuple(counters), np.asarray(values, dtype=float).reshape(len(array), -1))
+        self._results.add(array, tuple(counters), np.asarray(values, dtype=float).reshape(len(array), len(counters)))
 
     def _check(self, unit: int) -> None:
         if not 0 <= unit < len(self.design.strata):

@@ -11,6 +11,9 @@ from kernelpoint.estimation.design import Method
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 
 
+FEWEST = 8  # other draws of a cluster that a line needs; fewer add more noise than they take away
+
+
 @dataclass(frozen=True)
 class Sample:
     """The sample of all strata at a look, without take-all units.
@@ -73,7 +76,7 @@ def leave_one_out_slopes(y: Floats, sample: Sample) -> Floats:
     some = np.maximum(m, 1.0)
     sx, sy = others(x), others(v)
     sxx, sxy, syy = others(x * x) - sx * sx / some, others(x * v) - sx * sy / some, others(v * v) - sy * sy / some
-    usable = (m >= 4.0) & (sxx > 1e-9 * others(x * x)) & (sxx > 0.0)
+    usable = (m >= FEWEST) & (sxx > 1e-9 * others(x * x)) & (sxx > 0.0)
     slope = np.where(usable, sxy / np.where(usable, sxx, 1.0), 0.0)
     explained = slope * sxy
     error = np.maximum(syy - explained, 1e-12 * np.maximum(syy, 0.0)) / np.maximum(m - 2.0, 1.0)
@@ -94,7 +97,7 @@ def regression_total(y: Floats, sample: Sample) -> Fit:
 
     Without a covariate, or where x does not vary within a stratum, this is mean_total.
 
-    >>> s = Sample(np.zeros(6, int), np.array([10]), np.zeros(1, int), np.array([1.0, 2, 3, 5, 8, 9]), np.array([50.0]))
+    >>> s = Sample(np.zeros(9, int), np.array([10]), np.zeros(1, int), np.arange(9.0), np.array([50.0]))
     >>> round(float(regression_total(100.0 + 7.0 * s.x, s).totals[0]), 3)
     1350.0
     """
@@ -117,7 +120,7 @@ def ratio_total(y: Floats, sample: Sample) -> Fit:
     """Combined ratio estimator: that = X R, R = (sum_h N_h ybar_h) / (sum_h N_h xbar_h) (Sarndal et al., eq. 7.3.3).
 
     Combined over all strata, never stratum by stratum: the bias of a ratio is of order 1 / n. Residual y_i - R x_i
-    (linearisation). Totals per stratum are R X_h.
+    (linearisation). What the draws leave of that is spread over the undrawn units of all strata in proportion to x.
     """
     assert sample.x is not None and sample.X is not None
     H = len(sample.N)
@@ -125,15 +128,17 @@ def ratio_total(y: Floats, sample: Sample) -> Fit:
     below = float((weight * sample.x).sum())
     R = float((weight * y).sum()) / below if below > 0.0 else 0.0
     drawn_x, drawn_y = (np.bincount(sample.strata, weights=v, minlength=H) for v in (sample.x, y))
-    rest = np.where(sample.n < sample.N, sample.X - drawn_x, 0.0)
-    left = R * sample.X - drawn_y  # what the undrawn units of the stratum must add up to
-    slope = np.where(rest > 0.0, left / np.where(rest > 0.0, rest, 1.0), 0.0)
-    intercept = np.where((rest <= 0.0) & (sample.n < sample.N), left / np.maximum(sample.N - sample.n, 1), 0.0)
-    return Fit(R * sample.X, y - R * sample.x, intercept, slope)
+    undrawn = sample.N - sample.n
+    rest = np.where(undrawn > 0, sample.X - drawn_x, 0.0)
+    left = R * float(sample.X.sum()) - float(y.sum()) if undrawn.any() else 0.0  # what undrawn units must add up to
+    by_x = bool(rest.sum() > 0.0)
+    slope = np.full(H, left / float(rest.sum()) if by_x else 0.0)
+    intercept = np.full(H, 0.0 if by_x else left / max(int(undrawn.sum()), 1))
+    return Fit(drawn_y + slope * rest + intercept * undrawn, y - R * sample.x, intercept, slope)
 
 
 def separate_ratio_total(y: Floats, sample: Sample) -> Fit:
-    """Separate ratio: that_h = X_h ybar_h / xbar_h. Sieve's rule (ISPASS 2023) for purposive samples; no bound is stated for it.
+    """Separate ratio: that_h = X_h ybar_h / xbar_h. Sieve's rule (ISPASS 2023), for purposive samples.
 
     Where the draws of a stratum have x = 0 the mean takes over.
     """

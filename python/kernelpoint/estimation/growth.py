@@ -10,11 +10,11 @@ from kernelpoint.estimation.allocation import neyman
 from kernelpoint.estimation.bounds import Kind
 from kernelpoint.estimation.inference import Inference
 from kernelpoint.estimation.moments import Floats, Ints, Moments
+from kernelpoint.estimation.pooling import PRIOR_DEGREES
 
-PRIOR_DEGREES = 2.0  # what the other strata tell of a stratum's spread counts as much as two draws
 LEARN = 3  # a stratum's sample may grow to at most this many times its size in one pass
-LEAST = 1.1  # a pass costs at least a tenth of what is spent
-MARGIN = 0.95  # passes are sized for this share of the budget, so that a further attempt is seldom needed
+LEAST = 1.05  # a pass adds a twentieth to what is spent, or it would spend error probability for next to nothing
+MARGINS = (0.95, 0.85, 0.7, 0.5)  # the share of the budget that a pass is sized for: the first that adds that much
 
 
 def draw_cost(look: Inference, prior: Floats | None) -> Floats:
@@ -47,28 +47,28 @@ def next_sizes(look: Inference, prior_cost: Floats | None) -> tuple[Ints, Kind]:
     """Sizes n_h (effective draws, int64 [H], never below those of the look) for the next pass, and the kind of pass it is.
 
     Neyman allocation over all strata of a group jointly, the group being the workload or, in scope "cluster", each
-    cluster that has not met the budget. The variance allowed is (MARGIN * eps * that / t)^2, t the quantile of the next
+    cluster that has not met the budget. The variance allowed is (margin * eps * that / t)^2, t the quantile of the next
     look at the degrees of freedom expected there. Every stratum gets at least one draw. No stratum grows by more than
     LEARN times in a pass: where one would have to, its spread is still a guess from few draws (or from other strata), and
     a pass that first learns it is cheaper than one sized for the guess. Such a pass is "learning", any other "sized".
     """
     N, low = look.sample.N, np.minimum(np.maximum(look.n, 1), look.sample.N)
-    wanted = _sizes(look, prior_cost, low)
-    most = np.minimum(np.where(look.n > 0, LEARN * look.n, 1), N)
-    sizes = np.minimum(wanted, np.maximum(most, low))
+    cost = draw_cost(look, prior_cost)
+    most = np.maximum(np.minimum(np.where(look.n > 0, LEARN * look.n, 1), N), low)
+    for margin in MARGINS:
+        wanted = _sizes(look, cost, low, margin)
+        sizes = np.minimum(wanted, most)
+        if float((sizes * cost).sum()) >= LEAST * float((look.n * cost).sum()):
+            break
     kind: Kind = "sized" if (sizes == wanted).all() else "learning"
-    grown, before = (float((n * draw_cost(look, prior_cost)).sum()) for n in (sizes, look.n))
-    if grown < LEAST * before:  # a pass that adds next to nothing would spend error probability for nothing
-        extra = np.ceil(np.maximum(sizes - look.n, 0) + (LEAST - 1.0) * look.n * (look.spreads[0].S2 > 0.0))
-        sizes = np.minimum(np.maximum(look.n + extra.astype(np.int64), low), N)
     return (np.minimum(sizes + 1, N) if (sizes == look.n).all() else sizes), kind
 
 
-def _sizes(look: Inference, prior_cost: Floats | None, low: Ints) -> Ints:
+def _sizes(look: Inference, cost: Floats, low: Ints, margin: float) -> Ints:
     """The allocation that should meet the budget at the next look, however large the step."""
     budget, N = look.targets.budget, look.sample.N
     index = look.targets.counters.index(budget.counter)
-    S2, cost = look.spreads[index].S2, draw_cost(look, prior_cost)
+    S2 = look.spreads[index].S2
     following = replace(look.targets, looks=(*look.targets.looks, "sized"))
     groups = look.sample.clusters if budget.scope == "cluster" else np.zeros(len(N), np.int64)
     sizes = low.copy()
@@ -76,7 +76,7 @@ def _sizes(look: Inference, prior_cost: Floats | None, low: Ints) -> Ints:
         if estimate.relative_half_width <= budget.relative_error:
             continue
         part = np.flatnonzero(groups == group)
-        allowed = MARGIN * budget.relative_error * abs(estimate.estimate)
+        allowed = margin * budget.relative_error * abs(estimate.estimate)
         t = following.quantile(max(estimate.degrees_of_freedom, 1.0))
         for _ in range(2):  # t depends on the sizes through its degrees of freedom
             sizes[part] = neyman(N[part], S2[part], cost[part], (allowed / t) ** 2, low[part])

@@ -13,6 +13,7 @@ from kernelpoint.estimation.moments import Floats, Ints
 NO_SPREAD = 2.5e-5  # squared CoVs below (0.5 %)^2 are read as that: clocks that tick in whole units read 0
 PRIOR_TAU2 = 3.0  # tau^2 expected before the data, a factor of exp(sqrt(3)) = 6 between typical squared CoVs
 MOST_TAU2 = 4.0  # and not believed beyond: clocks in whole units make the log-normal's left tail, not its right
+PRIOR_DEGREES = 4.0  # nu_0: what other strata tell of a stratum's spread counts as much as four more draws of it
 PRIOR_WEIGHT = 5.0  # and how many strata that expectation counts for
 
 
@@ -60,19 +61,13 @@ class LogNormal:
         return math.exp(self.mu + 0.5 * self.tau2)
 
     def shrink(self, own: Floats, degrees: Ints) -> tuple[Floats, Floats]:
-        """Posterior mean of c_h^2 given its own estimate, and the share of it that is the stratum's own (in the logarithm).
+        """Squared CoV of each stratum, (nu_0 mean + nu_h c_h^2) / (nu_0 + nu_h), and the share of it that is its own.
 
-        With t_h and its noise v_h as in `fit`: log c_h^2 | t_h ~ Normal((1 - w) mu + w t_h, w v_h), w = tau2 / (tau2 + v_h).
-        Shrinking logarithms lets a stratum that is itself quiet be quiet although others are loud; the straight average of
-        c_h^2 and the mean would not.
+        Numerics: measured, straight averages cover better than the posterior of the logarithms, which lets a stratum whose
+        few draws happen to agree look quiet: allocation then starves it, and what it hides never comes to light.
         """
-        known = degrees > 0
-        t, noise = np.zeros(len(own)), np.full(len(own), np.inf)
-        if known.any():
-            t[known], noise[known] = _logarithms(own[known], degrees[known])
-        weight = self.tau2 / (self.tau2 + noise)
-        left = np.where(known, weight * np.where(known, noise, 0.0), self.tau2)
-        return np.exp((1.0 - weight) * self.mu + weight * t + 0.5 * left), weight
+        weight = degrees / (PRIOR_DEGREES + degrees)
+        return (1.0 - weight) * self.mean + weight * own, weight
 
 
 def _logarithms(own: Floats, degrees: Ints) -> tuple[Floats, Floats]:

@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # Model: tuned on the named tuning populations of tests/coverage, judged on the others.
-SPREAD_OF_SIGNATURE = 0.6  # expected CoV among launches of one signature, whose arguments it hides
+SPREAD_OF_SIGNATURE = 1.5  # expected CoV among launches of one signature, whose arguments it hides
 SPREAD_IN_CONTEXT = 0.05  # and among those that have the same neighbours too
 SECOND = 0.25  # least chance of a second draw: one draw in most strata, two in a random part of them
 AMBITION = 0.2  # first sizes: this share of what the expected spreads would need
@@ -150,6 +150,19 @@ def neighbours(signature: NDArray[np.integer], process: NDArray[np.integer] | No
     return np.unique((before + 1) * width + after + 1, return_inverse=True)[1].astype(np.int64)
 
 
+def first_sizes(pruned: Pruned, seed: int) -> Ints:
+    """Sizes of the first samples, int64 [H]: AMBITION times the expected ones, rounded up or down at random, at least one
+    draw and, with probability SECOND or more, a second.
+
+    >>> pruned = Pruned(np.zeros(9, np.int64), np.array([10.0]), np.array([1.0]), np.array([0.1]))
+    >>> first_sizes(pruned, 0).tolist()
+    [2]
+    """
+    wanted = np.maximum(pruned.sizes * AMBITION, 1.0 + SECOND)
+    first = np.floor(wanted + generator(seed, "second draws").random(len(wanted))).astype(np.int64)
+    return np.minimum(first, np.bincount(pruned.strata, minlength=len(wanted)))
+
+
 def strata_from(
     levels: Sequence[NDArray[np.integer]],
     u: Floats,
@@ -198,6 +211,4 @@ def strata_from(
     if cluster is not None:
         clusters = np.zeros(H, np.int64)
         clusters[pruned.strata] = np.asarray(cluster)[free]
-    wanted = np.maximum(pruned.sizes * AMBITION, 1.0 + SECOND)
-    first = np.floor(wanted + generator(seed, "second draws").random(H)).astype(np.int64)
-    return Design(strata, np.minimum(first, np.bincount(pruned.strata, minlength=H)), u, x=x, clusters=clusters)
+    return Design(strata, first_sizes(pruned, seed), u, x=x, clusters=clusters)

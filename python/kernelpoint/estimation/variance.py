@@ -44,7 +44,7 @@ def scales(mean: Floats, n: Ints) -> Floats:
 
 
 def pooled_spread(N: Ints, residuals: Moments, scale: Floats) -> Spread:
-    """Shrunk variances S_h^2 = scale_h^2 E[c_h^2 | own], by empirical Bayes over the strata (after Smyth 2004).
+    """Shrunk variances S_h^2 = scale_h^2 (nu_0 c_0^2 + nu_h c_h^2) / (nu_0 + nu_h): empirical Bayes (Smyth 2004, section 4).
 
     c_h^2 = s_h^2 / scale_h^2 is a stratum's own squared CoV of residuals, nu_h = n_h - 1. The population of c_h^2 is fitted
     to the strata D with two or more draws (pooling.fit, weights sqrt(N_h scale_h)) and raised, if need be, so that its mean

@@ -1,0 +1,272 @@
+"""The engine: passes, records, failures, growth, replay."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernelpoint.errors import ConfigError, HostError, JournalError
+from kernelpoint.estimation import Design, Engine, ErrorBudget, neighbours, strata_from
+from kernelpoint.randomness import generator, permanent_random_numbers
+
+
+def example(seed: int = 0, units: int = 400, strata: int = 6, spread: float = 0.1) -> tuple[Design, np.ndarray]:
+    """A design and its true values: log-normal spread around very different means, x close to y."""
+    random = generator(seed, "estimation test")
+    h = random.integers(-1, strata, units).astype(np.int32)
+    h[:strata] = np.arange(strata)
+    mean = random.lognormal(4.0, 1.5, strata + 1)
+    x = mean[h] * random.lognormal(0.0, spread, units)
+    y = (100.0 + 3.0 * x) * random.lognormal(0.0, spread / 4.0, units)
+    u = permanent_random_numbers(seed, 0, units)
+    return Design(h, np.full(strata, 2), u, x=x, clusters=np.arange(strata) % 2), y
+
+
+def state(engine: Engine) -> tuple:
+    look = engine.look()
+    return engine.sizes.tolist(), {name: vars(e) for name, e in look.estimates.items()}, look.met
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from(["regression", "ratio", "mean"]),
+    st.sampled_from(["sequential", "two_stage", "fixed"]),
+    st.sampled_from(["workload", "cluster"]),
+    st.sampled_from([0.3, 0.05, 0.001]),
+)
+def test_a_run_ends_with_the_budget_met_or_everything_simulated(run_passes, seed, estimate, bound, scope, eps):
+    design, y = example(seed)
+    engine = Engine(design, ErrorBudget(eps, scope=scope, bound=bound), estimate)
+    looks = run_passes(engine, y)
+    assert looks[-1].met
+    assert len(looks) < 30
+    estimates = [e for c in looks[-1].clusters for e in c["estimates"].values()] if scope == "cluster" else []
+    for e in estimates or looks[-1].estimates.values():
+        assert e.relative_half_width <= eps
+    for look in looks:
+        assert all(not e.std_error < 0.0 and not e.half_width < 0.0 for e in look.estimates.values())
+    predicted = engine.predict(np.arange(len(y)))
+    assert predicted.sum() == pytest.approx(looks[-1].estimates["cycles"].estimate)
+
+
+def test_everything_simulated_leaves_no_half_width(run_passes):
+    design, y = example()
+    looks = run_passes(Engine(design, ErrorBudget(1e-9)), y)
+    final = looks[-1].estimates["cycles"]
+    assert final.half_width == 0.0
+    assert final.estimate == pytest.approx(y.sum(), rel=1e-12)
+    assert final.simulated == pytest.approx(y.sum(), rel=1e-12)
+
+
+def test_sizes_and_thresholds_only_grow_and_change_only_between_passes():
+    design, y = example()
+    engine = Engine(design, ErrorBudget(0.002))
+    before = engine.thresholds
+    for _ in range(3):
+        inside = engine.thresholds
+        for unit in engine.wanted():
+            engine.record(int(unit), ("cycles",), [y[unit]])
+            assert (engine.thresholds == inside).all()
+        assert (engine.thresholds >= before).all()
+        drawn = engine.drawn()
+        expected = np.flatnonzero((design.strata < 0) | (design.u <= engine.thresholds[design.strata]))
+        assert drawn.tolist() == expected.tolist()
+        before = engine.thresholds
+        engine.look()
+        engine.grow()
+
+
+def test_the_order_of_results_does_not_matter():
+    design, y = example()
+    engines = [Engine(design, ErrorBudget(0.01)) for _ in range(2)]
+    for engine, step in zip(engines, (1, -1), strict=True):
+        for _ in range(2):
+            for unit in engine.wanted()[::step]:
+                engine.record(int(unit), ("cycles",), [y[unit]])
+            engine.look()
+            engine.grow()
+        wanted = engine.wanted()[::step]
+        engine.record_many(wanted, ("cycles",), y[wanted][:, None])
+    assert state(engines[0]) == state(engines[1])
+
+
+def test_a_replayed_run_is_in_the_same_state():
+    design, y = example()
+    engine, done = Engine(design, ErrorBudget(0.004)), []
+    failed = int(engine.wanted()[3])
+    for look in range(2):
+        wanted = engine.wanted()
+        engine.record_many(wanted, ("cycles",), y[wanted][:, None])
+        done += wanted.tolist()
+        engine.look()
+        if look == 0:
+            engine.take_all(failed)
+        assert engine.grow()
+    part = engine.wanted()[::2]
+    engine.record_many(part, ("cycles",), y[part][:, None])
+    units = np.array(done + part.tolist())[::-1]
+    again = Engine(design, ErrorBudget(0.004))
+    again.restore(units, ("cycles",), y[units][:, None], looks=2, take_all={failed: 1})
+    assert again.wanted().tolist() == engine.wanted().tolist()
+    for e in (engine, again):
+        rest = e.wanted()
+        e.record_many(rest, ("cycles",), y[rest][:, None])
+    assert state(again) == state(engine)
+
+
+def test_a_replay_with_a_result_missing_is_refused():
+    design, y = example()
+    engine = Engine(design, ErrorBudget(0.01))
+    units = engine.wanted()[1:]
+    with pytest.raises(JournalError, match="1 of"):
+        Engine(design, ErrorBudget(0.01)).restore(units, ("cycles",), y[units][:, None], looks=1)
+
+
+def test_a_failed_unit_enters_exactly_and_stands_for_no_other():
+    strata, u = np.zeros(10, np.int32), np.arange(10) / 10.0
+    engine = Engine(Design(strata, np.array([3]), u), ErrorBudget(0.5))
+    engine.take_all(0)
+    values = np.array([1000.0, 10.0, 10.0, *[10.0] * 7])
+    for unit in engine.wanted():
+        engine.record(int(unit), ("cycles",), [values[unit]])
+    assert engine.look().estimates["cycles"].estimate == pytest.approx(1000.0 + 9 * 10.0)
+
+
+def test_a_failed_unit_outside_the_sample_is_wanted_at_once():
+    design, _ = example()
+    engine = Engine(design, ErrorBudget(0.01))
+    outside = int(np.setdiff1d(np.arange(400), engine.drawn())[0])
+    engine.take_all(outside)
+    assert outside in engine.wanted()
+
+
+def test_a_missing_result_leaves_no_bound_and_spends_nothing():
+    design, y = example()
+    engine = Engine(design, ErrorBudget(0.01))
+    wanted = engine.wanted()
+    engine.record_many(wanted[1:], ("cycles",), y[wanted[1:]][:, None])
+    look = engine.look()
+    assert engine.missing().tolist() == [wanted[0]]
+    assert math.isnan(look.estimates["cycles"].half_width) and not look.met and look.index == 0
+    assert "1 drawn units have no result" in look.warnings[0]
+    assert not engine.grow()
+    engine.record(int(wanted[0]), ("cycles",), [y[wanted[0]]])
+    assert engine.look().index == 1
+
+
+def test_a_purposive_sample_represents_its_strata_without_a_bound():
+    strata = np.array([0, 0, 0, 1, 1, -1], dtype=np.int32)
+    design = Design(strata, np.array([1, 1]), np.linspace(0, 0.9, 6), chosen=np.array([2, 3]))
+    engine = Engine(design, ErrorBudget(0.01))
+    assert engine.wanted().tolist() == [2, 3, 5]
+    engine.record_many(np.array([2, 3, 5]), ("cycles",), np.array([[10.0], [4.0], [7.0]]))
+    look = engine.look()
+    assert look.estimates["cycles"].estimate == 3 * 10 + 2 * 4 + 7
+    assert math.isnan(look.estimates["cycles"].half_width) and not look.met and not engine.grow()
+
+
+def test_a_separate_ratio_is_for_purposive_samples_only():
+    strata, x = np.zeros(4, np.int32), np.array([1.0, 2.0, 3.0, 4.0])
+    design = Design(strata, np.array([1]), np.linspace(0, 0.9, 4), x=x, chosen=np.array([1]))
+    engine = Engine(design, ErrorBudget(0.01), "separate_ratio")
+    engine.record(1, ("cycles",), [6.0])
+    assert engine.look().estimates["cycles"].estimate == pytest.approx(30.0)
+    with pytest.raises(ConfigError, match="purposive"):
+        Engine(Design(strata, np.array([1]), np.linspace(0, 0.9, 4), x=x), ErrorBudget(0.01), "separate_ratio")
+
+
+def test_ratios_and_other_counters_come_with_bounds_of_their_own():
+    design, y = example()
+    engine = Engine(design, ErrorBudget(0.05), ratios={"ipc": ("instructions", "cycles")})
+    instructions = 2.0 * y
+    wanted = engine.wanted()
+    engine.record_many(wanted, ("cycles", "instructions"), np.stack((y, instructions), axis=1)[wanted])
+    look = engine.look()
+    assert look.ratios["ipc"].estimate == pytest.approx(2.0)
+    assert look.ratios["ipc"].std_error < 0.01
+    assert look.estimates["instructions"].estimate == pytest.approx(2.0 * look.estimates["cycles"].estimate)
+    assert look.estimates["instructions"].contains(instructions.sum())
+
+
+def test_clusters_report_units_and_draws_that_add_up():
+    design, y = example()
+    engine = Engine(design, ErrorBudget(0.05))
+    wanted = engine.wanted()
+    engine.record_many(wanted, ("cycles",), y[wanted][:, None])
+    look = engine.look()
+    certain = int((design.strata < 0).sum())
+    assert sum(c["units"] for c in look.clusters) + certain == len(y)
+    assert sum(c["simulated"] for c in look.clusters) + certain == len(wanted)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda e: e.record(400, ("cycles",), [1.0]), "unit 400 is not in the population of 400"),
+        (lambda e: [e.record(0, ("cycles",), [1.0]) for _ in range(2)], "unit 0: a second result"),
+        (lambda e: e.record(0, ("cycles",), [math.nan]), "not all finite"),
+        (lambda e: [e.record(i, (n,), [1.0]) for i, n in enumerate(("cycles", "time"))], "unit 1: counters"),
+        (lambda e: e.take_all(-1), "unit -1 is not"),
+    ],
+)
+def test_impossible_results_are_refused(call, message):
+    with pytest.raises(HostError, match=message):
+        call(Engine(example()[0], ErrorBudget(0.01)))
+
+
+def test_a_counter_that_the_host_does_not_report_is_refused_by_name():
+    engine = Engine(example()[0], ErrorBudget(0.01, counter="joules"))
+    for unit in engine.wanted():
+        engine.record(int(unit), ("cycles",), [1.0])
+    with pytest.raises(ConfigError, match="'joules' is not reported; allowed: cycles"):
+        engine.look()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"u": np.full(3, 0.5)}, "design.u has length 3"),
+        ({"u": np.full(400, 1.0)}, r"\[0, 1\)"),
+        ({"first_sizes": np.ones(2)}, "allowed: -1 to 1"),
+        ({"cost": np.zeros(6)}, "positive"),
+        ({"chosen": np.array([0])}, "has no unit of stratum"),
+    ],
+)
+def test_designs_that_cannot_be_are_refused(change, message):
+    good = {k: getattr(example()[0], k) for k in ("strata", "first_sizes", "u")}
+    with pytest.raises(ConfigError, match=message):
+        Design(**{**good, **change})
+
+
+@pytest.mark.parametrize(
+    "change", [{"relative_error": 0.0}, {"confidence": 1.0}, {"scope": "kernel"}, {"bound": "hope"}]
+)
+def test_budgets_out_of_range_are_refused(change):
+    with pytest.raises(ConfigError, match="is not allowed"):
+        ErrorBudget(**{"relative_error": 0.01, **change})
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=200), st.sampled_from([0.2, 0.01]))
+def test_strata_from_labels_hold_every_unit_once_and_respect_the_labels(signature, eps):
+    labels = np.array(signature)
+    design = strata_from([labels, neighbours(labels)], permanent_random_numbers(0, 0, len(labels)), ErrorBudget(eps))
+    assert design.sizes.sum() == len(labels)
+    assert (design.first_sizes >= 1).all() and (design.first_sizes <= design.sizes).all()
+    for h in range(len(design.sizes)):
+        assert len(set(labels[design.strata == h])) == 1
+
+
+def test_context_splits_only_where_it_is_expected_to_pay():
+    signature = np.tile([0, 1, 0, 2], 200)
+    u = permanent_random_numbers(0, 0, 800)
+    strata = [
+        len(strata_from([signature, neighbours(signature)], u, ErrorBudget(0.01), spreads=spreads).sizes)
+        for spreads in ((0.5, 0.01), (0.01, 0.009))
+    ]
+    assert strata[0] > strata[1] == 3

@@ -1,0 +1,133 @@
+"""Estimators against the slow obvious oracle: all samples of a tiny population."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernelpoint.estimation import estimators
+from kernelpoint.estimation.allocation import neyman, variance_of_total
+from kernelpoint.estimation.estimators import Sample, mean_total, ratio_total, regression_total
+from kernelpoint.estimation.moments import Moments
+from kernelpoint.estimation.quantiles import two_sided
+from kernelpoint.randomness import generator
+
+STRATA = np.array([0, 0, 0, 0, 0, 1, 1, 1, 1])
+Y = np.array([3.0, 7.0, 8.0, 20.0, 1.0, 50.0, 55.0, 41.0, 90.0])
+X = np.array([1.0, 2.0, 2.0, 6.0, 0.5, 9.0, 11.0, 8.0, 30.0])
+N = np.array([5, 4])
+
+
+def all_samples(sizes: tuple[int, int]) -> list[np.ndarray]:
+    """Every sample with those sizes; all are equally likely."""
+    first, second = (list(combinations(np.flatnonzero(h == STRATA), sizes[h])) for h in (0, 1))
+    return [np.array([*a, *b]) for a, b in product(first, second)]
+
+
+def sample_of(units: np.ndarray) -> Sample:
+    return Sample(STRATA[units], N, np.zeros(2, np.int64), X[units], np.bincount(STRATA, weights=X))
+
+
+@pytest.mark.parametrize("estimator", [mean_total, regression_total])
+@pytest.mark.parametrize("sizes", [(1, 1), (2, 2), (3, 2), (4, 3)])
+def test_over_all_samples_an_unbiased_estimator_averages_to_the_total(estimator, sizes):
+    totals = [estimator(Y[units], sample_of(units)).totals for units in all_samples(sizes)]
+    assert np.mean(totals, axis=0) == pytest.approx(np.bincount(STRATA, weights=Y), rel=1e-12)
+
+
+@pytest.mark.parametrize("sizes", [(3, 2), (4, 3)])
+def test_over_all_samples_lines_from_few_draws_leave_the_estimator_unbiased(monkeypatch, sizes):
+    monkeypatch.setattr(estimators, "FEWEST", 2)
+    fits = [regression_total(Y[units], sample_of(units)) for units in all_samples(sizes)]
+    assert max(fit.slope.max() for fit in fits) > 1.0  # the lines are in use
+    assert np.mean([fit.totals for fit in fits], axis=0) == pytest.approx(np.bincount(STRATA, weights=Y), rel=1e-12)
+
+
+def test_lines_reduce_the_error_where_cycles_are_latency_plus_work():
+    random = generator(0, "lines")
+    x = random.lognormal(3.0, 1.0, 600)
+    y = 5000.0 + 40.0 * x + 20.0 * random.standard_normal(600)
+    errors = []
+    for _ in range(50):
+        units = random.choice(600, 40, replace=False)
+        sample = Sample(np.zeros(40, np.int64), np.array([600]), np.zeros(1, np.int64), x[units], np.array([x.sum()]))
+        errors.append([f(y[units], sample).totals.sum() - y.sum() for f in (mean_total, regression_total)])
+    mean, line = np.sqrt(np.mean(np.square(errors), axis=0))
+    assert line < 0.1 * mean
+
+
+@pytest.mark.parametrize("sizes", [(2, 2), (3, 2), (4, 3), (5, 4)])
+def test_over_all_samples_the_variance_of_the_mean_estimator_is_the_textbook_one(sizes):
+    totals = [mean_total(Y[units], sample_of(units)).totals.sum() for units in all_samples(sizes)]
+    S2 = np.array([Y[h == STRATA].var(ddof=1) for h in (0, 1)])
+    assert np.var(totals) == pytest.approx(variance_of_total(N, S2, np.array(sizes)), abs=1e-9)
+
+
+def test_over_all_samples_the_sample_variances_average_to_the_true_ones():
+    found = [Moments.of(STRATA[units], Y[units], 2).variance for units in all_samples((3, 2))]
+    assert np.mean(found, axis=0) == pytest.approx([Y[h == STRATA].var(ddof=1) for h in (0, 1)])
+
+
+def test_the_combined_ratio_is_exact_for_proportional_values():
+    for units in all_samples((2, 1))[:20]:
+        assert ratio_total(7.0 * X[units], sample_of(units)).totals.sum() == pytest.approx(7.0 * X.sum())
+
+
+@pytest.mark.parametrize("estimator", [mean_total, regression_total, ratio_total])
+def test_draws_and_predictions_of_the_rest_add_up_to_the_total(estimator):
+    for units in all_samples((3, 2)):
+        fit = estimator(Y[units], sample_of(units))
+        rest = np.setdiff1d(np.arange(len(Y)), units)
+        predicted = fit.intercept[STRATA[rest]] + fit.slope[STRATA[rest]] * X[rest]
+        assert Y[units].sum() + predicted.sum() == pytest.approx(fit.totals.sum())
+
+
+@pytest.mark.parametrize("estimator", [mean_total, regression_total, ratio_total])
+def test_a_full_sample_gives_the_exact_total(estimator):
+    assert estimator(Y, sample_of(np.arange(len(Y)))).totals.sum() == pytest.approx(Y.sum())
+
+
+values = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30)
+
+
+@given(values, st.data())
+def test_moments_merge_in_any_order_to_those_of_the_whole(data, draw):
+    y = np.array(data)
+    strata = np.array(draw.draw(st.lists(st.integers(0, 2), min_size=len(y), max_size=len(y))))
+    cut = draw.draw(st.integers(0, len(y)))
+    order = np.array(draw.draw(st.permutations(range(len(y)))))
+    whole = Moments.of(strata, y, 3)
+    a, b = (Moments.of(strata[part], y[part], 3) for part in (order[:cut], order[cut:]))
+    for merged in (a.merge(b), b.merge(a)):
+        assert merged.n.tolist() == whole.n.tolist()
+        np.testing.assert_allclose(merged.mean, whole.mean, rtol=1e-9, atol=1e-6)
+        np.testing.assert_allclose(merged.m2, whole.m2, rtol=1e-6, atol=1e-3)
+        assert (merged.m2 >= 0.0).all()
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.tuples(st.integers(1, 5), st.floats(0.0, 9.0), st.floats(0.5, 4.0)), min_size=1, max_size=3),
+    st.floats(0.01, 1.0),
+)
+def test_the_allocation_meets_the_target_at_no_more_than_rounding_above_the_best_sizes(strata, share):
+    sizes, S2, cost = (np.array(column, dtype=float) for column in zip(*strata, strict=True))
+    counts, ones = sizes.astype(np.int64), np.ones(len(sizes), np.int64)
+    target = share * variance_of_total(counts, S2, ones)
+    n = neyman(counts, S2, cost, target, ones)
+    assert (n >= 1).all() and (n <= counts).all()
+    assert variance_of_total(counts, S2, n) <= target * (1.0 + 1e-5)
+    choices = [np.array(c) for c in product(*(range(1, m + 1) for m in counts))]
+    best = min((c * cost).sum() for c in choices if variance_of_total(counts, S2, c) <= target * (1.0 + 1e-9))
+    assert (n * cost).sum() <= best + cost.sum() + 1e-9
+
+
+@pytest.mark.parametrize("degrees", [0.3, 1.0, 2.5, 7.0, 30.0, 1e4, 1e8])
+@pytest.mark.parametrize("alpha", [0.5, 0.1, 0.05, 0.001, 1e-9])
+def test_t_quantiles_agree_with_scipy(alpha, degrees):
+    stats = pytest.importorskip("scipy.stats")
+    assert two_sided(alpha, degrees) == pytest.approx(stats.t.isf(alpha / 2.0, degrees), rel=1e-5)
