@@ -1,0 +1,106 @@
+"""Embedding a run: launches, streams and nodes per second, and what each decision is worth.
+
+    python tests/benchmarks/encoder.py LIST [--launches N] [--threads 1]
+
+"whole" is `embed_streams` with an empty cache, reading of traces apart, then with a full one. The table below it forwards the
+same graphs in other ways: single precision, one graph at a time, every warp apart instead of equal ones once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from kernelpoint.encoder import embed_streams, read_checkpoint
+from kernelpoint.encoder.batch import collate
+from kernelpoint.encoder.encode import batches, embed_graphs, load_encoder
+from kernelpoint.encoder.model import TraceEncoder
+from kernelpoint.graphs import TraceGraph, build_graph
+from kernelpoint.traces import TraceCache, launch_paths, scan_launches
+
+
+def timed(action: Callable[[], object]) -> tuple[float, float]:
+    """CPU and wall seconds."""
+    cpu, wall = time.process_time(), time.monotonic()
+    action()
+    return time.process_time() - cpu, time.monotonic() - wall
+
+
+def repeated(graph: TraceGraph, most: int = 20000) -> TraceGraph:
+    """The graph with every warp as often as it weighs, as far as `most` nodes allow: what a plain union would be."""
+    sizes = np.diff(graph.warp_starts)
+    times = np.minimum(graph.warp_weights, max(1, most // graph.num_nodes))
+    nodes = np.concatenate(
+        [np.tile(np.arange(s, s + n), t) for s, n, t in zip(graph.warp_starts, sizes, times, strict=False)]
+    )
+    starts = np.concatenate([[0], np.cumsum(np.repeat(sizes, times))])
+    edges, kinds, offset = [], [], 0
+    warp_of_edge = np.searchsorted(graph.warp_starts, graph.edge_index[0], side="right") - 1
+    for warp, (size, count) in enumerate(zip(sizes, times, strict=True)):
+        own = warp_of_edge == warp
+        for _ in range(count):
+            edges.append(graph.edge_index[:, own] - graph.warp_starts[warp] + offset)
+            kinds.append(graph.edge_type[own])
+            offset += size
+    return replace(
+        graph,
+        kinds=graph.kinds[nodes],
+        tokens=graph.tokens[nodes],
+        features=graph.features[nodes],
+        edge_index=np.concatenate(edges, 1),
+        edge_type=np.concatenate(kinds),
+        warp_starts=starts,
+        warp_weights=np.ones(len(starts) - 1, np.int64),
+    )
+
+
+def forward_single(encoder: TraceEncoder, graphs: list[TraceGraph]) -> None:
+    with torch.inference_mode():
+        for batch in batches(graphs):
+            encoder(collate(batch))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("list")
+    parser.add_argument("--launches", type=int, default=None)
+    parser.add_argument("--threads", type=int, default=1)
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    checkpoint = read_checkpoint()
+    with tempfile.TemporaryDirectory() as folder:
+        cache = TraceCache(folder)
+        paths = launch_paths(options.list)[: options.launches]
+        scanning = timed(lambda: scan_launches(paths, cache))
+        scan = scan_launches(paths, cache)
+        fresh, cached = timed(lambda: embed_streams(scan, cache)), timed(lambda: embed_streams(scan, cache))
+    graphs = [build_graph(scan.paths[launch]) for launch in scan.first_launches()]
+    nodes = sum(graph.num_nodes for graph in graphs)
+    print(f"{len(scan):,} launches, {len(graphs):,} streams, {nodes:,} nodes, {options.threads} thread(s)")
+    for name, (cpu, wall) in {"reading traces": scanning, "embedding": fresh, "embedding, cached": cached}.items():
+        rates = f"{len(scan) / cpu:12,.0f} launches/s {len(graphs) / cpu:9,.0f} streams/s {nodes / cpu:11,.0f} nodes/s"
+        print(f"{name:18} {cpu:8.2f} s CPU {wall:8.2f} s wall {rates}")
+    encoder, single = load_encoder(checkpoint), load_encoder(checkpoint).float()
+    apart = [repeated(graph) for graph in graphs]
+    ways: dict[str, Callable[[], object]] = {
+        "as it is (double, batches)": lambda: list(embed_graphs(encoder, graphs)),
+        "one graph at a time": lambda: [list(embed_graphs(encoder, [graph])) for graph in graphs],
+        "single precision": lambda: forward_single(single, graphs),
+        "equal warps apart": lambda: list(embed_graphs(encoder, apart)),
+    }
+    print(f"{'forward pass':28} {'s CPU':>8} {'streams/s':>10} {'ratio':>6}")
+    base = 0.0
+    for name, way in ways.items():
+        seconds = timed(way)[0]
+        base = base or seconds
+        print(f"{name:28} {seconds:8.2f} {len(graphs) / seconds:10,.1f} {seconds / base:6.2f}")
+
+
+if __name__ == "__main__":
+    main()
