@@ -6,7 +6,7 @@
 #ifndef KERNELPOINT_ACCELSIM_WALK_H
 #define KERNELPOINT_ACCELSIM_WALK_H
 
-#include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -152,7 +152,7 @@ private:
 
     static double estimate_of(const kp_summary& summary, const char* name, double otherwise) {
         const kp_estimate* found = find_estimate(summary, name);
-        return found != NULL && isfinite(found->estimate) ? found->estimate : otherwise;
+        return found != NULL && std::isfinite(found->estimate) ? found->estimate : otherwise;
     }
 
     // Blocks in program order. What they hold is scaled so that, with the launches simulated here, they add up to the
@@ -164,6 +164,7 @@ private:
         for (size_t i = 0; i < own.size(); ++i) {
             if (m_simulated[i]) continue;
             m_plugin.estimate(i, &own[i].cycles, &own[i].instructions);
+            if (!std::isfinite(own[i].cycles) || !std::isfinite(own[i].instructions)) own[i] = {0, 0};
             sum.cycles += own[i].cycles;
             sum.instructions += own[i].instructions;
         }
