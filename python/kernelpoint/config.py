@@ -36,6 +36,12 @@ class EncoderConfig(_Section):
     max_nodes: Annotated[int, Field(ge=100, le=10_000_000)] = 20_000
 
 
+class WarmupConfig(_Section):
+    """Launches simulated before each drawn one, uncounted, so that it meets caches nearer to those of the full run."""
+
+    launches: Annotated[int, Field(ge=0, le=1000)] = 0
+
+
 class Config(_Section):
     """The resolved configuration: every key with its value, defaults filled in.
 
@@ -50,6 +56,7 @@ class Config(_Section):
     profile: str | None = None
     error_budget: ErrorBudgetConfig = ErrorBudgetConfig()
     estimate: Literal["regression", "ratio", "mean"] = "regression"
+    warmup: WarmupConfig = WarmupConfig()
     on_error: Literal["simulate", "abort"] = "simulate"
     journal: str = "run.kpjournal"
     resume: Literal["auto", "never"] = "auto"
@@ -100,6 +107,8 @@ def _complaint(detail: Any) -> str:
     if detail["type"] == "missing":
         return f"{key}: this key is required"
     if detail["type"] == "extra_forbidden":
-        section = {"error_budget": ErrorBudgetConfig, "encoder": EncoderConfig}.get(str(detail["loc"][0]), Config)
+        section = {"error_budget": ErrorBudgetConfig, "encoder": EncoderConfig, "warmup": WarmupConfig}.get(
+            str(detail["loc"][0]), Config
+        )
         return f"{key}: unknown key (value {detail['input']!r}); allowed here: {', '.join(section.model_fields)}"
     return f"{key}: got {detail['input']!r}; {message}"

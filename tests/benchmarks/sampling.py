@@ -47,7 +47,7 @@ class Measured:
     plan: float
 
 
-def simulate(traces: Path, gpu: str, policy: str, budget: float, seed: int, work: Path) -> Measured:
+def simulate(traces: Path, gpu: str, policy: str, budget: float, seed: int, work: Path, warmup: int = 0) -> Measured:
     journal = work / f"{policy}-{budget}-{seed}.kpjournal"
     content = {
         "version": 1,
@@ -55,6 +55,7 @@ def simulate(traces: Path, gpu: str, policy: str, budget: float, seed: int, work
         "error_budget": {"relative_error": budget},
         "journal": str(journal),
         "resume": "never",
+        "warmup": {"launches": warmup},
         "seed": seed,
     }
     config = work / "kernelpoint.yaml"
@@ -116,7 +117,7 @@ def line(policy: str, budget: float, runs: list[Measured], full: Measured, laten
     def mean(values: list[float]) -> float:
         return sum(values) / len(values)
 
-    speed = [truth / run.summary["counters"]["cycles"]["simulated"] for run in runs]
+    speed = [truth * run.summary["cycle_speedup"] / run.summary["estimate"] for run in runs]
     simulated = f"{mean([run.summary['simulated'] for run in runs]):,.0f}"
     bound = f"{100 * mean([w or 0 for w in widths]):.2f} %" if stated else "none"
     share = f"{sum(held)}/{len(held)}" if stated else "-"
@@ -141,7 +142,7 @@ def measure(traces: Path, gpu: str, options: argparse.Namespace, work: Path) -> 
     latency = launch_latency(gpu)
     for policy in options.policies.split(","):
         for budget in map(float, options.budgets.split(",")):
-            runs = [simulate(traces, gpu, policy, budget, seed, work) for seed in range(options.seeds)]
+            runs = [simulate(traces, gpu, policy, budget, seed, work, options.warmup) for seed in range(options.seeds)]
             print(line(policy, budget, runs, full, latency), flush=True)
             rows += [
                 {"policy": policy, "budget": budget, "traces": str(traces), "gpu": gpu, **asdict(run)} for run in runs
@@ -158,6 +159,7 @@ def main() -> None:
     parser.add_argument("--policies", default="random,gcl,kernelpoint")
     parser.add_argument("--budgets", default="0.05,0.01,0.005")
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--warmup", type=int, default=0)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     rows: list[dict] = []

@@ -48,7 +48,8 @@ def test_l2_keeps_its_lines_between_launches_and_l1_does_not_where_it_is_cleared
     assert gpu.cycles(reads(ONE_WORD), reads(ONE_WORD)) == L1 + L2
 
 
-def test_l1_keeps_its_lines_between_launches(gpu):
+def test_l1_keeps_its_lines_where_the_configuration_says_so(gpu):
+    gpu.gpu["l1_invalidate_at_launch"] = 0
     assert gpu.cycles(reads(ONE_WORD), reads(ONE_WORD)) == L1
 
 

@@ -125,3 +125,12 @@ def test_a_failed_decision_is_still_known_after_a_resume(host):
     (host.folder / "run.kpjournal").write_bytes(data[: int(len(data) * 0.6)])
     again = host.run(host.open(TIGHT))
     assert again["degraded"] == whole["degraded"] and again["estimate"] == whole["estimate"]
+
+
+def test_a_run_with_warm_up_launches_resumes_too(host):
+    yaml = f"{TIGHT}\nwarmup: {{launches: 1}}"
+    whole = host.run(host.open(yaml))
+    data = (host.folder / "run.kpjournal").read_bytes()
+    for share in (0.2, 0.5, 0.8):
+        (host.folder / "run.kpjournal").write_bytes(data[: int(len(data) * share)])
+        assert host.run(host.open(yaml)) == whole

@@ -221,3 +221,15 @@ def test_progress_lines_tell_pass_launches_and_bound(host):
     host.run(host.open(LOOSE))
     assert any("pass 0: 30 of 200 launches to simulate" in line for line in host.log)
     assert any("error budget met" in line for line in host.log)
+
+
+def test_warm_up_launches_run_before_each_drawn_one_and_count_for_nothing(host, tmp_path):
+    cold = host.run(host.open(LOOSE))
+    drawn = list(host.simulated)
+    host.simulated = []
+    warm = host.run(host.open(f"{LOOSE}\nwarmup: {{launches: 2}}\njournal: {tmp_path / 'warm'}"))
+    expected = sorted({max(i - k, 0) for i in drawn for k in (0, 1, 2)})
+    assert host.simulated == expected and warm["warmups"] == len(expected) - len(drawn)
+    assert warm["estimate"] == cold["estimate"] and warm["simulated"] == cold["simulated"]
+    paid = cold["cycle_speedup"] / warm["cycle_speedup"]
+    assert paid == pytest.approx(len(expected) / len(drawn), rel=0.05)

@@ -6,6 +6,7 @@ Records, in the order in which a run writes them (`type` says which):
 - `pass`: a pass begins; its number and the sample size of each stratum.
 - `decision`: a launch was decided: process, launch, pass, action, stratum, u, and the threshold or the take-all reason.
 - `result`: a launch is complete: cycles, instructions, counters.
+- `warmup`: a launch was simulated only to warm the machine up; its counters are not used.
 - `abort`: a launch could not be simulated, and why.
 - `degraded`: a decision failed and the launch, or the rest of the run, is simulated instead; and why.
 - `look`: a pass ended: estimates and whether the budget is met.

@@ -66,17 +66,18 @@ def _apply(session: Session, record: Record) -> None:
     kind = record["type"]
     if kind == "pass":
         session.restore_pass(record)
-    elif kind == "result":
+    elif kind in ("result", "warmup"):
         unit = session.ledger.unit(record["process"], record["launch"])
         counters = record["counters"]
         session.ledger.start(unit)
-        session.ledger.complete(unit)
-        session.engine.record(unit, tuple(counters), tuple(counters.values()))
-        session.results += 1
+        if kind == "warmup":
+            session.take_warmup(unit, counters["cycles"])
+        else:
+            session.take_result(unit, tuple(counters), tuple(counters.values()))
     elif kind == "abort":
         unit = session.ledger.unit(record["process"], record["launch"])
         session.ledger.start(unit)
-        session.ledger.abort(unit)
+        session.ledger.complete(unit) if session.ledger.is_warmup(unit) else session.ledger.abort(unit)
     elif kind == "look":
         session.look_now(write=False)
     elif kind == "degraded":

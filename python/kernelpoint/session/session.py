@@ -41,9 +41,10 @@ class Session:
         self.design = run.design
         self.engine = Engine(run.design, run.budget, run.estimate)
         self._thresholds = self.engine.thresholds
-        self.ledger = Ledger(run.population.offsets)
+        self.ledger = Ledger(run.population.offsets, run.config.warmup.launches)
         self.pass_index = 0
         self.results = 0
+        self.warmups, self.warmup_cycles = 0, 0.0
         self.done = False
         self.degraded: list[str] = []
         self.look: Look | None = None
@@ -118,16 +119,37 @@ class Session:
         counters = ("cycles", "instructions", *names)
         numbers = (float(cycles), float(instructions), *values)
         self._check_result(unit, index, stopped, counters, numbers)
-        record = {"type": "result", "process": process, "launch": index, "pass": self.pass_index}
-        self._write({**record, "counters": dict(zip(counters, numbers, strict=True))})
+        record: Record = {"type": "result", "process": process, "launch": index, "pass": self.pass_index}
+        record["counters"] = dict(zip(counters, numbers, strict=True))
+        if self.ledger.is_warmup(unit):
+            self._write({**record, "type": "warmup"})
+            self.take_warmup(unit, float(cycles))
+        else:
+            self._write(record)
+            self.take_result(unit, counters, numbers)
+        self.progress.completed(self.pass_index, self.results, self.ledger.open_count)
+
+    def take_result(self, unit: int, counters: tuple[str, ...], numbers: tuple[float, ...]) -> None:
+        """A result of this process, or of the journal, enters the sample."""
         self.ledger.complete(unit)
         self.engine.record(unit, counters, numbers)
         self.results += 1
-        self.progress.completed(self.pass_index, self.results, self.ledger.open_count)
+
+    def take_warmup(self, unit: int, cycles: float) -> None:
+        """A launch that only warmed the machine up is done; it is paid for and counts for nothing else."""
+        self.ledger.complete(unit)
+        self.warmups += 1
+        self.warmup_cycles += cycles
 
     def on_abort(self, process: int, index: int, reason: str | None = None) -> None:
         """A launch in flight could not be simulated: once more in the next pass, then never."""
         unit = self.ledger.unit(process, index)
+        if self.ledger.is_warmup(unit):
+            self.ledger.complete(unit)
+            self._write(
+                {"type": "abort", "process": process, "launch": index, "pass": self.pass_index, "reason": reason}
+            )
+            return
         attempt = self.ledger.abort(unit)
         what = f"launch {index} of process {process} could not be simulated: {reason or 'no reason given'}"
         self._write({"type": "abort", "process": process, "launch": index, "pass": self.pass_index, "reason": reason})
@@ -170,7 +192,7 @@ class Session:
         if write:
             sizes, kinds = self.engine.sizes.tolist(), list(self.engine.kinds)
             self._write({"type": "pass", "pass": pass_index, "wanted": len(wanted), "sizes": sizes, "kinds": kinds})
-        self.progress.pass_begins(pass_index, len(wanted))
+        self.progress.pass_begins(pass_index, self.ledger.open_count)
 
     def look_now(self, write: bool = True) -> None:
         """Look at the bound at the end of a pass."""
@@ -239,7 +261,7 @@ class Session:
     def _decision_line(self, process: int, index: int, unit: int, action: int) -> str:
         stratum = int(self.design.strata[unit])
         why = self._draw(unit, stratum) if stratum >= 0 else f'"take_all":"{self._why_take_all(unit)}"'
-        word = "simulate" if action == SIMULATE else "skip"
+        word = "skip" if action == SKIP else "warm up" if self.ledger.is_warmup(unit) else "simulate"
         prediction = self._predictions.get(unit)
         expected = f',"prediction":{prediction:.6g}' if prediction is not None else ""
         return (

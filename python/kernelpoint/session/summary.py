@@ -112,13 +112,14 @@ def summarise(session: Session) -> Summary:
         "simulated": session.results,
         "skipped": launches - session.results,
         "passes": session.pass_index + 1,
+        "warmups": session.warmups,
         "counter": budget.counter,
         **{key: main[key] for key in ("estimate", "half_width", "relative_half_width")},
         "confidence": budget.confidence,
         "relative_error": budget.relative_error,
         "met": bool(look.met) if look else False,
         "bound": budget.bound if bounded else "none",
-        "cycle_speedup": _speedup(counters),
+        "cycle_speedup": _speedup(counters, session.warmup_cycles),
         "floor": _floor(session, counters) if look else None,
         "clusters": [_cluster_record(c) for c in look.clusters] if look else [],
         "counters": counters,
@@ -144,12 +145,12 @@ def _simulated_only(session: Session) -> dict[str, Record]:
     return {name: {**empty, "simulated": float(value)} for name, value in totals.items()}
 
 
-def _speedup(counters: dict[str, Record]) -> float | None:
-    """Cycle speedup: estimated total cycles over simulated cycles."""
+def _speedup(counters: dict[str, Record], warmup: float) -> float | None:
+    """Cycle speedup: estimated total cycles over simulated cycles, those of warm-up launches included."""
     cycles = counters.get("cycles")
     if not cycles or not cycles["estimate"] or not cycles["simulated"]:
         return None
-    return cycles["estimate"] / cycles["simulated"]
+    return cycles["estimate"] / (cycles["simulated"] + warmup)
 
 
 def _floor(session: Session, counters: dict[str, Record]) -> float | None:
