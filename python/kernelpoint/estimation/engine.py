@@ -116,6 +116,11 @@ class Engine:
             return np.full(len(self.sizes), -1.0)
         return np.where(self.sizes > 0, self.design.u[self._order[np.minimum(last, len(self._order) - 1)]], -1.0)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays that grow with the number of units, beyond those of the design."""
+        return int(self._order.nbytes + self._results.rows.nbytes + self._certain.nbytes)
+
     def _prefixes(self) -> Ints:
         """The units inside the thresholds, stratum by stratum."""
         ends = np.cumsum(self.sizes)

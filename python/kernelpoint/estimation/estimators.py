@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from kernelpoint.estimation.design import Method
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 
-
 FEWEST = 8  # other draws of a cluster that a line needs; fewer add more noise than they take away
 
 

@@ -155,7 +155,7 @@ class Inference:
         known = int((self.n > 1).sum())
         return [
             f"{alone} strata have one draw; their spread relative to their mean is taken from the {known} strata with more",
-            "relative spreads of strata are exchangeable, and their squares about chi-square with the stated degrees of freedom",
+            "relative spreads of strata are exchangeable; no values much rarer than one in a stratum's draws carry much of it",
         ]
 
     def _warnings(self, missing: int) -> list[str]:

@@ -25,7 +25,7 @@ AMBITION = 0.2  # first sizes: this share of what the expected spreads would nee
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells of one level: cell of each unit (int64 [N]), parent cell at the level above (int64 [C]), units, expected total."""
+    """The cells of one level: cell of each unit (int64 [N]); parent (cell above), units and expected total of each cell [C]."""
 
     of_unit: Ints
     parent: Ints
@@ -54,7 +54,7 @@ def nested_cells(levels: Sequence[NDArray[np.integer]], expected: Floats) -> lis
 
 @dataclass(frozen=True)
 class Pruned:
-    """A partition chosen from nested cells: stratum of each unit, and expected sizes (float, 1 ... N_h), total and CoV by stratum."""
+    """A partition chosen from nested cells: stratum of each unit [N]; expected size (1 ... N_h), total and CoV of each [H]."""
 
     strata: Ints
     sizes: Floats
@@ -123,7 +123,7 @@ def prune_to_budget(cells: Sequence[Cells], spreads: Sequence[float], budget: Er
         trial = prune(cells, spreads, float(np.exp(middle)))
         units = np.bincount(trial.strata, minlength=len(trial.sizes))
         V = ((trial.total * trial.spread) ** 2 * (1.0 / trial.sizes - 1.0 / units)).sum()
-        if V <= allowed:
+        if V <= allowed:  # noqa: SIM300
             result, high = trial, middle
         else:
             low = middle
