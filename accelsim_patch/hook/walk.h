@@ -60,11 +60,7 @@ private:
         if (m_sim->getShaderCoreConfig()->gpgpu_concurrent_kernel_sm)
             stop_run(
                 "-gpgpu_concurrent_kernel_sm: got 1; allowed with -kernel_sampling: 0. Launches are sampled one after "
-                "another"
-#ifdef KERNELPOINT_TREE_DROPS_KERNELS
-                "; besides, this source tree drops queued kernels when the GPU runs idle (accel-sim issue 542)"
-#endif
-            );
+                "another, and most source trees drop queued kernels when they overlap (accel-sim-framework issue 542)");
         m_simulated.assign(m_launches.size(), false);
         m_plugin.open(hook().config, hook().config_hash, m_list_path, m_launches.size());
         m_before = m_counters.read(0);
