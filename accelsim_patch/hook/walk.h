@@ -70,23 +70,23 @@ private:
     bool advance(std::vector<trace_command>& list) {
         uint64_t next = 0;
         while (m_plugin.next(m_launch, &next)) {
-            const bool new_pass = m_launch != KP_BEFORE_FIRST && next <= m_launch;
             m_launch = next < m_launches.size() ? next : KP_END_OF_LIST;
             if (m_launch == KP_END_OF_LIST) continue;
             const std::string& trace = m_commands[m_launches[next]].command_string;
             const kp_decision decision = m_plugin.decide(next, trace.c_str());
             if (decision.action == KP_SKIP) continue;
-            hand_over(list, new_pass ? m_commands.size() : m_launches[next], decision);
+            hand_over(list, decision);
             return true;
         }
         finish();
         return false;
     }
 
-    void hand_over(std::vector<trace_command>& list, size_t copies_until, const kp_decision& decision) {
+    void hand_over(std::vector<trace_command>& list, const kp_decision& decision) {
         const trace_command& command = m_commands[m_launches[m_launch]];
         const std::string problem = trace_problem(command.command_string);
         if (!problem.empty()) fail(problem);
+        const size_t copies_until = decision.pass > 0 ? m_commands.size() : m_launches[m_launch];
         list.clear();
         for (; m_copied < copies_until; ++m_copied)
             if (m_commands[m_copied].m_type != kernel_launch) list.push_back(m_commands[m_copied]);
