@@ -9,15 +9,15 @@ from kernelpoint.estimation.design import Bound
 
 Kind = Literal["first", "learning", "sized"]
 
-SHARES = {"first": 0.4, "learning": 0.1, "sized": 0.5}  # of alpha, over all looks of a kind; tuned
+SHARES = {"first": 0.25, "learning": 0.1, "sized": 0.65}  # of alpha, over all looks of a kind; tuned
 
 
 def error_probability(bound: Bound, alpha: float, kinds: Sequence[Kind]) -> float:
     """alpha_k, the error probability of the last of the looks (ends of passes) whose kinds are given.
 
     "sequential": the kind of a pass is fixed before it begins. A pass is "sized" if it should meet the budget, "learning" if
-        it is held back because spreads are still too uncertain to size it. The first look spends 0.4 alpha, the j-th
-        learning one 0.1 alpha / 2^j, the first sized one 0.3 alpha and the j-th 0.2 alpha / 2^(j - 1). They add up to
+        it is held back because spreads are still too uncertain to size it. The first look spends 0.25 alpha, the j-th
+        learning one 0.1 alpha / 2^j, the first sized one 0.39 alpha and the j-th 0.26 alpha / 2^(j - 1). They add up to
         alpha at most, so by the union bound the probability that any look's interval misses the truth is at most alpha,
         whenever the run stops (alpha spending after Lan and DeMets 1983). Nearly all goes to looks that can stop a run:
         what a look before them spends is paid for by larger samples later.
@@ -25,7 +25,7 @@ def error_probability(bound: Bound, alpha: float, kinds: Sequence[Kind]) -> floa
     "fixed": alpha at every look. Not corrected for looking repeatedly: it covers less often than stated.
 
     >>> [round(error_probability("sequential", 0.1, ("first", "learning", "sized")[:k]), 4) for k in (1, 2, 3)]
-    [0.04, 0.005, 0.03]
+    [0.025, 0.005, 0.039]
     """
     if bound != "sequential":
         return alpha
