@@ -88,6 +88,7 @@ class Inputs:
         self.seconds: dict[Need, float] = {}
         self._log = log
         self._embeddings: np.ndarray | None = None
+        self._designs: dict[tuple[object, ...], tuple[Design, float]] = {}
 
     @cached_property
     def scan(self) -> ScanTable:
@@ -126,6 +127,17 @@ class Inputs:
             population = replace(population, embeddings=self.embeddings(config))
         return population, needs, sees_truth
 
+    def design(self, policy: type[Policy], config: Config, population: Population) -> tuple[Design, float]:
+        """The policy's design and the seconds it took; made once where it does not depend on the budget."""
+        key = (config.policy, config.seed, config.error_budget.model_dump_json() if policy.uses_budget else None)
+        if any(other[0] != config.policy for other in self._designs):
+            self._designs.clear()  # cells come policy by policy, and designs of many launches are large
+        if key not in self._designs:
+            start = time.perf_counter()
+            design = policy(config).design(population)
+            self._designs[key] = design, time.perf_counter() - start
+        return self._designs[key]
+
     def _profile(self, policy: type[Policy]) -> tuple[Profile | None, bool]:
         """The profile that a policy gets, and whether that shows it the truth's times.
 
@@ -149,9 +161,8 @@ def evaluate(inputs: Inputs, cell: Cell) -> Row:
         policy = load_policy(cell.policy)
         config = _config(cell)
         population, needs, sees_truth = inputs.population(policy, config)
-        start = time.perf_counter()
-        design = policy(config).design(population)
-        planning = time.perf_counter() - start + sum(inputs.seconds.get(need, 0.0) for need in needs)
+        design, seconds = inputs.design(policy, config, population)
+        planning = seconds + sum(inputs.seconds.get(need, 0.0) for need in needs)
         engine, look = replay(design, config, policy, workload)
     except KernelPointError as error:
         return replace(row, reason=str(error))
