@@ -36,10 +36,27 @@ CacheLine& Cache::find_or_replace(uint64_t line, uint32_t& evicted_dirty) {
         if (last_uses_[i] < last_uses_[victim]) victim = i;
     }
     evicted_dirty = count_sectors(lines_[victim].dirty);
+    ++replacements_;
     tags_[victim] = line;
     lines_[victim] = CacheLine{};
     last_uses_[victim] = ++uses_;
     return lines_[victim];
+}
+
+void Cache::displace(uint64_t lines) {
+    for (uint64_t set = 0; set < sets_; ++set) {
+        const uint64_t first = set * ways_;
+        const uint64_t dropped = std::min<uint64_t>(ways_, lines / sets_ + (set < lines % sets_));
+        for (uint64_t n = 0; n < dropped; ++n) {
+            uint64_t oldest = first;
+            for (uint64_t i = first; i < first + ways_; ++i) {
+                if (tags_[i] != kNoTag && (tags_[oldest] == kNoTag || last_uses_[i] < last_uses_[oldest])) oldest = i;
+            }
+            tags_[oldest] = kNoTag;
+            last_uses_[oldest] = 0;
+            lines_[oldest] = CacheLine{};
+        }
+    }
 }
 
 void Cache::clear() {

@@ -29,6 +29,9 @@ public:
     // sectors that leave with the replaced line.
     CacheLine& find_or_replace(uint64_t line, uint32_t& evicted_dirty);
     void clear();
+    // Drops the least recently used lines of every set, as reading `lines` other lines would.
+    void displace(uint64_t lines);
+    uint64_t replacements() const { return replacements_; }
     uint64_t lines() const { return tags_.size(); }
 
 private:
@@ -36,7 +39,7 @@ private:
 
     const uint32_t ways_;
     const uint64_t sets_;
-    uint64_t uses_ = 0, uses_at_clear_ = 0;
+    uint64_t uses_ = 0, uses_at_clear_ = 0, replacements_ = 0;
     // Apart from each other because a lookup reads all tags of a set, and a replacement all last uses.
     std::vector<uint64_t> tags_;
     std::vector<uint64_t> last_uses_;  // order of accesses, not time; 0 for never

@@ -30,6 +30,9 @@ public:
 
     void copy_from_host(uint64_t address, uint64_t bytes) { memory_.copy_from_host(address, bytes); }
 
+    // Launches were not simulated; see MemorySystem::skip.
+    void skip(uint64_t launches) { memory_.skip(launches); }
+
     // Opens the trace of a launch; throws TraceError or LaunchError.
     void start(const std::string& trace_path);
     // Simulates up to `cycles` since the start of the launch; true when it is complete. Throws TraceError, LaunchError

@@ -62,7 +62,12 @@ void MemorySystem::copy_from_host(uint64_t address, uint64_t bytes) {
     }
 }
 
+void MemorySystem::skip(uint64_t launches) {
+    if (launches_) l2_.displace(l2_.replacements() * launches / launches_);
+}
+
 void MemorySystem::start_launch() {
+    ++launches_;
     if (!config_.l1_invalidate_at_launch) return;
     for (Cache& l1 : l1_) l1.clear();
 }

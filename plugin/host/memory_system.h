@@ -30,6 +30,10 @@ public:
     // The copy costs no cycles and no counter, it belongs to no launch.
     void copy_from_host(uint64_t address, uint64_t bytes);
     void start_launch();
+    // Model: a skipped launch would have brought as many lines into L2 as a simulated one did on average; as many of
+    // the least recently used lines leave. What it would have left there for its successors is not known: they may be
+    // too cold, where without this they were too warm.
+    void skip(uint64_t launches);
 
 private:
     Cycles pass_port(uint32_t sm, Cycles now, uint32_t sectors);
@@ -46,6 +50,7 @@ private:
     // When each is next free; DRAM channels in 1/4096 cycle, since a sector need not take whole cycles.
     std::vector<Cycles> port_free_, bank_free_, channel_free_;
     const uint64_t dram_sector_time_;
+    uint64_t launches_ = 0;
 };
 
 }  // namespace kernelpoint::host

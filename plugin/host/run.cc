@@ -31,6 +31,9 @@ uint64_t Run::sampled(SamplingHook& hook) {
         after = *launch;
         const kp_decision decision = hook.decide(*launch, list_.commands[launches_[*launch]].path);
         if (decision.action == KP_SKIP) continue;
+        const uint64_t expected = last_simulated_ + 1;
+        gpu_.skip(*launch >= expected ? *launch - expected : launches_.size() - expected + *launch);
+        last_simulated_ = *launch;
         if (simulate_sampled(*launch, decision.progress_interval, hook)) {
             failed.erase(*launch);
         } else {

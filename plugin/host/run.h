@@ -29,8 +29,9 @@ private:
     void copy_before(uint64_t launch_index);
 
     const TraceList& list_;
-    std::vector<size_t> launches_;  // positions in list_.commands
-    size_t next_copy_ = 0;          // commands before this one have been looked at for copies
+    std::vector<size_t> launches_;          // positions in list_.commands
+    size_t next_copy_ = 0;                  // commands before this one have been looked at for copies
+    uint64_t last_simulated_ = UINT64_MAX;  // launch 0 comes after it
     Gpu gpu_;
     Results& results_;
     Progress progress_;

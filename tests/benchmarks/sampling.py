@@ -4,7 +4,8 @@
         [--seeds 3] [--json FILE] [--work DIR]
 
 Each line is the mean over the seeds, with the worst error. CPU seconds are user + system of the whole simulator process;
-"beyond latency" is the error on cycles less launches times launch latency. Plans are made beforehand (`plan s`, once).
+"beyond lat." is the error on cycles less launches times launch latency; "non-sampl." is how much longer the simulated
+launches took than the same ones in the full run, because of what was skipped. Plans are made beforehand (`plan s`, once).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from kernelpoint.session.planning import plan_for
 
 HEADINGS = (
     f"{'policy':<12}{'budget':>7}{'simulated':>11}{'passes':>7}{'cycle x':>9}{'CPU x':>8}{'wall x':>8}{'mean |err|':>12}"
-    f"{'max |err|':>11}{'beyond lat.':>12}{'bound':>9}{'held':>7}{'floor':>7}{'plan s':>8}{'MiB':>6}"
+    f"{'max |err|':>11}{'beyond lat.':>12}{'non-sampl.':>11}{'bound':>9}{'held':>7}{'floor':>7}{'plan s':>8}{'MiB':>6}"
 )
 
 
@@ -45,6 +46,7 @@ class Measured:
     cpu: float
     mib: float
     plan: float
+    cycles: dict[int, float]  # of each simulated launch
 
 
 def simulate(traces: Path, gpu: str, policy: str, budget: float, seed: int, work: Path, warmup: int = 0) -> Measured:
@@ -73,9 +75,11 @@ def simulate(traces: Path, gpu: str, policy: str, budget: float, seed: int, work
             errors.seek(0)
             sys.exit(f"{' '.join(command)} ended with {process.returncode}:\n{errors.read()[-2000:]}")
     wall = time.monotonic() - planned
-    summary = load_run(journal).summary
+    run = load_run(journal)
+    cycles = {r["launch"]: r["counters"]["cycles"] for r in run.results()}
+    summary = run.summary
     journal.unlink()
-    return Measured(summary, wall, usage.ru_utime + usage.ru_stime, peak, planned - started)
+    return Measured(summary, wall, usage.ru_utime + usage.ru_stime, peak, planned - started, cycles)
 
 
 def wait_and_watch(process: subprocess.Popen) -> tuple[resource.struct_rusage, float]:
@@ -121,12 +125,13 @@ def line(policy: str, budget: float, runs: list[Measured], full: Measured, laten
     simulated = f"{mean([run.summary['simulated'] for run in runs]):,.0f}"
     bound = f"{100 * mean([w or 0 for w in widths]):.2f} %" if stated else "none"
     share = f"{sum(held)}/{len(held)}" if stated else "-"
+    state = [sum(run.cycles.values()) / sum(full.cycles[i] for i in run.cycles) - 1 for run in runs]
     floor = runs[0].summary["floor"]
     return (
         f"{policy:<12}{100 * budget:>5.1f} %{simulated:>11}{mean([run.summary['passes'] for run in runs]):>7.1f}"
         f"{mean(speed):>9.2f}{full.cpu / mean([run.cpu for run in runs]):>8.2f}{full.wall / mean([r.wall for r in runs]):>8.2f}"
         f"{100 * mean(errors):>10.3f} %{100 * max(errors):>9.3f} %{100 * mean([abs(d) / beyond for d in differences]):>10.3f} %"
-        f"{bound:>9}{share:>7}{'-' if floor is None else f'{floor:.1f}':>7}{max(run.plan for run in runs):>8.1f}"
+        f"{100 * mean(state):>+9.3f} %{bound:>9}{share:>7}{'-' if floor is None else f'{floor:.1f}':>7}{max(run.plan for run in runs):>8.1f}"
         f"{max(run.mib for run in runs):>6.0f}"
     )
 

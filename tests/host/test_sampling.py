@@ -211,3 +211,11 @@ def test_copies_of_skipped_launches_are_made_and_only_in_the_first_pass(sampled)
     commands = [reads, f"MemcpyHtoD,0x{base:x},32", reads, evicts]
     done = sampled.run("pass 1 2\npass 1", *commands)
     assert done.counter("l2_misses") == [0, 39, 1]
+
+
+@pytest.mark.parametrize(("script", "misses"), [("pass 0 1", [1, 0]), ("pass 0 2", [1, 0]), ("pass 0 3", [1, 1])])
+def test_skipped_launches_displace_as_much_of_l2_as_simulated_ones_did_on_average(bench, sampled, script, misses):
+    bench.gpu.update(l2_ways=2, l2_size=256)
+    read_one_line = trace([[warp([load(1, [0x10000] * 32)])]])
+    done = sampled.run(script, *[read_one_line] * 4)
+    assert done.code == 0 and done.counter("l2_misses") == misses
