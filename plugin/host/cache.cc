@@ -46,7 +46,9 @@ CacheLine& Cache::find_or_replace(uint64_t line, uint32_t& evicted_dirty) {
 void Cache::displace(uint64_t lines) {
     for (uint64_t set = 0; set < sets_; ++set) {
         const uint64_t first = set * ways_;
-        const uint64_t dropped = std::min<uint64_t>(ways_, lines / sets_ + (set < lines % sets_));
+        const uint64_t empty = std::count(tags_.begin() + first, tags_.begin() + first + ways_, kNoTag);
+        const uint64_t brought = std::min<uint64_t>(ways_, lines / sets_ + (set < lines % sets_));
+        const uint64_t dropped = brought - std::min(brought, empty);
         for (uint64_t n = 0; n < dropped; ++n) {
             uint64_t oldest = first;
             for (uint64_t i = first; i < first + ways_; ++i) {
