@@ -41,7 +41,8 @@ def _beta_regularised(a: float, b: float, x: float) -> float:
 def two_sided(alpha: float, degrees_of_freedom: float) -> float:
     """The t with P(|T| > t) = alpha, T being Student's t with that many (possibly fractional) degrees of freedom.
 
-    Formula: P(|T| > t) = I_z(nu / 2, 1 / 2) with z = nu / (nu + t^2) (DLMF 8.17), inverted by bisection.
+    Formula: P(|T| > t) = I_z(nu / 2, 1 / 2) with z = nu / (nu + t^2) (DLMF 8.17). Numerics: Newton on log P over log t, which
+    is nearly a straight line in the tail, kept inside a bracket; the normal quantile is the start from below.
 
     Args:
         alpha: error probability, 0 < alpha < 1.
@@ -53,13 +54,19 @@ def two_sided(alpha: float, degrees_of_freedom: float) -> float:
     nu = degrees_of_freedom
     if nu >= LARGE:
         return NormalDist().inv_cdf(1.0 - alpha / 2.0)
-    low, high = 0.0, 1.0
-    while _beta_regularised(nu / 2.0, 0.5, nu / (nu + high * high)) > alpha and high < 1e150:
-        low, high = high, high * 2.0
-    for _ in range(80):
-        middle = 0.5 * (low + high)
-        if _beta_regularised(nu / 2.0, 0.5, nu / (nu + middle * middle)) > alpha:
-            low = middle
-        else:
-            high = middle
-    return 0.5 * (low + high)
+    low, high = 0.0, math.inf
+    constant = math.exp(math.lgamma(0.5 * nu + 0.5) - math.lgamma(0.5 * nu)) / math.sqrt(nu * math.pi)
+    t = NormalDist().inv_cdf(1.0 - alpha / 2.0)
+    for _ in range(200):
+        tail = _beta_regularised(0.5 * nu, 0.5, nu / (nu + t * t))
+        if abs(tail / alpha - 1.0) < 1e-12:
+            break
+        low, high = (t, high) if tail > alpha else (low, t)
+        density = constant * math.exp(-0.5 * (nu + 1.0) * math.log1p(t * t / nu))
+        step = math.log(tail / alpha) * tail / (2.0 * t * density) if tail > 0.0 and density > 0.0 else math.nan
+        t = t * math.exp(min(step, 50.0)) if step == step else math.nan
+        if not low < t < high:
+            t = 2.0 * low + 1.0 if math.isinf(high) else 0.5 * (low + high)
+        if math.isfinite(high) and high - low <= 1e-13 * high:
+            break
+    return t
