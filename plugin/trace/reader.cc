@@ -91,8 +91,8 @@ bool TraceReader::State::next(Cta& cta) {
     return true;
 }
 
-// Model: a launch has exactly the CTAs of its grid, as in every trace measured (the 1,232 real launches of simpletorch and simpletorch3): simulators issue
-// as many as the header says, so a file with fewer was cut off between two CTAs.
+// Model: a launch has exactly the CTAs of its grid, as in every trace measured (the 1,232 real launches of simpletorch
+// and simpletorch3): simulators issue as many as the header says, so a file with fewer was cut off between two CTAs.
 void TraceReader::State::end_of_trace() {
     const uint64_t count = header.launch.grid.count();
     if (ctas_left != 0)

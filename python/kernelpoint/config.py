@@ -107,8 +107,11 @@ def _complaint(detail: Any) -> str:
     if detail["type"] == "missing":
         return f"{key}: this key is required"
     if detail["type"] == "extra_forbidden":
-        section = {"error_budget": ErrorBudgetConfig, "encoder": EncoderConfig, "warmup": WarmupConfig}.get(
-            str(detail["loc"][0]), Config
-        )
+        sections: dict[str, type[_Section]] = {
+            "error_budget": ErrorBudgetConfig,
+            "encoder": EncoderConfig,
+            "warmup": WarmupConfig,
+        }
+        section = sections.get(str(detail["loc"][0]), Config)
         return f"{key}: unknown key (value {detail['input']!r}); allowed here: {', '.join(section.model_fields)}"
     return f"{key}: got {detail['input']!r}; {message}"

@@ -127,11 +127,12 @@ def line(policy: str, budget: float, runs: list[Measured], full: Measured, laten
     share = f"{sum(held)}/{len(held)}" if stated else "-"
     state = [sum(run.cycles.values()) / sum(full.cycles[i] for i in run.cycles) - 1 for run in runs]
     floor = runs[0].summary["floor"]
+    floor_text = "-" if floor is None else f"{floor:.1f}"
     return (
         f"{policy:<12}{100 * budget:>5.1f} %{simulated:>11}{mean([run.summary['passes'] for run in runs]):>7.1f}"
         f"{mean(speed):>9.2f}{full.cpu / mean([run.cpu for run in runs]):>8.2f}{full.wall / mean([r.wall for r in runs]):>8.2f}"
         f"{100 * mean(errors):>10.3f} %{100 * max(errors):>9.3f} %{100 * mean([abs(d) / beyond for d in differences]):>10.3f} %"
-        f"{100 * mean(state):>+9.3f} %{bound:>9}{share:>7}{'-' if floor is None else f'{floor:.1f}':>7}{max(run.plan for run in runs):>8.1f}"
+        f"{100 * mean(state):>+9.3f} %{bound:>9}{share:>7}{floor_text:>7}{max(run.plan for run in runs):>8.1f}"
         f"{max(run.mib for run in runs):>6.0f}"
     )
 

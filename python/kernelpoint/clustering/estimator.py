@@ -78,9 +78,11 @@ class ClusterEstimator:
         return rows
 
     def fit(self, X: Any, y: Any = None) -> ClusterEstimator:
+        """Learns clusters from the rows of X, forgetting earlier ones; returns self."""
         raise NotImplementedError
 
     def partial_fit(self, X: Any, y: Any = None) -> ClusterEstimator:
+        """Learns from further rows; only for clusterers that work online."""
         raise NotImplementedError
 
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:

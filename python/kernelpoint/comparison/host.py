@@ -46,8 +46,8 @@ def full_run(traces: str, config: str, folder: Path, log: Log) -> Path:
 
 
 def _key(traces: str, settings: Path) -> str:
-    """What the results depend on: configuration, and name, size and time of every trace."""
-    digest = hashlib.blake2b(settings.read_bytes(), digest_size=8)
+    """What the results depend on: the host itself, its configuration, and name, size and time of every trace."""
+    digest = hashlib.blake2b(settings.read_bytes() + PROGRAM.read_bytes(), digest_size=8)
     for path in launch_paths(traces):
         status = Path(path).stat()
         digest.update(f"{path}:{status.st_size}:{status.st_mtime_ns}\n".encode())

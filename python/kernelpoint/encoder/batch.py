@@ -39,13 +39,16 @@ class GraphBatch:
 
     @property
     def num_nodes(self) -> int:
+        """Nodes of all graphs."""
         return len(self.tokens)
 
     @property
     def num_warps(self) -> int:
+        """Warps of all graphs."""
         return len(self.graph_of_warp)
 
     def to(self, device: torch.device | str) -> GraphBatch:
+        """The same batch on another device."""
         tensors: dict[str, Any] = {k: v.to(device) for k, v in vars(self).items() if isinstance(v, Tensor)}
         return replace(self, **tensors)
 

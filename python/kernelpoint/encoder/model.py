@@ -16,6 +16,7 @@ from kernelpoint.encoder.batch import GraphBatch
 from kernelpoint.graphs import SCHEMA
 
 TOKEN_WIDTH = 32
+TOKEN_SPREAD = 0.25  # Model: at the start tokens weigh as much as the other features, so similar opcodes are alike
 LAYER_WIDTHS = (64, 128, 128, 256)
 EMBEDDING_WIDTH = LAYER_WIDTHS[-1]
 
@@ -41,6 +42,9 @@ class TraceEncoder(nn.Module):
         self.num_bases, self.dropout = num_bases, dropout
         self.tokens = nn.Embedding(SCHEMA.token_count, TOKEN_WIDTH)
         self.modifiers = nn.Embedding(SCHEMA.modifier_count, TOKEN_WIDTH, padding_idx=0)
+        for table in (self.tokens, self.modifiers):
+            nn.init.normal_(table.weight, std=TOKEN_SPREAD)
+        nn.init.zeros_(self.modifiers.weight[0])
         self.layers = nn.ModuleList(
             RGCNConv(a, b, num_relations=len(SCHEMA.relations), num_bases=num_bases) for a, b in pairwise(LAYER_WIDTHS)
         )

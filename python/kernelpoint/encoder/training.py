@@ -17,7 +17,7 @@ from kernelpoint.encoder.batch import collate
 from kernelpoint.encoder.checkpoint import save_whole, write_checkpoint
 from kernelpoint.encoder.loss import TEMPERATURE, alignment, info_nce, uniformity
 from kernelpoint.encoder.model import ProjectionHead, TraceEncoder
-from kernelpoint.encoder.views import random_view
+from kernelpoint.encoder.views import hide_tokens, random_view
 from kernelpoint.errors import ConfigError, PlanError
 from kernelpoint.graphs import TraceGraph, schema_hash
 from kernelpoint.randomness import generator
@@ -34,6 +34,7 @@ class TrainingConfig:
         learning_rate: its peak, after a linear warm-up over the first 5 % of the steps; a cosine down to zero follows.
         weight_decay: of AdamW.
         temperature: of InfoNCE.
+        hidden_tokens: share of nodes whose tokens each view hides; see `views.hide_tokens`.
         num_bases, dropout: of the encoder.
         seed: of weights, order, views and dropout.
         device: "cpu" or "cuda".
@@ -46,6 +47,7 @@ class TrainingConfig:
     learning_rate: float = 1e-3
     weight_decay: float = 1e-2
     temperature: float = TEMPERATURE
+    hidden_tokens: float = 0.15
     num_bases: int = 4
     dropout: float = 0.1
     seed: int = 0
@@ -56,8 +58,9 @@ class TrainingConfig:
         for name in ("epochs", "batch_size", "hard_negatives", "num_bases", "threads"):
             if getattr(self, name) < (2 if name == "batch_size" else 1):
                 raise ConfigError(f"{name}: {getattr(self, name)} given, too small")
-        if not 0 <= self.dropout < 1:
-            raise ConfigError(f"dropout: {self.dropout} given, allowed is 0 up to, but not including, 1")
+        for name in ("dropout", "hidden_tokens"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ConfigError(f"{name}: {getattr(self, name)} given, allowed is 0 up to, but not including, 1")
         for name in ("learning_rate", "temperature"):
             if not getattr(self, name) > 0:
                 raise ConfigError(f"{name}: {getattr(self, name)} given, a number above 0 is needed")
@@ -165,7 +168,9 @@ class Trainer:
         batch = collate(graphs).to(self.config.device)
         self.encoder.train()
         self.head.train()
-        a, b = (self.head(self.encoder(random_view(batch, random))) for _ in range(2))
+        hidden = self.config.hidden_tokens
+        views = [hide_tokens(random_view(batch, random), hidden, random) for _ in range(2)]
+        a, b = (self.head(self.encoder(view)) for view in views)
         loss = info_nce(a, b, self.config.temperature)
         for group in self.optimiser.param_groups:
             group["lr"] = rate

@@ -31,6 +31,18 @@ def random_view(batch: GraphBatch, random: np.random.Generator) -> GraphBatch:
     return drop_nodes(drop_edges(add_noise(batch, flags[:, 2], random), flags[:, 1], random), flags[:, 0], random)
 
 
+def hide_tokens(batch: GraphBatch, share: float, random: np.random.Generator) -> GraphBatch:
+    """With the tokens of a share of all nodes replaced by 0, the token of an unknown opcode.
+
+    Model: not in the paper. It trains the unknown token, which a newer GPU's opcodes get, and teaches the encoder to tell
+    kernels by structure and access patterns too.
+    """
+    if share == 0:
+        return batch
+    hidden = _uniform(batch.num_nodes, batch.tokens, random) < share
+    return replace(batch, tokens=batch.tokens.masked_fill(hidden[:, None], 0))
+
+
 def _graph_of_node(batch: GraphBatch) -> Tensor:
     return batch.graph_of_warp[batch.warp_of_node]
 

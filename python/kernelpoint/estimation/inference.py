@@ -52,6 +52,7 @@ class Inference:
 
     @property
     def n(self) -> Ints:
+        """n_h, int64 [H]: units of each stratum with a result."""
         return self.sample.n
 
     def _groups(self, by_cluster: bool) -> tuple[NDArray[np.integer], int]:
@@ -120,6 +121,7 @@ class Inference:
         return all(e.relative_half_width <= self.targets.budget.relative_error for e in self.budgeted())
 
     def report(self, missing: int) -> Look:
+        """What the look says; `missing` drawn units have no result."""
         counters = range(len(self.targets.counters))
         by_cluster = [self.totals(i, True) for i in counters]
         N = np.bincount(self.sample.clusters, weights=self.sample.N) if len(self.sample.clusters) else np.zeros(0)

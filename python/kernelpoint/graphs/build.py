@@ -44,10 +44,12 @@ class TraceGraph:
 
     @property
     def num_nodes(self) -> int:
+        """Nodes of all kinds."""
         return len(self.kinds)
 
     @property
     def num_warps(self) -> int:
+        """Warps of which the graph is the union."""
         return len(self.warp_weights)
 
 

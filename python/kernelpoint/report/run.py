@@ -44,7 +44,9 @@ class RunReport:
             f"{s['simulated']:,} of {s['launches']:,} launches simulated, {s['skipped']:,} skipped, in {s['passes']} passes"
         ]
         if s.get("warmups"):
-            lines.append(f"{s['warmups']:,} further simulations only warmed the machine up; the cycle speedup pays for them")
+            lines.append(
+                f"{s['warmups']:,} further simulations only warmed the machine up; the cycle speedup pays for them"
+            )
         if not self.ended:
             return [*lines, "the run has not ended: start it again to resume it"]
         if s["cycle_speedup"]:

@@ -35,18 +35,22 @@ class HostStream(io.TextIOBase):
 
     @property
     def encoding(self) -> str:  # type: ignore[override]
+        """As of a text stream."""
         return "utf-8"
 
     def writable(self) -> bool:
+        """Always."""
         return True
 
     def write(self, text: str) -> int:
+        """Takes text; hands every complete line to the host."""
         *complete, self._pending = (self._pending + text).split("\n")
         for line in complete:
             self._emit(line)
         return len(text)
 
     def flush(self) -> None:
+        """Hands over a line that is not complete yet."""
         if self._pending:
             line, self._pending = self._pending, ""
             self._emit(line)
