@@ -12,6 +12,7 @@ from kernelpoint.estimation.inference import Inference
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.pooling import PRIOR_DEGREES
 
+FEWEST = 3  # draws of every stratum once a sample grows: what a single draw hides would else stay hidden
 LEARN = 3  # a stratum's sample may grow to at most this many times its size in one pass
 LEAST = 1.05  # a pass adds a twentieth to what is spent, or it would spend error probability for next to nothing
 MARGINS = (0.95, 0.85, 0.7, 0.5)  # the share of the budget that a pass is sized for: the first that adds that much
@@ -48,11 +49,11 @@ def next_sizes(look: Inference, prior_cost: Floats | None) -> tuple[Ints, Kind]:
 
     Neyman allocation over all strata of a group jointly, the group being the workload or, in scope "cluster", each
     cluster that has not met the budget. The variance allowed is (margin * eps * that / t)^2, t the quantile of the next
-    look at the degrees of freedom expected there. Every stratum gets at least one draw. No stratum grows by more than
+    look at the degrees of freedom expected there. Every stratum gets at least FEWEST draws. No stratum grows by more than
     LEARN times in a pass: where one would have to, its spread is still a guess from few draws (or from other strata), and
     a pass that first learns it is cheaper than one sized for the guess. Such a pass is "learning", any other "sized".
     """
-    N, low = look.sample.N, np.minimum(np.maximum(look.n, 1), look.sample.N)
+    N, low = look.sample.N, np.minimum(np.maximum(look.n, FEWEST), look.sample.N)
     cost = draw_cost(look, prior_cost)
     most = np.maximum(np.minimum(np.where(look.n > 0, LEARN * look.n, 1), N), low)
     for margin in MARGINS:

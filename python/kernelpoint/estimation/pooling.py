@@ -13,7 +13,7 @@ from kernelpoint.estimation.moments import Floats, Ints
 NO_SPREAD = 2.5e-5  # squared CoVs below (0.5 %)^2 are read as that: clocks that tick in whole units read 0
 PRIOR_TAU2 = 3.0  # tau^2 expected before the data, a factor of exp(sqrt(3)) = 6 between typical squared CoVs
 MOST_TAU2 = 4.0  # and not believed beyond: clocks in whole units make the log-normal's left tail, not its right
-PRIOR_DEGREES = 4.0  # nu_0: what other strata tell of a stratum's spread counts as much as four more draws of it
+PRIOR_DEGREES = 6.0  # nu_0: what other strata tell of a stratum's spread counts as much as six more draws of it
 PRIOR_WEIGHT = 5.0  # and how many strata that expectation counts for
 
 
