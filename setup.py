@@ -153,4 +153,6 @@ class BuildPackage(build_py):
                 shutil.copytree(ROOT / source, Path(self.build_lib) / "kernelpoint" / target, dirs_exist_ok=True)
 
 
-setup(ext_modules=targets(), cmdclass={"build_ext": BuildTargets, "build_py": BuildPackage})
+# The Makefile's editable install takes no C++ along: `build_ext --inplace` builds it, once and incrementally.
+ext_modules = [] if os.environ.get("KERNELPOINT_WITHOUT_CPP") else targets()
+setup(ext_modules=ext_modules, cmdclass={"build_ext": BuildTargets, "build_py": BuildPackage})
