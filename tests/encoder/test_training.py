@@ -10,8 +10,9 @@ from small_graphs import random_graph
 
 from kernelpoint.encoder.checkpoint import read_checkpoint
 from kernelpoint.encoder.encode import load_encoder
-from kernelpoint.encoder.training import Trainer, TrainingConfig, read_log, write_log
+from kernelpoint.encoder.training import Trainer, TrainingConfig, draw_order, read_log, write_log
 from kernelpoint.errors import ConfigError, PlanError
+from kernelpoint.randomness import generator
 
 CONFIG = TrainingConfig(epochs=4, batch_size=6, seed=3)
 
@@ -84,13 +85,21 @@ def test_the_log_reads_back_as_it_was_written(graphs, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "word"),
-    [({"epochs": 0}, "epochs"), ({"batch_size": 1}, "batch_size"), ({"dropout": 1.0}, "dropout"),
-     ({"learning_rate": 0}, "learning_rate"), ({"temperature": -1}, "temperature"), ({"threads": 0}, "threads")],
-)  # fmt: skip
-def test_settings_that_cannot_be_are_refused_by_name(change, word):
+    ("word", "value"),
+    [
+        ("epochs", 0),
+        ("batch_size", 1),
+        ("hard_negatives", 0),
+        ("dropout", 1.0),
+        ("hidden_tokens", 2),
+        ("learning_rate", 0),
+        ("temperature", -1),
+        ("threads", 0),
+    ],
+)
+def test_settings_that_cannot_be_are_refused_by_name(word, value):
     with pytest.raises(ConfigError, match=word):
-        replace(CONFIG, **change)
+        replace(CONFIG, **{word: value})
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")
@@ -108,3 +117,10 @@ def test_training_on_cuda_lowers_the_loss(graphs):
 def test_one_graph_is_too_few(graphs):
     with pytest.raises(ConfigError, match="at least 2"):
         Trainer(graphs[:1], CONFIG)
+
+
+def test_graphs_of_a_kernel_stand_together_for_hard_negatives():
+    names = list("aaaabbbbcccc")
+    order = draw_order(names, 4, generator(0, "test order"))
+    assert sorted(order) == list(range(12))
+    assert [len({names[i] for i in order[start : start + 4]}) for start in (0, 4, 8)] == [1, 1, 1]

@@ -8,7 +8,7 @@ import torch
 from small_graphs import random_graph
 
 from kernelpoint.encoder.batch import collate
-from kernelpoint.encoder.views import add_noise, drop_edges, drop_nodes, random_view
+from kernelpoint.encoder.views import add_noise, drop_edges, drop_nodes, hide_tokens, random_view
 from kernelpoint.randomness import generator
 
 
@@ -78,3 +78,11 @@ def test_every_graph_undergoes_one_or_two_of_the_three(batch):
         fewer_edges = not fewer_nodes and len(view.edge_type) < len(one.edge_type)
         counts[int(fewer_nodes) + int(noisy) + int(fewer_edges)] += 1
     assert counts[0] == 0 and counts[1] > 0 and counts[2] > 0 and counts[3] == 0
+
+
+def test_hidden_tokens_become_the_unknown_one_and_nothing_else_changes(batch):
+    view = hide_tokens(batch, 0.25, random())
+    changed = (view.tokens != batch.tokens).any(1)
+    assert float(changed.float().mean()) == pytest.approx(0.25, abs=0.03) and not view.tokens[changed].any()
+    assert view.features is batch.features and view.edge_index is batch.edge_index
+    assert hide_tokens(batch, 0, random()) is batch

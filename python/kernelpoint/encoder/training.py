@@ -97,8 +97,8 @@ def draw_order(names: Sequence[str], together: int, random: np.random.Generator)
     """A random order of graphs in which blocks of up to `together` graphs of one kernel stand side by side.
 
     >>> order = draw_order(["a", "b", "a", "b", "a", "b"], 3, np.random.default_rng(0))
-    >>> sorted(order[:3].tolist())
-    [1, 3, 5]
+    >>> set(order[:3].tolist()) in ({0, 2, 4}, {1, 3, 5})
+    True
     """
     drawn = random.permutation(len(names))
     blocks: list[list[int]] = []
