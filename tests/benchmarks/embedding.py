@@ -8,6 +8,7 @@ kernelslist.g, such as training_data.py writes; give it another seed than that o
 out are looked at on the real list when `--unseen LIST` names the traces that were excluded.
 
     nn        share of distinct streams whose nearest other stream is of the same class (streams alone in theirs left out)
+    kin       the same among streams of other kernels only: whether the nearest is of the same family (synthesised folders)
     purity    share of launches in the commonest class of their cluster; K-Means with as many clusters as classes
     CoV       sum of N_h sigma_h over the total of cycles, with the same clusters: what the size of a sample depends on
 """
@@ -54,14 +55,19 @@ def untrained(scan: ScanTable, seed: int) -> np.ndarray:
     return np.array(list(embed_graphs(trainer.encoder.double().eval(), graphs)))
 
 
-def neighbours(embedding: np.ndarray, classes: np.ndarray) -> float:
-    """Leave-one-out accuracy of the nearest neighbour, among rows whose class occurs twice."""
+def neighbours(embedding: np.ndarray, classes: np.ndarray, apart: np.ndarray | None = None) -> float:
+    """Leave-one-out accuracy of the nearest neighbour; rows of the same `apart` (by default, the row alone) do not count.
+
+    Rows for which no other row of their class is left are not asked for.
+    """
+    apart = np.arange(len(classes)) if apart is None else apart
     hits = []
-    for row in np.flatnonzero(np.bincount(classes)[classes] > 1):
-        distances = np.linalg.norm(embedding - embedding[row], axis=1)
-        distances[row] = np.inf
-        hits.append(classes[distances.argmin()] == classes[row])
-    return float(np.mean(hits))
+    for row in range(len(classes)):
+        others = np.flatnonzero(apart != apart[row])
+        if (classes[others] == classes[row]).any():
+            best = others[np.linalg.norm(embedding[others] - embedding[row], axis=1).argmin()]
+            hits.append(classes[best] == classes[row])
+    return float(np.mean(hits)) if hits else float("nan")
 
 
 def k_means(rows: np.ndarray, count: int) -> np.ndarray:
@@ -105,7 +111,9 @@ def classes_of(scan: ScanTable, by_shape: bool) -> np.ndarray:
     return np.array([numbers[key] for key in keys])[scan.shape_ids]
 
 
-def show(title: str, scan: ScanTable, chosen: np.ndarray, by_shape: bool, checkpoint: str) -> None:
+def show(
+    title: str, scan: ScanTable, chosen: np.ndarray, by_shape: bool, checkpoint: str, families: np.ndarray | None = None
+) -> None:
     """The table for some launches of a scan."""
     classes = np.unique(classes_of(scan, by_shape)[chosen], return_inverse=True)[1]
     streams, first = np.unique(scan.stream_ids[chosen], return_index=True)
@@ -113,15 +121,16 @@ def show(title: str, scan: ScanTable, chosen: np.ndarray, by_shape: bool, checkp
     work = np.stack([scan.instructions, scan.ctas, scan.warps, scan.bytes], 1)[chosen]
     count = classes.max() + 1
     print(f"\n{title}: {len(chosen):,} launches, {len(streams)} streams, {count} classes")
-    print(f"{'features':34}  {'nn':>6} {'purity':>7}" + "".join(f" {'CoV ' + c:>9}" for c in CONFIGS))
+    print(f"{'features':34}  {'nn':>6} {'kin':>6} {'purity':>7}" + "".join(f" {'CoV ' + c:>9}" for c in CONFIGS))
     per_class = "".join(f" {pooled_cov(classes, cycles[c]):9.4f}" for c in CONFIGS)
-    print(f"{'(the classes themselves)':34}  {'':>6} {1:7.3f}{per_class}")
+    print(f"{'(the classes themselves)':34}  {'':>6} {'':>6} {1:7.3f}{per_class}")
     for name, embedding in embeddings(scan, checkpoint).items():
         launch_embedding = embedding[scan.stream_ids[chosen]]
         for suffix, used, context in (("", None, ()), ("work", work, ()), ("work, context", work, (-1, 1))):
             rows = run_features(launch_embedding, used, context)
             labels = k_means(rows, count)
-            figures = f"{neighbours(rows[first], classes[first]):6.3f} {purity(labels, classes):7.3f}"
+            kin = float("nan") if families is None else neighbours(rows[first], families[first], classes[first])
+            figures = f"{neighbours(rows[first], classes[first]):6.3f} {kin:6.3f} {purity(labels, classes):7.3f}"
             figures += "".join(f" {pooled_cov(labels, cycles[c]):9.4f}" for c in CONFIGS)
             print(f"{name + (' + ' + suffix if suffix else ''):34}  {figures}")
 
@@ -150,9 +159,11 @@ def main() -> None:
             chosen = chosen[[scan.kernel_names[k] in names for k in scan.kernel_ids]]
             show("real, kernels unseen in training", scan, chosen, True, options.checkpoint)
     if options.synth:
-        paths = [path for folder in sorted(options.synth.iterdir()) for path in launch_paths(str(folder))]
-        scan = scan_launches(paths)
-        show("synthesised, sizes unseen in training", scan, np.arange(len(scan)), False, options.checkpoint)
+        lists = [launch_paths(str(folder / "kernelslist.g")) for folder in sorted(options.synth.iterdir())]
+        families = np.repeat(np.arange(len(lists)), [len(one) for one in lists])
+        scan = scan_launches([path for one in lists for path in one])
+        chosen = np.arange(len(scan))
+        show("synthesised, sizes unseen in training", scan, chosen, False, options.checkpoint, families)
 
 
 if __name__ == "__main__":
