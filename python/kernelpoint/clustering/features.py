@@ -29,8 +29,10 @@ def run_features(
     Mean pooling forgets how much work a launch does, so the embedding is joined by log2 of the work. Distances mean the
     same in every run, whatever launches it has: a row is the embedding scaled to length 1 (the loss looks at cosines), then
     `work_scale` times log2(1 + work). With the default scale, twice of all four counts is 0.2 apart, as far as two
-    embeddings with a cosine of 0.98; of the scales tried (0, 0.1, 0.5), it gives the most alike cycles in a cluster
-    (tests/benchmarks/embedding.py).
+    embeddings with a cosine of 0.98.
+
+    Model: the scale is 0.1 because 0.25 and 0.5 drown the embedding: nearest neighbours get worse
+    (tests/benchmarks/embedding.py). On one real trace of tiny launches, cycles were most alike without work.
 
     Model: the context of a launch is the embeddings of its neighbours in program order, at the offsets `context`; beyond
     the ends of the run there is a neighbour of zeros. Nothing here depends on absolute addresses or on any result.
