@@ -134,3 +134,45 @@ def test_a_run_with_warm_up_launches_resumes_too(host):
     for share in (0.2, 0.5, 0.8):
         (host.folder / "run.kpjournal").write_bytes(data[: int(len(data) * share)])
         assert host.run(host.open(yaml)) == whole
+
+
+def test_a_run_killed_just_after_its_estimate_failed_still_simulates_everything(host, monkeypatch):
+    session = host.open(TIGHT)
+
+    def explode():
+        raise ZeroDivisionError("boom")
+
+    monkeypatch.setattr(session.engine, "grow", explode)
+    host.run(session)
+    lines = (host.folder / "run.kpjournal").read_bytes().splitlines(keepends=True)
+    last = next(i for i, line in enumerate(lines) if b'"everything":true' in line)
+    (host.folder / "run.kpjournal").write_bytes(b"".join(lines[: last + 1]))
+    summary = host.run(host.open(TIGHT))
+    assert summary["simulated"] == 200 and summary["estimate"] == host.cycles.sum()
+
+
+def test_a_launch_that_failed_for_good_gets_a_fresh_chance_in_the_next_process(host):
+    def broken(session, index):
+        if index == victim:
+            session.on_abort(0, index, "corrupt trace")
+        else:
+            host.complete(session, index)
+
+    session = host.open(TIGHT)
+    victim = session.next(0, -1)[1]
+    assert host.run(session, broken)["estimate"] is None
+    mended = host.run(host.open(TIGHT))
+    assert mended["met"] and mended["lost"] == []
+
+
+def test_resume_is_refused_when_the_traces_have_changed(host, tmp_path):
+    from kernelpoint.cli.synth import synth
+
+    synth("copy", tmp_path / "t", launches=3)
+    info = {"list_paths": [str(tmp_path / "t" / "kernelslist.g")], "launch_counts": [3]}
+    host.cycles = host.cycles[:3]
+    host.run(host.open("policy: all", **info))
+    trace = next((tmp_path / "t").glob("kernel-*.traceg"))
+    trace.write_text(trace.read_text() + "\n")
+    with pytest.raises(JournalError, match=r"hashes\.traces"):
+        host.open("policy: all", **info)

@@ -233,3 +233,9 @@ def test_warm_up_launches_run_before_each_drawn_one_and_count_for_nothing(host, 
     assert warm["estimate"] == cold["estimate"] and warm["simulated"] == cold["simulated"]
     paid = cold["cycle_speedup"] / warm["cycle_speedup"]
     assert paid == pytest.approx(len(expected) / len(drawn), rel=0.05)
+
+
+def test_a_counter_of_which_only_zeros_were_drawn_states_no_bound(host):
+    host.complete = lambda session, index: (host.simulated.append(index), session.on_complete(0, index, False, 0, 0))[0]
+    summary = host.run(host.open(LOOSE))
+    assert summary["simulated"] == 200 or summary["half_width"] is None

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from kernelpoint.config import load_config, parse_config
+from kernelpoint.errors import ConfigError
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.opening import population_of
@@ -26,6 +27,8 @@ def plan(
     policy: Annotated[str, typer.Option(help="The policy, where no configuration is given.")] = "kernelpoint",
 ) -> None:
     """Read every launch once, embed, cluster, and fix the first draw."""
+    if not output.parent.is_dir() or output.is_dir():
+        raise ConfigError(f"--output: cannot write {output}; give a file in a folder that exists")
     console = Console(stderr=True)
     settings = load_config(config) if config else parse_config({"version": 1, "policy": policy}, "options")
     chosen = load_policy(settings.policy)

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from kernelpoint.errors import ConfigError
 from kernelpoint.report.run import RunReport, load_run
 
 
@@ -24,6 +25,8 @@ def report(
     ] = None,
 ) -> None:
     """Show what a run simulated, skipped and estimated."""
+    if full_run is not None and output is None:
+        raise ConfigError("--full-run: goes with --output FILE, on whose page the two are compared")
     loaded = load_run(run)
     if output is not None:
         from kernelpoint.report.write import write_page

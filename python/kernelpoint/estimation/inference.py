@@ -82,9 +82,12 @@ class Inference:
         error = math.sqrt(max(float(V), 0.0))
         quantile = self.targets.quantile(float(degrees))
         computed = 0.0 if error == 0.0 and not math.isnan(quantile) else quantile * error
+        unseen = value == 0.0 and bool((self.n < self.sample.N).any())
+        if unseen:  # only zeros were drawn: what the others hold, nothing tells
+            computed = math.nan
         half = computed if math.isnan(computed) else stated(computed, float(value), budget.relative_error)
         relative = half / abs(value) if value else (half and math.copysign(math.inf, half))
-        if half == budget.relative_error * abs(value):
+        if value and half == budget.relative_error * abs(value):
             relative = budget.relative_error  # Numerics: exactly the budget, whatever the division rounds to
         return Estimate(
             name, float(value), half, float(relative), error, float(degrees), budget.confidence, float(simulated)

@@ -58,6 +58,7 @@ class RunReport:
         )
         lines += [f"degraded: {reason}" for reason in s["degraded"]]
         lines += [f"note: {warning}" for warning in s["warnings"]]
+        lines += [f"the bound assumes: {text}" for text in s["assumptions"]]
         return lines + [f"not covered by the bound: {text}" for text in s["not_covered"]]
 
 

@@ -74,7 +74,9 @@ def view_run(run: RunReport, plan: Plan, truth: float | None = None) -> RunView:
         cluster_of_launch=cluster,
         rank_of_cluster=rank,
         share=share,
-        cluster_names=[f"cluster {c}" if streams is None else names[streams[u]] for c, u in enumerate(first)],
+        cluster_names=[
+            f"cluster {c}" if streams is None or streams[u] < 0 else names[streams[u]] for c, u in enumerate(first)
+        ],
         cluster_launches=launches,
         cluster_simulated=np.bincount(cluster[simulated], minlength=clusters),
         looks=_looks(run),
@@ -122,5 +124,6 @@ def _of_streams(plan: Plan, cluster: np.ndarray) -> np.ndarray:
     if plan.stream_ids is None:
         return np.empty(0, dtype=np.int64)
     found = np.zeros(len(plan.stream_names), dtype=np.int64)
-    found[plan.stream_ids[::-1]] = cluster[::-1]
+    readable = np.flatnonzero(plan.stream_ids >= 0)[::-1]
+    found[plan.stream_ids[readable]] = cluster[readable]
     return found

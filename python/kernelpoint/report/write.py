@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kernelpoint.errors import JournalError
+from kernelpoint.errors import ConfigError, JournalError
 from kernelpoint.estimation import Design
 from kernelpoint.randomness import permanent_random_numbers
 from kernelpoint.report.page import html_page
@@ -24,13 +24,18 @@ def write_page(run: RunReport, path: Path, full_run: RunReport | None = None) ->
         full_run: a run of the same list with `policy: all`; its total is drawn beside the estimate.
 
     Raises:
-        JournalError: the run has not ended, or the full run is of another list.
+        JournalError: the run has not ended, or the full run is of other traces or another simulated GPU.
+        ConfigError: the page cannot be written there.
         PlanError: the run's plan cannot be read any more.
     """
     if not run.ended:
         raise JournalError(f"{run.path}: the run has not ended; a page needs its summary")
     truth = _truth(run, full_run) if full_run else None
-    path.write_text(html_page(run, view_run(run, plan_of(run), truth)), encoding="utf-8")
+    page = html_page(run, view_run(run, plan_of(run), truth))
+    try:
+        path.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"--output: cannot write {path}: {error.strerror}") from None
 
 
 def plan_of(run: RunReport) -> Plan:
@@ -45,9 +50,12 @@ def plan_of(run: RunReport) -> Plan:
 
 
 def _truth(run: RunReport, full_run: RunReport) -> float:
-    ours, theirs = run.records[0]["hashes"]["list"], full_run.records[0]["hashes"]["list"]
-    if ours != theirs:
-        raise JournalError(f"{full_run.path}: a run of another list (hash {theirs}, expected {ours})")
+    ours, theirs = run.records[0]["hashes"], full_run.records[0]["hashes"]
+    for key in ("list", "traces", "simulator_config"):
+        if ours.get(key) != theirs.get(key):
+            raise JournalError(
+                f"{full_run.path}: not a run of the same launches on the same simulated GPU ({key} differs)"
+            )
     counters = full_run.summary["counters"]
     if full_run.summary["skipped"] or run.summary["counter"] not in counters:
         raise JournalError(f"{full_run.path}: not a full run of counter {run.summary['counter']}")

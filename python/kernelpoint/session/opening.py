@@ -85,6 +85,7 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
     plan, path = plan_for(config, policy, population, log, begun_with)
     hashes = {
         "list": _hash_lists(population),
+        "traces": plan.origin["traces"],
         "simulator_config": host.config_hash,
         "design": hash_design(plan.design),
         **({"checkpoint": plan.origin["checkpoint"]} if "checkpoint" in plan.origin else {}),
@@ -103,10 +104,10 @@ def population_of(host: HostInfo, seed: int) -> Population:
 
 
 def hash_design(design: Design) -> str:
-    """Identifies the frozen part of a run: strata, first sizes, permanent random numbers."""
+    """Identifies the frozen part of a run: everything that the design fixes."""
     digest = hashlib.blake2b(digest_size=16)
-    for part in (design.strata, design.first_sizes, design.u):
-        digest.update(np.ascontiguousarray(part).tobytes())
+    for part in (design.strata, design.first_sizes, design.u, design.x, design.cost, design.clusters, design.chosen):
+        digest.update(b"none" if part is None else np.ascontiguousarray(part).tobytes())
     return digest.hexdigest()
 
 

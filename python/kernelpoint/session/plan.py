@@ -49,7 +49,11 @@ class Plan:
         return np.append(of_stratum, last)[strata]
 
     def save(self, path: str | Path) -> None:
-        """Write the plan; the file appears whole or not at all."""
+        """Write the plan; the file appears whole or not at all.
+
+        Raises:
+            PlanError: it cannot be written there.
+        """
         arrays = {f"design_{n}": getattr(self.design, n) for n in _DESIGN_PARTS if getattr(self.design, n) is not None}
         for name in ("stream_ids", "stream_map"):
             if getattr(self, name) is not None:
@@ -64,9 +68,13 @@ class Plan:
         text = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
         target = Path(path)
         unfinished = target.with_name(f"{target.name}.{os.getpid()}.tmp")
-        with unfinished.open("wb") as file:
-            np.savez(file, allow_pickle=False, about=text, **arrays)
-        unfinished.replace(target)
+        try:
+            with unfinished.open("wb") as file:
+                np.savez(file, allow_pickle=False, about=text, **arrays)
+            unfinished.replace(target)
+        except OSError as error:
+            unfinished.unlink(missing_ok=True)
+            raise PlanError(f"cannot write the plan {path}: {error.strerror}") from None
 
     @classmethod
     def load(cls, path: str | Path, u: np.ndarray) -> Plan:

@@ -27,8 +27,8 @@ def plan_for(
     """The plan of a run and the file it lies in, if any.
 
     A plan named in the configuration is used as it is, if it was made for this run. A resumed run goes on with the plan it
-    was `begun_with`, even if the error budget has changed since. Otherwise a policy that reads traces keeps its plans in
-    the cache; the others make theirs each time, which costs less than reading it.
+    was `begun_with`, even if the error budget has changed since. Otherwise a policy that reads traces, or whose design
+    depends on the budget, keeps its plans in the cache; the others make theirs each time, which costs less than reading it.
 
     Raises:
         PlanError: the named plan was made for something else; the message names each difference.
@@ -53,7 +53,7 @@ def plan_for(
         plan = Plan.load(begun_with, population.u)
         if {**plan.origin, "error_budget": None} == {**origin, "error_budget": None}:
             return plan, begun_with
-    if not reads_traces:
+    if not reads_traces and not policy.uses_budget:
         return Plan(policy(config).design(population), origin), None
     cached = _cache_path(origin)
     if cached.exists():
@@ -61,9 +61,16 @@ def plan_for(
             return Plan.load(cached, population.u), str(cached)
         except PlanError as error:
             log(f"kernelpoint: the cached plan is made anew: {error}")
-    plan = make_plan(config, policy, population, origin, log)
-    cached.parent.mkdir(parents=True, exist_ok=True)
-    plan.save(cached)
+    if reads_traces:
+        plan = make_plan(config, policy, population, origin, log)
+    else:
+        plan = Plan(policy(config).design(population), origin)
+    try:
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        plan.save(cached)
+    except (OSError, PlanError) as error:
+        log(f"kernelpoint: the plan cannot be kept for other runs: {error}")
+        return plan, None
     return plan, str(cached)
 
 
@@ -147,7 +154,7 @@ def _check_origin(path: str, found: dict[str, Any], wanted: dict[str, Any]) -> N
     differing = [
         f"{key}: the plan has {found.get(key)!r}, this run {wanted.get(key)!r}"
         for key in sorted(found.keys() | wanted.keys())
-        if found.get(key) != wanted.get(key)
+        if found.get(key) != wanted.get(key) and key != "error_budget"  # a plan serves any budget, some better
     ]
     if differing:
         raise PlanError(f"{path} was made for another run:\n" + "\n".join(differing))

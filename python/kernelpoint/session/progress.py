@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -24,9 +25,17 @@ class Progress:
     def __init__(self, log: Callable[[str], None], launches: int) -> None:
         self._log = log
         self._launches = launches
-        self._budget = ""
         self._wanted = 0
         self._pass_start = self._last = time.monotonic()
+
+    @contextlib.contextmanager
+    def muted(self) -> Iterator[None]:
+        """Nothing is said meanwhile: a journal is replayed, and its passes were told of when they happened."""
+        log, self._log = self._log, lambda line: None
+        try:
+            yield
+        finally:
+            self._log = log
 
     def say(self, text: str) -> None:
         """One line, under the name that every line of the plugin carries."""
@@ -52,14 +61,14 @@ class Progress:
             f"about {seconds:,.0f} s left in this pass"
         )
 
-    def looked(self, look: Look, pass_index: int) -> None:
-        """The bound at the end of a pass."""
-        for estimate in look.estimates.values():
-            width = estimate.relative_half_width
-            bound = f"+- {100 * width:.3g} %" if width == width else "no bound stated"
-            word = "met" if look.met else "not met"
-            self.say(f"pass {pass_index}: {estimate.counter} {estimate.estimate:.6g} {bound}; error budget {word}")
-            return  # the first counter is the one the budget speaks of
+    def looked(self, look: Look, pass_index: int, counter: str) -> None:
+        """The bound at the end of a pass, on the counter that the error budget speaks of."""
+        if (estimate := look.estimates.get(counter)) is None:
+            return
+        width = estimate.relative_half_width
+        bound = f"+- {100 * width:.3g} %" if width == width else "no bound stated"
+        word = "met" if look.met else "not met"
+        self.say(f"pass {pass_index}: {counter} {estimate.estimate:.6g} {bound}; error budget {word}")
 
     def finished(self, summary: Summary) -> None:
         """The end of the run."""

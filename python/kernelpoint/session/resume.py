@@ -10,15 +10,15 @@ if TYPE_CHECKING:
     from kernelpoint.session.journal import Record
     from kernelpoint.session.session import Session
 
-# The only keys in which a resumed run may differ from the one that began the journal.
+# The only keys in which a resumed run may differ from the one that began the journal; looks are computed again anyway.
 _MAY_DIFFER = (
-    "config.error_budget.relative_error",
-    "config.error_budget.confidence",
     "config.resume",
     "config.journal",
-    "config.plan",  # the design's hash says whether it is the same plan
+    "config.plan",
     "plan",
-)
+    "bound",
+)  # the design's hash identifies the plan
+_ERROR_BUDGET = "config.error_budget."
 _IGNORED = ("host.lists", "host.version", "type")
 
 
@@ -32,7 +32,7 @@ def check_same_run(old: Record, new: Record) -> None:
     differing = [
         f"{key}: the journal has {before.get(key)!r}, this run {after.get(key)!r}"
         for key in sorted(before.keys() | after.keys())
-        if before.get(key) != after.get(key) and key not in _MAY_DIFFER + _IGNORED
+        if before.get(key) != after.get(key) and key not in _MAY_DIFFER + _IGNORED and not key.startswith(_ERROR_BUDGET)
     ]
     if differing:
         raise JournalError(
@@ -45,16 +45,18 @@ def replay(session: Session, records: list[Record]) -> None:
     """Bring a fresh session to where the journal ends. Records win over recomputation.
 
     Sizes of each pass and all results are taken from the journal; looks are computed again from them, which gives the same
-    numbers unless the error budget was changed, as is allowed.
+    numbers unless the error budget was changed, as is allowed. Launches that failed earlier get a fresh chance.
     """
-    for record in records[1:]:
-        _apply(session, record)
+    with session.progress.muted():
+        for record in records[1:]:
+            _apply(session, record)
+    session.progress.say(f"resumed from {session.journal.path}: {session.results:,} launches have their results")
+    session.journal.write({"type": "resume", "results": session.results})
     ended = _ended(records)
     if session.look is not None and ended == "look":
         session.continue_after_look()
     elif not any(record["type"] == "pass" for record in records):
-        session.begin_pass(0)
-    session.journal.write({"type": "resume", "results": session.results})
+        session.begin_first_pass()
 
 
 def _ended(records: list[Record]) -> str:
@@ -77,7 +79,7 @@ def _apply(session: Session, record: Record) -> None:
     elif kind == "abort":
         unit = session.ledger.unit(record["process"], record["launch"])
         session.ledger.start(unit)
-        session.ledger.complete(unit) if session.ledger.is_warmup(unit) else session.ledger.abort(unit)
+        session.ledger.complete(unit)
     elif kind == "look":
         session.look_now(write=False)
     elif kind == "degraded":

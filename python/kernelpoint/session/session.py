@@ -176,6 +176,10 @@ class Session:
     def begin(self) -> None:
         """The first records of a new journal, and its first pass."""
         self._write(self.run.record())
+        self.begin_first_pass()
+
+    def begin_first_pass(self) -> None:
+        """Says which launches could not be read, and starts pass 0."""
         for unit, why in sorted(self.run.plan.broken.items()):
             self._degrade(f"launch unit {unit} is simulated because its trace cannot be read: {why}")
         self.begin_pass(0)
@@ -199,7 +203,7 @@ class Session:
         self.look = self.engine.look()
         if write:
             self._write({"type": "look", "pass": self.pass_index, **look_record(self.look)})
-        self.progress.looked(self.look, self.pass_index)
+        self.progress.looked(self.look, self.pass_index, self.run.budget.counter)
 
     def simulate_everything(self, reason: str) -> None:
         """The failure rule for passes: a design that cannot go on gives way to the full run."""
@@ -228,8 +232,8 @@ class Session:
             self.begin_pass(self.pass_index + 1)
 
     def _look_and_grow(self) -> None:
-        if self.ledger.attempts and len(self.engine.missing()):
-            return  # the next pass tries the aborted launches again
+        if len(self.engine.missing()):
+            return  # launches that were aborted, or that a failure added: the next pass simulates them
         self.look_now()
         self._grow()
 
@@ -251,8 +255,9 @@ class Session:
             self._give_way()
 
     def continue_after_look(self) -> None:
-        """The journal ends with a look: what follows depends on the present error budget."""
-        self._grow()
+        """The journal ends with a look: what follows depends on the present error budget, and on what is missing."""
+        if not len(self.engine.missing()):
+            self._grow()
         if not self.done:
             self.begin_pass(self.pass_index + 1)
 

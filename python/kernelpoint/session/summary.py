@@ -100,7 +100,7 @@ class Summary:
 
 def summarise(session: Session) -> Summary:
     """Close the books: launches, simulated and skipped add up to the list."""
-    complete = session.done and not session.ledger.lost() and session.look is not None
+    complete = session.done and session.look is not None and not len(session.engine.missing())
     look = session.look if complete else None
     counters = {name: estimate_record(e) for name, e in look.estimates.items()} if look else _simulated_only(session)
     budget = session.run.budget
