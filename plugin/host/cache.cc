@@ -46,16 +46,14 @@ CacheLine& Cache::find_or_replace(uint64_t line, uint32_t& evicted_dirty) {
 void Cache::displace(uint64_t lines) {
     for (uint64_t set = 0; set < sets_; ++set) {
         const uint64_t first = set * ways_;
-        const uint64_t empty = std::count(tags_.begin() + first, tags_.begin() + first + ways_, kNoTag);
+        const uint64_t unused = std::count(last_uses_.begin() + first, last_uses_.begin() + first + ways_, 0);
         const uint64_t brought = std::min<uint64_t>(ways_, lines / sets_ + (set < lines % sets_));
-        const uint64_t dropped = brought - std::min(brought, empty);
-        for (uint64_t n = 0; n < dropped; ++n) {
+        for (uint64_t n = unused; n < brought; ++n) {
             uint64_t oldest = first;
             for (uint64_t i = first; i < first + ways_; ++i) {
-                if (tags_[i] != kNoTag && (tags_[oldest] == kNoTag || last_uses_[i] < last_uses_[oldest])) oldest = i;
+                if (last_uses_[i] && (!last_uses_[oldest] || last_uses_[i] < last_uses_[oldest])) oldest = i;
             }
-            tags_[oldest] = kNoTag;
-            last_uses_[oldest] = 0;
+            last_uses_[oldest] = 0;  // the tag stays: see replacements()
             lines_[oldest] = CacheLine{};
         }
     }

@@ -29,8 +29,9 @@ public:
     // sectors that leave with the replaced line.
     CacheLine& find_or_replace(uint64_t line, uint32_t& evicted_dirty);
     void clear();
-    // Drops the least recently used lines of every set, as reading `lines` other lines would.
+    // Empties the least recently used lines of every set, as reading `lines` other lines would.
     void displace(uint64_t lines);
+    // Lines brought in. One that comes back after displace() took it does not count: it would not have left.
     uint64_t replacements() const { return replacements_; }
     uint64_t lines() const { return tags_.size(); }
 
