@@ -31,7 +31,8 @@ svg text.strong { fill: var(--ink); font-weight: 600; }
 .axis { stroke: var(--soft); } .grid { stroke: var(--line); } .band { fill: var(--blue); fill-opacity: .18; }
 .whisker { stroke: var(--blue); stroke-width: 2; } .truth { stroke: #d1453b; stroke-width: 1.5; stroke-dasharray: 6 4; }
 table { border-collapse: collapse; width: 100%; font-size: .92rem; font-variant-numeric: tabular-nums; }
-.scroll { overflow-x: auto; } th, td { text-align: right; padding: 4px 10px; border-bottom: 1px solid var(--line); }
+.scroll { overflow-x: auto; } th, td { text-align: right; white-space: nowrap;
+  padding: 4px 10px; border-bottom: 1px solid var(--line); }
 th:first-child, td:first-child { text-align: left; }
 """
 
@@ -55,7 +56,7 @@ def html_page(run: RunReport, view: RunView) -> str:
         _picture_section(
             "How the bound shrank",
             f"The interval after each pass, around the final estimate. The green band is the error budget of "
-            f"{100 * view.budget:g} %: the run ends once the interval fits inside.",
+            f"{100 * view.budget:g} %: the run ends once the interval fits inside. Very wide intervals are cut off.",
             lambda width: bound_as_it_shrinks(view, width),
         ),
         _picture_section(

@@ -11,6 +11,7 @@ from kernelpoint.report.view import RunView
 
 ROWS = 12  # clusters with a colour and a row of their own; the rest is drawn together
 COLUMNS = 240  # time steps of the strip picture
+CUT = 12  # intervals wider than this many error budgets are drawn cut off
 
 
 def embedding_map(view: RunView, width: int) -> str:
@@ -64,9 +65,9 @@ def bound_as_it_shrinks(view: RunView, width: int) -> str:
     relative = [100 * (look.estimate / view.estimate - 1) for look in looks]
     widths = [100 * (look.half_width or 0.0) / view.estimate for look in looks]
     truth = None if view.truth is None else 100 * (view.truth / view.estimate - 1)
-    reach = max(
-        [abs(r) + w for r, w in zip(relative, widths, strict=True)] + [abs(truth or 0), 1.3 * view.budget * 100]
-    )
+    widest = max(abs(r) + w for r, w in zip(relative, widths, strict=True))
+    reach = min(max(widest, abs(truth or 0), 130 * view.budget), CUT * 100 * view.budget)
+    widths = [min(w, reach) for w in widths]
     last = max(look.simulated for look in looks)
     x = Scale(0, last * 1.04, left, width - 12)
     y = Scale(-1.08 * reach, 1.08 * reach, height - 30, 10)
@@ -82,7 +83,7 @@ def bound_as_it_shrinks(view: RunView, width: int) -> str:
         )
     ]
     parts += [
-        line(left, y(t), width - 12, y(t), "grid") + text(left - 6, y(t) + 4, f"{t:+.2g} %", "end") for t in y.ticks()
+        line(left, y(t), width - 12, y(t), "grid") + text(left - 6, y(t) + 4, f"{t:+.3g} %", "end") for t in y.ticks()
     ]
     upper = [(x(k.simulated), y(r + w)) for k, r, w in zip(looks, relative, widths, strict=True)]
     lower = [(x(k.simulated), y(r - w)) for k, r, w in zip(looks, relative, widths, strict=True)]

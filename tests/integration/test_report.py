@@ -1,0 +1,58 @@
+"""The report of a run, in the terminal and as a page."""
+
+import json
+import subprocess
+import sys
+
+from kernelpoint.report.names import readable
+
+
+def kernelpoint(*arguments):
+    command = [sys.executable, "-c", "from kernelpoint.cli import main; main()", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+def test_the_summary_is_printed_as_json(bench):
+    bench.run("policy: random\nerror_budget: {relative_error: 0.05}")
+    done = kernelpoint("report", bench.journal, "--json")
+    assert json.loads(done.stdout) == bench.report().summary
+
+
+def test_the_terminal_says_what_the_bound_rests_on_and_leaves_out(bench):
+    bench.run("policy: random\nerror_budget: {relative_error: 0.05}")
+    text = kernelpoint("report", bench.journal).stdout
+    assert "the bound assumes" in text and "not covered by the bound" in text
+
+
+def test_the_page_is_self_contained_and_tells_the_error_against_a_full_run(bench):
+    bench.run("policy: all")
+    full = bench.journal.rename(bench.folder / "full.kpjournal")
+    bench.run("policy: random\nerror_budget: {relative_error: 0.05}")
+    page = bench.folder / "report.html"
+    done = kernelpoint("report", bench.journal, "-o", page, "--full-run", full)
+    html = page.read_text()
+    assert done.returncode == 0 and "the estimate is off by" in html
+    assert "<svg" in html and "http" not in html.replace("http://www.w3.org", "") and "<script" not in html
+
+
+def test_a_full_run_on_another_gpu_is_refused_as_truth(bench):
+    bench.run("policy: all")
+    full = bench.journal.rename(bench.folder / "full.kpjournal")
+    full.write_text(full.read_text().replace('"simulator_config":"', '"simulator_config":"x', 1))
+    bench.run("policy: random\nerror_budget: {relative_error: 0.05}")
+    done = kernelpoint("report", bench.journal, "-o", bench.folder / "r.html", "--full-run", full)
+    assert done.returncode == 1 and "simulator_config differs" in done.stderr
+
+
+def test_a_page_of_a_full_run_and_of_a_run_without_an_estimate_can_be_made(bench):
+    bench.run("policy: all")
+    assert kernelpoint("report", bench.journal, "-o", bench.folder / "all.html").returncode == 0
+
+
+def test_a_missing_journal_is_one_message(tmp_path):
+    done = kernelpoint("report", tmp_path / "absent.kpjournal")
+    assert done.returncode == 1 and "cannot read the journal" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_mangled_names_are_shortened():
+    assert readable("_Z10dot_kernelIfLi128EEvT_") == "dot_kernel"
