@@ -155,7 +155,10 @@ def test_control_c_stops_a_scan_of_large_traces(tmp_path):
     assert process.stdout.readline() == b"started\n"
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    try:
+        _, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert b"KeyboardInterrupt" in errors
 
 
