@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,9 @@ import pytest
 
 from kernelpoint.cli.host import program
 from kernelpoint.report.run import RunReport, load_run
+
+# A runner in the background ignores Ctrl-C, and so would the programs that tests start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @dataclass

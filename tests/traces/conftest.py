@@ -1,9 +1,13 @@
 import os
+import signal
 import sys
 import tarfile
 from pathlib import Path
 
 import pytest
+
+# A runner in the background ignores Ctrl-C, and so would the programs that tests start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 sys.path.insert(0, str(Path(__file__).parent))
 
