@@ -69,6 +69,8 @@ class Design:
         clusters: int [H] or None, cluster of each stratum (0 ... C - 1): scope "cluster", regression lines, reports.
         chosen: int [..] or None, a purposive sample: exactly these units represent their strata. Nothing is drawn at
             random, so no bound can be stated, and the sample never grows.
+        domains: int [N] or None, the part of the population each unit belongs to (0 ... D - 1), each with a total of its own
+            that must meet the budget (several applications in one run). A stratum lies in one domain.
 
     Raises:
         ConfigError: shapes or values do not fit together.
@@ -84,10 +86,11 @@ class Design:
     cost: NDArray[np.float64] | None = None
     clusters: NDArray[np.integer] | None = None
     chosen: NDArray[np.integer] | None = None
+    domains: NDArray[np.integer] | None = None
 
     def __post_init__(self) -> None:
         units, strata = len(self.strata), len(self.first_sizes)
-        for name, length in (("u", units), ("x", units), ("cost", strata), ("clusters", strata)):
+        for name, length in (("u", units), ("x", units), ("domains", units), ("cost", strata), ("clusters", strata)):
             value = getattr(self, name)
             if value is not None and len(value) != length:
                 raise ConfigError(
@@ -107,6 +110,17 @@ class Design:
             raise ConfigError(f"design.clusters has {self.clusters.min()}; clusters are numbered from 0")
         if self.chosen is not None:
             self._check_chosen()
+        if self.domains is not None:
+            self._check_domains(self.domains)
+
+    def _check_domains(self, domains: NDArray[np.integer]) -> None:
+        if len(domains) and domains.min() < 0:
+            raise ConfigError(f"design.domains has {domains.min()}; domains are numbered from 0")
+        one = np.zeros(len(self.first_sizes) + 1, np.int64)
+        one[self.strata] = domains
+        mixed = np.flatnonzero((np.asarray(self.strata) >= 0) & (one[self.strata] != domains))
+        if len(mixed):
+            raise ConfigError(f"design.strata: stratum {self.strata[mixed[0]]} holds units of more than one domain")
 
     def _check_chosen(self) -> None:
         chosen = np.asarray(self.chosen)

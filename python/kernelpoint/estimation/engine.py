@@ -12,7 +12,7 @@ from kernelpoint.estimation.bounds import Kind
 from kernelpoint.estimation.design import Design, ErrorBudget, Method
 from kernelpoint.estimation.estimators import ESTIMATORS, Fit, Sample
 from kernelpoint.estimation.growth import next_sizes
-from kernelpoint.estimation.inference import Inference, Targets, infer
+from kernelpoint.estimation.inference import Groups, Inference, Targets, infer
 from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.results import Results
 
@@ -61,6 +61,10 @@ class Engine:
         if estimate in ("ratio", "separate_ratio") and design.x is None:
             raise ConfigError(
                 f"estimate: {estimate!r} needs a covariate, and the design has none; give regression or mean"
+            )
+        if budget.scope == "cluster" and budget.counter in (ratios or {}):
+            raise ConfigError(
+                f"error_budget.scope: 'cluster' bounds totals, and {budget.counter!r} is a ratio of totals"
             )
         if estimate == "separate_ratio" and design.chosen is None:
             raise ConfigError("estimate: 'separate_ratio' is biased in small samples; it serves purposive designs only")
@@ -188,9 +192,20 @@ class Engine:
         if states_bound and bool(((sample.n == 0) & (sample.N > 0)).any()):
             states_bound = False
         targets = Targets(self.budget, self.method, self.ratios, self.counters, self._kinds if states_bound else ())
-        exact = self._results.of(certain)
         of_cluster = np.append(self.clusters, -1)[self.design.strata[certain]]  # stratum -1 has no cluster
-        return infer(targets, sample, self._results.of(units), exact, of_cluster, self._pilot)
+        clusters = Groups(self.clusters, of_cluster, int(self.clusters.max(initial=-1)) + 1)
+        exact = self._results.of(certain)
+        return infer(targets, sample, self._results.of(units), exact, clusters, self._domains(certain), self._pilot)
+
+    def _domains(self, certain: Ints) -> Groups:
+        of_unit = self.design.domains
+        if of_unit is None:
+            return Groups(np.zeros(len(self.sizes), np.int64), np.zeros(len(certain), np.int64), 1)
+        of_stratum = np.zeros(len(self.sizes) + 1, np.int64)
+        of_stratum[self.design.strata] = (
+            of_unit  # every stratum lies in one domain; the last place is the take-all units'
+        )
+        return Groups(of_stratum[:-1], of_unit[certain].astype(np.int64), int(of_unit.max(initial=0)) + 1)
 
     def look(self) -> Look:
         """The end of a pass: estimates of everything. Spends error probability, unless results are missing.
@@ -198,7 +213,9 @@ class Engine:
         Raises:
             ConfigError: the budget's counter is not among those that the host reports.
         """
-        if self.counters and self.budget.counter not in self.counters:
+        if self.counters and not set(self.ratios.get(self.budget.counter, (self.budget.counter,))) <= set(
+            self.counters
+        ):
             raise ConfigError(
                 f"error_budget.counter: {self.budget.counter!r} is not reported; allowed: {', '.join(self.counters)}"
             )

@@ -24,7 +24,8 @@ def draw_cost(look: Inference, prior: Floats | None) -> Floats:
     Strata without a draw take the prior scaled to the others, or their mean.
     """
     names = look.targets.counters
-    index = names.index("cycles") if "cycles" in names else names.index(look.targets.budget.counter)
+    wanted = look.targets.budget.counter
+    index = names.index("cycles") if "cycles" in names else names.index(look.targets.ratios.get(wanted, (wanted,))[0])
     mean = np.abs(Moments.of(look.sample.strata, look.values[:, index], len(look.sample.N)).mean)
     seen = mean > 0.0
     if not seen.any():
@@ -47,11 +48,12 @@ def expected_degrees(look: Inference, S2: Floats, n: Ints) -> float:
 def next_sizes(look: Inference, prior_cost: Floats | None) -> tuple[Ints, Kind]:
     """Sizes n_h (effective draws, int64 [H], never below those of the look) for the next pass, and the kind of pass it is.
 
-    Neyman allocation over all strata of a group jointly, the group being the workload or, in scope "cluster", each
-    cluster that has not met the budget. The variance allowed is (margin * eps * that / t)^2, t the quantile of the next
-    look at the degrees of freedom expected there. Every stratum gets at least FEWEST draws. No stratum grows by more than
-    LEARN times in a pass: where one would have to, its spread is still a guess from few draws (or from other strata), and
-    a pass that first learns it is cheaper than one sized for the guess. Such a pass is "learning", any other "sized".
+    Neyman allocation over all strata of a group jointly, the group being the workload (each domain of it) or, in scope
+    "cluster", each cluster that has not met the budget. The variance allowed is (margin * eps * that / t)^2, t the quantile
+    of the next look at the degrees of freedom expected there. Every stratum gets at least FEWEST draws. No stratum grows by
+    more than LEARN times in a pass: where one would have to, its spread is still a guess from few draws (or from other
+    strata), and a pass that first learns it is cheaper than one sized for the guess. Such a pass is "learning", any other
+    "sized".
     """
     N, low = look.sample.N, np.minimum(np.maximum(look.n, FEWEST), look.sample.N)
     cost = draw_cost(look, prior_cost)
@@ -68,10 +70,9 @@ def next_sizes(look: Inference, prior_cost: Floats | None) -> tuple[Ints, Kind]:
 def _sizes(look: Inference, cost: Floats, low: Ints, margin: float) -> Ints:
     """The allocation that should meet the budget at the next look, however large the step."""
     budget, N = look.targets.budget, look.sample.N
-    index = look.targets.counters.index(budget.counter)
-    S2 = look.spreads[index].S2
+    S2 = look.target_spread(budget.counter).S2
     following = replace(look.targets, looks=(*look.targets.looks, "sized"))
-    groups = look.sample.clusters if budget.scope == "cluster" else np.zeros(len(N), np.int64)
+    groups = look.target_groups.of_stratum
     sizes = low.copy()
     for group, estimate in enumerate(look.budgeted()):
         if estimate.relative_half_width <= budget.relative_error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,37 +39,58 @@ class Targets:
         return two_sided(alpha, round(min(degrees, 1e9), 6))
 
 
+@dataclass(frozen=True)
+class Groups:
+    """Parts of the population with a total each. of_stratum: int [H]; of_exact: int [e], group of each take-all unit, -1 for
+    those of none; count: number of groups.
+    """
+
+    of_stratum: NDArray[np.integer]
+    of_exact: NDArray[np.integer]
+    count: int
+
+    def units(self, of_strata: Ints) -> list[int]:
+        """Units of each group: `of_strata` int [H] in its strata, and its take-all units."""
+        inside = np.bincount(self.of_stratum, weights=of_strata, minlength=self.count)
+        exact = np.bincount(self.of_exact[self.of_exact >= 0], minlength=self.count)
+        return (inside + exact).astype(np.int64).tolist()
+
+
 @dataclass
 class Inference:
-    """Everything one look knows; fits and spreads by counter, in the order of targets.counters."""
+    """Everything one look knows; fits and spreads by counter, in the order of targets.counters.
+
+    pilot: the first look, whose spreads stand for all later ones (two-stage).
+    """
 
     targets: Targets
     sample: Sample
     values: Floats
     exact: Floats
-    exact_clusters: Ints
+    clusters: Groups
+    domains: Groups
     fits: list[Fit]
     spreads: list[Spread]
+    pilot: Inference | None = None
 
     @property
     def n(self) -> Ints:
         """n_h, int64 [H]: units of each stratum with a result."""
         return self.sample.n
 
-    def _groups(self, by_cluster: bool) -> tuple[NDArray[np.integer], int]:
-        if by_cluster:
-            return self.sample.clusters, int(self.sample.clusters.max(initial=-1)) + 1
-        return np.zeros(len(self.sample.N), np.int64), 1
+    @property
+    def whole(self) -> Groups:
+        """The workload as one group."""
+        return Groups(np.zeros(len(self.sample.N), np.int64), np.zeros(len(self.exact), np.int64), 1)
 
-    def totals(self, index: int, by_cluster: bool) -> list[Estimate]:
-        """Estimates of one counter: one for the workload, or one per cluster."""
-        groups, count = self._groups(by_cluster)
-        value = np.bincount(groups, weights=self.fits[index].totals, minlength=count)
-        simulated = np.bincount(groups[self.sample.strata], weights=self.values[:, index], minlength=count)
-        cells = self.exact_clusters if by_cluster else np.zeros(len(self.exact), np.int64)
-        keep = cells >= 0
-        certain = np.bincount(cells[keep], weights=self.exact[keep, index], minlength=count)
-        V, degrees = variance_and_degrees(self.sample.N, self.n, self.spreads[index], groups, count)
+    def totals(self, index: int, groups: Groups) -> list[Estimate]:
+        """Estimates of one counter, one per group."""
+        cell, count = groups.of_stratum, groups.count
+        value = np.bincount(cell, weights=self.fits[index].totals, minlength=count)
+        simulated = np.bincount(cell[self.sample.strata], weights=self.values[:, index], minlength=count)
+        keep = groups.of_exact >= 0
+        certain = np.bincount(groups.of_exact[keep], weights=self.exact[keep, index], minlength=count)
+        V, degrees = variance_and_degrees(self.sample.N, self.n, self.spreads[index], cell, count)
         return [
             self._estimate(
                 self.targets.counters[index], value[g] + certain[g], V[g], degrees[g], simulated[g] + certain[g]
@@ -93,28 +115,54 @@ class Inference:
             name, float(value), half, float(relative), error, float(degrees), budget.confidence, float(simulated)
         )
 
-    def ratio(self, name: str) -> Estimate:
-        """A ratio of totals R = A / B by linearisation: residuals (a_i - R b_i) / B (Sarndal et al., section 5.6)."""
+    def _ratio_parts(self, name: str) -> tuple[int, int, float, float]:
+        """Columns of the two counters of a ratio, and the estimated totals of both."""
         above, below = (self.targets.counters.index(c) for c in self.targets.ratios[name])
-        top, bottom = (self.fits[i].totals.sum() + self.exact[:, i].sum() for i in (above, below))
-        sums = self.values.sum(axis=0) + self.exact.sum(axis=0)
-        if bottom == 0.0:
-            nan = math.nan
-            return Estimate(name, nan, nan, nan, nan, 0.0, self.targets.budget.confidence, nan)
+        top, bottom = (float(self.fits[i].totals.sum() + self.exact[:, i].sum()) for i in (above, below))
+        return above, below, top, bottom
+
+    def ratio_spread(self, name: str) -> Spread:
+        """Spread of the linearised residuals (a_i - R b_i) / B of a ratio R = A / B (Sarndal et al., section 5.6)."""
+        above, below, top, bottom = self._ratio_parts(name)
         R = top / bottom
         residuals = (self.fits[above].residuals - R * self.fits[below].residuals) / bottom
         H = len(self.sample.N)
         size = [np.abs(Moments.of(self.sample.strata, self.values[:, i], H).mean) for i in (above, below)]
         scale = scales((size[0] + abs(R) * size[1]) / (2.0 * abs(bottom)), self.n)
-        spread = pooled_spread(self.sample.N, Moments.of(self.sample.strata, residuals, H), scale)
-        V, degrees = variance_and_degrees(self.sample.N, self.n, spread, *self._groups(False))
-        return self._estimate(name, R, V[0], degrees[0], sums[above] / sums[below] if sums[below] else math.nan)
+        return pooled_spread(self.sample.N, Moments.of(self.sample.strata, residuals, H), scale)
+
+    def ratio(self, name: str) -> Estimate:
+        """A ratio of totals R = A / B, with the bound of its linearisation; nan where B is 0."""
+        above, below, top, bottom = self._ratio_parts(name)
+        sums = self.values.sum(axis=0) + self.exact.sum(axis=0)
+        if bottom == 0.0:
+            nan = math.nan
+            return Estimate(name, nan, nan, nan, nan, 0.0, self.targets.budget.confidence, nan)
+        whole = self.whole
+        spread = self.target_spread(name)
+        V, degrees = variance_and_degrees(self.sample.N, self.n, spread, whole.of_stratum, 1)
+        simulated = sums[above] / sums[below] if sums[below] else math.nan
+        return self._estimate(name, top / bottom, V[0], degrees[0], simulated)
+
+    def target_spread(self, name: str) -> Spread:
+        """Spread of the residuals of a counter or ratio."""
+        if name not in self.targets.ratios:
+            return self.spreads[self.targets.counters.index(name)]
+        return (self.pilot or self).ratio_spread(name)
+
+    @property
+    def target_groups(self) -> Groups:
+        """The groups that have to meet the budget, each by itself: clusters, or domains (one where there are none)."""
+        if self.targets.budget.counter in self.targets.ratios:
+            return self.whole
+        return self.clusters if self.targets.budget.scope == "cluster" else self.domains
 
     def budgeted(self) -> list[Estimate]:
-        """The estimates that the budget is about: one, or one per cluster."""
-        return self.totals(
-            self.targets.counters.index(self.targets.budget.counter), self.targets.budget.scope == "cluster"
-        )
+        """The estimates that the budget is about: one for each of `target_groups`."""
+        name = self.targets.budget.counter
+        if name in self.targets.ratios:
+            return [self.ratio(name)]
+        return self.totals(self.targets.counters.index(name), self.target_groups)
 
     @property
     def met(self) -> bool:
@@ -123,31 +171,29 @@ class Inference:
             return False
         return all(e.relative_half_width <= self.targets.budget.relative_error for e in self.budgeted())
 
+    def _parts(self, groups: Groups, name: str) -> list[dict[str, Any]]:
+        """What a look says of each group: its number under `name`, units, simulated units, estimates by counter."""
+        by_counter = [self.totals(i, groups) for i in range(len(self.targets.counters))]
+        units, simulated = groups.units(self.sample.N), groups.units(self.n)
+        return [
+            {
+                name: g,
+                "units": units[g],
+                "simulated": simulated[g],
+                "estimates": {estimates[g].counter: estimates[g] for estimates in by_counter},
+            }
+            for g in range(groups.count)
+        ]
+
     def report(self, missing: int) -> Look:
         """What the look says; `missing` drawn units have no result."""
-        counters = range(len(self.targets.counters))
-        by_cluster = [self.totals(i, True) for i in counters]
-        N = np.bincount(self.sample.clusters, weights=self.sample.N) if len(self.sample.clusters) else np.zeros(0)
-        n = np.bincount(self.sample.clusters, weights=self.n, minlength=len(N))
-        exact = np.bincount(self.exact_clusters[self.exact_clusters >= 0], minlength=len(N))
-        clusters = [
-            {
-                "cluster": c,
-                "units": int(N[c] + exact[c]),
-                "simulated": int(n[c] + exact[c]),
-                "estimates": {estimates[c].counter: estimates[c] for estimates in by_cluster},
-            }
-            for c in range(len(N))
-        ]
+        counters = self.targets.counters
         return Look(
             index=len(self.targets.looks),
-            estimates={self.targets.counters[i]: self.totals(i, False)[0] for i in counters},
-            clusters=clusters,
-            ratios={
-                name: self.ratio(name)
-                for name, pair in self.targets.ratios.items()
-                if set(pair) <= set(self.targets.counters)
-            },
+            estimates={name: self.totals(i, self.whole)[0] for i, name in enumerate(counters)},
+            clusters=self._parts(self.clusters, "cluster"),
+            domains=self._parts(self.domains, "domain") if self.domains.count > 1 else [],
+            ratios={name: self.ratio(name) for name, pair in self.targets.ratios.items() if set(pair) <= set(counters)},
             met=self.met,
             assumptions=self._assumptions(),
             warnings=self._warnings(missing),
@@ -178,14 +224,16 @@ def infer(
     sample: Sample,
     values: Floats,
     exact: Floats,
-    exact_clusters: Ints,
+    clusters: Groups,
+    domains: Groups,
     pilot: Inference | None = None,
 ) -> Inference:
     """Fits and spreads of every counter.
 
     Args:
         sample: draws of the strata; values: float64 [n, counters], their results.
-        exact: float64 [e, counters], take-all units; exact_clusters: int [e], their cluster or -1.
+        exact: float64 [e, counters], take-all units.
+        clusters, domains: the parts of the population that are reported, and may have to meet the budget, by themselves.
         pilot: the first look, whose spreads stand for all later ones (two-stage).
     """
     fits, spreads = [], []
@@ -199,4 +247,4 @@ def infer(
             continue
         scale = scales(Moments.of(sample.strata, y, H).mean, sample.n)
         spreads.append(pooled_spread(sample.N, Moments.of(sample.strata, fit.residuals, H), scale))
-    return Inference(targets, sample, values, exact, exact_clusters, fits, spreads)
+    return Inference(targets, sample, values, exact, clusters, domains, fits, spreads, pilot)

@@ -37,7 +37,8 @@ class Look:
     """The end of a pass: index 1, 2, ... (0 where results are missing and no error probability was spent), an estimate per
     counter, per cluster and per named ratio, whether the error budget is met, and what the statement rests on.
 
-    clusters: one dict per cluster: cluster, units, simulated, and `estimates` by counter.
+    clusters: one dict per cluster: cluster, units, simulated, and `estimates` by counter. domains: the same per domain,
+    empty where there is one only.
     """
 
     index: int
@@ -45,5 +46,6 @@ class Look:
     clusters: list[dict[str, Any]]
     ratios: dict[str, Estimate]
     met: bool
+    domains: list[dict[str, Any]] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)

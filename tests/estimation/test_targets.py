@@ -1,0 +1,77 @@
+"""What a budget may be about: ratios of totals, and the parts of a population that each have a total of their own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernelpoint.errors import ConfigError
+from kernelpoint.estimation import Design, Engine, ErrorBudget
+from kernelpoint.randomness import generator, permanent_random_numbers
+
+NAMES = ("cycles", "instructions")
+RATIOS = {"ipc": ("instructions", "cycles")}
+
+
+def population(seed: int, domains: bool = False) -> tuple[Design, np.ndarray]:
+    random = generator(seed, "targets test")
+    strata = np.repeat(np.arange(8, dtype=np.int32), 100)
+    instructions = 1000.0 * (1 + strata) * random.lognormal(0.0, 0.3, 800)
+    cycles = instructions / (1.0 + strata % 3) * random.lognormal(0.0, 0.1, 800)
+    of_unit = (strata // 4).astype(np.int32) if domains else None
+    u = permanent_random_numbers(seed, 0, 800)
+    strata[[5, 795]] = -1
+    return Design(strata, np.full(8, 2), u, domains=of_unit), np.column_stack([cycles, instructions])
+
+
+def simulate(engine: Engine, values: np.ndarray) -> None:
+    wanted = engine.wanted()
+    engine.record_many(wanted, NAMES, values[wanted])
+
+
+def test_a_budget_on_a_ratio_is_met_and_holds_the_ratio_of_the_full_run():
+    held, drawn = 0, []
+    for seed in range(100):
+        design, values = population(seed)
+        engine = Engine(design, ErrorBudget(0.02, counter="ipc"), "mean", RATIOS)
+        simulate(engine, values)
+        while not (look := engine.look()).met and engine.grow():
+            simulate(engine, values)
+        truth = values[:, 1].sum() / values[:, 0].sum()
+        assert look.ratios["ipc"].relative_half_width <= 0.02
+        held += look.ratios["ipc"].contains(truth)
+        drawn.append(len(engine.drawn()))
+    assert held >= 92
+    assert np.mean(drawn) < 400  # instructions alone vary by 30 % and would need nearly all: the ratio by 10 %
+
+
+def test_each_domain_meets_the_budget_by_itself_and_domains_add_up_to_the_whole():
+    design, values = population(1, domains=True)
+    engine = Engine(design, ErrorBudget(0.03), "mean")
+    simulate(engine, values)
+    while not (look := engine.look()).met and engine.grow():
+        simulate(engine, values)
+    parts = [part["estimates"]["cycles"] for part in look.domains]
+    assert [part["units"] for part in look.domains] == [400, 400]
+    assert all(part.relative_half_width <= 0.03 for part in parts)
+    assert sum(part.estimate for part in parts) == pytest.approx(look.estimates["cycles"].estimate)
+    for part, rows in zip(parts, (slice(0, 400), slice(400, 800)), strict=True):
+        assert part.contains(values[rows, 0].sum())
+
+
+def test_a_population_of_one_domain_reports_none():
+    design, values = population(0)
+    engine = Engine(design, ErrorBudget(0.03), "mean")
+    simulate(engine, values)
+    assert engine.look().domains == []
+
+
+def test_a_stratum_that_holds_two_domains_is_refused():
+    with pytest.raises(ConfigError, match="stratum 0 holds units of more than one domain"):
+        Design(np.zeros(4, int), np.array([2]), np.linspace(0, 0.9, 4), domains=np.array([0, 0, 1, 1]))
+
+
+def test_a_ratio_has_no_budget_per_cluster():
+    design, _ = population(0)
+    with pytest.raises(ConfigError, match="ratio of totals"):
+        Engine(design, ErrorBudget(0.02, counter="ipc", scope="cluster"), "mean", RATIOS)
