@@ -63,6 +63,21 @@ class Config(_Section):
     seed: Annotated[int, Field(ge=0, lt=2**64)] = 0
 
 
+class _OnceLoader(yaml.SafeLoader):
+    """YAML in which a key stands once: of two values one would silently be lost."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        """A mapping, unless it names a key twice."""
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if key.value in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key.value!r} stands here twice", key.start_mark
+                )
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
 def load_config(path: str | Path) -> Config:
     """Read and check a configuration file.
 
@@ -75,7 +90,7 @@ def load_config(path: str | Path) -> Config:
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot read the configuration {path}: {error}") from None
     try:
-        content = yaml.safe_load(text)
+        content = yaml.load(text, _OnceLoader)
     except yaml.YAMLError as error:
         raise ConfigError(f"{path} is not valid YAML: {error}") from None
     return parse_config(content, str(path))

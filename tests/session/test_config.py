@@ -74,3 +74,10 @@ def test_a_missing_or_binary_file_is_refused(tmp_path):
     (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ConfigError, match="cannot read"):
         load_config(tmp_path / "binary.yaml")
+
+
+def test_a_key_that_stands_twice_is_refused_with_its_line(tmp_path):
+    path = tmp_path / "twice.yaml"
+    path.write_text("version: 1\npolicy: random\nseed: 1\npolicy: all\n")
+    with pytest.raises(ConfigError, match=r"(?s)the key 'policy' stands here twice.*line 4"):
+        load_config(path)

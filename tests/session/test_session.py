@@ -101,7 +101,7 @@ def test_a_counter_that_the_host_does_not_report_is_refused_with_those_it_does(h
     session = host.open("policy: random\nerror_budget: {counter: joules}")
     index = session.next(0, -1)[1]
     session.on_launch(0, index)
-    with pytest.raises(HostError, match=r"got 'joules'; the host reports \('cycles', 'instructions', 'reads'\)"):
+    with pytest.raises(HostError, match=r"got 'joules'; the host reports \('cycles', 'instructions', 'reads', 'ipc'\)"):
         host.complete(session, index)
 
 

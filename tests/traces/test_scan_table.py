@@ -259,3 +259,12 @@ def test_importing_traces_is_light():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ})
     heavy = {"torch", "scipy", "sklearn", "typer", "rich", "pydantic", "yaml"}
     assert not heavy & set(done.stdout.split())
+
+
+def test_a_part_of_a_table_is_what_scanning_that_part_gives(paths, cache):
+    (table, kept), alone = scan_launches(paths, cache).part(2, 5), scan_launches(paths[2:5], cache)
+    assert table.counts.tolist() == alone.counts.tolist()
+    assert [table.stream_hash(i) for i in range(3)] == [alone.stream_hash(i) for i in range(3)]
+    assert [table.shapes[i] for i in table.shape_ids] == [alone.shapes[i] for i in alone.shape_ids]
+    assert table.stream_hashes() == [scan_launches(paths, cache).stream_hashes()[k] for k in kept]
+    assert table.stream_ids.max() + 1 == len(table.streams) == 3

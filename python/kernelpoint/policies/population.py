@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ class Population:
         embeddings: float32 [streams, 256], where the policy asked for them; rows as in scan.stream_ids.
         profile: times and counters known from elsewhere, where the user named a profile; rows in unit order, nan for
             launches that the profile does not have.
+        first_process: number of the first process; above 0 only in a part of a larger population.
     """
 
     counts: tuple[int, ...]
@@ -35,6 +36,7 @@ class Population:
     paths: tuple[str, ...] = field(default=(), repr=False)
     embeddings: np.ndarray | None = None
     profile: Profile | None = None
+    first_process: int = 0
 
     @cached_property
     def offsets(self) -> np.ndarray:
@@ -49,4 +51,22 @@ class Population:
     @cached_property
     def u(self) -> np.ndarray:
         """float64 [N]: the permanent random numbers."""
-        return np.concatenate([permanent_random_numbers(self.seed, p, n) for p, n in enumerate(self.counts)])
+        numbered = enumerate(self.counts, self.first_process)
+        return np.concatenate([permanent_random_numbers(self.seed, p, n) for p, n in numbered])
+
+    def process(self, number: int) -> Population:
+        """The launches of one process as a population of their own, with the same permanent random numbers."""
+        first, last = self.offsets[number : number + 2].tolist()
+        scan, embeddings = self.scan, self.embeddings
+        if scan is not None:
+            scan, kept = scan.part(first, last)
+            embeddings = None if embeddings is None else embeddings[kept]
+        return replace(
+            self,
+            counts=(last - first,),
+            scan=scan,
+            paths=self.paths[first:last],
+            embeddings=embeddings,
+            profile=None if self.profile is None else self.profile.take(np.arange(first, last)),
+            first_process=self.first_process + number,
+        )

@@ -10,7 +10,7 @@ from pathlib import Path
 from kernelpoint.errors import ConfigError, PolicyError
 from kernelpoint.policies.contract import Policy
 
-_NOT_POLICIES = {"contract", "population", "registry"}
+_NOT_POLICIES = {"contract", "population", "processes", "registry"}
 
 
 def policy_names() -> list[str]:

@@ -21,6 +21,7 @@ from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.plan import Plan
 from kernelpoint.session.planning import plan_for
 from kernelpoint.session.profiling import with_profile
+from kernelpoint.session.ratios import RATIOS
 
 Log = Callable[[str], None]
 
@@ -106,17 +107,28 @@ def population_of(host: HostInfo, seed: int) -> Population:
 def hash_design(design: Design) -> str:
     """Identifies the frozen part of a run: everything that the design fixes."""
     digest = hashlib.blake2b(digest_size=16)
-    for part in (design.strata, design.first_sizes, design.u, design.x, design.cost, design.clusters, design.chosen):
+    parts = (
+        design.strata,
+        design.first_sizes,
+        design.u,
+        design.x,
+        design.cost,
+        design.clusters,
+        design.chosen,
+        design.domains,
+    )
+    for part in parts:
         digest.update(b"none" if part is None else np.ascontiguousarray(part).tobytes())
     return digest.hexdigest()
 
 
 def _budget(config: Config, policy: type[Policy], host: HostInfo) -> ErrorBudget:
     wanted = config.error_budget
-    if host.concurrent and wanted.counter == "cycles" and config.policy != "all":
+    if host.concurrent and "cycles" in RATIOS.get(wanted.counter, (wanted.counter,)) and config.policy != "all":
         raise ConfigError(
-            "error_budget.counter: got 'cycles', but this host lets kernel launches overlap, so the sum over launches is "
-            "not the simulator's total; allowed: a counter that adds up, or a host that runs launches one after another"
+            f"error_budget.counter: got {wanted.counter!r}, but this host lets kernel launches overlap, so the sum over "
+            "launches is not the simulator's total; allowed: a counter that adds up, or a host that runs launches one after "
+            "another"
         )
     return ErrorBudget(
         relative_error=wanted.relative_error,

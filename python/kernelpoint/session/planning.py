@@ -16,6 +16,7 @@ from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError, PlanError, PolicyError, TraceError
 from kernelpoint.policies.contract import Need, Policy
 from kernelpoint.policies.population import Population
+from kernelpoint.policies.processes import design_of
 from kernelpoint.session.plan import Plan
 
 Log = Callable[[str], None]
@@ -54,7 +55,7 @@ def plan_for(
         if {**plan.origin, "error_budget": None} == {**origin, "error_budget": None}:
             return plan, begun_with
     if not reads_traces and not policy.uses_budget:
-        return Plan(policy(config).design(population), origin), None
+        return Plan(design_of(policy(config), population), origin), None
     cached = _cache_path(origin)
     if cached.exists():
         try:
@@ -64,7 +65,7 @@ def plan_for(
     if reads_traces:
         plan = make_plan(config, policy, population, origin, log)
     else:
-        plan = Plan(policy(config).design(population), origin)
+        plan = Plan(design_of(policy(config), population), origin)
     try:
         cached.parent.mkdir(parents=True, exist_ok=True)
         plan.save(cached)
@@ -94,7 +95,7 @@ def make_plan(config: Config, policy: type[Policy], population: Population, orig
         )
         population = replace(population, embeddings=embeddings)
         stream_map = _principal_plane(embeddings)
-    design = policy(config).design(population)
+    design = design_of(policy(config), population)
     if scan.errors:
         strata = np.array(design.strata)
         strata[sorted(scan.errors)] = -1

@@ -63,7 +63,7 @@ class Progress:
 
     def looked(self, look: Look, pass_index: int, counter: str) -> None:
         """The bound at the end of a pass, on the counter that the error budget speaks of."""
-        if (estimate := look.estimates.get(counter)) is None:
+        if (estimate := {**look.estimates, **look.ratios}.get(counter)) is None:
             return
         width = estimate.relative_half_width
         bound = f"+- {100 * width:.3g} %" if width == width else "no bound stated"

@@ -19,10 +19,11 @@ from kernelpoint.session.journal import Journal, Record
 from kernelpoint.session.ledger import Ledger
 from kernelpoint.session.opening import Run
 from kernelpoint.session.progress import Progress
+from kernelpoint.session.ratios import RATIOS
+from kernelpoint.session.records import SIMULATE, SKIP, check_result, decision_line
 from kernelpoint.session.summary import Summary, look_record, summarise
 
 OK, DONE, PENDING = 0, 1, 2
-SIMULATE, SKIP = 0, 1
 BEFORE_FIRST, END_OF_LIST = -1, -2
 
 
@@ -39,8 +40,8 @@ class Session:
         self.run = run
         self.journal = journal
         self.design = run.design
-        self.engine = Engine(run.design, run.budget, run.estimate)
-        self._thresholds = self.engine.thresholds
+        self.engine = Engine(run.design, run.budget, run.estimate, RATIOS)
+        self.thresholds = self.engine.thresholds
         self.ledger = Ledger(run.population.offsets, run.config.warmup.launches)
         self.pass_index = 0
         self.results = 0
@@ -49,7 +50,7 @@ class Session:
         self.degraded: list[str] = []
         self.look: Look | None = None
         self._summary: Summary | None = None
-        self._predictions: dict[int, float] = {}
+        self.predictions: dict[int, float] = {}
         self._launch_estimates: np.ndarray | None = None
         self.progress = Progress(log, run.population.size)
 
@@ -76,7 +77,7 @@ class Session:
         else:
             action = SIMULATE
             self.ledger.start(unit)
-        self._write_line(self._decision_line(process, index, unit, action))
+        self._write_line(decision_line(self, process, index, unit, action))
         return action, self.pass_index, 0
 
     def next(self, process: int, after: int) -> tuple[int, int]:
@@ -118,7 +119,7 @@ class Session:
         unit = self.ledger.unit(process, index)
         counters = ("cycles", "instructions", *names)
         numbers = (float(cycles), float(instructions), *values)
-        self._check_result(unit, index, stopped, counters, numbers)
+        check_result(self, unit, index, stopped, dict(zip(counters, numbers, strict=True)))
         record: Record = {"type": "result", "process": process, "launch": index, "pass": self.pass_index}
         record["counters"] = dict(zip(counters, numbers, strict=True))
         if self.ledger.is_warmup(unit):
@@ -191,8 +192,8 @@ class Session:
         self.pass_index = pass_index
         wanted = self.engine.wanted()
         self.ledger.begin_pass(wanted)
-        self._thresholds = self.engine.thresholds
-        self._predictions = self._predict(wanted)
+        self.thresholds = self.engine.thresholds
+        self.predictions = self._predict(wanted)
         if write:
             sizes, kinds = self.engine.sizes.tolist(), list(self.engine.kinds)
             self._write({"type": "pass", "pass": pass_index, "wanted": len(wanted), "sizes": sizes, "kinds": kinds})
@@ -213,8 +214,9 @@ class Session:
     def _give_way(self) -> None:
         known, count = self.engine, self.run.population.size
         nothing = np.empty(0, dtype=np.int64)
-        self.design = Design(strata=np.full(count, -1, dtype=np.int32), first_sizes=nothing, u=self.run.design.u)
-        self.engine = Engine(self.design, self.run.budget, "mean")
+        alone, domains = np.full(count, -1, dtype=np.int32), self.run.design.domains
+        self.design = Design(strata=alone, first_sizes=nothing, u=self.run.design.u, domains=domains)
+        self.engine = Engine(self.design, self.run.budget, "mean", RATIOS)
         for unit, values in known.records():
             self.engine.record(unit, known.counters, values.tolist())
 
@@ -263,43 +265,12 @@ class Session:
 
     # ---- small parts ------------------------------------------------------------------------------------------------
 
-    def _decision_line(self, process: int, index: int, unit: int, action: int) -> str:
-        stratum = int(self.design.strata[unit])
-        why = self._draw(unit, stratum) if stratum >= 0 else f'"take_all":"{self._why_take_all(unit)}"'
-        word = "skip" if action == SKIP else "warm up" if self.ledger.is_warmup(unit) else "simulate"
-        prediction = self._predictions.get(unit)
-        expected = f',"prediction":{prediction:.6g}' if prediction is not None else ""
-        return (
-            f'{{"type":"decision","process":{process},"launch":{index},"pass":{self.pass_index},"action":"{word}",'
-            f'"stratum":{stratum},{why}{self.run.labels(unit)}{expected}}}'
-        )
-
-    def _draw(self, unit: int, stratum: int) -> str:
-        return f'"u":{self.design.u[unit]:.17g},"threshold":{self._thresholds[stratum]:.17g}'
-
-    def _why_take_all(self, unit: int) -> str:
-        return "by design" if self.design is self.run.design and unit not in self.run.plan.broken else "failure"
-
     def _predict(self, wanted: np.ndarray) -> dict[int, float]:
         """Predicted cycles of the launches of a pass, for their decision records; none before the first results."""
         if self.look is None or not len(wanted):
             return {}
         rows = self.engine.predict(wanted)
         return dict(zip(wanted.tolist(), rows[:, 0].tolist(), strict=True)) if rows.size else {}
-
-    def _check_result(
-        self, unit: int, index: int, stopped: bool, counters: tuple[str, ...], numbers: tuple[float, ...]
-    ) -> None:
-        if unit not in self.ledger.in_flight:
-            raise HostError(f"a result for launch {index}, which is not in flight: each launch is counted once")
-        if stopped:
-            raise HostError(f"launch {index} was stopped inside although it was told to continue")
-        if self.engine.counters and counters != self.engine.counters:
-            raise HostError(f"counters of launch {index}: got {counters}; allowed: {self.engine.counters}")
-        if self.run.budget.counter not in counters:
-            raise HostError(f"error_budget.counter: got {self.run.budget.counter!r}; the host reports {counters}")
-        if not all(math.isfinite(v) and v >= 0 for v in numbers):
-            raise HostError(f"counters of launch {index}: got {numbers}; allowed: finite numbers from 0")
 
     def _require_running(self) -> None:
         if self._summary is not None:

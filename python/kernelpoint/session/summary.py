@@ -46,8 +46,25 @@ def estimate_record(estimate: Estimate) -> Record:
     }
 
 
-def _cluster_record(cluster: Record) -> Record:
-    return {**cluster, "estimates": {name: estimate_record(e) for name, e in cluster["estimates"].items()}}
+def _part_record(part: Record) -> Record:
+    return {**part, "estimates": {name: estimate_record(e) for name, e in part["estimates"].items()}}
+
+
+def _processes(session: Session, look: Look | None) -> list[Record]:
+    """What is known of each application: its launches, simulated ones, and estimates; one entry where there is one."""
+    if look is None:
+        return []
+    if look.domains:
+        return [
+            {
+                "process": p["domain"],
+                "launches": p["units"],
+                **_part_record({k: p[k] for k in ("simulated", "estimates")}),
+            }
+            for p in look.domains
+        ]
+    own = {name: estimate_record(e) for name, e in look.estimates.items()}
+    return [{"process": 0, "launches": session.run.population.size, "simulated": session.results, "estimates": own}]
 
 
 def look_record(look: Look) -> Record:
@@ -104,7 +121,9 @@ def summarise(session: Session) -> Summary:
     look = session.look if complete else None
     counters = {name: estimate_record(e) for name, e in look.estimates.items()} if look else _simulated_only(session)
     budget = session.run.budget
-    main = counters.get(budget.counter, {"estimate": None, "half_width": None, "relative_half_width": None})
+    ratios = {name: estimate_record(e) for name, e in look.ratios.items()} if look else {}
+    nothing = {"estimate": None, "half_width": None, "relative_half_width": None}
+    main = {**ratios, **counters}.get(budget.counter, nothing)
     launches = session.run.population.size
     bounded = main["half_width"] is not None
     content = {
@@ -121,9 +140,10 @@ def summarise(session: Session) -> Summary:
         "bound": budget.bound if bounded else "none",
         "cycle_speedup": _speedup(counters, session.warmup_cycles),
         "floor": _floor(session, counters) if look else None,
-        "clusters": [_cluster_record(c) for c in look.clusters] if look else [],
+        "clusters": [_part_record(c) for c in look.clusters] if look else [],
         "counters": counters,
-        "ratios": {name: estimate_record(e) for name, e in look.ratios.items()} if look else {},
+        "ratios": ratios,
+        "processes": _processes(session, look),
         "degraded": list(session.degraded),
         "lost": session.ledger.lost(),
         "never_completed": sorted(session.ledger.in_flight),

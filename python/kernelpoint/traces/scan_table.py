@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -109,6 +109,28 @@ class ScanTable:
         """int64 [S]: the first launch of every stream."""
         streams, first = np.unique(self.stream_ids, return_index=True)
         return first[streams >= 0].astype(np.int64)
+
+    def part(self, first: int, last: int) -> tuple[ScanTable, np.ndarray]:
+        """The launches `first` to `last` - 1 as a table of their own, and int64 [s], the streams of this one that occur there.
+
+        Streams are numbered anew, in the same order; shapes and kernel names keep their numbers.
+        """
+        ids = self.stream_ids[first:last]
+        kept, renumbered = np.unique(ids[ids >= 0], return_inverse=True)
+        streams = np.full(len(ids), -1, dtype=np.int32)
+        streams[ids >= 0] = renumbered
+        table = replace(
+            self,
+            stream_ids=streams,
+            shape_ids=self.shape_ids[first:last],
+            kernel_ids=self.kernel_ids[first:last],
+            counts=self.counts[first:last],
+            by_unit=self.by_unit[first:last],
+            streams=self.streams[kept],
+            errors={launch - first: why for launch, why in self.errors.items() if first <= launch < last},
+            paths=self.paths[first:last],
+        )
+        return table, kept.astype(np.int64)
 
     def _count(self, name: str) -> np.ndarray:
         return self.counts[:, COUNTS.index(name)]

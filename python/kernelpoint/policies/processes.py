@@ -1,0 +1,56 @@
+"""Several applications in one run: each gets the policy's design for itself, and a total of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from kernelpoint.estimation import Design
+from kernelpoint.policies.contract import Policy
+from kernelpoint.policies.population import Population
+
+
+def design_of(policy: Policy, population: Population) -> Design:
+    """The policy's design of a population; with several processes, one design each, side by side.
+
+    No stratum holds launches of two processes, so that each process has its own estimand, total and bound.
+
+    Raises:
+        PolicyError: an input is missing or unusable.
+    """
+    if len(population.counts) == 1:
+        return policy.design(population)
+    parts = [policy.design(population.process(number)) for number in range(len(population.counts))]
+    return beside(parts, population)
+
+
+def beside(parts: Sequence[Design], population: Population) -> Design:
+    """The designs of the processes of a population as one: strata and clusters numbered on, one domain per process."""
+    first_stratum = np.cumsum([0] + [len(part.first_sizes) for part in parts])
+    strata = [
+        np.where(part.strata < 0, -1, part.strata + base) for part, base in zip(parts, first_stratum, strict=False)
+    ]
+    clusters = [
+        np.arange(len(part.first_sizes)) if part.clusters is None else np.asarray(part.clusters) for part in parts
+    ]
+    first_cluster = np.cumsum([0] + [int(c.max(initial=-1)) + 1 for c in clusters])
+    return Design(
+        strata=np.concatenate(strata).astype(np.int32),
+        first_sizes=np.concatenate([part.first_sizes for part in parts]),
+        u=population.u,
+        x=_all_or_none(parts, lambda part: part.x),
+        cost=_all_or_none(parts, lambda part: part.cost),
+        clusters=np.concatenate([c + base for c, base in zip(clusters, first_cluster, strict=False)]),
+        chosen=_all_or_none(
+            [(part, base) for part, base in zip(parts, population.offsets, strict=False)],
+            lambda item: None if item[0].chosen is None else item[0].chosen + item[1],
+        ),
+        domains=np.repeat(np.arange(len(parts), dtype=np.int32), population.counts),
+    )
+
+
+def _all_or_none(parts: Sequence, of: Callable) -> np.ndarray | None:
+    """What every part has, joined; None where any lacks it."""
+    values = [of(part) for part in parts]
+    return None if any(value is None for value in values) else np.concatenate(values)

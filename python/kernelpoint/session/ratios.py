@@ -1,0 +1,10 @@
+"""Ratios of totals that are reported, each with a bound, wherever a host reports both of their counters."""
+
+from __future__ import annotations
+
+# name: counter above, counter below. All are ratios of totals over the workload, not means over launches.
+RATIOS: dict[str, tuple[str, str]] = {
+    "ipc": ("instructions", "cycles"),
+    "l1_miss_rate": ("l1_misses", "l1_accesses"),
+    "l2_miss_rate": ("l2_misses", "l2_accesses"),
+}
