@@ -2,11 +2,13 @@
 
 import csv
 import json
+import shutil
 
 import pytest
 
 from kernelpoint.cli import main
 from kernelpoint.comparison import run as running
+from kernelpoint.comparison.version import PACKAGE, code_version
 
 
 def compare(monkeypatch, *arguments):
@@ -63,6 +65,42 @@ def test_another_truth_makes_other_rows(monkeypatch, truth_file, tmp_path):
     truth_file.write_text(truth_file.read_text().replace(",32,0,7,0,", ",32,0,7,0,9"))
     compare(monkeypatch, *arguments)
     assert len((out / "rows.jsonl").read_text().splitlines()) == 2
+
+
+def test_rows_of_other_code_are_never_served(monkeypatch, truth_file, tmp_path):
+    out = tmp_path / "out"
+    arguments = ("-w", truth_file, "--policies", "random", "--budgets", "0.05", "--seeds", "2", "-o", out)
+    compare(monkeypatch, *arguments)
+    monkeypatch.setattr(running, "code_version", lambda: "after an edit")
+    done = []
+    real = running.evaluate
+    monkeypatch.setattr(running, "evaluate", lambda inputs, cell: done.append(cell) or real(inputs, cell))
+    compare(monkeypatch, *arguments)
+    assert len(done) == 2 and len((out / "rows.jsonl").read_text().splitlines()) == 4
+    compare(monkeypatch, *arguments)
+    assert len(done) == 2
+
+
+@pytest.mark.parametrize(
+    ("file", "changes"),
+    [
+        ("policies/stem.py", True),
+        ("policies/brand_new.py", True),
+        ("estimation/engine.py", True),
+        ("randomness.py", True),
+        ("comparison/evaluate.py", True),
+        ("comparison/page.py", False),
+        ("cli/compare.py", False),
+    ],
+)
+def test_every_edit_that_could_change_a_row_changes_the_version_of_the_code(tmp_path, file, changes):
+    package = tmp_path / "kernelpoint"
+    shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("*.so", "bin", "lib", "checkpoints", "__pycache__"))
+    before = code_version(package)
+    with (package / file).open("a") as changed:
+        changed.write("# edited\n")
+    code_version.cache_clear()
+    assert (code_version(package) != before) == changes
 
 
 @pytest.mark.parametrize(

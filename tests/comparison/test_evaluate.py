@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from kernelpoint.comparison.evaluate import Cell, Inputs, Row, evaluate
-from kernelpoint.comparison.workload import load_workload, parse_request
+from kernelpoint.comparison.workload import Workload, load_workload, parse_request
 from kernelpoint.errors import ConfigError, ProfileError
+from kernelpoint.policies.pka import COUNTERS
 from kernelpoint.policies.registry import load_policy
+from kernelpoint.profiles.profile import ProfileBuilder
 
 from .conftest import profile_text
 
@@ -41,6 +43,38 @@ def test_a_policy_that_can_do_without_times_never_sees_those_of_the_truth(truth_
         assert not sees and profile is not None and np.isnan(profile.duration).all(), name
     profile, sees = inputs._profile(load_policy("stem"))
     assert sees and np.isfinite(profile.duration).all()
+
+
+def test_a_policy_that_plans_from_counters_never_sees_the_total_it_is_judged_on():
+    builder = ProfileBuilder("ncu.csv")
+    for launch in range(40):
+        size = 1.0 + launch % 4
+        counters = {name: size * (i + 1) for i, name in enumerate(COUNTERS)}
+        counters |= {"cycles": 500 * size, "gpc__cycles_elapsed.max": 500 * size}
+        builder.add(f"k{launch % 4}", (1, 1, 1), (32, 1, 1), duration=100.0 * size, counters=counters)
+    truth = builder.finish()
+    workload = Workload("w", truth.time, "ns", truth, from_truth=True)
+    seen, marked = Inputs(workload, lambda line: None)._profile(load_policy("pka"))
+    assert not marked and np.isnan(seen.duration).all() and set(seen.counters) == set(COUNTERS)
+    row = row_of(workload, "pka", 0.01)
+    assert not row.from_truth and row.error == pytest.approx(0) and row.simulated == 4
+
+
+def test_the_number_of_principal_kernels_is_chosen_on_another_run_where_there_is_one(truth_file, tmp_path):
+    other = tmp_path / "other.csv"
+    other.write_text(profile_text(seed=1))
+    seen, marked = Inputs(load(f"truth={truth_file},profile={other}"), lambda line: None)._profile(load_policy("pka"))
+    assert not marked and np.isfinite(seen.duration).all()
+
+
+def test_a_detailed_profile_of_some_launches_is_joined_with_names_and_shapes_of_all(truth_file, tmp_path):
+    prefix = tmp_path / "prefix.csv"
+    prefix.write_text("".join(profile_text(seed=1).splitlines(keepends=True)[:41]))
+    said = []
+    request = parse_request(f"truth={truth_file},profile={prefix}")
+    known = load_workload(request, request.truth, False, said.append).known
+    assert np.isfinite(known.duration).sum() == 40 and all(known.name(row) for row in range(known.size))
+    assert any("40 of 300 launches" in line for line in said)
 
 
 def test_a_profile_of_another_run_is_what_methods_plan_from_and_the_truth_is_what_judges(truth_file, tmp_path):
@@ -114,6 +148,6 @@ def test_a_workload_that_makes_no_sense_is_refused(text):
 
 def test_a_profile_of_another_workload_is_refused(truth_file, tmp_path):
     other = tmp_path / "other.csv"
-    other.write_text(profile_text(count=40))
+    other.write_text(profile_text(count=40).replace(",k", ",other"))
     with pytest.raises(ProfileError, match="not the launches of"):
         load(f"truth={truth_file},profile={other}")

@@ -62,8 +62,31 @@ def test_launches_without_counters_follow_their_name_and_shape():
 
 def test_traces_are_asked_for_only_where_counters_are_missing():
     assert Pka.needs_given(profile(KINDS_IN_ORDER)) == {Need.PROFILE}
-    assert Pka.needs_given(profile(KINDS_IN_ORDER, counted=14)) == {Need.TRACES}
+    assert Pka.needs_given(profile(KINDS_IN_ORDER, counted=14)) == {Need.PROFILE}, "names and shapes say the rest"
+    missing = profile(KINDS_IN_ORDER).take(np.array([*range(14), *[-1] * 21]))
+    assert Pka.needs_given(missing) == {Need.TRACES}, "only the traces know the others"
     assert Pka.needs_given(None) == {Need.TRACES}
+
+
+def test_counters_of_the_first_launches_are_enough_where_traces_know_the_others():
+    table = scan(120)
+    builder = ProfileBuilder("ncu.csv")
+    for launch in range(30):
+        stream = int(table.stream_ids[launch])
+        counters = {name: 10.0 * (1 + stream) ** 2 * (i + 1) for i, name in enumerate(COUNTERS)}
+        builder.add("any", (1, 1, 1), (32, 1, 1), duration=100.0 * (1 + stream) ** 2, counters=counters)
+    detailed = builder.finish().take(np.where(np.arange(120) < 30, np.arange(120), -1))
+    config = parse_config({"version": 1, "policy": "pka", "error_budget": {"relative_error": 0.001}})
+    made = Pka(config).design(Population(counts=(120,), seed=0, scan=table, profile=detailed))
+    assert (made.strata >= 0).all() and (made.chosen < 30).all()
+    for stream in np.unique(table.stream_ids):
+        assert len(set(made.strata[table.stream_ids == stream])) == 1
+
+
+def test_where_no_number_of_clusters_meets_the_target_the_one_closest_beforehand_is_taken():
+    times = [100.0] * 34 + [1e6]  # the last launch has the counters of the others: no cluster can tell it apart
+    made = design(profile(["small"] * 35, times=times), relative_error=0.01)
+    assert made.chosen.tolist() == [0]
 
 
 def test_counters_are_computed_from_traces_and_the_total_known_beforehand_is_instructions():

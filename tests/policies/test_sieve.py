@@ -27,6 +27,23 @@ def test_tier_1_a_kernel_that_never_varies_is_represented_by_its_first_launch():
     assert made.chosen.tolist() == [0, 1] and len(made.first_sizes) == 2
 
 
+def test_tier_1_does_not_look_at_cta_sizes():
+    made = design([("a", 5, 64), ("a", 5, 128), ("a", 5, 128)])
+    assert made.chosen.tolist() == [0]
+
+
+def test_tier_2_ends_where_the_coefficient_of_variation_reaches_two_fifths():
+    assert len(design([("a", 61, 32), ("a", 139, 32)]).chosen) == 1, "0.39"
+    assert len(design([("a", 60, 32), ("a", 140, 32)]).chosen) == 2, "0.40"
+
+
+def test_tier_3_splits_a_part_that_still_varies_by_more_than_half_once_more():
+    counts = [1.0, 2.0, 500.0, 501.0, 900_000.0]  # 50 points lie 18,367 apart: the first pass sees one heap below
+    made = design([("a", count, 32) for count in counts])
+    groups = [set(np.flatnonzero(made.strata == h)) for h in range(len(made.first_sizes))]
+    assert {0, 1} in groups and {2, 3} in groups and {4} in groups
+
+
 def test_tier_2_takes_the_dominant_cta_size_and_its_most_frequent_count():
     made = design([("a", 100, 64), ("a", 110, 128), ("a", 105, 128), ("a", 110, 128), ("a", 100, 64)])
     assert made.chosen.tolist() == [1] and made.sizes.tolist() == [5]

@@ -141,16 +141,17 @@ class Inputs:
     def _profile(self, policy: type[Policy]) -> tuple[Profile | None, bool]:
         """The profile that a policy gets, and whether that shows it the truth's times.
 
-        Only a policy that cannot do without times or counters gets those of the truth. The others get traces where there
-        are any, and else names and shapes.
+        Only a policy that cannot do without times gets those of the truth; one that plans from counters gets these, and no
+        time. A profile of another run is given whole. Where there are traces, nobody gets a profile in their place.
         """
-        workload = self.workload
-        bare = workload.known.without_results()
-        if Need.PROFILE in policy.needs or policy.needs_given(workload.known) != policy.needs_given(bare):
-            return workload.known, workload.from_truth
-        if workload.paths:
-            return None, False
-        return (bare if workload.from_truth else workload.known), False
+        workload, known = self.workload, self.workload.known
+        if Need.PROFILE in policy.needs:
+            return known, workload.from_truth
+        if workload.from_truth:
+            known = known.without_results(policy.counters)
+        in_place_of_traces = Need.TRACES not in policy.needs_given(known)
+        counted = any(name in known.counters for name in policy.counters)
+        return (None if workload.paths and in_place_of_traces and not counted else known), False
 
 
 def evaluate(inputs: Inputs, cell: Cell) -> Row:

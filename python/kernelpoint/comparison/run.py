@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from kernelpoint import __version__
 from kernelpoint.comparison.evaluate import Cell, Inputs, Row, evaluate
+from kernelpoint.comparison.version import code_version
 from kernelpoint.comparison.workload import Workload
 from kernelpoint.errors import ConfigError
 from kernelpoint.policies.contract import Need
@@ -18,7 +18,7 @@ Advance = Callable[[str], None]
 
 
 class Notebook:
-    """Finished rows, one JSON line each, keyed by everything that they depend on.
+    """Finished rows, one JSON line each, keyed by everything that they depend on: inputs, cell, and code (`code_version`).
 
     >>> import tempfile
     >>> notebook = Notebook(Path(tempfile.mkdtemp()) / "rows.jsonl")
@@ -75,7 +75,7 @@ def compare(
     inputs = Inputs(workload, log)
     rows: list[Row] = []
     refused: dict[tuple[str, float], Row] = {}
-    base = f"{__version__}:{workload.key()}"
+    base = f"{code_version()}:{workload.key()}"
     encoders = {policy: _encoder(policy) for policy in {cell.policy for cell in wanted}}
     for cell in wanted:
         key = f"{base}:{cell}{encoders[cell.policy]}"

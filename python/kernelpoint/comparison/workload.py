@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from kernelpoint.errors import ConfigError, ProfileError
-from kernelpoint.profiles import Profile, read_profile
+from kernelpoint.profiles import Launches, Profile, match, read_profile
 from kernelpoint.session.profiling import aligned
 
 Log = Callable[[str], None]
@@ -108,7 +108,8 @@ class Workload:
         digest = hashlib.blake2b(self.results.tobytes(), digest_size=12)
         digest.update(f"{self.known.hash()}{self.from_truth}{self.counter}{self.latency}".encode())
         for path in self.paths:
-            digest.update(Path(path).name.encode() + b"\n")
+            status = Path(path).stat()
+            digest.update(f"{Path(path).name}:{status.st_size}:{status.st_mtime_ns}\n".encode())
         return digest.hexdigest()
 
 
@@ -171,6 +172,13 @@ def _other_profile(path: str, truth: Profile, paths: tuple[str, ...], communicat
         return profile.take(np.array([rows.get(Path(name).name, -1) for name in truth.traces], dtype=np.int64))
     if profile.size == truth.size and profile.names == truth.names and (profile.name_ids == truth.name_ids).all():
         return profile
-    if not paths:
-        raise ProfileError(f"{path}: not the launches of {truth.source}, and there are no traces to match them by")
-    return aligned(profile, paths, log)
+    if paths:
+        return aligned(profile, paths, log)
+    matching = match(profile, Launches([truth.name(row) for row in range(truth.size)], truth.grid, truth.block))
+    if 2 * matching.matched < min(truth.size, profile.size):
+        raise ProfileError(
+            f"{path}: not the launches of {truth.source}: only {matching.matched:,} have a counterpart there"
+        )
+    for sentence in matching.sentences():
+        log(f"kernelpoint: {path}: {sentence}")
+    return profile.take(matching.rows).with_launches_of(truth)

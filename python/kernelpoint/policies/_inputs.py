@@ -30,13 +30,13 @@ def known_times(population: Population, policy: str) -> tuple[np.ndarray, np.nda
 
 
 def kernels(population: Population) -> np.ndarray:
-    """int64 [N]: which kernel each launch runs, from the profile's names or the traces' headers; -1 where unknown."""
+    """int64 [N]: which kernel each launch runs, from the traces' headers or the profile's names; -1 where unknown."""
     profile, scan = population.profile, population.scan
+    if scan is not None:
+        return np.where(scan.stream_ids < 0, -1, scan.kernel_ids).astype(np.int64)
     if profile is not None and any(profile.names):
         unnamed = np.array([not name for name in profile.names], dtype=bool)
         return np.where(unnamed[profile.name_ids], -1, profile.name_ids).astype(np.int64)
-    if scan is not None:
-        return scan.kernel_ids.astype(np.int64)
     return np.zeros(population.size, dtype=np.int64)
 
 

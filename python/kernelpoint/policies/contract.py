@@ -32,6 +32,7 @@ class Policy(ABC):
 
     Class attributes:
         needs: inputs that must be there; checked before `design` is called.
+        counters: counters of a profile that the method plans from besides instructions; no time is among them.
         bounds: the values of `error_budget.bound` that the method can state; the first is taken where the user named none.
         estimates: the values of `estimate` that go with the method; the first is taken where the user named none.
         uses_budget: whether the design depends on the error budget, so that a plan serves one budget only.
@@ -40,6 +41,7 @@ class Policy(ABC):
     """
 
     needs: ClassVar[frozenset[Need]] = frozenset()
+    counters: ClassVar[tuple[str, ...]] = ()
     bounds: ClassVar[tuple[Bound, ...]] = ("sequential", "two_stage", "fixed", "none")
     estimates: ClassVar[tuple[Method, ...]] = ("regression", "ratio", "mean")
     uses_budget: ClassVar[bool] = False

@@ -48,32 +48,35 @@ class Pka(Policy):
     Twelve counters of each launch are scaled to unit variance, reduced by PCA and clustered by K-Means with K = 1, 2, ...,
     20; the smallest K is taken for which the principal kernels, the first launch of each cluster weighted with its size,
     project the total within the error budget (the paper's target: 5 %). That total is one known beforehand: the profile's
-    times, or the instructions of the traces where no times are known. The total of the run that is evaluated is never looked
-    at; where no K is within the target, the K with the least error on what is known beforehand is taken.
+    times, or the instructions where no times are known. The total of the run that is evaluated is never looked at; where no
+    K is within the target, the K with the least error on what is known beforehand is taken.
 
     Words: principal kernel = representative. No bound is stated: nothing is drawn at random.
 
-    Inputs: a profile of Nsight Compute with the twelve counters. Launches that it lacks (two-level profiling) are mapped to
-    clusters by a linear classifier on kernel name, grid, block, registers and shared memory. Without counters they are
-    computed from the traces. Model: traces do not tell loads from stores, so sectors (for the three l1tex counters),
-    accesses to global and to shared memory (for the six instruction counters), warp instructions, threads per instruction
-    and CTAs stand for the twelve.
+    Inputs: a profile of Nsight Compute with the twelve counters. It may know a part of the launches only, the first ones as
+    a rule, for such profiles are slow to take (two-level profiling): K is chosen on that part, and the other launches are
+    mapped to its clusters by a linear classifier on kernel name, grid, block, registers and shared memory, which the traces
+    or a light profile know of every launch. Without counters they are computed from the traces. Model: the scan of traces
+    counts loads and stores together, so six numbers stand for the twelve: sectors (for the three l1tex counters), accesses
+    to global and to shared memory (for the six smsp counters of memory instructions), warp instructions, threads per
+    instruction, and CTAs.
 
-    Principal kernel projection, which stops inside a kernel once its IPC is stable, is the key `inside_kernel`, not part of
-    this policy. Departures from the re-implementation in STEM-AE: it takes the K with the lowest true error, an oracle,
-    leaves features unscaled and picks a random representative. The paper's classifiers (SGD, naive Bayes, a network) are
-    one here: SGD.
+    Departures from the re-implementation in STEM-AE: it takes the K with the lowest true error, an oracle, leaves features
+    unscaled and picks a random representative. The paper's classifiers (SGD, naive Bayes, a network) are one here: SGD.
     """
 
+    counters: ClassVar[tuple[str, ...]] = COUNTERS
     bounds: ClassVar[tuple[Bound, ...]] = ("none",)
     estimates: ClassVar[tuple[Method, ...]] = ("mean",)
     uses_budget = True
 
     @classmethod
     def needs_given(cls, profile: Profile | None) -> frozenset[Need]:
-        """Traces, unless the profile has the twelve counters of every launch."""
-        complete = has_counters(profile) and profile is not None and bool(_detailed(profile).all())
-        return frozenset({Need.PROFILE}) if complete else frozenset({Need.TRACES})
+        """Traces, unless the profile has the twelve counters, and of every launch either these or a name."""
+        if profile is None or not has_counters(profile):
+            return frozenset({Need.TRACES})
+        named = np.array([bool(name) for name in profile.names], dtype=bool)[profile.name_ids]
+        return frozenset({Need.PROFILE}) if (_detailed(profile) | named).all() else frozenset({Need.TRACES})
 
     def design(self, population: Population) -> Design:
         """A stratum per cluster, represented by its first launch."""

@@ -114,6 +114,8 @@ class Sieve(Policy):
 
 def _strata_of(units: np.ndarray, counts: np.ndarray, threads: np.ndarray) -> list[tuple[np.ndarray, int]]:
     """Launches and representative of every stratum of one kernel."""
+    if (counts == counts[0]).all():
+        return [(units, int(units[0]))]
     if variation(counts) < THETA:
         dominant = threads == most_frequent(threads)
         return [(units, int(units[dominant & (counts == most_frequent(counts[dominant]))][0]))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -127,16 +127,35 @@ class Profile:
         kept = self.take(np.flatnonzero(~communicates))
         return replace(kept, left_out={**self.left_out, "NCCL kernel": int(communicates.sum())})
 
-    def without_results(self) -> Profile:
-        """What is known before anything ran: names, shapes and instruction counts, but no time and no other counter."""
-        kept = {name: values for name, values in self.counters.items() if name in INSTRUCTIONS}
+    def without_results(self, counters: Collection[str] = ()) -> Profile:
+        """What is known before anything ran: names, shapes and instruction counts, but no time; of the other counters only
+        those that are named."""
+        kept = {name: values for name, values in self.counters.items() if name in INSTRUCTIONS or name in counters}
         unknown = np.full(self.size, math.nan)
         return replace(self, start=np.zeros(self.size, dtype=np.int64), duration=unknown, counters=kept)
+
+    def with_launches_of(self, light: Profile) -> Profile:
+        """The same times and counters, with name, shape and stream from `light`, whose rows are the same launches.
+
+        That is two-level profiling: a light profile knows every launch, a detailed one only some of them (`take` left the
+        others empty). The light one's times are not taken.
+        """
+        return replace(
+            self,
+            names=light.names,
+            name_ids=light.name_ids,
+            grid=light.grid,
+            block=light.block,
+            registers=light.registers,
+            shared_memory=light.shared_memory,
+            stream=light.stream,
+        )
 
     def hash(self) -> str:
         """Identifies what is known of the launches, whatever the file is called."""
         digest = hashlib.blake2b("\n".join(self.names).encode(), digest_size=16)
-        for values in (self.name_ids, self.grid, self.block, self.start, self.duration):
+        columns = (self.name_ids, self.grid, self.block, self.registers, self.shared_memory, self.stream)
+        for values in (*columns, self.start, self.duration):
             digest.update(np.ascontiguousarray(values).tobytes())
         for name in sorted(self.counters):
             digest.update(name.encode() + self.counters[name].tobytes())

@@ -13,7 +13,9 @@ from kernelpoint.policies.population import Population
 from kernelpoint.profiles import Launches, Profile, match, read_profile
 
 Log = Callable[[str], None]
-LEAST_SHARE = 0.5  # of the launches that a profile has to know; with fewer it is another workload's
+LEAST_SHARE = (
+    0.5  # of the launches, or of the rows where there are fewer, that have to match; else it is another workload's
+)
 
 
 def with_profile(population: Population, config: Config, log: Log) -> Population:
@@ -44,14 +46,14 @@ def aligned(profile: Profile, paths: tuple[str, ...], log: Log) -> Profile:
     A profile that names its traces is matched by them, one without names and shapes by position.
 
     Raises:
-        ProfileError: fewer than half of the launches are in the profile.
+        ProfileError: fewer than half of the launches, or of the profile's rows where it has fewer, have a counterpart.
     """
     if not any(profile.names) and profile.size == len(paths):
         return profile
     matching = match(profile, _launches(paths))
     for sentence in matching.sentences():
         log(f"kernelpoint: {profile.source}: {sentence}")
-    if matching.matched < LEAST_SHARE * len(paths):
+    if matching.matched < LEAST_SHARE * min(len(paths), profile.size):
         raise ProfileError(
             f"{profile.source}: only {matching.matched:,} of the {len(paths):,} launches of the list are in this profile; it "
             f"seems to be of another workload (the profile has {profile.size:,} launches, the first is {profile.name(0)!r})"
