@@ -6,7 +6,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from kernelpoint.synth.launch import Launch
-from kernelpoint.synth.workloads import cnn_inference, graph_traversal, iterative_solver, transformer_decode
+from kernelpoint.synth.workloads import (
+    cnn_inference,
+    graph_traversal,
+    iterative_solver,
+    training_step,
+    transformer_decode,
+)
 from kernelpoint.synth.writer import HostCopy
 
 DEFAULT_LAUNCHES = 3000
@@ -44,6 +50,11 @@ WORKLOADS: dict[str, Workload] = {
             "graph-traversal",
             "breadth-first searches from popular sources on power-law graphs that grow",
             graph_traversal.sequence,
+        ),
+        Workload(
+            "training-step",
+            "forward, backward and optimiser of a language model; batches of drawn length, shuffled in every epoch",
+            training_step.sequence,
         ),
     )
 }
