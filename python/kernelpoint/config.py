@@ -70,6 +70,8 @@ class _OnceLoader(yaml.SafeLoader):
         """A mapping, unless it names a key twice."""
         seen: set[str] = set()
         for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                continue
             if key.value in seen:
                 raise yaml.constructor.ConstructorError(
                     None, None, f"the key {key.value!r} stands here twice", key.start_mark

@@ -56,3 +56,12 @@ def test_a_missing_journal_is_one_message(tmp_path):
 
 def test_mangled_names_are_shortened():
     assert readable("_Z10dot_kernelIfLi128EEvT_") == "dot_kernel"
+
+
+def test_a_budget_on_a_ratio_is_reported_in_the_terminal_and_on_the_page(bench):
+    bench.run("policy: random\nerror_budget: {relative_error: 0.05, counter: l2_miss_rate}")
+    summary = bench.report().summary
+    assert summary["met"] and summary["estimate"] == summary["ratios"]["l2_miss_rate"]["estimate"]
+    page = bench.folder / "report.html"
+    assert "l2_miss_rate" in kernelpoint("report", bench.journal).stdout
+    assert kernelpoint("report", bench.journal, "-o", page).returncode == 0 and "l2_miss_rate" in page.read_text()

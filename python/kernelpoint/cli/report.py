@@ -45,7 +45,7 @@ def _counters(loaded: RunReport) -> Table:
     table = Table(title=f"{loaded.path} ({loaded.policy})")
     for heading in ("counter", "estimated total", "half-width", "relative", "simulated"):
         table.add_column(heading, justify="left" if heading == "counter" else "right")
-    for name, row in loaded.summary["counters"].items():
+    for name, row in loaded.estimates().items():
         relative = row["relative_half_width"]
         table.add_row(
             name,
@@ -58,4 +58,4 @@ def _counters(loaded: RunReport) -> Table:
 
 
 def _number(value: Any) -> str:
-    return "-" if value is None else f"{value:,.0f}"
+    return "-" if value is None else f"{value:.5g}" if value % 1 and abs(value) < 100 else f"{value:,.0f}"

@@ -115,10 +115,10 @@ def _picture_section(title: str, caption: str, draw: Callable[[int], str]) -> st
 
 def _counters(run: RunReport) -> str:
     rows = ""
-    for name, row in run.summary["counters"].items():
+    for name, row in run.estimates().items():
         width = "-" if row["half_width"] is None else f"{100 * (row['relative_half_width'] or 0):.3f} %"
-        total = "-" if row["estimate"] is None else short(row["estimate"])
-        rows += f"<tr><td>{escape(name)}</td><td>{total}</td><td>{width}</td><td>{short(row['simulated'])}</td></tr>"
+        total, simulated = ("-" if row[key] is None else short(row[key]) for key in ("estimate", "simulated"))
+        rows += f"<tr><td>{escape(name)}</td><td>{total}</td><td>{width}</td><td>{simulated}</td></tr>"
     head = "<tr><th>counter</th><th>estimated total</th><th>half-width</th><th>simulated</th></tr>"
     return f'<h2>Every counter</h2><div class="scroll"><table>{head}{rows}</table></div>'
 

@@ -37,6 +37,10 @@ class RunReport:
         """The look records, one per finished pass."""
         return [r for r in self.records if r["type"] == "look"]
 
+    def estimates(self) -> dict[str, Record]:
+        """What the summary says of every counter, then of every ratio of counters, by name."""
+        return {**self.summary["counters"], **self.summary.get("ratios", {})}
+
     def sentences(self) -> list[str]:
         """What a person wants to know beside the table of counters."""
         s = self.summary
@@ -56,10 +60,22 @@ class RunReport:
         lines.append(
             f"error budget {100 * s['relative_error']:g} % at {100 * s['confidence']:g} %: {word}; bound: {s['bound']}"
         )
+        if len(processes := s.get("processes", ())) > 1:
+            lines += [_of_process(p, "cycles") for p in processes if "cycles" in p["estimates"]]
         lines += [f"degraded: {reason}" for reason in s["degraded"]]
         lines += [f"note: {warning}" for warning in s["warnings"]]
         lines += [f"the bound assumes: {text}" for text in s["assumptions"]]
         return lines + [f"not covered by the bound: {text}" for text in s["not_covered"]]
+
+
+def _of_process(process: Record, counter: str) -> str:
+    own = process["estimates"][counter]
+    width = own["relative_half_width"]
+    bound = "no bound stated" if width is None else f"+- {100 * width:.3g} %"
+    return (
+        f"process {process['process']}: {own['estimate']:.8g} {counter} {bound}; {process['simulated']:,} of "
+        f"{process['launches']:,} launches simulated"
+    )
 
 
 def load_run(path: str | Path) -> RunReport:

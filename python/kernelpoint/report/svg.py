@@ -78,13 +78,13 @@ def path(points: Sequence[tuple[float, float]], cls: str, closed: bool = False) 
 
 
 def short(value: float) -> str:
-    """A count in a few characters.
+    """A count, or a ratio, in a few characters.
 
-    >>> short(1234567), short(950), short(0)
-    ('1.23 M', '950', '0')
+    >>> short(1234567), short(950), short(0), short(0.25431)
+    ('1.23 M', '950', '0', '0.2543')
     """
     for limit, unit in ((1e12, " T"), (1e9, " G"), (1e6, " M"), (1e4, " k")):
         if abs(value) >= limit:
             scaled = value / (1e3 if unit == " k" else limit)
             return f"{scaled:.3g}{unit}"
-    return f"{value:,.0f}"
+    return f"{value:.4g}" if value % 1 and abs(value) < 100 else f"{value:,.0f}"

@@ -9,6 +9,7 @@ import numpy as np
 from kernelpoint.report.names import readable
 from kernelpoint.report.run import RunReport
 from kernelpoint.session.plan import Plan
+from kernelpoint.session.ratios import RATIOS
 
 
 @dataclass(frozen=True)
@@ -93,10 +94,13 @@ def view_run(run: RunReport, plan: Plan, truth: float | None = None) -> RunView:
 def _results(run: RunReport, count: int) -> tuple[np.ndarray, np.ndarray]:
     offsets = np.concatenate([[0], np.cumsum(run.records[0]["launches"])])
     simulated, values = np.zeros(count, dtype=bool), np.zeros(count)
+    counter = run.summary["counter"]
+    if counter in RATIOS:  # launches have no share of a ratio; they have one of the cycles
+        counter = "cycles"
     for record in run.results():
         unit = int(offsets[record["process"]]) + record["launch"]
         simulated[unit] = True
-        values[unit] = record["counters"][run.summary["counter"]]
+        values[unit] = record["counters"][counter]
     return simulated, values
 
 
@@ -114,8 +118,7 @@ def _looks(run: RunReport) -> list[LookView]:
     for record in run.records:
         if record["type"] == "result":
             seen += 1
-        elif record["type"] == "look" and counter in record["estimates"]:
-            estimate = record["estimates"][counter]
+        elif record["type"] == "look" and (estimate := {**record["ratios"], **record["estimates"]}.get(counter)):
             looks.append(LookView(seen, estimate["estimate"], estimate["half_width"]))
     return looks
 

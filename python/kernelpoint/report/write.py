@@ -56,7 +56,7 @@ def _truth(run: RunReport, full_run: RunReport) -> float:
             raise JournalError(
                 f"{full_run.path}: not a run of the same launches on the same simulated GPU ({key} differs)"
             )
-    counters = full_run.summary["counters"]
+    counters = full_run.estimates()
     if full_run.summary["skipped"] or run.summary["counter"] not in counters:
         raise JournalError(f"{full_run.path}: not a full run of counter {run.summary['counter']}")
     return float(counters[run.summary["counter"]]["simulated"])
