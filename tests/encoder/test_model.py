@@ -7,8 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from torch_geometric.nn import RGCNConv
 
 from kernelpoint.encoder.batch import collate
+from kernelpoint.encoder.convolution import TargetRGCNConv, arrivals
 from kernelpoint.encoder.encode import batches, embed_graphs
 from kernelpoint.encoder.model import LAYER_WIDTHS, ProjectionHead, TraceEncoder
 from kernelpoint.graphs import SCHEMA
@@ -54,10 +56,27 @@ def test_embeddings_agree_with_a_slow_oracle(encoder, graphs):
     np.testing.assert_allclose(fast, slow, atol=1e-12)
 
 
+def test_the_convolution_agrees_with_pygs_in_values_and_gradients(graphs):
+    batch = collate(graphs)
+    ours = TargetRGCNConv(8, 5, len(SCHEMA.relations), num_bases=4).double()
+    pyg = RGCNConv(8, 5, len(SCHEMA.relations), num_bases=4).double()
+    pyg.load_state_dict(ours.state_dict())
+    x = torch.randn(batch.num_nodes, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    edges = arrivals(batch.edge_index, batch.edge_type, batch.num_nodes, len(SCHEMA.relations))
+    for_ours, for_pyg = ours(x, edges), pyg(x, batch.edge_index, batch.edge_type)
+    torch.testing.assert_close(for_ours, for_pyg)
+    for mine, theirs in zip(
+        torch.autograd.grad(for_ours.square().sum(), list(ours.parameters())),
+        torch.autograd.grad(for_pyg.square().sum(), list(pyg.parameters())),
+        strict=True,
+    ):
+        torch.testing.assert_close(mine, theirs)
+
+
 def test_layers_and_head_have_the_papers_widths(encoder):
     assert LAYER_WIDTHS == (64, 128, 128, 256)
     assert encoder.tokens.embedding_dim + SCHEMA.feature_count == LAYER_WIDTHS[0]
-    assert [type(layer).__name__ for layer in encoder.layers] == ["RGCNConv"] * 3
+    assert [type(layer).__name__ for layer in encoder.layers] == ["TargetRGCNConv"] * 3
     head = ProjectionHead()
     assert (head[0].in_features, head[0].out_features, head[-1].out_features) == (256, 128, 64)
 

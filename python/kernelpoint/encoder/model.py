@@ -10,9 +10,9 @@ from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
-from torch_geometric.nn import RGCNConv
 
 from kernelpoint.encoder.batch import GraphBatch
+from kernelpoint.encoder.convolution import TargetRGCNConv, arrivals
 from kernelpoint.graphs import SCHEMA
 
 TOKEN_WIDTH = 32
@@ -46,7 +46,8 @@ class TraceEncoder(nn.Module):
             nn.init.normal_(table.weight, std=TOKEN_SPREAD)
         nn.init.zeros_(self.modifiers.weight[0])
         self.layers = nn.ModuleList(
-            RGCNConv(a, b, num_relations=len(SCHEMA.relations), num_bases=num_bases) for a, b in pairwise(LAYER_WIDTHS)
+            TargetRGCNConv(a, b, num_relations=len(SCHEMA.relations), num_bases=num_bases)
+            for a, b in pairwise(LAYER_WIDTHS)
         )
         self.norms = nn.ModuleList(nn.LayerNorm(width) for width in LAYER_WIDTHS[1:])
 
@@ -54,8 +55,9 @@ class TraceEncoder(nn.Module):
         """Embeddings of shape [num_graphs, 256]."""
         tokens = self.tokens(batch.tokens[:, 0]) + self.modifiers(batch.tokens[:, 1])
         hidden = torch.cat([tokens, batch.features.to(tokens.dtype)], dim=1)
+        edges = arrivals(batch.edge_index, batch.edge_type, batch.num_nodes, len(SCHEMA.relations))
         for layer, norm in zip(self.layers, self.norms, strict=True):
-            hidden = norm(layer(hidden, batch.edge_index, batch.edge_type))
+            hidden = norm(layer(hidden, edges))
             if layer is not self.layers[-1]:
                 hidden = nn.functional.dropout(hidden.relu(), self.dropout, self.training)
         return readout(hidden, batch)
