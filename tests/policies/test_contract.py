@@ -1,12 +1,17 @@
 """One suite that every policy passes, whichever file it comes from."""
 
 import copy
+import os
+import re
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import kernelpoint
 from kernelpoint.errors import ConfigError, PolicyError
 from kernelpoint.estimation import Engine, ErrorBudget
 from kernelpoint.policies.contract import Need
@@ -19,9 +24,9 @@ NAMES = policy_names()
 every_policy = pytest.mark.parametrize("name", NAMES)
 
 
-def run(name, y=None, order=None, bound="none", budget=0.05, count=120):
+def run(name, y=None, order=None, bound="none", budget=0.05, count=120, times=None):
     """Replay a run; y None gives every launch the cost for which the policy's own estimator is exact."""
-    policy, population = make(name, len(y) if y is not None else count)
+    policy, population = make(name, len(y) if y is not None else count, times=times)
     method = type(policy).estimates[0]
     design = policy.design(population)
     if y is None:
@@ -85,6 +90,22 @@ def test_launches_of_equal_cost_are_estimated_exactly(name):
 @every_policy
 def test_weights_add_up_to_the_population_or_its_work(name):
     _, look, y = run(name)
+    assert look.estimates["cycles"].estimate == pytest.approx(y.sum(), rel=1e-12)
+
+
+@every_policy
+@pytest.mark.parametrize("times", [np.full(120, 5000.0), np.where(np.arange(120) == 60, 9e6, 1000.0)])
+def test_strata_without_variance_and_of_one_launch_keep_their_weight(name, times):
+    policy, population = make(name, times=times)
+    design = policy.design(population)
+    engine, look, y = run(name, times=times)
+    simulated = {unit for unit, _ in engine.records()}
+    drawn = np.bincount(design.strata[[unit for unit in simulated if design.strata[unit] >= 0]], minlength=0)
+    assert len(drawn) == len(design.first_sizes) and (drawn > 0).all(), (
+        "a stratum without a draw vanishes from the total"
+    )
+    for stratum in np.flatnonzero(design.sizes == 1):
+        assert int(np.flatnonzero(design.strata == stratum)[0]) in simulated
     assert look.estimates["cycles"].estimate == pytest.approx(y.sum(), rel=1e-12)
 
 
@@ -156,18 +177,52 @@ def test_an_unknown_policy_is_refused_with_those_there_are():
         load_policy("simpoint")
 
 
-def test_a_new_policy_is_one_new_file(tmp_path, monkeypatch):
-    import kernelpoint.policies as package
-    from kernelpoint.policies import registry
+NEW_POLICY = """
+from kernelpoint.policies.random import Random as _Random
 
-    (tmp_path / "halves.py").write_text(
-        "from kernelpoint.policies.random import Random as _Random\n\n\nclass Halves(_Random):\n    '''A test policy.'''\n"
+
+class Halves(_Random):
+    '''A simple random sample under another name.'''
+"""
+PROFILE = "idx,name,grid,block,dur_us\n" + "".join(f"{i},k{i % 3},1x1x1,32x1x1,{5 + i % 3}\n" for i in range(60))
+
+
+@pytest.fixture(scope="module")
+def copy_with_a_new_policy(tmp_path_factory):
+    """The installed package, copied, with one more file and no other edit; Python prefers it to the installed one."""
+    folder = tmp_path_factory.mktemp("copy")
+    package = Path(kernelpoint.__file__).parent
+    unneeded = shutil.ignore_patterns("*.so", "bin", "lib", "__pycache__")
+    shutil.copytree(package, folder / "kernelpoint", ignore=unneeded)
+    for library in package.glob("_native*.so"):
+        (folder / "kernelpoint" / library.name).symlink_to(library)
+    (folder / "kernelpoint" / "policies" / "halves.py").write_text(NEW_POLICY)
+    (folder / "profile.csv").write_text(PROFILE)
+    return folder
+
+
+def with_copy(folder, *arguments):
+    done = subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, timeout=200,
+        env={**os.environ, "PYTHONPATH": str(folder), "COLUMNS": "200"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_a_new_policy_is_one_new_file_and_every_command_knows_it(copy_with_a_new_policy):
+    folder = copy_with_a_new_policy
+    code = "import sys; from kernelpoint.cli import main; sys.argv[0] = 'kernelpoint'; main()"
+    shown = with_copy(
+        folder, "-c", code, "compare", "-w", str(folder / "profile.csv"), "--policies", "all", "--seeds", "1"
     )
-    monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
-    real = registry.pkgutil.iter_modules
-    monkeypatch.setattr(registry.pkgutil, "iter_modules", lambda path: [*real(path), *real([str(tmp_path)])])
-    assert "halves" in registry.policy_names()
-    assert registry.load_policy("halves").__name__ == "Halves"
+    assert "halves" in shown and "kernelpoint" in shown
+
+
+def test_a_new_policy_is_under_the_contract_without_an_edit_of_the_tests(copy_with_a_new_policy):
+    quiet = ("-q", "-p", "no:cacheprovider", "-k", "halves")
+    shown = with_copy(copy_with_a_new_policy, "-m", "pytest", *quiet, __file__)
+    assert int(re.search(r"(\d+) passed", shown).group(1)) >= 14
 
 
 def test_a_file_without_a_policy_is_refused(tmp_path, monkeypatch):
