@@ -65,7 +65,7 @@ def targets() -> list[Target]:
         Target(
             "kernelpoint._native",
             "module",
-            ["native", "trace"],
+            ["native", "trace", "convert"],
             include_dirs=[pybind11.get_include()],
             libraries=["dl"],
         ),

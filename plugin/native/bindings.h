@@ -6,6 +6,7 @@
 namespace kernelpoint {
 
 void register_traces(pybind11::module_& module);
-void register_graph(pybind11::module_& module);  // graph_bindings.cc
+void register_graph(pybind11::module_& module);    // graph_bindings.cc
+void register_convert(pybind11::module_& module);  // convert_bindings.cc
 
 }  // namespace kernelpoint

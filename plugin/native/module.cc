@@ -25,4 +25,5 @@ PYBIND11_MODULE(_native, module) {
     py::register_exception_translator(translate_trace_error);
     kernelpoint::register_traces(module);
     kernelpoint::register_graph(module);
+    kernelpoint::register_convert(module);
 }

@@ -1,32 +1,17 @@
 // Decompression through the system's liblzma and libzstd, loaded when the first compressed trace is met: neither their
 // headers nor the libraries are needed to build or to read plain traces. The declarations below follow their published,
 // stable C interfaces (liblzma 5, libzstd 1).
-#include <dlfcn.h>
-
 #include <cstring>
 #include <stdexcept>
 
 #include "input.h"
+#include "library.h"
 
 namespace kernelpoint {
 
 namespace {
 
 constexpr size_t memory_limit = size_t{1} << 30;  // of one decoder: xz -9 takes 65 MiB, zstd --long=30 1 GiB
-
-void* load_library(const char* name, const char* package) {
-    void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr)
-        throw std::runtime_error(std::string("is compressed, and ") + name + " is not installed; install the package " +
-                                 package);
-    return library;
-}
-
-template <typename Function>
-void bind(void* library, const char* symbol, Function& function) {
-    function = reinterpret_cast<Function>(dlsym(library, symbol));
-    if (function == nullptr) throw std::runtime_error(std::string("needs ") + symbol + ", which the library lacks");
-}
 
 struct LzmaStream {  // lzma_stream
     const uint8_t* next_in;
@@ -57,9 +42,9 @@ struct Lzma {
 private:
     Lzma() {
         void* library = load_library("liblzma.so.5", "liblzma5 (xz-libs on Red Hat systems)");
-        bind(library, "lzma_stream_decoder", stream_decoder);
-        bind(library, "lzma_code", code);
-        bind(library, "lzma_end", end);
+        bind_symbol(library, "lzma_stream_decoder", stream_decoder);
+        bind_symbol(library, "lzma_code", code);
+        bind_symbol(library, "lzma_end", end);
     }
 };
 
@@ -121,12 +106,12 @@ struct Zstd {
 private:
     Zstd() {
         void* library = load_library("libzstd.so.1", "libzstd1 (libzstd on Red Hat systems)");
-        bind(library, "ZSTD_createDCtx", create);
-        bind(library, "ZSTD_freeDCtx", destroy);
-        bind(library, "ZSTD_DCtx_setParameter", set_parameter);
-        bind(library, "ZSTD_decompressStream", decompress);
-        bind(library, "ZSTD_isError", is_error);
-        bind(library, "ZSTD_getErrorName", error_name);
+        bind_symbol(library, "ZSTD_createDCtx", create);
+        bind_symbol(library, "ZSTD_freeDCtx", destroy);
+        bind_symbol(library, "ZSTD_DCtx_setParameter", set_parameter);
+        bind_symbol(library, "ZSTD_decompressStream", decompress);
+        bind_symbol(library, "ZSTD_isError", is_error);
+        bind_symbol(library, "ZSTD_getErrorName", error_name);
     }
 };
 

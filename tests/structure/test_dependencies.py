@@ -19,7 +19,7 @@ LAYERS = [
     {"report"},
     {"session"},
     {"policies"},
-    {"encoder", "estimation", "clustering", "synth", "patching"},
+    {"encoder", "estimation", "clustering", "synth", "patching", "convert"},
     {"graphs"},
     {"traces", "profiles"},
     {"config", "randomness", "_native"},

@@ -1,0 +1,66 @@
+"""`kernelpoint convert`: traces of one simulator as traces of another."""
+
+from __future__ import annotations
+
+import resource
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from kernelpoint.convert import Conversion, convert_to_macsim
+from kernelpoint.convert.macsim import LEVEL
+from kernelpoint.errors import ConfigError
+
+TARGETS = ("macsim",)
+OTHER_FILES = 32  # that a simulator has open besides those of warps
+
+
+def convert(
+    traces: Annotated[Path, typer.Argument(help="A kernelslist.g, or a folder of kernel-N.traceg files.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the converted traces.")],
+    to: Annotated[str, typer.Option(help="The simulator that shall read them: macsim.")] = "macsim",
+    level: Annotated[int, typer.Option(help="Compression: 1 (fastest) to 9 (smallest).")] = LEVEL,
+) -> None:
+    """Write Accel-Sim traces in MacSim's NVBit layout: kernel_config.txt and a folder for each different launch.
+
+    Launches with equal files share a folder. Stopped with Ctrl-C, the same command goes on where it was.
+    """
+    if to not in TARGETS:
+        raise ConfigError(f"--to: {to!r} is not known; allowed: {', '.join(TARGETS)}")
+    console = Console(markup=False)
+    show_conversion(write_macsim(traces, output, level, console), output, console)
+
+
+def write_macsim(traces: Path, output: Path, level: int, console: Console) -> Conversion:
+    """Convert with a progress bar for each of the two stages."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bars:
+        tasks = {stage: bars.add_task(f"{stage} traces", total=None) for stage in ("reading", "writing")}
+
+        def advance(stage: str, done: int, total: int) -> None:
+            bars.update(tasks[stage], completed=done, total=total)
+
+        return convert_to_macsim(traces, output, level, progress=advance)
+
+
+def show_conversion(made: Conversion, output: Path, console: Console) -> None:
+    """What was written, what was approximated, and how many files MacSim will hold open."""
+    console.print(
+        f"{output / 'kernel_config.txt'}: {made.launches:,} launches in {made.folders:,} folders, "
+        f"{made.warps:,} warps, {made.records:,} records",
+        soft_wrap=True,
+    )
+    if made.approximated:
+        counts = ", ".join(f"{opcode} ({count:,})" for opcode, count in made.approximated.items())
+        console.print(f"MacSim has no number for these opcodes; the nearest it has stand for them: {counts}")
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    console.print(
+        f"MacSim opens a file for each warp that is on a core: at most {made.most_warps:,} at once here, the limit of "
+        f"this shell is {limit:,}",
+        soft_wrap=True,
+    )
+    if made.most_warps + OTHER_FILES > limit:
+        console.print(f"before running MacSim: ulimit -n {made.most_warps + OTHER_FILES}", soft_wrap=True)

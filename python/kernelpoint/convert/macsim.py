@@ -1,0 +1,201 @@
+"""Accel-Sim traces as traces of MacSim's NVBit front end.
+
+The layout is the one that MacSim's public tracer writes and its simulator reads (trace version 14): ``kernel_config.txt``
+names the launches in order, ``kernel_names.txt`` says what each was, and ``Kernel<N>/`` holds a launch: ``trace.txt``,
+``trace_info.txt`` and a gzip file of 64-byte records for each warp. What the records keep of an Accel-Sim trace, and what
+they cannot, is said in plugin/convert/records.h; opcodes that MacSim has no number for are listed in the result.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from kernelpoint import _native
+from kernelpoint.convert.layout import Placement, place
+from kernelpoint.convert.manifest import Manifest
+from kernelpoint.errors import TraceError
+from kernelpoint.traces import launch_paths
+
+Progress = Callable[[str, int, int], None]
+T = TypeVar("T")
+
+# zlib's fastest: records repeat so much that 6 makes files 15 % smaller and takes four times as long.
+LEVEL = 1
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What a conversion wrote, counting what an earlier one had left.
+
+    Attributes:
+        launches: in the list.
+        folders: launches written; the others share one of these.
+        warps: files of warps.
+        records: in them.
+        most_warps: of one launch: MacSim opens a file for each warp that is on a core, so never more than these.
+        without_lanes: instructions left out, because no lane executed them.
+        approximated: opcode -> instructions written as the nearest opcode that MacSim has a number for.
+    """
+
+    launches: int
+    folders: int
+    warps: int
+    records: int
+    most_warps: int
+    without_lanes: int
+    approximated: dict[str, int]
+
+
+def convert_to_macsim(
+    source: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    level: int = LEVEL,
+    threads: int | None = None,
+    progress: Progress = lambda stage, done, total: None,
+) -> Conversion:
+    """Write a list of Accel-Sim traces in MacSim's layout; ``kernel_config.txt`` appears last, when all is there.
+
+    Launches with equal files share a folder. An interrupted conversion (Ctrl-C, or killed) goes on where it stopped when
+    it is called again with the same arguments; folders of traces that changed meanwhile are written again.
+
+    Args:
+        source: a kernelslist.g, or a folder of kernel-N.traceg files.
+        output: a folder; made where it is missing.
+        level: of gzip, 1 (fastest) to 9.
+        threads: by default as many as this process may use; the files do not depend on it.
+        progress: called with ("reading" or "writing", done, of how many).
+
+    Raises:
+        TraceError: a trace cannot be used or is more than MacSim can number, a file cannot be written, or the folder
+            holds something else.
+    """
+    if not 1 <= level <= 9:
+        raise TraceError(f"the level of compression is {level}; allowed: 1 to 9")
+    source, output = Path(source), Path(output)
+    paths = launch_paths(source)
+    _make_folder(output)
+    manifest = Manifest(output, source, level)
+    with _pool(threads) as (pool, stop):
+        digests = _read(pool, stop, paths, progress)
+        placements = place(digests)
+        (output / "kernel_config.txt").unlink(missing_ok=True)
+        _write(pool, stop, paths, digests, placements, output, manifest, level, progress)
+    _write_lists(output, digests, placements)
+    return _summary(digests, placements)
+
+
+def _make_folder(output: Path) -> None:
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TraceError(f"{output}: cannot be made: {error.strerror}") from error
+
+
+@contextmanager
+def _pool(threads: int | None) -> Iterator[tuple[ThreadPoolExecutor, _native.StopFlag]]:
+    """Threads that give up soon when the caller is interrupted."""
+    stop = _native.StopFlag()
+    pool = ThreadPoolExecutor(threads or len(os.sched_getaffinity(0)))
+    try:
+        yield pool, stop
+    finally:
+        stop.set()
+        pool.shutdown(cancel_futures=True)
+
+
+def _results(futures: Sequence[Future[T]], stage: str, progress: Progress) -> list[T]:
+    results: list[T] = []
+    for future in futures:
+        progress(stage, len(results), len(futures))
+        results.append(future.result())
+    progress(stage, len(results), len(futures))
+    return results
+
+
+def _read(
+    pool: ThreadPoolExecutor, stop: _native.StopFlag, paths: Sequence[str], progress: Progress
+) -> list[_native.MacsimDigest]:
+    """The digest of every launch; launches of one trace share it."""
+    distinct = list(dict.fromkeys(paths))
+    futures = [pool.submit(_native.macsim_digest, path, stop) for path in distinct]
+    digests = dict(zip(distinct, _results(futures, "reading", progress), strict=True))
+    return [digests[path] for path in paths]
+
+
+def _write(
+    pool: ThreadPoolExecutor,
+    stop: _native.StopFlag,
+    paths: Sequence[str],
+    digests: Sequence[_native.MacsimDigest],
+    placements: Sequence[Placement],
+    output: Path,
+    manifest: Manifest,
+    level: int,
+    progress: Progress,
+) -> None:
+    """Every folder that the manifest does not list, or that is missing, or that now means other files."""
+
+    def write(launch: int) -> None:
+        base = placements[launch].code_base
+        target, unfinished = output / f"Kernel{launch}", output / f"Kernel{launch}.unfinished"
+        for folder in (target, unfinished):
+            if folder.exists():
+                shutil.rmtree(folder)
+        unfinished.mkdir()
+        _native.macsim_write(paths[launch], str(unfinished), base, level, stop)
+        unfinished.rename(target)
+
+    written, files = [], []
+    for launch, placement in enumerate(placements):
+        files.append([digests[launch].content, placement.code_base])
+        name = f"Kernel{launch}"
+        done = manifest.finished.get(name) == files[launch] and (output / name).is_dir()
+        if placement.folder == launch and not done:
+            written.append(launch)
+    futures = [pool.submit(write, launch) for launch in written]
+    for done_before, (launch, future) in enumerate(zip(written, futures, strict=True)):
+        progress("writing", done_before, len(written))
+        future.result()
+        manifest.add(f"Kernel{launch}", files[launch])
+    progress("writing", len(written), len(written))
+
+
+def _write_lists(output: Path, digests: Sequence[_native.MacsimDigest], placements: Sequence[Placement]) -> None:
+    names = []
+    for launch, digest in enumerate(digests):
+        header = digest.header
+        grid, block = (", ".join(map(str, size)) for size in (header.grid, header.block))
+        names.append(
+            f"Kernel{launch} name: {header.kernel_name}\n"
+            f"  Grid size: ({grid}), Block size: ({block}), maxBlockPerCore: {digest.ctas_per_core}, "
+            f"# of regs: {header.registers}, static shared mem: {header.shared_memory}, dynamic shared mem: 0\n"
+        )
+    (output / "kernel_names.txt").write_text("".join(names))
+    lines = ["nvbit", "14", "-1", *(f"./Kernel{placement.folder}/trace.txt" for placement in placements)]
+    unfinished = output / "kernel_config.txt.unfinished"
+    unfinished.write_text("\n".join(lines) + "\n")
+    unfinished.rename(output / "kernel_config.txt")
+
+
+def _summary(digests: Sequence[_native.MacsimDigest], placements: Sequence[Placement]) -> Conversion:
+    own = [digests[launch] for launch, placement in enumerate(placements) if placement.folder == launch]
+    approximated: Counter[str] = Counter()
+    for digest in own:
+        approximated.update(digest.approximated)
+    return Conversion(
+        launches=len(digests),
+        folders=len(own),
+        warps=sum(digest.warps for digest in own),
+        records=sum(digest.records for digest in own),
+        most_warps=max(digest.warps for digest in own),
+        without_lanes=sum(digest.without_lanes for digest in own),
+        approximated=dict(sorted(approximated.items())),
+    )

@@ -1,0 +1,65 @@
+"""What an earlier, perhaps interrupted, conversion into the same folder has finished."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from kernelpoint.errors import TraceError
+
+NAME = "kernelpoint_convert.jsonl"
+VERSION = 1
+
+
+class Manifest:
+    """JSON Lines beside the launches' folders: a header, then one line for each finished folder.
+
+    Raises:
+        TraceError: the folder holds files of someone else, or a conversion of another list or with other options.
+    """
+
+    def __init__(self, folder: Path, source: Path, level: int) -> None:
+        self._path = folder / NAME
+        header = {"version": VERSION, "source": str(source.resolve()), "level": level}
+        if not self._path.exists():
+            _refuse_strangers(folder)
+            self.finished: dict[str, Any] = {}
+            self._write(header, "w")
+            return
+        lines = _complete_lines(self._path)
+        if not lines or lines[0] != header:
+            raise TraceError(
+                f"{self._path}: this folder holds the conversion {lines[0] if lines else 'of nothing'}, "
+                f"asked for is {header}; give another folder, or delete this one"
+            )
+        self.finished = {line["folder"]: line["files"] for line in lines[1:]}
+
+    def add(self, folder: str, files: list[Any]) -> None:
+        """Remember that a folder with these files is complete."""
+        self.finished[folder] = files
+        self._write({"folder": folder, "files": files}, "a")
+
+    def _write(self, line: dict[str, Any], mode: str) -> None:
+        with self._path.open(mode) as file:
+            file.write(json.dumps(line) + "\n")
+
+
+def _complete_lines(path: Path) -> list[dict[str, Any]]:
+    """The lines; a torn last one, of a conversion that was killed, is cut off."""
+    text = path.read_text()
+    whole = text[: text.rfind("\n") + 1]
+    if whole != text:
+        path.write_text(whole)
+    try:
+        return [json.loads(line) for line in whole.splitlines()]
+    except ValueError as error:
+        raise TraceError(f"{path}: expected lines of JSON ({error}); delete the folder and convert again") from error
+
+
+def _refuse_strangers(folder: Path) -> None:
+    found = next(folder.iterdir(), None)
+    if found is not None:
+        raise TraceError(
+            f"{folder}: expected a new or empty folder, or one that `kernelpoint convert` made; found {found.name}"
+        )
