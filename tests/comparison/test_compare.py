@@ -32,6 +32,8 @@ def test_a_comparison_prints_a_table_and_writes_page_json_and_csv(monkeypatch, c
     assert len(rows) == 6 and {row["seed"] for row in rows} == {"0", "1"}
     page = (out / "comparison.html").read_text()
     assert "<svg" in page and "stem *" in page and "reads traces" in page and "http" not in page
+    text = (out / "comparison.md").read_text()
+    assert "| stem * | 5.00 % |" in text and "- gcl: policy gcl reads traces" in text
 
 
 def test_a_comparison_that_was_stopped_goes_on_where_it_was(monkeypatch, truth_file, tmp_path):

@@ -36,7 +36,8 @@ def compare(
     budgets: Annotated[str, typer.Option(help="Relative errors separated by commas.")] = "0.01,0.05",
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each cell, with seeds 0, 1, ...")] = 10,
     output: Annotated[
-        Path | None, typer.Option("-o", help="Folder for comparison.html, .json, .csv; a run that was stopped goes on.")
+        Path | None,
+        typer.Option("-o", help="Folder for comparison.html, .md, .json, .csv; a run that was stopped goes on."),
     ] = None,
     confidence: Annotated[float, typer.Option(min=0.5, max=0.9999)] = 0.95,
     scope: Annotated[str, typer.Option(help="workload or cluster.")] = "workload",

@@ -1,4 +1,4 @@
-"""The results of a comparison as files: CSV for spreadsheets, JSON for programs, a page for people."""
+"""The results of a comparison as files: CSV for spreadsheets, JSON for programs, a page for people, Markdown for documents."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from typing import Any
 from kernelpoint.comparison.evaluate import Row
 from kernelpoint.comparison.page import html_page
 from kernelpoint.comparison.summary import Line, overall, per_workload
+from kernelpoint.comparison.text import HEADINGS, LEGEND, cells
 from kernelpoint.comparison.workload import Workload
 
 
 def write_files(folder: Path, workloads: Sequence[Workload], rows: Sequence[Row]) -> list[Path]:
-    """Write comparison.csv (a line per workload, policy, budget and seed), comparison.json (the same and the summaries)
-    and comparison.html into `folder`."""
+    """Write comparison.csv (a line per workload, policy, budget and seed), comparison.json (the same and the summaries),
+    comparison.html and comparison.md into `folder`."""
     lines = per_workload(rows)
     total = overall(lines)
-    paths = [folder / f"comparison.{kind}" for kind in ("csv", "json", "html")]
+    paths = [folder / f"comparison.{kind}" for kind in ("csv", "json", "html", "md")]
     with paths[0].open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, fieldnames=list(Row.__dataclass_fields__))
         writer.writeheader()
@@ -37,7 +38,25 @@ def write_files(folder: Path, workloads: Sequence[Workload], rows: Sequence[Row]
     }
     paths[1].write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     paths[2].write_text(html_page(workloads, lines, total), encoding="utf-8")
+    paths[3].write_text(markdown(workloads, lines, total), encoding="utf-8")
     return paths
+
+
+def markdown(workloads: Sequence[Workload], lines: Sequence[Line], total: Sequence[Line]) -> str:
+    """A table over all workloads, one for each workload, and the legend."""
+    parts = [_table(f"All {len(workloads)} workloads", total)] if len(workloads) > 1 else []
+    for one in workloads:
+        title = f"{one.name}: {one.size:,} launches, {one.total:,.0f} {one.counter}"
+        parts.append(_table(title, [line for line in lines if line.workload == one.name]))
+    return "\n".join([*parts, *(f"- {item}" for item in LEGEND)]) + "\n"
+
+
+def _table(title: str, lines: Sequence[Line]) -> str:
+    rows = [cells(line) for line in lines if line.runs]
+    refused = sorted({f"- {line.policy}: {'; '.join(line.reasons)}" for line in lines if not line.runs})
+    table = [HEADINGS, ["---"] * len(HEADINGS), *rows]
+    text = "\n".join("| " + " | ".join(row) + " |" for row in table)
+    return f"**{title}**\n\n{text}\n" + "".join(f"\n{reason}" for reason in refused) + ("\n" if refused else "")
 
 
 def _record(line: Line) -> dict[str, Any]:
