@@ -32,7 +32,7 @@ def read_raw_page(file: TextIO, source: str, device: int | None = None) -> Profi
     """
     reader = csv.reader(file)
     header = _header(reader, source)
-    units: dict[str, str] = {}
+    metrics = {name: 1.0 for name in header if name not in ABOUT}  # what a value is multiplied with
     builder = ProfileBuilder(source)
     for fields in reader:
         where = f"{source}:{reader.line_num}"
@@ -42,9 +42,9 @@ def read_raw_page(file: TextIO, source: str, device: int | None = None) -> Profi
             raise ProfileError(f"{where}: {len(fields)} fields, the header has {len(header)}")
         row = dict(zip(header, fields, strict=True))
         if not row["ID"].strip():
-            units = row
+            metrics = {name: _factor(row[name]) for name in metrics}
             continue
-        _add_row(builder, row, units, where)
+        _add_row(builder, row, metrics, where)
     return builder.finish(device)
 
 
@@ -59,11 +59,13 @@ def _header(reader: Iterable[list[str]], source: str) -> list[str]:
     raise ProfileError(f"{source}: the header of `ncu --csv --page raw` (ID, ..., Kernel Name) is missing")
 
 
-def _add_row(builder: ProfileBuilder, row: dict[str, str], units: dict[str, str], where: str) -> None:
+def _add_row(builder: ProfileBuilder, row: dict[str, str], metrics: dict[str, float], where: str) -> None:
     counters = {}
-    for name, text in row.items():
-        if name not in ABOUT and (value := _value(text, units.get(name, ""))) is not None:
-            counters[name] = value
+    for name, factor in metrics.items():
+        try:
+            counters[name] = float(row[name].replace(",", "")) * factor
+        except ValueError:
+            continue  # names, lists, n/a
     duration = counters.get(DURATION, math.nan)
     cycles = next((counters[name] for name in CYCLES if name in counters), None)
     if cycles is not None:
@@ -83,17 +85,13 @@ def _add_row(builder: ProfileBuilder, row: dict[str, str], units: dict[str, str]
     )
 
 
-def _value(text: str, unit: str) -> float | None:
-    """A metric in its base unit, or None for one that is no number (names, lists, n/a).
+def _factor(unit: str) -> float:
+    """What a metric in `unit` is multiplied with to be in its base unit: ns, or without a prefix.
 
-    >>> _value("2.50", "usecond"), _value("1,024", "Kbyte/block"), _value("cache_none", "")
-    (2500.0, 1024000.0, None)
+    >>> _factor("usecond"), _factor("Kbyte/block"), _factor("inst"), _factor("")
+    (1000.0, 1000.0, 1.0, 1.0)
     """
-    try:
-        value = float(text.replace(",", ""))
-    except ValueError:
-        return None
     base = unit.partition("/")[0]
     if base in TIMES:
-        return value * TIMES[base]
-    return value * (PREFIXES[base[0]] if len(base) > 1 and base[0] in PREFIXES and base[1:].islower() else 1.0)
+        return TIMES[base]
+    return PREFIXES[base[0]] if len(base) > 1 and base[0] in PREFIXES and base[1:].islower() else 1.0

@@ -26,9 +26,20 @@ def read_gpu_trace(file: TextIO, source: str, device: int | None = None) -> Prof
     """
     _skip_to_header(file, source)
     builder = ProfileBuilder(source)
+    columns: dict[str, tuple[str, str]] = {}
     for line, row in rows_of(file, source):
-        _add_row(builder, row, f"{source}:{line}")
+        columns = columns or _columns(row)
+        _add_row(builder, row, columns, f"{source}:{line}")
     return builder.finish(device)
+
+
+def _columns(row: Row) -> dict[str, tuple[str, str]]:
+    """Of each column without its unit: its name in the file, and the unit, in small letters."""
+    found = {}
+    for column in row:
+        name, _, unit = column.partition("(")
+        found[name.strip()] = column, unit.strip(" )").lower()
+    return found
 
 
 def _skip_to_header(file: TextIO, source: str) -> None:
@@ -43,33 +54,32 @@ def _skip_to_header(file: TextIO, source: str) -> None:
             return
 
 
-def _add_row(builder: ProfileBuilder, row: Row, where: str) -> None:
-    fields, units = {}, {}
-    for column, value in row.items():
-        key, _, unit = column.partition("(")
-        fields[key.strip()] = value
-        units[key.strip()] = unit.strip(" )").lower()
-    if not fields.get("GrdX", "").strip():
-        builder.leave_out(_kind(fields["Name"]))
+def _add_row(builder: ProfileBuilder, row: Row, columns: dict[str, tuple[str, str]], where: str) -> None:
+    def text(name: str, default: str = "") -> str:
+        return row[columns[name][0]] or default if name in columns else default
+
+    if not text("GrdX").strip():
+        builder.leave_out(_kind(text("Name")))
         return
 
     def integers(prefix: str) -> list[int]:
-        return [int(number(fields[prefix + axis], where)) for axis in "XYZ"]
+        return [int(number(text(prefix + axis), where)) for axis in "XYZ"]
 
     memory = sum(
-        number(fields.get(key) or "0", where) * BYTES.get(units.get(key, "b"), 1.0) for key in ("StcSMem", "DymSMem")
+        number(text(name, "0"), where) * BYTES.get(columns.get(name, ("", "b"))[1], 1.0)
+        for name in ("StcSMem", "DymSMem")
     )
     builder.add(
-        fields["Name"],
+        text("Name"),
         integers("Grd"),
         integers("Blk"),
-        int(number(fields.get("Reg/Trd") or "-1", where)),
+        int(number(text("Reg/Trd", "-1"), where)),
         round(memory),
-        int(number(fields.get("Strm") or "-1", where)),
-        _nanoseconds(fields["Start"], units["Start"], where),
-        number(fields["Duration"], where) * _factor(units["Duration"], where),
-        order=int(number(fields.get("CorrId") or "0", where)),
-        device=_device(fields.get("Device", "")),
+        int(number(text("Strm", "-1"), where)),
+        _nanoseconds(text("Start"), columns["Start"][1], where),
+        number(text("Duration"), where) * _factor(columns["Duration"][1], where),
+        order=int(number(text("CorrId", "0"), where)),
+        device=_device(text("Device")),
     )
 
 
