@@ -1,12 +1,13 @@
 """Do our policies behave as published? Prints the tables; needs the shared data.
 
-    python tests/benchmarks/policies.py [--traces FOLDER] [--seeds N] [--only sweep|bias|profiles]
+    python tests/benchmarks/policies.py [--traces FOLDER] [--seeds N] [--only sweep|bias]
 
 1. sweep: STEM's epsilon of 3, 5, 10 and 25 % on real profiles, in three forms, with Allegro and random samples of fixed share,
    beside the published figures (CASIO, STEM+ROOT figure 11: 76.5x / 0.18 %, 106.8x / 0.41 %, 172.3x / 0.80 %, 228.5x / 2.00 %).
    Speedups follow how often a workload repeats itself, so between suites only the direction compares; errors compare.
 2. bias: first launches that represent, on simpletorch in Accel-Sim, against middle launches and random draws.
-3. profiles: every policy on every shared profile.
+
+Every policy on every profile and workload is what `kernelpoint compare` prints; its tables stand in comparison/README.md.
 """
 
 from __future__ import annotations
@@ -23,15 +24,12 @@ from rich.console import Console
 from rich.table import Table
 
 from kernelpoint.comparison.evaluate import Cell, Inputs, Row, evaluate
-from kernelpoint.comparison.run import Notebook, cells, compare
-from kernelpoint.comparison.summary import means, overall, per_workload
-from kernelpoint.comparison.text import HEADINGS, LEGEND, factor, percent
-from kernelpoint.comparison.text import cells as text_cells
+from kernelpoint.comparison.summary import means
+from kernelpoint.comparison.text import factor, percent
 from kernelpoint.comparison.workload import Workload, load_workload, parse_request
 from kernelpoint.estimation import Design, Engine, ErrorBudget
 from kernelpoint.policies.allegro import split
 from kernelpoint.policies.population import Population
-from kernelpoint.policies.registry import policy_names
 from kernelpoint.policies.stem import Leaf, clustered_design, clusters_of, joint_sizes, sample_size
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -192,24 +190,6 @@ def bias(traces: str, seeds: int) -> None:
     console.print(table)
 
 
-def every_profile(seeds: int) -> None:
-    """Every policy on every profile."""
-    rows = []
-    wanted = list(cells(policy_names(), (0.01, 0.05), seeds, 0.95, "workload", None))
-    for workload in profiles():
-        rows += compare(workload, wanted, Notebook(None), console.print)
-    lines = per_workload(rows)
-    for title, part in (("Each profile", lines), ("All profiles", overall(lines))):
-        table = Table(title=title, title_justify="left")
-        for heading in ("workload", *HEADINGS):
-            table.add_column(heading)
-        for line in part:
-            table.add_row(line.workload, *text_cells(line))
-        console.print(table)
-    for text in LEGEND:
-        console.print(text)
-
-
 def unpacked(folder: str) -> str:
     """The shared traces of simpletorch in a folder of their own."""
     import io
@@ -230,7 +210,7 @@ def main() -> None:
         "--traces", help="folder of the traces of simpletorch; unpacked from the shared data by default"
     )
     parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--only", choices=["sweep", "bias", "profiles"])
+    parser.add_argument("--only", choices=["sweep", "bias"])
     arguments = parser.parse_args()
     if not DATA.is_dir():
         raise SystemExit(f"no shared data at {DATA}; name it with KERNELPOINT_SHARED_DATA")
@@ -239,8 +219,6 @@ def main() -> None:
     if arguments.only in (None, "bias"):
         with tempfile.TemporaryDirectory() as folder:
             bias(arguments.traces or unpacked(folder), arguments.seeds)
-    if arguments.only in (None, "profiles"):
-        every_profile(arguments.seeds)
 
 
 if __name__ == "__main__":
