@@ -11,15 +11,17 @@ import torch
 from kernelpoint.encoder.loss import alignment, info_nce, uniformity
 
 
-def slow_info_nce(a, b, temperature, ignored=None):
+def slow_info_nce(a, b, temperature, ignored=None, positives=None):
     """The formula as it is written, term by term, in Python's unbounded decimals where exp would overflow."""
 
     def similarity(x, y):
         return math.fsum(p * q for p, q in zip(x, y, strict=True)) / (math.hypot(*x) * math.hypot(*y)) / temperature
 
     def one(x, others, i):
-        terms = [math.exp(similarity(x, y)) for j, y in enumerate(others) if i == j or not ignored or not ignored[i][j]]
-        return -math.log(math.exp(similarity(x, others[i])) / math.fsum(terms))
+        mine = [j for j in range(len(others)) if i == j or (positives and positives[i][j])]
+        left_out = [j for j in range(len(others)) if ignored and ignored[i][j] and j not in mine]
+        terms = math.fsum(math.exp(similarity(x, y)) for j, y in enumerate(others) if j not in left_out)
+        return math.fsum(-math.log(math.exp(similarity(x, others[j])) / terms) for j in mine) / len(mine)
 
     count = len(a)
     return sum(one(a[i], b, i) + one(b[i], a, i) for i in range(count)) / (2 * count)
@@ -44,6 +46,17 @@ def test_pairs_said_to_be_equal_are_no_negatives(views):
     expected = slow_info_nce(a.tolist(), b.tolist(), 0.05, ignored.tolist())
     assert float(info_nce(a, b, 0.05, ignored)) == pytest.approx(expected)
     assert expected < float(info_nce(a, b, 0.05)) or expected == pytest.approx(float(info_nce(a, b, 0.05)))
+
+
+def test_further_positives_are_averaged_and_win_over_ignored(views):
+    a, b = views
+    names = torch.tensor([0, 0, 1, 0, 2, 1])
+    positives = names[:, None] == names[None]
+    ignored = torch.zeros(6, 6, dtype=torch.bool)
+    ignored[0, 1] = ignored[1, 0] = ignored[4, 5] = ignored[5, 4] = True
+    expected = slow_info_nce(a.tolist(), b.tolist(), 0.05, ignored.tolist(), positives.tolist())
+    assert float(info_nce(a, b, 0.05, ignored, positives)) == pytest.approx(expected)
+    assert expected != pytest.approx(float(info_nce(a, b, 0.05, ignored)))
 
 
 def test_the_gradient_agrees_with_differences(views):

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from small_graphs import random_graph
 
+from kernelpoint.encoder.batch import collate
 from kernelpoint.encoder.checkpoint import read_checkpoint
 from kernelpoint.encoder.encode import load_encoder
-from kernelpoint.encoder.training import Trainer, TrainingConfig, draw_order, read_log, write_log
+from kernelpoint.encoder.loss import info_nce
+from kernelpoint.encoder.pairs import draw_order, draw_some
+from kernelpoint.encoder.training import Trainer, TrainingConfig, read_log, write_log
 from kernelpoint.errors import ConfigError, PlanError
 from kernelpoint.randomness import generator
 
@@ -89,7 +93,10 @@ def test_the_log_reads_back_as_it_was_written(graphs, tmp_path):
     [
         ("epochs", 0),
         ("batch_size", 1),
-        ("hard_negatives", 0),
+        ("together", 0),
+        ("per_kernel", 0),
+        ("same_kernel", "friend"),
+        ("loss_on", "tail"),
         ("dropout", 1.0),
         ("hidden_tokens", 2),
         ("learning_rate", 0),
@@ -119,8 +126,52 @@ def test_one_graph_is_too_few(graphs):
         Trainer(graphs[:1], CONFIG)
 
 
-def test_graphs_of_a_kernel_stand_together_for_hard_negatives():
+def test_graphs_of_a_kernel_stand_together_in_a_batch():
     names = list("aaaabbbbcccc")
     order = draw_order(names, 4, generator(0, "test order"))
     assert sorted(order) == list(range(12))
     assert [len({names[i] for i in order[start : start + 4]}) for start in (0, 4, 8)] == [1, 1, 1]
+
+
+def test_no_kernel_has_more_than_its_share_of_an_epoch_and_the_share_is_drawn_anew():
+    names = list("aaaaaaaabbc")
+    drawn = [draw_some(names, 3, generator(0, "test share", epoch)) for epoch in range(8)]
+    assert all([names[i] for i in some] == list("aaabbc") for some in drawn)
+    assert len({tuple(some) for some in drawn}) > 1
+
+
+def mean_cosine(trainer, rows):
+    """Mean cosine between the embeddings of different graphs of `rows`."""
+    unit = torch.nn.functional.normalize(trainer.encoder.eval()(collate(rows)), dim=1)
+    return float((unit @ unit.T).detach()[~torch.eye(len(rows), dtype=torch.bool)].mean())
+
+
+def test_graphs_of_one_kernel_come_together_only_where_its_name_makes_them_positives():
+    graphs = [random_graph(seed, warps=4, nodes=30) for seed in range(24)]
+    names = ["one"] * 6 + [f"other {chr(97 + i)}" for i in range(18)]
+    config = replace(CONFIG, epochs=15, batch_size=24, dropout=0.0, hidden_tokens=0.0)
+    trainers = {rule: Trainer(graphs, replace(config, same_kernel=rule), names) for rule in ("positive", "negative")}
+    for trainer in trainers.values():
+        list(trainer.epochs())
+    alike = {rule: mean_cosine(trainer, graphs[:6]) for rule, trainer in trainers.items()}
+    assert alike["positive"] > alike["negative"] + 0.2
+
+
+def test_a_loss_on_embeddings_spreads_them():
+    graphs = [random_graph(seed, warps=4, nodes=30) for seed in range(24)]
+    config = replace(CONFIG, epochs=10, batch_size=24, dropout=0.0)
+    spread = {}
+    for place in ("head", "embedding"):
+        trainer = Trainer(graphs, replace(config, loss_on=place))
+        list(trainer.epochs())
+        spread[place] = mean_cosine(trainer, graphs)
+    assert spread["embedding"] < spread["head"] - 0.1
+
+
+def test_kernels_that_differ_in_numbers_only_are_neither_positive_nor_negative():
+    trainer = Trainer([random_graph(seed) for seed in range(3)], CONFIG, ["sum_f16", "sum_f32", "scan"])
+    a, b = torch.randn(2, 3, 256, generator=torch.Generator().manual_seed(0))
+    apart = torch.tensor([[False, True, False], [True, False, False], [False, False, False]])
+    trainer.config = replace(trainer.config, loss_on="embedding")
+    found = trainer._loss(a, b, np.arange(3))
+    assert float(found) == pytest.approx(float(info_nce(a, b, ignored=apart)))

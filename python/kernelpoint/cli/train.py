@@ -27,7 +27,12 @@ def train(
     ] = None,
     epochs: Annotated[int, typer.Option(help="Passes over the distinct graphs.")] = 40,
     batch_size: Annotated[int, typer.Option(help="Graphs in a batch.")] = 48,
-    hard_negatives: Annotated[int, typer.Option(help="Graphs of one kernel that stand together in a batch.")] = 1,
+    same_kernel: Annotated[
+        str, typer.Option(help="Two graphs of one kernel are to each other: positive, ignored or negative.")
+    ] = "positive",
+    loss_on: Annotated[str, typer.Option(help="What the loss looks at: head, embedding or both.")] = "both",
+    together: Annotated[int, typer.Option(help="Graphs of one kernel that stand together in a batch.")] = 4,
+    per_kernel: Annotated[int, typer.Option(help="Graphs of one kernel in an epoch, at most.")] = 24,
     hidden_tokens: Annotated[float, typer.Option(help="Share of nodes whose tokens a view hides.")] = 0.15,
     learning_rate: Annotated[float, typer.Option(help="Peak of the cosine schedule.")] = 1e-3,
     temperature: Annotated[float, typer.Option(help="Of the contrastive loss.")] = 0.05,
@@ -47,7 +52,10 @@ def train(
     config = TrainingConfig(
         epochs=epochs,
         batch_size=batch_size,
-        hard_negatives=hard_negatives,
+        same_kernel=same_kernel,
+        loss_on=loss_on,
+        together=together,
+        per_kernel=per_kernel,
         hidden_tokens=hidden_tokens,
         learning_rate=learning_rate,
         temperature=temperature,

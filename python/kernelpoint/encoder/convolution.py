@@ -52,7 +52,7 @@ class TargetRGCNConv(RGCNConv):
     one to three of the five relations, so here only the rows that edges of a relation arrive at are multiplied.
     """
 
-    def forward(self, x: Tensor, edges: list[Arrivals]) -> Tensor:  # type: ignore[override]
+    def forward(self, x: Tensor, edges: list[Arrivals]) -> Tensor:
         """Output [num_nodes, out_channels] for inputs [num_nodes, in_channels]; `edges` from `arrivals`."""
         weight = torch.einsum("rb,bio->rio", self.comp, self.weight)
         result = x @ self.root + self.bias

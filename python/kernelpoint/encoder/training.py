@@ -6,6 +6,7 @@ import json
 import os
 import resource
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -17,10 +18,13 @@ from kernelpoint.encoder.batch import collate
 from kernelpoint.encoder.checkpoint import save_whole, write_checkpoint
 from kernelpoint.encoder.loss import TEMPERATURE, alignment, info_nce, uniformity
 from kernelpoint.encoder.model import ProjectionHead, TraceEncoder
+from kernelpoint.encoder.pairs import RULES, draw_order, draw_some, equal_pairs, variant
 from kernelpoint.encoder.views import hide_tokens, random_view
 from kernelpoint.errors import ConfigError, PlanError
 from kernelpoint.graphs import TraceGraph, schema_hash
 from kernelpoint.randomness import generator
+
+LOSS_ON = ("both", "head", "embedding")
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,11 @@ class TrainingConfig:
     Attributes:
         epochs: passes over the graphs.
         batch_size: graphs in a batch; every other graph of the batch is a negative.
-        hard_negatives: graphs of one kernel that stand together in a batch, as far as there are that many; 1 draws evenly.
+        same_kernel: what two graphs of one kernel, by its name, are to each other: "positive", "ignored", or "negative" as in
+            the paper. Unless negative, kernels whose names differ in numbers only are ignored.
+        loss_on: "head" is the paper's; "embedding" has the loss look at embeddings themselves, "both" at the two, added.
+        together: graphs of one kernel that stand together in a batch, as far as there are that many; 1 draws evenly.
+        per_kernel: graphs of one kernel in an epoch, at most; which ones is drawn for every epoch.
         learning_rate: its peak, after a linear warm-up over the first 5 % of the steps; a cosine down to zero follows.
         weight_decay: of AdamW.
         temperature: of InfoNCE.
@@ -43,7 +51,10 @@ class TrainingConfig:
 
     epochs: int = 40
     batch_size: int = 48
-    hard_negatives: int = 1
+    same_kernel: str = "positive"
+    loss_on: str = "both"
+    together: int = 4
+    per_kernel: int = 24
     learning_rate: float = 1e-3
     weight_decay: float = 1e-2
     temperature: float = TEMPERATURE
@@ -55,7 +66,7 @@ class TrainingConfig:
     threads: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch_size", "hard_negatives", "num_bases", "threads"):
+        for name in ("epochs", "batch_size", "together", "per_kernel", "num_bases", "threads"):
             if getattr(self, name) < (2 if name == "batch_size" else 1):
                 raise ConfigError(f"{name}: {getattr(self, name)} given, too small")
         for name in ("dropout", "hidden_tokens"):
@@ -64,6 +75,9 @@ class TrainingConfig:
         for name in ("learning_rate", "temperature"):
             if not getattr(self, name) > 0:
                 raise ConfigError(f"{name}: {getattr(self, name)} given, a number above 0 is needed")
+        for name, allowed in (("same_kernel", RULES), ("loss_on", LOSS_ON)):
+            if getattr(self, name) not in allowed:
+                raise ConfigError(f"{name}: {getattr(self, name)!r} given, allowed are {', '.join(allowed)}")
         if self.device.startswith("cuda") and not torch.cuda.is_available():
             raise ConfigError(f"device: {self.device!r} given, but torch finds no CUDA device here; use cpu")
 
@@ -93,32 +107,13 @@ def rate_factor(step: int, steps: int) -> float:
     return (1 + float(np.cos(np.pi * (step - warm_up) / max(1, steps - warm_up)))) / 2
 
 
-def draw_order(names: Sequence[str], together: int, random: np.random.Generator) -> np.ndarray:
-    """A random order of graphs in which blocks of up to `together` graphs of one kernel stand side by side.
-
-    >>> order = draw_order(["a", "b", "a", "b", "a", "b"], 3, np.random.default_rng(0))
-    >>> set(order[:3].tolist()) in ({0, 2, 4}, {1, 3, 5})
-    True
-    """
-    drawn = random.permutation(len(names))
-    blocks: list[list[int]] = []
-    open_blocks: dict[str, list[int]] = {}
-    for graph in drawn.tolist():
-        block = open_blocks.get(names[graph], [])
-        if len(block) in (0, together):
-            block = open_blocks[names[graph]] = []
-            blocks.append(block)
-        block.append(graph)
-    return np.concatenate([blocks[i] for i in random.permutation(len(blocks))])
-
-
 class Trainer:
     """Trains an encoder; its state can be saved after every epoch and taken up again with the same result.
 
     Args:
         graphs: one per distinct stream.
         config: settings.
-        names: the kernel of each graph; needed for hard negatives only.
+        names: the kernel of each graph; without names every graph is a kernel of its own.
     """
 
     def __init__(self, graphs: Sequence[TraceGraph], config: TrainingConfig, names: Sequence[str] = ()) -> None:
@@ -126,7 +121,8 @@ class Trainer:
             raise ConfigError(f"{len(graphs)} distinct stream(s) to train on; contrastive training needs at least 2")
         torch.set_num_threads(config.threads)
         self.graphs, self.config, self.epoch, self.seconds = graphs, config, 0, 0.0
-        self.names = list(names) or [""] * len(graphs)
+        self.names = list(names) or [f"graph {number}" for number in range(len(graphs))]
+        self.variants = [variant(name) for name in names] or self.names
         self._seed("weights")
         self.encoder = TraceEncoder(config.num_bases, config.dropout).to(config.device)
         self.head = ProjectionHead(config.dropout).to(config.device)
@@ -134,7 +130,8 @@ class Trainer:
         self.optimiser = torch.optim.AdamW(
             self.parameters.values(), lr=config.learning_rate, weight_decay=config.weight_decay
         )
-        self.batches = max(1, len(graphs) // config.batch_size)
+        in_epoch = sum(min(count, config.per_kernel) for count in Counter(self.names).values())
+        self.batches = max(1, in_epoch // config.batch_size)
 
     def _seed(self, purpose: str, *indices: int) -> None:
         torch.manual_seed(int(generator(self.config.seed, f"training {purpose}", *indices).integers(2**63)))
@@ -150,12 +147,13 @@ class Trainer:
         self._seed("dropout", self.epoch)
         random = generator(self.config.seed, "training", self.epoch)
         sums = np.zeros(3)
-        order = draw_order(self.names, self.config.hard_negatives, random)
+        some = draw_some(self.names, self.config.per_kernel, random)
+        order = some[draw_order([self.names[i] for i in some], self.config.together, random)]
         for number, chosen in enumerate(np.array_split(order, self.batches)):
             rate = self.config.learning_rate * rate_factor(
                 self.epoch * self.batches + number, self.config.epochs * self.batches
             )
-            sums += self._step([self.graphs[i] for i in chosen], rate, random)
+            sums += self._step(chosen, rate, random)
             on_batch()
         self.epoch += 1
         self.seconds += time.monotonic() - started
@@ -164,14 +162,14 @@ class Trainer:
             raise ConfigError(f"the loss became {loss} in epoch {self.epoch}; try a smaller learning rate")
         return EpochRecord(self.epoch, loss, aligned, uniform, rate, round(self.seconds, 2), self._memory())
 
-    def _step(self, graphs: list[TraceGraph], rate: float, random: np.random.Generator) -> tuple[float, float, float]:
-        batch = collate(graphs).to(self.config.device)
+    def _step(self, chosen: np.ndarray, rate: float, random: np.random.Generator) -> tuple[float, float, float]:
+        batch = collate([self.graphs[i] for i in chosen]).to(self.config.device)
         self.encoder.train()
         self.head.train()
         hidden = self.config.hidden_tokens
         views = [hide_tokens(random_view(batch, random), hidden, random) for _ in range(2)]
-        a, b = (self.head(self.encoder(view)) for view in views)
-        loss = info_nce(a, b, self.config.temperature)
+        a, b = (self.encoder(view) for view in views)
+        loss = self._loss(a, b, chosen)
         for group in self.optimiser.param_groups:
             group["lr"] = rate
         self.optimiser.zero_grad()
@@ -179,6 +177,25 @@ class Trainer:
         self.optimiser.step()
         with torch.no_grad():
             return float(loss), float(alignment(a, b)), float(uniformity(a))
+
+    def _loss(self, a: torch.Tensor, b: torch.Tensor, chosen: np.ndarray) -> torch.Tensor:
+        """The contrastive loss of two views' embeddings, on what `loss_on` says.
+
+        Model: the paper's loss looks at the projection head only, which may leave all embeddings in a narrow cone (cosines of
+        0.9 and more), where the amount of work drowns them. Looking at embeddings too spreads them.
+        """
+        rule, ignored, positives = self.config.same_kernel, None, None
+        if rule != "negative":
+            ignored = equal_pairs([self.variants[i] for i in chosen]).to(a.device)
+        if rule == "positive":
+            positives = equal_pairs([self.names[i] for i in chosen]).to(a.device)
+        looked_at = {"head": [(self.head(a), self.head(b))], "embedding": [(a, b)]}
+        pairs = (
+            looked_at["head"] + looked_at["embedding"]
+            if self.config.loss_on == "both"
+            else looked_at[self.config.loss_on]
+        )
+        return torch.stack([info_nce(x, y, self.config.temperature, ignored, positives) for x, y in pairs]).sum()
 
     def _memory(self) -> float:
         if self.config.device.startswith("cuda"):
