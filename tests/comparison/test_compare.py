@@ -8,7 +8,10 @@ import pytest
 
 from kernelpoint.cli import main
 from kernelpoint.comparison import run as running
+from kernelpoint.comparison.host import PROGRAM
 from kernelpoint.comparison.version import PACKAGE, code_version
+from kernelpoint.synth.compose import compose, prepare
+from kernelpoint.synth.writer import write_list
 
 
 def compare(monkeypatch, *arguments):
@@ -119,3 +122,18 @@ def test_what_cannot_be_is_refused_with_one_message(monkeypatch, truth_file, arg
 
 def test_two_workloads_of_one_name_are_refused(monkeypatch, truth_file):
     assert "tell them apart" in str(compare(monkeypatch, "-w", truth_file, "-w", truth_file))
+
+
+@pytest.mark.skipif(not PROGRAM.is_file(), reason="the embedded host is not built; make build")
+def test_methods_choose_under_one_configuration_and_are_judged_under_another(monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
+    traces, out = tmp_path / "traces", tmp_path / "out"
+    request = compose("iterative-solver", launches=60)
+    prepare(traces, False, 3)
+    write_list(request.sequence, traces, request.launches, request.description)
+    workload = f"host=rtx,profile=host:v100,traces={traces / 'kernelslist.g'},name=solver"
+    assert compare(monkeypatch, "-w", workload, "--policies", "stem,pka", "--budgets", "0.05", "-o", out) == 0
+    printed = capsys.readouterr().out
+    assert "stem" in printed and "stem *" not in printed and len(list((out / "host").glob("host-*.csv"))) == 2
+    rows = json.loads((out / "comparison.json").read_text())["rows"]
+    assert not any(row["from_truth"] or row["reason"] for row in rows)

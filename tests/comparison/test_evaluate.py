@@ -140,7 +140,10 @@ def test_nccl_is_dropped_and_said_unless_kept(tmp_path):
     assert load(str(path), communication=True).size == 301
 
 
-@pytest.mark.parametrize("text", ["truth=a.csv,colour=red", "name=x", "host=v100", "truth=a.csv,latency=much"])
+@pytest.mark.parametrize(
+    "text",
+    ["truth=a.csv,colour=red", "name=x", "host=v100", "truth=a.csv,latency=much", "truth=a.csv,profile=host:v100"],
+)
 def test_a_workload_that_makes_no_sense_is_refused(text):
     with pytest.raises(ConfigError, match="--workload"):
         parse_request(text)

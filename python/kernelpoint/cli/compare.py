@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +19,7 @@ from kernelpoint.comparison.run import compare as compare_workload
 from kernelpoint.comparison.summary import Line, overall, per_workload
 from kernelpoint.comparison.text import HEADINGS, LEGEND
 from kernelpoint.comparison.text import cells as line_cells
-from kernelpoint.comparison.workload import Request, Workload, load_workload, parse_request
+from kernelpoint.comparison.workload import HOST, Request, Workload, load_workload, parse_request
 from kernelpoint.comparison.write import write_files
 from kernelpoint.errors import ConfigError
 from kernelpoint.policies.registry import load_policy, policy_names
@@ -26,7 +27,8 @@ from kernelpoint.policies.registry import load_policy, policy_names
 WORKLOAD_HELP = (
     "FILE with the full run's times or cycles of every launch (profile, results CSV, journal, simulator output), or "
     "key=value,...: truth=FILE, name=NAME, traces=LIST, profile=FILE (what methods plan from; default: the truth, which is "
-    "marked), host=v100|rtx|FILE (run the embedded host for the truth), device=N, latency=CYCLES. May be repeated."
+    "marked), host=v100|rtx|FILE (run the embedded host for the truth; profile=host:NAME does so for the profile), device=N, "
+    "latency=CYCLES. May be repeated."
 )
 
 
@@ -72,17 +74,21 @@ def _rows(workloads: Sequence[Workload], wanted: list, notebook: Notebook, conso
 
 
 def _load(request: Request, output: Path | None, communication: bool, console: Console) -> Workload:
-    truth = request.truth
-    if truth is None:
-        if output is None:
-            raise ConfigError(
-                f"workload {request.name}: a run of the embedded host needs a folder for its results (-o)"
-            )
-        truth = str(full_run(str(request.traces), str(request.host), output / "host", console.print))
+    truth = request.truth or _simulated(request, str(request.host), output, console)
+    if (request.profile or "").startswith(HOST):
+        other = str(request.profile).removeprefix(HOST)
+        request = replace(request, profile=_simulated(request, other, output, console))
     loaded = load_workload(request, truth, communication, console.print)
     for note in loaded.notes:
         console.print(f"{loaded.name}: {note}", soft_wrap=True)
     return loaded
+
+
+def _simulated(request: Request, config: str, output: Path | None, console: Console) -> str:
+    """The results of a full run of the embedded host, run where there are none yet."""
+    if output is None:
+        raise ConfigError(f"workload {request.name}: a run of the embedded host needs a folder for its results (-o)")
+    return str(full_run(str(request.traces), config, output / "host", console.print))
 
 
 def _refuse_twins(workloads: Sequence[Workload]) -> None:

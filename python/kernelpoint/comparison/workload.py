@@ -14,6 +14,7 @@ from kernelpoint.profiles import Launches, Profile, match, read_profile
 from kernelpoint.session.profiling import aligned
 
 Log = Callable[[str], None]
+HOST = "host:"  # begins a profile that the embedded host makes
 KEYS = ("truth", "name", "traces", "profile", "host", "device", "latency")
 
 
@@ -22,8 +23,9 @@ class Request:
     """A workload as the user names it.
 
     truth: per-launch results of the full run; name: in tables; traces: its trace list; profile: what methods plan from
-    ("truth" where it is the truth); host: configuration of the embedded host that makes the truth; device: GPU of the truth
-    file; latency: cycles of each launch that no method can save, taken off for a second error.
+    ("truth" where it is the truth, "host:NAME" for a full run of the embedded host in that configuration); host: the
+    configuration of the embedded host that makes the truth; device: GPU of the truth file; latency: cycles of each launch
+    that no method can save, taken off for a second error.
     """
 
     name: str
@@ -54,6 +56,8 @@ def parse_request(text: str) -> Request:
         fields[key] = value
     if "truth" not in fields and not ("host" in fields and "traces" in fields):
         raise ConfigError(f"--workload {text}: needs truth=FILE, or host=CONFIG and traces=LIST")
+    if fields.get("profile", "").startswith(HOST) and "traces" not in fields:
+        raise ConfigError(f"--workload {text}: profile={HOST}NAME needs traces=LIST")
     try:
         device = int(fields["device"]) if "device" in fields else None
         latency = float(fields.get("latency", 0.0))
