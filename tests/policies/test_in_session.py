@@ -123,3 +123,16 @@ def read_profile_hash(profile, traces):
     from kernelpoint.session.profiling import aligned
 
     return aligned(read_profile(profile), tuple(launch_paths(traces)), lambda text: None).hash()
+
+
+def test_a_profile_without_names_gets_those_of_the_traces(traces):
+    from kernelpoint.profiles.profile import ProfileBuilder
+    from kernelpoint.session.profiling import aligned
+
+    builder = ProfileBuilder("full.kpjournal")
+    for launch in range(LAUNCHES):
+        builder.add("", order=launch, counters={"cycles": 1000.0 + launch})
+    paths = tuple(launch_paths(traces))
+    profile = aligned(builder.finish(), paths, lambda text: None)
+    assert [profile.name(row) for row in range(LAUNCHES)] == [read_header(path).shape.kernel_name for path in paths]
+    assert (profile.grid > 0).all() and np.array_equal(profile.time, 1000.0 + np.arange(LAUNCHES))

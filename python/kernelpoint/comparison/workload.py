@@ -11,7 +11,7 @@ import numpy as np
 
 from kernelpoint.errors import ConfigError, ProfileError
 from kernelpoint.profiles import Launches, Profile, match, read_profile
-from kernelpoint.session.profiling import aligned
+from kernelpoint.session.profiling import aligned, named
 
 Log = Callable[[str], None]
 HOST = "host:"  # begins a profile that the embedded host makes
@@ -139,7 +139,7 @@ def load_workload(request: Request, truth_file: str, communication: bool, log: L
     if request.traces is not None:
         paths, more = _traces_of(truth, request.traces)
         notes += more
-    known, from_truth = truth, True
+    known, from_truth = named(truth, paths), True
     if request.profile not in (None, "truth"):
         known, from_truth = _other_profile(str(request.profile), truth, paths, communication, log), False
     counter = "ns" if np.isfinite(truth.duration).any() else "cycles"

@@ -11,6 +11,7 @@ from kernelpoint.config import Config
 from kernelpoint.errors import ProfileError, TraceError
 from kernelpoint.policies.population import Population
 from kernelpoint.profiles import Launches, Profile, match, read_profile
+from kernelpoint.profiles.profile import ProfileBuilder
 
 Log = Callable[[str], None]
 LEAST_SHARE = (
@@ -43,13 +44,13 @@ def with_profile(population: Population, config: Config, log: Log) -> Population
 def aligned(profile: Profile, paths: tuple[str, ...], log: Log) -> Profile:
     """A profile whose row i belongs to the trace `paths[i]`; says through `log` what has no counterpart.
 
-    A profile that names its traces is matched by them, one without names and shapes by position.
+    A profile without names and shapes (a journal, the output of MacSim) is matched by position and gets them from the traces.
 
     Raises:
         ProfileError: fewer than half of the launches, or of the profile's rows where it has fewer, have a counterpart.
     """
     if not any(profile.names) and profile.size == len(paths):
-        return profile
+        return named(profile, paths)
     matching = match(profile, _launches(paths))
     for sentence in matching.sentences():
         log(f"kernelpoint: {profile.source}: {sentence}")
@@ -59,6 +60,17 @@ def aligned(profile: Profile, paths: tuple[str, ...], log: Log) -> Profile:
             f"seems to be of another workload (the profile has {profile.size:,} launches, the first is {profile.name(0)!r})"
         )
     return profile.take(matching.rows)
+
+
+def named(profile: Profile, paths: tuple[str, ...]) -> Profile:
+    """A profile whose row i belongs to `paths[i]`, with names and shapes from the headers of the traces where it has none."""
+    if any(profile.names) or not paths:
+        return profile
+    launches = _launches(paths)
+    builder = ProfileBuilder(profile.source)
+    for row, name in enumerate(launches.names):
+        builder.add(name, launches.grid[row].tolist(), launches.block[row].tolist(), order=row)
+    return profile.with_launches_of(builder.finish())
 
 
 def _launches(paths: tuple[str, ...]) -> Launches:
