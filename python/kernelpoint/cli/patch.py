@@ -13,7 +13,7 @@ from kernelpoint.patching import Plan, State, Tree, load_description
 
 
 def patch(
-    simulator: Annotated[str, typer.Argument(help="accelsim", metavar="SIMULATOR")],
+    simulator: Annotated[str, typer.Argument(help="accelsim or macsim", metavar="SIMULATOR")],
     checkout: Annotated[Path, typer.Argument(help="The simulator's checkout.", metavar="CHECKOUT")],
     check: Annotated[bool, typer.Option("--check", help="Change nothing; say whether the tree is patched.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing; show what would be added.")] = False,

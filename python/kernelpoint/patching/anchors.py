@@ -73,6 +73,8 @@ def locate(sources: Sources, insertion: Insertion) -> Place:
         found = ", ".join(f"{file}:{node.range().start.line + 1}" for file, node in matches)
         raise PatchError(f"{insertion.name}: {insertion.match!r} is found more than once: {found}; one is needed")
     file, match = matches[0]
+    if insertion.at == "function":
+        return _first_in_function(match, insertion, file, sources.texts[file])
     node = _climb(match, insertion, file)
     return _beside(node, insertion, file, sources.texts[file])
 
@@ -116,6 +118,20 @@ def _climb(node: SgNode, insertion: Insertion, file: str) -> SgNode:
     if around[i + 1].kind() != "compound_statement":
         raise PatchError(f"{_where(file, node)}: {insertion.name}: the statement needs braces to take a line beside it")
     return around[i]
+
+
+def _first_in_function(node: SgNode, insertion: Insertion, file: str, text: str) -> Place:
+    functions = [parent for parent in node.ancestors() if parent.kind() == "function_definition"]
+    body = functions[0].field("body") if functions else None
+    if body is None:
+        raise PatchError(f"{_where(file, node)}: {insertion.name}: {insertion.match!r} stands in no function")
+    lines, brace = text.split("\n"), body.range().start
+    behind = re.sub(r"//.*|/\*.*?\*/", "", lines[brace.line][brace.column + 1 :]).strip()
+    if behind:
+        raise PatchError(f"{_where(file, body)}: {insertion.name}: {behind!r} stands on the same line; give it its own")
+    first = next(child for child in body.children() if child.is_named() and child.kind() != "comment")
+    indent = re.match(r"[ \t]*", lines[first.range().start.line]).group()  # type: ignore[union-attr]
+    return Place(file, brace.line + 1, indent, "function_definition")
 
 
 def _beside(node: SgNode, insertion: Insertion, file: str, text: str) -> Place:

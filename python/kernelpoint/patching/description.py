@@ -31,14 +31,14 @@ class Insertion(_Section):
     Attributes:
         name: what the line is for, shown to the user.
         match: an ast-grep pattern; ``$NAME`` stands for one node and can be used as ``{NAME}`` in the line.
-        at: which node around the match counts: the statement, or the outermost loop around it.
-        place: on which side of that node the line goes.
+        at: which node around the match counts: the statement, the outermost loop around it, or the function around it.
+        place: on which side of that node the line goes; in a function it goes before the first statement.
         line: the added line, or one for each kind of node (tree-sitter's names) that `at` may be.
     """
 
     name: str
     match: str
-    at: Literal["statement", "outermost_loop"] = "statement"
+    at: Literal["statement", "outermost_loop", "function"] = "statement"
     place: Literal["before", "after"] = "before"
     line: str | dict[str, str]
 
@@ -60,6 +60,20 @@ class Copies(_Section):
     abi: list[str]
 
 
+class Definitions(_Section):
+    """Our own files in a folder from which the simulator's build makes sources when one is newer than they are.
+
+    Attributes:
+        into: that folder.
+        files: our files.
+        renew: files of that folder that look newer after ours were taken out, so that the sources are made again.
+    """
+
+    into: str
+    files: list[str]
+    renew: list[str]
+
+
 class Description(_Section):
     """A simulator's ``patch.yaml``, checked.
 
@@ -76,6 +90,7 @@ class Description(_Section):
     sources: Annotated[list[str], Field(min_length=1)]
     include: str
     copies: Copies
+    definitions: Definitions | None = None
     captures: list[Capture] = []
     insertions: Annotated[list[Insertion], Field(min_length=1)]
     build: list[BuildLine] = []

@@ -120,6 +120,7 @@ class Tree:
             (self.root / name).unlink(missing_ok=True)
             changed.append(name)
         self._remove_own_folder()
+        self._renew_definitions()
         return changed
 
     # ---- parts ------------------------------------------------------------------------------------------------------
@@ -162,11 +163,12 @@ class Tree:
 
     def _own_files(self) -> dict[str, bytes]:
         copies, description = self.description.copies, self.description
-        paths = [description.folder / name for name in copies.hook] + [
-            description.abi_folder / name for name in copies.abi
-        ]
+        paths = {f"{copies.into}/{Path(name).name}": description.folder / name for name in copies.hook}
+        paths |= {f"{copies.into}/{name}": description.abi_folder / name for name in copies.abi}
+        if more := description.definitions:
+            paths |= {f"{more.into}/{Path(name).name}": description.folder / name for name in more.files}
         try:
-            files = {f"{copies.into}/{path.name}": path.read_bytes() for path in paths}
+            files = {name: path.read_bytes() for name, path in paths.items()}
         except OSError as error:
             raise PatchError(f"the installation is incomplete: {error}") from None
         names = "".join(f"{name}\n" for name in sorted(files))
@@ -181,6 +183,11 @@ class Tree:
         folder = self.root / self.description.copies.into
         if folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
+
+    def _renew_definitions(self) -> None:
+        for name in self.description.definitions.renew if self.description.definitions else []:
+            if (self.root / name).is_file():
+                os.utime(self.root / name)
 
     def _check_leftovers(self, texts: Mapping[str, str]) -> None:
         for name, text in texts.items():

@@ -1,0 +1,156 @@
+// A GPU application of the run, and where its walk over its launches stands.
+#ifndef KERNELPOINT_MACSIM_APPLICATION_H
+#define KERNELPOINT_MACSIM_APPLICATION_H
+
+#include <queue>
+#include <string>
+#include <vector>
+
+#include "all_knobs.h"
+#include "core.h"
+#include "macsim.h"
+#include "process_manager.h"
+#include "statistics.h"
+#include "totals.h"
+#include "traces.h"
+
+namespace kernelpoint {
+
+struct Application {
+    enum State {
+        kNew,
+        kReady,    // its next launch is decided and not yet set up
+        kRunning,  // a launch is in flight
+        kWaiting,  // its pass is over, that of the other applications is not
+        kDone
+    };
+
+    Application(unsigned id, uint32_t number, const TraceList& its_list)
+        : process(NULL), process_id(id), index(number), list(its_list), state(kNew), launch(KP_BEFORE_FIRST), cycles(0) {
+    }
+
+    bool is_active() const { return state == kReady || state == kRunning; }
+
+    // Whether it holds no kernel: nothing of it is set up.
+    bool is_asleep() const { return process != NULL && process->m_thread_start_info == NULL; }
+
+    const std::string& trace() const { return process->m_applications[launch]; }
+
+    std::string prefix() const { return "appl" + std::to_string(process_id) + "_"; }
+
+    std::vector<std::string> folders() const {
+        std::vector<std::string> names;
+        for (size_t i = 0; process != NULL && i < process->m_applications.size(); ++i)
+            names.push_back(folder_name(process->m_applications[i]));
+        return names;
+    }
+
+    // MacSim's index of the next kernel. While the application waits it must not be that of the list's end.
+    void point_at_next() {
+        const unsigned end = static_cast<unsigned>(process->m_applications.size());
+        process->m_current_vector_index =
+            state == kReady ? static_cast<unsigned>(launch) : state == kWaiting ? 0 : end;
+    }
+
+    // There is no kernel to set up now. MacSim freed these when the last one ended, and frees them again at the end.
+    void let_go(macsim_c* base) {
+        process->m_thread_start_info = NULL;
+        process->m_thread_trace_info = NULL;
+        process->m_no_of_threads_created = process->m_no_of_threads_terminated = 0;
+        if (process->m_core_list.empty()) take_cores(base);
+        point_at_next();
+    }
+
+    // An application that waits before its first kernel must not lose its cores to the others.
+    void take_cores(macsim_c* base) {
+        std::queue<int>& pool = *process->m_core_pool;
+        const size_t most = static_cast<size_t>(int(*base->m_knobs->KNOB_MAX_NUM_CORE_PER_APPL));
+        while (state == kWaiting && !pool.empty() && (most == 0 || process->m_core_list.size() < most)) {
+            core_c* core = base->m_core_pointers[pool.front()];
+            process->m_core_list[pool.front()] = true;
+            pool.pop();
+            core->init();
+            core->add_application(0, process);
+        }
+    }
+
+    // Ends it although no warp of it retires; what the retire stage does otherwise.
+    void end(macsim_c* base) {
+        --base->m_process_count_without_repeat;
+        (*base->m_ProcessorStats)[CYC_COUNT_ACC] += static_cast<unsigned int>(base->m_simulation_cycle);
+        base->m_process_manager->terminate_process(process);
+    }
+
+    process_s* process;   // NULL before MacSim has made it
+    unsigned process_id;  // MacSim's: its position in trace_file_list
+    uint32_t index;       // the session's
+    TraceList list;
+    State state;
+    uint64_t launch;  // in flight, or asked about last
+    Results results;
+    uint64_t cycles;  // when the launch in flight began
+    std::vector<uint64_t> instructions;
+    std::vector<double> counters;
+};
+
+// The lines of an application's launches, which add up to its estimated total.
+class Launches {
+public:
+    explicit Launches(uint64_t count) : m_rows(count) {}
+
+    uint64_t size() const { return m_rows.size(); }
+
+    void simulated(uint64_t i, double cycles, double instructions) {
+        const Row row = {cycles, instructions, true};
+        m_rows[i] = row;
+    }
+    void estimated(uint64_t i, double cycles, double instructions) {
+        const bool known = std::isfinite(cycles) && std::isfinite(instructions);
+        const Row row = {known ? cycles : 0, known ? instructions : 0, false};
+        m_rows[i] = row;
+    }
+
+    void scale_to(double cycles, double instructions) {
+        Row here = {0, 0, true}, others = {0, 0, false};
+        for (size_t i = 0; i < m_rows.size(); ++i) {
+            Row& sum = m_rows[i].here ? here : others;
+            sum.cycles += m_rows[i].cycles;
+            sum.instructions += m_rows[i].instructions;
+        }
+        const double by_cycles = factor(cycles - here.cycles, others.cycles);
+        const double by_instructions = factor(instructions - here.instructions, others.instructions);
+        for (size_t i = 0; i < m_rows.size(); ++i) {
+            if (m_rows[i].here) continue;
+            m_rows[i].cycles *= by_cycles;
+            m_rows[i].instructions *= by_instructions;
+        }
+    }
+
+    void write(StatFile& file, const std::string& prefix, const std::vector<std::string>& folders) const {
+        for (size_t i = 0; i < m_rows.size(); ++i) {
+            const Row& row = m_rows[i];
+            const std::string name = prefix + "launch" + std::to_string(i) +
+                                     (i < folders.size() ? "_" + folders[i] : std::string()) +
+                                     (row.here ? "_simulated" : "_estimated");
+            file.amount(name + "_cycles", row.cycles);
+            file.with_ratio(name + "_instructions", row.instructions,
+                            row.cycles > 0 ? row.instructions / row.cycles : 0);
+        }
+    }
+
+private:
+    struct Row {
+        double cycles;
+        double instructions;
+        bool here;  // simulated by this process
+    };
+
+    static double factor(double wanted, double sum) {
+        return std::isfinite(wanted) && wanted > 0 && sum > 0 ? wanted / sum : 1;
+    }
+
+    std::vector<Row> m_rows;
+};
+
+}  // namespace kernelpoint
+#endif

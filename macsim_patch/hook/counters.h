@@ -1,0 +1,100 @@
+// Reads MacSim's own statistics, cumulative as they stand, and its GPU clock; nothing is ever written.
+#ifndef KERNELPOINT_MACSIM_COUNTERS_H
+#define KERNELPOINT_MACSIM_COUNTERS_H
+
+#include <stdint.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core.h"
+#include "macsim.h"
+#include "statistics.h"
+
+namespace kernelpoint {
+
+// One of our counters: the sum of up to two of MacSim's global statistics.
+struct CounterName {
+    const char* name;
+    const char* native;
+    const char* and_native;
+};
+
+const CounterName kCounters[] = {
+    {"l1_accesses", "L1_HIT_GPU", "L1_MISS_GPU"}, {"l1_misses", "L1_MISS_GPU", NULL},
+    {"l2_accesses", "L2_HIT_GPU", "L2_MISS_GPU"}, {"l2_misses", "L2_MISS_GPU", NULL},
+    {"llc_accesses", "LLC_HIT_GPU", "LLC_MISS_GPU"}, {"llc_misses", "LLC_MISS_GPU", NULL},
+    {"memory_requests", "TOTAL_MEMORY", NULL}, {"dram_requests", "TOTAL_DRAM", NULL},
+    {"dram_activates", "DRAM_ACTIVATE", NULL}, {"shared_memory_accesses", "SHARED_MEM_ACCESS", NULL}};
+
+inline bool is_gpu(core_c* core) {
+    const std::string type = core->get_core_type();
+    return type == "ptx" || type == "nvbit";
+}
+
+class Counters {
+public:
+    Counters() : m_base(NULL) {}
+
+    // What one application alone can be charged with is all that is read where several share the GPU.
+    void attach(macsim_c* base, bool alone) {
+        m_base = base;
+        for (size_t i = 0; i < sizeof(kCounters) / sizeof(kCounters[0]) && alone; ++i) {
+            const Source source = {find(kCounters[i].native), find(kCounters[i].and_native)};
+            if (source.first == NULL || (kCounters[i].and_native != NULL && source.second == NULL)) continue;
+            m_names.push_back(kCounters[i].name);
+            m_sources.push_back(source);
+        }
+    }
+
+    const std::vector<const char*>& names() const { return m_names; }
+
+    std::vector<double> read() const {
+        std::vector<double> values;
+        for (size_t i = 0; i < m_sources.size(); ++i)
+            values.push_back(static_cast<double>(m_sources[i].first->getCount()) +
+                             (m_sources[i].second != NULL ? static_cast<double>(m_sources[i].second->getCount()) : 0));
+        return values;
+    }
+
+    // GPU cycles so far. MacSim's CYCLE counts ticks of the least common multiple of all clocks. Inside a tick some
+    // cores have counted it and some have not; the one that retires has.
+    uint64_t gpu_cycles() const {
+        uint64_t cycles = 0;
+        for (unsigned i = 0; i < cores(); ++i)
+            if (is_gpu(m_base->m_core_pointers[i]))
+                cycles = std::max<uint64_t>(cycles, m_base->m_core_pointers[i]->get_cycle_count());
+        return cycles;
+    }
+
+    // Warp instructions that each core has retired.
+    std::vector<uint64_t> instructions() const {
+        std::vector<uint64_t> counts;
+        for (unsigned i = 0; i < cores(); ++i)
+            counts.push_back(m_base->m_ProcessorStats->core(i)[INST_COUNT - PER_CORE_STATS_ENUM_FIRST].getCount());
+        return counts;
+    }
+
+    unsigned cores() const { return static_cast<unsigned>(int(*m_base->m_knobs->KNOB_NUM_SIM_CORES)); }
+
+private:
+    struct Source {
+        AbstractStat* first;
+        AbstractStat* second;
+    };
+
+    AbstractStat* find(const char* name) const {
+        GlobalStatistics& all = *m_base->m_ProcessorStats->globalStats();
+        for (int i = 0; i < all.size() && name != NULL; ++i)
+            if (all[i].getName() == name) return &all[i];
+        return NULL;
+    }
+
+    macsim_c* m_base;
+    std::vector<const char*> m_names;
+    std::vector<Source> m_sources;
+};
+
+}  // namespace kernelpoint
+#endif

@@ -1,0 +1,254 @@
+// The hook: which kernel an application runs next, what it took, and the totals at the end.
+//
+// MacSim keeps an index into each application's list of kernels. Before a kernel is set up, and when one has ended, the
+// index is moved to the next launch that the plugin wants: forwards over skipped ones, back for a further pass, or to
+// the end of the list. A skipped launch costs nothing: its trace is not opened.
+#ifndef KERNELPOINT_MACSIM_SAMPLING_H
+#define KERNELPOINT_MACSIM_SAMPLING_H
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "all_knobs.h"
+#include "application.h"
+#include "counters.h"
+#include "plugin.h"
+#include "process_manager.h"
+#include "setup.h"
+#include "totals.h"
+#include "traces.h"
+
+namespace kernelpoint {
+
+class Sampling {
+public:
+    Sampling() : m_base(NULL) {}
+
+    // Before a kernel is set up. False: there is none now, and the set-up must not go on.
+    bool begin(macsim_c* base, process_s* process) {
+        if (!m_plugin.is_open()) open(base);
+        if (!process->m_acc) return true;
+        Application& here = application_of(process);
+        if (here.state == Application::kNew) advance(here);
+        if (here.state != Application::kReady) {
+            here.let_go(m_base);
+            return false;
+        }
+        begin_launch(here);
+        return true;
+    }
+
+    // The last warp of a kernel is about to retire.
+    void end(process_manager_c* manager, process_s* process) {
+        Application& here = application_of(process);
+        complete(here);
+        if (reached_limit()) {
+            here.state = Application::kDone;
+            return;
+        }
+        advance(here);
+        here.point_at_next();
+        while (wake_one(manager)) {
+        }
+        for (size_t i = 0; i < m_applications.size(); ++i)
+            if (m_applications[i].is_active()) return;
+        if (here.state == Application::kWaiting) stop_run("the plugin waits for a launch, but none is in flight");
+    }
+
+    // The simulation is over; MacSim is about to write its statistics.
+    void finish() {
+        if (!m_plugin.is_open()) stop_run("kernel_sampling: the list of traces names no application");
+        for (size_t i = 0; i < m_applications.size(); ++i)
+            if (m_applications[i].is_active())
+                m_plugin.abort(m_applications[i].index, m_applications[i].launch, "the simulator ended before the launch");
+        m_summary = m_plugin.finish();
+        set_stats(m_base, m_summary);
+    }
+
+    // MacSim has written its statistics: what they have no room for goes behind them.
+    void write() {
+        StatFile file(stat_path(m_base), "a");
+        if (!file.is_open()) stop_run(file.path() + ": cannot be written");
+        write_estimates(file, m_summary);
+        for (size_t i = 0; i < m_applications.size(); ++i) {
+            const Application& each = m_applications[i];
+            const std::string prefix = m_applications.size() > 1 ? each.prefix() : std::string();
+            if (m_applications.size() > 1) write_application(file, prefix, m_summary.json, each.index);
+            StatFile own(stat_path(m_base) + "." + std::to_string(each.process_id), "w");
+            if (own.is_open()) write_application(own, "", m_summary.json, each.index);
+        }
+        for (size_t i = 0; i < m_applications.size(); ++i) write_launches(file, m_applications[i]);
+    }
+
+private:
+    void open(macsim_c* base) {
+        m_base = base;
+        const Setup setup(base);
+        std::vector<const char*> lists;
+        std::vector<uint64_t> launches;
+        for (size_t i = 0; i < setup.lists().size(); ++i) {
+            const TraceList& list = setup.lists()[i];
+            if (!list.on_gpu()) continue;
+            m_applications.push_back(Application(static_cast<unsigned>(i), static_cast<uint32_t>(lists.size()), list));
+            lists.push_back(list.type == "nvbit" ? list.path.c_str() : NULL);
+            launches.push_back(list.launches);
+        }
+        setup.check();
+        m_counters.attach(base, setup.lists().size() == 1);
+        m_plugin.open(setup.config().c_str(), setup.config_hash(), lists, launches);
+    }
+
+    Application& application_of(process_s* process) {
+        for (size_t i = 0; i < m_applications.size(); ++i)
+            if (m_applications[i].process_id == process->m_process_id) {
+                m_applications[i].process = process;
+                return m_applications[i];
+            }
+        stop_run("kernel_sampling: an application that trace_file_list does not name as a GPU application: " +
+                 process->m_kernel_config_name);
+        return m_applications[0];
+    }
+
+    // Finds the application's next launch to simulate.
+    void advance(Application& here) {
+        uint64_t next = 0;
+        for (;;) {
+            const kp_status status = m_plugin.next(here.index, here.launch, &next);
+            here.state = status == KP_PENDING ? Application::kWaiting : Application::kDone;
+            if (status != KP_OK) return;
+            here.launch = next < here.process->m_applications.size() ? next : KP_END_OF_LIST;
+            if (here.launch == KP_END_OF_LIST) continue;
+            if (!m_plugin.simulates(here.index, next, here.trace().c_str())) continue;
+            here.state = Application::kReady;
+            return;
+        }
+    }
+
+    void begin_launch(Application& here) {
+        check_files(here);
+        here.point_at_next();
+        here.state = Application::kRunning;
+        here.cycles = m_counters.gpu_cycles();
+        here.instructions = m_counters.instructions();
+        here.counters = m_counters.read();
+    }
+
+    // Launches may share a folder; each folder is read once.
+    void check_files(Application& here) {
+        const std::string trace = here.trace();
+        if (!m_whole.count(trace)) {
+            TraceFolder folder(trace);
+            std::string problem = folder.problem();
+            if (problem.empty()) problem = open_files_problem(m_base, folder.warps());
+            if (!problem.empty()) {
+                m_plugin.abort(here.index, here.launch, problem);
+                stop_run("launch " + std::to_string(here.launch) + " cannot be simulated: " + problem);
+            }
+            m_whole.insert(trace);
+        }
+    }
+
+    void complete(Application& here) {
+        const uint64_t cycles = m_counters.gpu_cycles() - here.cycles;
+        const std::vector<uint64_t> now = m_counters.instructions();
+        uint64_t instructions = 0;
+        for (map<int, bool>::const_iterator core = here.process->m_core_list.begin();
+             core != here.process->m_core_list.end(); ++core)
+            instructions += now[core->first] - here.instructions[core->first];
+        const std::vector<double> after = m_counters.read();
+        std::vector<kp_counter> counters;
+        for (size_t i = 0; i < after.size(); ++i) {
+            const kp_counter counter = {m_counters.names()[i], after[i] - here.counters[i]};
+            counters.push_back(counter);
+        }
+        m_plugin.complete(here.index, here.launch, cycles, instructions, counters);
+        here.results[here.launch] =
+            std::make_pair(static_cast<double>(cycles), static_cast<double>(instructions));
+    }
+
+    // MacSim ends every application at its next kernel's end.
+    bool reached_limit() const {
+        return (*m_base->m_ProcessorStats)[INST_COUNT_TOT].getCount() >= uint64_t(*m_base->m_knobs->KNOB_MAX_INSTS1);
+    }
+
+    // An application whose pass was over before that of the others goes on, or ends. True if one did.
+    bool wake_one(process_manager_c* manager) {
+        for (size_t i = 0; i < m_applications.size(); ++i) {
+            Application& each = m_applications[i];
+            if (each.state != Application::kWaiting || !each.is_asleep()) continue;
+            advance(each);
+            if (each.state == Application::kWaiting) continue;
+            each.point_at_next();
+            if (each.state == Application::kReady)
+                manager->setup_process(each.process);
+            else
+                each.end(m_base);
+            return true;
+        }
+        return false;
+    }
+
+    // What the launches that were not simulated here hold is scaled so that all add up to the estimate: a prediction
+    // alone leaves out the residuals that the estimate spreads over its stratum.
+    void write_launches(StatFile& file, const Application& here) {
+        Launches launches(here.list.launches);
+        for (uint64_t i = 0; i < launches.size(); ++i) {
+            const Results::const_iterator found = here.results.find(i);
+            double cycles = 0, instructions = 0;
+            if (found == here.results.end()) m_plugin.estimate(here.index, i, &cycles, &instructions);
+            if (found != here.results.end())
+                launches.simulated(i, found->second.first, found->second.second);
+            else
+                launches.estimated(i, cycles, instructions);
+        }
+        launches.scale_to(total_of(here, "cycles"), total_of(here, "instructions"));
+        const std::string prefix = m_applications.size() > 1 ? here.prefix() : std::string();
+        launches.write(file, prefix, here.folders());
+    }
+
+    double total_of(const Application& here, const std::string& counter) const {
+        const std::vector<std::string> all = json_items(json_member(m_summary.json, "processes"));
+        for (size_t i = 0; i < all.size(); ++i)
+            if (json_number(json_member(all[i], "process")) == here.index)
+                return json_number(json_member(json_member(json_member(all[i], "estimates"), counter), "estimate"));
+        return NAN;
+    }
+
+    macsim_c* m_base;
+    Plugin m_plugin;
+    Counters m_counters;
+    std::deque<Application> m_applications;  // those that run on GPU cores, in the order of trace_file_list
+    std::set<std::string> m_whole;           // traces that were looked at
+    kp_summary m_summary;
+};
+
+inline Sampling& sampling() {
+    static Sampling the_sampling;
+    return the_sampling;
+}
+
+// ---- the lines that the patch adds call these --------------------------------------------------------------------
+
+inline bool begin_kernel(macsim_c* base, process_s* process) {
+    return !is_on(base) || sampling().begin(base, process);
+}
+
+inline void end_of_thread(process_manager_c* manager, macsim_c* base, process_s* process) {
+    if (is_on(base) && process->m_acc && process->m_no_of_threads_terminated + 1 == process->m_no_of_threads_created)
+        sampling().end(manager, process);
+}
+
+inline void before_statistics(macsim_c* base) {
+    if (is_on(base)) sampling().finish();
+}
+
+inline void after_statistics(macsim_c* base) {
+    if (is_on(base))
+        sampling().write();
+    else
+        remove_stats(base);
+}
+
+}  // namespace kernelpoint
+#endif
