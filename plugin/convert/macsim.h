@@ -20,7 +20,7 @@ struct StaticInstruction {
 // What a launch becomes, without writing it.
 struct Digest {
     LaunchHeader header;
-    StreamHash content;  // of the files, PCs taken as offsets; equal for launches that may share a folder
+    StreamHash content;          // of the files, PCs taken as offsets; equal for launches that may share a folder
     uint64_t ctas_per_core = 0;  // that fit an SM
     uint64_t warps = 0, records = 0;
     uint64_t without_lanes = 0;                    // instructions that no lane executed: left out, as the tracer does

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace kernelpoint::macsim {
@@ -43,6 +44,8 @@ constexpr uint64_t most_ctas = 32768;         // ids are read as 32-bit signed n
 
 constexpr uint8_t opcode_count = 163;  // that MacSim's simulator knows; newer tracers write more of them
 constexpr uint8_t newest_opcode_count = 206;
+constexpr uint8_t unknown_opcode = 255;  // what newer tracers write for all others
+constexpr uint8_t no_registers = 255;    // a count that stands for none
 
 // The opcode of a number, "LDG" of 73; empty where there is none.
 std::string_view opcode_name(uint8_t number);
@@ -53,5 +56,12 @@ std::string_view opcode_name(uint8_t number);
 uint8_t opcode_number(std::string_view base, bool& exact);
 
 bool is_floating_point(uint8_t number);  // as MacSim divides its uop tables
+
+// A path that names the list of a launch's warps: its last component is trace.txt.
+inline bool is_launch(const std::string& path) {
+    constexpr std::string_view name = "trace.txt";
+    const size_t slash = path.rfind('/');
+    return std::string_view(path).substr(slash == std::string::npos ? 0 : slash + 1) == name;
+}
 
 }  // namespace kernelpoint::macsim

@@ -3,8 +3,9 @@
 #include "header.h"
 #include "instruction.h"
 #include "lines.h"
+#include "macsim_format.h"
 #include "numbers.h"
-#include "trace.h"
+#include "source.h"
 
 namespace kernelpoint {
 
@@ -16,12 +17,19 @@ bool starts_with(std::string_view text, std::string_view prefix) {
     return text.substr(0, prefix.size()) == prefix;
 }
 
-}  // namespace
+class AccelsimSource : public TraceSource {
+public:
+    explicit AccelsimSource(const std::string& path)
+        : lines(path),
+          launch_header(read_header_lines(lines)),
+          parser(lines, launch_header),
+          ctas_left(launch_header.launch.grid.count()) {}
 
-struct TraceReader::State {
-    explicit State(const std::string& path)
-        : lines(path), header(read_header_lines(lines)), parser(lines, header), ctas_left(header.launch.grid.count()) {}
+    const LaunchHeader& header() const override { return launch_header.launch; }
+    const std::vector<Opcode>& opcodes() const override { return parser.opcodes(); }
+    bool next(Cta& cta) override;
 
+private:
     void skip_empty_lines() {
         for (const char* p; (p = lines.peek()) != nullptr; lines.consume(p + 1)) {
             skip_blanks(p);
@@ -44,13 +52,12 @@ struct TraceReader::State {
         return number;
     }
 
-    bool next(Cta& cta);
     void end_of_trace();
     void read_index(Dim3& index);
     void read_warp(Cta& cta);
 
     Lines lines;
-    const TraceHeader header;
+    const TraceHeader launch_header;
     InstructionParser parser;
     uint64_t ctas_left;
     uint64_t instructions = 0;
@@ -58,7 +65,7 @@ struct TraceReader::State {
     bool ended = false;
 };
 
-bool TraceReader::State::next(Cta& cta) {
+bool AccelsimSource::next(Cta& cta) {
     cta.warps.clear();
     cta.instructions.clear();
     cta.addresses.clear();
@@ -67,7 +74,7 @@ bool TraceReader::State::next(Cta& cta) {
     if (lines.peek() == nullptr) return end_of_trace(), false;
     if (lines.text() != "#BEGIN_TB") lines.fail_expected("'#BEGIN_TB'");
     if (ctas_left == 0)
-        lines.fail_expected("no more CTAs than the grid has (" + std::to_string(header.launch.grid.count()) + ")");
+        lines.fail_expected("no more CTAs than the grid has (" + std::to_string(header().grid.count()) + ")");
     lines.consume_text();
     skip_empty_lines();
     read_index(cta.index);
@@ -93,8 +100,8 @@ bool TraceReader::State::next(Cta& cta) {
 
 // Model: a launch has exactly the CTAs of its grid, as in every trace measured (the 1,232 real launches of simpletorch
 // and simpletorch3): simulators issue as many as the header says, so a file with fewer was cut off between two CTAs.
-void TraceReader::State::end_of_trace() {
-    const uint64_t count = header.launch.grid.count();
+void AccelsimSource::end_of_trace() {
+    const uint64_t count = header().grid.count();
     if (ctas_left != 0)
         lines.fail_expected(std::to_string(count) + " CTAs as the grid says (the file has " +
                             std::to_string(count - ctas_left) + ")");
@@ -102,9 +109,9 @@ void TraceReader::State::end_of_trace() {
     ended = true;
 }
 
-void TraceReader::State::read_index(Dim3& index) {
+void AccelsimSource::read_index(Dim3& index) {
     std::string text(lines.text());
-    const Dim3& grid = header.launch.grid;
+    const Dim3& grid = header().grid;
     bool well_formed = starts_with(text, "thread block =");
     if (well_formed) {
         text = text.substr(14) + '\n';
@@ -121,9 +128,9 @@ void TraceReader::State::read_index(Dim3& index) {
     lines.consume_text();
 }
 
-void TraceReader::State::read_warp(Cta& cta) {
+void AccelsimSource::read_warp(Cta& cta) {
     Warp warp;
-    warp.id = static_cast<uint32_t>(read_count("warp =", header.launch.warps_per_cta() - 1, "a warp of the CTA"));
+    warp.id = static_cast<uint32_t>(read_count("warp =", header().warps_per_cta() - 1, "a warp of the CTA"));
     const uint32_t bit = uint32_t{1} << warp.id;
     if ((warps_seen & bit) != 0)
         throw TraceError(lines.path(), lines.number(), "warp " + std::to_string(warp.id) + " occurs twice in this CTA");
@@ -143,16 +150,23 @@ void TraceReader::State::read_warp(Cta& cta) {
     cta.warps.push_back(warp);
 }
 
-TraceReader::TraceReader(const std::string& path) : state_(std::make_unique<State>(path)) {}
+}  // namespace
+
+std::unique_ptr<TraceSource> open_accelsim(const std::string& path) {
+    return std::make_unique<AccelsimSource>(path);
+}
+
+TraceReader::TraceReader(const std::string& path)
+    : source_(macsim::is_launch(path) ? open_macsim(path) : open_accelsim(path)) {}
 TraceReader::~TraceReader() = default;
 const LaunchHeader& TraceReader::header() const {
-    return state_->header.launch;
+    return source_->header();
 }
 const std::vector<Opcode>& TraceReader::opcodes() const {
-    return state_->parser.opcodes();
+    return source_->opcodes();
 }
 bool TraceReader::next(Cta& cta) {
-    return state_->next(cta);
+    return source_->next(cta);
 }
 
 }  // namespace kernelpoint

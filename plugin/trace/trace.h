@@ -1,5 +1,5 @@
-// Reading the SASS trace of one kernel launch, CTA by CTA. Used by the native extension (hashing, graphs) and by the
-// embedded host. Memory is bounded by one CTA, never by the file.
+// Reading the SASS trace of one kernel launch, CTA by CTA, in Accel-Sim's or MacSim's format. Used by the native
+// extension (hashing, graphs) and by the embedded host. Memory is bounded by one CTA, never by the file.
 #pragma once
 
 #include <cstdint>
@@ -68,7 +68,10 @@ struct Cta {
     std::vector<uint64_t> addresses;
 };
 
-// Streams one trace file: plain, .xz or .zst, recognised by content.
+class TraceSource;
+
+// Streams one launch: an Accel-Sim trace (plain, .xz or .zst, recognised by content), or the folder of a launch in
+// MacSim's layout, named by its trace.txt.
 class TraceReader {
 public:
     explicit TraceReader(const std::string& path);  // reads the header; throws TraceError
@@ -83,8 +86,7 @@ public:
     bool next(Cta& cta);
 
 private:
-    struct State;
-    std::unique_ptr<State> state_;
+    std::unique_ptr<TraceSource> source_;
 };
 
 }  // namespace kernelpoint

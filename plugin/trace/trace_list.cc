@@ -10,6 +10,8 @@
 #include <unordered_set>
 
 #include "lines.h"
+#include "macsim_format.h"
+#include "macsim_launch.h"
 #include "numbers.h"
 
 namespace kernelpoint {
@@ -43,11 +45,35 @@ TraceList::Command read_copy(Lines& lines) {
     return command;
 }
 
+// kernel_config.txt of MacSim: 'nvbit', '14', '-1', then a launch's trace.txt a line.
+// Model: as MacSim does, of a launch's path only the last two components count, and they lie beside the list.
+void read_macsim_list(Lines& lines, const std::string& folder, TraceList& list) {
+    for (const char* expected : {"nvbit", "14", "-1"}) {
+        if (lines.text() != expected) lines.fail_expected(std::string("'") + expected + "'");
+        lines.consume_text();
+    }
+    std::unordered_set<std::string> known;
+    for (; lines.peek() != nullptr; lines.consume_text()) {
+        const std::string line(lines.text());
+        if (line.empty()) continue;
+        const size_t last = line.rfind('/');
+        const size_t before = last == std::string::npos || last == 0 ? std::string::npos : line.rfind('/', last - 1);
+        if (!macsim::is_launch(line) || before == std::string::npos) lines.fail_expected("'./Kernel<N>/trace.txt'");
+        std::string trace = folder + line.substr(before + 1);
+        if (known.insert(trace).second && !is_file(trace)) lines.fail("the trace " + trace + " does not exist");
+        list.commands.push_back({TraceList::Kind::launch, std::move(trace)});
+        ++list.launches;
+    }
+    if (list.launches == 0)
+        throw TraceError(lines.path(), 0, "expected at least one line that names a launch (./Kernel<N>/trace.txt)");
+}
+
 TraceList read_list_file(const std::string& path) {
     const size_t slash = path.rfind('/');
     const std::string folder = slash == std::string::npos ? std::string() : path.substr(0, slash + 1);
     Lines lines(path);
     TraceList list;
+    if (lines.text() == "nvbit") return read_macsim_list(lines, folder, list), list;
     std::unordered_set<std::string> known;
     for (; lines.peek() != nullptr; lines.consume_text()) {
         const std::string_view text = lines.text();
@@ -100,10 +126,10 @@ TraceList read_folder(const std::string& path) {
         NumberedFile file;
         if (parse_trace_name(entry->d_name, file)) files.push_back(std::move(file));
     }
+    if (files.empty() && is_file(path + "/kernel_config.txt")) return read_list_file(path + "/kernel_config.txt");
     if (files.empty())
-        throw TraceError(path, 0,
-                         "expected files kernel-N.traceg[.xz|.zst] in this folder, found "
-                         "none");
+        throw TraceError(
+            path, 0, "expected files kernel-N.traceg[.xz|.zst] or a kernel_config.txt in this folder, found neither");
     std::sort(files.begin(), files.end());
     TraceList list;
     for (size_t i = 0; i < files.size(); ++i) {

@@ -1,4 +1,4 @@
-// The commands of a workload in program order: a kernelslist.g, or a folder of traces.
+// The commands of a workload in program order: Accel-Sim's kernelslist.g, MacSim's kernel_config.txt, or a folder.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,10 @@ struct TraceList {
 };
 
 // Reads what Accel-Sim reads: lines that start with `MemcpyHtoD` or `kernel`; all others are ignored. File names are
-// relative to the list. A folder stands for its files kernel-N[-ctx_0x..].traceg[.xz|.zst] in the order of N, whether
-// or not a list lies in it. Throws TraceError: no list, no launch in it, a trace that does not exist, a malformed copy,
-// or one launch present in two files of a folder.
+// relative to the list. A list whose first line is `nvbit` is MacSim's; its launches' paths name their trace.txt. A
+// folder stands for its files kernel-N[-ctx_0x..].traceg[.xz|.zst] in the order of N, whether or not a list lies in it;
+// without any, for its kernel_config.txt. Throws TraceError: no list, no launch in it, a trace that does not exist, a
+// malformed copy, or one launch present in two files of a folder.
 TraceList read_trace_list(const std::string& path);
 
 }  // namespace kernelpoint
