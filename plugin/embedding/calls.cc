@@ -17,6 +17,7 @@ struct Methods {
     PyObject* on_complete = PyUnicode_InternFromString("on_complete");
     PyObject* on_abort = PyUnicode_InternFromString("on_abort");
     PyObject* launch_estimate = PyUnicode_InternFromString("launch_estimate");
+    PyObject* launch_name = PyUnicode_InternFromString("launch_name");
     PyObject* finish = PyUnicode_InternFromString("finish");
 };
 
@@ -163,21 +164,30 @@ kp_status launch_estimate(kp_session* session, uint32_t process, uint64_t index,
     });
 }
 
-void fill_estimates(kp_session& session, const py::sequence& rows) {
-    session.estimate_names.clear();
-    session.estimates.clear();
+kp_status launch_name(kp_session* session, uint32_t process, uint64_t index, const char** name) {
+    return call(session, [&] {
+        const py::object returned = invoke(session, methods().launch_name, number(process), number(index));
+        if (returned.is_none()) return;
+        session->launch_name = utf8(returned);
+        *name = session->launch_name.c_str();
+    });
+}
+
+void fill(std::vector<std::string>& names, std::vector<kp_estimate>& estimates, const py::sequence& rows) {
+    names.clear();
+    estimates.clear();
     for (py::handle row : rows) {
         const py::tuple fields = py::reinterpret_borrow<py::object>(row);
-        session.estimate_names.push_back(utf8(fields[0]));
-        session.estimates.push_back(
-            {nullptr, fields[1].cast<double>(), fields[2].cast<double>(), fields[3].cast<double>()});
+        names.push_back(utf8(fields[0]));
+        estimates.push_back({nullptr, fields[1].cast<double>(), fields[2].cast<double>(), fields[3].cast<double>()});
     }
-    for (size_t i = 0; i < session.estimates.size(); ++i) session.estimates[i].name = session.estimate_names[i].c_str();
+    for (size_t i = 0; i < estimates.size(); ++i) estimates[i].name = names[i].c_str();
 }
 
 void fill_summary(kp_session& session, const py::tuple& fields, kp_summary* summary) {
-    fill_estimates(session, fields[6]);
-    session.json = utf8(fields[7]);
+    fill(session.estimate_names, session.estimates, fields[6]);
+    fill(session.ratio_names, session.ratios, fields[7]);
+    session.json = utf8(fields[9]);
     summary->size = sizeof(kp_summary);
     summary->flags = fields[0].cast<uint32_t>();
     summary->launches = fields[1].cast<uint64_t>();
@@ -188,6 +198,9 @@ void fill_summary(kp_session& session, const py::tuple& fields, kp_summary* summ
     summary->estimate_count = static_cast<uint32_t>(session.estimates.size());
     summary->estimates = session.estimates.data();
     summary->json = session.json.c_str();
+    summary->projected = fields[8].cast<uint64_t>();
+    summary->ratios = session.ratios.data();
+    summary->ratio_count = static_cast<uint32_t>(session.ratios.size());
 }
 
 // Hand over a last printed line that has no end yet.
@@ -200,14 +213,15 @@ kp_status finish(kp_session* session, kp_summary* summary) {
     HostSignals signals;
     return call(session, [&] {
         const py::tuple fields = invoke(session, methods().finish);
-        if (fields.size() != 8)
-            throw Failure(KP_EFAILED, "session.finish returned " + std::to_string(fields.size()) + " fields, not 8");
+        if (fields.size() != 10)
+            throw Failure(KP_EFAILED, "session.finish returned " + std::to_string(fields.size()) + " fields, not 10");
         fill_summary(*session, fields, summary);
         flush_streams();
     });
 }
 
-const kp_embedding kFunctions = {open, on_launch, next, on_progress, on_complete, on_abort, launch_estimate, finish};
+const kp_embedding kFunctions = {open,     on_launch,       next,   on_progress, on_complete,
+                                 on_abort, launch_estimate, finish, launch_name};
 
 }  // namespace
 

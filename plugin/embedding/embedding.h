@@ -5,7 +5,7 @@
 #include "kernelpoint.h"
 
 // Raised whenever this file changes, so that a half-finished upgrade is noticed.
-#define KP_EMBEDDING_VERSION 1u
+#define KP_EMBEDDING_VERSION 2u
 #define KP_EMBEDDING_START "kp_embedding_start"
 
 // The functions of kernelpoint.h behind the shim: arguments are checked, structs are full-size.
@@ -18,6 +18,7 @@ struct kp_embedding {
     decltype(&kp_on_abort) on_abort;
     decltype(&kp_launch_estimate) launch_estimate;
     decltype(&kp_finish) finish;
+    decltype(&kp_launch_name) launch_name;
 };
 
 // Sets the calling thread's kp_last_error().

@@ -20,9 +20,11 @@ struct kp_session {
     std::vector<std::string> counter_names;
     pybind11::object counter_tuple;
     // What the last summary points to.
-    std::vector<std::string> estimate_names;
-    std::vector<kp_estimate> estimates;
+    std::vector<std::string> estimate_names, ratio_names;
+    std::vector<kp_estimate> estimates, ratios;
     std::string json;
+    // What kp_launch_name handed out last.
+    std::string launch_name;
 };
 
 namespace kp::embedding {

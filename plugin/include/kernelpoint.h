@@ -158,7 +158,10 @@ typedef struct kp_summary {
     uint32_t estimate_count;
     double confidence;
     const kp_estimate* estimates;
-    const char* json; /* the whole summary, as in the journal's last record */
+    const char* json;   /* the whole summary, as in the journal's last record */
+    uint64_t projected; /* of the simulated launches, those that were stopped inside and projected to their end */
+    const kp_estimate* ratios; /* ratios of two totals, e.g. "ipc", with bounds of their own */
+    uint32_t ratio_count;
 } kp_summary;
 
 /* The ABI version of the plugin. Callable before anything else; starts nothing. */
@@ -205,6 +208,11 @@ kp_status kp_on_abort(kp_session* session, uint32_t process, uint64_t index, con
  * KP_OK | KP_EINVAL: unknown launch, or too early. */
 kp_status kp_launch_estimate(kp_session* session, uint32_t process, uint64_t index, double* cycles,
                              double* instructions);
+
+/* The name of a launch's kernel as the plugin read it from its trace, for hosts that open no trace of a skipped launch.
+ * *name is NULL where the plugin has read none; it lives until the next call on that session.
+ * KP_OK | KP_EINVAL: unknown launch. */
+kp_status kp_launch_name(kp_session* session, uint32_t process, uint64_t index, const char** name);
 
 /* End the run, whether or not the budget is met, and fill the summary. Launches still in flight count as never
  * completed: the summary then states no bound. May be called again; the summary stays the same. KP_OK | KP_EFAILED. */

@@ -18,7 +18,8 @@
 
 #include "kernelpoint.h"
 
-/* The functions of kernelpoint.h, resolved. Each field has the meaning of the function kp_<field>. */
+/* The functions of kernelpoint.h, resolved. Each field has the meaning of the function kp_<field>. Those that came
+ * after the first release are NULL where the plugin is older: ask before the call. */
 struct kp_api {
     decltype(&kp_abi_version) abi_version;
     decltype(&kp_open) open;
@@ -30,6 +31,7 @@ struct kp_api {
     decltype(&kp_launch_estimate) launch_estimate;
     decltype(&kp_finish) finish;
     decltype(&kp_last_error) last_error;
+    decltype(&kp_launch_name) launch_name; /* may be NULL */
 };
 
 namespace kp_loader {
@@ -74,6 +76,7 @@ inline const char* resolve_all(void* library, kp_api* api) {
     if (!resolve(library, "kp_launch_estimate", &api->launch_estimate)) return "kp_launch_estimate";
     if (!resolve(library, "kp_finish", &api->finish)) return "kp_finish";
     if (!resolve(library, "kp_last_error", &api->last_error)) return "kp_last_error";
+    resolve(library, "kp_launch_name", &api->launch_name);
     return NULL;
 }
 

@@ -120,6 +120,13 @@ kp_status kp_launch_estimate(kp_session* session, uint32_t process, uint64_t ind
     return loaded_embedding()->launch_estimate(session, process, index, cycles, instructions);
 }
 
+kp_status kp_launch_name(kp_session* session, uint32_t process, uint64_t index, const char** name) {
+    if (const kp_status status = check_session(session)) return status;
+    if (name == nullptr) return fail(KP_EINVAL, "name is NULL");
+    *name = nullptr;
+    return loaded_embedding()->launch_name(session, process, index, name);
+}
+
 kp_status kp_finish(kp_session* session, kp_summary* summary) {
     if (const kp_status status = check_session(session)) return status;
     if (const kp_status status = check_size("summary", summary)) return status;

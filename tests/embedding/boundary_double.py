@@ -13,7 +13,17 @@ class Session:
     """Answers as a session would that simulates launch 0 and skips all others."""
 
     def __init__(self, replaced):
-        for name in ("on_launch", "next", "on_progress", "on_complete", "on_abort", "launch_estimate", "finish"):
+        methods = (
+            "on_launch",
+            "next",
+            "on_progress",
+            "on_complete",
+            "on_abort",
+            "launch_estimate",
+            "launch_name",
+            "finish",
+        )
+        for name in methods:
             if name in replaced:
                 setattr(self, name, replaced[name])
 
@@ -35,9 +45,12 @@ class Session:
     def launch_estimate(self, process, index):
         return 12.5, 3.0
 
+    def launch_name(self, process, index):
+        return f"gemm_{process}_{index}" if index else None
+
     def finish(self):
         rows = [("cycles", 100.0, 1.5, 10.0), ("instructions", 200.0, float("nan"), 20.0)]
-        return 2, 4, 1, 3, 1, 0.95, rows, '{"launches": 4}'
+        return 2, 4, 1, 3, 1, 0.95, rows, [("ipc", 2.0, 0.5, 2.5)], 1, '{"launches": 4}'
 
 
 def open(config_path, info, log):

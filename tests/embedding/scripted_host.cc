@@ -158,6 +158,12 @@ void estimate(const std::string& argument) {
     std::cout << ' ' << cycles << ' ' << instructions << '\n';
 }
 
+void name(const std::string& argument) {
+    const char* found = "unset";
+    say_status(api.launch_name(session, 1, number(argument), &found));
+    std::cout << ' ' << (found != nullptr ? found : "NULL") << '\n';
+}
+
 void finish(const std::string&) {
     kp_summary summary = {};
     summary.size = sizeof(summary);
@@ -167,6 +173,10 @@ void finish(const std::string&) {
     for (uint32_t i = 0; i < summary.estimate_count; ++i)
         std::cout << ' ' << summary.estimates[i].name << '=' << summary.estimates[i].estimate << "+-"
                   << summary.estimates[i].half_width << '/' << summary.estimates[i].simulated;
+    std::cout << " projected=" << summary.projected;
+    for (uint32_t i = 0; i < summary.ratio_count; ++i)
+        std::cout << ' ' << summary.ratios[i].name << '=' << summary.ratios[i].estimate << "+-"
+                  << summary.ratios[i].half_width << '/' << summary.ratios[i].simulated;
     std::cout << " json=" << (summary.json != nullptr ? summary.json : "NULL") << '\n';
 }
 
@@ -314,6 +324,7 @@ const std::map<std::string, std::function<void(const std::string&)>> steps = {
     {"complete", complete},
     {"abort", abort_launch},
     {"estimate", estimate},
+    {"name", name},
     {"finish", finish},
     {"error", last_error},
     {"error_elsewhere", last_error_elsewhere},

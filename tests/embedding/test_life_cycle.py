@@ -69,9 +69,13 @@ def test_estimate_and_summary_return(host):
     assert run.one("estimate") == "0 12.5 3"
     summary = (
         "0 flags=2 launches=4 simulated=1 skipped=3 passes=1 confidence=0.95 "
-        'cycles=100+-1.5/10 instructions=200+-nan/20 json={"launches": 4}'
+        'cycles=100+-1.5/10 instructions=200+-nan/20 projected=1 ipc=2+-0.5/2.5 json={"launches": 4}'
     )
     assert run.of("finish") == [summary, summary]
+
+
+def test_a_kernel_name_returns_where_it_is_known(host):
+    assert host("open", "name:0", "name:3").of("name") == ["0 NULL", "0 gemm_1_3"]
 
 
 def test_two_sessions_live_in_one_process(host):

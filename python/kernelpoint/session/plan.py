@@ -48,6 +48,11 @@ class Plan:
         last = int(of_stratum.max()) + 1 if len(of_stratum) else 0
         return np.append(of_stratum, last)[strata]
 
+    def name_of_unit(self, unit: int) -> str | None:
+        """The kernel name of a launch; None where the policy read no traces, or not this one."""
+        stream = -1 if self.stream_ids is None else int(self.stream_ids[unit])
+        return self.stream_names[stream] if stream >= 0 else None
+
     def save(self, path: str | Path) -> None:
         """Write the plan; the file appears whole or not at all.
 

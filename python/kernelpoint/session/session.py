@@ -166,8 +166,12 @@ class Session:
         row = self._launch_estimates[unit]
         return (float(row[0]), float(row[1])) if len(row) > 1 else (math.nan, math.nan)
 
-    def finish(self) -> tuple[int, int, int, int, int, float, list[tuple[str, float, float, float]], str]:
-        """End the run and hand out the summary; see kp_summary for the order of the fields."""
+    def launch_name(self, process: int, index: int) -> str | None:
+        """The kernel name of a launch, where the plan read its trace."""
+        return self.run.plan.name_of_unit(self.ledger.unit(process, index))
+
+    def finish(self) -> tuple[Any, ...]:
+        """End the run and hand out the summary; see Summary.as_tuple for the fields."""
         if self._summary is None:
             self._summary = summarise(self)
             self._write(self._summary.record())

@@ -76,6 +76,18 @@ def look_record(look: Look) -> Record:
     }
 
 
+_Row = tuple[str, float, float, float]
+
+
+def _rows(estimates: dict[str, Record]) -> list[_Row]:
+    """Estimates as kp_estimate: name, estimate, half-width, simulated; nan where nothing is stated."""
+
+    def known(value: float | None) -> float:
+        return math.nan if value is None else value
+
+    return [(n, known(e["estimate"]), known(e["half_width"]), known(e["simulated"])) for n, e in estimates.items()]
+
+
 @dataclass(frozen=True)
 class Summary:
     """What a finished run says; field names as in design section 6."""
@@ -87,22 +99,12 @@ class Summary:
         """The journal's last record."""
         return {"type": "summary", **self.content}
 
-    def as_tuple(self) -> tuple[int, int, int, int, int, float, list[tuple[str, float, float, float]], str]:
+    def as_tuple(self) -> tuple[int, int, int, int, int, float, list[_Row], list[_Row], int, str]:
         """The fields of kp_summary, in order."""
         c = self.content
-        nan = math.nan
-        estimates = [
-            (
-                name,
-                nan if e["estimate"] is None else e["estimate"],
-                nan if e["half_width"] is None else e["half_width"],
-                nan if e["simulated"] is None else e["simulated"],
-            )
-            for name, e in c["counters"].items()
-        ]
         text = json.dumps(c, separators=(",", ":"))
         numbers = (c["launches"], c["simulated"], c["skipped"], c["passes"])
-        return self.flags, *numbers, c["confidence"], estimates, text
+        return self.flags, *numbers, c["confidence"], _rows(c["counters"]), _rows(c["ratios"]), 0, text
 
     def sentence(self) -> str:
         """One line for the user."""
