@@ -26,8 +26,14 @@ struct Application {
     };
 
     Application(unsigned id, uint32_t number, const TraceList& its_list)
-        : process(NULL), process_id(id), index(number), list(its_list), state(kNew), launch(KP_BEFORE_FIRST), cycles(0) {
-    }
+        : process(NULL),
+          process_id(id),
+          index(number),
+          list(its_list),
+          state(kNew),
+          was_set_up(false),
+          launch(KP_BEFORE_FIRST),
+          cycles(0) {}
 
     bool is_active() const { return state == kReady || state == kRunning; }
 
@@ -48,8 +54,7 @@ struct Application {
     // MacSim's index of the next kernel. While the application waits it must not be that of the list's end.
     void point_at_next() {
         const unsigned end = static_cast<unsigned>(process->m_applications.size());
-        process->m_current_vector_index =
-            state == kReady ? static_cast<unsigned>(launch) : state == kWaiting ? 0 : end;
+        process->m_current_vector_index = state == kReady ? static_cast<unsigned>(launch) : state == kWaiting ? 0 : end;
     }
 
     // There is no kernel to set up now. MacSim freed these when the last one ended, and frees them again at the end.
@@ -76,6 +81,7 @@ struct Application {
 
     // Ends it although no warp of it retires; what the retire stage does otherwise.
     void end(macsim_c* base) {
+        if (!was_set_up) return;  // MacSim holds nothing of it that could be freed
         --base->m_process_count_without_repeat;
         (*base->m_ProcessorStats)[CYC_COUNT_ACC] += static_cast<unsigned int>(base->m_simulation_cycle);
         base->m_process_manager->terminate_process(process);
@@ -86,6 +92,7 @@ struct Application {
     uint32_t index;       // the session's
     TraceList list;
     State state;
+    bool was_set_up;  // some kernel of it
     uint64_t launch;  // in flight, or asked about last
     Results results;
     uint64_t cycles;  // when the launch in flight began

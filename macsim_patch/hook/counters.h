@@ -22,11 +22,11 @@ struct CounterName {
 };
 
 const CounterName kCounters[] = {
-    {"l1_accesses", "L1_HIT_GPU", "L1_MISS_GPU"}, {"l1_misses", "L1_MISS_GPU", NULL},
-    {"l2_accesses", "L2_HIT_GPU", "L2_MISS_GPU"}, {"l2_misses", "L2_MISS_GPU", NULL},
+    {"l1_accesses", "L1_HIT_GPU", "L1_MISS_GPU"},    {"l1_misses", "L1_MISS_GPU", NULL},
+    {"l2_accesses", "L2_HIT_GPU", "L2_MISS_GPU"},    {"l2_misses", "L2_MISS_GPU", NULL},
     {"llc_accesses", "LLC_HIT_GPU", "LLC_MISS_GPU"}, {"llc_misses", "LLC_MISS_GPU", NULL},
-    {"memory_requests", "TOTAL_MEMORY", NULL}, {"dram_requests", "TOTAL_DRAM", NULL},
-    {"dram_activates", "DRAM_ACTIVATE", NULL}, {"shared_memory_accesses", "SHARED_MEM_ACCESS", NULL}};
+    {"memory_requests", "TOTAL_MEMORY", NULL},       {"dram_requests", "TOTAL_DRAM", NULL},
+    {"dram_activates", "DRAM_ACTIVATE", NULL},       {"shared_memory_accesses", "SHARED_MEM_ACCESS", NULL}};
 
 inline bool is_gpu(core_c* core) {
     const std::string type = core->get_core_type();

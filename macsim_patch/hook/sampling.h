@@ -23,7 +23,7 @@ namespace kernelpoint {
 
 class Sampling {
 public:
-    Sampling() : m_base(NULL) {}
+    Sampling() : m_base(NULL), m_limited(false) {}
 
     // Before a kernel is set up. False: there is none now, and the set-up must not go on.
     bool begin(macsim_c* base, process_s* process) {
@@ -40,20 +40,29 @@ public:
     }
 
     // The last warp of a kernel is about to retire.
-    void end(process_manager_c* manager, process_s* process) {
+    void end(process_s* process) {
         Application& here = application_of(process);
         complete(here);
         if (reached_limit()) {
             here.state = Application::kDone;
+            m_limited = true;
             return;
         }
         advance(here);
         here.point_at_next();
+    }
+
+    // A kernel has ended and its data are about to be freed. Applications whose pass was over before go on, or end;
+    // MacSim spreads what they set up over their cores right after this.
+    void wake(process_manager_c* manager) {
         while (wake_one(manager)) {
         }
-        for (size_t i = 0; i < m_applications.size(); ++i)
-            if (m_applications[i].is_active()) return;
-        if (here.state == Application::kWaiting) stop_run("the plugin waits for a launch, but none is in flight");
+        bool active = m_limited, waiting = false;
+        for (size_t i = 0; i < m_applications.size(); ++i) {
+            active = active || m_applications[i].is_active();
+            waiting = waiting || m_applications[i].state == Application::kWaiting;
+        }
+        if (waiting && !active) stop_run("the plugin waits for a launch, but none is in flight");
     }
 
     // The simulation is over; MacSim is about to write its statistics.
@@ -61,7 +70,8 @@ public:
         if (!m_plugin.is_open()) stop_run("kernel_sampling: the list of traces names no application");
         for (size_t i = 0; i < m_applications.size(); ++i)
             if (m_applications[i].is_active())
-                m_plugin.abort(m_applications[i].index, m_applications[i].launch, "the simulator ended before the launch");
+                m_plugin.abort(m_applications[i].index, m_applications[i].launch,
+                               "the simulator ended before the launch");
         m_summary = m_plugin.finish();
         set_stats(m_base, m_summary);
     }
@@ -129,6 +139,7 @@ private:
         check_files(here);
         here.point_at_next();
         here.state = Application::kRunning;
+        here.was_set_up = true;
         here.cycles = m_counters.gpu_cycles();
         here.instructions = m_counters.instructions();
         here.counters = m_counters.read();
@@ -163,16 +174,13 @@ private:
             counters.push_back(counter);
         }
         m_plugin.complete(here.index, here.launch, cycles, instructions, counters);
-        here.results[here.launch] =
-            std::make_pair(static_cast<double>(cycles), static_cast<double>(instructions));
+        here.results[here.launch] = std::make_pair(static_cast<double>(cycles), static_cast<double>(instructions));
     }
 
-    // MacSim ends every application at its next kernel's end.
     bool reached_limit() const {
         return (*m_base->m_ProcessorStats)[INST_COUNT_TOT].getCount() >= uint64_t(*m_base->m_knobs->KNOB_MAX_INSTS1);
     }
 
-    // An application whose pass was over before that of the others goes on, or ends. True if one did.
     bool wake_one(process_manager_c* manager) {
         for (size_t i = 0; i < m_applications.size(); ++i) {
             Application& each = m_applications[i];
@@ -221,6 +229,7 @@ private:
     std::deque<Application> m_applications;  // those that run on GPU cores, in the order of trace_file_list
     std::set<std::string> m_whole;           // traces that were looked at
     kp_summary m_summary;
+    bool m_limited;  // by max_insts1: MacSim ends every application at its next kernel's end
 };
 
 inline Sampling& sampling() {
@@ -234,9 +243,13 @@ inline bool begin_kernel(macsim_c* base, process_s* process) {
     return !is_on(base) || sampling().begin(base, process);
 }
 
-inline void end_of_thread(process_manager_c* manager, macsim_c* base, process_s* process) {
+inline void end_of_warp(macsim_c* base, process_s* process) {
     if (is_on(base) && process->m_acc && process->m_no_of_threads_terminated + 1 == process->m_no_of_threads_created)
-        sampling().end(manager, process);
+        sampling().end(process);
+}
+
+inline void after_kernel(process_manager_c* manager, macsim_c* base) {
+    if (is_on(base)) sampling().wake(manager);
 }
 
 inline void before_statistics(macsim_c* base) {

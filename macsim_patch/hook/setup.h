@@ -48,8 +48,8 @@ inline std::string open_files_problem(macsim_c* base, uint64_t warps) {
     limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, needed);
     if (limit.rlim_cur >= needed && setrlimit(RLIMIT_NOFILE, &limit) == 0) return std::string();
     return "it keeps " + std::to_string(needed) + " files open, one for each resident warp; the system allows " +
-           std::to_string(limit.rlim_max) + " (ulimit -Hn), MacSim as it is set up up to " +
-           std::to_string(resident) + " warps (max_threads_per_core)";
+           std::to_string(limit.rlim_max) + " (ulimit -Hn), MacSim as it is set up up to " + std::to_string(resident) +
+           " warps (max_threads_per_core)";
 }
 
 class Setup {
@@ -68,8 +68,7 @@ public:
         size_t on_gpu = 0;
         for (size_t i = 0; i < m_lists.size(); ++i) {
             on_gpu += m_lists[i].on_gpu();
-            if (m_lists[i].on_gpu() && m_lists[i].launches == 0)
-                stop_run(m_lists[i].path + ": names no kernel");
+            if (m_lists[i].on_gpu() && m_lists[i].launches == 0) stop_run(m_lists[i].path + ": names no kernel");
         }
         if (on_gpu == 0) stop_run("kernel_sampling: the list of traces names no GPU application; allowed: nvbit, ptx");
         if (*m_base->m_knobs->KNOB_REPEAT_TRACE)
@@ -90,7 +89,8 @@ public:
             if (name == "kernel_sampling" || name == "trace_name_file" || name == "out" || name == "stdout" ||
                 name == "stderr" || name.compare(0, 6, "debug_") == 0)
                 continue;
-            for (size_t i = 0; i < line.size(); ++i) hash = (hash ^ static_cast<unsigned char>(line[i])) * 1099511628211ull;
+            for (size_t i = 0; i < line.size(); ++i)
+                hash = (hash ^ static_cast<unsigned char>(line[i])) * 1099511628211ull;
         }
         char digits[17];
         snprintf(digits, sizeof(digits), "%016llx", static_cast<unsigned long long>(hash));
