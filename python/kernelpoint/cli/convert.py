@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import resource
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from kernelpoint.convert import Conversion, convert_to_macsim
 from kernelpoint.convert.macsim import LEVEL
@@ -31,19 +33,24 @@ def convert(
     if to not in TARGETS:
         raise ConfigError(f"--to: {to!r} is not known; allowed: {', '.join(TARGETS)}")
     console = Console(markup=False)
-    show_conversion(write_macsim(traces, output, level, console), output, console)
+    with conversion_progress(console) as (_, advance):
+        made = convert_to_macsim(traces, output, level, progress=advance)
+    show_conversion(made, output, console)
 
 
-def write_macsim(traces: Path, output: Path, level: int, console: Console) -> Conversion:
-    """Convert with a progress bar for each of the two stages."""
+@contextmanager
+def conversion_progress(console: Console) -> Iterator[tuple[Progress, Callable[[str, int, int], None]]]:
+    """A progress display, and what a conversion calls to show its two stages there."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as bars:
-        tasks = {stage: bars.add_task(f"{stage} traces", total=None) for stage in ("reading", "writing")}
+        tasks: dict[str, TaskID] = {}
 
         def advance(stage: str, done: int, total: int) -> None:
-            bars.update(tasks[stage], completed=done, total=total)
+            if stage not in tasks:
+                tasks[stage] = bars.add_task(f"{stage} traces", total=total)
+            bars.update(tasks[stage], completed=done)
 
-        return convert_to_macsim(traces, output, level, progress=advance)
+        yield bars, advance
 
 
 def show_conversion(made: Conversion, output: Path, console: Console) -> None:

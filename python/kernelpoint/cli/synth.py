@@ -1,4 +1,4 @@
-"""`kernelpoint synth`: write a synthetic workload as Accel-Sim traces."""
+"""`kernelpoint synth`: write a synthetic workload as traces of Accel-Sim or MacSim."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from kernelpoint.cli.convert import conversion_progress, show_conversion
 from kernelpoint.errors import ConfigError
 from kernelpoint.synth.compose import Request, compose, prepare
 from kernelpoint.synth.families import FAMILIES
+from kernelpoint.synth.macsim import write_macsim_list
 from kernelpoint.synth.workloads import DEFAULT_LAUNCHES, WORKLOADS
 from kernelpoint.synth.writer import LIST, Totals, write_list
 
+FORMATS = ("accelsim", "macsim")
 Size = Annotated[int | None, typer.Option(help="Size of a family; see --list.", rich_help_panel="Family sizes")]
 
 
@@ -29,6 +32,7 @@ def synth(
     seed: Annotated[int, typer.Option(help="Same seed, same bytes.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace the list in a folder that is not empty.")] = False,
     tracer_version: Annotated[int, typer.Option(help="Accel-Sim tracer version: 3, 4 or 5.")] = 3,
+    format_: Annotated[str, typer.Option("--format", help="Whose traces: accelsim or macsim.")] = "accelsim",
     listing: Annotated[bool, typer.Option("--list", help="Show workloads and families with their sizes.")] = False,
     n: Size = None,
     m: Size = None,
@@ -47,7 +51,8 @@ def synth(
 ) -> None:
     """Write a synthetic workload: kernel-N.traceg files, kernelslist.g and workload.json.
 
-    Equal launches share one trace file. The traces follow the shape of real ones and are no real program's.
+    With --format macsim: Kernel<N> folders, kernel_config.txt, kernel_names.txt and workload.json. Equal launches share one
+    trace. The traces follow the shape of real ones and are no real program's.
     """
     console = Console(markup=False)
     if listing:
@@ -61,6 +66,11 @@ def synth(
     }  # fmt: skip
     sizes = {key: value for key, value in given.items() if value is not None}
     request = compose(name, scale, seed, launches, sizes)
+    if format_ not in FORMATS:
+        raise ConfigError(f"--format is {format_!r}; allowed: {', '.join(FORMATS)}")
+    if format_ == "macsim":
+        _write_macsim(request, output, force, console)
+        return
     prepare(output, force, tracer_version)
     totals = _write(request, output, tracer_version, console)
     console.print(
@@ -68,6 +78,15 @@ def synth(
         f"{totals.warp_instructions:,} warp instructions",
         soft_wrap=True,
     )
+
+
+def _write_macsim(request: Request, output: Path, force: bool, console: Console) -> None:
+    with conversion_progress(console) as (bars, advance):
+        task = bars.add_task("composing launches", total=request.launches)
+        _, made = write_macsim_list(
+            request, output, force, lambda totals: bars.update(task, completed=totals.launches), advance
+        )
+    show_conversion(made, output, console)
 
 
 def _write(request: Request, output: Path, version: int, console: Console) -> Totals:

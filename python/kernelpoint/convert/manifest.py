@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -63,3 +64,13 @@ def _refuse_strangers(folder: Path) -> None:
         raise TraceError(
             f"{folder}: expected a new or empty folder, or one that `kernelpoint convert` made; found {found.name}"
         )
+
+
+def remove_conversion(folder: Path) -> None:
+    """Remove what a conversion wrote into a folder, and nothing else; a folder without one is left alone."""
+    if not (folder / NAME).exists():
+        return
+    for launch in [*folder.glob("Kernel*[0-9]"), *folder.glob("Kernel*.unfinished")]:
+        shutil.rmtree(launch)
+    for name in ("kernel_config.txt", "kernel_names.txt", NAME):
+        (folder / name).unlink(missing_ok=True)
