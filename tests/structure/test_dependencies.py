@@ -16,7 +16,7 @@ PLUGIN = PACKAGE.parents[1] / "plugin"
 LAYERS = [
     {"cli"},
     {"comparison"},
-    {"report"},
+    {"report", "paired"},
     {"session"},
     {"policies"},
     {"encoder", "estimation", "clustering", "synth", "patching"},

@@ -2,9 +2,10 @@
 
 Records, in the order in which a run writes them (`type` says which):
 
-- `run`: resolved configuration, versions, host, hashes; once, first.
+- `run`: resolved configuration, versions, host, hashes, units and total covariate of each stratum; once, first.
 - `pass`: a pass begins; its number and the sample size of each stratum.
-- `decision`: a launch was decided: process, launch, pass, action, stratum, u, and the threshold or the take-all reason.
+- `decision`: a launch was decided: process, launch, pass, action, stratum, u, and the threshold or the take-all reason; of
+  a launch to simulate, the covariate x where the design has one.
 - `result`: a launch is complete: cycles, instructions, counters.
 - `warmup`: a launch was simulated only to warm the machine up; its counters are not used.
 - `abort`: a launch could not be simulated, and why.

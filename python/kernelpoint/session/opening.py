@@ -58,6 +58,7 @@ class Run:
             "plan": self.plan_path,
             "launches": list(self.population.counts),
             "hashes": self.hashes,
+            "strata": strata_record(self.design),
         }
 
     def labels(self, unit: int) -> str:
@@ -120,6 +121,14 @@ def hash_design(design: Design) -> str:
     for part in parts:
         digest.update(b"none" if part is None else np.ascontiguousarray(part).tobytes())
     return digest.hexdigest()
+
+
+def strata_record(design: Design) -> dict[str, Any]:
+    """Units and total of the covariate of each stratum: with the decisions, all that an estimate needs of a design."""
+    strata, x, covariate = np.asarray(design.strata), design.x, None
+    if x is not None:
+        covariate = np.bincount(strata + 1, weights=x, minlength=len(design.first_sizes) + 1)[1:].tolist()
+    return {"units": design.sizes.tolist(), "covariate": covariate}
 
 
 def _budget(config: Config, policy: type[Policy], host: HostInfo) -> ErrorBudget:

@@ -25,6 +25,8 @@ def decision_line(session: Session, process: int, index: int, unit: int, action:
     word = "skip" if action == SKIP else "warm up" if session.ledger.is_warmup(unit) else "simulate"
     prediction = session.predictions.get(unit)
     expected = f',"prediction":{prediction:.6g}' if prediction is not None else ""
+    if action == SIMULATE and session.design.x is not None:
+        expected += f',"x":{session.design.x[unit]:.17g}'
     return (
         f'{{"type":"decision","process":{process},"launch":{index},"pass":{session.pass_index},"action":"{word}",'
         f'"stratum":{stratum},{why}{session.run.labels(unit)}{expected}}}'

@@ -1,0 +1,63 @@
+"""`kernelpoint compare-runs`: two configurations of a simulated GPU, launch by launch."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from kernelpoint.paired import Comparison, CounterRow, load_sampled_run
+from kernelpoint.paired import compare_runs as compare
+
+
+def compare_runs(
+    first: Annotated[Path, typer.Argument(help="Journal of the run on the first configuration (.kpjournal).")],
+    second: Annotated[Path, typer.Argument(help="Journal of the run on the second, same list, plan and seed.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
+) -> None:
+    """Compare two sampled runs of the same list on two configurations of the simulated GPU."""
+    result = compare(load_sampled_run(first), load_sampled_run(second))
+    if as_json:
+        typer.echo(json.dumps(result.record()))
+        return
+    console = Console()
+    console.print(_table(result, first, second))
+    console.print(
+        f"{result.common:,} of {result.launches:,} launches drawn in both ({result.first_drawn:,} and "
+        f"{result.second_drawn:,}); every half-width by itself at {100 * result.confidence:g} %",
+        highlight=False,
+    )
+    for note in result.notes:
+        console.print(f"note: {note}", soft_wrap=True, highlight=False, markup=False)
+
+
+def _table(result: Comparison, first: Path, second: Path) -> Table:
+    table = Table(title=f"A = {first}, B = {second}")
+    for heading in ("counter", "A", "B", "B / A", "half-width", "separate bounds", "tighter", "B - A", "half-width"):
+        table.add_column(heading, justify="left" if heading == "counter" else "right")
+    for row in result.rows:
+        table.add_row(*_cells(row))
+    return table
+
+
+def _cells(row: CounterRow) -> list[str]:
+    return [
+        row.counter,
+        f"{row.first:,.0f}",
+        f"{row.second:,.0f}",
+        _number(row.ratio.value, "{:.5f}"),
+        _number(row.ratio.half_width, "{:.5f}"),
+        _number(row.separate, "{:.5f}"),
+        _number(row.tighter, "{:.1f}x"),
+        _number(row.difference.value, "{:,.0f}"),
+        _number(row.difference.half_width, "{:,.0f}"),
+    ]
+
+
+def _number(value: float, form: str) -> str:
+    return form.format(value) if math.isfinite(value) else "-"

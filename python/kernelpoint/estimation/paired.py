@@ -1,0 +1,144 @@
+"""Two totals over the same units, from draws whose values are known in both: their difference and their ratio.
+
+Two configurations of one system run over the same units; configuration `first` has the values a_i and `second` b_i. Launch
+by launch a_i and b_i go together, so what is uncertain in b - a is far less than what is uncertain in either total.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernelpoint.estimation.bounds import Kind, error_probability
+from kernelpoint.estimation.design import Bound, Method
+from kernelpoint.estimation.estimators import Fit, Sample, estimate_totals
+from kernelpoint.estimation.moments import Floats, Moments
+from kernelpoint.estimation.quantiles import two_sided
+from kernelpoint.estimation.variance import pooled_spread, scales, variance_and_degrees
+
+
+@dataclass(frozen=True)
+class Interval:
+    """value +- half_width; std_error and degrees_of_freedom of the variance it rests on. nan where nothing is stated."""
+
+    value: float
+    half_width: float
+    std_error: float
+    degrees_of_freedom: float
+
+    def contains(self, truth: float) -> bool:
+        """Whether the interval holds a value, allowing for rounding in the sums."""
+        return bool(abs(self.value - truth) <= self.half_width + 1e-9 * abs(truth))
+
+
+@dataclass(frozen=True)
+class PairedTotals:
+    """Estimated totals A and B of both configurations from the common draws, their ratio B / A and difference B - A."""
+
+    first: float
+    second: float
+    ratio: Interval
+    difference: Interval
+
+
+def joint_error_probability(bounds: Sequence[Bound], alpha: float, kinds: Sequence[Sequence[Kind]]) -> float:
+    """alpha (alpha_j / alpha) (alpha_k / alpha): what a comparison of two runs may spend that stopped at looks j and k.
+
+    Each run decides by its own results when it stops, so which pair of looks is compared is not known beforehand. The
+    shares alpha_k / alpha of a run's looks (bounds.error_probability) add up to 1 at most, so those of all pairs do too: by
+    the union bound the probability that the interval at any pair misses the truth is alpha at most.
+
+    >>> round(joint_error_probability(("sequential", "sequential"), 0.05, (("first",), ("first", "sized"))), 5)
+    0.00487
+    """
+    shares = [error_probability(bound, alpha, own) / alpha for bound, own in zip(bounds, kinds, strict=True)]
+    return alpha * math.prod(shares)
+
+
+def paired_totals(
+    sample: Sample, values: Floats, exact: Floats, method: Method = "regression", alpha: float = 0.05
+) -> PairedTotals:
+    """Ratio and difference of two totals by linearisation (Sarndal, Swensson, Wretman 1992, section 5.6).
+
+    Formula: A = sum_h ahat_h + exact, B likewise, each by `method`. R = B / A, and R - R_true is nearly the total of
+    e_i = (b_i - R a_i) / A: the variance is that of the residuals of e (r_b - R r_a, r what the estimator leaves of a
+    value) within strata, pooled as for totals. The difference B - A is the same with R = 1 and without the division.
+
+    Model: the spread of e in a stratum is exchangeable with that of others relative to half of |b| + |R| |a|. With one or two
+    draws a stratum that is easily wrong by much, for what divides two configurations (a working set that fits into one
+    cache and not into the other) sits in few strata, and a run is sized for its own values, not for e. So the variance
+    between strata of a cluster is estimated too, as if they were one (collapsed strata, Wolter 2007, section 2.5: it
+    counts what differs between the strata, so it errs upwards), and the larger of both is taken.
+
+    Args:
+        sample: the common draws of the strata, as at a look; they have to be a simple random sample of each stratum.
+        values: float64 [n, 2], a_i and b_i of the draws; exact: float64 [k, 2], of the take-all units.
+        method: estimator of the totals; alpha: error probability of either interval.
+
+    >>> u = np.arange(100.0)
+    >>> sample = Sample(np.zeros(10, int), np.array([100]), np.zeros(1, int))
+    >>> a = 50.0 + u[:10]
+    >>> pair = paired_totals(sample, np.column_stack([a, 2.0 * a]), np.zeros((0, 2)), "mean")
+    >>> pair.ratio.value, pair.ratio.half_width < 0.02, pair.difference.half_width > 1.0
+    (2.0, True, True)
+    """
+    fits = [estimate_totals(method, np.ascontiguousarray(values[:, k]), sample) for k in (0, 1)]
+    first, second = (float(fits[k].totals.sum() + exact[:, k].sum()) for k in (0, 1))
+    ratio = math.nan if first == 0.0 else second / first
+    nothing = Interval(math.nan, math.nan, math.nan, 0.0)
+    return PairedTotals(
+        first,
+        second,
+        nothing if first == 0.0 else _interval(sample, values, fits, ratio, ratio, abs(first), alpha),
+        _interval(sample, values, fits, second - first, 1.0, 1.0, alpha),
+    )
+
+
+def _interval(
+    sample: Sample, values: Floats, fits: Sequence[Fit], value: float, ratio: float, divisor: float, alpha: float
+) -> Interval:
+    """The interval of `value`, whose error is the total of the residuals of b - ratio a over `divisor`."""
+    residuals = fits[1].residuals - ratio * fits[0].residuals
+    size = [np.abs(Moments.of(sample.strata, values[:, k], len(sample.N)).mean) for k in (0, 1)]
+    scale = scales((size[1] + abs(ratio) * size[0]) / 2.0, sample.n)
+    V, freedom = max(_within(sample, residuals, scale), _collapsed(sample, residuals, scale))
+    error = math.sqrt(max(V, 0.0)) / divisor
+    if error == 0.0:
+        return Interval(value, 0.0, 0.0, freedom)
+    quantile = two_sided(alpha, round(min(freedom, 1e9), 6)) if freedom > 0.0 else math.inf
+    return Interval(value, quantile * error, error, freedom)
+
+
+def _within(sample: Sample, residuals: Floats, scale: Floats) -> tuple[float, float]:
+    """Variance of the total of the residuals and its degrees of freedom, from their spread within strata."""
+    H = len(sample.N)
+    spread = pooled_spread(sample.N, Moments.of(sample.strata, residuals, H), scale)
+    V, degrees = variance_and_degrees(sample.N, sample.n, spread, np.zeros(H, np.int64), 1)
+    return float(V[0]), float(degrees[0])
+
+
+def _collapsed(sample: Sample, residuals: Floats, scale: Floats) -> tuple[float, float]:
+    """The same from the spread of residual / scale within clusters: V = sum_c S_c^2 sum_{h in c} A_h scale_h^2.
+
+    A_h = N_h^2 (1 - n_h / N_h) / n_h; degrees of freedom as in variance.variance_and_degrees, clusters in place of strata.
+    """
+    N, n, cluster = sample.N.astype(float), sample.n, sample.clusters
+    count = int(cluster.max(initial=0)) + 1
+    factor = np.where(n < N, N * N * (1.0 - n / np.maximum(N, 1.0)) / np.maximum(n, 1), 0.0)
+    weight = np.bincount(cluster, weights=factor * scale * scale, minlength=count)
+    if not weight.any():
+        return 0.0, math.inf
+    relative = np.where(scale[sample.strata] > 0.0, residuals / np.maximum(scale[sample.strata], 1e-300), 0.0)
+    moments = Moments.of(cluster[sample.strata], relative, count)
+    spread = pooled_spread(np.ceil(np.sqrt(weight)).astype(np.int64), moments, np.ones(count))
+    terms = weight * spread.S2
+    V = float(terms.sum())
+    if math.isinf(spread.uncertainty):
+        return V, 0.0
+    chi_square = np.where(spread.degrees > 0, 2.0 / np.maximum(spread.degrees, 1), 0.0)
+    own, borrowed = (terms * spread.weight) ** 2 * chi_square, float((terms * (1.0 - spread.weight)).sum())
+    noise = float(own.sum()) + borrowed**2 * spread.uncertainty
+    return V, 2.0 * V * V / noise if noise > 0.0 else math.inf

@@ -1,0 +1,124 @@
+"""What a comparison reads of a run: its sample, launch by launch, from the journal alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from kernelpoint.errors import JournalError
+from kernelpoint.estimation import Bound, Method
+from kernelpoint.estimation.bounds import Kind
+from kernelpoint.session.journal import Record, read_journal
+
+
+@dataclass(frozen=True)
+class SampledRun:
+    """A finished run that stated a bound.
+
+    Attributes:
+        path: its journal; record: its first record; summary: its last.
+        units: int64 [n], launches with a result, ascending; stratum: int64 [n], -1 for take-all units; x: float64 [n],
+            the covariate, nan without one.
+        counters: names; values: float64 [n, counters].
+        clusters: int64 [H], cluster of each stratum (0 where its launches name none).
+        kinds: the kind of each of its passes.
+    """
+
+    path: Path
+    record: Record
+    summary: dict[str, Any]
+    units: np.ndarray
+    stratum: np.ndarray
+    x: np.ndarray
+    counters: tuple[str, ...]
+    values: np.ndarray
+    clusters: np.ndarray
+    kinds: tuple[Kind, ...]
+
+    @property
+    def strata_units(self) -> np.ndarray:
+        """N_h, int64 [H]: launches of each stratum."""
+        return np.array(self.record["strata"]["units"], dtype=np.int64)
+
+    @property
+    def strata_covariate(self) -> np.ndarray | None:
+        """X_h, float64 [H]: total of the covariate of each stratum, or None."""
+        totals = self.record["strata"]["covariate"]
+        return None if totals is None else np.array(totals, dtype=float)
+
+    @property
+    def bound(self) -> Bound:
+        """The kind of bound that the run states."""
+        return cast(Bound, self.record["bound"])
+
+    @property
+    def method(self) -> Method:
+        """Its estimator."""
+        return cast(Method, self.record["estimate"])
+
+    @property
+    def simulated_gpu(self) -> str:
+        """Hash of the simulated GPU's configuration."""
+        return str(self.record["hashes"]["simulator_config"])
+
+
+def load_sampled_run(path: str | Path) -> SampledRun:
+    """Read a run for comparison.
+
+    Raises:
+        JournalError: the journal is missing or damaged, the run has not ended or lacks launches that it drew, or its policy
+            states no bound.
+    """
+    records = read_journal(path)
+    _check_usable(path, records)
+    counts = records[0]["launches"]
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    results = {int(offsets[r["process"]]) + r["launch"]: r["counters"] for r in records if r["type"] == "result"}
+    decided = {
+        int(offsets[r["process"]]) + r["launch"]: r
+        for r in records
+        if r["type"] == "decision" and r["action"] == "simulate"
+    }
+    missing = results.keys() - decided.keys()
+    if missing:
+        raise JournalError(f"{path}: launch unit {min(missing)} has a result and no decision to simulate it")
+    units = np.array(sorted(results), dtype=np.int64)
+    names = tuple(results[int(units[0])]) if len(units) else ()
+    return SampledRun(
+        path=Path(path),
+        record=records[0],
+        summary=records[-1],
+        units=units,
+        stratum=np.array([decided[u]["stratum"] for u in units.tolist()], dtype=np.int64),
+        x=np.array([decided[u].get("x", np.nan) for u in units.tolist()]),
+        counters=names,
+        values=np.array([[results[u][n] for n in names] for u in units.tolist()]).reshape(len(units), len(names)),
+        clusters=_clusters(list(decided.values()), len(records[0]["strata"]["units"])),
+        kinds=tuple(next((r["kinds"] for r in reversed(records) if r["type"] == "pass"), ("first",))),
+    )
+
+
+def _check_usable(path: str | Path, records: Sequence[Record]) -> None:
+    first, last = records[0], records[-1]
+    if "strata" not in first:
+        raise JournalError(f"{path}: written by KernelPoint {first.get('kernelpoint')}, which did not note its strata")
+    if last["type"] != "summary":
+        raise JournalError(f"{path}: the run has not ended; start it again to resume it")
+    if last["bound"] == "none" or last["estimate"] is None:
+        raise JournalError(
+            f"{path}: the run (policy {first['config']['policy']}) states no bound; a comparison needs two runs that do"
+        )
+    if any(record.get("everything") for record in records if record["type"] == "degraded"):
+        raise JournalError(f"{path}: the run gave up its strata and simulated everything ({last['degraded'][-1]})")
+
+
+def _clusters(decisions: Sequence[Record], count: int) -> np.ndarray:
+    clusters = np.zeros(count, dtype=np.int64)
+    for record in decisions:
+        if record["stratum"] >= 0:
+            clusters[record["stratum"]] = record.get("cluster", 0)
+    return clusters

@@ -1,0 +1,99 @@
+"""Two sampled runs, launch by launch: from journals to a bound on the ratio of their totals."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from kernelpoint.errors import JournalError
+from kernelpoint.paired import compare_runs, load_sampled_run
+
+
+def compared(first, second):
+    return compare_runs(load_sampled_run(first), load_sampled_run(second))
+
+
+def row(comparison, counter="cycles"):
+    return next(r for r in comparison.rows if r.counter == counter)
+
+
+def test_the_ratio_of_totals_is_bounded_more_tightly_than_by_both_runs_alone(run, cycles):
+    found = row(compared(run("a", cycles[0]), run("b", cycles[1])))
+    truth = cycles[1].sum() / cycles[0].sum()
+    assert found.ratio.contains(truth) and found.ratio.half_width < 0.01
+    assert found.difference.contains(cycles[1].sum() - cycles[0].sum())
+    assert found.tighter > 4
+
+
+def test_only_launches_drawn_in_both_count(run, cycles):
+    first, second = run("a", cycles[0]), run("b", np.where(np.arange(400) % 2, 9000, 3000))
+    found = compared(first, second)
+    a, b = (set(load_sampled_run(path).units.tolist()) for path in (first, second))
+    assert found.common == len(a & b) and len(a) < len(b)
+    assert found.common == min(len(a), len(b))  # the same order of permanent random numbers: samples are nested
+
+
+def test_a_run_compared_with_itself_has_the_ratio_1_and_says_so(run, cycles):
+    first = run("a", cycles[0])
+    found = compared(first, first)
+    assert row(found).ratio.value == 1.0 and row(found).difference.value == 0.0
+    assert any("same GPU" in note for note in found.notes)
+
+
+def test_exchanging_the_runs_inverts_the_ratio(run, cycles):
+    first, second = run("a", cycles[0]), run("b", cycles[1])
+    forth, back = row(compared(first, second)), row(compared(second, first))
+    assert back.ratio.value == pytest.approx(1 / forth.ratio.value)
+    assert back.difference.value == -forth.difference.value
+    assert back.difference.half_width == pytest.approx(forth.difference.half_width)
+
+
+def test_full_runs_are_compared_exactly(run, cycles):
+    found = row(compared(run("a", cycles[0], "policy: all"), run("b", cycles[1], "policy: all")))
+    assert found.ratio.value == cycles[1].sum() / cycles[0].sum() and found.ratio.half_width == 0.0
+    assert found.difference.value == cycles[1].sum() - cycles[0].sum()
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        ({"yaml": "policy: random\nerror_budget: {relative_error: 0.02}\nseed: 5"}, "config.seed"),
+        ({"yaml": "policy: all"}, "hashes.design"),
+        ({"launch_counts": [300]}, "launches"),
+        ({"yaml": "policy: random\nerror_budget: {relative_error: 0.02}\nestimate: mean"}, "estimate"),
+    ],
+)
+def test_runs_that_differ_in_list_plan_or_seed_are_refused_by_key(run, cycles, change, key):
+    with pytest.raises(JournalError, match=key):
+        compared(run("a", cycles[0]), run("b", cycles[1], **change))
+
+
+def test_a_run_that_has_not_ended_is_refused(run, cycles):
+    path = run("a", cycles[0])
+    path.write_text("".join(line for line in path.open() if '"type":"summary"' not in line))
+    with pytest.raises(JournalError, match="has not ended"):
+        load_sampled_run(path)
+
+
+def test_a_run_without_a_bound_is_refused(run, cycles):
+    path = run("a", cycles[0], "policy: random\nerror_budget: {bound: none}")
+    with pytest.raises(JournalError, match="states no bound"):
+        load_sampled_run(path)
+
+
+def test_where_the_runs_say_more_by_themselves_the_comparison_says_so(run):
+    even = np.full(400, 5000)  # its run draws few launches, too few for what the other one does
+    found = compared(run("a", even), run("b", np.where(np.arange(400) % 2, 9000, 3000)))
+    assert row(found).tighter < 1.0 and any("separate bounds" in note for note in found.notes)
+
+
+def test_the_command_prints_a_table_and_json(run, cycles):
+    first, second = run("a", cycles[0]), run("b", cycles[1])
+    command = [sys.executable, "-m", "kernelpoint.cli", "compare-runs", str(first), str(second)]
+    command[1:3] = ["-c", "from kernelpoint.cli import main; main()"]
+    text = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    assert "cycles" in text and "drawn in both" in text and "not covered by the bound" in text
+    found = json.loads(subprocess.run([*command, "--json"], capture_output=True, text=True, check=True).stdout)
+    assert found["counters"][0]["counter"] == "cycles" and found["common"] > 0

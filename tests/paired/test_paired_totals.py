@@ -1,0 +1,62 @@
+"""The estimator of two totals from common draws, against plain formulas."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernelpoint.estimation.estimators import Sample
+from kernelpoint.estimation.paired import joint_error_probability, paired_totals
+from kernelpoint.estimation.quantiles import two_sided
+
+KINDS = ("first", "learning", "sized", "sized", "sized")
+
+
+def test_all_pairs_of_looks_together_spend_the_error_probability_at_most():
+    looks = [KINDS[:k] for k in range(1, 6)]
+    spent = sum(joint_error_probability(("sequential",) * 2, 0.05, (a, b)) for a in looks for b in looks)
+    assert 0.03 < spent <= 0.05
+
+
+def test_one_stratum_gives_the_textbook_interval_at_least():
+    random = np.random.default_rng(0)
+    a = 100 + 20 * random.random(60)
+    b = 1.2 * a + 3 * random.random(60)
+    sample = Sample(np.zeros(60, int), np.array([1000]), np.zeros(1, int))
+    pair = paired_totals(sample, np.column_stack([a, b]), np.zeros((0, 2)), "mean")
+    R = b.mean() / a.mean()
+    plain = np.sqrt((1 - 0.06) / 60 * (b - R * a).var(ddof=1)) / a.mean()
+    assert pair.ratio.value == pytest.approx(R)
+    assert plain * 0.9 < pair.ratio.std_error < plain * 2.5  # pooled towards what is expected of strata in general
+    assert pair.ratio.half_width == pytest.approx(
+        two_sided(0.05, round(pair.ratio.degrees_of_freedom, 6)) * pair.ratio.std_error
+    )
+
+
+def test_take_all_units_enter_exactly():
+    sample = Sample(np.zeros(2, int), np.array([2]), np.zeros(1, int))
+    values, exact = np.array([[1.0, 2.0], [3.0, 5.0]]), np.array([[10.0, 20.0]])
+    pair = paired_totals(sample, values, exact, "mean")
+    assert (pair.first, pair.second) == (14.0, 27.0)
+    assert pair.ratio.half_width == pair.difference.half_width == 0.0
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 6), st.floats(0.1, 10.0))
+def test_a_second_gpu_that_is_slower_by_a_factor_has_that_ratio(seed, strata, factor):
+    random = np.random.default_rng(seed)
+    sample = Sample(np.repeat(np.arange(strata), 4), np.full(strata, 50), np.arange(strata))
+    a = random.uniform(10, 20, size=4 * strata)
+    pair = paired_totals(sample, np.column_stack([a, factor * a]), np.zeros((0, 2)), "mean")
+    assert pair.ratio.value == pytest.approx(factor) and pair.ratio.half_width >= 0.0
+    assert pair.difference.value == pytest.approx(pair.second - pair.first)
+
+
+def test_strata_with_one_draw_learn_from_the_other_strata_of_their_cluster():
+    """What differs between strata of a cluster counts, for nothing else tells what differs within them."""
+    one, two = np.arange(12), np.repeat(np.arange(12), 2)
+    for strata in (one, two):
+        e = 30.0 * np.sin(strata)  # differs between strata, not within
+        values = np.column_stack([np.full(len(strata), 100.0), 100.0 + e])
+        wide = paired_totals(Sample(strata, np.full(12, 40), np.zeros(12, int)), values, np.zeros((0, 2)), "mean")
+        assert wide.ratio.std_error > 0.03
