@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "bindings.h"
+#include "trace/macsim_format.h"
 #include "trace/scan.h"
 #include "trace/trace_list.h"
 
@@ -105,17 +106,39 @@ py::list scan_many(const std::vector<std::string>& paths, unsigned threads, cons
     return list;
 }
 
+struct SizeAndTime {
+    int64_t size = -1, mtime_ns = -1;
+    void add(const std::string& path) {
+        struct stat status{};
+        if (stat(path.c_str(), &status) != 0) return;
+        if (S_ISREG(status.st_mode)) size = std::max<int64_t>(size, 0) + status.st_size;
+        mtime_ns = std::max(mtime_ns, int64_t{status.st_mtim.tv_sec} * 1000000000 + status.st_mtim.tv_nsec);
+    }
+};
+
+// Model: a launch in MacSim's layout is as new as the newest of its text files, its folder and kernel_names.txt; its
+// warps' files, which may be thousands, are not looked at one by one. A file that is replaced changes its folder.
+SizeAndTime size_and_time(const std::string& path) {
+    SizeAndTime result;
+    result.add(path);
+    if (result.size < 0) return {};
+    if (!macsim::is_launch(path)) return result;
+    const size_t slash = path.rfind('/');
+    const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash);
+    for (const char* name : {"/trace_info.txt", "", "/../kernel_names.txt"}) result.add(folder + name);
+    return result;
+}
+
 // Rows (size, mtime in ns) of each path; -1, -1 where it is not a file.
 py::array_t<int64_t> stat_many(const std::vector<std::string>& paths) {
     py::array_t<int64_t> table({static_cast<py::ssize_t>(paths.size()), py::ssize_t{2}});
     auto rows = table.mutable_unchecked<2>();
     py::gil_scoped_release unlocked;
     for (size_t i = 0; i < paths.size(); ++i) {
-        struct stat status{};
-        const bool is_file = stat(paths[i].c_str(), &status) == 0 && S_ISREG(status.st_mode);
         const auto row = static_cast<py::ssize_t>(i);
-        rows(row, 0) = is_file ? int64_t{status.st_size} : -1;
-        rows(row, 1) = is_file ? int64_t{status.st_mtim.tv_sec} * 1000000000 + status.st_mtim.tv_nsec : -1;
+        const SizeAndTime found = size_and_time(paths[i]);
+        rows(row, 0) = found.size;
+        rows(row, 1) = found.mtime_ns;
     }
     return table;
 }
@@ -168,7 +191,8 @@ void bind_ctas(py::module_& module) {
         "read_ctas", [](const std::string& path) { return std::make_unique<CtaIterator>(path); }, py::arg("path"));
 }
 
-// (the trace of every launch, rows (position among the commands, address, bytes) of the copies)
+// (the trace of every launch, the tracer's number of each, rows (position among the commands, address, bytes) of the
+// copies)
 py::tuple list_commands(const std::string& path) {
     TraceList list;
     {
@@ -177,15 +201,18 @@ py::tuple list_commands(const std::string& path) {
     }
     py::list paths;
     std::vector<uint64_t> copies;
+    std::vector<int64_t> numbers;
     for (size_t i = 0; i < list.commands.size(); ++i) {
         const TraceList::Command& command = list.commands[i];
-        if (command.kind == TraceList::Kind::launch)
+        if (command.kind == TraceList::Kind::launch) {
             paths.append(py::str(command.path));
-        else
+            numbers.push_back(command.number);
+        } else {
             copies.insert(copies.end(), {i, command.address, command.bytes});
+        }
     }
     py::array_t<uint64_t> rows({static_cast<py::ssize_t>(copies.size() / 3), py::ssize_t{3}}, copies.data());
-    return py::make_tuple(paths, rows);
+    return py::make_tuple(paths, to_array(numbers), rows);
 }
 
 }  // namespace

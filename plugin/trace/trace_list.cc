@@ -61,35 +61,14 @@ void read_macsim_list(Lines& lines, const std::string& folder, TraceList& list) 
         if (!macsim::is_launch(line) || before == std::string::npos) lines.fail_expected("'./Kernel<N>/trace.txt'");
         std::string trace = folder + line.substr(before + 1);
         if (known.insert(trace).second && !is_file(trace)) lines.fail("the trace " + trace + " does not exist");
-        list.commands.push_back({TraceList::Kind::launch, std::move(trace)});
+        uint64_t number = 0;
+        const bool is_numbered = macsim::launch_number(trace, number);
+        list.commands.push_back(
+            {TraceList::Kind::launch, std::move(trace), 0, 0, is_numbered ? static_cast<int64_t>(number) : -1});
         ++list.launches;
     }
     if (list.launches == 0)
         throw TraceError(lines.path(), 0, "expected at least one line that names a launch (./Kernel<N>/trace.txt)");
-}
-
-TraceList read_list_file(const std::string& path) {
-    const size_t slash = path.rfind('/');
-    const std::string folder = slash == std::string::npos ? std::string() : path.substr(0, slash + 1);
-    Lines lines(path);
-    TraceList list;
-    if (lines.text() == "nvbit") return read_macsim_list(lines, folder, list), list;
-    std::unordered_set<std::string> known;
-    for (; lines.peek() != nullptr; lines.consume_text()) {
-        const std::string_view text = lines.text();
-        if (starts_with(text, "MemcpyHtoD")) {
-            list.commands.push_back(read_copy(lines));
-        } else if (starts_with(text, "kernel")) {
-            std::string trace = folder + std::string(text);
-            if (known.insert(trace).second && !is_file(trace)) lines.fail("the trace " + trace + " does not exist");
-            list.commands.push_back({TraceList::Kind::launch, std::move(trace)});
-            ++list.launches;
-        }
-    }
-    if (list.launches == 0)
-        throw TraceError(path, 0,
-                         "expected at least one line that names a kernel's trace (kernel-N.traceg), found none");
-    return list;
 }
 
 struct NumberedFile {
@@ -118,6 +97,32 @@ bool parse_trace_name(const std::string& name, NumberedFile& file) {
     return parse_decimal(p, file.number);
 }
 
+TraceList read_list_file(const std::string& path) {
+    const size_t slash = path.rfind('/');
+    const std::string folder = slash == std::string::npos ? std::string() : path.substr(0, slash + 1);
+    Lines lines(path);
+    TraceList list;
+    if (lines.text() == "nvbit") return read_macsim_list(lines, folder, list), list;
+    std::unordered_set<std::string> known;
+    for (; lines.peek() != nullptr; lines.consume_text()) {
+        const std::string_view text = lines.text();
+        if (starts_with(text, "MemcpyHtoD")) {
+            list.commands.push_back(read_copy(lines));
+        } else if (starts_with(text, "kernel")) {
+            std::string trace = folder + std::string(text);
+            if (known.insert(trace).second && !is_file(trace)) lines.fail("the trace " + trace + " does not exist");
+            NumberedFile file;
+            const int64_t number = parse_trace_name(std::string(text), file) ? static_cast<int64_t>(file.number) : -1;
+            list.commands.push_back({TraceList::Kind::launch, std::move(trace), 0, 0, number});
+            ++list.launches;
+        }
+    }
+    if (list.launches == 0)
+        throw TraceError(path, 0,
+                         "expected at least one line that names a kernel's trace (kernel-N.traceg), found none");
+    return list;
+}
+
 TraceList read_folder(const std::string& path) {
     std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(path.c_str()), closedir);
     if (folder == nullptr) throw TraceError(path, 0, std::string("cannot be opened: ") + std::strerror(errno));
@@ -137,7 +142,8 @@ TraceList read_folder(const std::string& path) {
             throw TraceError(
                 path, 0,
                 "expected one file for each launch, found both " + files[i - 1].name + " and " + files[i].name);
-        list.commands.push_back({TraceList::Kind::launch, path + "/" + files[i].name});
+        list.commands.push_back(
+            {TraceList::Kind::launch, path + "/" + files[i].name, 0, 0, static_cast<int64_t>(files[i].number)});
     }
     list.launches = files.size();
     return list;

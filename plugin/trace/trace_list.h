@@ -15,6 +15,7 @@ struct TraceList {
         Kind kind;
         std::string path;  // of a launch: its trace, which is a file; one file may be launched repeatedly
         uint64_t address = 0, bytes = 0;  // of a copy from host to device
+        int64_t number = -1;  // of a launch: N of kernel-N or Kernel<N>, the tracer's; -1 where there is none
     };
     std::vector<Command> commands;
     uint64_t launches = 0;  // a launch index counts them from 0

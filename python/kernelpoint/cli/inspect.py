@@ -1,4 +1,4 @@
-"""`kernelpoint inspect`: what one trace says about its launch."""
+"""`kernelpoint inspect`: what one trace says about its launch, or a list about its launches."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import numpy as np
 import typer
 
 from kernelpoint import _native
+from kernelpoint.cli.inspect_list import inspect_list, is_list
+from kernelpoint.errors import ConfigError
 from kernelpoint.traces import UNITS, Scan, scan_trace
 
 
@@ -26,11 +28,24 @@ class Details:
 
 
 def inspect(
-    trace: Annotated[Path, typer.Argument(help="A trace: kernel-N.traceg, .traceg.xz or .traceg.zst.")],
+    trace: Annotated[
+        Path,
+        typer.Argument(
+            help="A trace: kernel-N.traceg[.xz|.zst], Kernel<N>/trace.txt; or a list: kernelslist.g, kernel_config.txt, a folder."
+        ),
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     opcodes: Annotated[int, typer.Option(min=0, help="How many of the most frequent opcodes to list.")] = 10,
+    profile: Annotated[
+        Path | None, typer.Option(help="Of a list: a full simulation of its launches, for totals weighted as traced.")
+    ] = None,
 ) -> None:
-    """Show header, instruction mix, work, address footprint and stream of a launch's trace."""
+    """Show header, instruction mix, work, address footprint and stream of a launch's trace, or what a list of them holds."""
+    if is_list(trace):
+        inspect_list(trace, profile, as_json)
+        return
+    if profile is not None:
+        raise ConfigError(f"--profile goes with a list of traces; {trace} is one launch's")
     scan = scan_trace(trace)
     details = read_details(trace)
     if as_json:

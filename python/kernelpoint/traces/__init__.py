@@ -4,6 +4,7 @@ from kernelpoint.traces.cache import EmbeddingKey, TraceCache, cache_folder, rou
 from kernelpoint.traces.scan import UNITS, LaunchHeader, LaunchShape, Scan, Work, read_header, scan_trace
 from kernelpoint.traces.scan_table import ScanTable, scan_launches
 from kernelpoint.traces.trace_list import TraceList, launch_paths, read_trace_list
+from kernelpoint.traces.tracer_sample import TracerSample, read_tracer_sample
 
 __all__ = [
     "UNITS",
@@ -14,11 +15,13 @@ __all__ = [
     "ScanTable",
     "TraceCache",
     "TraceList",
+    "TracerSample",
     "Work",
     "cache_folder",
     "launch_paths",
     "read_header",
     "read_trace_list",
+    "read_tracer_sample",
     "round_embeddings",
     "scan_launches",
     "scan_trace",

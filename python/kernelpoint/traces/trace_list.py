@@ -12,22 +12,26 @@ from kernelpoint import _native
 
 @dataclass(frozen=True, eq=False)
 class TraceList:
-    """The commands of an Accel-Sim trace list.
+    """The commands of a trace list.
 
     Attributes:
-        paths: trace file of every launch, in program order; row i is launch index i. A file may occur repeatedly.
+        paths: trace of every launch, in program order; row i is launch index i. A trace may occur repeatedly.
+        numbers: int64 [N], the tracer's number of each launch: N of ``kernel-N`` or ``Kernel<N>``; -1 where there is none.
+            They have gaps where the tracer left launches out.
         copies: uint64 [copies, 3], copies from host to device: position among the list's commands, address, bytes.
     """
 
     paths: tuple[str, ...]
+    numbers: np.ndarray
     copies: np.ndarray
 
 
 def read_trace_list(path: str | os.PathLike[str]) -> TraceList:
-    """Read a ``kernelslist.g``, or a folder of traces.
+    """Read Accel-Sim's ``kernelslist.g``, MacSim's ``kernel_config.txt``, or a folder of traces.
 
-    Lines that start with ``MemcpyHtoD`` or ``kernel`` count, all others are ignored, as in Accel-Sim. A folder stands for
-    its files ``kernel-N[-ctx_0x..].traceg[.xz|.zst]`` by N, whether or not a list lies in it.
+    In Accel-Sim's list, lines that start with ``MemcpyHtoD`` or ``kernel`` count, all others are ignored, as there. MacSim's
+    begins with ``nvbit``; a launch is named by its ``trace.txt``. A folder stands for its files
+    ``kernel-N[-ctx_0x..].traceg[.xz|.zst]`` by N, whether or not a list lies in it, or else for its ``kernel_config.txt``.
 
     Raises:
         TraceError: there is no list, it names no launch or a trace that does not exist, a copy is malformed, or a folder
@@ -41,9 +45,11 @@ def read_trace_list(path: str | os.PathLike[str]) -> TraceList:
         >>> commands = read_trace_list(folder / "kernelslist.g")
         >>> len(commands.paths), commands.copies.tolist()
         (2, [[0, 32512, 64]])
+        >>> commands.numbers.tolist()
+        [1, 1]
     """
-    paths, copies = _native.read_trace_list(os.fspath(path))
-    return TraceList(tuple(paths), copies)
+    paths, numbers, copies = _native.read_trace_list(os.fspath(path))
+    return TraceList(tuple(paths), numbers, copies)
 
 
 def launch_paths(path: str | os.PathLike[str]) -> list[str]:

@@ -1,0 +1,136 @@
+"""What `kernelpoint inspect` shows of a whole list of traces."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+
+from kernelpoint.errors import TraceError
+from kernelpoint.profiles import Profile, read_profile
+from kernelpoint.traces import (
+    ScanTable,
+    TraceCache,
+    TraceList,
+    TracerSample,
+    read_trace_list,
+    read_tracer_sample,
+    scan_launches,
+)
+
+LISTS = ("kernel_config.txt", "sampled_kernels_info.txt")
+
+
+def is_list(path: Path) -> bool:
+    """Whether a path names a list of launches rather than one launch's trace."""
+    return path.is_dir() or path.suffix == ".g" or path.name in LISTS
+
+
+def inspect_list(path: Path, profile: Path | None, as_json: bool) -> None:
+    """Show what a list holds, and where its tracer drew a sample, what that stands for.
+
+    With a profile of the listed launches (a full simulation of them), also their weighted totals.
+    """
+    source = path.parent if path.name == "sampled_kernels_info.txt" else path
+    launches, sample = read_trace_list(source), read_tracer_sample(path)
+    cache = TraceCache()
+    try:
+        table = scan_launches(launches.paths, cache)
+    finally:
+        cache.close()
+    record = list_record(launches, table, sample, read_profile(profile) if profile else None)
+    if as_json:
+        typer.echo(json.dumps(record, indent=2))
+        return
+    _show(path, record)
+
+
+def list_record(
+    launches: TraceList, table: ScanTable, sample: TracerSample | None, profile: Profile | None
+) -> dict[str, Any]:
+    """Everything that is shown, as plain values for JSON.
+
+    Raises:
+        TraceError: a launch has no usable trace, the tracer's sample does not fit the list, or the profile does not.
+    """
+    if table.errors:
+        raise TraceError(next(iter(table.errors.values())))
+    if profile is not None and profile.size != len(table):
+        raise TraceError(f"{profile.source}: has {profile.size} launches, the list has {len(table)}")
+    numbers = np.unique(launches.numbers[launches.numbers >= 0])
+    record: dict[str, Any] = {
+        "launches": len(table),
+        "traces": len(set(launches.paths)),
+        "streams": len(table.streams),
+        "kernels": len(table.kernel_names),
+        "instructions": int(table.instructions.sum()),
+        "ctas": int(table.ctas.sum()),
+        "bytes": int(table.bytes.sum()),
+    }
+    if len(numbers):
+        record["numbers"] = {"first": int(numbers[0]), "last": int(numbers[-1]), "different": len(numbers)}
+    if sample is not None:
+        record["tracer_sample"] = _sample_record(launches, table, sample, profile)
+    return record
+
+
+def _sample_record(
+    launches: TraceList, table: ScanTable, sample: TracerSample, profile: Profile | None
+) -> dict[str, Any]:
+    known = dict(zip(launches.numbers.tolist(), range(len(table)), strict=True))
+    totals = {"instructions": _weighted(sample, known, table.instructions)}
+    for name, values in (profile.counters if profile is not None else {}).items():
+        totals[name] = _weighted(sample, known, values)
+    return {
+        "clusters": len(sample.clusters),
+        "original_launches": sample.launches,
+        "drawn_launches": len(sample.weights),
+        "listed_but_not_drawn": len(set(known) - set(sample.weights)),
+        "largest_weight": max(sample.weights.values()),
+        "totals": totals,
+    }
+
+
+def _weighted(sample: TracerSample, known: dict[int, int], values: np.ndarray) -> dict[str, float | None]:
+    total = asdict(sample.weighted_total({number: float(values[row]) for number, row in known.items()}))
+    return {key: value if np.isfinite(value) else None for key, value in total.items()}
+
+
+def _show(path: Path, record: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    sample = record.pop("tracer_sample", None)
+    numbers = record.pop("numbers", None)
+    shown = Table(title=str(path), title_justify="left", show_header=False, min_width=40)
+    shown.add_column()
+    shown.add_column(justify="right")
+    for key, value in record.items():
+        shown.add_row(key, f"{value:,}")
+    if numbers:
+        shown.add_row(
+            "tracer's numbers", f"{numbers['first']} to {numbers['last']}, {numbers['different']:,} different"
+        )
+    console.print(shown)
+    if sample is None:
+        return
+    totals = sample.pop("totals")
+    shown = Table(title="Sample drawn before tracing", title_justify="left", show_header=False, min_width=40)
+    shown.add_column()
+    shown.add_column(justify="right")
+    for key, value in sample.items():
+        shown.add_row(key.replace("_", " "), f"{value:,.6g}" if isinstance(value, float) else f"{value:,}")
+    for name, total in totals.items():
+        shown.add_row(f"{name}, whole run", _interval(total))
+    console.print(shown)
+
+
+def _interval(total: dict[str, float | None]) -> str:
+    if total["half_width"] is None:
+        return f"{total['estimate']:,.0f} (no interval: a cluster was drawn from once)"
+    return f"{total['estimate']:,.0f} +- {total['half_width']:,.0f} ({100 * (total['confidence'] or 0):g} %)"

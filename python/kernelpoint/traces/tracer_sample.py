@@ -1,0 +1,129 @@
+"""A sample that was drawn before tracing: ``sampled_kernels_info.txt`` of MacSim's tracer (Allegro, MLArchSys 2024)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from statistics import NormalDist
+
+import numpy as np
+
+from kernelpoint.errors import TraceError
+
+NAME = "sampled_kernels_info.txt"
+
+
+@dataclass(frozen=True)
+class DrawnCluster:
+    """`size` launches of the original run, of which those with the numbers `draws` were drawn, with replacement."""
+
+    size: int
+    draws: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class WeightedTotal:
+    """An estimate of the original run's total.
+
+    Attributes:
+        estimate: sum of weight times value.
+        half_width: at the confidence asked for; nan where a cluster of several launches was drawn from once only.
+        confidence: of the interval.
+    """
+
+    estimate: float
+    half_width: float
+    confidence: float
+
+
+@dataclass(frozen=True)
+class TracerSample:
+    """Which launches of a run were traced, and for how many each stands.
+
+    The tracer draws n_h of the N_h launches of a cluster with replacement, so one launch may be drawn repeatedly; it is
+    traced once. A launch's weight is the sum of N_h / n_h over its draws.
+
+    Example:
+        >>> sample = TracerSample((DrawnCluster(10, (3, 3, 7, 8)), DrawnCluster(1, (0,))))
+        >>> sample.launches, sample.weights
+        (11, {0: 1.0, 3: 5.0, 7: 2.5, 8: 2.5})
+        >>> sample.weighted_total({0: 100.0, 3: 2.0, 7: 4.0, 8: 4.0}).estimate
+        130.0
+    """
+
+    clusters: tuple[DrawnCluster, ...]
+
+    @property
+    def launches(self) -> int:
+        """Launches of the original run."""
+        return sum(cluster.size for cluster in self.clusters)
+
+    @cached_property
+    def weights(self) -> dict[int, float]:
+        """The tracer's number of a launch -> how many launches of the original run it stands for."""
+        weights: dict[int, float] = {}
+        for cluster in self.clusters:
+            for number in cluster.draws:
+                weights[number] = weights.get(number, 0.0) + cluster.size / len(cluster.draws)
+        return dict(sorted(weights.items()))
+
+    def weighted_total(self, values: Mapping[int, float], confidence: float = 0.95) -> WeightedTotal:
+        """The original run's total of a quantity from its values (cycles, instructions) in the launches that were drawn.
+
+        The estimator of stratified sampling with replacement (Sarndal, Swensson, Wretman 1992, section 2.9): the total is
+        the sum over clusters of N_h times the mean over draws, its variance that of N_h^2 s_h^2 / n_h, with the normal
+        quantile, as Allegro does.
+
+        Raises:
+            TraceError: a launch that was drawn has no value.
+        """
+        missing = [number for number in self.weights if number not in values]
+        if missing:
+            raise TraceError(f"launch {missing[0]} was drawn by the tracer and has no value ({len(missing)} have none)")
+        estimate, variance = 0.0, 0.0
+        for cluster in self.clusters:
+            drawn = np.array([values[number] for number in cluster.draws])
+            estimate += cluster.size * float(drawn.mean())
+            if cluster.size > 1:
+                spread = float(drawn.var(ddof=1)) if len(drawn) > 1 else np.nan
+                variance += cluster.size**2 * spread / len(drawn)
+        quantile = NormalDist().inv_cdf((1 + confidence) / 2)
+        return WeightedTotal(estimate, quantile * float(np.sqrt(variance)), confidence)
+
+
+def read_tracer_sample(path: str | os.PathLike[str]) -> TracerSample | None:
+    """Read the sample beside a trace list, or a file of it; None where there is none.
+
+    The file has two lines of text, then one for each cluster: its size, the number of draws, and the numbers of the
+    launches drawn.
+
+    Args:
+        path: a ``sampled_kernels_info.txt``, a ``kernel_config.txt``, or their folder.
+
+    Raises:
+        TraceError: the file is malformed; names the line.
+    """
+    file = Path(path)
+    if file.name != NAME:
+        file = (file if file.is_dir() else file.parent) / NAME
+    if not file.exists():
+        return None
+    lines = file.read_text(errors="replace").splitlines()
+    clusters = [_cluster(file, number, line) for number, line in enumerate(lines[2:], 3) if line.strip()]
+    if not clusters:
+        raise TraceError(f"{file}: expected at least one cluster behind two lines of text, found none")
+    return TracerSample(tuple(clusters))
+
+
+def _cluster(file: Path, number: int, line: str) -> DrawnCluster:
+    words = line.split()
+    values = [int(word) for word in words if word.isascii() and word.isdigit()]
+    if len(values) != len(words) or len(values) < 3 or len(values) != 2 + values[1] or values[0] < 1:
+        raise TraceError(
+            f"{file}:{number}: expected '<cluster size> <sample size> <launch> ...' with as many launches as the sample "
+            f"size says, found {line[:80]!r}"
+        )
+    return DrawnCluster(values[0], tuple(values[2:]))
