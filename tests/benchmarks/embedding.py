@@ -1,16 +1,14 @@
-"""Does the embedding mean something? Nearest neighbours, cluster purity, and how alike a cluster's cycles are.
+"""Does the embedding mean something? Trained encoders against untrained ones and the histogram of executed opcodes.
 
-    python tests/benchmarks/embedding.py --real LIST --synth FOLDER [--checkpoint FILE] [--launches 8000]
+    python tests/benchmarks/embedding.py [--real LIST [--unseen LIST]] [--synth FOLDER [--held-out FAMILY ...]]
+        [--checkpoint FILE ...] [--untrained 3] [--launches 8000] [--max-nodes 20000]
 
-Three embeddings (trained encoder, the same encoder untrained, histogram of executed opcodes) alone, with work, and with work
-and context. Classes are kernel name, grid and block on the real list, the kernel on synthesised folders (each with a
-kernelslist.g, such as training_data.py writes; give it another seed than that of training). Only streams that training left
-out are looked at on the real list when `--unseen LIST` names the traces that were excluded.
-
-    nn        share of distinct streams whose nearest other stream is of the same class (streams alone in theirs left out)
-    kin       the same among streams of other kernels only: whether the nearest is of the same family (synthesised folders)
-    purity    share of launches in the commonest class of their cluster; K-Means with as many clusters as classes
-    CoV       sum of N_h sigma_h over the total of cycles, with the same clusters: what the size of a sample depends on
+Each alone, with work (at the weight that clusters use, and balanced so that neither drowns the other) and with work and
+context, on two GPU configurations of the embedded host, run in full. The measures are defined in embedding_measures.py.
+`--unseen` names the list that training excluded: of the real list, launches of its kernels are looked at apart.
+FOLDER holds folders of synthesised traces, each with a kernelslist.g, such as training_data.py writes (with another seed
+than that of training); `--held-out` families, unseen in training, are looked at apart. Several checkpoints or untrained
+encoders are shown as mean (lowest to highest).
 """
 
 from __future__ import annotations
@@ -19,78 +17,49 @@ import argparse
 import csv
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from sklearn.cluster import KMeans
+from embedding_measures import Launches, features, measure
 
 from kernelpoint.cli.host import program
-from kernelpoint.clustering.estimator import nearest
-from kernelpoint.clustering.features import run_features
 from kernelpoint.encoder import embed_streams
-from kernelpoint.encoder.checkpoint import read_checkpoint
 from kernelpoint.encoder.encode import embed_graphs
 from kernelpoint.encoder.training import Trainer, TrainingConfig
-from kernelpoint.graphs import SCHEMA, build_graph
+from kernelpoint.graphs import SCHEMA, TraceGraph, build_graph
 from kernelpoint.traces import ScanTable, launch_paths, scan_launches
 
 CONFIGS = ("v100", "rtx")
 
 
-def opcode_histogram(scan: ScanTable) -> np.ndarray:
+def opcode_histogram(graphs: Sequence[TraceGraph]) -> np.ndarray:
     """Share of each opcode among a stream's executed instructions."""
-    result = np.zeros((len(scan.streams), len(SCHEMA.opcodes) + 1))
-    for row, launch in enumerate(scan.first_launches()):
-        graph = build_graph(scan.paths[launch])
+    result = np.zeros((len(graphs), len(SCHEMA.opcodes) + 1))
+    for row, graph in enumerate(graphs):
         weights = np.repeat(graph.warp_weights, np.diff(graph.warp_starts))
         instruction = graph.kinds == SCHEMA.node_kinds.index("instruction")
         np.add.at(result[row], graph.tokens[instruction, 0], weights[instruction])
     return result / result.sum(1, keepdims=True)
 
 
-def untrained(scan: ScanTable, seed: int) -> np.ndarray:
+def untrained(graphs: Sequence[TraceGraph], seed: int) -> np.ndarray:
     """Embeddings of an encoder as it is before its first step."""
-    graphs = [build_graph(scan.paths[launch]) for launch in scan.first_launches()]
-    trainer = Trainer(graphs, TrainingConfig(seed=seed))
-    return np.array(list(embed_graphs(trainer.encoder.double().eval(), graphs)))
+    encoder = Trainer(graphs, TrainingConfig(seed=seed)).encoder
+    return np.array(list(embed_graphs(encoder.double().eval(), graphs)))
 
 
-def neighbours(embedding: np.ndarray, classes: np.ndarray, apart: np.ndarray | None = None) -> float:
-    """Leave-one-out accuracy of the nearest neighbour; rows of the same `apart` (by default, the row alone) do not count.
-
-    Rows for which no other row of their class is left are not asked for.
-    """
-    apart = np.arange(len(classes)) if apart is None else apart
-    hits = []
-    for row in range(len(classes)):
-        others = np.flatnonzero(apart != apart[row])
-        if (classes[others] == classes[row]).any():
-            best = others[np.linalg.norm(embedding[others] - embedding[row], axis=1).argmin()]
-            hits.append(classes[best] == classes[row])
-    return float(np.mean(hits)) if hits else float("nan")
+def embeddings(scan: ScanTable, options: argparse.Namespace) -> dict[str, list[np.ndarray]]:
+    """Every embedding compared, by stream id; several of one kind are its repetitions."""
+    graphs = [build_graph(scan.paths[launch], options.max_nodes) for launch in scan.first_launches()]
+    return {
+        "trained": [embed_streams(scan, checkpoint=c, max_nodes=options.max_nodes) for c in options.checkpoint],
+        "untrained": [untrained(graphs, seed) for seed in range(options.untrained)],
+        "opcode histogram": [opcode_histogram(graphs)],
+    }
 
 
-def k_means(rows: np.ndarray, count: int) -> np.ndarray:
-    """K-Means labels of all rows; equal rows are one point with a weight."""
-    points, inverse, weights = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
-    found = KMeans(min(count, len(points)), n_init=2, random_state=0).fit(points, sample_weight=weights)
-    return nearest(points, found.cluster_centers_)[0][inverse.ravel()]
-
-
-def purity(labels: np.ndarray, classes: np.ndarray) -> float:
-    """Share of rows in the commonest class of their cluster."""
-    table = np.zeros((labels.max() + 1, classes.max() + 1))
-    np.add.at(table, (labels, classes), 1)
-    return float(table.max(1).sum() / len(labels))
-
-
-def pooled_cov(labels: np.ndarray, cycles: np.ndarray) -> float:
-    """Sum over clusters of N_h sigma_h, over the total."""
-    spread = [(labels == h).sum() * cycles[labels == h].std() for h in np.unique(labels)]
-    return float(np.sum(spread) / cycles.sum())
-
-
-def simulate(paths: list[str], config: str) -> np.ndarray:
+def simulate(paths: Sequence[str], config: str) -> np.ndarray:
     """Cycles of every launch in a full run on the embedded host."""
     with tempfile.TemporaryDirectory() as folder:
         listing = Path(folder) / "kernelslist.g"
@@ -105,41 +74,89 @@ def simulate(paths: list[str], config: str) -> np.ndarray:
 
 
 def classes_of(scan: ScanTable, by_shape: bool) -> np.ndarray:
-    """Class of every launch: its shape, or its kernel's name."""
+    """Class of every launch: name, grid and block, or the kernel's name."""
     keys = [(s.kernel_name, s.grid, s.block) if by_shape else s.kernel_name for s in scan.shapes]
     numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
     return np.array([numbers[key] for key in keys])[scan.shape_ids]
 
 
-def show(
-    title: str, scan: ScanTable, chosen: np.ndarray, by_shape: bool, checkpoint: str, families: np.ndarray | None = None
-) -> None:
-    """The table for some launches of a scan."""
-    classes = np.unique(classes_of(scan, by_shape)[chosen], return_inverse=True)[1]
-    streams, first = np.unique(scan.stream_ids[chosen], return_index=True)
-    cycles = {config: simulate([scan.paths[i] for i in chosen], config) for config in CONFIGS}
-    work = np.stack([scan.instructions, scan.ctas, scan.warps, scan.bytes], 1)[chosen]
-    count = classes.max() + 1
-    print(f"\n{title}: {len(chosen):,} launches, {len(streams)} streams, {count} classes")
-    print(f"{'features':34}  {'nn':>6} {'kin':>6} {'purity':>7}" + "".join(f" {'CoV ' + c:>9}" for c in CONFIGS))
-    per_class = "".join(f" {pooled_cov(classes, cycles[c]):9.4f}" for c in CONFIGS)
-    print(f"{'(the classes themselves)':34}  {'':>6} {'':>6} {1:7.3f}{per_class}")
-    for name, embedding in embeddings(scan, checkpoint).items():
-        launch_embedding = embedding[scan.stream_ids[chosen]]
-        for suffix, used, context in (("", None, ()), ("work", work, ()), ("work, context", work, (-1, 1))):
-            rows = run_features(launch_embedding, used, context)
-            labels = k_means(rows, count)
-            kin = float("nan") if families is None else neighbours(rows[first], families[first], classes[first])
-            figures = f"{neighbours(rows[first], classes[first]):6.3f} {kin:6.3f} {purity(labels, classes):7.3f}"
-            figures += "".join(f" {pooled_cov(labels, cycles[c]):9.4f}" for c in CONFIGS)
-            print(f"{name + (' + ' + suffix if suffix else ''):34}  {figures}")
+def launches_of(scan: ScanTable, families: np.ndarray | None) -> Launches:
+    """All launches of a scan, simulated in full; with families they are synthesised, and their order means nothing."""
+    names = classes_of(scan, by_shape=False)
+    return Launches(
+        streams=scan.stream_ids,
+        names=names,
+        shapes=classes_of(scan, by_shape=True) if families is None else names,
+        families=np.zeros(len(scan), int) if families is None else families,
+        work=np.stack([scan.instructions, scan.ctas, scan.warps, scan.bytes], 1),
+        cycles={config: simulate(scan.paths, config) for config in CONFIGS},
+        in_order=families is None,
+    )
 
 
-def embeddings(scan: ScanTable, checkpoint: str) -> dict[str, np.ndarray]:
-    """Every embedding compared, by stream id."""
-    result = {"trained encoder": embed_streams(scan, checkpoint=checkpoint)}
-    result["untrained encoder"] = untrained(scan, read_checkpoint(checkpoint).card["config"]["seed"])
-    return result | {"opcode histogram": opcode_histogram(scan)}
+def part(launches: Launches, chosen: np.ndarray) -> Launches:
+    """Some of the launches, with the cycles they took among all."""
+    return Launches(
+        launches.streams[chosen],
+        *(np.unique(c[chosen], return_inverse=True)[1] for c in (launches.names, launches.shapes, launches.families)),
+        launches.work[chosen],
+        {config: cycles[chosen] for config, cycles in launches.cycles.items()},
+        launches.in_order,
+    )
+
+
+def cell(values: Sequence[float]) -> str:
+    """One number, or the mean of several and their range; a dash where nothing was asked."""
+    if np.isnan(values).any():
+        return "-"
+    digits = 3 if max(values) >= 0.1 else 4
+    mean = f"{np.mean(values):.{digits}f}"
+    return mean if len(values) == 1 else f"{mean} ({min(values):.{digits}f} to {max(values):.{digits}f})"
+
+
+def show(title: str, launches: Launches, compared: dict[str, list[np.ndarray]]) -> None:
+    """The table of some launches, in Markdown."""
+    streams, classes = len(np.unique(launches.streams)), len(np.unique(launches.shapes))
+    kernels = len(np.unique(launches.names))
+    print(
+        f"\n### {title}\n{len(launches.streams):,} launches, {streams} streams, {kernels} kernels, {classes} classes\n"
+    )
+    heads: list[str] = []
+    for name, repetitions in compared.items():
+        rows = [features(embedding[launches.streams], launches) for embedding in repetitions]
+        for kind in rows[0] if rows else ():
+            found = [measure(each[kind], launches) for each in rows]
+            if not heads:
+                heads = list(found[0])
+                print("| features | " + " | ".join(heads) + " |\n|" + "---|" * (len(heads) + 1))
+            print(
+                f"| {name}{kind} | " + " | ".join(cell([one[head] for one in found]) for head in heads) + " |",
+                flush=True,
+            )
+
+
+def compare_real(options: argparse.Namespace) -> None:
+    """Tables of the real list."""
+    scan = scan_launches(launch_paths(options.real)[: options.launches])
+    launches, compared = launches_of(scan, None), embeddings(scan, options)
+    show("Real, all kernels", launches, compared)
+    if options.unseen:
+        names = set(scan_launches(launch_paths(options.unseen)).kernel_names)
+        unseen = np.array([scan.kernel_names[k] in names for k in scan.kernel_ids])
+        show("Real, kernels unseen in training", part(launches, np.flatnonzero(unseen)), compared)
+
+
+def compare_synthesised(options: argparse.Namespace) -> None:
+    """Tables of the synthesised families."""
+    folders = sorted(folder for folder in options.synth.iterdir() if folder.is_dir())
+    lists = [launch_paths(str(folder / "kernelslist.g")) for folder in folders]
+    families = np.repeat(np.arange(len(lists)), [len(one) for one in lists])
+    scan = scan_launches([path for one in lists for path in one])
+    launches, compared = launches_of(scan, families), embeddings(scan, options)
+    show("Synthesised, all", launches, compared)
+    held = np.isin(np.array([folder.name for folder in folders])[families], options.held_out)
+    if held.any():
+        show("Synthesised, families unseen in training", part(launches, np.flatnonzero(held)), compared)
 
 
 def main() -> None:
@@ -147,23 +164,16 @@ def main() -> None:
     parser.add_argument("--real", help="a trace list")
     parser.add_argument("--unseen", help="the list that training excluded: only its kernel names are looked at")
     parser.add_argument("--synth", type=Path, help="a folder of folders of synthesised traces")
-    parser.add_argument("--checkpoint", default="builtin")
+    parser.add_argument("--held-out", nargs="+", default=[], help="families that training did not have")
+    parser.add_argument("--checkpoint", nargs="+", default=["builtin"])
+    parser.add_argument("--untrained", type=int, default=3, help="untrained encoders, with seeds 0, 1, ...")
     parser.add_argument("--launches", type=int, default=8000, help="of the real list, from its start")
+    parser.add_argument("--max-nodes", type=int, default=20000)
     options = parser.parse_args()
     if options.real:
-        scan = scan_launches(launch_paths(options.real)[: options.launches])
-        chosen = np.arange(len(scan))
-        show("real, all kernels", scan, chosen, True, options.checkpoint)
-        if options.unseen:
-            names = set(scan_launches(launch_paths(options.unseen)).kernel_names)
-            chosen = chosen[[scan.kernel_names[k] in names for k in scan.kernel_ids]]
-            show("real, kernels unseen in training", scan, chosen, True, options.checkpoint)
+        compare_real(options)
     if options.synth:
-        lists = [launch_paths(str(folder / "kernelslist.g")) for folder in sorted(options.synth.iterdir())]
-        families = np.repeat(np.arange(len(lists)), [len(one) for one in lists])
-        scan = scan_launches([path for one in lists for path in one])
-        chosen = np.arange(len(scan))
-        show("synthesised, sizes unseen in training", scan, chosen, False, options.checkpoint, families)
+        compare_synthesised(options)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,15 +9,6 @@ import torch
 from torch import Tensor
 
 RULES = ("positive", "ignored", "negative")
-
-
-def variant(name: str) -> str:
-    """A kernel's name but for its numbers: widths of data types, tile sizes, template arguments.
-
-    >>> variant("sum_f16") == variant("sum_f32"), variant("sum_f16") == variant("scan_f16")
-    (True, False)
-    """
-    return re.sub(r"\d+", "#", name)
 
 
 def equal_pairs(labels: Sequence[str]) -> Tensor:

@@ -18,7 +18,8 @@ from kernelpoint.encoder.batch import collate
 from kernelpoint.encoder.checkpoint import save_whole, write_checkpoint
 from kernelpoint.encoder.loss import TEMPERATURE, alignment, info_nce, uniformity
 from kernelpoint.encoder.model import ProjectionHead, TraceEncoder
-from kernelpoint.encoder.pairs import RULES, draw_order, draw_some, equal_pairs, variant
+from kernelpoint.encoder.mutants import mutant, replacements
+from kernelpoint.encoder.pairs import RULES, draw_order, draw_some, equal_pairs
 from kernelpoint.encoder.views import hide_tokens, random_view
 from kernelpoint.errors import ConfigError, PlanError
 from kernelpoint.graphs import TraceGraph, schema_hash
@@ -35,8 +36,10 @@ class TrainingConfig:
         epochs: passes over the graphs.
         batch_size: graphs in a batch; every other graph of the batch is a negative.
         same_kernel: what two graphs of one kernel, by its name, are to each other: "positive", "ignored", or "negative" as in
-            the paper. Unless negative, kernels whose names differ in numbers only are ignored.
+            the paper.
         loss_on: "head" is the paper's; "embedding" has the loss look at embeddings themselves, "both" at the two, added.
+        embedding_temperature: tau of the loss on embeddings.
+        mutants: mutants added to a batch, as a share of it; see `mutants.mutant`.
         together: graphs of one kernel that stand together in a batch, as far as there are that many; 1 draws evenly.
         per_kernel: graphs of one kernel in an epoch, at most; which ones is drawn for every epoch.
         learning_rate: its peak, after a linear warm-up over the first 5 % of the steps; a cosine down to zero follows.
@@ -51,9 +54,11 @@ class TrainingConfig:
 
     epochs: int = 40
     batch_size: int = 48
-    same_kernel: str = "positive"
+    same_kernel: str = "ignored"
     loss_on: str = "both"
-    together: int = 4
+    embedding_temperature: float = 0.1
+    mutants: float = 0.4
+    together: int = 2
     per_kernel: int = 24
     learning_rate: float = 1e-3
     weight_decay: float = 1e-2
@@ -69,10 +74,10 @@ class TrainingConfig:
         for name in ("epochs", "batch_size", "together", "per_kernel", "num_bases", "threads"):
             if getattr(self, name) < (2 if name == "batch_size" else 1):
                 raise ConfigError(f"{name}: {getattr(self, name)} given, too small")
-        for name in ("dropout", "hidden_tokens"):
+        for name in ("dropout", "hidden_tokens", "mutants"):
             if not 0 <= getattr(self, name) < 1:
                 raise ConfigError(f"{name}: {getattr(self, name)} given, allowed is 0 up to, but not including, 1")
-        for name in ("learning_rate", "temperature"):
+        for name in ("learning_rate", "temperature", "embedding_temperature"):
             if not getattr(self, name) > 0:
                 raise ConfigError(f"{name}: {getattr(self, name)} given, a number above 0 is needed")
         for name, allowed in (("same_kernel", RULES), ("loss_on", LOSS_ON)):
@@ -122,7 +127,7 @@ class Trainer:
         torch.set_num_threads(config.threads)
         self.graphs, self.config, self.epoch, self.seconds = graphs, config, 0, 0.0
         self.names = list(names) or [f"graph {number}" for number in range(len(graphs))]
-        self.variants = [variant(name) for name in names] or self.names
+        self.replacements = replacements(graphs) if config.mutants else {}
         self._seed("weights")
         self.encoder = TraceEncoder(config.num_bases, config.dropout).to(config.device)
         self.head = ProjectionHead(config.dropout).to(config.device)
@@ -163,13 +168,14 @@ class Trainer:
         return EpochRecord(self.epoch, loss, aligned, uniform, rate, round(self.seconds, 2), self._memory())
 
     def _step(self, chosen: np.ndarray, rate: float, random: np.random.Generator) -> tuple[float, float, float]:
-        batch = collate([self.graphs[i] for i in chosen]).to(self.config.device)
+        graphs, names = self._with_mutants(chosen, random)
+        batch = collate(graphs).to(self.config.device)
         self.encoder.train()
         self.head.train()
         hidden = self.config.hidden_tokens
         views = [hide_tokens(random_view(batch, random), hidden, random) for _ in range(2)]
         a, b = (self.encoder(view) for view in views)
-        loss = self._loss(a, b, chosen)
+        loss = self._loss(a, b, names)
         for group in self.optimiser.param_groups:
             group["lr"] = rate
         self.optimiser.zero_grad()
@@ -178,24 +184,31 @@ class Trainer:
         with torch.no_grad():
             return float(loss), float(alignment(a, b)), float(uniformity(a))
 
-    def _loss(self, a: torch.Tensor, b: torch.Tensor, chosen: np.ndarray) -> torch.Tensor:
+    def _with_mutants(self, chosen: np.ndarray, random: np.random.Generator) -> tuple[list[TraceGraph], list[str]]:
+        """Graphs of a batch with mutants of some of them, and their kernels' names."""
+        graphs, names = [self.graphs[i] for i in chosen], [self.names[i] for i in chosen]
+        for parent in random.choice(len(chosen), int(self.config.mutants * len(chosen)), replace=False).tolist():
+            made = mutant(graphs[parent], names[parent], self.replacements, random)
+            if made is not None:
+                graphs.append(made[0])
+                names.append(made[1])
+        return graphs, names
+
+    def _loss(self, a: torch.Tensor, b: torch.Tensor, names: Sequence[str]) -> torch.Tensor:
         """The contrastive loss of two views' embeddings, on what `loss_on` says.
 
         Model: the paper's loss looks at the projection head only, which may leave all embeddings in a narrow cone (cosines of
         0.9 and more), where the amount of work drowns them. Looking at embeddings too spreads them.
         """
-        rule, ignored, positives = self.config.same_kernel, None, None
-        if rule != "negative":
-            ignored = equal_pairs([self.variants[i] for i in chosen]).to(a.device)
-        if rule == "positive":
-            positives = equal_pairs([self.names[i] for i in chosen]).to(a.device)
-        looked_at = {"head": [(self.head(a), self.head(b))], "embedding": [(a, b)]}
-        pairs = (
-            looked_at["head"] + looked_at["embedding"]
-            if self.config.loss_on == "both"
-            else looked_at[self.config.loss_on]
-        )
-        return torch.stack([info_nce(x, y, self.config.temperature, ignored, positives) for x, y in pairs]).sum()
+        config, same = self.config, equal_pairs(names).to(a.device)
+        ignored = same if config.same_kernel == "ignored" else None
+        positives = same if config.same_kernel == "positive" else None
+        losses = []
+        if config.loss_on != "embedding":
+            losses.append(info_nce(self.head(a), self.head(b), config.temperature, ignored, positives))
+        if config.loss_on != "head":
+            losses.append(info_nce(a, b, config.embedding_temperature, ignored, positives))
+        return torch.stack(losses).sum()
 
     def _memory(self) -> float:
         if self.config.device.startswith("cuda"):
