@@ -1,0 +1,194 @@
+"""A miniature simulator with MacSim's names, patched and built, and a plugin whose decisions stand in a script."""
+
+import gzip
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from kernelpoint.patching import Tree, load_description
+
+HERE = Path(__file__).parent
+INCLUDE = HERE.parents[1] / "plugin" / "include"
+WARPS = {0: 4, 2: 40, 3: 4, 7: 12, 12: 4, 13: 8}  # warps of each kernel, by the id in its folder's name
+FLAGS = ["-std=c++14", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"]
+
+
+def make_checkout(folder: Path) -> Path:
+    """An unpatched checkout of the miniature simulator."""
+    return Path(shutil.copytree(HERE / "miniature", folder / "checkout"))
+
+
+def generate(checkout: Path) -> None:
+    """Makes the sources of knobs and statistics from every definition file, as MacSim's build does."""
+    knobs = [m for path in sorted((checkout / "def").glob("*.param.def")) for m in _entries(path, r"param<(.*)>")]
+    lines = [
+        f'{kind}>* KNOB_{name} = new {kind}>("{flag}", {default});'
+        for name, flag, type_, default in knobs
+        for kind in [f"KnobTemplate<{type_}"]
+        for default in [f'"{default}"' if type_ == "string" else default]
+    ]
+    all_of_them = " ".join(f"container->all.push_back(KNOB_{name});" for name, *_ in knobs)
+    body = "\n".join([*lines, f"void register_all(KnobsContainer* container) {{ {all_of_them} }}"])
+    (checkout / "src/all_knobs.h").write_text(
+        f'#pragma once\n#include "knob.h"\nclass all_knobs_c {{\npublic:\n{body}\n}};\n'
+    )
+    stats = [
+        (path.name.split(".")[0], *entry)
+        for path in sorted((checkout / "def").glob("*.stat.def"))
+        for entry in _entries(path, r"DEF_STAT\((.*)\)")
+    ]
+    per_core, overall = [s for s in stats if "PER_CORE" in s], [s for s in stats if "PER_CORE" not in s]
+    text = f"#pragma once\nenum {{ {', '.join(s[1] for s in overall)} }};\n"
+    text += f"enum {{ PER_CORE_STATS_ENUM_FIRST = 5001, {per_core[0][1]} = 5001 }};\n"
+    text += "struct StatName { const char *file, *name; };\n"
+    for kind, group in (("Global", overall), ("Core", per_core)):
+        rows = ", ".join(f'{{"{s[0]}", "{s[1]}"}}' for s in group)
+        text += f"const StatName k{kind}Stats[] = {{{rows}}};\nconst int k{kind}StatCount = {len(group)};\n"
+    (checkout / "src/statsEnums.h").write_text(text)
+
+
+def _entries(path: Path, pattern: str) -> list[list[str]]:
+    text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.DOTALL)
+    return [[word.strip() for word in m.split(",")] for m in re.findall(pattern, text)]
+
+
+def build(checkout: Path) -> Path:
+    """The program of a checkout, built under ASan and UBSan; the link line's own libraries stand in SConscript."""
+    generate(checkout)
+    program = checkout / "macsim"
+    sources = [str(checkout / "src" / name) for name in ("macsim.cc", "process_manager.cc")]
+    command = ["g++", *FLAGS, f"-I{checkout / 'src'}", *sources, "-o", str(program), "-lz", "-ldl"]
+    subprocess.run(command, check=True, timeout=300)
+    return program
+
+
+def write_workload(folder: Path, kernels: dict[int, int] | list[int] = WARPS) -> Path:
+    """Traces of kernels with gaps in their ids, and their kernel_config.txt; a list of ids may repeat them."""
+    for kernel in dict.fromkeys(kernels):
+        traces = folder / f"Kernel{kernel}"
+        traces.mkdir(parents=True)
+        warps = range(WARPS[kernel])
+        (traces / "trace.txt").write_text(f"nvbit\n14\n8\n{len(warps)}\n" + "".join(f"{w} 0\n" for w in warps))
+        (traces / "trace_info.txt").write_text("".join(f"{w} 3\n" for w in warps))
+        for warp in warps:
+            with gzip.open(traces / f"trace_{warp}.raw", "wb") as file:
+                file.write(bytes([warp % 256]) * 64 * 3)
+    lines = "".join(f"./Kernel{kernel}/trace.txt\n" for kernel in kernels)
+    (folder / "kernel_config.txt").write_text("nvbit\n14\n-1\n" + lines)
+    return folder / "kernel_config.txt"
+
+
+@dataclass
+class Run:
+    """What one run of the simulator left behind."""
+
+    code: int
+    out: str
+    err: str
+    log: list[str]
+    folder: Path
+
+    def kernels(self) -> list[str]:
+        """The kernels that were set up, as process:launch."""
+        return re.findall(r"^kernel (\d+:\d+)", self.out, re.MULTILINE)
+
+    def stats(self, name: str = "kernelpoint.stat.out") -> dict[str, tuple[float, float]]:
+        """A statistics file: name -> (amount, third column)."""
+        rows = [line.split() for line in (self.folder / name).read_text().splitlines() if line]
+        assert len({row[0] for row in rows}) == len(rows), "no name stands twice"
+        return {row[0]: (float(row[1]), float(row[2])) for row in rows}
+
+    def calls(self, name: str) -> list[list[str]]:
+        """The plugin's log of one kind of call, split into words."""
+        return [line.split() for line in self.log if line.startswith(f"{name} ")]
+
+
+@dataclass
+class Simulator:
+    """A built simulator and the plugin that it loads."""
+
+    program: Path
+    plugin: Path
+
+    def run(
+        self,
+        lists: list[Path] | Path,
+        script: str | None = None,
+        *options: str,
+        limit: int | None = None,
+        parameters: str | None = None,
+    ) -> Run:
+        """Run applications; with a script, sampled by the scripted plugin.
+
+        `limit` is that of open files; `parameters` takes the option's place in params.in.
+        """
+        lists = lists if isinstance(lists, list) else [lists]
+        folder = lists[0].parent.parent / "run"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        (folder / "trace_file_list").write_text("".join(f"{word}\n" for word in (len(lists), *lists)))
+        command = [str(self.program), *options]
+        if script is not None:
+            (folder / "script.txt").write_text(script)
+            command += ["--kernel_sampling=script.txt"] if parameters is None else []
+        if parameters is not None:
+            (folder / "params.in").write_text(parameters)
+        if limit is not None:
+            command = ["sh", "-c", f'ulimit -n {limit}; exec "$0" "$@"', *command]
+        environment = {**os.environ, "KERNELPOINT_PLUGIN": str(self.plugin), "ASAN_OPTIONS": "detect_leaks=0"}
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60)
+        log = folder / "script.txt.log"
+        lines = log.read_text().splitlines() if log.exists() else []
+        return Run(done.returncode, done.stdout, done.stderr, lines, folder)
+
+
+@pytest.fixture(scope="session")
+def scripted_plugin(tmp_path_factory) -> Path:
+    """The scripted plugin, built."""
+    library = tmp_path_factory.mktemp("plugin") / "scripted.so"
+    flags = ["-std=c++17", "-O1", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", f"-I{INCLUDE}"]
+    subprocess.run(["g++", *flags, str(HERE / "scripted_plugin.cc"), "-o", str(library)], check=True, timeout=120)
+    return library
+
+
+@pytest.fixture(scope="session")
+def simulator(tmp_path_factory, scripted_plugin) -> Simulator:
+    """The miniature simulator, patched and built."""
+    checkout = make_checkout(tmp_path_factory.mktemp("patched"))
+    Tree(checkout, load_description("macsim")).apply()
+    return Simulator(build(checkout), scripted_plugin)
+
+
+@pytest.fixture(scope="session")
+def unpatched(tmp_path_factory, scripted_plugin) -> Simulator:
+    """The miniature simulator as it is."""
+    return Simulator(build(make_checkout(tmp_path_factory.mktemp("unpatched"))), scripted_plugin)
+
+
+@pytest.fixture
+def warps() -> dict[int, int]:
+    """The warps of each kernel, by the id in its folder's name."""
+    return WARPS
+
+
+@pytest.fixture
+def shared_folders(tmp_path) -> Path:
+    """Four launches of two kernels: equal launches share a folder."""
+    return write_workload(tmp_path / "shared", [0, 2, 0, 0])
+
+
+@pytest.fixture
+def workload(tmp_path) -> Path:
+    """A fresh workload of six kernels."""
+    return write_workload(tmp_path / "workload")
+
+
+@pytest.fixture
+def two(tmp_path) -> list[Path]:
+    """Two applications of three kernels each."""
+    return [write_workload(tmp_path / "first", [0, 2, 3]), write_workload(tmp_path / "second", [7, 12, 13])]

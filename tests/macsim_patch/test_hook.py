@@ -1,0 +1,227 @@
+"""The hook inside a miniature simulator: what is simulated, in which order, and what is left behind."""
+
+import gzip
+
+import pytest
+
+ALL = "pass 0:0 0:1 0:2 0:3 0:4 0:5"
+SHARED = "--max_num_core_per_appl=2"
+
+
+def outputs(run):
+    """Every file that a run left behind, but those of the option."""
+    files = {path.name: path.read_bytes() for path in run.folder.iterdir() if path.name != "params.out"}
+    return {name: content for name, content in files.items() if not name.startswith(("kernelpoint", "script"))}
+
+
+def cycles(run):
+    return {call[1]: int(call[3]) for call in run.calls("complete")}
+
+
+def test_without_the_option_every_file_is_that_of_the_unpatched_simulator(simulator, unpatched, workload):
+    before = unpatched.run(workload)
+    expected, parameters = outputs(before), (before.folder / "params.out").read_text()
+    run = simulator.run(workload)
+    assert run.code == 0 and run.out == before.out and outputs(run) == expected
+    assert [p.name for p in run.folder.iterdir() if "kernelpoint" in p.name] == []
+    assert (run.folder / "params.out").read_text().replace("kernel_sampling   =   NULL\n", "") == parameters
+
+
+def test_simulating_every_launch_is_the_full_run(simulator, unpatched, workload):
+    expected = outputs(unpatched.run(workload))
+    run = simulator.run(workload, ALL)
+    assert run.code == 0 and run.err == "" and outputs(run) == expected
+    native = run.stats("general.stat.out")
+    assert sum(cycles(run).values()) == native["CYC_COUNT_TOT"][0] == run.stats()["KERNELPOINT_CYCLES"][0]
+
+
+@pytest.mark.parametrize("wanted", [[], [0], [5], [0, 5], [1, 2, 3, 4], [0, 1, 2, 3, 4], [2]], ids=str)
+def test_the_run_ends_normally_whichever_launches_are_skipped(simulator, workload, wanted):
+    run = simulator.run(workload, "pass " + " ".join(f"0:{i}" for i in wanted) + "\nestimate 100 10")
+    assert run.code == 0 and run.err == "" and run.out.endswith("Done\n")
+    assert run.kernels() == [f"0:{i}" for i in wanted]
+    stats = run.stats()
+    assert stats["KERNELPOINT_SIMULATED"][0] == len(wanted) and stats["KERNELPOINT_SKIPPED"][0] == 6 - len(wanted)
+    assert stats["KERNELPOINT_CYCLES"][0] == sum(cycles(run).values()) + 100 * (6 - len(wanted))
+
+
+def test_a_skipped_launch_opens_no_trace(simulator, workload):
+    for path in (workload.parent / "Kernel2").iterdir():
+        path.unlink()
+    assert simulator.run(workload, "pass 0:0 0:2").code == 0
+
+
+def test_a_later_pass_goes_back_in_the_list(simulator, workload):
+    run = simulator.run(workload, "pass 0:3 0:4\npass 0:0 0:5\npass 0:1")
+    assert run.code == 0 and run.kernels() == ["0:3", "0:4", "0:0", "0:5", "0:1"]
+    assert [call[3] for call in run.calls("launch")] == ["0", "0", "1", "1", "2"]
+
+
+def test_cycles_are_those_of_the_gpus_clock_not_ticks_of_all_clocks(simulator, workload):
+    equal = cycles(simulator.run(workload, ALL))
+    run = simulator.run(workload, ALL, "--ticks_per_cycle=3")
+    assert cycles(run) == equal
+    assert run.stats("general.stat.out")["CYC_COUNT_TOT"][0] > 2.9 * sum(equal.values())
+
+
+def test_counters_beyond_32_bits_are_right(simulator, workload, warps):
+    run = simulator.run(workload, ALL, "--dram_step=5000000000")
+    told = [float(call[call.index("dram_requests") + 1]) for call in run.calls("complete")]
+    assert told == [5e9 * warps for warps in warps.values()]
+    assert run.stats()["KERNELPOINT_DRAM_REQUESTS"][0] == 2 * 5e9 * sum(warps.values()), "the plugin doubles it"
+    large = simulator.run(workload, "pass 0:0\nestimate 7000000000 10").stats()
+    assert large["KERNELPOINT_CYCLES"][0] > 5 * 7e9
+
+
+def test_counters_that_a_tree_lacks_are_left_out(simulator, workload):
+    words = simulator.run(workload, "pass 0:0").calls("complete")[0]
+    assert words[6::2] == ["l1_accesses", "l1_misses", "dram_requests"], "the miniature has no L2"
+
+
+def test_launches_are_named_by_their_folders_and_add_up_to_the_estimate(simulator, workload, warps):
+    stats = simulator.run(workload, "pass 0:0 0:3\nestimate 100 10").stats()
+    rows = {name: value[0] for name, value in stats.items() if name.endswith("D_CYCLES") and "LAUNCH" in name}
+    assert [name.split("_")[2] for name in rows] == [f"KERNEL{id}" for id in warps]
+    assert [name for name in rows if "SIMULATED" in name] == [
+        "KERNELPOINT_LAUNCH0_KERNEL0_SIMULATED_CYCLES",
+        "KERNELPOINT_LAUNCH3_KERNEL7_SIMULATED_CYCLES",
+    ]
+    assert sum(rows.values()) == pytest.approx(stats["KERNELPOINT_CYCLES"][0], abs=len(rows))
+
+
+def test_half_widths_are_rounded_up_and_left_out_where_none_is_stated(simulator, workload):
+    stats = simulator.run(workload, "pass 0:0").stats()
+    total = stats["KERNELPOINT_CYCLES"][0]
+    assert stats["KERNELPOINT_CYCLES_HALF_WIDTH"] == (3, pytest.approx(2.5 / total, rel=1e-4))
+    assert "KERNELPOINT_INSTRUCTIONS_HALF_WIDTH" not in stats
+
+
+def test_launches_that_share_a_folder_are_launches_of_their_own(simulator, shared_folders):
+    run = simulator.run(shared_folders, "pass 0:0 0:2 0:3")
+    assert run.code == 0 and list(cycles(run)) == ["0:0", "0:2", "0:3"]
+    assert cycles(run)["0:2"] < cycles(run)["0:0"], "warm by then"
+
+
+def test_applications_are_kept_apart_each_with_its_own_estimate(simulator, two, warps):
+    run = simulator.run(two, "pass 0:0 1:0 1:2\nestimate 100 10", SHARED)
+    assert run.code == 0 and run.err == ""
+    stats, taken = run.stats(), cycles(run)
+    assert stats["KERNELPOINT_APPL0_CYCLES"][0] == taken["0:0"] + 200
+    assert stats["KERNELPOINT_APPL1_CYCLES"][0] == taken["1:0"] + taken["1:2"] + 100
+    assert stats["KERNELPOINT_CYCLES"][0] == sum(stats[f"KERNELPOINT_APPL{i}_CYCLES"][0] for i in (0, 1))
+    for i in (0, 1):
+        own = run.stats(f"kernelpoint.stat.out.{i}")
+        assert own["KERNELPOINT_CYCLES"] == stats[f"KERNELPOINT_APPL{i}_CYCLES"]
+        assert own["KERNELPOINT_LAUNCHES"][0] == 3
+    assert [int(call[5]) for call in run.calls("complete") if call[1] == "1:0"] == [warps[7]], "its own instructions"
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["pass 0:0\npass 1:1\npass 0:2", "pass 1:0 1:2\npass 0:1", "pass 0:2 1:0 1:1\npass 0:0\npass 1:2", "pass 1:2", ""],
+)
+def test_an_application_whose_pass_is_over_waits_for_the_others(simulator, two, script):
+    run = simulator.run(two, script, SHARED)
+    assert run.code == 0 and run.err == "" and run.out.endswith("Done\n")
+    assert sorted(run.kernels()) == sorted(word for word in script.split() if ":" in word)
+    passes = [int(call[3]) for call in run.calls("launch")]
+    assert passes == sorted(passes)
+
+
+def test_an_application_on_cpu_cores_is_not_sampled(simulator, two):
+    two[1].write_text("x86\n1\n-1\n" + "".join(f"./Kernel{i}/trace.txt\n" for i in (7, 12, 13)))
+    run = simulator.run(two, "pass 0:1", SHARED)
+    assert run.code == 0 and run.kernels() == ["0:1", "1:0", "1:1", "1:2"]
+    assert run.stats()["KERNELPOINT_LAUNCHES"][0] == 3
+
+
+def damage_missing(folder):
+    (folder / "trace_3.raw").unlink()
+
+
+def damage_cut(folder):
+    path = folder / "trace_3.raw"
+    path.write_bytes(path.read_bytes()[:-9])
+
+
+def damage_short(folder):
+    with gzip.open(folder / "trace_3.raw", "wb") as file:
+        file.write(bytes(64))
+
+
+def damage_lengths(folder):
+    (folder / "trace_info.txt").write_text("0 3\n")
+
+
+def damage_header(folder):
+    (folder / "trace.txt").write_text("nvbit\n14\n")
+
+
+@pytest.mark.parametrize(
+    "damage, reason",
+    [
+        (damage_missing, "trace_3.raw: No such file"),
+        (damage_cut, "trace_3.raw: cut short or damaged"),
+        (damage_short, "trace_3.raw: holds 1 instructions; trace_info.txt says 3"),
+        (damage_lengths, "trace_info.txt: cut short"),
+        (damage_header, "no number of warps"),
+    ],
+)
+def test_a_broken_trace_ends_the_run_with_one_message(simulator, workload, damage, reason):
+    damage(workload.parent / "Kernel2")
+    run = simulator.run(workload, ALL)
+    assert run.code == 1 and run.err.count("\n") == 1
+    assert "launch 1 cannot be simulated" in run.err and reason in run.err
+    assert run.calls("complete") and run.calls("abort")[0][1] == "0:1"
+
+
+def test_too_few_open_files_are_told_before_the_launch(simulator, workload):
+    options = ("--warps_per_core=16",)
+    assert simulator.run(workload, "pass 0:1", *options, limit=104).code == 0
+    run = simulator.run(workload, "pass 0:1", *options, limit=103)
+    assert run.code == 1 and "keeps 104 files open" in run.err and "allows 103" in run.err
+
+
+def test_a_limit_of_the_simulator_ends_the_run_normally(simulator, workload, warps):
+    run = simulator.run(workload, ALL, f"--max_insts1={warps[0] + 1}")
+    assert run.code == 0 and run.kernels() == ["0:0", "0:1"] and len(run.calls("complete")) == 2
+    stopped = simulator.run(workload, ALL, "--max_cycles=20")
+    assert stopped.code == 0 and stopped.calls("abort")[0][1] == "0:1"
+
+
+@pytest.mark.parametrize(
+    "options, reason",
+    [
+        (("--repeat_trace=1",), "repeat_trace: got 1; allowed with kernel_sampling: 0"),
+        ((), "max_num_core_per_appl: got 0 with several"),
+    ],
+)
+def test_what_cannot_be_sampled_is_refused_before_the_first_cycle(simulator, two, options, reason):
+    run = simulator.run(two, ALL, *options)
+    assert run.code == 1 and reason in run.err and run.kernels() == [] and run.log == []
+
+
+def test_a_list_without_kernels_or_without_gpu_applications_is_refused(simulator, workload):
+    workload.write_text("nvbit\n14\n-1\n")
+    assert "names no kernel" in simulator.run(workload, ALL).err
+    workload.write_text("x86\n1\n-1\n")
+    assert "names no GPU application" in simulator.run(workload, ALL).err
+
+
+def test_the_configuration_hash_leaves_out_paths_and_follows_the_machine(simulator, workload):
+    def hash_of(*options):
+        return simulator.run(workload, "pass 0:0", *options).calls("open")[0][-1]
+
+    assert hash_of() == hash_of("--out=.//")
+    assert hash_of() != hash_of("--warps_per_core=9")
+
+
+def test_the_option_may_stand_in_the_parameter_file(simulator, workload):
+    run = simulator.run(workload, "pass 0:0", parameters="kernel_sampling script.txt\n")
+    assert run.code == 0 and run.kernels() == ["0:0"]
+
+
+def test_a_plugin_that_is_not_there_is_one_message(simulator, workload, tmp_path):
+    broken = type(simulator)(simulator.program, tmp_path / "none.so")
+    run = broken.run(workload, ALL)
+    assert run.code == 1 and "plugin cannot be opened" in run.err and run.kernels() == []
