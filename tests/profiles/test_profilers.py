@@ -74,6 +74,18 @@ def test_other_units_of_nsys_give_the_same_nanoseconds(tmp_path, unit, factor):
     assert profile.duration == pytest.approx([2500.0, 1500.0], rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [(",Name", ",Kernel", "without column 'Name'"), ("\n1000,", "\n10000000000000000000000,", "beyond 64 bits")],
+)
+def test_an_nsys_trace_that_lacks_a_column_or_holds_nonsense_is_refused(tmp_path, old, new, message):
+    path = tmp_path / "trace.csv"
+    text = "Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Name\n1000,1000,1,1,1,1,32,1,1,k\n"
+    path.write_text(text.replace(old, new))
+    with pytest.raises(ProfileError, match=message):
+        read_profile(path)
+
+
 def test_an_unknown_unit_of_nsys_is_refused(tmp_path):
     path = tmp_path / "trace.csv"
     path.write_text(NSYS.format(**{**NUMBERS, "t": "fortnights"}))
@@ -212,3 +224,25 @@ def test_a_long_trace_is_read_in_little_memory():
     tracemalloc.stop()
     assert profile.size > 50_000 and np.isfinite(profile.duration).all()
     assert peak < 60_000_000, f"peak of {peak:,} bytes for {profile.size:,} launches"
+
+
+@pytest.mark.parametrize(
+    ("field", "outcome"),
+    [
+        ('"args": null', 1),
+        ('"args": [1]', 1),
+        ('"args": {"registers per thread": null, "shared memory": "many"}', 1),
+        ('"args": {"grid": [1, 2, 3, 4]}', "up to three sizes"),
+        ('"name": null', "no name"),
+        ('"ts": "soon"', "needs numbers ts and dur"),
+    ],
+)
+def test_a_kernel_of_a_pytorch_trace_with_odd_fields_is_read_or_refused(tmp_path, field, outcome):
+    path = tmp_path / "trace.json"
+    path.write_text('{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "ts": 1.5, "dur": 2, ' + field + "}]}")
+    if isinstance(outcome, int):
+        profile = read_profile(path)
+        assert profile.size == outcome and profile.registers.tolist() == [-1]
+    else:
+        with pytest.raises(ProfileError, match=outcome):
+            read_profile(path)

@@ -34,7 +34,8 @@ def read_kineto(file: TextIO, source: str, device: int | None = None) -> Profile
 
 
 def _add_event(builder: ProfileBuilder, event: dict[str, Any], source: str) -> None:
-    about = event.get("args", {})
+    about = event.get("args")
+    about = about if isinstance(about, dict) else {}
     where = f"{source}: kernel {str(event.get('name'))[:60]!r}"
     try:
         start, duration = round(event["ts"] * 1000), float(event["dur"]) * 1000
@@ -42,12 +43,14 @@ def _add_event(builder: ProfileBuilder, event: dict[str, Any], source: str) -> N
         raise ProfileError(
             f"{where}: needs numbers ts and dur, got {event.get('ts')!r} and {event.get('dur')!r}"
         ) from None
+    if not event.get("name"):
+        raise ProfileError(f"{where}: the kernel at ts {event['ts']} has no name")
     builder.add(
         str(event["name"]),
         _sizes(about.get("grid"), where),
         _sizes(about.get("block"), where),
-        int(about.get("registers per thread", UNKNOWN)),
-        int(about.get("shared memory", UNKNOWN)),
+        _integer(about.get("registers per thread")),
+        _integer(about.get("shared memory")),
         _integer(about.get("stream", event.get("tid"))),
         start,
         duration,

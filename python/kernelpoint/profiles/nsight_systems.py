@@ -12,6 +12,7 @@ from kernelpoint.profiles.profile import UNKNOWN, Profile, ProfileBuilder
 from kernelpoint.profiles.tables import Row, number, rows_of
 
 SECONDS = {"ns": 1.0, "nsec": 1.0, "us": 1e3, "usec": 1e3, "μs": 1e3, "ms": 1e6, "msec": 1e6, "s": 1e9, "sec": 1e9}
+NEEDED = ("Start", "Duration", "GrdX", "GrdY", "GrdZ", "BlkX", "BlkY", "BlkZ", "Name")
 BYTES = {"b": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9}
 
 
@@ -28,17 +29,20 @@ def read_gpu_trace(file: TextIO, source: str, device: int | None = None) -> Prof
     builder = ProfileBuilder(source)
     columns: dict[str, tuple[str, str]] = {}
     for line, row in rows_of(file, source):
-        columns = columns or _columns(row)
+        columns = columns or _columns(row, source)
         _add_row(builder, row, columns, f"{source}:{line}")
     return builder.finish(device)
 
 
-def _columns(row: Row) -> dict[str, tuple[str, str]]:
+def _columns(row: Row, source: str) -> dict[str, tuple[str, str]]:
     """Of each column without its unit: its name in the file, and the unit, in small letters."""
     found = {}
     for column in row:
         name, _, unit = column.partition("(")
         found[name.strip()] = column, unit.strip(" )").lower()
+    missing = [name for name in NEEDED if name not in found]
+    if missing:
+        raise ProfileError(f"{source}: a cuda_gpu_trace without column {missing[0]!r}; it has {', '.join(found)}")
     return found
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from kernelpoint.errors import ProfileError
 
 UNKNOWN = -1
+LARGEST = 2**63 - 1
 
 # Counters that hold executed warp instructions, then those that hold instructions of threads; the first one there is taken.
 INSTRUCTIONS = ("warp_instructions", "smsp__inst_executed.sum", "instructions", "smsp__thread_inst_executed.sum")
@@ -195,7 +196,12 @@ class ProfileBuilder:
     ) -> None:
         """One launch. Times in ns. `order` sorts the launches, then `start`, then the order of the file."""
         name_id = self._names.setdefault(name, len(self._names))
-        self._integers.extend((name_id, *grid, *block, registers, shared_memory, stream, start, order, device))
+        row = (name_id, *grid, *block, registers, shared_memory, stream, start, order, device)
+        if max(row) > LARGEST or min(row) < -LARGEST:
+            raise ProfileError(
+                f"{self.source}: launch {len(self._duration)} ({name[:60]!r}): a number beyond 64 bits: {max(row)}"
+            )
+        self._integers.extend(row)
         count = len(self._duration)
         self._duration.append(duration)
         for key, value in (counters or {}).items():
