@@ -47,6 +47,7 @@ void for_each_warp(TraceReader& reader, const std::string& trace, Recorder& reco
     while (reader.next(cta)) {
         if (stop) throw Stopped();
         check_code(trace, cta);
+        if (cta.warps.empty()) take(recorder.id(cta, {}), recorder.nothing());
         for (const Warp& warp : cta.warps) take(recorder.id(cta, warp), recorder.warp(cta, warp, reader.opcodes()));
     }
 }

@@ -71,14 +71,17 @@ const std::vector<Record>& Recorder::warp(const Cta& cta, const Warp& warp, cons
         else
             add(*i, cta.addresses.data() + i->first_address);
     }
-    if (records_.empty()) {
-        bool exact;
-        Record end;
-        end.opcode = opcode_number("EXIT", exact);
-        end.pc = code_base_;
-        end.target = code_base_ + end.size;
-        records_.push_back(end);
-    }
+    return records_.empty() ? nothing() : records_;
+}
+
+const std::vector<Record>& Recorder::nothing() {
+    bool exact;
+    Record end;
+    end.opcode = opcode_number("EXIT", exact);
+    end.pc = code_base_;
+    end.target = code_base_ + end.size;
+    end.access_size = 4;
+    records_.assign(1, end);
     return records_;
 }
 

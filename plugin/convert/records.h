@@ -11,7 +11,8 @@ namespace kernelpoint::macsim {
 // Turns warps into records, one CTA at a time.
 //
 // Model, following what MacSim's tracer writes:
-//  - instructions without an active lane are left out; a warp that has no others is one EXIT;
+//  - instructions without an active lane are left out; a warp that has no others is one EXIT, as is a CTA
+//    without warps;
 //  - the address register of a memory access, its first source, is left out; of the other registers the first four
 //    sources and destinations stay. All files of registers share their numbers;
 //  - loads and stores have one record for each 128-byte sector touched, in ascending order, all but the first marked as
@@ -26,6 +27,7 @@ public:
 
     // The records of one warp; they stay until the next call.
     const std::vector<Record>& warp(const Cta& cta, const Warp& warp, const std::vector<Opcode>& opcodes);
+    const std::vector<Record>& nothing();  // of a warp that executes nothing: one EXIT
     // Of a warp in the launch.
     uint32_t id(const Cta& cta, const Warp& warp) const {
         return static_cast<uint32_t>(cta_number(cta.index)) * warps_per_cta_id + warp.id;

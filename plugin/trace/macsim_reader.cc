@@ -5,7 +5,8 @@
 //  - opcodes have no modifiers ("LDG", never "LDG.E.64"), and guard predicates are absent;
 //  - all register files share their numbers, so every register is one of R; only the first register of a wide operand
 //    is known. The address register of a memory access is absent: RZ stands for it, as its first source;
-//  - PCs are offsets from the launch's first record;
+//  - PCs are offsets from the launch's first record, which is the kernel's entry unless the tracer was told to leave
+//    instructions out;
 //  - of an access only the sectors of 128 bytes are known: its lanes are spread evenly over them in lane order, side by
 //    side within a sector. That gives contiguous accesses exactly and the others with the same sectors; what cannot be
 //    told apart are accesses that touch the same sectors (a broadcast and a contiguous one);
@@ -47,6 +48,7 @@ private:
     void name_by_code();
     void read_warp(const WarpEntry& entry, Cta& cta);
     void add(RecordFile& file, const Record& record, Cta& cta);
+    static void make_access(Instruction& instruction, uint8_t size);
     void end_access(RecordFile& file, Cta& cta);
     OpcodeFacts& learn(RecordFile& file, uint8_t number);
     std::string path_of(const WarpEntry& entry) const {
@@ -141,44 +143,52 @@ void MacsimSource::add(RecordFile& file, const Record& record, Cta& cta) {
     }
     end_access(file, cta);
     if (!first_pc_known_) first_pc_ = record.pc, first_pc_known_ = true;
-    if (record.pc - first_pc_ > UINT32_MAX)
-        file.fail("expected a PC within 4 GiB behind the launch's first one, found another");
+    const auto offset = static_cast<int64_t>(record.pc - first_pc_);
+    if (offset != static_cast<int32_t>(offset)) file.fail("expected a PC within 2 GiB of the launch's first one");
     if (cta.instructions.size() >= most_instructions) file.fail("this CTA holds more than 2147483648 instructions");
     Instruction& instruction = cta.instructions.emplace_back();
-    instruction.pc = static_cast<uint32_t>(record.pc - first_pc_);
+    instruction.pc = static_cast<uint32_t>(offset);
     instruction.active_mask = record.active_mask;
     instruction.opcode = facts.index - 1;
     instruction.first_address = static_cast<uint32_t>(cta.addresses.size());
-    const bool is_access = facts.is_memory && !(facts.is_constant && record.address == 0);
-    if (is_access) {
-        instruction.width = std::max<uint16_t>(record.access_size, 1);
-        instruction.sources[instruction.source_count++] = zero_register;
-    }
     const int sources = record.source_count == no_registers ? 0 : std::min<int>(record.source_count, 4);
     const int destinations = record.destination_count == no_registers ? 0 : std::min<int>(record.destination_count, 2);
     for (int i = 0; i < sources; ++i) instruction.sources[instruction.source_count++] = record.sources[i] & 0xff;
     for (int i = 0; i < destinations; ++i)
         instruction.destinations[instruction.destination_count++] = record.destinations[i] & 0xff;
-    if (is_access && facts.has_sectors && record.active_mask != 0) {
+    if (facts.has_sectors && record.active_mask != 0) {
         access_ = record;
         sectors_.push_back(record.address);
+    } else if (facts.is_memory && !facts.is_constant) {
+        make_access(instruction, record.access_size);
     }
+}
+
+void MacsimSource::make_access(Instruction& instruction, uint8_t size) {
+    instruction.width = std::max<uint16_t>(size, 1);
+    std::copy_backward(instruction.sources, instruction.sources + instruction.source_count,
+                       instruction.sources + instruction.source_count + 1);
+    instruction.sources[0] = zero_register;
+    ++instruction.source_count;
 }
 
 // Gives the access its addresses, once all its sectors are known.
 void MacsimSource::end_access(RecordFile& file, Cta& cta) {
     if (sectors_.empty()) return;
-    Instruction& instruction = cta.instructions.back();
-    const auto lanes = static_cast<size_t>(__builtin_popcount(access_.active_mask));
-    if (cta.addresses.size() > UINT32_MAX - 32)
-        file.fail("this CTA holds more addresses than can be counted in 32 bits");
-    if (sectors_.size() > 1) instruction.width = std::max<uint16_t>(access_.access_size, 1);
-    instruction.address_count = static_cast<uint32_t>(lanes);
-    size_t first_lane = 0, sector = 0;
-    for (size_t lane = 0; lane < lanes; ++lane) {
-        const size_t its_sector = lane * sectors_.size() / lanes;
-        if (its_sector != sector) first_lane = lane, sector = its_sector;
-        cta.addresses.push_back(sectors_[sector] + (lane - first_lane) * instruction.width % sector_size);
+    const bool has_address = !facts_[access_.opcode].is_constant || sectors_.size() > 1 || sectors_[0] != 0;
+    if (has_address) {
+        Instruction& instruction = cta.instructions.back();
+        make_access(instruction, access_.access_size);
+        if (cta.addresses.size() > UINT32_MAX - 32)
+            file.fail("this CTA holds more addresses than can be counted in 32 bits");
+        const auto lanes = static_cast<size_t>(__builtin_popcount(access_.active_mask));
+        instruction.address_count = static_cast<uint32_t>(lanes);
+        size_t first_lane = 0, sector = 0;
+        for (size_t lane = 0; lane < lanes; ++lane) {
+            const size_t its_sector = lane * sectors_.size() / lanes;
+            if (its_sector != sector) first_lane = lane, sector = its_sector;
+            cta.addresses.push_back(sectors_[sector] + (lane - first_lane) * instruction.width % sector_size);
+        }
     }
     sectors_.clear();
 }

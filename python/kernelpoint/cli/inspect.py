@@ -31,7 +31,7 @@ def inspect(
     trace: Annotated[
         Path,
         typer.Argument(
-            help="A trace: kernel-N.traceg[.xz|.zst], Kernel<N>/trace.txt; or a list: kernelslist.g, kernel_config.txt, a folder."
+            help="A trace (kernel-N.traceg[.xz|.zst], Kernel<N>/trace.txt), or a list (kernelslist.g, kernel_config.txt)."
         ),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,

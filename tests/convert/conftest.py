@@ -1,0 +1,34 @@
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+sys.path[:0] = [
+    str(HERE),
+    str(HERE.parent / "traces"),
+]  # the latter has the writer and the plain reader of Accel-Sim traces
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture(scope="session")
+def vectormultadd(tmp_path_factory):
+    """Folder with the traces of MacSim's own example, by size; unpacked once."""
+    import tarfile
+
+    data = Path(os.environ.get("KERNELPOINT_SHARED_DATA", HERE.parents[2] / "shared" / "data"))
+    archive = data / "macsim_traces" / "vectormultadd.tar.zst"
+    if not archive.exists():
+        pytest.skip("recorded MacSim traces are absent: set KERNELPOINT_SHARED_DATA to the folder with their archives")
+    zstandard = pytest.importorskip("zstandard", reason="zstandard is needed to unpack the recorded traces")
+    folder = tmp_path_factory.mktemp("vectormultadd")
+    with archive.open("rb") as file:
+        stream = zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(file)
+        with tarfile.open(fileobj=stream, mode="r|") as members:
+            members.extractall(folder, filter="data")
+    return {path.parent.name: path.parent for path in folder.rglob("kernel_config.txt")}

@@ -1,0 +1,146 @@
+"""Accel-Sim traces as MacSim's, against a plain implementation of both formats."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from plain_macsim import NAMES, NUMBERS, RZ, read_launch_plainly, read_records, records_of
+from slow_reader import read_slowly
+from test_round_trip import read_fast
+from trace_writer import cta, small_trace, traces, write
+
+from kernelpoint.convert import convert_to_macsim
+from kernelpoint.convert.layout import FIRST_CODE
+from kernelpoint.errors import TraceError
+from kernelpoint.traces import launch_paths, read_header, scan_trace
+
+SETTINGS = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+LOAD = "0000 ffffffff 1 R1 LDG.E.SYS 1 R2 4 1 0x7f0000001000 {}"
+EXIT = "0010 ffffffff 0 EXIT 0 0"
+
+
+def convert(folder: Path, text: str, name: str = "macsim") -> Path:
+    """The folder of the only launch."""
+    path = Path(write(folder, text))
+    (folder / "kernelslist.g").write_text(path.name + "\n")
+    output = folder / name
+    number = 0
+    while output.exists():
+        output, number = folder / f"{name}-{number}", number + 1
+    convert_to_macsim(folder / "kernelslist.g", output)
+    return output / "Kernel0"
+
+
+def grid_of(fields: dict[str, str], key: str) -> tuple[int, int, int]:
+    x, y, z = json.loads(fields[key].replace("(", "[").replace(")", "]"))
+    return x, y, z
+
+
+@SETTINGS
+@given(text=traces())
+def test_every_record_is_what_a_plain_converter_writes(tmp_path, text):
+    launch = convert(tmp_path, text)
+    fields, ctas = read_slowly(text)
+    (gx, gy, _), block = grid_of(fields, "grid dim"), grid_of(fields, "block dim")
+    expected = {}
+    for one in ctas:
+        x, y, z = one.index
+        number = (x + gx * (y + gy * z)) << 16
+        for warp, instructions in one.warps or ((0, ()),):
+            expected[number + warp] = records_of(instructions, FIRST_CODE, int(np.prod(block)))
+    written = {int(path.stem[6:]): read_records(path) for path in launch.glob("trace_*.raw")}
+    assert written == expected
+    ids = list(map(str, sorted(expected)))
+    assert (launch / "trace.txt").read_text().split()[3:] == [str(len(ids)), *(w for i in ids for w in (i, "0"))]
+    counts = [word for i in sorted(expected) for word in (str(i), str(len(expected[i])))]
+    assert (launch / "trace_info.txt").read_text().split() == counts
+
+
+@SETTINGS
+@given(text=traces())
+def test_a_converted_launch_reads_as_a_plain_reader_reads_it(tmp_path, text):
+    launch = convert(tmp_path, text)
+    fields, _ = read_slowly(text)
+    assert read_fast(str(launch / "trace.txt")) == read_launch_plainly(launch, grid_of(fields, "grid dim"))
+
+
+@SETTINGS
+@given(text=traces())
+def test_opcodes_registers_and_addresses_survive_as_far_as_the_format_holds_them(tmp_path, text):
+    launch = convert(tmp_path, text)
+    before, after = read_fast(write(tmp_path, text)), read_fast(str(launch / "trace.txt"))
+    assert {c.index for c in before} == {c.index for c in after}
+    warps = {(c.index, warp): [i for i in body if i.mask] for c in before for warp, body in c.warps}
+    for each in after:
+        for warp, body in each.warps:
+            origin = warps.get((each.index, warp), [])
+            for old, new in zip(origin, body, strict=True) if origin else ():
+                base = old.opcode.split(".")[0]
+                is_access = base in ("LDG", "STG", "LDS", "LD")
+                assert new.opcode == NAMES[NUMBERS[base]] and new.mask == old.mask
+                assert [r & 255 for r in old.destinations] == list(new.destinations)
+                sources = old.sources[1:] if old.width else old.sources
+                assert [r & 255 for r in sources][:4] == list(new.sources[1 if new.width else 0 :])
+                assert new.sources[:1] == (RZ,) if is_access else True
+                if is_access:
+                    assert new.width == old.width and len(new.addresses) == len(old.addresses)
+                    assert {a // 128 for a in new.addresses} == {a // 128 for a in old.addresses}
+
+
+@SETTINGS
+@given(text=traces())
+def test_the_header_survives(tmp_path, text):
+    launch = convert(tmp_path, text)
+    assert read_header(launch / "trace.txt").shape == read_header(write(tmp_path, text)).shape
+
+
+def test_contiguous_accesses_come_back_exactly(tmp_path):
+    for width, opcode in ((4, "LDG.E"), (8, "LDG.E.64"), (16, "LDG.E.128")):
+        body = [LOAD.format(width).replace("LDG.E", opcode, 1), EXIT]
+        text = small_trace(cta(body))
+        launch = convert(tmp_path, text, f"w{width}")
+        ((_, (first, _)),) = read_fast(str(launch / "trace.txt"))[0].warps
+        assert list(first.addresses) == [0x7F0000001000 + width * lane for lane in range(32)]
+        before, after = scan_trace(write(tmp_path, text)).work, scan_trace(launch / "trace.txt").work
+        assert (after.sectors, after.bytes) == (before.sectors, before.bytes)
+
+
+def test_a_stride_of_a_sector_keeps_its_sectors(tmp_path):
+    launch = convert(tmp_path, small_trace(cta([LOAD.format(256), EXIT])))
+    assert len(read_records(launch / "trace_0.raw")) == 33
+    ((_, (first, _)),) = read_fast(str(launch / "trace.txt"))[0].warps
+    assert list(first.addresses) == [0x7F0000001000 + 256 * lane for lane in range(32)]
+
+
+def test_an_opcode_that_macsim_lacks_is_written_as_the_nearest_and_counted(tmp_path):
+    body = [LOAD.format(4).replace("LDG.E.SYS", "LDGSTS.E"), "0010 ffffffff 0 NEW_OPCODE 0 0", EXIT]
+    path = Path(write(tmp_path, small_trace(cta(body, body))))
+    (tmp_path / "kernelslist.g").write_text(f"{path.name}\n{path.name}\n")
+    made = convert_to_macsim(tmp_path / "kernelslist.g", tmp_path / "out")
+    assert made.approximated == {"LDGSTS": 2, "NEW_OPCODE": 2}
+    assert (made.launches, made.folders, made.warps, made.records, made.most_warps) == (2, 1, 2, 6, 2)
+    assert [r["opcode"] for r in read_records(tmp_path / "out/Kernel0/trace_0.raw")] == [73, 156, 139]
+
+
+def test_a_grid_that_macsim_cannot_number_is_refused(tmp_path):
+    text = small_trace(cta([EXIT]), grid="(32769,1,1)")
+    with pytest.raises(TraceError, match=r"kernel-1.traceg: expected a grid of at most 32768 CTAs .* found 32769"):
+        convert(tmp_path, text)
+
+
+def test_a_kernel_with_code_far_out_is_refused(tmp_path):
+    text = small_trace(cta(["1000000 ffffffff 0 EXIT 0 0"]))
+    with pytest.raises(TraceError, match=r"kernel-1.traceg: expected a kernel of at most 16 MiB of code"):
+        convert(tmp_path, text)
+
+
+def test_the_list_names_every_launch_in_order(tmp_path):
+    launch = convert(tmp_path, small_trace(cta([EXIT])))
+    assert (launch.parent / "kernel_config.txt").read_text() == "nvbit\n14\n-1\n./Kernel0/trace.txt\n"
+    assert launch_paths(launch.parent) == [str(launch / "trace.txt")]
+    assert (launch.parent / "kernel_names.txt").read_text() == (
+        "Kernel0 name: _Z3addPf\n  Grid size: (1, 1, 1), Block size: (64, 1, 1), maxBlockPerCore: 32, # of regs: 16, "
+        "static shared mem: 0, dynamic shared mem: 0\n"
+    )

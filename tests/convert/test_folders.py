@@ -1,0 +1,207 @@
+"""Which launches share a folder, where code lies, and conversions that stop and go on."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from plain_macsim import read_records
+from trace_writer import cta, small_trace
+
+from kernelpoint import _native
+from kernelpoint.convert import convert_to_macsim, remove_conversion
+from kernelpoint.convert.layout import FIRST_CODE
+from kernelpoint.errors import TraceError
+
+ADD = "0000 ffffffff 1 R1 IADD3 2 R2 R3 0"
+MOVE = "0000 ffffffff 1 R1 MOV 1 R2 0"
+LOAD = "0010 0000000f 1 R1 LDG.E.SYS 1 R2 4 1 0x{:x} 4"
+EXIT = "0020 ffffffff 0 EXIT 0 0"
+
+
+def write_launches(folder: Path, *launches: tuple[str, list[str]]) -> Path:
+    """Traces with the given kernel names and code, and their list."""
+    for number, (name, body) in enumerate(launches, 1):
+        text = small_trace(cta(body)).replace("_Z3addPf", name).replace("kernel id = 1", f"kernel id = {number}")
+        (folder / f"kernel-{number}.traceg").write_text(text)
+    source = folder / "kernelslist.g"
+    source.write_text("".join(f"kernel-{number}.traceg\n" for number in range(1, len(launches) + 1)))
+    return source
+
+
+def listed(output: Path) -> list[str]:
+    return [line.split("/")[1] for line in (output / "kernel_config.txt").read_text().splitlines()[3:]]
+
+
+def files(output: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(output)): p.read_bytes() for p in sorted(output.rglob("*")) if p.is_file()}
+
+
+def first_pc(output: Path, launch: str) -> int:
+    return read_records(output / launch / "trace_0.raw")[0]["pc"]
+
+
+def test_launches_with_equal_files_share_a_folder(tmp_path):
+    same, other = [ADD, LOAD.format(0x7F00), EXIT], [ADD, LOAD.format(0x8F00), EXIT]
+    source = write_launches(tmp_path, ("f", same), ("f", other), ("f", same), ("f", other), ("g", same))
+    made = convert_to_macsim(source, tmp_path / "out")
+    assert listed(tmp_path / "out") == ["Kernel0", "Kernel1", "Kernel0", "Kernel1", "Kernel4"]
+    assert (made.launches, made.folders) == (5, 3)
+    assert "Kernel3 name: f\n" in (tmp_path / "out/kernel_names.txt").read_text()
+
+
+def test_launches_that_differ_in_shape_only_share_nothing(tmp_path):
+    source = write_launches(tmp_path, ("f", [ADD, EXIT]), ("f", [ADD, EXIT]))
+    second = tmp_path / "kernel-2.traceg"
+    second.write_text(second.read_text().replace("block dim = (64,1,1)", "block dim = (32,2,1)"))
+    convert_to_macsim(source, tmp_path / "out")
+    assert listed(tmp_path / "out") == ["Kernel0", "Kernel1"]
+
+
+def test_a_kernel_has_one_place_for_its_code_and_others_have_their_own(tmp_path):
+    near, far = LOAD.format(0x7F00), LOAD.format(0x8F00)
+    source = write_launches(tmp_path, ("f", [ADD, near, EXIT]), ("g", [MOVE, EXIT]), ("f", [ADD, far, EXIT]))
+    out = tmp_path / "out"
+    convert_to_macsim(source, out)
+    pcs = [first_pc(out, name) for name in listed(out)]
+    assert pcs == [FIRST_CODE, FIRST_CODE + _native.MACSIM_CODE_SIZE, FIRST_CODE]
+
+
+def test_two_functions_of_one_name_do_not_share_code(tmp_path):
+    source = write_launches(tmp_path, ("f", [ADD, EXIT]), ("f", [MOVE, EXIT]), ("f", [ADD, LOAD.format(1), EXIT]))
+    out = tmp_path / "out"
+    convert_to_macsim(source, out)
+    pcs = [first_pc(out, name) for name in listed(out)]
+    assert pcs[0] == pcs[2] != pcs[1]
+
+
+@pytest.fixture
+def five(tmp_path):
+    return write_launches(tmp_path, *((f"k{n}", [ADD, LOAD.format(4096 * n), EXIT]) for n in range(5)))
+
+
+def test_the_number_of_threads_changes_nothing(five, tmp_path):
+    for threads in (1, 4):
+        convert_to_macsim(five, tmp_path / f"out{threads}", threads=threads)
+    assert files(tmp_path / "out1") == files(tmp_path / "out4")
+
+
+def test_an_interrupted_conversion_goes_on_where_it_stopped(five, tmp_path):
+    def stop(stage, done, total):
+        if (stage, done) == ("writing", 3):
+            raise KeyboardInterrupt
+
+    out = tmp_path / "out"
+    with pytest.raises(KeyboardInterrupt):
+        convert_to_macsim(five, out, threads=1, progress=stop)
+    assert not (out / "kernel_config.txt").exists()
+    before = {path.name: path.stat().st_ino for path in out.glob("Kernel[012]")}
+    assert len(before) == 3
+    (out / "Kernel4.unfinished").mkdir(exist_ok=True)  # as a killed conversion leaves it
+    with (out / "kernelpoint_convert.jsonl").open("a") as file:
+        file.write('{"folder": "Ker')
+    convert_to_macsim(five, out)
+    assert {name: (out / name).stat().st_ino for name in before} == before
+    convert_to_macsim(five, tmp_path / "fresh")
+    assert {k: v for k, v in files(out).items() if "jsonl" not in k} == {
+        k: v for k, v in files(tmp_path / "fresh").items() if "jsonl" not in k
+    }
+
+
+def test_a_trace_that_changed_is_converted_again_and_the_others_are_not(five, tmp_path):
+    out = tmp_path / "out"
+    convert_to_macsim(five, out)
+    before = {path.name: path.stat().st_ino for path in out.glob("Kernel*")}
+    trace = tmp_path / "kernel-2.traceg"
+    trace.write_text(trace.read_text().replace("0x1000 ", "0x9000 "))
+    convert_to_macsim(five, out)
+    assert {path.name for path in out.glob("Kernel*") if path.stat().st_ino != before[path.name]} <= {"Kernel1"}
+    assert read_records(out / "Kernel1/trace_0.raw")[1]["address"] == 0x9000
+
+
+def test_a_folder_with_something_else_is_refused(five, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "notes.txt").write_text("mine")
+    with pytest.raises(TraceError, match=r"out: expected a new or empty folder.* found notes.txt"):
+        convert_to_macsim(five, tmp_path / "out")
+    remove_conversion(tmp_path / "out")
+    assert (tmp_path / "out" / "notes.txt").exists()
+
+
+def test_a_folder_with_the_conversion_of_another_list_is_refused(five, tmp_path):
+    convert_to_macsim(five, tmp_path / "out")
+    other = tmp_path / "other.g"
+    other.write_text(five.read_text())
+    with pytest.raises(TraceError, match=r"jsonl: this folder holds the conversion .*kernelslist.g.*other.g"):
+        convert_to_macsim(other, tmp_path / "out")
+    with pytest.raises(TraceError, match="level"):
+        convert_to_macsim(five, tmp_path / "out", level=9)
+    remove_conversion(tmp_path / "out")
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.parametrize("level", [0, 10])
+def test_a_level_that_gzip_lacks_is_refused(five, tmp_path, level):
+    with pytest.raises(TraceError, match=f"level of compression is {level}; allowed: 1 to 9"):
+        convert_to_macsim(five, tmp_path / "out", level=level)
+
+
+def test_a_trace_that_cannot_be_read_stops_the_conversion_with_its_line(five, tmp_path):
+    trace = tmp_path / "kernel-3.traceg"
+    trace.write_text(trace.read_text().replace("IADD3 2 R2", "IADD3 2 R999"))
+    with pytest.raises(TraceError, match=r"kernel-3.traceg:\d+: expected source register"):
+        convert_to_macsim(five, tmp_path / "out")
+    assert not (tmp_path / "out" / "kernel_config.txt").exists()
+
+
+def test_a_full_disk_is_one_clear_message(five, tmp_path):
+    out = tmp_path / "out"
+    code = (
+        f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (16, {resource.RLIM_INFINITY}));"
+        "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        f"from kernelpoint import _native; import os; os.mkdir({str(out)!r});"
+        f"_native.macsim_write({str(tmp_path / 'kernel-1.traceg')!r}, {str(out)!r}, 0, 1, _native.StopFlag())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert "TraceError" in done.stderr and "trace_0.raw: cannot be written: File too large" in done.stderr
+
+
+def test_the_command_converts_and_says_how_many_files_macsim_opens(five, tmp_path):
+    code = "from kernelpoint.cli import main; main()"
+    command = [sys.executable, "-c", code, "convert", str(five), "-o", str(tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "5 launches in 5 folders, 5 warps, 15 records" in done.stdout
+    assert "at most 1 at once here" in done.stdout and "ulimit" not in done.stdout
+    limited = subprocess.run(
+        command, capture_output=True, text=True, timeout=120,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (32, 4096)),
+    )  # fmt: skip
+    assert "before running MacSim: ulimit -n 33" in limited.stdout
+    refused = subprocess.run([*command, "--to", "gem5"], capture_output=True, text=True, timeout=120)
+    assert refused.returncode == 1 and "--to: 'gem5' is not known; allowed: macsim" in refused.stderr
+
+
+def test_ctrl_c_stops_soon_and_the_same_command_finishes(tmp_path):
+    body = [f"{16 * (i % 900):04x} ffffffff 1 R{i % 255} LDG.E.64.SYS 1 R2 8 1 0x7f{i:08x} 256" for i in range(30_000)]
+    source = write_launches(tmp_path, *((f"k{n}", body) for n in range(8)))
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
+        f"from kernelpoint.convert import convert_to_macsim; print('begun', flush=True);"
+        f"convert_to_macsim({str(source)!r}, {str(tmp_path / 'out')!r}, level=9, threads=1)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None and process.stdout.readline() == "begun\n"
+    deadline = time.monotonic() + 60
+    while not list((tmp_path / "out").glob("Kernel1*")) and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert "KeyboardInterrupt" in error, error
+    assert not (tmp_path / "out" / "kernel_config.txt").exists()
+    convert_to_macsim(source, tmp_path / "out", level=9)
+    assert listed(tmp_path / "out") == [f"Kernel{n}" for n in range(8)]
