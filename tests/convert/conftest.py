@@ -30,5 +30,6 @@ def vectormultadd(tmp_path_factory):
     with archive.open("rb") as file:
         stream = zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(file)
         with tarfile.open(fileobj=stream, mode="r|") as members:
-            members.extractall(folder, filter="data")
+            small = (member for member in members if "/65536" not in member.name)
+            members.extractall(folder, members=small, filter="data")
     return {path.parent.name: path.parent for path in folder.rglob("kernel_config.txt")}

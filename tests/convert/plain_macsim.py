@@ -18,6 +18,7 @@ FIELDS = [
 NUMBERS = {
     "MOV": 60, "IMAD": 36, "FFMA": 4, "HMMA": 17, "EXIT": 139, "BAR": 151, "NEW_OPCODE": 156, "IADD3": 32, "BRA": 132,
     "LDG": 73, "STG": 78, "LDS": 75, "LD": 71, "ATOMG": 85, "LDC": 72, "LDGSTS": 73,
+    "S2R": 159, "ISETP": 43, "DADD": 22, "DMUL": 24,
 }  # fmt: skip
 NAMES = {73: "LDG", 156: "NOP"} | {number: name for name, number in NUMBERS.items() if number not in (73, 156)}
 FLOATING = {4, 17}

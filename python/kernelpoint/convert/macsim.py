@@ -81,6 +81,8 @@ def convert_to_macsim(
         raise TraceError(f"the level of compression is {level}; allowed: 1 to 9")
     source, output = Path(source), Path(output)
     paths = launch_paths(source)
+    if Path(paths[0]).name == "trace.txt":
+        raise TraceError(f"{source}: expected a list of Accel-Sim traces, found one of MacSim's")
     _make_folder(output)
     manifest = Manifest(output, source, level)
     with _pool(threads) as (pool, stop):

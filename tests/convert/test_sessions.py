@@ -1,0 +1,182 @@
+"""Lists in MacSim's layout where lists of Accel-Sim's go: scans, cache, graphs, plans, commands; recorded traces."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from plain_macsim import read_launch_plainly, read_records
+from test_refused_launches import write_launch
+from test_round_trip import read_fast
+
+from kernelpoint.convert import convert_to_macsim
+from kernelpoint.errors import TraceError
+from kernelpoint.graphs import build_graph
+from kernelpoint.graphs.validate import violations
+from kernelpoint.synth.compose import compose, prepare
+from kernelpoint.synth.macsim import write_macsim_list
+from kernelpoint.synth.writer import write_list
+from kernelpoint.traces import TraceCache, launch_paths, read_tracer_sample, scan_launches, scan_trace
+from kernelpoint.traces.tracer_sample import DrawnCluster, TracerSample
+
+
+def command(*arguments: object) -> "subprocess.CompletedProcess[str]":
+    code = "from kernelpoint.cli import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, timeout=120
+    )
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    """The same workload's lists in both formats."""
+    folder = tmp_path_factory.mktemp("both")
+    request = compose("transformer-decode", launches=60)
+    prepare(folder / "accelsim", False, 3)
+    write_list(request.sequence, folder / "accelsim", 60, request.description)
+    totals, made = write_macsim_list(compose("transformer-decode", launches=60), folder / "macsim", False)
+    assert (totals.launches, made.launches) == (60, 60)
+    return folder / "accelsim" / "kernelslist.g", folder / "macsim" / "kernel_config.txt"
+
+
+def test_a_synthesised_workload_is_the_same_in_both_formats(both, tmp_path):
+    accelsim, macsim = (scan_launches(launch_paths(path), TraceCache(tmp_path / "cache")) for path in both)
+    assert accelsim.errors == macsim.errors == {}
+    assert accelsim.stream_ids.tolist() == macsim.stream_ids.tolist()
+    assert [s.kernel_name for s in accelsim.shapes] == [s.kernel_name for s in macsim.shapes]
+    assert accelsim.shapes == macsim.shapes
+    assert accelsim.thread_instructions.tolist() == macsim.thread_instructions.tolist()
+    assert accelsim.bytes.tolist() == macsim.bytes.tolist()
+    assert (macsim.sectors != accelsim.sectors).mean() < 0.1  # a gather's: broadcasts look contiguous there
+    assert macsim.sectors.sum() == pytest.approx(accelsim.sectors.sum(), rel=1e-3)
+
+
+def test_workload_json_names_the_folders(both):
+    document = json.loads((both[1].parent / "workload.json").read_text())
+    listed = [line.split("/")[1] for line in both[1].read_text().splitlines()[3:]]
+    assert [document["launches"][n]["file"] for n in document["sequence"]] == listed
+
+
+def test_graphs_of_macsim_launches_conform_and_lack_what_the_format_lacks(both):
+    pairs = zip(*(launch_paths(path)[:14] for path in both), strict=True)
+    for accelsim, macsim in pairs:
+        one, other = build_graph(accelsim, 20_000), build_graph(macsim, 20_000)
+        assert violations(other, 20_000) == []
+        assert other.num_nodes <= one.num_nodes  # fewer inputs: register files share numbers, addresses have none
+
+
+def test_a_scan_is_remembered_until_a_file_of_the_launch_is_replaced(tmp_path):
+    path = write_launch(tmp_path / "Kernel3")
+    cache = TraceCache(tmp_path / "cache")
+    before = scan_launches([str(path)], cache)
+    asked = []
+    scan_launches([str(path)], cache, progress=lambda done, total: asked.append(total))
+    assert asked == []
+    replacement = tmp_path / "new.raw"
+    replacement.write_bytes((path.parent / "trace_0.raw").read_bytes())
+    os.utime(path.parent, ns=(0, 0))
+    replacement.rename(path.parent / "trace_0.raw")
+    after = scan_launches([str(path)], cache, progress=lambda done, total: asked.append(total))
+    assert asked and after.streams.tolist() == before.streams.tolist()
+
+
+def test_plan_and_inspect_take_macsim_lists(both, tmp_path):
+    done = command("plan", both[1], "--policy", "sieve", "-o", tmp_path / "run.kpplan")
+    assert done.returncode == 0 and "60 launches" in done.stdout, done.stdout + done.stderr
+    shown = json.loads(command("inspect", both[1].parent, "--json").stdout)
+    assert shown["launches"] == 60 and shown["numbers"]["first"] == 0
+    launch = json.loads(command("inspect", both[1].parent / "Kernel0" / "trace.txt", "--json").stdout)
+    assert launch["work"]["instructions"] == sum(launch["opcodes"].values())
+
+
+def test_synth_writes_macsim_and_refuses_other_formats(tmp_path):
+    done = command("synth", "copy", "--n", 1024, "--launches", 2, "--format", "macsim", "-o", tmp_path / "out")
+    assert done.returncode == 0 and "2 launches in 1 folders" in done.stdout, done.stderr
+    again = command("synth", "copy", "--n", 1024, "--format", "macsim", "-o", tmp_path / "out")
+    assert again.returncode == 1 and "not empty" in again.stderr
+    forced = command("synth", "copy", "--n", 1024, "--format", "macsim", "--force", "-o", tmp_path / "out")
+    assert forced.returncode == 0 and "1 launches" in forced.stdout, forced.stderr
+    assert sorted(path.name for path in tmp_path.glob("*")) == ["out"]
+    refused = command("synth", "copy", "--format", "gem5", "-o", tmp_path / "other")
+    assert refused.returncode == 1 and "--format is 'gem5'; allowed: accelsim, macsim" in refused.stderr
+
+
+SAMPLE = "Kernel sampling information from nsys.nsys-rep.\nMaximum cluster size: 50\n4 3 1 1 7\n1 1 0\n"
+
+
+def write_sampled_list(folder):
+    for number in (0, 1, 7):
+        write_launch(folder / f"Kernel{number}")
+    lines = "".join(f"./Kernel{number}/trace.txt\n" for number in (0, 1, 7))
+    (folder / "kernel_config.txt").write_text("nvbit\n14\n-1\n" + lines)
+    (folder / "sampled_kernels_info.txt").write_text(SAMPLE)
+
+
+def test_a_sample_drawn_before_tracing_is_weighted(tmp_path):
+    write_sampled_list(tmp_path)
+    sample = read_tracer_sample(tmp_path / "kernel_config.txt")
+    assert sample is not None and sample.launches == 5
+    assert sample.weights == pytest.approx({0: 1.0, 1: 8 / 3, 7: 4 / 3})
+    total = sample.weighted_total({0: 100.0, 1: 10.0, 7: 16.0})
+    assert total.estimate == pytest.approx(100 + 4 * 12)
+    assert total.half_width == pytest.approx(1.959964 * 4 * np.sqrt(12 / 3), rel=1e-6)
+    with pytest.raises(TraceError, match="launch 7 was drawn by the tracer and has no value"):
+        sample.weighted_total({0: 1.0, 1: 1.0})
+
+
+def test_inspect_weights_what_the_tracer_sampled(tmp_path):
+    write_sampled_list(tmp_path)
+    results = tmp_path / "results.csv"
+    results.write_text("launch_index,cycles\n0,100\n1,10\n2,16\n")
+    shown = json.loads(command("inspect", tmp_path, "--json", "--profile", results).stdout)
+    assert shown["numbers"] == {"first": 0, "last": 7, "different": 3}
+    sample = shown["tracer_sample"]
+    assert (sample["original_launches"], sample["drawn_launches"], sample["listed_but_not_drawn"]) == (5, 3, 0)
+    assert sample["totals"]["cycles"]["estimate"] == pytest.approx(148)
+    assert sample["totals"]["instructions"]["estimate"] == pytest.approx(5 * 12)
+    assert "whole run" in command("inspect", tmp_path / "sampled_kernels_info.txt").stdout
+
+
+@pytest.mark.parametrize("line", ["4 3 1 1", "4 1 x", "4 1", "0 1 1", "4 2 1 2 3"])
+def test_a_damaged_sample_is_refused_with_its_line(tmp_path, line):
+    path = tmp_path / "sampled_kernels_info.txt"
+    path.write_text(f"a\nb\n1 1 0\n{line}\n")
+    with pytest.raises(TraceError, match=f"sampled_kernels_info.txt:4: expected '<cluster size> .* found '{line}'"):
+        read_tracer_sample(path)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 50), st.lists(st.integers(0, 20), min_size=1, max_size=9)), min_size=1))
+def test_weights_add_up_to_the_launches_of_the_run(clusters):
+    sample = TracerSample(tuple(DrawnCluster(size, tuple(draws)) for size, draws in clusters))
+    assert sum(sample.weights.values()) == pytest.approx(sample.launches)
+    ones = dict.fromkeys(sample.weights, 1.0)
+    assert sample.weighted_total(ones).estimate == pytest.approx(sample.launches)
+
+
+def test_recorded_launches_read_as_a_plain_reader_reads_them(vectormultadd):
+    for size, folder in vectormultadd.items():
+        for path in launch_paths(folder):
+            launch = folder / path.split("/")[-2]
+            ids = [int(p.stem[6:]) for p in launch.glob("trace_*.raw")]
+            scan = scan_trace(path)
+            assert scan.work.instructions == sum(len(read_records(launch / f"trace_{i}.raw")) for i in ids)
+            assert scan.header.shape.grid[0] == int(size) // 1024 and scan.header.shape.kernel_name.startswith(
+                "kernel_at_0x"
+            )
+            if size == "4096":
+                assert read_fast(path) == read_launch_plainly(launch, scan.header.shape.grid)
+
+
+def test_a_recorded_workload_has_the_kernels_that_it_launched(vectormultadd, tmp_path):
+    table = scan_launches(launch_paths(vectormultadd["16384"]), TraceCache(tmp_path / "cache"))
+    assert table.errors == {} and table.stream_ids.tolist() == table.kernel_ids.tolist() == [0, 0, 1]
+
+
+def test_convert_of_a_macsim_list_is_refused(both, tmp_path):
+    with pytest.raises(TraceError, match="Accel-Sim"):
+        convert_to_macsim(both[1], tmp_path / "out")
