@@ -117,7 +117,7 @@ class Inputs:
         """What the policy may look at, what it needs of it, and whether it sees the truth's times."""
         workload = self.workload
         profile, sees_truth = self._profile(policy)
-        needs = policy.needs_given(profile)
+        needs = policy.inputs(profile, bool(workload.paths))
         if Need.TRACES in needs and not workload.paths:
             raise PolicyError(f"policy {config.policy} reads traces, and this workload has none (traces=LIST)")
         population = Population(counts=(workload.size,), seed=config.seed, profile=profile, paths=workload.paths)
@@ -149,7 +149,7 @@ class Inputs:
             return known, workload.from_truth
         if workload.from_truth:
             known = known.without_results(policy.counters)
-        in_place_of_traces = Need.TRACES not in policy.needs_given(known)
+        in_place_of_traces = Need.TRACES not in policy.inputs(known, bool(workload.paths))
         counted = any(name in known.counters for name in policy.counters)
         return (None if workload.paths and in_place_of_traces and not counted else known), False
 

@@ -32,6 +32,7 @@ class Policy(ABC):
 
     Class attributes:
         needs: inputs that must be there; checked before `design` is called.
+        uses: inputs that the method takes besides, where the launches' traces are on disk.
         counters: counters of a profile that the method plans from besides instructions; no time is among them.
         bounds: the values of `error_budget.bound` that the method can state; the first is taken where the user named none.
         estimates: the values of `estimate` that go with the method; the first is taken where the user named none.
@@ -41,6 +42,7 @@ class Policy(ABC):
     """
 
     needs: ClassVar[frozenset[Need]] = frozenset()
+    uses: ClassVar[frozenset[Need]] = frozenset()
     counters: ClassVar[tuple[str, ...]] = ()
     bounds: ClassVar[tuple[Bound, ...]] = ("sequential", "two_stage", "fixed", "none")
     estimates: ClassVar[tuple[Method, ...]] = ("regression", "ratio", "mean")
@@ -54,6 +56,12 @@ class Policy(ABC):
     def needs_given(cls, profile: Profile | None) -> frozenset[Need]:
         """The inputs that must be there, given the profile that the user named (None: none); `needs` unless overridden."""
         return cls.needs
+
+    @classmethod
+    def inputs(cls, profile: Profile | None, traces: bool) -> frozenset[Need]:
+        """All that a design is made from: what must be there, and where there are `traces` on disk, `uses` as well."""
+        needed = cls.needs_given(profile)
+        return needed | cls.uses if traces else needed
 
     @classmethod
     def bound_for(cls, config: Config) -> Bound:

@@ -9,6 +9,7 @@ import numpy as np
 from kernelpoint.errors import PolicyError
 from kernelpoint.estimation import Design, ErrorBudget, strata_from
 from kernelpoint.policies._inputs import kernels, known_times
+from kernelpoint.policies._sharpened import sharpened
 from kernelpoint.policies.contract import Need, Policy
 from kernelpoint.policies.population import Population
 from kernelpoint.profiles import Profile
@@ -31,28 +32,32 @@ class KernelPoint(Policy):
 
     With traces, cells nest in four levels: streams whose embeddings are near (cluster), of about equal work, equal streams,
     and equal streams between equal neighbours (context). Without traces, with a profile, in three: equal kernels, equal
-    signature (kernel, grid, block, registers, shared memory), equal context. Which cells become strata, and how many first
-    draws each gets, is decided by cost-complexity pruning for the error budget (estimation.strata_from); a random share
-    of the strata gets a second draw, which carries the pooled variance. Launches that cannot be read, or that the profile
-    lacks, are simulated.
+    signature (kernel, grid, block, registers, shared memory), equal context. With both, the times that launches took
+    elsewhere take the place of the amount of work, and of what launches are expected to cost (_sharpened.py). Which cells
+    become strata, and how many first draws each gets, is decided by cost-complexity pruning for the error budget
+    (estimation.strata_from); a random share of the strata gets a second draw, which carries the pooled variance. Launches
+    that cannot be read, or that the profile lacks where there is nothing else, are simulated.
     """
 
     needs: ClassVar[frozenset[Need]] = frozenset({Need.TRACES, Need.EMBEDDINGS})
+    uses: ClassVar[frozenset[Need]] = needs
     uses_budget: ClassVar[bool] = True
 
     @classmethod
     def needs_given(cls, profile: Profile | None) -> frozenset[Need]:
-        """Traces, unless the user names a profile, which then takes their place."""
+        """Traces, unless the user names a profile, which can take their place where there are none."""
         return cls.needs if profile is None else frozenset({Need.PROFILE})
 
     def design(self, population: Population) -> Design:
         """Strata, first sizes and the covariate."""
-        if population.profile is not None:
+        if population.profile is not None and population.scan is None:
             levels, expected, known = _from_profile(population)
             spreads = PROFILE_SPREADS
         else:
             levels, expected, known = _from_traces(population)
             spreads = CLUSTER_SPREADS
+            if population.profile is not None and population.profile.has_times:
+                levels, expected = sharpened(levels, expected, known, population.profile)
         wanted = self.config.error_budget
         return strata_from(
             levels,

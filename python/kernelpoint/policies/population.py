@@ -48,6 +48,11 @@ class Population:
         """The population size N."""
         return int(self.offsets[-1])
 
+    @property
+    def has_traces(self) -> bool:
+        """Whether the trace of every launch is on disk."""
+        return 0 < len(self.paths) == self.size
+
     @cached_property
     def u(self) -> np.ndarray:
         """float64 [N]: the permanent random numbers."""

@@ -36,14 +36,14 @@ def plan_for(
         ConfigError: the policy reads traces and there is no list on disk.
         PolicyError: the policy lacks another input.
     """
-    needs = policy.needs_given(population.profile)
+    needs = policy.inputs(population.profile, population.has_traces)
     if Need.PROFILE in needs and population.profile is None:
         raise PolicyError(
             f"policy: {config.policy} plans from times or counters of every launch, known beforehand; name a file of them "
             "with `profile:`"
         )
     reads_traces = Need.TRACES in needs
-    if reads_traces and len(population.paths) != population.size:
+    if reads_traces and not population.has_traces:
         raise ConfigError(f"policy: {config.policy} reads traces beforehand, but the host names no trace list on disk")
     origin = origin_of(config, policy, population)
     if config.plan is not None:
@@ -87,7 +87,7 @@ def make_plan(config: Config, policy: type[Policy], population: Population, orig
         raise TraceError(f"none of the {population.size} launches can be read; the first: {scan.errors[0]}")
     population = replace(population, scan=scan)
     stream_map = None
-    if Need.EMBEDDINGS in policy.needs_given(population.profile):
+    if Need.EMBEDDINGS in policy.inputs(population.profile, population.has_traces):
         from kernelpoint.encoder import embed_streams
 
         embeddings = embed_streams(
@@ -124,7 +124,7 @@ def origin_of(config: Config, policy: type[Policy], population: Population) -> d
         origin["profile"] = population.profile.hash()
     if policy.uses_budget:
         origin["error_budget"] = config.error_budget.model_dump(include={"relative_error", "confidence", "scope"})
-    if Need.EMBEDDINGS in policy.needs_given(population.profile):
+    if Need.EMBEDDINGS in policy.inputs(population.profile, population.has_traces):
         from kernelpoint.encoder import checkpoint_hash
 
         origin["checkpoint"] = checkpoint_hash(config.encoder.checkpoint)

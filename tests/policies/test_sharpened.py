@@ -1,0 +1,92 @@
+"""A profile beside the traces: times of another GPU sharpen strata, and never decide whether the bound holds."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from kernelpoint.config import parse_config
+from kernelpoint.errors import PolicyError
+from kernelpoint.estimation import Engine, ErrorBudget
+from kernelpoint.policies.contract import Need
+from kernelpoint.policies.kernelpoint import KernelPoint
+from kernelpoint.policies.population import Population
+from kernelpoint.profiles.profile import ProfileBuilder
+from kernelpoint.traces import ScanTable
+
+LAUNCHES = 3000
+CONFIG = {"version": 1, "policy": "kernelpoint", "error_budget": {"relative_error": 0.02}}
+
+
+def profile(times):
+    builder = ProfileBuilder("elsewhere.kpjournal")
+    for order, cycles in enumerate(times):
+        builder.add("", order=order, counters={"cycles": float(cycles)})
+    return builder.finish()
+
+
+def population(seed=0, known=None):
+    """One kernel, one stream; what it takes hides in its arguments, which only another GPU's times tell apart."""
+    zeros = np.zeros(LAUNCHES, np.int32)
+    counts = np.tile(np.array([1000, 32000, 80, 320, 10, 0, 100, 3200]), (LAUNCHES, 1))
+    scan = ScanTable(
+        zeros, zeros, zeros, counts, np.zeros((LAUNCHES, 10), np.int64), np.zeros(1, "V16"), (), ("k",), {}, ()
+    )
+    paths = tuple(map(str, range(LAUNCHES)))
+    return Population((LAUNCHES,), seed, scan, paths, np.zeros((1, 256), np.float32), known)
+
+
+def truth():
+    return np.random.default_rng(5).choice([4000.0, 9000.0, 30000.0], size=LAUNCHES)
+
+
+def simulated(people, y):
+    """Share of the total that a run simulates, and whether its interval holds the total."""
+    engine = Engine(KernelPoint(parse_config(CONFIG)).design(people), ErrorBudget(0.02))
+    while True:
+        units = engine.wanted()
+        engine.record_many(units, ("cycles",), y[units][:, None])
+        look = engine.look()
+        if look.met or not engine.grow():
+            return look.estimates["cycles"].simulated / y.sum(), look.estimates["cycles"].contains(y.sum())
+
+
+def test_traces_are_read_beside_a_profile_where_they_are_on_disk():
+    known = profile(truth())
+    assert KernelPoint.inputs(known, True) == {Need.TRACES, Need.EMBEDDINGS, Need.PROFILE}
+    assert KernelPoint.inputs(known, False) == {Need.PROFILE}
+    assert KernelPoint.inputs(None, False) == KernelPoint.inputs(None, True) == {Need.TRACES, Need.EMBEDDINGS}
+
+
+def test_times_of_another_gpu_save_most_of_the_simulation():
+    y = truth()
+    elsewhere = profile(0.7 * y + 500)
+    assert simulated(population(known=elsewhere), y)[0] < 0.3 * simulated(population(), y)[0]
+
+
+def test_a_profile_that_knows_the_wrong_thing_costs_draws_and_not_the_bound():
+    y = truth()
+    wrong = profile(np.random.default_rng(9).permutation(y))
+    held = [simulated(population(seed, wrong), y)[1] for seed in range(40)]
+    assert np.mean(held) >= 0.9
+
+
+def test_launches_that_the_profile_lacks_are_planned_from_their_traces():
+    y = truth()
+    times = np.where(np.arange(LAUNCHES) < 10, np.nan, y)
+    design = KernelPoint(parse_config(CONFIG)).design(population(known=profile(times)))
+    assert (design.strata >= 0).all() and (design.x > 0).all()
+    assert len(np.unique(design.strata[:10])) == 1 and design.strata[0] not in design.strata[10:]
+
+
+def test_a_profile_without_times_adds_nothing():
+    bare = profile(truth()).without_results()
+    with_it, without = (KernelPoint(parse_config(CONFIG)).design(population(known=k)) for k in (bare, None))
+    assert (with_it.strata == without.strata).all() and (with_it.x == without.x).all()
+
+
+def test_a_negative_time_is_refused():
+    with pytest.raises(PolicyError, match=r"elsewhere\.kpjournal: a launch takes -1"):
+        KernelPoint(parse_config(CONFIG)).design(
+            population(known=replace(profile(truth()), duration=np.full(LAUNCHES, -1.0)))
+        )
