@@ -7,6 +7,8 @@
 #define KERNELPOINT_MACSIM_SAMPLING_H
 
 #include <deque>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -164,7 +166,7 @@ private:
         const uint64_t cycles = m_counters.gpu_cycles() - here.cycles;
         const std::vector<uint64_t> now = m_counters.instructions();
         uint64_t instructions = 0;
-        for (map<int, bool>::const_iterator core = here.process->m_core_list.begin();
+        for (std::map<int, bool>::const_iterator core = here.process->m_core_list.begin();
              core != here.process->m_core_list.end(); ++core)
             instructions += now[core->first] - here.instructions[core->first];
         const std::vector<double> after = m_counters.read();

@@ -54,6 +54,15 @@ public:
         if (std::isfinite(simulated)) amount(name + "_SIMULATED", simulated);
     }
 
+    // A ratio of totals: no amount of its own, so it stands in both columns.
+    void ratio(const std::string& name, double value, double half_width) {
+        if (!std::isfinite(value)) return;
+        fprintf(m_file, "%-45s%20.6g%30.6g\n\n", label(name).c_str(), value, value);
+        if (std::isfinite(half_width))
+            fprintf(m_file, "%-45s%20.6g%30.6g\n\n", label(name + "_HALF_WIDTH").c_str(), half_width,
+                    value != 0 ? half_width / value : 0);
+    }
+
 private:
     static std::string label(std::string name) {
         for (size_t i = 0; i < name.size(); ++i) name[i] = static_cast<char>(toupper(name[i]));
@@ -84,7 +93,7 @@ inline void set_stats(macsim_c* base, const kp_summary& summary) {
     }
 }
 
-// What has no statistic of its own: half-widths, and the other counters.
+// What has no statistic of its own: half-widths, the other counters, and ratios.
 inline void write_estimates(StatFile& file, const kp_summary& summary) {
     file.with_ratio("confidence", 100 * summary.confidence, summary.confidence);
     for (uint32_t i = 0; i < summary.estimate_count; ++i) {
@@ -92,6 +101,8 @@ inline void write_estimates(StatFile& file, const kp_summary& summary) {
         const std::string name = e.name;
         file.estimate(name, e.estimate, e.half_width, e.simulated, name != "cycles" && name != "instructions");
     }
+    for (uint32_t i = 0; i < summary.ratio_count; ++i)
+        file.ratio(summary.ratios[i].name, summary.ratios[i].estimate, summary.ratios[i].half_width);
 }
 
 // One application's part of the summary.

@@ -33,6 +33,7 @@ struct kp_session {
     std::set<Unit> in_flight;
     std::vector<std::string> names;
     std::vector<kp_estimate> estimates;
+    kp_estimate ratio;
     std::string json;
     std::ofstream log;
 };
@@ -188,6 +189,9 @@ kp_status kp_finish(kp_session* s, kp_summary* summary) {
                     {"instructions", instructions.estimate, NAN, instructions.simulated}};
     for (const std::string& name : s->names)
         s->estimates.push_back({name.c_str(), 2 * s->sums[name], NAN, s->sums[name]});
+    s->ratio = {"ipc", instructions.estimate / cycles.estimate, 0.001, NAN};
+    summary->ratios = &s->ratio;
+    summary->ratio_count = 1;
     s->json = json_of(s);
     summary->flags = 0;
     summary->launches = launches;

@@ -96,6 +96,13 @@ def test_half_widths_are_rounded_up_and_left_out_where_none_is_stated(simulator,
     assert "KERNELPOINT_INSTRUCTIONS_HALF_WIDTH" not in stats
 
 
+def test_ratios_of_totals_are_reported_with_their_half_widths(simulator, workload):
+    stats = simulator.run(workload, ALL).stats()
+    ipc = stats["KERNELPOINT_INSTRUCTIONS"][0] / stats["KERNELPOINT_CYCLES"][0]
+    assert stats["KERNELPOINT_IPC"] == (pytest.approx(ipc, rel=1e-5), pytest.approx(ipc, rel=1e-5))
+    assert stats["KERNELPOINT_IPC_HALF_WIDTH"] == (0.001, pytest.approx(0.001 / ipc, rel=1e-5))
+
+
 def test_launches_that_share_a_folder_are_launches_of_their_own(simulator, shared_folders):
     run = simulator.run(shared_folders, "pass 0:0 0:2 0:3")
     assert run.code == 0 and list(cycles(run)) == ["0:0", "0:2", "0:3"]

@@ -14,7 +14,7 @@ void process_manager_c::create_process(const string& config) {
     ifstream file(config);
     string word;
     file >> word;
-    process->m_acc = word == "nvbit";
+    if (word == "nvbit") process->m_acc = true;
     file >> word >> word;
     while (file >> word) {
         process->m_applications.push_back(config.substr(0, config.rfind('/')) + word.substr(1));
