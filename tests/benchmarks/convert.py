@@ -1,0 +1,97 @@
+"""How fast `kernelpoint convert --to macsim` is, against a plain converter in Python.
+
+The plain one (tests/convert/plain_macsim.py, on tests/traces/slow_reader.py) parses the text, packs the records with struct
+and writes each warp with Python's gzip; it shares no folders, so it is given each different trace once, as many as fit the
+time. Prints traces, MB of text, seconds and MB/s of both, then time and size for some levels of compression.
+
+    python tests/benchmarks/convert.py KERNELSLIST [SECONDS_FOR_THE_PLAIN_ONE]
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+TESTS = Path(__file__).parents[1]
+sys.path[:0] = [str(TESTS / "convert"), str(TESTS / "traces")]
+
+from plain_macsim import NUMBERS, pack, records_of  # noqa: E402
+from slow_reader import read_slowly  # noqa: E402
+
+from kernelpoint import _native  # noqa: E402
+from kernelpoint.convert import convert_to_macsim  # noqa: E402
+from kernelpoint.convert.layout import FIRST_CODE, place  # noqa: E402
+from kernelpoint.traces import launch_paths  # noqa: E402
+
+
+def convert_plainly(path: str, folder: Path, level: int) -> None:
+    """One launch: the records of each warp; the lists beside them take next to no time."""
+    header, ctas = read_slowly(Path(path).read_text())
+    x, y, _ = map(int, header["grid dim"].strip("()").split(","))
+    for cta in ctas:
+        number = cta.index[0] + x * (cta.index[1] + y * cta.index[2])
+        for warp, instructions in cta.warps:
+            content = gzip.compress(pack(records_of(instructions, FIRST_CODE, 128)), level)
+            (folder / f"trace_{(number << 16) + warp}.raw").write_bytes(content)
+
+
+def know_all_opcodes(paths: list[str]) -> None:
+    """The plain converter's table covers its tests; any number does here."""
+    for path in paths:
+        reader = _native.read_ctas(path)
+        for _ in reader:
+            pass
+        for text in reader.opcodes:
+            NUMBERS.setdefault(text.split(".")[0], 156)
+
+
+def fast(source: str, level: int, threads: int | None) -> tuple[float, int, int]:
+    """Seconds, files and bytes written."""
+    with tempfile.TemporaryDirectory() as folder:
+        begin = time.perf_counter()
+        made = convert_to_macsim(source, folder, level=level, threads=threads)
+        seconds = time.perf_counter() - begin
+        return seconds, made.warps, sum(path.stat().st_size for path in Path(folder).rglob("*.raw"))
+
+
+def main(source: str, patience: float) -> None:
+    """The tables."""
+    paths = list(dict.fromkeys(launch_paths(source)))
+    size = sum(os.path.getsize(path) for path in paths)
+    seconds, warps, written = fast(source, 1, None)
+    alone, _, _ = fast(source, 1, 1)
+    digests = [_native.macsim_digest(path, _native.StopFlag()) for path in paths]
+    different = [path for i, (path, p) in enumerate(zip(paths, place(digests), strict=True)) if p.folder == i]
+    different_size = sum(os.path.getsize(path) for path in different)
+    print(
+        f"{len(paths)} traces, {size / 1e6:.1f} MB of text; {len(different)} different, {different_size / 1e6:.1f} MB"
+    )
+    know_all_opcodes(different)
+    print("converter | MB of text | seconds | MB/s")
+    done, begin = 0, time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        for path in different:
+            convert_plainly(path, Path(folder), 1)
+            done += os.path.getsize(path)
+            if time.perf_counter() - begin > patience:
+                break
+    plain = time.perf_counter() - begin
+    print(f"plain Python, no sharing | {done / 1e6:.1f} | {plain:.2f} | {done / 1e6 / plain:.2f}")
+    print(f"this, 1 thread           | {size / 1e6:.1f} | {alone:.2f} | {size / 1e6 / alone:.1f}")
+    print(f"this, all threads        | {size / 1e6:.1f} | {seconds:.2f} | {size / 1e6 / seconds:.1f}")
+    rate = done / plain
+    print(
+        f"ratio, 1 thread, all traces: {size / alone / rate:.0f}x; different traces only: {different_size / alone / rate:.0f}x"
+    )
+    print(f"level | seconds | MB in {warps} files")
+    for level in (1, 3, 6, 9):
+        seconds, _, written = fast(source, level, 1)
+        print(f"{level} | {seconds:.2f} | {written / 1e6:.2f}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else 20.0)
