@@ -6,19 +6,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from designs import Knowledge, design
 from populations import Population
 
-from kernelpoint.estimation import Design, Engine, ErrorBudget, neighbours
+from kernelpoint.estimation import Engine, ErrorBudget
 from kernelpoint.estimation.allocation import neyman
 from kernelpoint.estimation.quantiles import two_sided
-from kernelpoint.estimation.stratify import (
-    SPREAD_IN_CONTEXT,
-    SPREAD_OF_SIGNATURE,
-    Pruned,
-    first_sizes,
-    nested_cells,
-    prune_to_budget,
-)
 from kernelpoint.randomness import generator, permanent_random_numbers
 
 
@@ -35,23 +28,9 @@ class Outcome:
     passes: int
 
 
-@lru_cache(maxsize=64)
-def _partition(population: Population, budget: ErrorBudget) -> tuple[Pruned, np.ndarray]:
-    """What strata_from does, less what depends on the seed."""
-    expected = np.cbrt(np.maximum(population.x, 1.0))
-    cells = nested_cells([population.signature, neighbours(population.signature)], expected)
-    pruned = prune_to_budget(cells, (SPREAD_OF_SIGNATURE, SPREAD_IN_CONTEXT), budget)
-    clusters = np.zeros(len(pruned.sizes), np.int64)
-    clusters[pruned.strata] = population.kernel
-    return pruned, clusters
-
-
-def kernelpoint(population: Population, budget: ErrorBudget, seed: int) -> Outcome:
-    """The engine on strata of signature and neighbours, first sizes and seconds by strata_from."""
-    u = permanent_random_numbers(seed, 0, len(population.y))
-    pruned, clusters = _partition(population, budget)
-    design = Design(pruned.strata, first_sizes(pruned, seed), u, x=population.x, clusters=clusters)
-    return run_engine(Engine(design, budget), population.y)
+def kernelpoint(population: Population, budget: ErrorBudget, seed: int, knowledge: Knowledge = "a") -> Outcome:
+    """The engine on the shipped policy's design."""
+    return run_engine(Engine(design(population, budget, seed, knowledge), budget), population.y)
 
 
 def run_engine(engine: Engine, y: np.ndarray, total: float | None = None) -> Outcome:

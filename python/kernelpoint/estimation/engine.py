@@ -223,7 +223,7 @@ class Engine:
         if not missing:
             self.looks += 1
         inference = self._infer(not missing)
-        if self.budget.bound == "two_stage" and self._pilot is None and not missing:
+        if self.budget.bound == "two_stage" and self._pilot is None and not missing and inference.may_be_pilot:
             self._pilot = inference
         self._last = None if missing else inference
         self._fits = inference.fits

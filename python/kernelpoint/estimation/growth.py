@@ -11,8 +11,10 @@ from kernelpoint.estimation.bounds import Kind
 from kernelpoint.estimation.inference import Inference
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.pooling import PRIOR_DEGREES
+from kernelpoint.estimation.stratify import least_draws
+from kernelpoint.estimation.variance import variance_and_degrees
 
-FEWEST = 3  # draws of every stratum once a sample grows: what a single draw hides would else stay hidden
+FEWEST = 2  # draws of every stratum once a sample grows: what a single draw hides would else stay hidden
 LEARN = 3  # a stratum's sample may grow to at most this many times its size in one pass
 LEAST = 1.05  # a pass adds a twentieth to what is spent, or it would spend error probability for next to nothing
 MARGINS = (0.95, 0.85, 0.7, 0.5)  # the share of the budget that a pass is sized for: the first that adds that much
@@ -36,9 +38,18 @@ def draw_cost(look: Inference, prior: Floats | None) -> Floats:
     return np.where(look.n > 0, np.maximum(mean, floor), prior * mean[seen].sum() / prior[seen].sum())
 
 
-def expected_degrees(look: Inference, S2: Floats, n: Ints) -> float:
-    """Degrees of freedom that a sample of sizes n can be expected to give: Satterthwaite with nu_0 + n_h - 1 each."""
+def expected_degrees(look: Inference, S2: Floats, n: Ints, part: Ints) -> float:
+    """Degrees of freedom that a sample of sizes n can be expected to give to the total of the strata `part`.
+
+    Satterthwaite with nu_0 + n_h - 1 each; in two stages those of the pilot's spreads, which later draws do not change.
+    """
     N = look.sample.N
+    if look.pilot is not None:
+        spread = look.target_spread(look.targets.budget.counter)
+        groups = np.ones(len(N), np.int64)
+        groups[part] = 0
+        return float(variance_and_degrees(N, n, spread, groups, 2)[1][0])
+    S2 = np.where(np.isin(np.arange(len(N)), part), S2, 0.0)
     A = np.where(n < N, N.astype(float) ** 2 * (1.0 - n / np.maximum(N, 1)) / np.maximum(n, 1), 0.0)
     v = A * S2
     below = (v * v / (PRIOR_DEGREES + n - 1.0)).sum()
@@ -55,9 +66,11 @@ def next_sizes(look: Inference, prior_cost: Floats | None) -> tuple[Ints, Kind]:
     strata), and a pass that first learns it is cheaper than one sized for the guess. Such a pass is "learning", any other
     "sized".
     """
-    N, low = look.sample.N, np.minimum(np.maximum(look.n, FEWEST), look.sample.N)
+    N, low = look.sample.N, fewest(look)
     cost = draw_cost(look, prior_cost)
     most = np.maximum(np.minimum(np.where(look.n > 0, LEARN * look.n, 1), N), low)
+    if look.pilot is not None:  # a pass between would teach nothing: the pilot's spreads stand
+        most = N
     for margin in MARGINS:
         wanted = _sizes(look, cost, low, margin)
         sizes = np.minimum(wanted, most)
@@ -65,6 +78,18 @@ def next_sizes(look: Inference, prior_cost: Floats | None) -> tuple[Ints, Kind]:
             break
     kind: Kind = "sized" if (sizes == wanted).all() else "learning"
     return (np.minimum(sizes + 1, N) if (sizes == look.n).all() else sizes), kind
+
+
+def fewest(look: Inference) -> Ints:
+    """Draws that each stratum has at least once a sample grows: FEWEST, what it has, and least_draws of its share."""
+    names, budget = look.targets.counters, look.targets.budget
+    name = look.targets.ratios.get(budget.counter, (budget.counter,))[0]
+    totals = np.abs(look.fits[names.index(name)].totals)
+    groups = look.target_groups
+    whole = np.bincount(groups.of_stratum, weights=totals, minlength=groups.count)
+    share = totals / np.where(whole > 0.0, whole, 1.0)[groups.of_stratum]
+    least = np.ceil(least_draws(share, budget.relative_error)).astype(np.int64)
+    return np.minimum(np.maximum(np.maximum(look.n, FEWEST), least), look.sample.N)
 
 
 def _sizes(look: Inference, cost: Floats, low: Ints, margin: float) -> Ints:
@@ -82,5 +107,6 @@ def _sizes(look: Inference, cost: Floats, low: Ints, margin: float) -> Ints:
         t = following.quantile(max(estimate.degrees_of_freedom, 1.0))
         for _ in range(2):  # t depends on the sizes through its degrees of freedom
             sizes[part] = neyman(N[part], S2[part], cost[part], (allowed / t) ** 2, low[part])
-            t = following.quantile(max(expected_degrees(look, np.where(groups == group, S2, 0.0), sizes), 1.0))
+            least = 1.0 if look.pilot is None else 0.0
+            t = following.quantile(max(expected_degrees(look, S2, sizes, part), least))
     return sizes

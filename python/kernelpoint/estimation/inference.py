@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,12 @@ from kernelpoint.estimation.estimators import Fit, Sample, estimate_totals
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.quantiles import two_sided
+from kernelpoint.estimation.stratify import INFLUENCE
 from kernelpoint.estimation.variance import Spread, pooled_spread, scales, variance_and_degrees
+
+PILOT = (
+    10  # degrees of freedom, known from sizes alone, that the pilot of "two_stage" needs: less would cost more later
+)
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,11 @@ class Inference:
         return self.sample.n
 
     @property
+    def may_be_pilot(self) -> bool:
+        """Whether its spreads may stand for all later looks (two-stage)."""
+        return all(math.isfinite(spread.uncertainty) for spread in self.spreads)
+
+    @property
     def whole(self) -> Groups:
         """The workload as one group."""
         return Groups(np.zeros(len(self.sample.N), np.int64), np.zeros(len(self.exact), np.int64), 1)
@@ -91,14 +101,36 @@ class Inference:
         keep = groups.of_exact >= 0
         certain = np.bincount(groups.of_exact[keep], weights=self.exact[keep, index], minlength=count)
         V, degrees = variance_and_degrees(self.sample.N, self.n, self.spreads[index], cell, count)
+        influence = self._influence(index, groups)
         return [
             self._estimate(
-                self.targets.counters[index], value[g] + certain[g], V[g], degrees[g], simulated[g] + certain[g]
+                self.targets.counters[index],
+                value[g] + certain[g],
+                V[g],
+                degrees[g],
+                simulated[g] + certain[g],
+                influence[g],
             )
             for g in range(count)
         ]
 
-    def _estimate(self, name: str, value: float, V: float, degrees: float, simulated: float) -> Estimate:
+    def _influence(self, index: int, groups: Groups) -> Floats:
+        """How far each group's total moves, float64 [groups], if the draw that stands for most of it is off by INFLUENCE."""
+        N, n = self.sample.N, self.n
+        rest = np.where(n < N, 1.0 - n / np.maximum(N, 1), 0.0)
+        most = np.zeros(groups.count)
+        np.maximum.at(most, groups.of_stratum, INFLUENCE * rest * np.abs(self.fits[index].totals) / np.maximum(n, 1))
+        return most
+
+    def _estimate(
+        self,
+        name: str,
+        value: float,
+        V: float,
+        degrees: float,
+        simulated: float,
+        influence: float = 0.0,
+    ) -> Estimate:
         """The estimate with the half-width that this look states; nan where it states none."""
         budget = self.targets.budget
         error = math.sqrt(max(float(V), 0.0))
@@ -107,7 +139,11 @@ class Inference:
         unseen = value == 0.0 and bool((self.n < self.sample.N).any())
         if unseen:  # only zeros were drawn: what the others hold, nothing tells
             computed = math.nan
-        half = computed if math.isnan(computed) else stated(computed, float(value), budget.relative_error)
+        half = (
+            computed
+            if math.isnan(computed)
+            else stated(computed, float(value), budget.relative_error, float(influence))
+        )
         relative = half / abs(value) if value else (half and math.copysign(math.inf, half))
         if value and half == budget.relative_error * abs(value):
             relative = budget.relative_error  # Numerics: exactly the budget, whatever the division rounds to
@@ -121,11 +157,15 @@ class Inference:
         top, bottom = (float(self.fits[i].totals.sum() + self.exact[:, i].sum()) for i in (above, below))
         return above, below, top, bottom
 
-    def ratio_spread(self, name: str) -> Spread:
-        """Spread of the linearised residuals (a_i - R b_i) / B of a ratio R = A / B (Sarndal et al., section 5.6)."""
+    def ratio_residuals(self, name: str) -> Floats:
+        """Linearised residuals (a_i - R b_i) / B of a ratio R = A / B (Sarndal et al., section 5.6), float64 [n]."""
         above, below, top, bottom = self._ratio_parts(name)
-        R = top / bottom
-        residuals = (self.fits[above].residuals - R * self.fits[below].residuals) / bottom
+        return (self.fits[above].residuals - top / bottom * self.fits[below].residuals) / bottom
+
+    def ratio_spread(self, name: str) -> Spread:
+        """Spread of the linearised residuals of a ratio."""
+        above, below, top, bottom = self._ratio_parts(name)
+        R, residuals = top / bottom, self.ratio_residuals(name)
         H = len(self.sample.N)
         size = [np.abs(Moments.of(self.sample.strata, self.values[:, i], H).mean) for i in (above, below)]
         scale = scales((size[0] + abs(R) * size[1]) / (2.0 * abs(bottom)), self.n)
@@ -246,5 +286,8 @@ def infer(
             spreads.append(pilot.spreads[index])
             continue
         scale = scales(Moments.of(sample.strata, y, H).mean, sample.n)
-        spreads.append(pooled_spread(sample.N, Moments.of(sample.strata, fit.residuals, H), scale))
+        spread = pooled_spread(sample.N, Moments.of(sample.strata, fit.residuals, H), scale)
+        if targets.budget.bound == "two_stage" and spread.degrees.sum() < PILOT and (sample.n < sample.N).any():
+            spread = replace(spread, uncertainty=math.inf)
+        spreads.append(spread)
     return Inference(targets, sample, values, exact, clusters, domains, fits, spreads, pilot)

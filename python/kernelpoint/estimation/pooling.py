@@ -13,7 +13,10 @@ from kernelpoint.estimation.moments import Floats, Ints
 NO_SPREAD = 2.5e-5  # squared CoVs below (0.5 %)^2 are read as that: clocks that tick in whole units read 0
 PRIOR_TAU2 = 3.0  # tau^2 expected before the data, a factor of exp(sqrt(3)) = 6 between typical squared CoVs
 MOST_TAU2 = 4.0  # and not believed beyond: clocks in whole units make the log-normal's left tail, not its right
-PRIOR_DEGREES = 6.0  # nu_0: what other strata tell of a stratum's spread counts as much as six more draws of it
+PRIOR_DEGREES = (
+    24.0  # nu_0: what many other strata tell of a stratum's spread counts as much as so many more draws of it
+)
+ALONE = 0.25  # and the part of that where only one stratum tells
 PRIOR_WEIGHT = 5.0  # and how many strata that expectation counts for
 
 
@@ -49,11 +52,15 @@ def trigamma(x: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class LogNormal:
-    """A population of squared CoVs: log c_h^2 ~ Normal(mu, tau2); uncertainty: variance of the estimate of mu."""
+    """A population of squared CoVs: log c_h^2 ~ Normal(mu, tau2).
+
+    uncertainty: variance of the estimate of mu; degrees: nu_0, for how many draws of a stratum its mean counts.
+    """
 
     mu: float
     tau2: float
     uncertainty: float
+    degrees: float = PRIOR_DEGREES
 
     @property
     def mean(self) -> float:
@@ -64,9 +71,11 @@ class LogNormal:
         """Squared CoV of each stratum, (nu_0 mean + nu_h c_h^2) / (nu_0 + nu_h), and the share of it that is its own.
 
         Numerics: measured, straight averages cover better than the posterior of the logarithms, which lets a stratum whose
-        few draws happen to agree look quiet: allocation then starves it, and what it hides never comes to light.
+        few draws happen to agree look quiet: allocation then starves it, and what it hides never comes to light. For the
+        same reason nu_0 is large: where large values are rare, samples that hold few of them have a total that is too low and
+        a variance that is too small at once, and growing the other samples makes that a bias.
         """
-        weight = degrees / (PRIOR_DEGREES + degrees)
+        weight = degrees / (self.degrees + degrees)
         return (1.0 - weight) * self.mean + weight * own, weight
 
 
@@ -101,4 +110,5 @@ def fit(own: Floats, degrees: Ints, weight: Floats) -> LogNormal:
     effective = 1.0 / float((w * w).sum())
     between = float((w * (t - mu) ** 2).sum()) * effective / max(effective - 1.0, 0.5) - float((w * noise).sum())
     tau2 = (min(max(between, 0.0), MOST_TAU2) * effective + PRIOR_TAU2 * PRIOR_WEIGHT) / (effective + PRIOR_WEIGHT)
-    return LogNormal(mu, tau2, float((w * w * (tau2 + noise)).sum()))
+    nu0 = PRIOR_DEGREES * (1.0 - (1.0 - ALONE) / effective)
+    return LogNormal(mu, tau2, float((w * w * (tau2 + noise)).sum()), nu0)

@@ -21,6 +21,7 @@ SPREAD_OF_SIGNATURE = 1.5  # expected CoV among launches of one signature, whose
 SPREAD_IN_CONTEXT = 0.05  # and among those that have the same neighbours too
 SECOND = 0.25  # least chance of a second draw: one draw in most strata, two in a random part of them
 AMBITION = 0.2  # first sizes: this share of what the expected spreads would need
+INFLUENCE = 0.2  # a draw that is off by this much of its value moves the total by the error allowed, at most
 
 
 @dataclass(frozen=True)
@@ -150,17 +151,85 @@ def neighbours(signature: NDArray[np.integer], process: NDArray[np.integer] | No
     return np.unique((before + 1) * width + after + 1, return_inverse=True)[1].astype(np.int64)
 
 
-def first_sizes(pruned: Pruned, seed: int) -> Ints:
-    """Sizes of the first samples, int64 [H]: AMBITION times the expected ones, rounded up or down at random, at least one
-    draw and, with probability SECOND or more, a second.
+def least_draws(share: Floats, relative_error: float) -> Floats:
+    """Draws that a stratum with a given share of the total needs at least, whatever its spread: INFLUENCE share / eps.
+
+    Then no single draw stands for so much of the total that its own oddity, unseen by any estimated variance, breaks the
+    budget. Summed over all strata these are INFLUENCE / eps draws, so it costs little but where strata are few.
+
+    >>> least_draws(np.array([0.5, 0.05]), 0.02).round(6).tolist()
+    [5.0, 0.5]
+    """
+    return INFLUENCE * share / relative_error
+
+
+def first_sizes(pruned: Pruned, relative_error: float, seed: int) -> Ints:
+    """Sizes of the first samples, int64 [H]: AMBITION times the expected ones, rounded up or down at random, no fewer than
+    least_draws, at least one draw and, with probability SECOND or more, a second.
 
     >>> pruned = Pruned(np.zeros(9, np.int64), np.array([10.0]), np.array([1.0]), np.array([0.1]))
-    >>> first_sizes(pruned, 0).tolist()
+    >>> first_sizes(pruned, 0.5, 0).tolist()
     [2]
     """
+    share = pruned.total / max(float(pruned.total.sum()), 1e-300)
     wanted = np.maximum(pruned.sizes * AMBITION, 1.0 + SECOND)
+    wanted = np.maximum(wanted, least_draws(share, relative_error))
     first = np.floor(wanted + generator(seed, "second draws").random(len(wanted))).astype(np.int64)
     return np.minimum(first, np.bincount(pruned.strata, minlength=len(wanted)))
+
+
+@dataclass(frozen=True)
+class Stratification:
+    """Strata without a sample: all of a design that does not depend on a seed.
+
+    pruned: the partition of the units that are not certain; relative_error: of the budget it is made for; strata: int32 [N],
+    -1 for certain units; x, clusters: as in Design.
+    """
+
+    pruned: Pruned
+    relative_error: float
+    strata: NDArray[np.integer]
+    x: Floats | None
+    clusters: Ints | None
+
+    def design(self, u: Floats, seed: int) -> Design:
+        """The design with permanent random numbers u (float64 [N]) and the second draws of a seed."""
+        return Design(
+            self.strata, first_sizes(self.pruned, self.relative_error, seed), u, x=self.x, clusters=self.clusters
+        )
+
+
+def stratify(
+    levels: Sequence[NDArray[np.integer]],
+    budget: ErrorBudget,
+    *,
+    spreads: Sequence[float] = (SPREAD_OF_SIGNATURE, SPREAD_IN_CONTEXT),
+    expected: Floats | None = None,
+    x: Floats | None = None,
+    cluster: NDArray[np.integer] | None = None,
+    take_all: NDArray[np.integer] | None = None,
+) -> Stratification:
+    """Strata from labels known without simulating, by pruning; arguments as in strata_from.
+
+    Raises:
+        ConfigError: not one spread per level.
+    """
+    N = len(levels[0])
+    if len(spreads) != len(levels):
+        raise ConfigError(f"spreads: {len(spreads)} values for {len(levels)} levels; give one expected CoV per level")
+    if expected is None:
+        expected = np.ones(N) if x is None else np.cbrt(np.maximum(x, 1e-9 * max(float(np.max(x, initial=0.0)), 1.0)))
+    free = np.ones(N, bool)
+    if take_all is not None:
+        free[take_all] = False
+    strata = np.full(N, -1, np.int32)
+    pruned = prune_to_budget(nested_cells([np.asarray(v)[free] for v in levels], expected[free]), spreads, budget)
+    strata[free] = pruned.strata
+    clusters = None
+    if cluster is not None:
+        clusters = np.zeros(len(pruned.sizes), np.int64)
+        clusters[pruned.strata] = np.asarray(cluster)[free]
+    return Stratification(pruned, budget.relative_error, strata, x, clusters)
 
 
 def strata_from(
@@ -195,20 +264,7 @@ def strata_from(
     >>> len(design.first_sizes), int(design.sizes.sum())
     (5, 600)
     """
-    N = len(u)
-    if len(spreads) != len(levels):
-        raise ConfigError(f"spreads: {len(spreads)} values for {len(levels)} levels; give one expected CoV per level")
-    if expected is None:
-        expected = np.ones(N) if x is None else np.cbrt(np.maximum(x, 1e-9 * max(float(np.max(x, initial=0.0)), 1.0)))
-    free = np.ones(N, bool)
-    if take_all is not None:
-        free[take_all] = False
-    strata = np.full(N, -1, np.int32)
-    pruned = prune_to_budget(nested_cells([np.asarray(v)[free] for v in levels], expected[free]), spreads, budget)
-    strata[free] = pruned.strata
-    H = len(pruned.sizes)
-    clusters = None
-    if cluster is not None:
-        clusters = np.zeros(H, np.int64)
-        clusters[pruned.strata] = np.asarray(cluster)[free]
-    return Design(strata, first_sizes(pruned, seed), u, x=x, clusters=clusters)
+    stratification = stratify(
+        levels, budget, spreads=spreads, expected=expected, x=x, cluster=cluster, take_all=take_all
+    )
+    return stratification.design(u, seed)
