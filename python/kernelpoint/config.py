@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from kernelpoint.errors import ConfigError
 
@@ -42,6 +42,12 @@ class WarmupConfig(_Section):
     launches: Annotated[int, Field(ge=0, le=1000)] = 0
 
 
+# YAML reads a bare `off` as the boolean false.
+InsideKernel = Annotated[
+    Literal["off", "pka", "cta"], BeforeValidator(lambda value: "off" if value is False else value)
+]
+
+
 class Config(_Section):
     """The resolved configuration: every key with its value, defaults filled in.
 
@@ -56,6 +62,7 @@ class Config(_Section):
     profile: str | None = None
     error_budget: ErrorBudgetConfig = ErrorBudgetConfig()
     estimate: Literal["regression", "ratio", "mean"] = "regression"
+    inside_kernel: InsideKernel = "off"
     warmup: WarmupConfig = WarmupConfig()
     on_error: Literal["simulate", "abort"] = "simulate"
     journal: str = "run.kpjournal"

@@ -18,7 +18,7 @@ LAYERS = [
     {"comparison"},
     {"report", "paired"},
     {"session"},
-    {"policies"},
+    {"policies", "projection"},
     {"encoder", "estimation", "clustering", "synth", "patching"},
     {"graphs", "convert"},
     {"traces", "profiles"},

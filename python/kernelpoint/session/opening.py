@@ -18,6 +18,7 @@ from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.population import Population
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.session.host_info import HostInfo
+from kernelpoint.session.inside import check_inside_kernel
 from kernelpoint.session.plan import Plan
 from kernelpoint.session.planning import plan_for
 from kernelpoint.session.profiling import with_profile
@@ -83,6 +84,7 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
     """
     policy = load_policy(config.policy)
     budget = _budget(config, policy, host)
+    check_inside_kernel(config, host)
     population = with_profile(population_of(host, config.seed), config, log)
     plan, path = plan_for(config, policy, population, log, begun_with)
     hashes = {

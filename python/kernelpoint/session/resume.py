@@ -75,6 +75,8 @@ def _apply(session: Session, record: Record) -> None:
         if kind == "warmup":
             session.take_warmup(unit, counters["cycles"])
         else:
+            if "projection" in record:
+                session.inside.take(unit, counters["cycles"], record["projection"])
             session.take_result(unit, tuple(counters), tuple(counters.values()))
     elif kind == "abort":
         unit = session.ledger.unit(record["process"], record["launch"])

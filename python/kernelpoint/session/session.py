@@ -15,6 +15,7 @@ import numpy as np
 
 from kernelpoint.errors import HostError, SessionError
 from kernelpoint.estimation import Design, Engine, Look
+from kernelpoint.session.inside import InsideKernel
 from kernelpoint.session.journal import Journal, Record
 from kernelpoint.session.ledger import Ledger
 from kernelpoint.session.opening import Run
@@ -53,6 +54,7 @@ class Session:
         self.predictions: dict[int, float] = {}
         self._launch_estimates: np.ndarray | None = None
         self.progress = Progress(log, run.population.size)
+        self.inside = InsideKernel(run.config.inside_kernel, run.budget)
 
     # ---- the host's calls -------------------------------------------------------------------------------------------
 
@@ -73,12 +75,12 @@ class Session:
         if not self.ledger.is_wanted(unit):
             action = SKIP
         elif unit in self.ledger.in_flight:
-            return SIMULATE, self.pass_index, 0
+            return SIMULATE, self.pass_index, self._interval(unit)
         else:
             action = SIMULATE
             self.ledger.start(unit)
         self._write_line(decision_line(self, process, index, unit, action))
-        return action, self.pass_index, 0
+        return action, self.pass_index, self._interval(unit) if action == SIMULATE else 0
 
     def next(self, process: int, after: int) -> tuple[int, int]:
         """The next launch to simulate behind `after`: (status, launch index or -1)."""
@@ -100,10 +102,16 @@ class Session:
     def on_progress(
         self, process: int, index: int, cycles: int, instructions: int, issued: int, completed: int, total: int
     ) -> int:
-        """Continue (0) or stop (1) a launch in flight; nothing stops a launch inside yet."""
-        if self.ledger.unit(process, index) not in self.ledger.in_flight:
+        """Continue (0) or stop (1) a launch in flight."""
+        unit = self.ledger.unit(process, index)
+        if unit not in self.ledger.in_flight:
             raise HostError(f"progress of launch {index} of process {process}, which is not in flight")
-        return 0
+        try:
+            return int(self.inside.stops(unit, cycles, instructions, issued, completed, total))
+        except (ArithmeticError, LookupError, ValueError) as error:  # the failure rule: leave nothing out by mistake
+            self.inside.forget(unit)
+            self._degrade(f"launch {index} of process {process} is simulated to its end: {_describe(error)}")
+            return 0
 
     def on_complete(
         self,
@@ -120,14 +128,17 @@ class Session:
         counters = ("cycles", "instructions", *names)
         numbers = (float(cycles), float(instructions), *values)
         check_result(self, unit, index, stopped, dict(zip(counters, numbers, strict=True)))
+        taken, projection = self.inside.result(unit, stopped, dict(zip(counters, numbers, strict=True)))
         record: Record = {"type": "result", "process": process, "launch": index, "pass": self.pass_index}
-        record["counters"] = dict(zip(counters, numbers, strict=True))
+        record["counters"] = taken
+        if projection:
+            record["projection"] = projection
         if self.ledger.is_warmup(unit):
             self._write({**record, "type": "warmup"})
             self.take_warmup(unit, float(cycles))
         else:
             self._write(record)
-            self.take_result(unit, counters, numbers)
+            self.take_result(unit, counters, tuple(taken.values()))
         self.progress.completed(self.pass_index, self.results, self.ledger.open_count)
 
     def take_result(self, unit: int, counters: tuple[str, ...], numbers: tuple[float, ...]) -> None:
@@ -145,6 +156,7 @@ class Session:
     def on_abort(self, process: int, index: int, reason: str | None = None) -> None:
         """A launch in flight could not be simulated: once more in the next pass, then never."""
         unit = self.ledger.unit(process, index)
+        self.inside.forget(unit)
         if self.ledger.is_warmup(unit):
             self.ledger.complete(unit)
             self._write(
@@ -205,7 +217,8 @@ class Session:
 
     def look_now(self, write: bool = True) -> None:
         """Look at the bound at the end of a pass."""
-        self.look = self.engine.look()
+        self.engine.budget = self.inside.budget_left(self.engine)
+        self.look = self.inside.widen(self.engine.look(), self.engine)
         if write:
             self._write({"type": "look", "pass": self.pass_index, **look_record(self.look)})
         self.progress.looked(self.look, self.pass_index, self.run.budget.counter)
@@ -275,6 +288,10 @@ class Session:
             return {}
         rows = self.engine.predict(wanted)
         return dict(zip(wanted.tolist(), rows[:, 0].tolist(), strict=True)) if rows.size else {}
+
+    def _interval(self, unit: int) -> int:
+        """Cycles between progress calls; none for a launch that warms the machine up, which is simulated whole."""
+        return 0 if self.ledger.is_warmup(unit) else self.inside.follow(unit)
 
     def _require_running(self) -> None:
         if self._summary is not None:

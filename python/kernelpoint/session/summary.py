@@ -104,7 +104,7 @@ class Summary:
         c = self.content
         text = json.dumps(c, separators=(",", ":"))
         numbers = (c["launches"], c["simulated"], c["skipped"], c["passes"])
-        return self.flags, *numbers, c["confidence"], _rows(c["counters"]), _rows(c["ratios"]), 0, text
+        return self.flags, *numbers, c["confidence"], _rows(c["counters"]), _rows(c["ratios"]), c["projected"], text
 
     def sentence(self) -> str:
         """One line for the user."""
@@ -113,8 +113,9 @@ class Summary:
         bound = f"+- {100 * width:.3g} % at {100 * c['confidence']:g} %" if width is not None else "no bound stated"
         total = "no estimate" if c["estimate"] is None else f"{c['estimate']:.8g} {c['counter']}"
         speed = f", cycle speedup {c['cycle_speedup']:.4g}" if c["cycle_speedup"] else ""
+        inside = f" ({c['projected']:,} of them projections)" if c["projected"] else ""
         note = " (degraded)" if c["degraded"] else ""
-        return f"{total} {bound}; {c['simulated']:,} of {c['launches']:,} launches simulated{speed}{note}"
+        return f"{total} {bound}; {c['simulated']:,} of {c['launches']:,} launches simulated{inside}{speed}{note}"
 
 
 def summarise(session: Session) -> Summary:
@@ -134,13 +135,15 @@ def summarise(session: Session) -> Summary:
         "skipped": launches - session.results,
         "passes": session.pass_index + 1,
         "warmups": session.warmups,
+        "inside_kernel": session.inside.method,
+        "projected": session.inside.projected,
         "counter": budget.counter,
         **{key: main[key] for key in ("estimate", "half_width", "relative_half_width")},
         "confidence": budget.confidence,
         "relative_error": budget.relative_error,
         "met": bool(look.met) if look else False,
         "bound": budget.bound if bounded else "none",
-        "cycle_speedup": _speedup(counters, session.warmup_cycles),
+        "cycle_speedup": _speedup(counters, session.warmup_cycles - session.inside.saved_cycles),
         "floor": _floor(session, counters) if look else None,
         "clusters": [_part_record(c) for c in look.clusters] if look else [],
         "counters": counters,
@@ -167,12 +170,15 @@ def _simulated_only(session: Session) -> dict[str, Record]:
     return {name: {**empty, "simulated": float(value)} for name, value in totals.items()}
 
 
-def _speedup(counters: dict[str, Record], warmup: float) -> float | None:
-    """Cycle speedup: estimated total cycles over simulated cycles, those of warm-up launches included."""
+def _speedup(counters: dict[str, Record], uncounted: float) -> float | None:
+    """Cycle speedup: estimated total cycles over simulated cycles.
+
+    uncounted: cycles simulated beyond those of the results: warm-up launches, less what projections left out.
+    """
     cycles = counters.get("cycles")
     if not cycles or not cycles["estimate"] or not cycles["simulated"]:
         return None
-    return cycles["estimate"] / (cycles["simulated"] + warmup)
+    return cycles["estimate"] / (cycles["simulated"] + uncounted)
 
 
 def _floor(session: Session, counters: dict[str, Record]) -> float | None:

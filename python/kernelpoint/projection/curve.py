@@ -1,0 +1,79 @@
+"""How far a running launch was at each of its progress calls."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+class Curve:
+    """Progress of one launch, point by point, in the order in which it was told.
+
+    Symbols, used by all projections: t cycles since the launch began, I thread instructions so far, k CTAs issued, c CTAs
+    completed, n CTAs of the whole grid, S = max(k - c) the CTAs that the GPU holds at a time, so n / S waves.
+
+    >>> curve = Curve()
+    >>> for cycles, issued, completed in ((100, 4, 0), (200, 6, 2), (300, 9, 5)):
+    ...     curve.add(cycles, 10 * cycles, issued, completed, 12)
+    >>> curve.resident, curve.issued, curve.total
+    (4, 9, 12)
+    >>> curve.at_issue(np.array([5.0, 9.0])).tolist()
+    [[150.0, 300.0], [1500.0, 3000.0]]
+    """
+
+    def __init__(self) -> None:
+        self._points: list[tuple[int, int, int, int]] = []
+        self.total = 0
+        self.resident = 0
+
+    def add(self, cycles: int, instructions: int, issued: int, completed: int, total: int) -> None:
+        """Take one point."""
+        self._points.append((cycles, instructions, issued, completed))
+        self.total = total
+        self.resident = max(self.resident, issued - completed)
+
+    def __len__(self) -> int:
+        return len(self._points)
+
+    @property
+    def cycles(self) -> int:
+        """t at the last point."""
+        return self._points[-1][0]
+
+    @property
+    def instructions(self) -> int:
+        """I at the last point."""
+        return self._points[-1][1]
+
+    @property
+    def issued(self) -> int:
+        """k at the last point."""
+        return self._points[-1][2]
+
+    @property
+    def completed(self) -> int:
+        """c at the last point."""
+        return self._points[-1][3]
+
+    @property
+    def resolution(self) -> float:
+        """Mean cycles between two points."""
+        return (self._points[-1][0] - self._points[0][0]) / max(len(self._points) - 1, 1)
+
+    def window(self, cycles: int) -> Floats:
+        """float64 [p, 2]: (t, I) of the last points, back to the first that lies `cycles` or more before the last."""
+        begin = len(self._points) - 1
+        while begin > 0 and self._points[-1][0] - self._points[begin][0] < cycles:
+            begin -= 1
+        return np.array([point[:2] for point in self._points[begin:]], dtype=float)
+
+    def at_issue(self, counts: Floats) -> Floats:
+        """float64 [2, m]: t and I when the number of CTAs issued reached each of `counts`, linear between two points."""
+        points = np.array(self._points, dtype=float)
+        after = np.searchsorted(points[:, 2], counts)  # the first point at which the count was reached
+        before = np.maximum(after - 1, 0)
+        step = points[after, 2] - points[before, 2]
+        part = np.divide(counts - points[before, 2], step, out=np.ones(len(counts)), where=step > 0)
+        return (points[before, :2] + part[:, None] * (points[after, :2] - points[before, :2])).T

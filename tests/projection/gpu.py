@@ -1,0 +1,52 @@
+"""A launch on a GPU of S slots, CTA by CTA: enough to know the truth that a projection aims at."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernelpoint.projection import Curve, Projection, Stop
+
+
+@dataclass(frozen=True)
+class Launch:
+    """CTAs issue in order, one a cycle, as slots free; each runs for its own number of cycles, at one instruction a cycle."""
+
+    durations: np.ndarray
+    slots: int
+    latency: int = 5000
+
+    def times(self, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """When each of the first `count` CTAs issues and ends."""
+        issue, end, running, free = np.zeros(count), np.zeros(count), [], float(self.latency)
+        for i in range(count):
+            if len(running) == self.slots:
+                free = max(free, heapq.heappop(running))
+            issue[i], end[i] = free, free + self.durations[i]
+            heapq.heappush(running, end[i])
+            free += 1.0
+        return issue, end
+
+    def cycles(self, count: int | None = None) -> float:
+        """Of the whole launch, or of its first CTAs alone."""
+        return float(self.times(len(self.durations) if count is None else count)[1].max())
+
+    def instructions(self, count: int | None = None) -> float:
+        """Thread instructions of the first CTAs."""
+        return float(self.durations[:count].sum())
+
+    def run(self, rule: Stop, interval: int = 100) -> tuple[Curve, Projection | None]:
+        """Follow the launch; its projection where the rule stopped it."""
+        issue, end = self.times(len(self.durations))
+        curve = Curve()
+        for now in range(self.latency, int(end.max()), interval):
+            started, done = int((issue <= now).sum()), int((end <= now).sum())
+            if started == len(issue):
+                break
+            work = float(np.clip(now - issue[:started], 0, self.durations[:started]).sum())
+            curve.add(now, int(work), started, done, len(issue))
+            if rule.stops(curve):
+                return curve, rule.project(curve, self.cycles(started), self.instructions(started))
+        return curve, None

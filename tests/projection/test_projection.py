@@ -1,0 +1,104 @@
+import math
+
+import numpy as np
+import pytest
+from gpu import Launch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernelpoint.errors import ConfigError
+from kernelpoint.projection import Curve, load_method
+from kernelpoint.projection.cta import LEAST_WAVES
+
+CTA = load_method("cta", 0.95, 0.03)
+PKA = load_method("pka", 0.95, 0.03)
+
+
+def uneven(seed, ctas=2000, spread=0.3, mean=900.0):
+    return mean * np.random.default_rng(seed).gamma(1 / spread**2, spread**2, size=ctas)
+
+
+# Principal kernel projection knows no tail: at its end the launch runs below the IPC that was stable.
+@pytest.mark.parametrize(("make", "near"), [(CTA, 0.03), (PKA, 0.08)], ids=["cta", "pka"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_steady_launch_is_projected_to_its_end(make, near, seed):
+    launch = Launch(uneven(seed), slots=80)
+    curve, projection = launch.run(make())
+    assert projection is not None and curve.issued < 0.7 * 2000
+    assert projection.cycles == pytest.approx(launch.cycles(), rel=near)
+    assert projection.instructions == pytest.approx(launch.instructions(), rel=near)
+
+
+def test_the_projection_beats_scaling_by_ctas_which_scales_the_latency_too():
+    launch = Launch(uneven(7), slots=80)
+    curve, projection = launch.run(CTA())
+    truth = launch.cycles()
+    naive = launch.cycles(curve.issued) * 2000 / curve.issued
+    assert abs(projection.cycles - truth) < 0.2 * abs(naive - truth)
+
+
+def test_stated_errors_hold_as_often_as_they_say():
+    missed = 0
+    for seed in range(120):
+        launch = Launch(uneven(100 + seed, ctas=1500, spread=0.5), slots=60)
+        _, projection = launch.run(CTA())
+        missed += projection is not None and abs(projection.cycles - launch.cycles()) > projection.cycles_error
+    assert missed <= 12  # 6 expected at 95 %; 13 or more in 1 of 100 such tests
+
+
+def test_a_smaller_allowance_stops_later_and_claims_less():
+    launch = Launch(uneven(3), slots=50)
+    rough, rough_projection = launch.run(load_method("cta", 0.95, 0.05)())
+    fine, fine_projection = launch.run(load_method("cta", 0.95, 0.01)())
+    assert rough.issued < fine.issued
+    assert fine_projection.cycles_error < rough_projection.cycles_error
+
+
+def test_a_launch_of_few_waves_is_simulated_whole():
+    assert Launch(uneven(1, ctas=300), slots=100).run(CTA())[1] is None
+    assert Launch(uneven(1, ctas=90), slots=100).run(PKA())[1] is None
+
+
+def test_no_stop_comes_before_the_waves_that_the_error_is_taken_from():
+    curve, _ = Launch(np.full(2000, 500.0), slots=100).run(CTA())
+    assert curve.issued >= (1 + LEAST_WAVES) * 100
+
+
+def test_waves_that_differ_much_are_not_projected_early():
+    rising = 200.0 + 2.0 * np.arange(2000)  # every wave is longer than the one before it
+    launch = Launch(rising, slots=100)
+    curve, projection = launch.run(CTA())
+    assert projection is None or curve.issued > 1000
+
+
+def test_principal_kernel_projection_states_no_error():
+    _, projection = Launch(uneven(2), slots=80).run(PKA())
+    assert math.isnan(projection.cycles_error) and math.isnan(projection.instructions_error)
+
+
+def test_a_curve_that_says_nothing_stops_nothing():
+    curve, rules = Curve(), (CTA(), PKA())
+    for cycles in range(0, 5000, 100):
+        curve.add(cycles, 0, 0, 0, 100)
+        assert not any(rule.stops(curve) for rule in rules)
+
+
+def test_an_unknown_method_is_refused():
+    with pytest.raises(ConfigError, match="inside_kernel: got 'magic'; allowed: off, pka, cta"):
+        load_method("magic", 0.95, 0.01)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    ctas=st.integers(1, 600),
+    slots=st.integers(1, 64),
+    interval=st.integers(1, 700),
+    seed=st.integers(0, 9),
+    make=st.sampled_from([CTA, PKA]),
+)
+def test_a_projection_is_finite_and_no_shorter_than_what_was_simulated(ctas, slots, interval, seed, make):
+    launch = Launch(uneven(seed, ctas=ctas, mean=300.0), slots=slots)
+    curve, projection = launch.run(make(), interval)
+    if projection is not None:
+        assert math.isfinite(projection.cycles) and projection.cycles >= launch.cycles(curve.issued)
+        assert projection.instructions >= launch.instructions(curve.issued) and projection.scale > 1
