@@ -47,20 +47,26 @@ inline void print_number(const char* what, const char* suffix, double value) {
     printf("kernelpoint_%s%s = %.10g\n", what, suffix, value);
 }
 
-inline void print_summary(const kp_summary& summary) {
-    printf("kernelpoint_launches = %llu\n", static_cast<unsigned long long>(summary.launches));
-    printf("kernelpoint_simulated = %llu\n", static_cast<unsigned long long>(summary.simulated));
-    printf("kernelpoint_skipped = %llu\n", static_cast<unsigned long long>(summary.skipped));
-    printf("kernelpoint_passes = %u\n", summary.passes);
-    printf("kernelpoint_confidence = %g\n", summary.confidence);
-    printf("kernelpoint_degraded = %d\n", (summary.flags & KP_SUMMARY_DEGRADED) != 0);
-    printf("kernelpoint_bound_stated = %d\n", (summary.flags & KP_SUMMARY_NO_BOUND) == 0);
-    for (uint32_t i = 0; i < summary.estimate_count; ++i) {
-        const kp_estimate& e = summary.estimates[i];
+inline void print_estimates(const kp_estimate* estimates, uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i) {
+        const kp_estimate& e = estimates[i];
         print_number(e.name, "", e.estimate);
         print_number(e.name, "_half_width", e.half_width);
         if (e.estimate != 0) print_number(e.name, "_relative_half_width", e.half_width / e.estimate);
     }
+}
+
+inline void print_summary(const kp_summary& summary) {
+    printf("kernelpoint_launches = %llu\n", static_cast<unsigned long long>(summary.launches));
+    printf("kernelpoint_simulated = %llu\n", static_cast<unsigned long long>(summary.simulated));
+    printf("kernelpoint_skipped = %llu\n", static_cast<unsigned long long>(summary.skipped));
+    printf("kernelpoint_projected = %llu\n", static_cast<unsigned long long>(summary.projected));
+    printf("kernelpoint_passes = %u\n", summary.passes);
+    printf("kernelpoint_confidence = %g\n", summary.confidence);
+    printf("kernelpoint_degraded = %d\n", (summary.flags & KP_SUMMARY_DEGRADED) != 0);
+    printf("kernelpoint_bound_stated = %d\n", (summary.flags & KP_SUMMARY_NO_BOUND) == 0);
+    print_estimates(summary.estimates, summary.estimate_count);
+    print_estimates(summary.ratios, summary.ratio_count);
 }
 
 inline const kp_estimate* find_estimate(const kp_summary& summary, const std::string& name) {

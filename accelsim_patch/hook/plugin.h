@@ -99,6 +99,13 @@ public:
         check(m_api.launch_estimate(m_session, 0, index, cycles, instructions));
     }
 
+    // The kernel's name as the plugin knows it; empty where it does not.
+    std::string name(uint64_t index) {
+        const char* known = NULL;
+        if (m_api.launch_name != NULL) check(m_api.launch_name(m_session, 0, index, &known));
+        return known != NULL ? known : "";
+    }
+
 private:
     void check(kp_status status) {
         if (status < 0) stop_run(m_api.last_error());

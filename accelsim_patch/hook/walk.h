@@ -173,8 +173,13 @@ private:
             own[i].instructions *= insn_scale;
             totals.cycles += own[i].cycles;
             totals.instructions += own[i].instructions;
-            print_launch(kernel_name_of(m_commands[m_launches[i]].command_string), i, own[i], totals);
+            print_launch(name_of(i), i, own[i], totals);
         }
+    }
+
+    std::string name_of(uint64_t launch) {
+        const std::string known = m_plugin.name(launch);
+        return known.empty() ? kernel_name_of(m_commands[m_launches[launch]].command_string) : known;
     }
 
     gpgpu_sim* m_sim;

@@ -7,6 +7,17 @@
 #include "host/arguments.h"
 
 namespace kernelpoint::host {
+namespace {
+
+void print(const kp_estimate* estimates, uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i) {
+        const kp_estimate& e = estimates[i];
+        std::printf("kernelpoint_%s = %.17g\n", e.name, e.estimate);
+        if (std::isfinite(e.half_width)) std::printf("kernelpoint_%s_half_width = %.17g\n", e.name, e.half_width);
+    }
+}
+
+}  // namespace
 
 SamplingHook::SamplingHook(const std::string& sampling_config, const std::string& list_path, uint64_t launches,
                            const GpuConfig& config)
@@ -97,15 +108,13 @@ bool SamplingHook::finish() {
     std::printf("kernelpoint_launches = %" PRIu64 "\n", summary.launches);
     std::printf("kernelpoint_simulated = %" PRIu64 "\n", summary.simulated);
     std::printf("kernelpoint_skipped = %" PRIu64 "\n", summary.skipped);
+    std::printf("kernelpoint_projected = %" PRIu64 "\n", summary.projected);
     std::printf("kernelpoint_passes = %" PRIu32 "\n", summary.passes);
     std::printf("kernelpoint_bound = %s\n", bound ? "stated" : "none");
     if (bound) std::printf("kernelpoint_confidence = %g\n", summary.confidence);
     std::printf("kernelpoint_degraded = %s\n", summary.flags & KP_SUMMARY_DEGRADED ? "yes" : "no");
-    for (uint32_t i = 0; i < summary.estimate_count; ++i) {
-        const kp_estimate& e = summary.estimates[i];
-        std::printf("kernelpoint_%s = %.17g\n", e.name, e.estimate);
-        if (std::isfinite(e.half_width)) std::printf("kernelpoint_%s_half_width = %.17g\n", e.name, e.half_width);
-    }
+    print(summary.estimates, summary.estimate_count);
+    print(summary.ratios, summary.ratio_count);
     return bound;
 }
 

@@ -3,6 +3,7 @@
 //     pass 0 3 5       the launches to simulate in the next pass; one line for each pass
 //     interval 100     cycles between progress calls
 //     stop 3 700       tell launch 3 to stop at the first progress call from cycle 700 on
+//     name 3 gemm      the kernel name of launch 3, as if it had been read before
 //     estimate 100 10  cycles and instructions of a launch that was not simulated
 //
 // Every call is logged, one line each, in the script's own path with ".log" behind it. The estimate of a total is the
@@ -25,12 +26,14 @@ struct kp_session {
     size_t pass = 0;
     uint32_t interval = 0;
     std::map<uint64_t, uint64_t> stops;
+    std::map<uint64_t, std::string> known_names;
     double other_cycles = 0, other_instructions = 0;
     std::vector<std::string> names;
     std::vector<double> sums;
     std::map<uint64_t, std::pair<double, double>> results;
     std::set<uint64_t> in_flight;
-    std::vector<kp_estimate> estimates;
+    std::vector<kp_estimate> estimates, ratios;
+    uint64_t stopped = 0;
     std::ofstream log;
 };
 
@@ -54,6 +57,8 @@ static void read_script(std::ifstream& script, kp_session* s) {
             words >> s->interval;
         } else if (word == "stop" && words >> a >> b) {
             s->stops[a] = b;
+        } else if (word == "name" && words >> a) {
+            words >> s->known_names[a];
         } else if (word == "estimate") {
             words >> s->other_cycles >> s->other_instructions;
         }
@@ -113,6 +118,7 @@ kp_status kp_on_complete(kp_session* s, const kp_result* result) {
     if (s->in_flight.erase(result->index) == 0) return refuse(KP_EINVAL, "not in flight");
     s->log << "complete " << result->index << " flags " << result->flags << " cycles " << result->cycles
            << " instructions " << result->instructions;
+    s->stopped += (result->flags & KP_RESULT_STOPPED) != 0;
     s->results[result->index] = {static_cast<double>(result->cycles), static_cast<double>(result->instructions)};
     s->sums.resize(result->counter_count);
     s->names.resize(result->counter_count);
@@ -138,6 +144,12 @@ kp_status kp_launch_estimate(kp_session* s, uint32_t, uint64_t index, double* cy
     return KP_OK;
 }
 
+kp_status kp_launch_name(kp_session* s, uint32_t, uint64_t index, const char** name) {
+    const auto found = s->known_names.find(index);
+    *name = found != s->known_names.end() ? found->second.c_str() : NULL;
+    return KP_OK;
+}
+
 kp_status kp_finish(kp_session* s, kp_summary* summary) {
     double cycles = 0, instructions = 0;
     for (const auto& result : s->results) {
@@ -158,6 +170,10 @@ kp_status kp_finish(kp_session* s, kp_summary* summary) {
     summary->confidence = 0.95;
     summary->estimates = s->estimates.data();
     summary->json = "{}";
+    s->ratios = {{"ipc", 2, 0.5, 2}};
+    summary->ratios = s->ratios.data();
+    summary->ratio_count = 1;
+    summary->projected = s->stopped;
     s->log << "finish" << std::endl;
     return KP_OK;
 }

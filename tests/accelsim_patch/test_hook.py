@@ -98,6 +98,18 @@ def test_blocks_of_skipped_launches_carry_on_the_totals_up_to_the_estimate(simul
         assert not re.search(r"L1D_|L2_|dram|icount", block), "no line that is cumulative inside a component"
 
 
+def test_a_skipped_launch_has_the_name_that_the_plugin_knows(simulator, workload):
+    run = simulator.run(workload, "pass 1 3\nestimate 100 10\nname 2 gemm")
+    blocks = run.out.split("kernel_name = ")[3:-1]
+    assert [block.splitlines()[0] for block in blocks] == ["work0", "gemm", "work1", "work2"]
+
+
+def test_ratios_are_printed_with_their_bounds(simulator, workload):
+    run = simulator.run(workload, "pass 1 3")
+    assert run.values("kernelpoint_ipc") == ["2"] and run.values("kernelpoint_ipc_half_width") == ["0.5"]
+    assert run.values("kernelpoint_ipc_relative_half_width") == ["0.25"]
+
+
 def test_a_launch_is_stopped_inside_and_its_resident_ctas_drain(simulator, workload):
     run = simulator.run(workload, "pass 3 5\ninterval 50\nstop 3 100")
     told = run.calls("progress")
@@ -106,6 +118,7 @@ def test_a_launch_is_stopped_inside_and_its_resident_ctas_drain(simulator, workl
     complete = run.calls("complete")
     assert complete[0][1:6] == ["3", "flags", "1", "cycles", "108"]
     assert complete[1][1:4] == ["5", "flags", "0"]
+    assert run.values("kernelpoint_projected") == ["1"]
 
 
 @pytest.mark.parametrize(
