@@ -12,7 +12,6 @@ from kernelpoint.encoder.batch import collate
 from kernelpoint.encoder.checkpoint import read_checkpoint
 from kernelpoint.encoder.encode import load_encoder
 from kernelpoint.encoder.loss import info_nce
-from kernelpoint.encoder.mutants import INSTRUCTION, ROLE_COLUMNS, mutant, replacements
 from kernelpoint.encoder.pairs import draw_order, draw_some
 from kernelpoint.encoder.training import Trainer, TrainingConfig, read_log, write_log
 from kernelpoint.errors import ConfigError, PlanError
@@ -65,7 +64,7 @@ def test_a_state_of_other_data_is_refused(graphs, tmp_path):
 
 def test_the_loss_falls_and_views_come_together():
     graphs = [random_graph(seed, warps=4, nodes=30) for seed in range(24)]
-    records = list(Trainer(graphs, replace(CONFIG, epochs=12, batch_size=24, dropout=0.0, mutants=0.0)).epochs())
+    records = list(Trainer(graphs, replace(CONFIG, epochs=12, batch_size=24, dropout=0.0)).epochs())
     assert records[-1].loss < records[0].loss / 2
     assert all(record.memory_mib > 0 and record.seconds > 0 for record in records)
 
@@ -99,7 +98,6 @@ def test_the_log_reads_back_as_it_was_written(graphs, tmp_path):
         ("loss_on", "tail"),
         ("dropout", 1.0),
         ("hidden_tokens", 2),
-        ("mutants", 1.0),
         ("embedding_temperature", 0),
         ("learning_rate", 0),
         ("temperature", -1),
@@ -182,29 +180,3 @@ def test_names_make_pairs_as_the_setting_says():
         config = replace(CONFIG, same_kernel=rule, loss_on="embedding", embedding_temperature=0.1)
         trainer = Trainer([random_graph(seed) for seed in range(3)], config)
         assert float(trainer._loss(a, b, ["sum", "sum", "scan"])) == pytest.approx(float(value))
-
-
-def test_a_mutant_differs_from_its_kernel_in_one_opcode_of_the_same_role():
-    graphs = [random_graph(seed) for seed in range(8)]
-    for graph in graphs:
-        graph.features[:, ROLE_COLUMNS] = 0
-    allowed = replacements(graphs)
-    made = [mutant(graph, "sum", allowed, generator(0, "test mutant", n)) for n, graph in enumerate(graphs)]
-    for graph, (changed, name) in zip(graphs, made, strict=True):
-        where = graph.tokens[:, 0] != changed.tokens[:, 0]
-        old, new = graph.tokens[where, 0], changed.tokens[where, 0]
-        assert where.any() and len(set(old)) == len(set(new)) == 1 and new[0] in allowed[old[0]]
-        assert set(graph.kinds[where]) == {INSTRUCTION} and name.startswith("sum with ")
-        assert changed.edge_index is graph.edge_index and (graph.tokens[:, 1] == changed.tokens[:, 1]).all()
-
-
-def test_an_opcode_is_replaced_by_one_of_its_role_only():
-    graphs = [random_graph(seed) for seed in range(8)]
-    for graph in graphs:
-        graph.features[:, ROLE_COLUMNS] = 0
-        graph.features[graph.tokens[:, 0] % 2 == 0, ROLE_COLUMNS[0]] = 1
-    assert all(other % 2 == token % 2 for token, others in replacements(graphs).items() for other in others)
-
-
-def test_a_graph_without_a_replaceable_opcode_has_no_mutant():
-    assert mutant(random_graph(0), "sum", {}, generator(0, "test mutant")) is None

@@ -18,7 +18,6 @@ from kernelpoint.encoder.batch import collate
 from kernelpoint.encoder.checkpoint import save_whole, write_checkpoint
 from kernelpoint.encoder.loss import TEMPERATURE, alignment, info_nce, uniformity
 from kernelpoint.encoder.model import ProjectionHead, TraceEncoder
-from kernelpoint.encoder.mutants import mutant, replacements
 from kernelpoint.encoder.pairs import RULES, draw_order, draw_some, equal_pairs
 from kernelpoint.encoder.views import hide_tokens, random_view
 from kernelpoint.errors import ConfigError, PlanError
@@ -39,7 +38,6 @@ class TrainingConfig:
             the paper.
         loss_on: "head" is the paper's; "embedding" has the loss look at embeddings themselves, "both" at the two, added.
         embedding_temperature: tau of the loss on embeddings.
-        mutants: mutants added to a batch, as a share of it; see `mutants.mutant`.
         together: graphs of one kernel that stand together in a batch, as far as there are that many; 1 draws evenly.
         per_kernel: graphs of one kernel in an epoch, at most; which ones is drawn for every epoch.
         learning_rate: its peak, after a linear warm-up over the first 5 % of the steps; a cosine down to zero follows.
@@ -52,18 +50,17 @@ class TrainingConfig:
         threads: torch's threads on the CPU.
     """
 
-    epochs: int = 40
+    epochs: int = 24
     batch_size: int = 48
-    same_kernel: str = "ignored"
+    same_kernel: str = "positive"
     loss_on: str = "both"
-    embedding_temperature: float = 0.1
-    mutants: float = 0.4
-    together: int = 2
+    embedding_temperature: float = 0.2
+    together: int = 4
     per_kernel: int = 24
     learning_rate: float = 1e-3
     weight_decay: float = 1e-2
     temperature: float = TEMPERATURE
-    hidden_tokens: float = 0.15
+    hidden_tokens: float = 0.05
     num_bases: int = 4
     dropout: float = 0.1
     seed: int = 0
@@ -74,7 +71,7 @@ class TrainingConfig:
         for name in ("epochs", "batch_size", "together", "per_kernel", "num_bases", "threads"):
             if getattr(self, name) < (2 if name == "batch_size" else 1):
                 raise ConfigError(f"{name}: {getattr(self, name)} given, too small")
-        for name in ("dropout", "hidden_tokens", "mutants"):
+        for name in ("dropout", "hidden_tokens"):
             if not 0 <= getattr(self, name) < 1:
                 raise ConfigError(f"{name}: {getattr(self, name)} given, allowed is 0 up to, but not including, 1")
         for name in ("learning_rate", "temperature", "embedding_temperature"):
@@ -127,7 +124,6 @@ class Trainer:
         torch.set_num_threads(config.threads)
         self.graphs, self.config, self.epoch, self.seconds = graphs, config, 0, 0.0
         self.names = list(names) or [f"graph {number}" for number in range(len(graphs))]
-        self.replacements = replacements(graphs) if config.mutants else {}
         self._seed("weights")
         self.encoder = TraceEncoder(config.num_bases, config.dropout).to(config.device)
         self.head = ProjectionHead(config.dropout).to(config.device)
@@ -168,14 +164,13 @@ class Trainer:
         return EpochRecord(self.epoch, loss, aligned, uniform, rate, round(self.seconds, 2), self._memory())
 
     def _step(self, chosen: np.ndarray, rate: float, random: np.random.Generator) -> tuple[float, float, float]:
-        graphs, names = self._with_mutants(chosen, random)
-        batch = collate(graphs).to(self.config.device)
+        batch = collate([self.graphs[i] for i in chosen]).to(self.config.device)
         self.encoder.train()
         self.head.train()
         hidden = self.config.hidden_tokens
         views = [hide_tokens(random_view(batch, random), hidden, random) for _ in range(2)]
         a, b = (self.encoder(view) for view in views)
-        loss = self._loss(a, b, names)
+        loss = self._loss(a, b, [self.names[i] for i in chosen])
         for group in self.optimiser.param_groups:
             group["lr"] = rate
         self.optimiser.zero_grad()
@@ -184,21 +179,12 @@ class Trainer:
         with torch.no_grad():
             return float(loss), float(alignment(a, b)), float(uniformity(a))
 
-    def _with_mutants(self, chosen: np.ndarray, random: np.random.Generator) -> tuple[list[TraceGraph], list[str]]:
-        """Graphs of a batch with mutants of some of them, and their kernels' names."""
-        graphs, names = [self.graphs[i] for i in chosen], [self.names[i] for i in chosen]
-        for parent in random.choice(len(chosen), int(self.config.mutants * len(chosen)), replace=False).tolist():
-            made = mutant(graphs[parent], names[parent], self.replacements, random)
-            if made is not None:
-                graphs.append(made[0])
-                names.append(made[1])
-        return graphs, names
-
     def _loss(self, a: torch.Tensor, b: torch.Tensor, names: Sequence[str]) -> torch.Tensor:
         """The contrastive loss of two views' embeddings, on what `loss_on` says.
 
-        Model: the paper's loss looks at the projection head only, which may leave all embeddings in a narrow cone (cosines of
-        0.9 and more), where the amount of work drowns them. Looking at embeddings too spreads them.
+        Model: the paper's loss looks at the projection head only, which leaves embeddings in a narrow cone where the amount of
+        work drowns them. Looking at embeddings too spreads them; at a higher temperature, so that kernels which differ little
+        stay neighbours (Wang and Liu, CVPR 2021).
         """
         config, same = self.config, equal_pairs(names).to(a.device)
         ignored = same if config.same_kernel == "ignored" else None
