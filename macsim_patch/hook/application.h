@@ -8,6 +8,7 @@
 
 #include "all_knobs.h"
 #include "core.h"
+#include "counters.h"
 #include "macsim.h"
 #include "process_manager.h"
 #include "statistics.h"
@@ -83,7 +84,8 @@ struct Application {
     void end(macsim_c* base) {
         if (!was_set_up) return;  // MacSim holds nothing of it that could be freed
         --base->m_process_count_without_repeat;
-        (*base->m_ProcessorStats)[CYC_COUNT_ACC] += static_cast<unsigned int>(base->m_simulation_cycle);
+        AbstractStat* until = find_stat(base, "CYC_COUNT_ACC");
+        if (until != NULL) *until += static_cast<unsigned int>(base->m_simulation_cycle);
         base->m_process_manager->terminate_process(process);
     }
 

@@ -33,6 +33,14 @@ inline bool is_gpu(core_c* core) {
     return type == "ptx" || type == "nvbit";
 }
 
+// One of MacSim's global statistics, or NULL where this tree has none of that name.
+inline AbstractStat* find_stat(macsim_c* base, const char* name) {
+    GlobalStatistics& all = *base->m_ProcessorStats->globalStats();
+    for (int i = 0; i < all.size() && name != NULL; ++i)
+        if (all[i].getName() == name) return &all[i];
+    return NULL;
+}
+
 class Counters {
 public:
     Counters() : m_base(NULL) {}
@@ -41,7 +49,7 @@ public:
     void attach(macsim_c* base, bool alone) {
         m_base = base;
         for (size_t i = 0; i < sizeof(kCounters) / sizeof(kCounters[0]) && alone; ++i) {
-            const Source source = {find(kCounters[i].native), find(kCounters[i].and_native)};
+            const Source source = {find_stat(base, kCounters[i].native), find_stat(base, kCounters[i].and_native)};
             if (source.first == NULL || (kCounters[i].and_native != NULL && source.second == NULL)) continue;
             m_names.push_back(kCounters[i].name);
             m_sources.push_back(source);
@@ -83,13 +91,6 @@ private:
         AbstractStat* first;
         AbstractStat* second;
     };
-
-    AbstractStat* find(const char* name) const {
-        GlobalStatistics& all = *m_base->m_ProcessorStats->globalStats();
-        for (int i = 0; i < all.size() && name != NULL; ++i)
-            if (all[i].getName() == name) return &all[i];
-        return NULL;
-    }
 
     macsim_c* m_base;
     std::vector<const char*> m_names;
