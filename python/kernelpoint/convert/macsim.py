@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from kernelpoint import _native
 from kernelpoint.convert.layout import Placement, place
@@ -25,7 +24,6 @@ from kernelpoint.errors import TraceError
 from kernelpoint.traces import launch_paths
 
 Progress = Callable[[str, int, int], None]
-T = TypeVar("T")
 
 # zlib's fastest: records repeat so much that 6 makes files 15 % smaller and takes four times as long.
 LEVEL = 1
@@ -113,22 +111,19 @@ def _pool(threads: int | None) -> Iterator[tuple[ThreadPoolExecutor, _native.Sto
         pool.shutdown(cancel_futures=True)
 
 
-def _results(futures: Sequence[Future[T]], stage: str, progress: Progress) -> list[T]:
-    results: list[T] = []
-    for future in futures:
-        progress(stage, len(results), len(futures))
-        results.append(future.result())
-    progress(stage, len(results), len(futures))
-    return results
-
-
 def _read(
     pool: ThreadPoolExecutor, stop: _native.StopFlag, paths: Sequence[str], progress: Progress
 ) -> list[_native.MacsimDigest]:
-    """The digest of every launch; launches of one trace share it."""
+    """The digest of every launch; launches of one kernel with equal files share the object, so that memory stays small."""
     distinct = list(dict.fromkeys(paths))
-    futures = [pool.submit(_native.macsim_digest, path, stop) for path in distinct]
-    digests = dict(zip(distinct, _results(futures, "reading", progress), strict=True))
+    futures = deque(pool.submit(_native.macsim_digest, path, stop) for path in distinct)
+    known: dict[tuple[str, str], _native.MacsimDigest] = {}
+    digests: dict[str, _native.MacsimDigest] = {}
+    for path in distinct:
+        progress("reading", len(digests), len(distinct))
+        digest = futures.popleft().result()
+        digests[path] = known.setdefault((digest.content, digest.header.kernel_name), digest)
+    progress("reading", len(distinct), len(distinct))
     return [digests[path] for path in paths]
 
 
