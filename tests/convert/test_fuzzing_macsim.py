@@ -36,7 +36,7 @@ def fuzzer(tmp_path_factory):
 @pytest.mark.parametrize("form", ["plain", "gzip"])
 def test_mutations_are_read_or_refused_and_what_is_read_can_be_converted(fuzzer, tmp_path, form):
     launch = tmp_path / "seed"
-    write_launch(launch / "Kernel0", names=names_line(0))
+    write_launch(launch / "Kernel0", warps=(0, 65536), names=names_line(0))
     (launch / "kernel_config.txt").write_text("nvbit\n14\n-1\n./Kernel0/trace.txt\n")
     for path in launch.glob("Kernel0/*.raw"):
         path.write_bytes(pack(BODY) if form == "plain" else gzip.compress(pack(BODY)))
