@@ -3,12 +3,14 @@
     python tests/benchmarks/encoder.py LIST [--launches N] [--threads 1]
 
 "whole" is `embed_streams` with an empty cache, reading of traces apart, then with a full one. The table below it forwards the
-same graphs in other ways: single precision, one graph at a time, every warp apart instead of equal ones once.
+same graphs in other ways: PyG's own convolution, single precision, one graph at a time, every warp apart instead of equal
+ones once.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 import tempfile
 import time
 from collections.abc import Callable
@@ -16,9 +18,11 @@ from dataclasses import replace
 
 import numpy as np
 import torch
+from torch_geometric.nn import RGCNConv
 
 from kernelpoint.encoder import embed_streams, read_checkpoint
 from kernelpoint.encoder.batch import collate
+from kernelpoint.encoder.convolution import Arrivals
 from kernelpoint.encoder.encode import batches, embed_graphs, load_encoder
 from kernelpoint.encoder.model import TraceEncoder
 from kernelpoint.graphs import TraceGraph, build_graph
@@ -60,6 +64,25 @@ def repeated(graph: TraceGraph, most: int = 20000) -> TraceGraph:
     )
 
 
+class PygConvolution(RGCNConv):
+    """PyG's own forward, from the edges that the encoder's layers get."""
+
+    def forward(self, x: torch.Tensor, edges: list[Arrivals]) -> torch.Tensor:
+        index = torch.cat([torch.stack([one.sources, one.targets[one.slots]]) for one in edges], 1)
+        relation = torch.repeat_interleave(torch.arange(len(edges)), torch.tensor([len(one.sources) for one in edges]))
+        return super().forward(x, index, relation)
+
+
+def with_pygs_convolution(encoder: TraceEncoder) -> TraceEncoder:
+    """The same encoder with PyG's forward in its layers."""
+    result = copy.deepcopy(encoder)
+    for number, layer in enumerate(encoder.layers):
+        plain = PygConvolution(layer.in_channels, layer.out_channels, layer.num_relations, num_bases=layer.num_bases)
+        plain.load_state_dict(layer.state_dict())
+        result.layers[number] = plain.double().eval()
+    return result
+
+
 def forward_single(encoder: TraceEncoder, graphs: list[TraceGraph]) -> None:
     with torch.inference_mode():
         for batch in batches(graphs):
@@ -87,9 +110,11 @@ def main() -> None:
         rates = f"{len(scan) / cpu:12,.0f} launches/s {len(graphs) / cpu:9,.0f} streams/s {nodes / cpu:11,.0f} nodes/s"
         print(f"{name:18} {cpu:8.2f} s CPU {wall:8.2f} s wall {rates}")
     encoder, single = load_encoder(checkpoint), load_encoder(checkpoint).float()
+    pygs = with_pygs_convolution(encoder)
     apart = [repeated(graph) for graph in graphs]
     ways: dict[str, Callable[[], object]] = {
         "as it is (double, batches)": lambda: list(embed_graphs(encoder, graphs)),
+        "PyG's own convolution": lambda: list(embed_graphs(pygs, graphs)),
         "one graph at a time": lambda: [list(embed_graphs(encoder, [graph])) for graph in graphs],
         "single precision": lambda: forward_single(single, graphs),
         "equal warps apart": lambda: list(embed_graphs(encoder, apart)),
