@@ -119,7 +119,7 @@ def scan_trace(path: str | os.PathLike[str]) -> Scan:
     P, UR and UP, one register of a wide operand, at most four sources, no guard predicates, no instructions that no lane
     executed, and of an access only its 128-byte sectors, over which its lanes are spread (plugin/trace/macsim_reader.cc).
     Launches of one list are told apart nearly as well; embeddings of the two formats agree as measured in
-    python/kernelpoint/traces/README.md.
+    python/kernelpoint/convert/README.md.
 
     Raises:
         TraceError: the trace is missing, truncated, damaged or of an unknown tracer version; names file and line.
