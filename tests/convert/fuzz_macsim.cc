@@ -128,6 +128,7 @@ Tried fuzz_conversions(Random& random, double seconds, const std::string& scratc
     Tried tried;
     const std::atomic<bool> stop{false};
     const std::string source = scratch + "/mutant.traceg", folder = scratch + "/Converted";
+    mkdir(folder.c_str(), 0777);  // files of earlier conversions stay and are not listed
     const auto end = Clock::now() + std::chrono::duration<double>(seconds);
     for (; Clock::now() < end; ++tried.all) {
         std::string content = traces[random() % traces.size()];
@@ -135,7 +136,6 @@ Tried fuzz_conversions(Random& random, double seconds, const std::string& scratc
         write_file(source, content);
         kernelpoint::Scan before, after;
         if (!reads(source, before)) continue;
-        if (std::system(("rm -rf '" + folder + "' && mkdir '" + folder + "'").c_str()) != 0) std::abort();
         try {
             const auto digest = kernelpoint::macsim::digest(source, stop);
             kernelpoint::macsim::write(source, folder, uint64_t{1} << 40, 1, stop);
