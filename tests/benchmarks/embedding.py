@@ -21,13 +21,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from embedding_measures import Launches, features, measure
+from embedding_measures import Launches, features, measure, purity
 
 from kernelpoint.cli.host import program
+from kernelpoint.clustering import ThresholdClusters, run_features
 from kernelpoint.encoder import embed_streams
 from kernelpoint.encoder.encode import embed_graphs
 from kernelpoint.encoder.training import Trainer, TrainingConfig
 from kernelpoint.graphs import SCHEMA, TraceGraph, build_graph
+from kernelpoint.policies.kernelpoint import ALIKE
 from kernelpoint.traces import ScanTable, launch_paths, scan_launches
 
 CONFIGS = ("v100", "rtx")
@@ -135,11 +137,30 @@ def show(title: str, launches: Launches, compared: dict[str, list[np.ndarray]]) 
             )
 
 
+def show_threshold(launches: Launches, compared: dict[str, list[np.ndarray]]) -> None:
+    """Clusters of streams that the policy `kernelpoint` makes, and the share of streams of their cluster's main kernel."""
+    print(f"\n| threshold {ALIKE} | mean cosine | clusters | purity by name, over streams |\n|---|---|---|---|")
+    names = launches.names[launches.first]
+    for name, repetitions in compared.items():
+        cosines, counts, pure = [], [], []
+        for embedding in repetitions:
+            rows = run_features(embedding[launches.streams[launches.first]])
+            labels = ThresholdClusters(threshold=ALIKE).fit_predict(rows)
+            cosines.append(float((rows @ rows.T)[~np.eye(len(rows), dtype=bool)].mean()))
+            counts.append(labels.max() + 1)
+            pure.append(purity(labels, names))
+        if repetitions:
+            print(
+                f"| {name} | {cell(cosines)} | {', '.join(str(count) for count in counts)} | {cell(pure)} |", flush=True
+            )
+
+
 def compare_real(options: argparse.Namespace) -> None:
     """Tables of the real list."""
     scan = scan_launches(launch_paths(options.real)[: options.launches])
     launches, compared = launches_of(scan, None), embeddings(scan, options)
     show("Real, all kernels", launches, compared)
+    show_threshold(launches, compared)
     if options.unseen:
         names = set(scan_launches(launch_paths(options.unseen)).kernel_names)
         unseen = np.array([scan.kernel_names[k] in names for k in scan.kernel_ids])
@@ -154,6 +175,7 @@ def compare_synthesised(options: argparse.Namespace) -> None:
     scan = scan_launches([path for one in lists for path in one])
     launches, compared = launches_of(scan, families), embeddings(scan, options)
     show("Synthesised, all", launches, compared)
+    show_threshold(launches, compared)
     held = np.isin(np.array([folder.name for folder in folders])[families], options.held_out)
     if held.any():
         show("Synthesised, families unseen in training", part(launches, np.flatnonzero(held)), compared)
