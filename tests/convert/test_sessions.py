@@ -1,9 +1,11 @@
 """Lists in MacSim's layout where lists of Accel-Sim's go: scans, cache, graphs, plans, commands; recorded traces."""
 
+import csv
 import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from plain_macsim import read_launch_plainly, read_records
 from test_refused_launches import write_launch
 from test_round_trip import read_fast
 
+import kernelpoint
 from kernelpoint.convert import convert_to_macsim
 from kernelpoint.errors import TraceError
 from kernelpoint.graphs import build_graph
@@ -175,6 +178,29 @@ def test_recorded_launches_read_as_a_plain_reader_reads_them(vectormultadd):
 def test_a_recorded_workload_has_the_kernels_that_it_launched(vectormultadd, tmp_path):
     table = scan_launches(launch_paths(vectormultadd["16384"]), TraceCache(tmp_path / "cache"))
     assert table.errors == {} and table.stream_ids.tolist() == table.kernel_ids.tolist() == [0, 0, 1]
+
+
+def test_the_embedded_host_runs_the_same_work_from_either_format(both, tmp_path):
+    program = Path(kernelpoint.__file__).parent / "bin" / "kernelpoint-host"
+    if not program.exists():
+        pytest.skip("the embedded host is not built")
+    rows = []
+    for number, traces in enumerate(both):
+        results = tmp_path / f"{number}.csv"
+        arguments = [
+            "-trace",
+            traces,
+            "-config",
+            program.parents[1] / "host_configs" / "v100.yaml",
+            "-results",
+            results,
+        ]
+        subprocess.run([program, *arguments], check=True, capture_output=True, timeout=300)
+        rows.append(list(csv.DictReader(results.open())))
+    accelsim, macsim = rows
+    assert len(accelsim) == len(macsim) == 60
+    for column in ("launch_index", "kernel_name", "instructions", "ctas"):
+        assert [row[column] for row in macsim] == [row[column] for row in accelsim]
 
 
 def test_convert_of_a_macsim_list_is_refused(both, tmp_path):
