@@ -36,7 +36,7 @@ def compare(lists: list[str]) -> None:
     for number, path in enumerate(lists):
         with tempfile.TemporaryDirectory() as folder:
             convert_to_macsim(path, f"{folder}/macsim")
-            cache = TraceCache(f"{folder}/cache")
+            cache = TraceCache()  # the user's: a run that was stopped goes on with the embeddings it had
             tables = [scan_launches(launch_paths(p), cache) for p in (path, f"{folder}/macsim")]
             assert not tables[0].errors and not tables[1].errors
             merged = len(set(zip(*(t.stream_ids.tolist() for t in tables), strict=True)))
