@@ -74,6 +74,11 @@ def convert_to_macsim(
     Raises:
         TraceError: a trace cannot be used or is more than MacSim can number, a file cannot be written, or the folder
             holds something else.
+
+    Example:
+        >>> convert_to_macsim("no-such-list.g", "converted")
+        Traceback (most recent call last):
+        kernelpoint.errors.TraceError: no-such-list.g: cannot be opened: No such file or directory
     """
     if not 1 <= level <= 9:
         raise TraceError(f"the level of compression is {level}; allowed: 1 to 9")
