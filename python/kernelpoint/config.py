@@ -58,6 +58,7 @@ class Config(_Section):
     version: Literal[1]
     policy: str
     encoder: EncoderConfig = EncoderConfig()
+    clusters: Literal["auto", "plan", "online"] = "auto"
     plan: str | None = None
     profile: str | None = None
     error_budget: ErrorBudgetConfig = ErrorBudgetConfig()

@@ -34,6 +34,7 @@ def test_defaults_are_those_of_the_design():
         ({"version": 2}, "version: got 2; input should be 1"),
         ({"resume": "maybe"}, "resume: got 'maybe'; input should be 'auto' or 'never'"),
         ({"policy": None}, "policy: got None"),
+        ({"clusters": "offline"}, "clusters: got 'offline'; input should be 'auto', 'plan' or 'online'"),
     ],
 )
 def test_a_refused_key_is_named_with_its_value_and_what_is_allowed(change, expected):

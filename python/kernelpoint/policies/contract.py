@@ -37,6 +37,7 @@ class Policy(ABC):
         bounds: the values of `error_budget.bound` that the method can state; the first is taken where the user named none.
         estimates: the values of `estimate` that go with the method; the first is taken where the user named none.
         uses_budget: whether the design depends on the error budget, so that a plan serves one budget only.
+        online: whether launches may be taken as they come, with the design made after the first pass.
         promises_budget: whether the design itself claims to meet the budget, from variances known beforehand; that claim is
             the method's bound where the engine states none.
     """
@@ -47,6 +48,7 @@ class Policy(ABC):
     bounds: ClassVar[tuple[Bound, ...]] = ("sequential", "two_stage", "fixed", "none")
     estimates: ClassVar[tuple[Method, ...]] = ("regression", "ratio", "mean")
     uses_budget: ClassVar[bool] = False
+    online: ClassVar[bool] = False
     promises_budget: ClassVar[bool] = False
 
     def __init__(self, config: Config) -> None:

@@ -43,6 +43,7 @@ class KernelPoint(Policy):
     needs: ClassVar[frozenset[Need]] = frozenset({Need.TRACES, Need.EMBEDDINGS})
     uses: ClassVar[frozenset[Need]] = needs
     uses_budget: ClassVar[bool] = True
+    online: ClassVar[bool] = True
 
     @classmethod
     def needs_given(cls, profile: Profile | None) -> frozenset[Need]:

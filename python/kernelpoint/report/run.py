@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelpoint.errors import JournalError
-from kernelpoint.session.journal import Record, read_journal
+from kernelpoint.session.journal import Record, frozen_record, read_journal
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def load_run(path: str | Path) -> RunReport:
 def _check_books(path: Path, records: list[Record], summary: dict[str, Any]) -> None:
     """Journal and summary must add up to the list."""
     results = {(r["process"], r["launch"]) for r in records if r["type"] == "result"}
-    launches = sum(records[0]["launches"])
+    launches = sum(frozen_record(records)["launches"])
     if len(results) != summary["simulated"] or summary["simulated"] + summary["skipped"] != launches:
         raise JournalError(
             f"{path}: the books do not add up: {len(results)} launches have results, the summary says "
@@ -111,7 +111,7 @@ def _so_far(records: list[Record]) -> dict[str, Any]:
         for name, value in result["counters"].items():
             totals[name] = totals.get(name, 0.0) + value
     empty = {"estimate": None, "half_width": None, "relative_half_width": None}
-    launches = sum(records[0]["launches"])
+    launches = sum(frozen_record(records)["launches"])
     return {
         "launches": launches,
         "simulated": len(results),

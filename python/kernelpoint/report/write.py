@@ -12,6 +12,7 @@ from kernelpoint.randomness import permanent_random_numbers
 from kernelpoint.report.page import html_page
 from kernelpoint.report.run import RunReport
 from kernelpoint.report.view import view_run
+from kernelpoint.session.journal import frozen_record
 from kernelpoint.session.plan import Plan
 
 
@@ -40,17 +41,17 @@ def write_page(run: RunReport, path: Path, full_run: RunReport | None = None) ->
 
 def plan_of(run: RunReport) -> Plan:
     """The plan that a run used; for a policy that keeps none, one cluster of all launches."""
-    first = run.records[0]
+    first = frozen_record(run.records)
     counts, seed = first["launches"], first["config"]["seed"]
     u = np.concatenate([permanent_random_numbers(seed, process, count) for process, count in enumerate(counts)])
-    if first["plan"]:
+    if first.get("plan"):
         return Plan.load(first["plan"], u)
     design = Design(strata=np.zeros(len(u), dtype=np.int32), first_sizes=np.ones(1, dtype=np.int64), u=u)
     return Plan(design=design, origin={})
 
 
 def _truth(run: RunReport, full_run: RunReport) -> float:
-    ours, theirs = run.records[0]["hashes"], full_run.records[0]["hashes"]
+    ours, theirs = frozen_record(run.records)["hashes"], frozen_record(full_run.records)["hashes"]
     for key in ("list", "traces", "simulator_config"):
         if ours.get(key) != theirs.get(key):
             raise JournalError(

@@ -11,6 +11,8 @@ Records, in the order in which a run writes them (`type` says which):
 - `abort`: a launch could not be simulated, and why.
 - `degraded`: a decision failed and the launch, or the rest of the run, is simulated instead; and why.
 - `look`: a pass ended: estimates and whether the budget is met.
+- `seen`: inside a first pass over launches not known beforehand: what holds for those seen so far.
+- `population`: such a pass ended: number of launches, hashes, units and total covariate of each stratum.
 - `resume`: a new process took the run over.
 - `summary`: the run ended.
 """
@@ -133,6 +135,19 @@ def read_first_record(path: str | Path) -> Record:
     except OSError as error:
         raise JournalError(f"cannot read the journal {path}: {error.strerror}") from None
     return records[0] if records else {}
+
+
+def frozen_record(records: list[Record]) -> Record:
+    """What a run drew from: `launches` of each process, file of the `plan` or None, `hashes`, `strata`.
+
+    They stand in the first record, or, where nobody knew the launches beforehand, in that of the end of the first pass.
+
+    >>> run = {"type": "run", "launches": [0], "hashes": {"simulator_config": "a"}}
+    >>> frozen_record([run, {"type": "population", "launches": [7], "plan": None, "hashes": {"list": "b"}}])["launches"]
+    [7]
+    """
+    found = next((r for r in records if r["type"] == "population"), {})
+    return {**records[0], **found, "hashes": {**records[0].get("hashes", {}), **found.get("hashes", {})}}
 
 
 def parse_journal(data: bytes, name: str) -> tuple[list[Record], int]:

@@ -83,12 +83,12 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
         PolicyError: the policy lacks an input.
     """
     policy = load_policy(config.policy)
-    budget = _budget(config, policy, host)
+    budget = budget_for(config, policy, host)
     check_inside_kernel(config, host)
     population = with_profile(population_of(host, config.seed), config, log)
     plan, path = plan_for(config, policy, population, log, begun_with)
     hashes = {
-        "list": _hash_lists(population),
+        "list": hash_lists(population),
         "traces": plan.origin["traces"],
         "simulator_config": host.config_hash,
         "design": hash_design(plan.design),
@@ -133,7 +133,8 @@ def strata_record(design: Design) -> dict[str, Any]:
     return {"units": design.sizes.tolist(), "covariate": covariate}
 
 
-def _budget(config: Config, policy: type[Policy], host: HostInfo) -> ErrorBudget:
+def budget_for(config: Config, policy: type[Policy], host: HostInfo) -> ErrorBudget:
+    """The error budget of a run; ConfigError where the host's launches do not add up to what it is put on."""
     wanted = config.error_budget
     if host.concurrent and "cycles" in RATIOS.get(wanted.counter, (wanted.counter,)) and config.policy != "all":
         raise ConfigError(
@@ -174,7 +175,7 @@ def _count(host: HostInfo, process: int, paths: list[str] | None) -> int:
     return len(paths)
 
 
-def _hash_lists(population: Population) -> str:
+def hash_lists(population: Population) -> str:
     """Identifies the launches: number and file names in order, wherever the folder lies."""
     digest = hashlib.blake2b(repr(population.counts).encode(), digest_size=16)
     for path in population.paths:

@@ -44,10 +44,18 @@ def check_result(session: Session, unit: int, index: int, stopped: bool, counter
         raise HostError(f"a result for launch {index}, which is not in flight: each launch is counted once")
     if stopped and not session.inside.was_told_to_stop(unit):
         raise HostError(f"launch {index} was stopped inside although it was told to continue")
-    names, known = tuple(counters), session.engine.counters
+    check_counters(counters, session.engine.counters, session.run.budget.counter, index)
+
+
+def check_counters(counters: Mapping[str, float], known: tuple[str, ...], wanted: str, index: int) -> None:
+    """Refuse counters that are others than the `known` ones of earlier results, lack the `wanted` one, or are no amounts.
+
+    Raises:
+        HostError: says which, and what is allowed.
+    """
+    names = tuple(counters)
     if known and names != known:
         raise HostError(f"counters of launch {index}: got {names}; allowed: {known}")
-    wanted = session.run.budget.counter
     if not set(RATIOS.get(wanted, (wanted,))) <= set(names):
         raise HostError(f"error_budget.counter: got {wanted!r}; the host reports {(*names, *ratios_of(names))}")
     if not all(math.isfinite(v) and v >= 0 for v in counters.values()):

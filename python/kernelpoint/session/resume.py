@@ -49,22 +49,23 @@ def replay(session: Session, records: list[Record]) -> None:
     """
     with session.progress.muted():
         for record in records[1:]:
-            _apply(session, record)
+            apply_record(session, record)
     session.progress.say(f"resumed from {session.journal.path}: {session.results:,} launches have their results")
     session.journal.write({"type": "resume", "results": session.results})
-    ended = _ended(records)
+    ended = last_step(records)
     if session.look is not None and ended == "look":
         session.continue_after_look()
     elif not any(record["type"] == "pass" for record in records):
         session.begin_first_pass()
 
 
-def _ended(records: list[Record]) -> str:
+def last_step(records: list[Record]) -> str:
     """The last record that says where in a pass the run stood: "pass" or "look"."""
     return next((r["type"] for r in reversed(records) if r["type"] in ("pass", "look")), "run")
 
 
-def _apply(session: Session, record: Record) -> None:
+def apply_record(session: Session, record: Record) -> None:
+    """Do again what a record says was done; those that say nothing of the state are passed over."""
     kind = record["type"]
     if kind == "pass":
         session.restore_pass(record)

@@ -273,6 +273,10 @@ class Session:
         if record.get("everything"):
             self._give_way()
 
+    def continue_after_first_pass(self) -> None:
+        """Pass 0 was made elsewhere (online.py) and its results are here: look, and go on."""
+        self._end_pass()
+
     def continue_after_look(self) -> None:
         """The journal ends with a look: what follows depends on the present error budget, and on what is missing."""
         if not len(self.engine.missing()):

@@ -1,0 +1,188 @@
+"""Runs without a list: clusters open as launches come, the bound comes at the end, nothing is lost on the way."""
+
+import json
+
+import numpy as np
+import pytest
+
+from kernelpoint.errors import ConfigError, HostError, JournalError, SessionError
+from kernelpoint.report.run import load_run
+from kernelpoint.report.write import plan_of
+from kernelpoint.session.journal import read_journal
+
+LAUNCHES = 240  # as many as the list of conftest.py
+LOOSE = "error_budget: {relative_error: 0.05}"
+
+
+def decisions(host):
+    return [r for r in read_journal(host.journal) if r["type"] == "decision" and r["pass"] == 0]
+
+
+def test_a_host_without_a_list_gets_an_estimate_of_launches_that_nobody_knew(host):
+    session = host.open(LOOSE)
+    summary = host.walk(session)
+    assert summary["launches"] == LAUNCHES and summary["met"]
+    assert abs(summary["estimate"] / host.cycles.sum() - 1) < 0.05
+    assert summary["simulated"] == len(host.simulated) == len(set(host.simulated)) < LAUNCHES / 2
+
+
+def test_a_host_that_knows_their_number_gets_the_same_run(host):
+    unknown = host.walk(host.open(LOOSE))
+    host.journal.unlink()
+    first, host.simulated, host.told = host.simulated, [], LAUNCHES
+    known = host.walk(host.open(LOOSE))
+    assert first == host.simulated and unknown == known
+
+
+def test_every_new_cluster_has_its_first_launch_simulated_and_it_stands_for_itself_only(host):
+    host.walk(host.open(LOOSE))
+    firsts = {}
+    for record in decisions(host):
+        firsts.setdefault(record["cluster"], record)
+    assert len(firsts) > 3
+    for record in firsts.values():
+        assert record["action"] == "simulate" and record["take_all"] == "first of its cluster"
+    later = [r for r in read_journal(host.journal) if r["type"] == "decision" and r["pass"] > 0]
+    assert not {r["launch"] for r in firsts.values()} & {r["launch"] for r in later}
+
+
+def test_later_launches_are_drawn_by_their_permanent_random_number_alone(host):
+    host.walk(host.open(LOOSE))
+    for record in decisions(host):
+        if "u" in record:
+            assert (record["action"] == "simulate") == (record["u"] <= record["threshold"])
+
+
+def test_a_behaviour_that_comes_late_opens_a_cluster(host):
+    host.walk(host.open(LOOSE))
+    opened = {}
+    for record in decisions(host):
+        opened.setdefault(record["cluster"], record["launch"])
+    assert max(opened.values()) > 30, "attention grows with the cache"
+
+
+def test_results_do_not_change_what_the_first_pass_simulates(host):
+    host.walk(host.open(LOOSE))
+    actions = [(r["launch"], r["action"]) for r in decisions(host)]
+    host.journal.unlink()
+    host.cycles = host.cycles[::-1].copy()
+    host.walk(host.open(LOOSE))
+    assert actions == [(r["launch"], r["action"]) for r in decisions(host)]
+
+
+@pytest.mark.parametrize("limit", [0, 1, 5, 20, 30])
+def test_a_killed_run_goes_on_where_it_stopped(host, limit):
+    whole = host.walk(host.open(LOOSE))
+    host.journal.unlink()
+    expected, host.simulated = host.simulated, []
+    assert host.walk(host.open(LOOSE), limit=limit) is None
+    resumed = host.walk(host.open(LOOSE))
+    assert resumed == whole and host.simulated == expected
+
+
+def test_a_run_killed_at_any_byte_ends_the_same(host):
+    whole = host.walk(host.open(LOOSE))
+    data = host.journal.read_bytes()
+    for cut in [*np.random.default_rng(0).integers(0, len(data), 12).tolist(), data.index(b'"population"') + 40]:
+        host.journal.write_bytes(data[:cut])
+        assert host.walk(host.open(LOOSE)) == whole
+        results = [r["launch"] for r in read_journal(host.journal) if r["type"] == "result"]
+        assert len(results) == len(set(results)) == whole["simulated"]
+
+
+def test_resuming_on_other_traces_is_refused_with_the_launch(host):
+    host.walk(host.open(LOOSE), limit=10)
+    lines = host.journal.read_text().splitlines(keepends=True)
+    number = next(i for i, line in enumerate(lines) if '"decision"' in line)
+    record = json.loads(lines[number])
+    record["trace"] = host.paths[record["launch"] + 1]
+    lines[number] = json.dumps(record) + "\n"
+    host.journal.write_text("".join(lines))
+    with pytest.raises(JournalError, match="launch 0 of process 0 ran stream"):
+        host.open(LOOSE)
+
+
+def test_a_launch_that_cannot_be_read_is_simulated_for_certain_and_said(host):
+    host.paths = [*host.paths[:50], None, "missing.traceg", *host.paths[52:]]
+    summary = host.walk(host.open(LOOSE))
+    assert {50, 51} <= set(host.simulated) and len(summary["degraded"]) >= 2
+    assert "no trace of this launch" in summary["degraded"][0] and "missing.traceg" in summary["degraded"][1]
+    assert [r["take_all"] for r in decisions(host) if r["launch"] in (50, 51)] == ["failure", "failure"]
+    assert summary["met"] and summary["launches"] == LAUNCHES
+
+
+def test_on_error_abort_stops_at_a_launch_that_cannot_be_read(host):
+    host.paths = ["missing.traceg", *host.paths[1:]]
+    with pytest.raises(SessionError, match="missing"):
+        host.walk(host.open(f"{LOOSE}\non_error: abort"))
+
+
+def test_a_launch_that_fails_is_tried_again_in_a_later_pass(host):
+    failed = []
+
+    def act(session, index):
+        if index == 0 and not failed:
+            failed.append(index)
+            session.on_abort(0, index, "no memory")
+        else:
+            host.complete(session, index)
+
+    summary = host.walk(host.open(LOOSE), act)
+    assert 0 in host.simulated and summary["met"] and summary["degraded"]
+
+
+def test_launches_in_flight_hold_the_end_of_the_pass_up(host):
+    session = host.open(LOOSE)
+    waiting, after = [], -1
+    while after + 1 < LAUNCHES:
+        after = session.next(0, after)[1]
+        if session.on_launch(0, after, host.paths[after])[0] == 0:
+            waiting.append(after)
+            assert session.on_launch(0, after, host.paths[after])[0] == 0, "asking twice gives the same answer"
+    assert session.next(0, -2) == (2, -1)
+    for index in reversed(waiting):
+        host.complete(session, index)
+    assert session.next(0, -2)[0] == 0
+    assert host.walk(session)["met"]
+
+
+def test_a_run_ended_early_speaks_of_no_launch_that_it_has_not_seen(host):
+    session = host.open(LOOSE)
+    for index in range(100):
+        if session.on_launch(0, index, host.paths[index])[0] == 0:
+            host.complete(session, index)
+    session.finish()
+    content = session._summary.content
+    assert content["launches"] == 100 and content["estimate"] is None and content["bound"] == "none"
+    assert content["simulated"] + content["skipped"] == 100
+
+
+def test_a_second_result_of_a_launch_is_refused(host):
+    session = host.open(LOOSE)
+    session.on_launch(0, 0, host.paths[0])
+    host.complete(session, 0)
+    with pytest.raises(HostError, match="not in flight"):
+        host.complete(session, 0)
+
+
+def test_the_report_reads_an_online_run(host):
+    summary = host.walk(host.open(LOOSE))
+    run = load_run(host.journal)
+    assert run.summary["estimate"] == summary["estimate"]
+    assert len(plan_of(run).design.strata) == LAUNCHES
+
+
+@pytest.mark.parametrize(
+    ("yaml", "policy", "message"),
+    [
+        ("clusters: online", "random", "policy random plans beforehand"),
+        ("clusters: online\nplan: a.kpplan", "kernelpoint", "plan: got 'a.kpplan'"),
+        ("clusters: online\nprofile: a.csv", "kernelpoint", "profile: got 'a.csv'"),
+        ("clusters: plan", "kernelpoint", "names no trace list"),
+        ("clusters: sometimes", "kernelpoint", "clusters"),
+    ],
+)
+def test_what_does_not_go_together_is_refused_before_the_first_launch(host, yaml, policy, message):
+    host.told = 10
+    with pytest.raises(ConfigError, match=message):
+        host.open(yaml, policy)
