@@ -41,7 +41,10 @@ class Targets:
         if degrees <= 0.0:
             return math.inf
         alpha = error_probability(self.budget.bound, 1.0 - self.budget.confidence, self.looks)
-        return two_sided(alpha, round(min(degrees, 1e9), 6))
+        step = 10.0 ** (math.floor(math.log10(min(degrees, 1e9))) - 2)
+        return two_sided(
+            alpha, step * math.floor(min(degrees, 1e9) / step)
+        )  # Numerics: three digits down, for the cache
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,9 @@ from kernelpoint.estimation.moments import Floats, Ints
 NO_SPREAD = 2.5e-5  # squared CoVs below (0.5 %)^2 are read as that: clocks that tick in whole units read 0
 PRIOR_TAU2 = 3.0  # tau^2 expected before the data, a factor of exp(sqrt(3)) = 6 between typical squared CoVs
 MOST_TAU2 = 4.0  # and not believed beyond: clocks in whole units make the log-normal's left tail, not its right
-PRIOR_DEGREES = (
-    24.0  # nu_0: what many other strata tell of a stratum's spread counts as much as so many more draws of it
-)
-ALONE = 0.25  # and the part of that where only one stratum tells
+# nu_0: what many other strata tell of a stratum's spread counts as much as so many more draws of it
+PRIOR_DEGREES = 40.0
+ALONE = 0.15  # and the part of that where only one stratum tells
 PRIOR_WEIGHT = 5.0  # and how many strata that expectation counts for
 
 
