@@ -6,9 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <functional>
-#include <memory>
-#include <unordered_set>
 
 #include "records.h"
 #include "trace/zlib.h"
