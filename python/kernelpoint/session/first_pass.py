@@ -14,7 +14,8 @@ from kernelpoint.randomness import permanent_random_numbers
 from kernelpoint.session.online_clusters import Placed
 from kernelpoint.session.ratios import RATIOS
 
-# Model: measured on four workloads; see the table in the README of the estimation package.
+# Model: as little as the rule needs. Every behaviour is simulated once; what the budget asks for beyond that is drawn by the
+# later passes, which know all launches and cost the same whenever they come.
 FIRSTS = 1  # launches that each new cluster has simulated for certain
 PROBABILITY = 0.01  # of each later one to be drawn
 FAILURE, FIRST, DRAWN, NOT_DRAWN = "failure", "first of its cluster", "drawn", "not drawn"
