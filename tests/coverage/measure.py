@@ -1,137 +1,157 @@
-"""Coverage and cycle speedup of every method on every population: prints a table and writes JSON.
+"""Coverage and cycle speedup of every method on every population; rows of JSON, which table.py prints.
 
-    python tests/coverage/measure.py --seeds 500 --out coverage.json
-    python tests/coverage/measure.py --populations drift,simpletorch --seeds 50
+    python tests/coverage/measure.py --out rows.jsonl --seeds 500
+    python tests/coverage/measure.py --out rows.jsonl --populations drift,mixed --knowledge c --minutes 8
 
-`within` is the share of runs with an error inside the budget, `cover` the share whose stated interval held the truth at
-the stop, `ever` the share with a wrong statement at any look, `t SE` what the interval without the floor of bounds.stated
-would have held. Alternatives run at the budget, and again with epsilon tightened until `within` reaches the confidence.
+Rows that the file has are not measured again, so a long measurement can be split. `within`, `cover`, `ever` and `t SE` count
+runs: error inside the budget; stated interval at the stop holds the truth; a wrong statement at any look; what the interval
+would have held without the floor of bounds.stated. Knowledge: (a) traces or launch metadata, (b) the very times that are then
+sampled, an oracle, (c) times of the other GPU configuration.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import sys
 import time
-from multiprocessing import Pool
 from pathlib import Path
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
-from methods import ALTERNATIVES, Outcome, kernelpoint
-from populations import PROFILES, SYNTHETIC, TUNING, population, shared_data
+from alternatives import Outcomes, clt, one_shot, plan
+from designs import expected_times
+from full_runs import RUNS
+from methods import kernelpoint
+from populations import PROFILES, SYNTHETIC, TUNING, Population, population, shared_data
 
 from kernelpoint.estimation import ErrorBudget
 
-TIGHTER = (1.0, 0.6, 0.35, 0.2, 0.1, 0.05)
+TIGHTER = (1.0, 0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.05, 0.03, 0.02, 0.01)
+SLACK = 1e-9
+Row = dict[str, object]
 
 
-def summary(outcomes: list[Outcome], eps: float) -> dict[str, float]:
-    error, half, simulated, computed = (
-        np.array([getattr(o, name) for o in outcomes]) for name in ("error", "half_width", "simulated", "computed")
-    )
-    slack = 1e-9
+def counts(error: np.ndarray, half: np.ndarray, wrong: np.ndarray, simulated: np.ndarray, eps: float) -> Row:
+    """What a row says of all runs of a cell."""
     return {
-        "within": float((np.abs(error) <= eps + slack).mean()),
-        "cover": float((np.abs(error) <= half + slack).mean()),
-        "ever_wrong": float(np.mean([o.ever_wrong for o in outcomes])),
-        "computed_cover": float((np.abs(error) <= computed + slack).mean()),
+        "runs": len(error),
+        "within": int((np.abs(error) <= eps + SLACK).sum()),
+        "cover": int((np.abs(error) <= half + SLACK).sum()),
+        "ever_wrong": int(wrong.sum()),
         "rms_error": float(np.sqrt((error**2).mean())),
         "speedup": float(1.0 / simulated.mean()),
-        "passes": float(np.mean([o.passes for o in outcomes])),
     }
 
 
-def measure(task: tuple[str, float, float, int, bool]) -> dict:
-    """All methods on one population at one budget."""
-    name, eps, confidence, seeds, alternatives = task
-    people, budget = population(name), ErrorBudget(eps, confidence)
+def ours(people: Population, eps: float, confidence: float, knowledge: str, seeds: int) -> Row:
+    """The row of the engine on the shipped policy's design."""
+    budget = ErrorBudget(eps, confidence)
+    runs = [kernelpoint(people, budget, seed, knowledge) for seed in range(seeds)]
+    names = ("error", "half_width", "ever_wrong", "simulated", "computed", "passes")
+    error, half, wrong, simulated, computed, passes = (np.array([getattr(run, name) for run in runs]) for name in names)
+    return {
+        **counts(error, half, wrong, simulated, eps),
+        "computed": int((np.abs(error) <= computed + SLACK).sum()),
+        "passes": float(passes.mean()),
+    }
+
+
+def alternative(
+    method: str, people: Population, times: np.ndarray | None, eps: float, level: float, seeds: int
+) -> Outcomes:
+    """One of the alternatives at an epsilon and a confidence."""
+    if method == "random":
+        return clt(people.y, np.zeros(len(people.y), np.int64), 30, eps, level, seeds)
+    if method == "stratified":
+        return clt(people.y, np.unique(people.signature, return_inverse=True)[1], 2, eps, level, seeds)
+    assert times is not None
+    return one_shot(method, people.y, plan(method, times, people.kernel, eps, level), eps, seeds)
+
+
+def with_tightening(
+    method: str, people: Population, times: np.ndarray | None, eps: float, level: float, seeds: int
+) -> Row:
+    """The row at the budget, and the one at the loosest tightened epsilon at which enough runs end inside the budget."""
+    first: Row = {}
+    for factor in TIGHTER:
+        found = alternative(method, people, times, eps * factor, level, seeds)
+        row = counts(found.error, found.half_width, found.ever_wrong, found.simulated, eps)
+        first = first or row
+        if row["within"] >= level * seeds:
+            return {**first, "tightened": {**row, "factor": factor}}
+    return {**first, "tightened": None}
+
+
+def plan_times(people: Population, knowledge: str) -> np.ndarray | None:
+    """The times that STEM and Allegro plan from."""
+    return {"a": expected_times(people), "b": people.y, "c": people.elsewhere}[knowledge]
+
+
+def cells(options: argparse.Namespace) -> list[tuple[str, float, float, str, str]]:
+    """(population, budget, confidence, knowledge, method) of every row that is asked for."""
+    found = []
+    for level in map(float, options.confidences.split(",")):
+        for eps in map(float, options.budgets.split(",")):
+            for name in options.populations.split(","):
+                for knowledge in options.knowledge.split(","):
+                    if knowledge == "c" and name not in RUNS:
+                        continue
+                    methods = options.methods.split(",")
+                    if knowledge != "a":  # these use no times
+                        methods = [m for m in methods if m not in ("random", "stratified")]
+                    found += [(name, eps, level, knowledge, method) for method in methods]
+    return found
+
+
+def measure(cell: tuple[str, float, float, str, str], seeds: int) -> Row:
+    """The row of one cell."""
+    name, eps, level, knowledge, method = cell
+    people = population(name)
+    if method == "kernelpoint":
+        row = ours(people, eps, level, knowledge, seeds)
+    else:
+        row = with_tightening(method, people, plan_times(people, knowledge), eps, level, seeds)
     first = np.unique(people.signature, return_index=True)[1]
-    row: dict = {
+    total = float(people.y.sum())
+    return {
         "population": name,
         "budget": eps,
-        "confidence": confidence,
-        "seeds": seeds,
+        "confidence": level,
+        "knowledge": knowledge,
+        "method": method,
         "tuning": name in TUNING,
-        "floor": float(people.y.sum() / people.y[first].sum()),
-        "kernelpoint": summary([kernelpoint(people, budget, seed) for seed in range(seeds)], eps),
+        "floor": total / float(people.y[first].sum()),
+        "beyond_latency": total / (total - people.latency * len(people.y)),
+        **row,
     }
-    for method, draw in ALTERNATIVES.items() if alternatives else ():
-        few = min(seeds, 60)
-        row[method] = summary([draw(people, budget, seed, eps) for seed in range(few)], eps)
-        for factor in TIGHTER:
-            tight = (
-                row[method]
-                if factor == 1.0
-                else summary([draw(people, budget, s, eps * factor) for s in range(few)], eps)
-            )
-            if tight["within"] >= confidence:
-                break
-        row[method + " tightened"] = {**tight, "epsilon": eps * factor}
-    return row
-
-
-def means(values: list[float]) -> dict[str, float]:
-    """Harmonic, geometric and arithmetic mean: a single average over workloads hides which one it is."""
-    return {
-        "harmonic": statistics.harmonic_mean(values),
-        "geometric": statistics.geometric_mean(values),
-        "arithmetic": statistics.fmean(values),
-    }
-
-
-def line(row: dict) -> str:
-    k = row["kernelpoint"]
-    parts = [
-        f"{row['population']:<20}{'*' if row['tuning'] else ' '} {100 * row['budget']:4.1f}% {100 * row['confidence']:.0f}%",
-        f"floor {row['floor']:6.1f} | within {k['within']:.3f} cover {k['cover']:.3f} ever wrong {k['ever_wrong']:.3f}",
-        f"t SE {k['computed_cover']:.3f} rms {100 * k['rms_error']:.3f}% x{k['speedup']:.2f} in {k['passes']:.1f} passes |",
-    ]
-    for method in ALTERNATIVES:
-        if method in row:
-            a, t = row[method], row[method + " tightened"]
-            parts.append(f"{method} {a['within']:.2f} x{a['speedup']:.1f} -> {t['within']:.2f} x{t['speedup']:.1f};")
-    return " ".join(parts)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    real = (*PROFILES, "simpletorch") if shared_data() else ()
+    real = (*RUNS, "simpletorch accelsim", *PROFILES) if shared_data() else RUNS
     parser.add_argument("--populations", default=",".join((*real, *SYNTHETIC)))
     parser.add_argument("--budgets", default="0.05,0.01,0.005")
     parser.add_argument("--confidences", default="0.95,0.9")
+    parser.add_argument("--knowledge", default="a")
+    parser.add_argument("--methods", default="kernelpoint,random,stratified,stem,allegro")
     parser.add_argument("--seeds", type=int, default=500)
-    parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--minutes", type=float, default=60.0, help="stop starting new rows after this long")
-    parser.add_argument("--no-alternatives", action="store_true")
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--minutes", type=float, default=60.0, help="start no further row after this long")
+    parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
-    tasks = [
-        (name, float(eps), float(confidence), options.seeds, not options.no_alternatives)
-        for confidence in options.confidences.split(",")
-        for eps in options.budgets.split(",")
-        for name in options.populations.split(",")
-    ]
-    rows, start = [], time.monotonic()
-    with Pool(options.processes) as pool:
-        for row in pool.imap_unordered(measure, tasks):
-            rows.append(row)
-            print(line(row), flush=True)
-            if options.out:
-                options.out.write_text(json.dumps(rows, indent=1))
-            if time.monotonic() - start > 60.0 * options.minutes:
-                print(f"stopped after {options.minutes} minutes: {len(rows)} of {len(tasks)} rows")
-                break
-    judged = [row for row in rows if not row["tuning"]]
-    for eps, confidence in sorted({(row["budget"], row["confidence"]) for row in judged}):
-        part = [row for row in judged if (row["budget"], row["confidence"]) == (eps, confidence)]
-        for method in ("kernelpoint", *(m + " tightened" for m in ALTERNATIVES)):
-            if all(method in row for row in part):
-                mean = means([row[method]["speedup"] for row in part])
-                print(f"{eps:g} {confidence:g} {method:<22}", " ".join(f"{k} {v:.2f}" for k, v in mean.items()))
+    keys = ("population", "budget", "confidence", "knowledge", "method")
+    have = set()
+    if options.out.exists():
+        have = {tuple(row[k] for k in keys) for row in map(json.loads, options.out.read_text().splitlines())}
+    start = time.monotonic()
+    for cell in cells(options):
+        if cell in have:
+            continue
+        if time.monotonic() - start > 60.0 * options.minutes:
+            sys.exit(f"stopped after {options.minutes:g} minutes; the same call goes on")
+        with options.out.open("a") as file:
+            file.write(json.dumps(measure(cell, options.seeds)) + "\n")
 
 
 if __name__ == "__main__":
