@@ -11,6 +11,7 @@ from kernelpoint.projection.contract import Projection
 from kernelpoint.projection.curve import Curve
 
 LEAST_WAVES = 3  # measured after the first; fewer say too little of how much waves differ
+LEAST_PART = 0.5  # of the CTAs; a launch that outgrows a cache shows it by then, or not at all
 PARTS = 8  # of a wave, to see how unevenly it issues
 TAIL = 0.5  # standard deviation of a tail over its length beyond one wave
 
@@ -23,20 +24,22 @@ class CtaProjection:
     floor((k - S) / S) whole waves before the stop, dbar and s^2 their mean and variance, and m = (n - k) / S the waves left:
 
         T = T_k + m dbar,
-        V = (s^2 + r^2 / 6) (m + m^2 / B) + 2 u^2 + 2 (TAIL max(D - dbar, 0))^2.
+        V = (s^2 + r^2 / 6) (m + m^2 / B) + (m g)^2 + 2 u^2 + 2 (TAIL max(D - dbar, 0))^2.
 
     T_k is the end of the stopped launch with its resident CTAs drained, so that latency, ramp and tail are in T as simulated.
     V has the spread of the waves to come and the error of their mean, with r the distance between points, since the moment at
-    which a count was reached is known to within +- r / 2; the unevenness u inside waves (root mean square of the cycles between
-    the issues and a straight line), as the launch need not end in the phase in which it was stopped; and how much two tails
-    differ, where the tail D = T_k - t is longer than a wave. The half-width is Student's t with B - 1 degrees of freedom times
-    the root of V; for instructions it comes from their spread over waves alone.
+    which a count was reached is known to within +- r / 2; the drift g, by which the mean of the last third of the waves differs
+    from their median (a launch whose footprint outgrows a cache changes its rate halfway); the unevenness u inside waves (root
+    mean square of the cycles between the issues and a straight line), as the launch need not end in the phase in which it was
+    stopped; and how much two tails differ, where the tail D = T_k - t is longer than a wave. The half-width is Student's t
+    with B - 1 degrees of freedom times the root of V; for instructions u and the tail play no part.
     The launch is stopped when the half-width, with D = dbar, is within `allowance` times T. That is what it then claims, or
     more: of small variances the too small ones are those that stop it (see estimation.bounds.stated).
 
     Source: batch means of steady-state simulation (Law and Kelton, Simulation Modeling and Analysis, section 9.5), a wave
-    being the batch, with the variance of a prediction. Model: waves are exchangeable; a launch whose later CTAs do other work
-    than its first ones is outside of it. Model: TAIL, from CTAs with gamma-distributed cycles on 60 to 640 slots.
+    being the batch, with the variance of a prediction. Model: what comes is as what was since the first wave; half of the CTAs
+    have to be in it, and a launch that changes its rate later is outside of it. Model: TAIL, from CTAs with gamma-distributed
+    cycles on 60 slots.
 
     Args:
         confidence: of the stated error.
@@ -48,7 +51,7 @@ class CtaProjection:
     ...     if rule.stops(curve):
     ...         break
     >>> curve.issued, curve.cycles, rule.project(curve, curve.cycles + 80, 9600.0).cycles
-    (48, 1400, 5000.0)
+    (200, 2920, 5000.0)
     """
 
     def __init__(self, confidence: float, allowance: float) -> None:
@@ -61,7 +64,8 @@ class CtaProjection:
         if not 0 < curve.resident < curve.total or not curve.issued < curve.total:
             return False
         half_waves = 2 * curve.issued // curve.resident
-        if half_waves <= self._asked_at or curve.issued < (1 + LEAST_WAVES) * curve.resident:
+        least = max((1 + LEAST_WAVES) * curve.resident, LEAST_PART * curve.total)
+        if half_waves <= self._asked_at or curve.issued < least:
             return False
         self._asked_at = half_waves
         waves = _Waves(curve)
@@ -91,6 +95,7 @@ class _Waves:
         self.mean = amounts.mean(axis=1)
         self.rest = self.left * self.mean
         self._variance = amounts.var(axis=1, ddof=1)
+        self._drift = amounts[:, -max(self.count // 3, 1) :].mean(axis=1) - np.median(amounts, axis=1)
         inside = np.linspace(ends[0], ends[-1], self.count * PARTS + 1)
         self._unevenness = float(np.mean((curve.at_issue(inside)[0] - np.interp(inside, ends, at_end[0])) ** 2))
 
@@ -101,5 +106,6 @@ class _Waves:
     def half_width(self, alpha: float, amount: int, other_variance: float) -> float:
         """Of the cycles (amount 0) or the instructions (1) of the whole launch."""
         within = float(self._variance[amount]) + (self._resolution**2 / 6.0 if amount == 0 else 0.0)
-        variance = within * (self.left + self.left**2 / self.count) + other_variance
+        drift = (self.left * float(self._drift[amount])) ** 2
+        variance = within * (self.left + self.left**2 / self.count) + drift + other_variance
         return two_sided(alpha, self.count - 1.0) * math.sqrt(variance)

@@ -1,0 +1,82 @@
+"""Launches stopped inside the embedded host, from the configuration to the summary."""
+
+import re
+import subprocess
+
+import pytest
+
+from kernelpoint.cli import synth
+from kernelpoint.cli.host import program
+from kernelpoint.comparison.host import HOST_CONFIGS
+from kernelpoint.report.run import load_run
+from kernelpoint.session.journal import read_journal
+
+LAUNCHES = 4
+
+
+@pytest.fixture(scope="module")
+def large_launches(tmp_path_factory):
+    """Four launches of 512 CTAs, and a GPU that holds 8 of them at a time: 64 waves."""
+    folder = tmp_path_factory.mktemp("large")
+    synth.synth("axpy", folder / "traces", launches=LAUNCHES, n=131072)
+    text = (HOST_CONFIGS / "v100.yaml").read_text()
+    (folder / "small.yaml").write_text(re.sub(r"^sms: 80$", "sms: 1", text, flags=re.MULTILINE))
+    return folder
+
+
+@pytest.fixture
+def simulate(large_launches, tmp_path, monkeypatch):
+    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
+
+    def run(yaml):
+        command = [
+            str(program()),
+            "-trace",
+            str(large_launches / "traces"),
+            "-config",
+            str(large_launches / "small.yaml"),
+        ]
+        if yaml is not None:
+            (tmp_path / "kernelpoint.yaml").write_text(f"version: 1\n{yaml}\njournal: {tmp_path / 'run.kpjournal'}\n")
+            command += ["-kernel_sampling", str(tmp_path / "kernelpoint.yaml")]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        return dict(re.findall(r"^(\w+) = (\S+)", done.stdout, re.MULTILINE))
+
+    return run
+
+
+def summary_of(tmp_path):
+    return load_run(tmp_path / "run.kpjournal").summary
+
+
+def test_cta_saves_cycles_and_its_bound_holds(simulate, tmp_path):
+    full = float(simulate(None)["gpu_tot_sim_cycle"])
+    lines = simulate("policy: all\ninside_kernel: cta\nerror_budget: {relative_error: 0.05}")
+    summary = summary_of(tmp_path)
+    assert summary["projected"] == int(lines["kernelpoint_projected"]) > 0
+    assert 0 < summary["half_width"] <= 0.05 * summary["estimate"]
+    assert abs(summary["estimate"] - full) <= summary["half_width"]
+    assert summary["cycle_speedup"] > 1.05
+
+
+def test_pka_saves_cycles_and_states_no_bound(simulate, tmp_path):
+    full = float(simulate(None)["gpu_tot_sim_cycle"])
+    lines = simulate("policy: all\ninside_kernel: pka")
+    summary = summary_of(tmp_path)
+    assert summary["projected"] > 0 and lines["kernelpoint_bound"] == "none"
+    assert summary["estimate"] == pytest.approx(full, rel=0.15) and summary["half_width"] is None
+
+
+def test_the_projection_is_nearer_than_scaling_by_ctas(simulate, tmp_path):
+    full = float(simulate(None)["gpu_tot_sim_cycle"])
+    simulate("policy: all\ninside_kernel: cta\nerror_budget: {relative_error: 0.05}")
+    results = [r for r in read_journal(tmp_path / "run.kpjournal") if r["type"] == "result"]
+    scaled = sum(r["projection"]["simulated_cycles"] * r["projection"]["of"] / r["projection"]["ctas"] for r in results)
+    assert abs(summary_of(tmp_path)["estimate"] - full) < 0.5 * abs(scaled - full)
+
+
+def test_off_changes_nothing(simulate, tmp_path):
+    full = simulate(None)["gpu_tot_sim_cycle"]
+    lines = simulate("policy: all\ninside_kernel: off")
+    assert lines["gpu_tot_sim_cycle"] == full and lines["kernelpoint_projected"] == "0"
