@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -25,7 +26,7 @@ def compare_runs(
     if as_json:
         typer.echo(json.dumps(result.record()))
         return
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else 120)
     console.print(_table(result, first, second))
     console.print(
         f"{result.common:,} of {result.launches:,} launches drawn in both ({result.first_drawn:,} and "
@@ -38,8 +39,8 @@ def compare_runs(
 
 def _table(result: Comparison, first: Path, second: Path) -> Table:
     table = Table(title=f"A = {first}, B = {second}")
-    for heading in ("counter", "A", "B", "B / A", "half-width", "separate bounds", "tighter", "B - A", "half-width"):
-        table.add_column(heading, justify="left" if heading == "counter" else "right")
+    for heading in ("counter", "A", "B - A", "+-", "B / A", "+-", "separate +-", "tighter"):
+        table.add_column(heading, justify="left" if heading == "counter" else "right", no_wrap=True)
     for row in result.rows:
         table.add_row(*_cells(row))
     return table
@@ -49,13 +50,12 @@ def _cells(row: CounterRow) -> list[str]:
     return [
         row.counter,
         f"{row.first:,.0f}",
-        f"{row.second:,.0f}",
-        _number(row.ratio.value, "{:.5f}"),
-        _number(row.ratio.half_width, "{:.5f}"),
-        _number(row.separate, "{:.5f}"),
-        _number(row.tighter, "{:.1f}x"),
         _number(row.difference.value, "{:,.0f}"),
         _number(row.difference.half_width, "{:,.0f}"),
+        _number(row.ratio.value, "{:.4f}"),
+        _number(row.ratio.half_width, "{:.4f}"),
+        _number(row.separate, "{:.4f}"),
+        _number(row.tighter, "{:.1f}x"),
     ]
 
 

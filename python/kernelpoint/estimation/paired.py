@@ -20,6 +20,9 @@ from kernelpoint.estimation.quantiles import two_sided
 from kernelpoint.estimation.variance import pooled_spread, scales, variance_and_degrees
 
 
+FINER = 0.2  # Model: spreads below 0.1 % of a launch are read as that (pooling.NO_SPREAD reads 0.5 % of one total's)
+
+
 @dataclass(frozen=True)
 class Interval:
     """value +- half_width; std_error and degrees_of_freedom of the variance it rests on. nan where nothing is stated."""
@@ -103,7 +106,7 @@ def _interval(
     """The interval of `value`, whose error is the total of the residuals of b - ratio a over `divisor`."""
     residuals = fits[1].residuals - ratio * fits[0].residuals
     size = [np.abs(Moments.of(sample.strata, values[:, k], len(sample.N)).mean) for k in (0, 1)]
-    scale = scales((size[1] + abs(ratio) * size[0]) / 2.0, sample.n)
+    scale = FINER * scales((size[1] + abs(ratio) * size[0]) / 2.0, sample.n)
     V, freedom = max(_within(sample, residuals, scale), _collapsed(sample, residuals, scale))
     error = math.sqrt(max(V, 0.0)) / divisor
     if error == 0.0:
