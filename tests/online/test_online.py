@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from kernelpoint.errors import ConfigError, HostError, JournalError, SessionError
+from kernelpoint.paired import compare_runs, load_sampled_run
 from kernelpoint.report.run import load_run
 from kernelpoint.report.write import plan_of
 from kernelpoint.session.journal import read_journal
@@ -186,3 +187,14 @@ def test_what_does_not_go_together_is_refused_before_the_first_launch(host, yaml
     host.told = 10
     with pytest.raises(ConfigError, match=message):
         host.open(yaml, policy)
+
+
+def test_two_online_runs_are_compared_launch_by_launch(host):
+    first, a = host.cycles, host.folder / "a.kpjournal"
+    host.walk(host.open(LOOSE))
+    host.journal.rename(a)
+    host.cycles = np.round(1.2 * first).astype(int)
+    host.walk(host.open(LOOSE))
+    found = compare_runs(load_sampled_run(a), load_sampled_run(host.journal))
+    cycles = next(row for row in found.rows if row.counter == "cycles")
+    assert cycles.ratio.contains(host.cycles.sum() / first.sum()) and cycles.tighter > 3

@@ -83,6 +83,13 @@ def test_a_run_without_a_bound_is_refused(run, cycles):
         load_sampled_run(path)
 
 
+def test_a_run_that_stopped_launches_inside_is_refused(run, cycles):
+    path = run("a", cycles[0])
+    path.write_text(path.read_text().replace('"projected":0', '"projected":3'))
+    with pytest.raises(JournalError, match="3 launches were stopped inside"):
+        load_sampled_run(path)
+
+
 def test_where_the_runs_say_more_by_themselves_the_comparison_says_so(run):
     even = np.full(400, 5000)  # its run draws few launches, too few for what the other one does
     found = compared(run("a", even), run("b", np.where(np.arange(400) % 2, 9000, 3000)))

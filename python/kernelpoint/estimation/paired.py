@@ -19,7 +19,6 @@ from kernelpoint.estimation.moments import Floats, Moments
 from kernelpoint.estimation.quantiles import two_sided
 from kernelpoint.estimation.variance import pooled_spread, scales, variance_and_degrees
 
-
 FINER = 0.2  # Model: spreads below 0.1 % of a launch are read as that (pooling.NO_SPREAD reads 0.5 % of one total's)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from kernelpoint.errors import JournalError
 from kernelpoint.estimation import Bound, Method
 from kernelpoint.estimation.bounds import Kind
-from kernelpoint.session.journal import Record, read_journal
+from kernelpoint.session.journal import Record, frozen_record, read_journal
 
 
 @dataclass(frozen=True)
@@ -20,11 +20,11 @@ class SampledRun:
     """A finished run that stated a bound.
 
     Attributes:
-        path: its journal; record: its first record; summary: its last.
+        path: its journal; record: what it was begun with (journal.frozen_record); summary: its last record.
         units: int64 [n], launches with a result, ascending; stratum: int64 [n], -1 for take-all units; x: float64 [n],
             the covariate, nan without one.
         counters: names; values: float64 [n, counters].
-        clusters: int64 [H], cluster of each stratum (0 where its launches name none).
+        clusters: int64 [H], cluster of each stratum (0 where the design names none).
         kinds: the kind of each of its passes.
     """
 
@@ -74,51 +74,60 @@ def load_sampled_run(path: str | Path) -> SampledRun:
             states no bound.
     """
     records = read_journal(path)
-    _check_usable(path, records)
-    counts = records[0]["launches"]
-    offsets = np.concatenate([[0], np.cumsum(counts)])
+    frozen = frozen_record(records)
+    _check_usable(path, frozen, records)
+    offsets = np.concatenate([[0], np.cumsum(frozen["launches"])])
     results = {int(offsets[r["process"]]) + r["launch"]: r["counters"] for r in records if r["type"] == "result"}
-    decided = {
-        int(offsets[r["process"]]) + r["launch"]: r
-        for r in records
-        if r["type"] == "decision" and r["action"] == "simulate"
-    }
-    missing = results.keys() - decided.keys()
+    stratum, x = _places(frozen, records, offsets)
+    missing = results.keys() - stratum.keys()
     if missing:
         raise JournalError(f"{path}: launch unit {min(missing)} has a result and no decision to simulate it")
     units = np.array(sorted(results), dtype=np.int64)
     names = tuple(results[int(units[0])]) if len(units) else ()
+    known = frozen["strata"]
     return SampledRun(
         path=Path(path),
-        record=records[0],
+        record=frozen,
         summary=records[-1],
         units=units,
-        stratum=np.array([decided[u]["stratum"] for u in units.tolist()], dtype=np.int64),
-        x=np.array([decided[u].get("x", np.nan) for u in units.tolist()]),
+        stratum=np.array([stratum[u] for u in units.tolist()], dtype=np.int64),
+        x=np.array([x.get(u, np.nan) for u in units.tolist()]),
         counters=names,
         values=np.array([[results[u][n] for n in names] for u in units.tolist()]).reshape(len(units), len(names)),
-        clusters=_clusters(list(decided.values()), len(records[0]["strata"]["units"])),
+        clusters=np.array(known["clusters"] or [0] * len(known["units"]), dtype=np.int64),
         kinds=tuple(next((r["kinds"] for r in reversed(records) if r["type"] == "pass"), ("first",))),
     )
 
 
-def _check_usable(path: str | Path, records: Sequence[Record]) -> None:
-    first, last = records[0], records[-1]
-    if "strata" not in first:
-        raise JournalError(f"{path}: written by KernelPoint {first.get('kernelpoint')}, which did not note its strata")
+def _places(frozen: Record, records: Sequence[Record], offsets: np.ndarray) -> tuple[dict[int, int], dict[int, float]]:
+    """Stratum and covariate of every launch that was to be simulated, by unit."""
+    stratum, x = {}, {}
+    for record in records:
+        if record["type"] == "decision" and record["action"] == "simulate":
+            unit = int(offsets[record["process"]]) + record["launch"]
+            stratum[unit] = record.get("stratum", -1)
+            if "x" in record:
+                x[unit] = record["x"]
+    if "simulated" in frozen:  # a first pass over unknown launches decided them before there were strata
+        first = frozen["simulated"]
+        stratum.update(zip(first["units"], first["strata"], strict=True))
+        x.update(zip(first["units"], first["x"], strict=False))
+    return stratum, x
+
+
+def _check_usable(path: str | Path, first: Record, records: Sequence[Record]) -> None:
+    last = records[-1]
     if last["type"] != "summary":
         raise JournalError(f"{path}: the run has not ended; start it again to resume it")
+    if "strata" not in first:
+        raise JournalError(f"{path}: written by KernelPoint {first.get('kernelpoint')}, which did not note its strata")
+    if last.get("projected"):
+        raise JournalError(
+            f"{path}: {last['projected']} launches were stopped inside; a comparison needs runs with `inside_kernel: off`"
+        )
     if last["bound"] == "none" or last["estimate"] is None:
         raise JournalError(
             f"{path}: the run (policy {first['config']['policy']}) states no bound; a comparison needs two runs that do"
         )
     if any(record.get("everything") for record in records if record["type"] == "degraded"):
         raise JournalError(f"{path}: the run gave up its strata and simulated everything ({last['degraded'][-1]})")
-
-
-def _clusters(decisions: Sequence[Record], count: int) -> np.ndarray:
-    clusters = np.zeros(count, dtype=np.int64)
-    for record in decisions:
-        if record["stratum"] >= 0:
-            clusters[record["stratum"]] = record.get("cluster", 0)
-    return clusters

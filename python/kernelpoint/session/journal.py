@@ -2,7 +2,7 @@
 
 Records, in the order in which a run writes them (`type` says which):
 
-- `run`: resolved configuration, versions, host, hashes, units and total covariate of each stratum; once, first.
+- `run`: resolved configuration, versions, host, hashes; units, total covariate and cluster of each stratum; once, first.
 - `pass`: a pass begins; its number and the sample size of each stratum.
 - `decision`: a launch was decided: process, launch, pass, action, stratum, u, and the threshold or the take-all reason; of
   a launch to simulate, the covariate x where the design has one.
@@ -12,7 +12,7 @@ Records, in the order in which a run writes them (`type` says which):
 - `degraded`: a decision failed and the launch, or the rest of the run, is simulated instead; and why.
 - `look`: a pass ended: estimates and whether the budget is met.
 - `seen`: inside a first pass over launches not known beforehand: what holds for those seen so far.
-- `population`: such a pass ended: number of launches, hashes, units and total covariate of each stratum.
+- `population`: such a pass ended: number of launches, hashes, strata as in `run`, and those of the launches simulated so far.
 - `resume`: a new process took the run over.
 - `summary`: the run ended.
 """

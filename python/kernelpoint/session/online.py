@@ -237,9 +237,16 @@ class OnlineSession:
                 "plan": self._keep(run.plan),
                 "hashes": hashes,
                 "strata": strata_record(run.design),
+                "simulated": self._simulated(run),
             }
         )
         return self.hand_over(run)
+
+    def _simulated(self, run: Run) -> dict[str, list[Any]]:
+        """Where the launches that this pass simulated lie in the design, which their decisions could not know."""
+        units = np.array(sorted(self.first.results(run.population)), dtype=np.int64)
+        x = [] if run.design.x is None else run.design.x[units].tolist()
+        return {"units": units.tolist(), "strata": np.asarray(run.design.strata)[units].tolist(), "x": x}
 
     def _keep(self, plan: Plan) -> str | None:
         """The plan lies beside the journal, for reports; a run does not need the file."""

@@ -126,11 +126,12 @@ def hash_design(design: Design) -> str:
 
 
 def strata_record(design: Design) -> dict[str, Any]:
-    """Units and total of the covariate of each stratum: with the decisions, all that an estimate needs of a design."""
+    """Units, total of the covariate and cluster of each stratum: with the decisions, all that an estimate needs of a design."""
     strata, x, covariate = np.asarray(design.strata), design.x, None
     if x is not None:
         covariate = np.bincount(strata + 1, weights=x, minlength=len(design.first_sizes) + 1)[1:].tolist()
-    return {"units": design.sizes.tolist(), "covariate": covariate}
+    clusters = None if design.clusters is None else np.asarray(design.clusters).tolist()
+    return {"units": design.sizes.tolist(), "covariate": covariate, "clusters": clusters}
 
 
 def budget_for(config: Config, policy: type[Policy], host: HostInfo) -> ErrorBudget:
