@@ -29,7 +29,7 @@ from kernelpoint.encoder import embed_streams
 from kernelpoint.encoder.encode import embed_graphs
 from kernelpoint.encoder.training import Trainer, TrainingConfig
 from kernelpoint.graphs import SCHEMA, TraceGraph, build_graph
-from kernelpoint.policies.kernelpoint import ALIKE
+from kernelpoint.policies.kernelpoint import ALIKE, SMS
 from kernelpoint.traces import ScanTable, launch_paths, scan_launches
 
 CONFIGS = ("v100", "rtx")
@@ -89,8 +89,9 @@ def launches_of(scan: ScanTable, families: np.ndarray | None) -> Launches:
         streams=scan.stream_ids,
         names=names,
         shapes=classes_of(scan, by_shape=True) if families is None else names,
-        families=np.zeros(len(scan), int) if families is None else families,
+        families=names if families is None else families,
         work=np.stack([scan.instructions, scan.ctas, scan.warps, scan.bytes], 1),
+        amounts=np.round(np.log2(1 + scan.instructions / np.clip(scan.ctas, 1, SMS))).astype(int),
         cycles={config: simulate(scan.paths, config) for config in CONFIGS},
         in_order=families is None,
     )
@@ -102,6 +103,7 @@ def part(launches: Launches, chosen: np.ndarray) -> Launches:
         launches.streams[chosen],
         *(np.unique(c[chosen], return_inverse=True)[1] for c in (launches.names, launches.shapes, launches.families)),
         launches.work[chosen],
+        launches.amounts[chosen],
         {config: cycles[chosen] for config, cycles in launches.cycles.items()},
         launches.in_order,
     )

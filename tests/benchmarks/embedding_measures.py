@@ -1,4 +1,4 @@
-"""What embedding.py measures, each defined before any encoder was compared with it.
+"""What embedding.py measures, each but "cells" and the threshold table defined before the encoders compared were trained.
 
     nn name     share of streams whose nearest other stream is of the same kernel name; ties count in part
     nn shape    the same for the same name, grid and block
@@ -7,6 +7,7 @@
     CoV         sum of N_h sigma_h over the total of cycles: what the size of a sample depends on
     even        sum of N_h sigma_h / mu_h over N: every launch weighs the same, however large
     even, 4 K   the same with four times as many clusters
+    even, cells the same with every cluster split by the amount of work, as the policy `kernelpoint` does
     3nn         mean of |log2 cycles of a stream - mean over its three nearest other streams|, leave one out
 
 Clusters are K-Means with as many clusters as classes; what is said of them is the mean over five seeds of K-Means.
@@ -34,6 +35,7 @@ class Launches:
         streams: stream number.
         names, shapes, families: classes.
         work: counts, see `clustering.features.WORK_COLUMNS`.
+        amounts: rounded log2 of the instructions of one SM.
         cycles: configuration -> cycles in a full run.
         in_order: consecutive rows are consecutive launches, so that context means something.
     """
@@ -43,6 +45,7 @@ class Launches:
     shapes: np.ndarray
     families: np.ndarray
     work: np.ndarray
+    amounts: np.ndarray
     cycles: dict[str, np.ndarray]
     in_order: bool
 
@@ -138,11 +141,14 @@ def measure(rows: np.ndarray, launches: Launches) -> dict[str, float]:
         "kin": nearest_alike(distances, families, names),
         "purity": float(np.mean([purity(one, launches.shapes) for one in labels])),
     }
+    cells = [np.unique(one * 100 + launches.amounts, return_inverse=True)[1] for one in labels]
+    result["cells"] = float(np.mean([one.max() + 1 for one in cells]))
     number = np.unique(launches.streams, return_inverse=True)[1].ravel()
     for config, cycles in launches.cycles.items():
         mean = np.bincount(number, cycles) / np.bincount(number)
         result[f"CoV {config}"] = mean_spread(labels, cycles, even=False)
         result[f"even {config}"] = mean_spread(labels, cycles, even=True)
         result[f"even, 4 K {config}"] = mean_spread(finer, cycles, even=True)
+        result[f"even, cells {config}"] = mean_spread(cells, cycles, even=True)
         result[f"3nn {config}"] = neighbour_error(distances, np.log2(mean))
     return result
