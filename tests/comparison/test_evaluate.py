@@ -154,3 +154,27 @@ def test_a_profile_of_another_workload_is_refused(truth_file, tmp_path):
     other.write_text(profile_text(count=40).replace(",k", ",other"))
     with pytest.raises(ProfileError, match="not the launches of"):
         load(f"truth={truth_file},profile={other}")
+
+
+def test_methods_that_can_use_the_times_of_the_truth_get_them_only_on_demand_and_are_marked(truth_file, tmp_path):
+    asked = load(f"truth={truth_file},profile=truth")
+    assert row_of(asked, "kernelpoint").from_truth and row_of(asked, "stem").from_truth
+    assert not row_of(asked, "random").from_truth and not row_of(load(str(truth_file)), "kernelpoint").from_truth
+
+
+def test_the_truth_under_another_name_is_recognised(truth_file, tmp_path):
+    copy = tmp_path / "copy.csv"
+    copy.write_bytes(truth_file.read_bytes())
+    workload = load(f"truth={truth_file},profile={copy}")
+    assert row_of(workload, "stem").from_truth and any("very times" in note for note in workload.notes)
+
+
+def test_principal_kernels_are_not_counted_on_the_truth_even_on_demand():
+    builder = ProfileBuilder("ncu.csv")
+    for launch in range(8):
+        counters = {name: 1.0 + launch % 2 for name in COUNTERS}
+        builder.add(f"k{launch % 2}", (1, 1, 1), (32, 1, 1), duration=100.0, counters=counters)
+    truth = builder.finish()
+    workload = Workload("w", truth.time, "ns", truth, from_truth=True, informed=True)
+    seen, marked = Inputs(workload, lambda line: None)._profile(load_policy("pka"))
+    assert not marked and np.isnan(seen.duration).all()

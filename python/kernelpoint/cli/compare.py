@@ -26,9 +26,9 @@ from kernelpoint.policies.registry import load_policy, policy_names
 
 WORKLOAD_HELP = (
     "FILE with the full run's times or cycles of every launch (profile, results CSV, journal, simulator output), or "
-    "key=value,...: truth=FILE, name=NAME, traces=LIST, profile=FILE (what methods plan from; default: the truth, which is "
-    "marked), host=v100|rtx|FILE (run the embedded host for the truth; profile=host:NAME does so for the profile), device=N, "
-    "latency=CYCLES. May be repeated."
+    "key=value,...: truth=FILE, name=NAME, traces=LIST, profile=FILE (what methods plan from; default: the truth, marked, for "
+    "those that need times; profile=truth for all that can use them), host=v100|rtx|FILE (run the embedded host for the "
+    "truth; profile=host:NAME does so for the profile), device=N, latency=CYCLES. May be repeated."
 )
 
 

@@ -141,17 +141,20 @@ class Inputs:
     def _profile(self, policy: type[Policy]) -> tuple[Profile | None, bool]:
         """The profile that a policy gets, and whether that shows it the truth's times.
 
-        Only a policy that cannot do without times gets those of the truth; one that plans from counters gets these, and no
-        time. A profile of another run is given whole. Where there are traces, nobody gets a profile in their place.
+        A policy that cannot do without times gets those of the truth; one that could use them, only where the user asked for
+        it (`informed`); one that plans from counters gets these, and never the times. A profile of another run is given
+        whole. Where there are traces, nobody gets a profile in their place.
         """
         workload, known = self.workload, self.workload.known
-        if Need.PROFILE in policy.needs:
+        traces = bool(workload.paths)
+        uses_times = Need.PROFILE in policy.inputs(known, traces) and not policy.counters
+        if Need.PROFILE in policy.needs or (workload.informed and uses_times):
             return known, workload.from_truth
         if workload.from_truth:
             known = known.without_results(policy.counters)
-        in_place_of_traces = Need.TRACES not in policy.inputs(known, bool(workload.paths))
+        in_place_of_traces = Need.TRACES not in policy.inputs(known, traces)
         counted = any(name in known.counters for name in policy.counters)
-        return (None if workload.paths and in_place_of_traces and not counted else known), False
+        return (None if traces and in_place_of_traces and not counted else known), False
 
 
 def evaluate(inputs: Inputs, cell: Cell) -> Row:

@@ -23,9 +23,9 @@ class Request:
     """A workload as the user names it.
 
     truth: per-launch results of the full run; name: in tables; traces: its trace list; profile: what methods plan from
-    ("truth" where it is the truth, "host:NAME" for a full run of the embedded host in that configuration); host: the
-    configuration of the embedded host that makes the truth; device: GPU of the truth file; latency: cycles of each launch
-    that no method can save, taken off for a second error.
+    (none: the truth, for those that cannot do without; "truth": for all that can use its times; "host:NAME": a full run of
+    the embedded host in that configuration; or a file); host: the configuration of the embedded host that makes the truth;
+    device: GPU of the truth file; latency: cycles of each launch that no method can save, taken off for a second error.
     """
 
     name: str
@@ -84,6 +84,7 @@ class Workload:
         counter: "cycles" or "ns".
         known: times, counters and shapes known beforehand.
         from_truth: whether `known` is the truth itself, so that its times may be given only to methods marked so.
+        informed: whether the user asked that methods which can do without those times get them too.
         paths: traces, one per launch, where there are any.
         notes: what a reader of the table has to know.
     """
@@ -96,6 +97,7 @@ class Workload:
     paths: tuple[str, ...] = ()
     latency: float = 0.0
     notes: tuple[str, ...] = field(default=())
+    informed: bool = False
 
     @property
     def size(self) -> int:
@@ -110,7 +112,7 @@ class Workload:
     def key(self) -> str:
         """Identifies everything that results depend on."""
         digest = hashlib.blake2b(self.results.tobytes(), digest_size=12)
-        digest.update(f"{self.known.hash()}{self.from_truth}{self.counter}{self.latency}".encode())
+        digest.update(f"{self.known.hash()}{self.from_truth}{self.informed}{self.counter}{self.latency}".encode())
         for path in self.paths:
             status = Path(path).stat()
             digest.update(f"{Path(path).name}:{status.st_size}:{status.st_mtime_ns}\n".encode())
@@ -139,11 +141,15 @@ def load_workload(request: Request, truth_file: str, communication: bool, log: L
     if request.traces is not None:
         paths, more = _traces_of(truth, request.traces)
         notes += more
-    known, from_truth = named(truth, paths), True
-    if request.profile not in (None, "truth"):
-        known, from_truth = _other_profile(str(request.profile), truth, paths, communication, log), False
+    known, informed = named(truth, paths), request.profile == "truth"
+    from_truth = request.profile in (None, "truth")
+    if not from_truth:
+        known = _other_profile(str(request.profile), truth, paths, communication, log)
+        if known.has_times and np.array_equal(known.time, results):
+            from_truth = informed = True
+            notes.append(f"{request.profile} holds the very times of the truth: methods that plan from it are marked")
     counter = "ns" if np.isfinite(truth.duration).any() else "cycles"
-    return Workload(request.name, results, counter, known, from_truth, paths, request.latency, tuple(notes))
+    return Workload(request.name, results, counter, known, from_truth, paths, request.latency, tuple(notes), informed)
 
 
 def _traces_of(truth: Profile, traces: str) -> tuple[tuple[str, ...], list[str]]:
