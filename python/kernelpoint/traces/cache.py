@@ -122,13 +122,15 @@ class TraceCache:
         shapes: list[LaunchShape | None] = [None] * len(paths)
         blobs = [bytes(RECORD.itemsize)] * len(paths)
         try:
-            known = {i: _shape(text) for i, text in self._db.execute("SELECT id, shape FROM shapes")}
+            texts, known = dict(self._db.execute("SELECT id, shape FROM shapes")), {}
             stats = sizes_and_times.tolist()
             for folder, names, rows in _by_folder(paths):
                 cached = self._rows(folder, names)
                 for name, row in zip(names, rows, strict=True):
                     hit = cached.get(name)
                     if hit is not None and [hit[0], hit[1]] == stats[row]:
+                        if hit[2] not in known:
+                            known[hit[2]] = _shape(texts[hit[2]])
                         blobs[row], shapes[row], found[row] = hit[3], known[hit[2]], True
             records = np.frombuffer(b"".join(blobs), dtype=RECORD)
         except (sqlite3.DatabaseError, ValueError, KeyError) as error:
