@@ -66,6 +66,7 @@ public:
         decoded.active_mask = 0;
         decoded.target = decoded.address = 0;
         decoded.access_size = 0;
+        decoded.barrier_threads = 0;  // the block's, which may differ between launches
         uint64_t words[8];
         std::memcpy(words, &decoded, sizeof words);
         StreamHasher hasher;
@@ -151,6 +152,14 @@ private:
     size_t size_ = 0;
 };
 
+Gzip start_gzip(const std::string& folder, int level) {
+    try {
+        return Gzip(level);
+    } catch (const std::runtime_error& error) {
+        throw TraceError(folder, 0, error.what());
+    }
+}
+
 // Model: CTAs that fit an SM of Volta by threads (2,048), CTAs (32), registers (65,536) and shared memory (96 KiB).
 // The tracer asks the GPU it runs on; MacSim reads the number and does not use it.
 uint64_t ctas_per_core(const LaunchHeader& header) {
@@ -209,7 +218,7 @@ uint64_t write(const std::string& trace, const std::string& folder, uint64_t cod
                const std::atomic<bool>& stop) {
     TraceReader reader(trace);
     Recorder recorder(reader.header(), code_base);
-    Gzip gzip(level);
+    Gzip gzip = start_gzip(folder, level);
     std::vector<WarpEntry> warps;
     uint64_t bytes = 0;
     for_each_warp(reader, trace, recorder, stop, [&](uint32_t id, const std::vector<Record>& records) {

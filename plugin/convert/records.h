@@ -11,16 +11,14 @@ namespace kernelpoint::macsim {
 // Turns warps into records, one CTA at a time.
 //
 // Model, following what MacSim's tracer writes:
-//  - instructions without an active lane are left out; a warp that has no others is one EXIT, as is a CTA
-//    without warps;
+//  - instructions without an active lane are left out; a warp that has no others is one EXIT, as is an empty CTA;
 //  - the address register of a memory access, its first source, is left out; of the other registers the first four
 //    sources and destinations stay. All files of registers share their numbers;
 //  - loads and stores have one record for each 128-byte sector touched, in ascending order, all but the first marked as
 //    children; atomics and the rest are no memory accesses to MacSim and have neither address nor children;
 //  - the access size is the lane's, times the sectors on the first record of several, 255 at most;
 //  - the target of a branch is where the warp went next (the tracer knows the static target, traces do not); the mask
-//  of
-//    lanes that took it is 0.
+//    of lanes that took it is 0.
 class Recorder {
 public:
     Recorder(const LaunchHeader& header, uint64_t code_base) : header_(header), code_base_(code_base) {}

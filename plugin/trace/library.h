@@ -12,7 +12,7 @@ namespace kernelpoint {
 inline void* load_library(const char* name, const char* package) {
     void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr)
-        throw std::runtime_error(std::string("is compressed, and ") + name + " is not installed; install the package " +
+        throw std::runtime_error(std::string("needs ") + name + ", which is not installed; install the package " +
                                  package);
     return library;
 }

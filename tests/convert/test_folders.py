@@ -71,6 +71,17 @@ def test_a_kernel_has_one_place_for_its_code_and_others_have_their_own(tmp_path)
     assert pcs == [FIRST_CODE, FIRST_CODE + _native.MACSIM_CODE_SIZE, FIRST_CODE]
 
 
+def test_launches_of_one_kernel_with_other_blocks_share_code(tmp_path):
+    body = [ADD, "0010 ffffffff 0 BAR.SYNC 0 0", EXIT]
+    source = write_launches(tmp_path, ("f", body), ("f", body))
+    second = tmp_path / "kernel-2.traceg"
+    second.write_text(second.read_text().replace("block dim = (64,1,1)", "block dim = (128,1,1)"))
+    out = tmp_path / "out"
+    convert_to_macsim(source, out)
+    assert listed(out) == ["Kernel0", "Kernel1"] and first_pc(out, "Kernel0") == first_pc(out, "Kernel1")
+    assert [read_records(out / k / "trace_0.raw")[1]["barrier"] for k in listed(out)] == [64, 128]
+
+
 def test_two_functions_of_one_name_do_not_share_code(tmp_path):
     source = write_launches(tmp_path, ("f", [ADD, EXIT]), ("f", [MOVE, EXIT]), ("f", [ADD, LOAD.format(1), EXIT]))
     out = tmp_path / "out"
@@ -187,7 +198,7 @@ def test_the_command_converts_and_says_how_many_files_macsim_opens(five, tmp_pat
 
 
 def test_ctrl_c_stops_soon_and_the_same_command_finishes(tmp_path):
-    body = [f"{16 * (i % 900):04x} ffffffff 1 R{i % 255} LDG.E.64.SYS 1 R2 8 1 0x7f{i:08x} 256" for i in range(30_000)]
+    body = [f"{16 * (i % 900):04x} ffffffff 1 R{i % 255} LDG.E.64.SYS 1 R2 8 1 0x7f{i:08x} 8" for i in range(20_000)]
     source = write_launches(tmp_path, *((f"k{n}", body) for n in range(8)))
     code = (
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
