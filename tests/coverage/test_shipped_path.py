@@ -1,0 +1,76 @@
+"""What is measured on engines is what sessions do: the same launches in the same passes, the same statement at the end."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kernelpoint.estimation import Engine, ErrorBudget
+from kernelpoint.randomness import generator
+from kernelpoint.session import boundary
+from kernelpoint.session.journal import read_journal
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from designs import design
+from full_runs import known_from_traces
+from populations import Population
+
+
+@pytest.fixture(scope="module")
+def solver(tmp_path_factory):
+    """The launches of a small synthesised solver, with results that vary within streams."""
+    from kernelpoint.cli import synth
+    from kernelpoint.traces import launch_paths
+
+    folder = tmp_path_factory.mktemp("solver") / "traces"
+    synth.synth("iterative-solver", folder, launches=300)
+    known = known_from_traces(launch_paths(str(folder / "kernelslist.g")))
+    work = known.scan.instructions.astype(float)
+    y = np.round((3000.0 + work / 40.0) * generator(0, "recorded results").lognormal(0.0, 0.05, len(work)))
+    return folder / "kernelslist.g", Population("solver", y, work, known.scan.kernel_ids, known.scan.stream_ids, known)
+
+
+def in_session(
+    list_path: Path, people: Population, eps: float, seed: int, folder: Path
+) -> tuple[list[list[int]], dict]:
+    """A real session, answered with recorded results: launches of each pass, in order, and the summary record."""
+    journal, config = folder / f"{seed}.kpjournal", folder / "kernelpoint.yaml"
+    budget = {"relative_error": eps}
+    content = {"version": 1, "policy": "kernelpoint", "error_budget": budget, "seed": seed, "journal": str(journal)}
+    config.write_text(json.dumps(content))
+    session = boundary.open(str(config), {"simulator": "recorded", "list_paths": [str(list_path)]}, lambda line: None)
+    after = -1
+    while (found := session.next(0, after))[0] == 0:
+        after = found[1]
+        session.on_launch(0, after)
+        session.on_complete(0, after, False, int(people.y[after]), 1)
+    session.finish()
+    session.journal.close()
+    records = read_journal(journal)
+    results = [(record["pass"], record["launch"]) for record in records if record["type"] == "result"]
+    passes = [[launch for number, launch in results if number == k] for k in range(results[-1][0] + 1)]
+    return passes, records[-1]
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("eps", [0.05, 0.01])
+def test_a_session_and_an_engine_agree_record_for_record(solver, tmp_path, monkeypatch, seed, eps):
+    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
+    list_path, people = solver
+    passes, summary = in_session(list_path, people, eps, seed, tmp_path)
+    budget = ErrorBudget(eps)
+    engine = Engine(design(people, budget, seed), budget)
+    for number, launches in enumerate(passes):
+        wanted = engine.wanted()
+        assert wanted.tolist() == launches, f"pass {number}"
+        engine.record_many(wanted, ("cycles",), people.y[wanted][:, None])
+        look = engine.look()
+        assert (look.met or not engine.grow()) == (number == len(passes) - 1)
+    estimate = look.estimates["cycles"]
+    assert (summary["estimate"], summary["half_width"]) == (estimate.estimate, estimate.half_width)
+    assert len(passes) > 1
