@@ -32,17 +32,28 @@ def _joined(parts: list[Outcomes]) -> Outcomes:
     return Outcomes(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
 
 
-def clt(y: np.ndarray, strata: np.ndarray, pilot: int, eps: float, confidence: float, seeds: int) -> Outcomes:
+@dataclass(frozen=True)
+class Orders:
+    """Random orders of the values of every stratum. values: one float64 [seeds, N] per chunk, stratum by stratum; N: int [H]."""
+
+    values: list[np.ndarray]
+    N: np.ndarray
+
+    @classmethod
+    def of(cls, y: np.ndarray, strata: np.ndarray, seeds: int) -> Orders:
+        """Orders of `seeds` runs."""
+        order, values = np.argsort(strata, kind="stable"), []
+        for first in range(0, seeds, CHUNK):
+            random = generator(first, "alternatives clt")
+            keys = random.random((min(CHUNK, seeds - first), len(y))) + strata[order]
+            values.append(y[order][np.argsort(keys, axis=1)])  # the whole part of the keys keeps strata apart
+        return cls(values, np.bincount(strata))
+
+
+def clt(orders: Orders, pilot: int, eps: float, confidence: float) -> Outcomes:
     """Pilot, then Neyman growth until the normal interval from the sample variances is inside eps, looking after each step."""
-    order = np.argsort(strata, kind="stable")
-    N = np.bincount(strata)
-    parts = []
-    for first in range(0, seeds, CHUNK):
-        rows = min(CHUNK, seeds - first)
-        keys = generator(first, "alternatives clt").random((rows, len(y))) + strata[order]
-        v = y[order][np.argsort(keys, axis=1)]  # strata stay apart: their labels are the whole part of the keys
-        parts.append(_grow(v, N, pilot, eps, two_sided(1.0 - confidence, np.inf)))
-    return _joined(parts)
+    z = two_sided(1.0 - confidence, np.inf)
+    return _joined([_grow(v, orders.N, pilot, eps, z) for v in orders.values])
 
 
 def _grow(v: np.ndarray, N: np.ndarray, pilot: int, eps: float, z: float) -> Outcomes:

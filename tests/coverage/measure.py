@@ -15,12 +15,14 @@ import argparse
 import json
 import sys
 import time
+from functools import lru_cache
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
-from alternatives import Outcomes, clt, one_shot, plan
+from alternatives import Orders, Outcomes, clt, one_shot, plan
 from designs import expected_times
 from full_runs import RUNS
 from methods import kernelpoint
@@ -30,6 +32,7 @@ from kernelpoint.estimation import ErrorBudget
 
 TIGHTER = (1.0, 0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.05, 0.03, 0.02, 0.01)
 SLACK = 1e-9
+PILOTS = {"random": 30, "stratified": 2}  # first draws of each stratum
 Row = dict[str, object]
 
 
@@ -58,14 +61,19 @@ def ours(people: Population, eps: float, confidence: float, knowledge: str, seed
     }
 
 
+@lru_cache(maxsize=2)
+def orders(people: Population, method: str, seeds: int) -> Orders:
+    """Random orders for simple random sampling, or within signatures."""
+    strata = np.zeros(len(people.y), np.int64) if method == "random" else people.signature
+    return Orders.of(people.y, np.unique(strata, return_inverse=True)[1], seeds)
+
+
 def alternative(
     method: str, people: Population, times: np.ndarray | None, eps: float, level: float, seeds: int
 ) -> Outcomes:
     """One of the alternatives at an epsilon and a confidence."""
-    if method == "random":
-        return clt(people.y, np.zeros(len(people.y), np.int64), 30, eps, level, seeds)
-    if method == "stratified":
-        return clt(people.y, np.unique(people.signature, return_inverse=True)[1], 2, eps, level, seeds)
+    if method in PILOTS:
+        return clt(orders(people, method, seeds), PILOTS[method], eps, level)
     assert times is not None
     return one_shot(method, people.y, plan(method, times, people.kernel, eps, level), eps, seeds)
 
@@ -92,16 +100,13 @@ def plan_times(people: Population, knowledge: str) -> np.ndarray | None:
 def cells(options: argparse.Namespace) -> list[tuple[str, float, float, str, str]]:
     """(population, budget, confidence, knowledge, method) of every row that is asked for."""
     found = []
-    for level in map(float, options.confidences.split(",")):
-        for eps in map(float, options.budgets.split(",")):
-            for name in options.populations.split(","):
-                for knowledge in options.knowledge.split(","):
-                    if knowledge == "c" and name not in RUNS:
-                        continue
-                    methods = options.methods.split(",")
-                    if knowledge != "a":  # these use no times
-                        methods = [m for m in methods if m not in ("random", "stratified")]
-                    found += [(name, eps, level, knowledge, method) for method in methods]
+    asked = (options.populations, options.knowledge, options.methods, options.confidences, options.budgets)
+    for name, knowledge, method, level, eps in product(*(text.split(",") for text in asked)):
+        if knowledge == "c" and name not in RUNS:
+            continue
+        if knowledge != "a" and method in PILOTS:  # these use no times
+            continue
+        found.append((name, float(eps), float(level), knowledge, method))
     return found
 
 

@@ -12,7 +12,7 @@ from kernelpoint.estimation import ErrorBudget
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from alternatives import clt, one_shot, plan
+from alternatives import Orders, clt, one_shot, plan
 from measure import ours
 from populations import BEYOND_ASSUMPTIONS, SYNTHETIC, population, shared_data
 from table import failing
@@ -43,7 +43,7 @@ def test_values_that_are_rare_large_and_unseen_are_missed_and_the_look_says_so()
 @pytest.mark.slow
 def test_textbook_intervals_from_two_draws_do_not_hold():
     people = population("late_change")
-    found = clt(people.y, people.signature, 2, 0.01, 0.95, SEEDS)
+    found = clt(Orders.of(people.y, people.signature, SEEDS), 2, 0.01, 0.95)
     assert (np.abs(found.error) <= found.half_width).mean() < 0.5
 
 
