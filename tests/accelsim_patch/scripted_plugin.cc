@@ -3,6 +3,7 @@
 //     pass 0 3 5       the launches to simulate in the next pass; one line for each pass
 //     interval 100     cycles between progress calls
 //     stop 3 700       tell launch 3 to stop at the first progress call from cycle 700 on
+//     say hello        log this word when the session opens
 //     name 3 gemm      the kernel name of launch 3, as if it had been read before
 //     estimate 100 10  cycles and instructions of a launch that was not simulated
 //
@@ -35,6 +36,7 @@ struct kp_session {
     std::vector<kp_estimate> estimates, ratios;
     uint64_t stopped = 0;
     std::ofstream log;
+    std::string message;
 };
 
 static std::string g_error;
@@ -57,6 +59,8 @@ static void read_script(std::ifstream& script, kp_session* s) {
             words >> s->interval;
         } else if (word == "stop" && words >> a >> b) {
             s->stops[a] = b;
+        } else if (word == "say") {
+            words >> s->message;
         } else if (word == "name" && words >> a) {
             words >> s->known_names[a];
         } else if (word == "estimate") {
@@ -80,6 +84,7 @@ kp_status kp_open(const char* config_path, const kp_host_info* info, kp_session*
     s->log.open(std::string(config_path) + ".log");
     s->log << "open " << info->simulator << " launches " << s->launches << " hash " << info->config_hash << " list "
            << info->list_paths[0] << std::endl;
+    if (!s->message.empty()) info->log(info->log_user, s->message.c_str());
     *session = s;
     return KP_OK;
 }

@@ -104,6 +104,11 @@ def test_a_skipped_launch_has_the_name_that_the_plugin_knows(simulator, workload
     assert [block.splitlines()[0] for block in blocks] == ["work0", "gemm", "work1", "work2"]
 
 
+def test_messages_of_the_plugin_leave_standard_error_empty(simulator, workload):
+    run = simulator.run(workload, "pass 1\nsay hello")
+    assert run.lines("hello") == ["hello"] and run.err == ""
+
+
 def test_ratios_are_printed_with_their_bounds(simulator, workload):
     run = simulator.run(workload, "pass 1 3")
     assert run.values("kernelpoint_ipc") == ["2"] and run.values("kernelpoint_ipc_half_width") == ["0.5"]
