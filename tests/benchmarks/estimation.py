@@ -1,14 +1,16 @@
-"""Cost of the engine for ten million units: set-up, one pass, one look, one growth step; prints a table.
+"""Cost of planning and walking ten million launches: population, strata, engine, ledger; prints a table.
 
-    python tests/benchmarks/estimation.py [--units 10000000] [--strata 50000]
+    python tests/benchmarks/estimation.py [--units 10000000] [--signatures 2000]
 
-Times are compared with one np.lexsort of the same keys, the least that ordering the units can cost; memory is the peak of
-all arrays beyond the inputs (tracemalloc), in bytes a unit.
+Launches come in a loop whose body changes now and then, as programs make them; their labels are the signature and its
+neighbours. Times are compared with one np.lexsort of (stratum, u), the least that ordering the units can cost; memory is the
+peak of all arrays beyond those held before (tracemalloc), and what is held while the run goes on, in bytes a launch.
 """
 
 from __future__ import annotations
 
 import argparse
+import resource
 import time
 import tracemalloc
 from collections.abc import Callable
@@ -16,8 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from kernelpoint.estimation import Design, Engine, ErrorBudget
-from kernelpoint.randomness import generator, permanent_random_numbers
+from kernelpoint.estimation import Design, Engine, ErrorBudget, neighbours, strata_from
+from kernelpoint.policies.population import Population
+from kernelpoint.randomness import generator
+from kernelpoint.session.ledger import Ledger
+
+BODY = 5000  # launches of a loop body
 
 
 def measured(call: Callable[[], Any]) -> tuple[Any, float, int]:
@@ -29,38 +35,76 @@ def measured(call: Callable[[], Any]) -> tuple[Any, float, int]:
     return result, time.perf_counter() - start, tracemalloc.get_traced_memory()[1] - held
 
 
+def launches(units: int, signatures: int) -> tuple[np.ndarray, np.ndarray]:
+    """Signature (int32 [N]) and work (float64 [N]) of every launch."""
+    random = generator(0, "benchmark estimation")
+    body = (signatures * random.random((4, BODY)) ** 2).astype(np.int32)
+    which = random.integers(0, 4, units // BODY + 1)
+    signature = body[which].ravel()[:units]
+    return signature, random.lognormal(8.0, 1.0, signatures)[signature]
+
+
+def walk(ledger: Ledger, wanted: np.ndarray) -> int:
+    """One pass through the ledger, launch by launch, as a session does; the number of launches."""
+    ledger.begin_pass(wanted)
+    index, count = -1, 0
+    while (found := ledger.next_after(0, index)) is not None:
+        ledger.start(found)
+        ledger.complete(found)
+        index, count = found, count + 1
+    return count
+
+
+def held_bytes(design: Design, engine: Engine, ledger: Ledger) -> int:
+    """Bytes of all arrays with one entry per launch that stay while a run goes on."""
+    arrays = (design.strata, design.u, design.x, ledger._wanted)
+    return engine.nbytes + sum(array.nbytes for array in arrays if array is not None)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--units", type=int, default=10_000_000)
-    parser.add_argument("--strata", type=int, default=50_000)
+    parser.add_argument("--signatures", type=int, default=2000)
+    parser.add_argument("--budget", type=float, default=0.001)
     options = parser.parse_args()
-    random = generator(0, "benchmark estimation")
-    N, H = options.units, options.strata
-    strata = (H * random.random(N) ** 2).astype(np.int32)
-    mean = random.lognormal(8.0, 1.0, H)
-    x = mean[strata]
-    u = permanent_random_numbers(0, 0, N)
+    N, budget = options.units, ErrorBudget(options.budget)
+    signature, x = launches(N, options.signatures)
+    random = generator(0, "benchmark results")
     tracemalloc.start()
-    design = Design(strata, np.full(H, 2), u, x=x)
-    _, base, base_bytes = measured(lambda: np.lexsort((u, strata)))
-    rows = [("np.lexsort of (stratum, u) alone", base, base_bytes)]
-    engine, seconds, peak = measured(lambda: Engine(design, ErrorBudget(0.001)))
-    rows.append(("set-up", seconds, peak))
-    wanted, seconds, peak = measured(engine.wanted)
-    rows.append((f"wanted ({len(wanted)} units)", seconds, peak))
-    y = x[wanted] * random.lognormal(0.0, 0.05, len(wanted))
-    _, seconds, peak = measured(lambda: engine.record_many(wanted, ("cycles",), y[:, None]))
-    rows.append(("record", seconds, peak))
-    look, seconds, peak = measured(engine.look)
-    rows.append((f"look (+-{100 * look.estimates['cycles'].relative_half_width:.2f}%)", seconds, peak))
-    _, seconds, peak = measured(engine.grow)
-    rows.append(("grow", seconds, peak))
-    print(f"{N} units, {H} strata; held by the engine: {engine.nbytes / N:.1f} bytes a unit")
-    print(f"{'':<36}{'seconds':>9}{'ratio':>8}{'peak bytes/unit':>17}")
+    rows = []
+
+    def step(name: str, call: Callable[[], Any]) -> Any:
+        result, seconds, peak = measured(call)
+        rows.append((name, seconds, peak))
+        return result
+
+    population = Population((N,), 0)
+    u = step("permanent random numbers", lambda: population.u)
+    design = step("strata, sizes", lambda: strata_from([signature, neighbours(signature)], u, budget, x=x))
+    engine = step("engine", lambda: Engine(design, budget))
+    ledger = Ledger(population.offsets)
+    look = None
+    while look is None or (not look.met and step("  growth", engine.grow)):
+        wanted = step(f"pass {engine.looks}: wanted", engine.wanted)
+        step(f"  walk {len(wanted)} launches", lambda wanted=wanted: walk(ledger, wanted))
+        y = x[wanted] * random.lognormal(0.0, 0.05, len(wanted))
+        step("  results", lambda w=wanted, v=y: engine.record_many(w, ("cycles",), v[:, None]))
+        look = step("  look", engine.look)
+    held = held_bytes(design, engine, ledger)
+    _, base, _ = measured(lambda: np.lexsort((u, design.strata)))
+    report(rows, N, base, held, len(design.first_sizes), look)
+
+
+def report(rows: list[tuple[str, float, int]], N: int, base: float, held: int, H: int, look: Any) -> None:
+    """Print the table."""
+    print(f"{N} launches, {H} strata; held while running: {held / N:.1f} bytes a launch")
+    print(f"{'':<36}{'seconds':>9}{'ratio':>8}{'peak bytes/launch':>19}")
     for name, seconds, peak in rows:
-        print(f"{name:<36}{seconds:>9.2f}{seconds / base:>8.2f}{peak / N:>17.1f}")
-    total = sum(row[1] for row in rows[1:])
-    print(f"{'engine, all together':<36}{total:>9.2f}{total / base:>8.2f}{max(row[2] for row in rows[1:]) / N:>17.1f}")
+        print(f"{name:<36}{seconds:>9.2f}{seconds / base:>8.2f}{peak / N:>19.1f}")
+    total, most = sum(row[1] for row in rows), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    width = 100 * look.estimates["cycles"].relative_half_width
+    print(f"{'all together':<36}{total:>9.2f}{total / base:>8.2f}   one np.lexsort: {base:.2f} s; met +-{width:.2f} %")
+    print(f"resident at most: {most:.2f} GiB, the launches' own labels and work included")
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ def _joined(parts: list[Outcomes]) -> Outcomes:
 
 @dataclass(frozen=True)
 class Orders:
-    """Random orders of the values of every stratum. values: one float64 [seeds, N] per chunk, stratum by stratum; N: int [H]."""
+    """Random orders of the values of every stratum: one float64 [seeds, N] per chunk, stratum by stratum; N: int [H]."""
 
     values: list[np.ndarray]
     N: np.ndarray
