@@ -4,7 +4,7 @@ Converts lists of Accel-Sim traces into a temporary folder, embeds every stream 
 per list: streams, the cosine of a stream's two embeddings (mean, smallest), how often the MacSim embedding's nearest
 neighbour among all Accel-Sim embeddings of the lists is its own stream (or one of the same kernel), the same with the
 features of work that clusters are made on, and, as the measure to compare with, the cosine between different streams of the
-Accel-Sim format.
+Accel-Sim format. Before that, per list, how far the clusters of the `kernelpoint` policy agree (adjusted Rand index over launches).
 
     python tests/benchmarks/formats.py KERNELSLIST...
 """
@@ -15,10 +15,16 @@ import sys
 import tempfile
 
 import numpy as np
+from sklearn.metrics import adjusted_rand_score
 
 from kernelpoint.clustering.features import WORK_COLUMNS, run_features, unit_rows
+from kernelpoint.config import parse_config
 from kernelpoint.convert import convert_to_macsim
 from kernelpoint.encoder.embed import embed_streams
+from kernelpoint.policies.registry import load_policy
+from kernelpoint.session.host_info import HostInfo
+from kernelpoint.session.opening import population_of
+from kernelpoint.session.planning import make_plan, origin_of
 from kernelpoint.traces import ScanTable, TraceCache, launch_paths, scan_launches
 
 
@@ -27,6 +33,14 @@ def streams_of(table: ScanTable, cache: TraceCache) -> tuple[np.ndarray, np.ndar
     first = table.first_launches()
     work = np.stack([getattr(table, name)[first] for name in WORK_COLUMNS], axis=1)
     return embed_streams(table, cache), work
+
+
+def clusters_of(traces: str) -> np.ndarray:
+    """The cluster of every launch of a list under the default policy."""
+    settings, policy = parse_config({"version": 1, "policy": "kernelpoint"}, "benchmark"), load_policy("kernelpoint")
+    population = population_of(HostInfo(simulator="benchmark", list_paths=(traces,)), 0)
+    origin = origin_of(settings, policy, population)
+    return make_plan(settings, policy, population, origin, lambda text: None).cluster_of_unit()
 
 
 def compare(lists: list[str]) -> None:
@@ -50,6 +64,9 @@ def compare(lists: list[str]) -> None:
                 embeddings, work = streams_of(table, cache)
                 both[side].append(embeddings if side == 0 else embeddings[partner])
                 works[side].append(work if side == 0 else work[partner])
+            clusters = [clusters_of(p) for p in (path, f"{folder}/macsim")]
+            counts = [len(np.unique(one)) for one in clusters]
+            print(f"    clusters {counts}, adjusted Rand index {adjusted_rand_score(*clusters):.3f}")
             names += tables[0].stream_names()
             owners += [number] * len(first)
     accelsim, macsim = (unit_rows(np.concatenate(part)) for part in both)

@@ -198,7 +198,7 @@ def test_the_command_converts_and_says_how_many_files_macsim_opens(five, tmp_pat
 
 
 def test_ctrl_c_stops_soon_and_the_same_command_finishes(tmp_path):
-    body = [f"{16 * (i % 900):04x} ffffffff 1 R{i % 255} LDG.E.64.SYS 1 R2 8 1 0x7f{i:08x} 8" for i in range(20_000)]
+    body = [f"{16 * (i % 900):04x} ffffffff 1 R{i % 255} LDG.E.64.SYS 1 R2 8 1 0x7f{i:08x} 8" for i in range(6_000)]
     source = write_launches(tmp_path, *((f"k{n}", body) for n in range(8)))
     code = (
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
