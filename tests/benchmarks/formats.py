@@ -4,7 +4,7 @@ Converts lists of Accel-Sim traces into a temporary folder, embeds every stream 
 per list: streams, the cosine of a stream's two embeddings (mean, smallest), how often the MacSim embedding's nearest
 neighbour among all Accel-Sim embeddings of the lists is its own stream (or one of the same kernel), the same with the
 features of work that clusters are made on, and, as the measure to compare with, the cosine between different streams of the
-Accel-Sim format. Before that, per list, how far the clusters of the `kernelpoint` policy agree (adjusted Rand index over launches).
+Accel-Sim format. Before that, per list, how far the clusters of the `kernelpoint` policy agree (adjusted Rand index).
 
     python tests/benchmarks/formats.py KERNELSLIST...
 """
