@@ -198,3 +198,27 @@ def test_two_online_runs_are_compared_launch_by_launch(host):
     found = compare_runs(load_sampled_run(a), load_sampled_run(host.journal))
     cycles = next(row for row in found.rows if row.counter == "cycles")
     assert cycles.ratio.contains(host.cycles.sum() / first.sum()) and cycles.tighter > 3
+
+
+def test_several_applications_are_walked_together(host):
+    info = {"process_count": 2, "list_paths": [None, None], "launch_counts": [60, 50]}
+    session = host.open(LOOSE, **info)
+    after, done, waited = [-1, -1], [False, False], 0
+    while not all(done):
+        for process in (0, 1):
+            status, index = session.next(process, after[process])
+            waited += status == 2
+            done[process] = status == 1
+            if status == 0:
+                after[process] = index
+                if session.on_launch(process, index, host.paths[index])[0] == 0:
+                    session.on_complete(process, index, False, int(host.cycles[index]), 1)
+    session.finish()
+    content = session._summary.content
+    assert waited and content["met"] and content["launches"] == 110
+    assert [p["launches"] for p in content["processes"]] == [60, 50]
+
+
+def test_several_applications_of_unknown_length_are_refused(host):
+    with pytest.raises(ConfigError, match="number of launches of each process"):
+        host.open(LOOSE, process_count=2, list_paths=[None, None], launch_counts=[60, 0])
