@@ -25,7 +25,7 @@ from kernelpoint.traces import launch_paths
 
 Progress = Callable[[str, int, int], None]
 
-# zlib's fastest: records repeat so much that 6 makes files 15 % smaller and takes four times as long.
+# zlib's fastest: 6 makes the files of a synthesised transformer 38 % smaller and takes three times the processor time.
 LEVEL = 1
 
 
