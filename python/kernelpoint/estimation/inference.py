@@ -249,7 +249,29 @@ class Inference:
         known = int((self.n > 1).sum())
         return [
             f"{alone} strata have one draw; their spread relative to their mean is taken from the {known} strata with more",
-            "relative spreads of strata are exchangeable; no values much rarer than one in a stratum's draws carry much of it",
+            "relative spreads of strata are exchangeable",
+            *self._unseen(),
+        ]
+
+    def _unseen(self) -> list[str]:
+        """How much of the total may be of a kind that no draw is of, at the confidence stated.
+
+        A kind that makes up a share p of the total escapes n draws with probability (1 - p)^n, n being Kish's effective
+        number of draws, (sum_h T_h)^2 / sum_h (T_h^2 / n_h) over the strata that are not drawn whole.
+        """
+        budget = self.targets.budget
+        name = self.targets.ratios.get(budget.counter, (budget.counter,))[0]
+        if name not in self.targets.counters:
+            return []
+        totals = np.where(self.n < self.sample.N, np.abs(self.fits[self.targets.counters.index(name)].totals), 0.0)
+        squares = float((totals**2 / np.maximum(self.n, 1)).sum())
+        if squares == 0.0:
+            return []
+        effective = float(totals.sum()) ** 2 / squares
+        share = 1.0 - (1.0 - budget.confidence) ** (1.0 / effective)
+        return [
+            f"the draws count like {effective:.0f}: values that make up less than {100 * share:.2g} % of {name} may be of a "
+            "kind that none of them is of; were such values much larger than predicted, the bound would not know"
         ]
 
     def _warnings(self, missing: int) -> list[str]:
