@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 MINIATURE = Path(__file__).parents[1] / "accelsim_patch" / "miniature"
+MACSIM = Path(__file__).parents[1] / "macsim_patch" / "miniature"
 
 
 @pytest.fixture
@@ -39,6 +40,18 @@ def test_patching_checking_and_reverting(checkout):
     code, text = patch("accelsim", checkout, "--revert")
     assert code == 0 and "restored" in text
     assert "was not patched" in patch("accelsim", checkout, "--revert")[1]
+
+
+def test_macsim_is_patched_checked_and_reverted_by_the_same_command(tmp_path):
+    checkout = shutil.copytree(MACSIM, tmp_path / "macsim")
+    before = {path: path.read_bytes() for path in checkout.rglob("*") if path.is_file()}
+    code, text = patch("macsim", checkout, "--dry-run")
+    assert code == 0 and "def/kernelpoint.param.def: new file" in text
+    code, text = patch("macsim", checkout)
+    assert code == 0 and "patched; build MacSim as usual" in text
+    assert patch("macsim", checkout, "--check") == (0, f"{checkout}: patched\n")
+    assert patch("macsim", checkout, "--revert")[0] == 0
+    assert {path: path.read_bytes() for path in checkout.rglob("*") if path.is_file()} == before
 
 
 @pytest.mark.parametrize(
