@@ -12,7 +12,10 @@ COMMANDS = {
     "cluster": ("cluster", "Cluster the launches of a list and show what the clusters hold."),
     "compare": ("compare", "Compare sampling methods on the same workloads, against the full run."),
     "convert": ("convert", "Write Accel-Sim traces in another simulator's layout."),
-    "compare-runs": ("compare_runs", "Compare two sampled runs of one list on two configurations of the simulated GPU."),
+    "compare-runs": (
+        "compare_runs",
+        "Compare two sampled runs of one list on two configurations of the simulated GPU.",
+    ),
     "demo": ("demo", "Simulate a synthesised workload in full and sampled, and write a report."),
     "plan": ("plan", "Read every launch once, embed, cluster, and fix the first draw."),
     "patch": ("patch", "Put KernelPoint's hook into a simulator's source tree, or take it out."),
