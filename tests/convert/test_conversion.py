@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from tempfile import mkdtemp
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from kernelpoint.convert.layout import FIRST_CODE
 from kernelpoint.errors import TraceError
 from kernelpoint.traces import launch_paths, read_header, scan_trace
 
-SETTINGS = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SETTINGS = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 LOAD = "0000 ffffffff 1 R1 LDG.E.SYS 1 R2 4 1 0x7f0000001000 {}"
 EXIT = "0010 ffffffff 0 EXIT 0 0"
 
@@ -25,10 +26,7 @@ def convert(folder: Path, text: str, name: str = "macsim") -> Path:
     """The folder of the only launch."""
     path = Path(write(folder, text))
     (folder / "kernelslist.g").write_text(path.name + "\n")
-    output = folder / name
-    number = 0
-    while output.exists():
-        output, number = folder / f"{name}-{number}", number + 1
+    output = Path(mkdtemp(dir=folder, prefix=name))
     convert_to_macsim(folder / "kernelslist.g", output)
     return output / "Kernel0"
 
