@@ -71,15 +71,24 @@ def _costs(cells: Cells, spread: float, price: float) -> tuple[Floats, Floats]:
     return n, n * mean + price * weight * (1.0 / n - 1.0 / cells.units)
 
 
-def prune(cells: Sequence[Cells], spreads: Sequence[float], price: float) -> Pruned:
-    """The partition with the least expected cost + price * variance, by cost-complexity pruning (Breiman et al. 1984, ch. 3).
+@dataclass(frozen=True)
+class _Choice:
+    """What a price of variance leads to: of each level, best size of every cell, and the cells that become strata (bool)."""
 
-    Each cell is either one stratum, with n = clip(T CoV sqrt(price / mean), 1, N) draws of cost `mean` and variance
-    T^2 CoV^2 (1 / n - 1 / N), or is split into its children; children are decided before parents. T is the cell's
-    expected total, CoV the spread expected at its level: a split pays where the children's draws cost less than the
-    variance they save.
-    """
-    best_size: list[Floats] = []
+    sizes: list[Floats]
+    chosen: list[NDArray[np.bool_]]
+
+    def variance(self, cells: Sequence[Cells], spreads: Sequence[float]) -> float:
+        """Expected variance of the total, sum over strata of T^2 CoV^2 (1 / n - 1 / N)."""
+        parts = zip(cells, spreads, self.sizes, self.chosen, strict=True)
+        return float(
+            sum(((c.total * spread) ** 2 * (1.0 / n - 1.0 / c.units))[kept].sum() for c, spread, n, kept in parts)
+        )
+
+
+def _choose(cells: Sequence[Cells], spreads: Sequence[float], price: float) -> _Choice:
+    """Which cells become strata, decided on cells alone: children before parents, then from the coarsest level down."""
+    sizes: list[Floats] = []
     keep: list[NDArray[np.bool_]] = []
     below: Floats | None = None
     for level in range(len(cells) - 1, -1, -1):
@@ -91,26 +100,41 @@ def prune(cells: Sequence[Cells], spreads: Sequence[float], price: float) -> Pru
             children = np.bincount(cells[level + 1].parent, weights=below, minlength=len(n))
             whole = children * (1.0 + 1e-12) >= cost
             below = np.where(whole, cost, children)
-        best_size.insert(0, n)
+        sizes.insert(0, n)
         keep.insert(0, whole)
+    chosen = []
+    free = np.ones(1, bool)
+    for table, whole in zip(cells, keep, strict=True):
+        free = free[table.parent]  # no cell above it is a stratum
+        chosen.append(free & whole)
+        free = free & ~whole
+    return _Choice(sizes, chosen)
+
+
+def _partition(cells: Sequence[Cells], spreads: Sequence[float], choice: _Choice) -> Pruned:
     strata = np.full(len(cells[0].of_unit), -1, np.int64)
     sizes, totals, spread_of = [], [], []
     count = 0
-    for level, table in enumerate(cells):
-        free = strata < 0
-        chosen = keep[level].copy()
-        here = np.zeros(len(chosen), bool)
-        here[table.of_unit[free]] = True
-        chosen &= here
+    for table, spread, n, chosen in zip(cells, spreads, choice.sizes, choice.chosen, strict=True):
         number = np.full(len(chosen), -1, np.int64)
         number[chosen] = count + np.arange(chosen.sum())
-        take = free & chosen[table.of_unit]
-        strata[take] = number[table.of_unit[take]]
+        np.maximum(strata, number[table.of_unit], out=strata)  # only one level has a stratum for a unit
         count += int(chosen.sum())
-        sizes.append(best_size[level][chosen])
+        sizes.append(n[chosen])
         totals.append(table.total[chosen])
-        spread_of.append(np.full(int(chosen.sum()), spreads[level]))
+        spread_of.append(np.full(int(chosen.sum()), spread))
     return Pruned(strata, np.concatenate(sizes), np.concatenate(totals), np.concatenate(spread_of))
+
+
+def prune(cells: Sequence[Cells], spreads: Sequence[float], price: float) -> Pruned:
+    """The partition with the least expected cost + price * variance, by cost-complexity pruning (Breiman et al. 1984, ch. 3).
+
+    Each cell is either one stratum, with n = clip(T CoV sqrt(price / mean), 1, N) draws of cost `mean` and variance
+    T^2 CoV^2 (1 / n - 1 / N), or is split into its children; children are decided before parents. T is the cell's
+    expected total, CoV the spread expected at its level: a split pays where the children's draws cost less than the
+    variance they save.
+    """
+    return _partition(cells, spreads, _choose(cells, spreads, price))
 
 
 def prune_to_budget(cells: Sequence[Cells], spreads: Sequence[float], budget: ErrorBudget) -> Pruned:
@@ -118,17 +142,15 @@ def prune_to_budget(cells: Sequence[Cells], spreads: Sequence[float], budget: Er
     T = float(cells[0].total.sum())
     allowed = (budget.relative_error * T / two_sided(1.0 - budget.confidence, np.inf)) ** 2
     low, high = np.log(1e-12 / T), np.log(1e12 / T)
-    result = prune(cells, spreads, float(np.exp(high)))
+    result = _choose(cells, spreads, float(np.exp(high)))
     for _ in range(40):
         middle = 0.5 * (low + high)
-        trial = prune(cells, spreads, float(np.exp(middle)))
-        units = np.bincount(trial.strata, minlength=len(trial.sizes))
-        V = ((trial.total * trial.spread) ** 2 * (1.0 / trial.sizes - 1.0 / units)).sum()
-        if V <= allowed:  # noqa: SIM300
+        trial = _choose(cells, spreads, float(np.exp(middle)))
+        if trial.variance(cells, spreads) <= allowed:
             result, high = trial, middle
         else:
             low = middle
-    return result
+    return _partition(cells, spreads, result)
 
 
 def neighbours(signature: NDArray[np.integer], process: NDArray[np.integer] | None = None) -> Ints:
