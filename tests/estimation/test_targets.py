@@ -75,3 +75,44 @@ def test_a_ratio_has_no_budget_per_cluster():
     design, _ = population(0)
     with pytest.raises(ConfigError, match="ratio of totals"):
         Engine(design, ErrorBudget(0.02, counter="ipc", scope="cluster"), "mean", RATIOS)
+
+
+def passes(design: Design, values: np.ndarray, names: tuple[str, ...], budget: ErrorBudget) -> tuple[Engine, int]:
+    engine, count = Engine(design, budget, "mean", RATIOS), 1
+    while True:
+        wanted = engine.wanted()
+        engine.record_many(wanted, names, values[wanted])
+        if engine.look().met or not engine.grow():
+            return engine, count
+        count += 1
+
+
+def test_a_cluster_that_was_drawn_whole_and_holds_nothing_asks_for_no_further_draws():
+    strata = np.repeat(np.arange(4, dtype=np.int32), 100)
+    values = (100.0 + 10.0 * generator(2, "targets test").standard_normal(400))[:, None]
+    strata[300:] = -1  # all units of the last cluster are taken
+    values[300:] = 0.0
+    design = Design(strata, np.full(4, 2), permanent_random_numbers(2, 0, 400), clusters=np.arange(4))
+    engine, count = passes(design, values, ("cycles",), ErrorBudget(0.05, scope="cluster"))
+    assert count < 8 and len(engine.drawn()) < 300
+
+
+@pytest.mark.parametrize("names", [("cycles", "reads"), ("instructions", "cycles")])
+def test_draws_that_are_all_zero_lead_to_everything_in_few_passes(names):
+    values = np.column_stack([np.full(1000, 5.0), np.zeros(1000)])
+    design = Design(np.zeros(1000, int), np.array([2]), permanent_random_numbers(0, 0, 1000))
+    counter = "reads" if "reads" in names else "ipc"
+    engine, count = passes(design, values, names, ErrorBudget(0.05, counter=counter))
+    assert len(engine.drawn()) == 1000 and count < 12
+
+
+def test_a_counter_of_zeros_keeps_no_other_from_two_stages():
+    design, values = population(4)
+    three = np.column_stack([values, np.zeros(len(values))])
+    engine = Engine(design, ErrorBudget(0.004, bound="two_stage"), "mean", RATIOS)
+    for _ in range(2):
+        wanted = engine.wanted()
+        engine.record_many(wanted, (*NAMES, "shared"), three[wanted])
+        engine.look()
+        engine.grow()
+    assert engine._pilot is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -95,14 +96,20 @@ def fewest(look: Inference) -> Ints:
 def _sizes(look: Inference, cost: Floats, low: Ints, margin: float) -> Ints:
     """The allocation that should meet the budget at the next look, however large the step."""
     budget, N = look.targets.budget, look.sample.N
+    wanted = look.budgeted()
+    if any(math.isnan(estimate.estimate) for estimate in wanted):
+        return N.copy()  # a ratio over nothing but zeros: its spread is not known at all
     S2 = look.target_spread(budget.counter).S2
     following = replace(look.targets, looks=(*look.targets.looks, "sized"))
     groups = look.target_groups.of_stratum
     sizes = low.copy()
-    for group, estimate in enumerate(look.budgeted()):
+    for group, estimate in enumerate(wanted):
         if estimate.relative_half_width <= budget.relative_error:
             continue
         part = np.flatnonzero(groups == group)
+        if estimate.estimate == 0.0:  # zeros have no spread to size a sample for
+            sizes[part] = N[part]
+            continue
         allowed = margin * budget.relative_error * abs(estimate.estimate)
         t = following.quantile(max(estimate.degrees_of_freedom, 1.0))
         for _ in range(2):  # t depends on the sizes through its degrees of freedom

@@ -88,8 +88,10 @@ class Inference:
 
     @property
     def may_be_pilot(self) -> bool:
-        """Whether its spreads may stand for all later looks (two-stage)."""
-        return all(math.isfinite(spread.uncertainty) for spread in self.spreads)
+        """Whether its spreads may stand for all later looks (two-stage): those of the counters that the budget is about."""
+        wanted = self.targets.budget.counter
+        names = self.targets.ratios.get(wanted, (wanted,))
+        return all(math.isfinite(self.spreads[self.targets.counters.index(name)].uncertainty) for name in names)
 
     @property
     def whole(self) -> Groups:
@@ -104,7 +106,8 @@ class Inference:
         keep = groups.of_exact >= 0
         certain = np.bincount(groups.of_exact[keep], weights=self.exact[keep, index], minlength=count)
         V, degrees = variance_and_degrees(self.sample.N, self.n, self.spreads[index], cell, count)
-        influence = self._influence(index, groups)
+        influence = self._influence(np.abs(self.fits[index].totals), groups)
+        undrawn = np.bincount(cell, weights=self.n < self.sample.N, minlength=count) > 0
         return [
             self._estimate(
                 self.targets.counters[index],
@@ -113,16 +116,21 @@ class Inference:
                 degrees[g],
                 simulated[g] + certain[g],
                 influence[g],
+                bool(undrawn[g]),
             )
             for g in range(count)
         ]
 
-    def _influence(self, index: int, groups: Groups) -> Floats:
-        """How far each group's total moves, float64 [groups], if the draw that stands for most of it is off by INFLUENCE."""
+    def _influence(self, size: Floats, groups: Groups) -> Floats:
+        """How far each group's total moves, float64 [groups], if the draw that stands for most of it is off by INFLUENCE.
+
+        Args:
+            size: float64 [H], what each stratum adds to its group.
+        """
         N, n = self.sample.N, self.n
         rest = np.where(n < N, 1.0 - n / np.maximum(N, 1), 0.0)
         most = np.zeros(groups.count)
-        np.maximum.at(most, groups.of_stratum, INFLUENCE * rest * np.abs(self.fits[index].totals) / np.maximum(n, 1))
+        np.maximum.at(most, groups.of_stratum, INFLUENCE * rest * size / np.maximum(n, 1))
         return most
 
     def _estimate(
@@ -132,15 +140,19 @@ class Inference:
         V: float,
         degrees: float,
         simulated: float,
-        influence: float = 0.0,
+        influence: float,
+        undrawn: bool,
     ) -> Estimate:
-        """The estimate with the half-width that this look states; nan where it states none."""
+        """The estimate with the half-width that this look states; nan where it states none.
+
+        Args:
+            undrawn: whether any unit of what is estimated has not been drawn.
+        """
         budget = self.targets.budget
         error = math.sqrt(max(float(V), 0.0))
         quantile = self.targets.quantile(float(degrees))
         computed = 0.0 if error == 0.0 and not math.isnan(quantile) else quantile * error
-        unseen = value == 0.0 and bool((self.n < self.sample.N).any())
-        if unseen:  # only zeros were drawn: what the others hold, nothing tells
+        if undrawn and value == 0.0:  # only zeros were drawn: what the others hold, nothing tells
             computed = math.nan
         half = (
             computed
@@ -185,7 +197,10 @@ class Inference:
         spread = self.target_spread(name)
         V, degrees = variance_and_degrees(self.sample.N, self.n, spread, whole.of_stratum, 1)
         simulated = sums[above] / sums[below] if sums[below] else math.nan
-        return self._estimate(name, top / bottom, V[0], degrees[0], simulated)
+        size = [np.abs(self.fits[i].totals) for i in (above, below)]
+        influence = self._influence((size[0] + abs(top / bottom) * size[1]) / (2.0 * abs(bottom)), whole)
+        undrawn = bool((self.n < self.sample.N).any())
+        return self._estimate(name, top / bottom, V[0], degrees[0], simulated, influence[0], undrawn)
 
     def target_spread(self, name: str) -> Spread:
         """Spread of the residuals of a counter or ratio."""

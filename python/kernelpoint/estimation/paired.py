@@ -111,12 +111,19 @@ def _interval(
     residuals = fits[1].residuals - ratio * fits[0].residuals
     size = [np.abs(Moments.of(sample.strata, values[:, k], len(sample.N)).mean) for k in (0, 1)]
     scale = FINER * scales((size[1] + abs(ratio) * size[0]) / 2.0, sample.n)
-    V, freedom = max(_within(sample, residuals, scale), _collapsed(sample, residuals, scale))
-    error = math.sqrt(max(V, 0.0)) / divisor
-    if error == 0.0:
-        return Interval(value, 0.0, 0.0, freedom)
-    quantile = two_sided(alpha, round(min(freedom, 1e9), 6)) if freedom > 0.0 else math.inf
-    return Interval(value, quantile * error, error, freedom)
+    undrawn = bool((sample.n < sample.N).any())
+    if undrawn and any(not fit.totals.any() for fit in fits):
+        return Interval(value, math.nan, math.nan, 0.0)  # only zeros were drawn: what the others hold, nothing tells
+    found = (_within(sample, residuals, scale), _collapsed(sample, residuals, scale))
+    wide = [
+        (_quantile(alpha, freedom) * math.sqrt(max(V, 0.0)) if V > 0.0 else 0.0, V, freedom) for V, freedom in found
+    ]
+    half, V, freedom = max(wide)
+    return Interval(value, half / divisor, math.sqrt(max(V, 0.0)) / divisor, freedom)
+
+
+def _quantile(alpha: float, freedom: float) -> float:
+    return two_sided(alpha, round(min(freedom, 1e9), 6)) if freedom > 0.0 else math.inf
 
 
 def _within(sample: Sample, residuals: Floats, scale: Floats) -> tuple[float, float]:
