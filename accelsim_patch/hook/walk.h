@@ -7,6 +7,7 @@
 #define KERNELPOINT_ACCELSIM_WALK_H
 
 #include <cmath>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -118,7 +119,12 @@ private:
             counters.push_back(counter);
         }
         m_before = after;
-        m_plugin.complete(m_launch, hook().stopped, cycles, m_sim->gpu_tot_sim_insn - m_instructions, counters);
+        const unsigned long long instructions = m_sim->gpu_tot_sim_insn - m_instructions;
+        m_plugin.complete(m_launch, hook().stopped, cycles, instructions, counters);
+        if (hook().stopped) {
+            const Totals part = {static_cast<double>(cycles), static_cast<double>(instructions)};
+            m_stopped[m_launch] = part;
+        }
         m_simulated[m_launch] = true;
         return true;
     }
@@ -153,14 +159,18 @@ private:
 
     // Blocks in program order. What they hold is scaled so that, with the launches simulated here, they add up to the
     // estimate of the whole run: a prediction alone leaves out the residuals that the estimate spreads over its
-    // stratum.
+    // stratum. What a launch stopped inside had left to do belongs to that launch, not to the ones skipped.
     void print_others(Totals totals, const Totals& whole_run) {
+        for (std::map<uint64_t, Totals>::const_iterator part = m_stopped.begin(); part != m_stopped.end(); ++part) {
+            const Totals whole = prediction(part->first);
+            if (whole.cycles > 0) totals.cycles += whole.cycles - part->second.cycles;
+            if (whole.instructions > 0) totals.instructions += whole.instructions - part->second.instructions;
+        }
         std::vector<Totals> own(m_launches.size());
         Totals sum = {0, 0};
         for (size_t i = 0; i < own.size(); ++i) {
             if (m_simulated[i]) continue;
-            m_plugin.estimate(i, &own[i].cycles, &own[i].instructions);
-            if (!std::isfinite(own[i].cycles) || !std::isfinite(own[i].instructions)) own[i] = {0, 0};
+            own[i] = prediction(i);
             sum.cycles += own[i].cycles;
             sum.instructions += own[i].instructions;
         }
@@ -177,6 +187,14 @@ private:
         }
     }
 
+    // What the plugin says of one launch; zeros where it says nothing.
+    Totals prediction(uint64_t launch) {
+        Totals found = {0, 0};
+        m_plugin.estimate(launch, &found.cycles, &found.instructions);
+        if (!std::isfinite(found.cycles) || !std::isfinite(found.instructions)) found.cycles = found.instructions = 0;
+        return found;
+    }
+
     std::string name_of(uint64_t launch) {
         const std::string known = m_plugin.name(launch);
         return known.empty() ? kernel_name_of(m_commands[m_launches[launch]].command_string) : known;
@@ -190,6 +208,7 @@ private:
     std::vector<trace_command> m_commands;  // the whole list
     std::vector<size_t> m_launches;         // launch index -> position in m_commands
     std::vector<bool> m_simulated;          // by this process
+    std::map<uint64_t, Totals> m_stopped;   // launch index -> what was simulated of it before it was stopped inside
     std::vector<Amount> m_before;           // the counters when the launch in flight began
     bool m_begun;
     size_t m_copied;    // commands before this position were handed over, unless they are launches

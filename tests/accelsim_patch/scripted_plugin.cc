@@ -3,6 +3,7 @@
 //     pass 0 3 5       the launches to simulate in the next pass; one line for each pass
 //     interval 100     cycles between progress calls
 //     stop 3 700       tell launch 3 to stop at the first progress call from cycle 700 on
+//     whole 3 900 50   cycles and instructions that launch 3 is projected to have when it was stopped
 //     say hello        log this word when the session opens
 //     name 3 gemm      the kernel name of launch 3, as if it had been read before
 //     estimate 100 10  cycles and instructions of a launch that was not simulated
@@ -27,6 +28,7 @@ struct kp_session {
     size_t pass = 0;
     uint32_t interval = 0;
     std::map<uint64_t, uint64_t> stops;
+    std::map<uint64_t, std::pair<double, double>> projections;
     std::map<uint64_t, std::string> known_names;
     double other_cycles = 0, other_instructions = 0;
     std::vector<std::string> names;
@@ -59,6 +61,8 @@ static void read_script(std::ifstream& script, kp_session* s) {
             words >> s->interval;
         } else if (word == "stop" && words >> a >> b) {
             s->stops[a] = b;
+        } else if (word == "whole" && words >> a) {
+            words >> s->projections[a].first >> s->projections[a].second;
         } else if (word == "say") {
             words >> s->message;
         } else if (word == "name" && words >> a) {
@@ -125,6 +129,9 @@ kp_status kp_on_complete(kp_session* s, const kp_result* result) {
            << " instructions " << result->instructions;
     s->stopped += (result->flags & KP_RESULT_STOPPED) != 0;
     s->results[result->index] = {static_cast<double>(result->cycles), static_cast<double>(result->instructions)};
+    const auto projected = s->projections.find(result->index);
+    if ((result->flags & KP_RESULT_STOPPED) != 0 && projected != s->projections.end())
+        s->results[result->index] = projected->second;
     s->sums.resize(result->counter_count);
     s->names.resize(result->counter_count);
     for (uint32_t i = 0; i < result->counter_count; ++i) {

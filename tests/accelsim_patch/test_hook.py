@@ -126,6 +126,15 @@ def test_a_launch_is_stopped_inside_and_its_resident_ctas_drain(simulator, workl
     assert run.values("kernelpoint_projected") == ["1"]
 
 
+def test_blocks_of_skipped_launches_do_not_carry_what_a_stopped_launch_had_left_to_do(simulator, workload):
+    run = simulator.run(workload, "pass 3 5\ninterval 50\nstop 3 100\nwhole 3 308 19200\nestimate 100 10")
+    simulated = int(run.values("gpu_tot_sim_cycle")[1])
+    left = 308 - 108
+    expected = [simulated + left + 100 * others for others in (1, 2, 3, 4)]
+    assert [int(total) for total in run.values("gpu_tot_sim_cycle")[2:]] == [*expected, expected[-1]]
+    assert [int(cycles) for cycles in run.values("gpu_sim_cycle")[2:6]] == [100] * 4
+
+
 @pytest.mark.parametrize(
     "content, reason",
     [

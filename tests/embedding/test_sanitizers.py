@@ -18,7 +18,18 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer", "-O0", "-g"]
 EVERY_CALL = [
-    *("open", "next:first", "launch:0", "progress:5", "complete:0", "complete:1", "abort:2", "estimate:0", "name:1", "null"),
+    *(
+        "open",
+        "next:first",
+        "launch:0",
+        "progress:5",
+        "complete:0",
+        "complete:1",
+        "abort:2",
+        "estimate:0",
+        "name:1",
+        "null",
+    ),
     *("launch_sized:0", "launch_sized:63", "launch_sized:96", "launch_sized:4097", "threads:3", "error_elsewhere"),
     *("open", "finish", "finish", "fork:1", "exit"),
 ]
