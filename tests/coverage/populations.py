@@ -31,7 +31,7 @@ PROFILES = (
     "a100_negative_queue",
     "b200_eager",
 )
-SYNTHETIC = ("drift", "late_change", "outliers", "bimodal", "tiny_and_huge", "mixed", "violates")
+SYNTHETIC = ("drift", "late_change", "outliers", "bimodal", "tiny_and_huge", "mixed", "uneven", "violates")
 # Parameters were chosen on these; all others are judged only.
 TUNING = (
     "h100_owlv2",
@@ -137,6 +137,9 @@ def synthetic(name: str) -> Population:
         spread = random.lognormal(-3.5, 1.0, 400)
         noise = np.exp(spread[signature] * random.standard_normal(N))
         noise *= 1.0 + 0.1 * np.sin(np.roll(signature, 1) * 1.7)  # the launch before matters
+    elif name == "uneven":  # most signatures are quiet, every fifth is not
+        signature = _program(random, N, 80, 300)
+        noise = random.lognormal(0.0, np.where(np.arange(400) % 5 == 0, 0.6, 0.01)[signature])
     elif name == "violates":
         noise = noise * np.where((signature == 3) & (random.random(N) < 0.01), 200.0, 1.0)
     else:
