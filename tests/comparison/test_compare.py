@@ -14,9 +14,9 @@ from kernelpoint.synth.compose import compose, prepare
 from kernelpoint.synth.writer import write_list
 
 
-def compare(monkeypatch, *arguments):
+def compare(monkeypatch, *arguments, width="220"):
     monkeypatch.setattr("sys.argv", ["kernelpoint", "compare", *map(str, arguments)])
-    monkeypatch.setenv("COLUMNS", "220")
+    monkeypatch.setenv("COLUMNS", width)
     with pytest.raises(SystemExit) as ended:
         main()
     return ended.value.code
@@ -28,15 +28,15 @@ def test_a_comparison_prints_a_table_and_writes_page_json_and_csv(monkeypatch, c
         monkeypatch, "-w", truth_file, "--policies", "random,stem,gcl", "--budgets", "0.05", "--seeds", "2", "-o", out
     )
     printed = capsys.readouterr().out
-    assert code == 0 and "stem *" in printed and "promised" in printed and "gcl: policy gcl reads traces" in printed
+    assert code == 0 and "stem *" in printed and "promised" in printed and "gcl: policy gcl needs the traces" in printed
     content = json.loads((out / "comparison.json").read_text())
     assert {line["policy"] for line in content["overall"]} == {"random", "stem", "gcl"}
     rows = list(csv.DictReader((out / "comparison.csv").open()))
     assert len(rows) == 6 and {row["seed"] for row in rows} == {"0", "1"}
     page = (out / "comparison.html").read_text()
-    assert "<svg" in page and "stem *" in page and "reads traces" in page and "http" not in page
+    assert "<svg" in page and "stem *" in page and "needs the traces" in page and "http" not in page
     text = (out / "comparison.md").read_text()
-    assert "| stem * | 5.00 % |" in text and "- gcl: policy gcl reads traces" in text
+    assert "| stem * | 5 % |" in text and "- gcl: policy gcl needs the traces" in text
 
 
 def test_a_comparison_that_was_stopped_goes_on_where_it_was(monkeypatch, truth_file, tmp_path):
@@ -114,6 +114,7 @@ def test_every_edit_that_could_change_a_row_changes_the_version_of_the_code(tmp_
         (["--policies", "simpoint"], "allowed: all"),
         (["--budgets", "0.05,2"], "between 0 and 1"),
         (["-w", "absent.csv"], "absent.csv: cannot be read"),
+        (["-o", __file__], "allowed: a folder that can be made"),
     ],
 )
 def test_what_cannot_be_is_refused_with_one_message(monkeypatch, truth_file, arguments, message):
@@ -137,3 +138,15 @@ def test_methods_choose_under_one_configuration_and_are_judged_under_another(mon
     assert "stem" in printed and "stem *" not in printed and len(list((out / "host").glob("host-*.csv"))) == 2
     rows = json.loads((out / "comparison.json").read_text())["rows"]
     assert not any(row["from_truth"] or row["reason"] for row in rows)
+
+
+def test_a_narrow_terminal_gets_the_columns_that_fit(monkeypatch, capsys, truth_file):
+    arguments = ("-w", truth_file, "--policies", "random,stem", "--budgets", "0.05", "--seeds", "2")
+    printed = {}
+    for width in ("80", "220"):
+        compare(monkeypatch, *arguments, width=width)
+        printed[width] = capsys.readouterr().out
+    table = printed["80"].split("cycle speedup:")[0]
+    assert max(map(len, table.splitlines())) <= 80 and "\nstem *" in table.replace("\n ", "\n")
+    assert "planning" not in table and "columns are left out" in printed["80"]
+    assert "spread" in printed["220"].split("cycle speedup:")[0] and "columns are left out" not in printed["220"]

@@ -116,9 +116,20 @@ def test_latency_is_taken_off_for_the_second_error(truth_file):
     assert row.error_beyond_latency == pytest.approx(row.error * row.total / (row.total - 300 * 1000))
 
 
+def test_a_workload_that_names_no_latency_has_no_error_beyond_it(truth_file):
+    assert np.isnan(row_of(load(str(truth_file)), "random").error_beyond_latency)
+
+
+@pytest.mark.parametrize(
+    ("policy", "names"), [("pka", "profile of Nsight Compute"), ("sieve", "counter such as smsp__inst_executed.sum")]
+)
+def test_a_policy_that_lacks_its_counters_says_where_they_come_from(truth_file, policy, names):
+    assert names in row_of(load(str(truth_file)), policy).reason
+
+
 def test_what_a_policy_lacks_is_a_reason_and_no_failure(truth_file):
     row = row_of(load(str(truth_file)), "gcl")
-    assert "reads traces" in row.reason and np.isnan(row.error)
+    assert "needs the traces" in row.reason and np.isnan(row.error)
 
 
 def test_equal_seeds_give_equal_rows_and_others_differ(truth_file):

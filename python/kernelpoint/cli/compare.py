@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -17,7 +18,7 @@ from kernelpoint.comparison.host import full_run
 from kernelpoint.comparison.run import Notebook, cells
 from kernelpoint.comparison.run import compare as compare_workload
 from kernelpoint.comparison.summary import Line, overall, per_workload
-from kernelpoint.comparison.text import HEADINGS, LEGEND
+from kernelpoint.comparison.text import BRIEF, HEADINGS, LEGEND, refusals
 from kernelpoint.comparison.text import cells as line_cells
 from kernelpoint.comparison.workload import HOST, Request, Workload, load_workload, parse_request
 from kernelpoint.comparison.write import write_files
@@ -30,6 +31,8 @@ WORKLOAD_HELP = (
     "those that need times; profile=truth for all that can use them), host=v100|rtx|FILE (run the embedded host for the "
     "truth; profile=host:NAME does so for the profile), device=N, latency=CYCLES. May be repeated."
 )
+
+WIDE_TERMINAL = 150  # columns of text from which on every column of the table fits
 
 
 def compare(
@@ -50,7 +53,7 @@ def compare(
     console = Console(stderr=True, markup=False, highlight=False)
     wanted = list(cells(_policies(policies), _numbers(budgets), seeds, confidence, scope, bound))
     if output is not None:
-        output.mkdir(parents=True, exist_ok=True)
+        _make_folder(output)
     workloads = [_load(parse_request(text), output, communication, console) for text in workload]
     _refuse_twins(workloads)
     rows = _rows(workloads, wanted, Notebook(output / "rows.jsonl" if output else None), console)
@@ -58,6 +61,13 @@ def compare(
     if output is not None:
         for path in write_files(output, workloads, rows):
             console.print(f"wrote {path}", soft_wrap=True)
+
+
+def _make_folder(output: Path) -> None:
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"-o: got {str(output)!r}; allowed: a folder that can be made ({error.strerror})") from None
 
 
 def _rows(workloads: Sequence[Workload], wanted: list, notebook: Notebook, console: Console) -> list[Row]:
@@ -118,24 +128,26 @@ def _numbers(text: str) -> list[float]:
 def _show(rows: Sequence[Row], workloads: Sequence[Workload]) -> None:
     console = Console(markup=False, highlight=False)
     lines = per_workload(rows)
+    columns = range(len(HEADINGS)) if console.width >= WIDE_TERMINAL else BRIEF
     for one in workloads:
         title = f"{one.name}: {one.size:,} launches, {one.total:,.0f} {one.counter}"
-        console.print(_table(title, [line for line in lines if line.workload == one.name]))
+        console.print(_table(title, [line for line in lines if line.workload == one.name], columns))
     if len(workloads) > 1:
-        console.print(_table(f"all {len(workloads)} workloads", overall(lines)))
+        console.print(_table(f"all {len(workloads)} workloads", overall(lines), columns))
     for item in LEGEND:
         console.print(item, soft_wrap=True)
+    if columns is BRIEF:
+        console.print("some columns are left out of this narrow terminal; the files of -o have all", soft_wrap=True)
 
 
-def _table(title: str, lines: Sequence[Line]) -> Table:
-    table = Table(title=title, title_justify="left")
-    for heading in HEADINGS:
-        table.add_column(heading, justify="left" if heading == "policy" else "right", overflow="fold")
+def _table(title: str, lines: Sequence[Line], columns: Sequence[int]) -> Table:
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for column in columns:
+        table.add_column(HEADINGS[column], justify="right" if column else "left", overflow="fold", no_wrap=not column)
     for line in lines:
         if line.runs:
-            table.add_row(*line_cells(line))
-    refused = [line for line in lines if not line.runs]
-    if refused:
-        table.caption = "\n".join(sorted({f"{line.policy}: {'; '.join(line.reasons)}" for line in refused}))
-        table.caption_justify = "left"
+            row = line_cells(line)
+            table.add_row(*(row[column] for column in columns))
+    table.caption = "\n".join(refusals(lines)) or None
+    table.caption_justify = "left"
     return table

@@ -13,7 +13,7 @@ import numpy as np
 
 from kernelpoint.comparison.workload import Workload
 from kernelpoint.config import Config, parse_config
-from kernelpoint.errors import KernelPointError, PolicyError
+from kernelpoint.errors import KernelPointError
 from kernelpoint.estimation import Design, Engine, ErrorBudget, Look
 from kernelpoint.policies.contract import Need, Policy
 from kernelpoint.policies.population import Population
@@ -40,7 +40,8 @@ class Cell:
 class Row:
     """What came out. `reason` says why there is nothing else.
 
-    error: (estimate - total) / total; error_beyond_latency: the same with the launch latency taken off the total;
+    error: (estimate - total) / total; error_beyond_latency: the same with the launch latency taken off the total, nan where the
+    workload names none;
     cycle_speedup: total over what was simulated; bound: "promised" (the design claims the budget), the kind of bound that
     the run measured, or "none"; half_width: relative; held: whether |error| is within it; from_truth: planned from the very
     times that it is judged on.
@@ -118,9 +119,9 @@ class Inputs:
         workload = self.workload
         profile, sees_truth = self._profile(policy)
         needs = policy.inputs(profile, bool(workload.paths))
-        if Need.TRACES in needs and not workload.paths:
-            raise PolicyError(f"policy {config.policy} reads traces, and this workload has none (traces=LIST)")
         population = Population(counts=(workload.size,), seed=config.seed, profile=profile, paths=workload.paths)
+        if not workload.paths:
+            return population, needs, sees_truth  # a policy that cannot do without traces says so itself
         if Need.TRACES in needs:
             population = replace(population, scan=self.scan)
         if Need.EMBEDDINGS in needs:
@@ -215,7 +216,7 @@ def _judged(row: Row, workload: Workload, config: Config, policy: type[Policy], 
         simulated_total=simulated,
         estimate=estimate.estimate,
         error=error,
-        error_beyond_latency=(estimate.estimate - workload.total) / (workload.total - latency),
+        error_beyond_latency=(estimate.estimate - workload.total) / (workload.total - latency) if latency else math.nan,
         cycle_speedup=workload.total / simulated if simulated > 0 else math.inf,
         bound=bound,
         half_width=half_width,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from kernelpoint.comparison.summary import Line
 
 HEADINGS = (
     "policy",
     "budget",
-    "cycle speedup h / g / a",
+    "cycle speedup",
     "error mean",
     "error max",
     "bias",
@@ -22,8 +23,10 @@ HEADINGS = (
     "planning",
 )
 
+BRIEF = (0, 1, 2, 3, 8, 9, 11)  # the headings that a narrow terminal shows
+
 LEGEND = (
-    "cycle speedup: total over what was simulated, as harmonic / geometric / arithmetic mean over workloads",
+    "cycle speedup: total over what was simulated, over several workloads as harmonic / geometric / arithmetic mean",
     "error: of the estimated total against the full run; mean and greatest |error|, bias = mean signed error, spread = "
     "standard deviation over seeds",
     "beyond latency: mean |error| as a share of the total without the launch latency, where a workload names one",
@@ -47,23 +50,35 @@ def percent(value: float) -> str:
     return f"{100 * value:.{digits}f} %"
 
 
+def share(value: float) -> str:
+    """A share that was asked for, such as a budget: no more digits than it has.
+
+    >>> share(0.05), share(0.005)
+    ('5 %', '0.5 %')
+    """
+    return f"{100 * value:g} %"
+
+
 def factor(value: float) -> str:
     """A cycle speedup."""
     return "-" if math.isnan(value) else f"{value:,.1f}x" if value < 100 else f"{value:,.0f}x"
 
 
+def refusals(lines: Iterable[Line]) -> list[str]:
+    """A sentence for each policy that did not run, with the reason."""
+    return sorted({f"{line.policy}: {'; '.join(line.reasons)}" for line in lines if not line.runs})
+
+
 def cells(line: Line) -> list[str]:
-    """The cells of a line, as in HEADINGS; of a line without runs only the policy and the reason."""
+    """The cells of a line, as in HEADINGS, of a line with runs."""
     name = line.policy + (" *" if line.from_truth else "")
-    if not line.runs:
-        return [name, percent(line.relative_error), "; ".join(line.reasons)]
     speedups = (line.harmonic, line.geometric, line.arithmetic)
     one = line.workload != "all" or line.workloads == 1
     word = {"none": "none", "promised": "promised"}.get(line.bound, "measured")
     bound = "none" if line.bound == "none" else f"{percent(line.half_width)} {word}"
     return [
         name,
-        percent(line.relative_error),
+        share(line.relative_error),
         factor(line.harmonic) if one else " / ".join(map(factor, speedups)),
         percent(line.error_mean),
         percent(line.error_max),

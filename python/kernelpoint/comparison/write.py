@@ -13,7 +13,7 @@ from typing import Any
 from kernelpoint.comparison.evaluate import Row
 from kernelpoint.comparison.page import html_page
 from kernelpoint.comparison.summary import Line, overall, per_workload
-from kernelpoint.comparison.text import HEADINGS, LEGEND, cells
+from kernelpoint.comparison.text import HEADINGS, LEGEND, cells, refusals
 from kernelpoint.comparison.workload import Workload
 
 
@@ -53,7 +53,7 @@ def markdown(workloads: Sequence[Workload], lines: Sequence[Line], total: Sequen
 
 def _table(title: str, lines: Sequence[Line]) -> str:
     rows = [cells(line) for line in lines if line.runs]
-    refused = sorted({f"- {line.policy}: {'; '.join(line.reasons)}" for line in lines if not line.runs})
+    refused = [f"- {reason}" for reason in refusals(lines)]
     table = [HEADINGS, ["---"] * len(HEADINGS), *rows]
     text = "\n".join("| " + " | ".join(row) + " |" for row in table)
     return f"**{title}**\n\n{text}\n" + "".join(f"\n{reason}" for reason in refused) + ("\n" if refused else "")
