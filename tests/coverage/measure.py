@@ -20,8 +20,6 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
 from alternatives import Orders, Outcomes, clt, one_shot, plan
 from designs import expected_times
 from full_runs import RUNS

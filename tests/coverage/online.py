@@ -10,14 +10,11 @@ new stream, so no new cluster tells. Reading and embedding are remembered betwee
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
 from replayed import Replayed, say
 
 import kernelpoint.encoder

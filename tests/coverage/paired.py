@@ -10,12 +10,9 @@ seeds of one over the other; `common` the launches drawn in both runs.
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
 from replayed import Replayed, sampled, say
 
 from kernelpoint.estimation.estimators import Sample

@@ -8,12 +8,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
 from replayed import Replayed, sampled, say
 
 from kernelpoint.profiles import Profile

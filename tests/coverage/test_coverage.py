@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-
-from kernelpoint.estimation import ErrorBudget
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from alternatives import Orders, clt, one_shot, plan
 from measure import ours
 from populations import BEYOND_ASSUMPTIONS, SYNTHETIC, population, shared_data
 from table import failing
+
+from kernelpoint.estimation import ErrorBudget
 
 SEEDS = 60
 

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from designs import design
+from full_runs import known_from_traces
+from populations import Population
 
 from kernelpoint.estimation import Engine, ErrorBudget
 from kernelpoint.randomness import generator
 from kernelpoint.session import boundary
 from kernelpoint.session.journal import read_journal
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from designs import design
-from full_runs import known_from_traces
-from populations import Population
 
 
 @pytest.fixture(scope="module")
