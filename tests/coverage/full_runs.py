@@ -25,6 +25,8 @@ REAL = {  # archive of each
     "simpleopacus": "simpleopacus",
     "bfs": "rodinia_bfs",
 }
+# A trace that is cut short, and a list that names traces which the archive does not hold
+LEFT_OUT = {"simpleopacus": ("kernel-28509.traceg", "kernelslist.g")}
 SYNTHESISED = ("transformer-decode", "cnn-inference", "iterative-solver", "graph-traversal")
 LAUNCHES = 3000  # of a synthesised workload
 GPUS = {"v100": 2000.0, "rtx": 1500.0}  # launch latency, cycles (host_configs)
@@ -68,6 +70,9 @@ def _unpack(archive: str, folder: Path) -> None:
         stream = zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(file)
         with tarfile.open(fileobj=stream, mode="r|") as members:
             members.extractall(folder, filter="data")
+    for name in LEFT_OUT.get(archive, ()):
+        for left_out in folder.rglob(name):
+            left_out.unlink()
 
 
 def _journal(name: str) -> Path:
