@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from simulated_host import SimulatedHost
 
-from kernelpoint.errors import ConfigError, HostError
+from kernelpoint.errors import ConfigError, HostError, JournalError
+from kernelpoint.estimation import Design, Engine, ErrorBudget
+from kernelpoint.session.inside import InsideKernel
 from kernelpoint.session.journal import read_journal
 
 SLOTS, LATENCY, CTA_CYCLES = 10, 5000, 500
@@ -25,8 +27,7 @@ class StoppableHost(SimulatedHost):
         return min(SLOTS + (cycles - LATENCY) * SLOTS // CTA_CYCLES, self.ctas)
 
     def act(self, session, index, limit=None):
-        interval = session.on_launch(0, index)[2]
-        assert interval > 0
+        interval = session.on_launch(0, index)[2] or 10**9  # none: simulated whole
         cost = 1 + 0.02 * math.sin(index)  # launches differ a little
         last = LATENCY + (self.ctas - SLOTS) * CTA_CYCLES // SLOTS + CTA_CYCLES
         for step in range(interval, last, interval):
@@ -165,6 +166,58 @@ def test_a_run_resumes_with_its_projections(gpu, tmp_path):
     assert 0 < len(gpu.simulated) - before < before
     for key in ("estimate", "half_width", "projected", "cycle_speedup", "simulated"):
         assert resumed[key] == whole[key], key
+
+
+@pytest.mark.parametrize("change", ["relative_error: 0.02", "relative_error: 0.03, confidence: 0.9"])
+def test_a_run_that_stopped_launches_is_not_resumed_under_another_budget(gpu, change):
+    gpu.run(open_(gpu, CTA), gpu.act)
+    with pytest.raises(JournalError, match=r"config\.error_budget\."):
+        open_(gpu, f"policy: random\ninside_kernel: cta\nerror_budget: {{{change}}}")
+
+
+@dataclass
+class LongTail(StoppableHost):
+    """A stopped launch takes longer to drain than the rate of its waves foretells."""
+
+    tail: int = 2000
+
+    def end(self, session, index, stopped, cycles, instructions, misses):
+        super().end(session, index, stopped, cycles + self.tail * stopped, instructions, misses)
+
+
+def test_a_budget_that_projections_take_up_is_met_by_launches_simulated_whole(tmp_path):
+    gpu = LongTail(np.zeros(60), tmp_path)
+    summary = gpu.run(open_(gpu, CTA), gpu.act)
+    assert 0 < summary["projected"] < summary["simulated"] < 60 and summary["passes"] > 1
+    assert summary["met"] and summary["relative_half_width"] <= 0.03
+
+
+def test_a_run_whose_projections_leave_no_way_to_the_budget_says_so(tmp_path):
+    gpu = LongTail(np.zeros(60), tmp_path, tail=12_000)
+    summary = gpu.run(open_(gpu, CTA.replace("random", "all")), gpu.act)
+    assert not summary["met"] and summary["skipped"] == 0 and summary["relative_half_width"] > 0.03
+    assert any("error budget of 3 % is not met" in sentence for sentence in summary["warnings"])
+
+
+def test_errors_of_projections_go_through_the_estimator_that_is_used():
+    """Launches with much work are drawn too seldom: the line carries what is wrong with them to the rest."""
+    x = np.concatenate([np.linspace(1.0, 5.0, 14), np.full(286, 20.0)])
+    y, h = 1000.0 + 50.0 * x + np.sin(np.arange(300)), 10.0 * x
+    budget = ErrorBudget(0.05)
+    totals, added = [], 0.0
+    for off in (0.0, 1.0):
+        engine = Engine(Design(np.zeros(300, np.int32), np.array([14]), np.linspace(0.001, 0.999, 300), x=x), budget)
+        engine.record_many(np.arange(14), ("cycles", "instructions"), np.column_stack([y + off * h, y])[:14])
+        inside = InsideKernel("cta", budget)
+        for unit in range(14):
+            inside.take(
+                unit, y[unit], {"half_widths": {"cycles": h[unit], "instructions": 0.0}, "simulated_cycles": 1.0}
+            )
+        alone = engine.look()
+        totals.append(alone.estimates["cycles"].estimate)
+        both = inside.widen(alone, engine).estimates["cycles"].half_width
+        added = math.sqrt(both**2 - alone.estimates["cycles"].half_width ** 2)
+    assert 1.5 * (300 / 14) * h[:14].sum() < abs(totals[1] - totals[0]) <= added
 
 
 def test_a_host_that_ends_in_time_gives_a_whole_result(gpu):

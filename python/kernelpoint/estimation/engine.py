@@ -13,6 +13,7 @@ from kernelpoint.estimation.design import Design, ErrorBudget, Method
 from kernelpoint.estimation.estimators import ESTIMATORS, Fit, Sample
 from kernelpoint.estimation.growth import next_sizes
 from kernelpoint.estimation.inference import Groups, Inference, Targets, infer
+from kernelpoint.estimation.influence import influences
 from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.results import Results
 
@@ -291,6 +292,18 @@ class Engine:
         simulated = self._results.rows[array] >= 0
         values[simulated] = self._results.of(array[simulated])
         return values
+
+    def influences(self, units: Iterable[int]) -> Floats:
+        """float64 [units]: how far the estimated total moves at most per unit of change of each result (influence.py);
+        1 for take-all units.
+        """
+        sample, drawn, _ = self._sample()
+        array = np.asarray(list(units), dtype=np.int64)
+        place = np.minimum(np.searchsorted(drawn, array), max(len(drawn) - 1, 0))
+        inside = drawn[place] == array if len(drawn) else np.zeros(len(array), dtype=bool)
+        weight = np.ones(len(array))
+        weight[inside] = influences(self.method, sample)[place[inside]]
+        return weight
 
     def restore(
         self,

@@ -18,6 +18,7 @@ from kernelpoint.session.ratios import RATIOS
 
 PROGRESS_INTERVAL = 200  # cycles; a wave of CTAs lasts thousands
 SHARE = 0.6  # of the error budget, for projections; sqrt(1 - SHARE^2) = 0.8 of it is left for sampling
+LEAST_SHARE = 1e-6  # of the error budget that a design is ever given
 BOUNDED = ("cycles", "instructions")
 
 
@@ -43,15 +44,20 @@ def check_inside_kernel(config: Config, host: HostInfo) -> None:
 class InsideKernel:
     """The key `inside_kernel` at work: follows launches in flight, stops them, projects them, widens what is stated.
 
-    A projection by `cta` has a half-width h_i of its own. It stands for w_i = N_h / n_h launches of its stratum (w_i = 1 for a
-    take-all unit), and launches of one kernel may all err to the same side, so half-widths are added, not their squares:
+    A projection by `cta` has a half-width h_i of its own. Where it is off by that, the estimated total moves by I_i h_i at most
+    (estimation.influence: N_h / n_h with the mean, more through the lines of the other estimators, 1 for a take-all unit), and
+    launches of one kernel may all err to the same side, so half-widths are added, not their squares:
 
-        H = sum of w_i h_i,    stated half-width = sqrt(q^2 Var + H^2),
+        H = sum of I_i h_i,    stated half-width = sqrt(q^2 Var + H^2),
 
     with q^2 Var that of the sampling design; the design gets what H leaves of the error budget. Launches are stopped only where
-    h_i <= 0.6 eps y_i, so at most 0.6 eps of the budget go to projections and the budget stays within reach. A ratio of two
-    projected totals is off by at most the sum of both relative errors. Other counters are scaled with the CTAs and have no
-    error of their own: no bound is stated for them once a launch is projected, nor for anything where the method is `pka`.
+    h_i looks like 0.6 eps y_i or less, so H is usually within 0.6 eps. Not always: the tail of a launch is seen only after
+    the stop, an estimator may lean on a few launches, and instructions have errors that no launch is stopped by. Where H
+    leaves too little, no launch is stopped any more, and the sample grows by launches simulated whole (`smaller`); a run
+    that has nothing left to draw ends unmet and says why (`unmet`).
+    A ratio of two projected totals is off by at most the sum of both relative errors. Other counters are scaled with the CTAs
+    and have no error of their own: no bound is stated for them once a launch is projected, nor for anything where the method is
+    `pka`.
 
     Args:
         method: "off", "pka" or "cta".
@@ -65,6 +71,7 @@ class InsideKernel:
         self._followed: dict[int, tuple[Curve, Stop]] = {}
         self._stopped: set[int] = set()
         self._errors: dict[int, dict[str, float]] = {}
+        self._simulates_whole = False
         self.saved_cycles = 0.0
 
     @property
@@ -76,7 +83,7 @@ class InsideKernel:
 
     def follow(self, unit: int) -> int:
         """A launch begins: how many cycles shall lie between its progress calls; 0 for none."""
-        if self._make is None:
+        if self._make is None or self._simulates_whole:
             return 0
         self._followed.setdefault(unit, (Curve(), self._make()))
         return PROGRESS_INTERVAL
@@ -137,44 +144,66 @@ class InsideKernel:
             return wanted
         share = SHARE
         if wanted.scope == "workload" and engine.design.domains is None:
-            totals = _weighted(engine)
-            added = self._added(engine, self._errors)
+            totals = _expanded(engine)
+            added = _added(self._weights(engine), self._errors)
             parts = RATIOS.get(wanted.counter, (wanted.counter,))
             share = min(share, sum(added[p] / totals[p] for p in parts if totals[p]) / wanted.relative_error)
         return replace(wanted, relative_error=wanted.relative_error * math.sqrt(1.0 - share * share))
+
+    def smaller(self, budget: ErrorBudget) -> ErrorBudget | None:
+        """What the design gets where it met `budget` and the whole did not; None where that would be nothing.
+
+        From then on launches are simulated whole: more projections would take the budget away again.
+        """
+        left = 0.5 * budget.relative_error
+        if self.method != "cta" or not self._errors or left < LEAST_SHARE * self._budget.relative_error:
+            return None
+        self._simulates_whole = True
+        return replace(budget, relative_error=left)
+
+    def unmet(self, look: Look) -> list[str]:
+        """The warning of a run that ends with this look, if projections keep it from its error budget."""
+        if look.met or self.method != "cta" or not self._errors or self._budget.bound == "none":
+            return []
+        return [
+            f"the error budget of {100 * self._budget.relative_error:g} % is not met: the {self.projected} launches that were "
+            "stopped inside leave an error that simulating others does not take away; run again with `inside_kernel: off`"
+        ]
 
     def widen(self, look: Look, engine: Engine) -> Look:
         """A look with the errors of the projections in what it states."""
         if not self._errors:
             return look
-        whole = self._added(engine, self._errors)
+        weights = self._weights(engine)
+        whole = _added(weights, self._errors)
         estimates = {name: self._wider(e, whole.get(name, math.nan)) for name, e in look.estimates.items()}
         ratios = {name: self._wider(e, _of_ratio(e, name, look.estimates, whole)) for name, e in look.ratios.items()}
         widened = replace(
             look,
             estimates=estimates,
             ratios=ratios,
-            clusters=[self._part(part, engine, "cluster") for part in look.clusters],
-            domains=[self._part(part, engine, "domain") for part in look.domains],
+            clusters=[self._part(part, engine, weights, "cluster") for part in look.clusters],
+            domains=[self._part(part, engine, weights, "domain") for part in look.domains],
             assumptions=[*look.assumptions, *self._assumptions()],
             warnings=[*look.warnings, *self._warnings()],
         )
         return replace(widened, met=look.met and all(self._within(e) for e in self._budgeted(widened)))
 
-    def _part(self, part: dict[str, Any], engine: Engine, kind: str) -> dict[str, Any]:
+    def _part(self, part: dict[str, Any], engine: Engine, weights: Mapping[int, float], kind: str) -> dict[str, Any]:
         of_unit = engine.design.domains if kind == "domain" else np.append(engine.clusters, -1)[engine.design.strata]
-        inside = {u: e for u, e in self._errors.items() if of_unit is not None and of_unit[u] == part[kind]}
+        shared = (
+            engine.method == "ratio"
+        )  # one ratio for all: an error anywhere moves every part, by no more than the whole
+        inside = {u: e for u, e in self._errors.items() if shared or (of_unit is not None and of_unit[u] == part[kind])}
         if not inside:
             return part
-        added = self._added(engine, inside)
+        added = _added(weights, inside)
         estimates = {name: self._wider(e, added.get(name, math.nan)) for name, e in part["estimates"].items()}
         return {**part, "estimates": estimates}
 
-    def _added(self, engine: Engine, errors: Mapping[int, Mapping[str, float]]) -> dict[str, float]:
-        weights = _weights(engine, np.fromiter(errors, dtype=np.int64))
-        return {
-            name: float(sum(w * e[name] for w, e in zip(weights, errors.values(), strict=True))) for name in BOUNDED
-        }
+    def _weights(self, engine: Engine) -> dict[int, float]:
+        """I_i of every projection."""
+        return dict(zip(self._errors, engine.influences(self._errors).tolist(), strict=True))
 
     def _wider(self, estimate: Estimate, added: float) -> Estimate:
         half = math.hypot(estimate.half_width, added)
@@ -217,16 +246,16 @@ def _projected(counters: Mapping[str, float], projection: Projection) -> dict[st
     return {**scaled, "cycles": projection.cycles, "instructions": projection.instructions}
 
 
-def _weights(engine: Engine, units: np.ndarray) -> np.ndarray:
-    """N_h / n_h of the stratum of each unit; 1 for take-all units."""
-    ratio = engine.design.sizes / np.maximum(engine.sizes, 1)
-    return np.append(ratio, 1.0)[np.asarray(engine.design.strata)[units]]
+def _added(weights: Mapping[int, float], errors: Mapping[int, Mapping[str, float]]) -> dict[str, float]:
+    """H of each counter whose projections have an error."""
+    return {name: sum(weights[unit] * error[name] for unit, error in errors.items()) for name in BOUNDED}
 
 
-def _weighted(engine: Engine) -> dict[str, float]:
-    """Weighted sums of the results so far: the totals, nearly, before there is a look."""
+def _expanded(engine: Engine) -> dict[str, float]:
+    """Results times N_h / n_h: the totals, nearly, before there is a look."""
     records = list(engine.records())
-    weights = _weights(engine, np.array([unit for unit, _ in records], dtype=np.int64))
+    ratio = np.append(engine.design.sizes / np.maximum(engine.sizes, 1), 1.0)
+    weights = ratio[np.asarray(engine.design.strata)[[unit for unit, _ in records]]]
     return dict(zip(engine.counters, (weights @ np.array([values for _, values in records])).tolist(), strict=True))
 
 

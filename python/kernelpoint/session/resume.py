@@ -19,6 +19,8 @@ _MAY_DIFFER = (
     "bound",
 )  # the design's hash identifies the plan
 _ERROR_BUDGET = "config.error_budget."
+# Launches were stopped inside by these: what the journal holds of them would be more exact under one budget than another.
+_STOPPED_BY = ("config.error_budget.confidence", "config.error_budget.relative_error")
 _IGNORED = ("host.lists", "host.version", "type")
 
 
@@ -29,10 +31,17 @@ def check_same_run(old: Record, new: Record) -> None:
         JournalError: names every key that differs, with both values.
     """
     before, after = _flatten(old), _flatten(new)
+    stops_inside = before.get("config.inside_kernel", "off") != "off"
+
+    def may_differ(key: str) -> bool:
+        if key.startswith(_ERROR_BUDGET):
+            return not (stops_inside and key in _STOPPED_BY)
+        return key in _MAY_DIFFER + _IGNORED
+
     differing = [
         f"{key}: the journal has {before.get(key)!r}, this run {after.get(key)!r}"
         for key in sorted(before.keys() | after.keys())
-        if before.get(key) != after.get(key) and key not in _MAY_DIFFER + _IGNORED and not key.startswith(_ERROR_BUDGET)
+        if before.get(key) != after.get(key) and not may_differ(key)
     ]
     if differing:
         raise JournalError(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from kernelpoint.errors import HostError, SessionError
-from kernelpoint.estimation import Design, Engine, Look
+from kernelpoint.estimation import Design, Engine, ErrorBudget, Look
 from kernelpoint.session.inside import InsideKernel
 from kernelpoint.session.journal import Journal, Record
 from kernelpoint.session.ledger import Ledger
@@ -217,11 +217,15 @@ class Session:
 
     def look_now(self, write: bool = True) -> None:
         """Look at the bound at the end of a pass."""
-        self.engine.budget = self.inside.budget_left(self.engine)
-        self.look = self.inside.widen(self.engine.look(), self.engine)
+        left: ErrorBudget | None = self.inside.budget_left(self.engine)
+        while left is not None:
+            self.engine.budget = left
+            alone = self.engine.look()
+            self.look = look = self.inside.widen(alone, self.engine)
+            left = self.inside.smaller(left) if alone.met and not look.met else None
         if write:
-            self._write({"type": "look", "pass": self.pass_index, **look_record(self.look)})
-        self.progress.looked(self.look, self.pass_index, self.run.budget.counter)
+            self._write({"type": "look", "pass": self.pass_index, **look_record(look)})
+        self.progress.looked(look, self.pass_index, self.run.budget.counter)
 
     def simulate_everything(self, reason: str) -> None:
         """The failure rule for passes: a design that cannot go on gives way to the full run."""

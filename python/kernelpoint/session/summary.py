@@ -153,7 +153,7 @@ def summarise(session: Session) -> Summary:
         "lost": session.ledger.lost(),
         "never_completed": sorted(session.ledger.in_flight),
         "assumptions": list(look.assumptions) if look else [],
-        "warnings": list(look.warnings)
+        "warnings": [*look.warnings, *session.inside.unmet(look)]
         if look
         else ["the run ended before its pass was complete: no estimate is stated"],
         "not_covered": list(NOT_COVERED),
