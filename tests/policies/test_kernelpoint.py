@@ -1,8 +1,13 @@
 """KernelPoint's own policy: what becomes a stratum, and what is drawn first."""
 
 import numpy as np
+import pytest
 
-from kernelpoint.policies.kernelpoint import _context
+from kernelpoint.config import parse_config
+from kernelpoint.estimation import Engine, ErrorBudget
+from kernelpoint.policies.kernelpoint import KernelPoint, _context
+from kernelpoint.policies.population import Population
+from kernelpoint.profiles.profile import ProfileBuilder
 
 
 def test_context_tells_equal_launches_between_other_neighbours_apart():
@@ -17,3 +22,25 @@ def test_context_does_not_reach_into_another_process():
     apart = _context(np.array([1, 2, 1, 2]), np.array([0, 2, 4]))
     assert together[0] != together[2]
     assert apart[0] == apart[2] and apart[1] == apart[3]
+
+
+def profile_of_unequal_kernels(times):
+    """Eight launches of each kernel, all of one shape, so that only their times tell them apart."""
+    builder = ProfileBuilder("elsewhere")
+    for launch, duration in enumerate(times):
+        builder.add(f"k{launch // 8}", (1, 1, 1), (32, 1, 1), duration=float(duration))
+    return builder.finish()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_times_known_beforehand_tell_launches_of_one_kernel_apart(seed):
+    times = np.random.default_rng(1).lognormal(mean=8.0, sigma=1.5, size=800)
+    population = Population(counts=(800,), seed=seed, profile=profile_of_unequal_kernels(times))
+    budget = {"relative_error": 0.05}
+    design = KernelPoint(parse_config({"version": 1, "policy": "kernelpoint", "seed": seed, "error_budget": budget}))
+    engine = Engine(design.design(population), ErrorBudget(0.05), "regression")
+    look = None
+    while look is None or (not look.met and engine.grow()):
+        engine.record_many(engine.wanted(), ("cycles",), times[engine.wanted()][:, None])
+        look = engine.look()
+    assert abs(look.estimates["cycles"].estimate / times.sum() - 1.0) <= 0.05

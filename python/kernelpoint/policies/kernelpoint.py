@@ -9,7 +9,7 @@ import numpy as np
 from kernelpoint.errors import PolicyError
 from kernelpoint.estimation import Design, ErrorBudget, strata_from
 from kernelpoint.policies._inputs import kernels, known_times
-from kernelpoint.policies._sharpened import sharpened
+from kernelpoint.policies._sharpened import sharpened, steps
 from kernelpoint.policies.contract import Need, Policy
 from kernelpoint.policies.population import Population
 from kernelpoint.profiles import Profile
@@ -23,7 +23,7 @@ SMS = 80
 
 # Model: expected CoV of residuals within a cell of each level, coarse to fine; decides how finely strata are split.
 CLUSTER_SPREADS: tuple[float, ...] = (0.3, 0.05, 0.02, 0.01)
-PROFILE_SPREADS: tuple[float, ...] = (0.5, 0.12, 0.05)
+PROFILE_SPREADS: tuple[float, ...] = (0.3, 0.15, 0.1, 0.05)
 METADATA_SPREADS: tuple[float, ...] = (1.5, 0.05)  # names and shapes hide arguments, which only the context tells apart
 ALIKE = 0.3  # embeddings of length 1 closer than this open no new cluster
 
@@ -32,12 +32,13 @@ class KernelPoint(Policy):
     """Design section 4: strata frozen beforehand, permanent random numbers, passes, pooled variances, regression on work.
 
     With traces, cells nest in four levels: streams whose embeddings are near (cluster), of about equal work, equal streams,
-    and equal streams between equal neighbours (context). Without traces, with a profile, in three: equal kernels, equal
-    signature (kernel, grid, block, registers, shared memory), equal context. With both, the times that launches took
-    elsewhere take the place of the amount of work, and of what launches are expected to cost (_sharpened.py). Which cells
-    become strata, and how many first draws each gets, is decided by cost-complexity pruning for the error budget
-    (estimation.strata_from); a random share of the strata gets a second draw, which carries the pooled variance. Launches
-    that cannot be read, or that the profile lacks where there is nothing else, are simulated.
+    and equal streams between equal neighbours (context). Without traces, with a profile: equal kernels, where it has times
+    those within a factor of two and within a tenth, equal signature (kernel, grid, block, registers, shared memory), equal
+    context. With both, the times that launches took elsewhere take the place of the amount of work, and of what launches
+    are expected to cost (_sharpened.py). Which cells become strata, and how many first draws each gets, is decided by
+    cost-complexity pruning for the error budget (estimation.strata_from); a random share of the strata gets a second draw,
+    which carries the pooled variance. Launches that cannot be read, or that the profile lacks where there is nothing else,
+    are simulated.
     """
 
     needs: ClassVar[frozenset[Need]] = frozenset({Need.TRACES, Need.EMBEDDINGS})
@@ -104,7 +105,10 @@ def _from_profile(population: Population) -> tuple[list[np.ndarray], np.ndarray,
     times, known = known_times(population, "kernelpoint")
     positive = times[known & (times > 0)]
     least = positive.min() if len(positive) else 1.0
-    return levels, np.where(known, np.maximum(np.nan_to_num(times), least), least), known
+    cost = np.where(known, np.maximum(np.nan_to_num(times), least), least)
+    kernel, *finer = levels
+    octave = np.unique(np.column_stack([kernel, np.round(np.log2(cost))]), axis=0, return_inverse=True)[1].ravel()
+    return [kernel, octave, steps(cost), *finer], cost, known
 
 
 def _context(label: np.ndarray, offsets: np.ndarray) -> np.ndarray:
