@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import PydanticCustomError
 
 from kernelpoint.errors import ConfigError
 
@@ -19,12 +20,29 @@ class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
+def _text(value: Any) -> Any:
+    """A name or a path; nothing that looks like one."""
+    if isinstance(value, str) and (not value.strip() or "\0" in value):
+        raise PydanticCustomError("text", "input should be text that is not empty")
+    return value
+
+
+def _whole_number(value: Any) -> Any:
+    """Python takes true and 1.0 for 1; a version is neither."""
+    if type(value) is not int:
+        raise PydanticCustomError("version", "input should be 1")
+    return value
+
+
+Text = Annotated[str, BeforeValidator(_text)]
+
+
 class ErrorBudgetConfig(_Section):
     """What the user asks of the estimate."""
 
     relative_error: Annotated[float, Field(gt=0, lt=1)] = 0.01
     confidence: Annotated[float, Field(ge=0.5, lt=1)] = 0.95
-    counter: str = "cycles"
+    counter: Text = "cycles"
     scope: Literal["workload", "cluster"] = "workload"
     bound: Literal["sequential", "two_stage", "fixed", "none"] = "sequential"
 
@@ -32,7 +50,7 @@ class ErrorBudgetConfig(_Section):
 class EncoderConfig(_Section):
     """Which encoder embeds the launches, and how much of a launch it sees."""
 
-    checkpoint: str = "builtin"
+    checkpoint: Text = "builtin"
     max_nodes: Annotated[int, Field(ge=100, le=10_000_000)] = 20_000
 
 
@@ -55,18 +73,18 @@ class Config(_Section):
     kernelpoint.profiles for the formats. Policies plan from it; the results of the run itself are never looked up there.
     """
 
-    version: Literal[1]
-    policy: str
+    version: Annotated[Literal[1], BeforeValidator(_whole_number)]
+    policy: Text
     encoder: EncoderConfig = EncoderConfig()
     clusters: Literal["auto", "plan", "online"] = "auto"
-    plan: str | None = None
-    profile: str | None = None
+    plan: Text | None = None
+    profile: Text | None = None
     error_budget: ErrorBudgetConfig = ErrorBudgetConfig()
     estimate: Literal["regression", "ratio", "mean"] = "regression"
     inside_kernel: InsideKernel = "off"
     warmup: WarmupConfig = WarmupConfig()
     on_error: Literal["simulate", "abort"] = "simulate"
-    journal: str = "run.kpjournal"
+    journal: Text = "run.kpjournal"
     resume: Literal["auto", "never"] = "auto"
     seed: Annotated[int, Field(ge=0, lt=2**64)] = 0
 
@@ -101,7 +119,8 @@ def load_config(path: str | Path) -> Config:
         raise ConfigError(f"cannot read the configuration {path}: {error}") from None
     try:
         content = yaml.load(text, _OnceLoader)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, TypeError, AttributeError, LookupError, RecursionError) as error:
+        # PyYAML leaves what Python says of impossible dates, deep nesting and odd tags as it is.
         raise ConfigError(f"{path} is not valid YAML: {error}") from None
     return parse_config(content, str(path))
 

@@ -96,6 +96,13 @@ def test_where_the_runs_say_more_by_themselves_the_comparison_says_so(run):
     assert row(found).tighter < 1.0 and any("separate bounds" in note for note in found.notes)
 
 
+def test_what_is_taken_for_granted_of_the_common_launches_is_said(run, cycles):
+    sampled = compared(run("a", cycles[0]), run("b", cycles[1]))
+    assert any("assumed: " in note and "common launches or fewer" in note for note in sampled.notes)
+    full = compared(run("c", cycles[0], "policy: all"), run("d", cycles[1], "policy: all"))
+    assert not any("assumed: " in note for note in full.notes)
+
+
 def test_the_command_prints_a_table_and_json(run, cycles):
     first, second = run("a", cycles[0]), run("b", cycles[1])
     command = [sys.executable, "-m", "kernelpoint.cli", "compare-runs", str(first), str(second)]

@@ -1,5 +1,9 @@
 """The estimator of two totals from common draws, against plain formulas."""
 
+import importlib.util
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,6 +12,14 @@ from hypothesis import strategies as st
 from kernelpoint.estimation.estimators import Sample
 from kernelpoint.estimation.paired import joint_error_probability, paired_totals
 from kernelpoint.estimation.quantiles import two_sided
+
+_spec = importlib.util.spec_from_file_location(
+    "paired_designs", Path(__file__).parents[1] / "coverage" / "paired_designs.py"
+)
+assert _spec is not None and _spec.loader is not None
+designs = importlib.util.module_from_spec(_spec)
+sys.modules["paired_designs"] = designs
+_spec.loader.exec_module(designs)
 
 KINDS = ("first", "learning", "sized", "sized", "sized")
 
@@ -60,3 +72,22 @@ def test_strata_with_one_draw_learn_from_the_other_strata_of_their_cluster():
         values = np.column_stack([np.full(len(strata), 100.0), 100.0 + e])
         wide = paired_totals(Sample(strata, np.full(12, 40), np.zeros(12, int)), values, np.zeros((0, 2)), "mean")
         assert wide.ratio.std_error > 0.03
+
+
+@pytest.mark.parametrize("strata", [2, 4])
+@pytest.mark.parametrize("change", [0.1, 0.3])
+@pytest.mark.parametrize("draws", [2, 4])
+def test_the_interval_holds_where_few_strata_react(strata, change, draws):
+    held, _ = designs.coverage(designs.Reaction(strata, "even", change), draws, "own", seeds=150)
+    assert held >= 0.95
+
+
+def test_strata_that_move_alike_in_many_draws_add_little():
+    """That a stratum moved does not count as spread for ever: the draws say that it has none."""
+    strata = np.repeat(np.arange(4), 12)
+    a = 100.0 + 5.0 * np.random.default_rng(3).random(48)
+    b = a * np.array([0.7, 0.9, 1.0, 1.1])[strata]
+    pair = paired_totals(
+        Sample(strata, np.full(4, 50), np.arange(4)), np.column_stack([a, b]), np.zeros((0, 2)), "mean"
+    )
+    assert 0.0 < pair.ratio.half_width < 0.03 * pair.ratio.value

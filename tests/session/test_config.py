@@ -31,6 +31,13 @@ def test_defaults_are_those_of_the_design():
         ),
         ({"seed": -1}, "seed: got -1; input should be greater than or equal to 0"),
         ({"seed": True}, "seed: got True"),
+        ({"version": True}, "version: got True; input should be 1"),
+        ({"version": 1.0}, "version: got 1.0; input should be 1"),
+        ({"journal": ""}, "journal: got ''; input should be text that is not empty"),
+        ({"journal": "a\0b"}, "input should be text that is not empty"),
+        ({"plan": " "}, "plan: got ' '; input should be text that is not empty"),
+        ({"profile": ""}, "profile: got ''; input should be text that is not empty"),
+        ({"encoder": {"checkpoint": ""}}, "encoder.checkpoint: got ''; input should be text"),
         ({"version": 2}, "version: got 2; input should be 1"),
         ({"resume": "maybe"}, "resume: got 'maybe'; input should be 'auto' or 'never'"),
         ({"policy": None}, "policy: got None"),
@@ -81,4 +88,23 @@ def test_a_key_that_stands_twice_is_refused_with_its_line(tmp_path):
     path = tmp_path / "twice.yaml"
     path.write_text("version: 1\npolicy: random\nseed: 1\npolicy: all\n")
     with pytest.raises(ConfigError, match=r"(?s)the key 'policy' stands here twice.*line 4"):
+        load_config(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "seed: 2020-99-99\n",
+        "seed: " + "[" * 5000,
+        "seed: !!timestamp x\n",
+        "seed: !!int x\n",
+        "? [a]\n: 1\n",
+        "seed: !!float x\n",
+    ],
+    ids=["date", "nested", "timestamp", "int", "key", "float"],
+)
+def test_values_that_yaml_cannot_make_are_one_message(tmp_path, text):
+    path = tmp_path / "odd.yaml"
+    path.write_text("version: 1\npolicy: random\n" + text)
+    with pytest.raises(ConfigError, match=r"odd\.yaml"):
         load_config(path)

@@ -1,11 +1,19 @@
 """The journal file: append-only, one writer, readable after any kill."""
 
+import json
+
 import pytest
 
 from kernelpoint.errors import JournalError
 from kernelpoint.session.journal import Journal, read_journal
 
-RUN = {"type": "run", "version": 1}
+RUN = {
+    "type": "run",
+    "version": 1,
+    "launches": [9],
+    "config": {"policy": "random", "seed": 0, "error_budget": {}, "warmup": {"launches": 0}},
+    "hashes": {},
+}
 
 
 def written(path, *records):
@@ -17,8 +25,8 @@ def written(path, *records):
 
 def test_what_was_written_is_read_back(tmp_path):
     path = tmp_path / "run.kpjournal"
-    written(path, RUN, {"type": "result", "launch": 3, "text": "α\n"})
-    assert read_journal(path) == [RUN, {"type": "result", "launch": 3, "text": "α\n"}]
+    written(path, RUN, {"type": "degraded", "reason": "α\n"})
+    assert read_journal(path) == [RUN, {"type": "degraded", "reason": "α\n"}]
 
 
 def test_a_record_is_on_disk_before_write_returns(tmp_path):
@@ -88,3 +96,29 @@ def test_a_fork_of_the_writer_cannot_write(tmp_path, monkeypatch):
     monkeypatch.setattr("kernelpoint.session.journal.os.getpid", lambda: 0)
     with pytest.raises(JournalError, match="a fork of it cannot go on"):
         journal.write(RUN)
+
+
+RESULT = {"type": "result", "process": 0, "launch": 3, "pass": 0, "counters": {"cycles": 5.0}}
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ({**RESULT, "launch": None}, "a result record whose 'launch' is None"),
+        ({**RESULT, "launch": 9}, "launch 9 of process 0; the run has"),
+        ({**RESULT, "process": 1}, "launch 3 of process 1; the run has"),
+        ({**RESULT, "counters": {"cycles": "many"}}, "a result record whose 'counters' is {'cycles': 'many'}"),
+        ({**RESULT, "counters": {"cycles": float("nan")}}, "a result record whose 'counters' is {'cycles': nan}"),
+        ({"type": "result", "process": 0, "launch": 3}, "a result record without 'counters'"),
+        ({"type": "summary", "launches": 9}, "a summary record without 'simulated'"),
+        ({"type": "dream"}, "a record of unknown type 'dream'"),
+        ({"type": ["run"]}, "a record of unknown type"),
+        ({"type": "look", "estimates": {"cycles": {}}, "ratios": {}}, "a look record whose 'estimates'"),
+    ],
+)
+def test_a_record_that_lacks_what_readers_need_is_an_error_with_its_line(tmp_path, record, message):
+    path = tmp_path / "run.kpjournal"
+    path.write_text("".join(json.dumps(r) + "\n" for r in (RUN, RESULT, record)))
+    with pytest.raises(JournalError) as error:
+        read_journal(path)
+    assert f"{path}:3: {message}" in str(error.value)

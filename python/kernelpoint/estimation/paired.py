@@ -19,6 +19,7 @@ from kernelpoint.estimation.moments import Floats, Moments
 from kernelpoint.estimation.quantiles import two_sided
 from kernelpoint.estimation.variance import pooled_spread, scales, variance_and_degrees
 
+HIDDEN = 2.0  # Model: degrees of freedom that "a stratum spreads by as much as it moved" counts for, before the draws
 SAME = 0.75  # of the error probability goes to pairs of runs that stopped at equal looks
 FINER = 0.2  # Model: spreads below 0.1 % of a launch are read as that (pooling.NO_SPREAD reads 0.5 % of one total's)
 
@@ -76,9 +77,10 @@ def paired_totals(
 
     Model: the spread of e in a stratum is exchangeable with that of others relative to half of |b| + |R| |a|. With one or two
     draws a stratum that is easily wrong by much, for what divides two configurations (a working set that fits into one
-    cache and not into the other) sits in few strata, and a run is sized for its own values, not for e. So the variance
-    between strata of a cluster is estimated too, as if they were one (collapsed strata, Wolter 2007, section 2.5: it
-    counts what differs between the strata, so it errs upwards), and the larger of both is taken.
+    cache and not into the other) sits in few strata, and a run is sized for its own values, not for e. So two more
+    variances are estimated, and the widest of the three intervals is taken: between strata of a cluster, as if they were
+    one (collapsed strata, Wolter 2007, section 2.5: it counts what differs between the strata, so it errs upwards), and
+    stratum by stratum, with no more degrees of freedom than the strata that react have draws (`_alone`).
 
     Args:
         sample: the common draws of the strata, as at a look; they have to be a simple random sample of each stratum.
@@ -95,26 +97,41 @@ def paired_totals(
     fits = [estimate_totals(method, np.ascontiguousarray(values[:, k]), sample) for k in (0, 1)]
     first, second = (float(fits[k].totals.sum() + exact[:, k].sum()) for k in (0, 1))
     ratio = math.nan if first == 0.0 else second / first
+    moved = values[:, 1] - (0.0 if first == 0.0 else ratio) * values[:, 0]
     nothing = Interval(math.nan, math.nan, math.nan, 0.0)
     return PairedTotals(
         first,
         second,
-        nothing if first == 0.0 else _interval(sample, values, fits, ratio, ratio, abs(first), alpha),
-        _interval(sample, values, fits, second - first, 1.0, 1.0, alpha),
+        nothing if first == 0.0 else _interval(sample, values, fits, moved, ratio, ratio, abs(first), alpha),
+        _interval(sample, values, fits, moved, second - first, 1.0, 1.0, alpha),
     )
 
 
 def _interval(
-    sample: Sample, values: Floats, fits: Sequence[Fit], value: float, ratio: float, divisor: float, alpha: float
+    sample: Sample,
+    values: Floats,
+    fits: Sequence[Fit],
+    moved: Floats,
+    value: float,
+    ratio: float,
+    divisor: float,
+    alpha: float,
 ) -> Interval:
-    """The interval of `value`, whose error is the total of the residuals of b - ratio a over `divisor`."""
+    """The interval of `value`, whose error is the total of the residuals of b - ratio a over `divisor`.
+
+    moved: float64 [n], how far the change of configuration moved each draw from the ratio of the totals.
+    """
     residuals = fits[1].residuals - ratio * fits[0].residuals
     size = [np.abs(Moments.of(sample.strata, values[:, k], len(sample.N)).mean) for k in (0, 1)]
     scale = FINER * scales((size[1] + abs(ratio) * size[0]) / 2.0, sample.n)
     undrawn = bool((sample.n < sample.N).any())
     if undrawn and any(not fit.totals.any() for fit in fits):
         return Interval(value, math.nan, math.nan, 0.0)  # only zeros were drawn: what the others hold, nothing tells
-    found = (_within(sample, residuals, scale), _collapsed(sample, residuals, scale))
+    found = (
+        _within(sample, residuals, scale),
+        _collapsed(sample, residuals, scale),
+        _alone(sample, residuals, moved),
+    )
     wide = [
         (_quantile(alpha, freedom) * math.sqrt(max(V, 0.0)) if V > 0.0 else 0.0, V, freedom) for V, freedom in found
     ]
@@ -156,3 +173,28 @@ def _collapsed(sample: Sample, residuals: Floats, scale: Floats) -> tuple[float,
     own, borrowed = (terms * spread.weight) ** 2 * chi_square, float((terms * (1.0 - spread.weight)).sum())
     noise = float(own.sum()) + borrowed**2 * spread.uncertainty
     return V, 2.0 * V * V / noise if noise > 0.0 else math.inf
+
+
+def _alone(sample: Sample, residuals: Floats, moved: Floats) -> tuple[float, float]:
+    """The same from what each stratum shows by itself: V = sum_h A_h (s_h^2 + k d_h^2 / nu_h), nu_h = max(n_h - 1, 1).
+
+    d_h is the mean in the stratum of `moved`, b_i - R a_i: where the change of configuration moves a stratum, it need not
+    move all of its launches alike, and few draws that agree do not show that. k is how much strata that move spread, k =
+    (p + nu khat) / (p + nu) with p = HIDDEN degrees of freedom for k = 1; khat = sum_h w_h min(s_h^2 / d_h^2, 1) /
+    sum_h w_h and nu = (sum_h w_h)^2 / sum_h (w_h^2 / nu_h) over strata with two or more draws, w_h = A_h d_h^2. Degrees of
+    freedom V^2 / sum_h (V_h^2 / (n_h + 2)) - 2 (Welch 1947), at least 1: few where few strata make up V.
+    """
+    N, n = sample.N.astype(float), sample.n
+    A = np.where(n < N, N * N * (1.0 - n / np.maximum(N, 1.0)) / np.maximum(n, 1), 0.0)
+    own = Moments.of(sample.strata, residuals, len(N)).variance
+    shift2 = Moments.of(sample.strata, moved, len(N)).mean ** 2
+    nu = np.maximum(n - 1, 1)
+    w = np.where(n > 1, A * shift2, 0.0)
+    k = 1.0
+    if (w * w).any():
+        spread = np.minimum(own / np.where(w > 0.0, shift2, 1.0), 1.0)
+        degrees = float(w.sum() ** 2 / (w * w / nu).sum())
+        k = (HIDDEN + degrees * float((w * spread).sum() / w.sum())) / (HIDDEN + degrees)
+    terms = A * (own + k * shift2 / nu)
+    V, noise = float(terms.sum()), float((terms * terms / (n + 2)).sum())
+    return V, max(1.0, V * V / noise - 2.0) if noise > 0.0 else math.inf

@@ -63,7 +63,7 @@ class SampledRun:
     @property
     def simulated_gpu(self) -> str:
         """Hash of the simulated GPU's configuration."""
-        return str(self.record["hashes"]["simulator_config"])
+        return str(self.record["hashes"].get("simulator_config"))
 
 
 def load_sampled_run(path: str | Path) -> SampledRun:
@@ -79,11 +79,14 @@ def load_sampled_run(path: str | Path) -> SampledRun:
     offsets = np.concatenate([[0], np.cumsum(frozen["launches"])])
     results = {int(offsets[r["process"]]) + r["launch"]: r["counters"] for r in records if r["type"] == "result"}
     stratum, x = _places(frozen, records, offsets)
+    _check_strata(path, frozen, stratum, x)
     missing = results.keys() - stratum.keys()
     if missing:
         raise JournalError(f"{path}: launch unit {min(missing)} has a result and no decision to simulate it")
     units = np.array(sorted(results), dtype=np.int64)
     names = tuple(results[int(units[0])]) if len(units) else ()
+    if lacking := [name for name in names if name not in records[-1]["counters"]]:
+        raise JournalError(f"{path}: the summary says nothing of {', '.join(lacking)}, which results report")
     known = frozen["strata"]
     return SampledRun(
         path=Path(path),
@@ -93,7 +96,9 @@ def load_sampled_run(path: str | Path) -> SampledRun:
         stratum=np.array([stratum[u] for u in units.tolist()], dtype=np.int64),
         x=np.array([x.get(u, np.nan) for u in units.tolist()]),
         counters=names,
-        values=np.array([[results[u][n] for n in names] for u in units.tolist()]).reshape(len(units), len(names)),
+        values=np.array([[float(results[u][n]) for n in names] for u in units.tolist()]).reshape(
+            len(units), len(names)
+        ),
         clusters=np.array(known["clusters"] or [0] * len(known["units"]), dtype=np.int64),
         kinds=tuple(next((r["kinds"] for r in reversed(records) if r["type"] == "pass"), ("first",))),
     )
@@ -115,11 +120,21 @@ def _places(frozen: Record, records: Sequence[Record], offsets: np.ndarray) -> t
     return stratum, x
 
 
+def _check_strata(path: str | Path, frozen: Record, stratum: dict[int, int], x: dict[int, float]) -> None:
+    known = frozen["strata"]
+    count = len(known["units"])
+    lengths = {len(known[key]) for key in ("covariate", "clusters") if known[key] is not None} | {count}
+    if lengths != {count} or max(stratum.values(), default=-1) >= count:
+        raise JournalError(f"{path}: the strata do not add up: sizes of {count}, and others that do not fit them")
+    if known["covariate"] is not None and (bare := [u for u, h in stratum.items() if h >= 0 and u not in x]):
+        raise JournalError(f"{path}: launch unit {min(bare)} was drawn without its covariate")
+
+
 def _check_usable(path: str | Path, first: Record, records: Sequence[Record]) -> None:
     last = records[-1]
     if last["type"] != "summary":
         raise JournalError(f"{path}: the run has not ended; start it again to resume it")
-    if "strata" not in first:
+    if not first.get("strata") or "bound" not in first:
         raise JournalError(f"{path}: written by KernelPoint {first.get('kernelpoint')}, which did not note its strata")
     if last.get("projected"):
         raise JournalError(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kernelpoint.config import Config, load_config
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.journal import Journal, read_first_record
+from kernelpoint.session.journal_fields import check_records
 from kernelpoint.session.online_run import is_online
 from kernelpoint.session.opening import prepare
 from kernelpoint.session.resume import check_same_run, replay
@@ -60,6 +61,7 @@ def _begin(session: Session) -> Session:
     if not records:
         session.begin()
         return session
+    check_records(records, str(session.journal.path))
     check_same_run(records[0], session.run.record())
     replay(session, records)
     return session

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelpoint.errors import JournalError
+from kernelpoint.session.journal_fields import check_records
 
 FORMAT_VERSION = 1
 Record = dict[str, Any]
@@ -115,7 +116,7 @@ def read_journal(path: str | Path) -> list[Record]:
     """The records of a journal, for reports; does not lock, so a running run can be looked at.
 
     Raises:
-        JournalError: the file is missing, empty or damaged.
+        JournalError: the file is missing, empty or damaged, or a record lacks what readers need.
     """
     try:
         data = Path(path).read_bytes()
@@ -124,6 +125,7 @@ def read_journal(path: str | Path) -> list[Record]:
     records, _ = parse_journal(data, str(path))
     if not records:
         raise JournalError(f"{path}: the journal holds no record")
+    check_records(records, str(path))
     return records
 
 
@@ -163,7 +165,7 @@ def parse_journal(data: bytes, name: str) -> tuple[list[Record], int]:
     for number, line in enumerate(data[:end].split(b"\n")[:-1], start=1):
         try:
             record = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             record = None
         if not isinstance(record, dict) or "type" not in record:
             raise JournalError(f"{name}:{number}: expected a journal record, got {line[:60]!r}")

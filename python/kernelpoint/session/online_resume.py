@@ -11,6 +11,7 @@ from kernelpoint.session.first_pass import FAILURE
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.inside import check_inside_kernel
 from kernelpoint.session.journal import Journal, Record
+from kernelpoint.session.journal_fields import check_records
 from kernelpoint.session.online import OnlineSession
 from kernelpoint.session.online_run import OnlineRun
 from kernelpoint.session.opening import budget_for
@@ -32,6 +33,7 @@ def open_online(config: Config, host: HostInfo, journal: Journal, log: Log) -> O
     if not journal.records:
         session.begin()
     else:
+        check_records(journal.records, str(journal.path))
         check_same_run(journal.records[0], run.record())
         _resume(session, journal.records[1:])
     return session
