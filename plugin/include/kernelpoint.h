@@ -145,7 +145,7 @@ typedef struct kp_estimate {
     const char* name;  /* "cycles", "instructions", then the host's counters */
     double estimate;   /* estimated total over all launches */
     double half_width; /* at the summary's confidence; NaN where no bound is stated */
-    double simulated;  /* total over the simulated launches */
+    double simulated;  /* total over the simulated launches; of one stopped inside, what it was projected to be */
 } kp_estimate;
 
 typedef struct kp_summary {

@@ -2,6 +2,7 @@
 
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -216,3 +217,39 @@ def test_ctrl_c_stops_soon_and_the_same_command_finishes(tmp_path):
     assert not (tmp_path / "out" / "kernel_config.txt").exists()
     convert_to_macsim(source, tmp_path / "out", level=9)
     assert listed(tmp_path / "out") == [f"Kernel{n}" for n in range(8)]
+
+
+def as_file(path: Path) -> None:
+    shutil.rmtree(path)
+    path.write_text("in the way")
+
+
+def as_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+MANIFEST = "kernelpoint_convert.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        (MANIFEST, lambda path: path.write_bytes(b"\xff\xfe\n")),
+        (MANIFEST, lambda path: path.write_text(path.read_text() + "[1]\n")),
+        (MANIFEST, lambda path: path.write_text(path.read_text() + '{"folder": "Kernel0"}\n')),
+        (MANIFEST, lambda path: path.write_text("[" * 100_000 + "\n")),
+        (MANIFEST, as_folder),
+        ("kernel_config.txt", as_folder),
+        ("kernel_names.txt", as_folder),
+        ("Kernel0", as_file),
+    ],
+    ids=["bytes", "list", "fields", "nested", "manifest", "config", "names", "launch"],
+)
+def test_a_damaged_folder_is_one_message_that_names_what_is_damaged(tmp_path, name, damage):
+    source = write_launches(tmp_path, ("f", [ADD, EXIT]))
+    convert_to_macsim(source, tmp_path / "out")
+    damage(tmp_path / "out" / name)
+    source.with_name("kernel-1.traceg").write_text(source.with_name("kernel-1.traceg").read_text() + " ")
+    with pytest.raises(TraceError, match=name):
+        convert_to_macsim(source, tmp_path / "out")

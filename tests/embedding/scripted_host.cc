@@ -4,15 +4,11 @@
 //
 // A step is a word, perhaps with an argument after a colon (`launch:3`); the table at the end lists them. Lines go to
 // stdout through C++ streams, as a simulator's do, and begin with the step's word.
-#include <fenv.h>
-#include <locale.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstring>
-#include <fstream>
 #include <functional>
 #include <iostream>
 #include <map>
@@ -20,19 +16,14 @@
 #include <vector>
 
 #include "kernelpoint_loader.h"
+#include "process_state.h"
 
 namespace {
 
 kp_api api;
 kp_session* session = nullptr;
 kp_host_info host_info = {};
-std::string plugin, config, word;
-std::vector<struct sigaction> signals_before;
-fenv_t fenv_before;
-
-std::ostream& say() {
-    return std::cout << word << ' ';
-}
+std::string plugin, config;
 
 int number(const std::string& argument) {
     return argument.empty() ? 0 : std::stoi(argument);
@@ -188,65 +179,6 @@ void last_error_elsewhere(const std::string&) {
     std::thread([] { say() << api.last_error() << '\n'; }).join();
 }
 
-void maps(const std::string&) {
-    std::ifstream file("/proc/self/maps");
-    std::string line, found = "none";
-    while (std::getline(file, line))
-        if (line.find("libpython") != std::string::npos) found = "libpython";
-    say() << found << '\n';
-}
-
-void on_signal(int) {
-    std::cout << "signal handled\n";
-}
-
-void set_signals(const std::string&) {
-    struct sigaction action = {};
-    action.sa_handler = &on_signal;
-    sigaction(SIGINT, &action, nullptr);
-    signals_before.resize(65);
-    for (int i = 1; i < 65; ++i) sigaction(i, nullptr, &signals_before[i]);
-}
-
-void check_signals(const std::string&) {
-    std::string changed;
-    for (int i = 1; i < 65; ++i) {
-        struct sigaction action = {};
-        sigaction(i, nullptr, &action);
-        const struct sigaction& before = signals_before[i];
-        if (action.sa_handler != before.sa_handler || action.sa_flags != before.sa_flags)
-            changed += std::to_string(i) + ' ';
-    }
-    say() << (changed.empty() ? "unchanged" : changed) << '\n';
-}
-
-void interrupt(const std::string&) {
-    raise(SIGINT);
-}
-
-void set_locale(const std::string& argument) {
-    say() << (setlocale(LC_ALL, argument.c_str()) != nullptr) << '\n';
-}
-
-void show_locale(const std::string&) {
-    say() << setlocale(LC_ALL, nullptr) << '\n';
-}
-
-// Rounding upwards, and a trap on 0/0: Python must see neither, and the host must find both again.
-void set_fenv(const std::string&) {
-    fesetround(FE_UPWARD);
-    feenableexcept(FE_DIVBYZERO | FE_INVALID);
-    fegetenv(&fenv_before);
-}
-
-void check_fenv(const std::string&) {
-    fenv_t now;
-    fegetenv(&now);
-    const bool same = fegetround() == FE_UPWARD && fegetexcept() == (FE_DIVBYZERO | FE_INVALID) &&
-                      now.__mxcsr == fenv_before.__mxcsr && now.__control_word == fenv_before.__control_word;
-    say() << (same ? "unchanged" : "changed") << '\n';
-}
-
 // Decisions from several threads at once, opened by another one.
 void threads(const std::string& argument) {
     std::atomic<int> wrong{0};
@@ -293,11 +225,6 @@ void reenter(void*, const char* line) {
 void set_reentrant_log(const std::string&) {
     set_abi(std::to_string(KP_ABI_VERSION));
     host_info.log = &reenter;
-}
-
-void set_variable(const std::string& argument) {
-    const size_t equals = argument.find('=');
-    setenv(argument.substr(0, equals).c_str(), argument.substr(equals + 1).c_str(), 1);
 }
 
 void print(const std::string& argument) {

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 from kernelpoint.report.names import readable
 
@@ -65,3 +66,14 @@ def test_a_budget_on_a_ratio_is_reported_in_the_terminal_and_on_the_page(bench):
     page = bench.folder / "report.html"
     assert "l2_miss_rate" in kernelpoint("report", bench.journal).stdout
     assert kernelpoint("report", bench.journal, "-o", page).returncode == 0 and "l2_miss_rate" in page.read_text()
+
+
+def test_a_page_can_be_made_when_the_plan_is_gone(bench):
+    bench.run("policy: kernelpoint\nerror_budget: {relative_error: 0.05}")
+    plan = bench.report().records[0]["plan"]
+    Path(plan).unlink()
+    page = bench.folder / "report.html"
+    done = kernelpoint("report", bench.journal, "-o", page)
+    assert done.returncode == 0, done.stderr
+    html = page.read_text()
+    assert "plan cannot be read any more" in html and plan in html and "How the bound shrank" in html

@@ -9,8 +9,9 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from kernelpoint.config import load_config, parse_config
-from kernelpoint.errors import ConfigError
+from kernelpoint.config import Config, load_config, parse_config
+from kernelpoint.errors import ConfigError, PolicyError
+from kernelpoint.policies.contract import Need
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.opening import population_of
@@ -25,16 +26,23 @@ def plan(
         Path | None, typer.Option(help="The run's configuration; its policy, encoder and seed count.")
     ] = None,
     policy: Annotated[str, typer.Option(help="The policy, where no configuration is given.")] = "kernelpoint",
+    profile: Annotated[
+        Path | None, typer.Option(help="Times or counters of every launch, where no configuration is given.")
+    ] = None,
 ) -> None:
     """Read every launch once, embed, cluster, and fix the first draw."""
     if not output.parent.is_dir() or output.is_dir():
         raise ConfigError(f"--output: cannot write {output}; give a file in a folder that exists")
     console = Console(stderr=True)
-    settings = load_config(config) if config else parse_config({"version": 1, "policy": policy}, "options")
+    settings = load_config(config) if config else _options(policy, profile)
     chosen = load_policy(settings.policy)
     population = population_of(HostInfo(simulator="plan", list_paths=(str(traces),)), settings.seed)
     population = with_profile(population, settings, console.print)
     origin = origin_of(settings, chosen, population)
+    if config is None and profile is None and Need.PROFILE in chosen.inputs(None, population.has_traces):
+        raise PolicyError(
+            f"--policy: {policy} plans from times or counters of every launch; name a file of them with --profile"
+        )
     made = make_plan(settings, chosen, population, origin, console.print)
     made.save(output)
     strata = len(made.design.first_sizes)
@@ -45,3 +53,8 @@ def plan(
         f"{strata:,} strata; the first pass simulates {drawn:,} launches",
         soft_wrap=True,
     )
+
+
+def _options(policy: str, profile: Path | None) -> Config:
+    """The configuration that the options stand for."""
+    return parse_config({"version": 1, "policy": policy, "profile": str(profile) if profile else None}, "options")

@@ -86,22 +86,18 @@ def convert_to_macsim(
     paths = launch_paths(source)
     if Path(paths[0]).name == "trace.txt":
         raise TraceError(f"{source}: expected a list of Accel-Sim traces, found one of MacSim's")
-    _make_folder(output)
-    manifest = Manifest(output, source, level)
-    with _pool(threads) as (pool, stop):
-        digests = _read(pool, stop, paths, progress)
-        placements = place(digests)
-        (output / "kernel_config.txt").unlink(missing_ok=True)
-        _write(pool, stop, paths, digests, placements, output, manifest, level, progress)
-    _write_lists(output, digests, placements)
-    return _summary(digests, placements)
-
-
-def _make_folder(output: Path) -> None:
     try:
         output.mkdir(parents=True, exist_ok=True)
+        manifest = Manifest(output, source, level)
+        with _pool(threads) as (pool, stop):
+            digests = _read(pool, stop, paths, progress)
+            placements = place(digests)
+            (output / "kernel_config.txt").unlink(missing_ok=True)
+            _write(pool, stop, paths, digests, placements, output, manifest, level, progress)
+        _write_lists(output, digests, placements)
     except OSError as error:
-        raise TraceError(f"{output}: cannot be made: {error.strerror}") from error
+        raise TraceError(f"{error.filename or output}: cannot be made or read: {error.strerror}") from error
+    return _summary(digests, placements)
 
 
 @contextmanager

@@ -48,14 +48,21 @@ class Manifest:
 
 def _complete_lines(path: Path) -> list[dict[str, Any]]:
     """The lines; a torn last one, of a conversion that was killed, is cut off."""
-    text = path.read_text()
-    whole = text[: text.rfind("\n") + 1]
-    if whole != text:
-        path.write_text(whole)
     try:
-        return [json.loads(line) for line in whole.splitlines()]
-    except ValueError as error:
+        text = path.read_text(encoding="utf-8")
+        whole = text[: text.rfind("\n") + 1]
+        if whole != text:
+            path.write_text(whole, encoding="utf-8")
+        lines = [json.loads(line) for line in whole.splitlines()]
+    except (ValueError, RecursionError) as error:
         raise TraceError(f"{path}: expected lines of JSON ({error}); delete the folder and convert again") from error
+    for number, line in enumerate(lines, start=1):
+        if not isinstance(line, dict) or (number > 1 and not {"folder", "files"} <= line.keys()):
+            raise TraceError(
+                f"{path}:{number}: expected a finished folder and its files, got {json.dumps(line)[:60]}; delete the folder "
+                "and convert again"
+            )
+    return lines
 
 
 def _refuse_strangers(folder: Path) -> None:

@@ -37,8 +37,8 @@ th:first-child, td:first-child { text-align: left; }
 """
 
 
-def html_page(run: RunReport, view: RunView) -> str:
-    """The whole page of a finished run."""
+def html_page(run: RunReport, view: RunView, note: str = "") -> str:
+    """The whole page of a finished run; `note` says what the page lacks."""
     title = f"KernelPoint: {run.path.stem}"
     sections = [
         _picture_section(
@@ -65,7 +65,8 @@ def html_page(run: RunReport, view: RunView) -> str:
             lambda width: clusters_by_share(view, width),
         ),
     ]
-    body = f"<h1>{escape(title)}</h1>{_lead(run, view)}{_numbers(run, view)}{''.join(sections)}{_counters(run)}{_notes(run)}"
+    lead = f"<h1>{escape(title)}</h1>{_lead(run, view)}" + (f"<p>{escape(note)}</p>" if note else "")
+    body = f"{lead}{_numbers(run, view)}{''.join(sections)}{_counters(run)}{_notes(run)}"
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style></head>'

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kernelpoint.errors import ConfigError, JournalError
+from kernelpoint.errors import ConfigError, JournalError, PlanError
 from kernelpoint.estimation import Design
 from kernelpoint.randomness import permanent_random_numbers
 from kernelpoint.report.page import html_page
@@ -27,27 +27,31 @@ def write_page(run: RunReport, path: Path, full_run: RunReport | None = None) ->
     Raises:
         JournalError: the run has not ended, or the full run is of other traces or another simulated GPU.
         ConfigError: the page cannot be written there.
-        PlanError: the run's plan cannot be read any more.
     """
     if not run.ended:
         raise JournalError(f"{run.path}: the run has not ended; a page needs its summary")
     truth = _truth(run, full_run) if full_run else None
-    page = html_page(run, view_run(run, plan_of(run), truth))
+    plan, note = plan_of(run)
+    page = html_page(run, view_run(run, plan, truth), note)
     try:
         path.write_text(page, encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"--output: cannot write {path}: {error.strerror}") from None
 
 
-def plan_of(run: RunReport) -> Plan:
-    """The plan that a run used; for a policy that keeps none, one cluster of all launches."""
+def plan_of(run: RunReport) -> tuple[Plan, str]:
+    """The plan that a run used; one cluster of all launches, and a note where that is not what was, if there is no plan."""
     first = frozen_record(run.records)
-    counts, seed = first["launches"], first["config"]["seed"]
+    counts, seed, path = first["launches"], first["config"]["seed"], first.get("plan")
     u = np.concatenate([permanent_random_numbers(seed, process, count) for process, count in enumerate(counts)])
-    if first.get("plan"):
-        return Plan.load(first["plan"], u)
+    note = ""
+    if path:
+        try:
+            return Plan.load(path, u), note
+        except PlanError as error:
+            note = f"The clusters are not shown, for the run's plan cannot be read any more: {error}"
     design = Design(strata=np.zeros(len(u), dtype=np.int32), first_sizes=np.ones(1, dtype=np.int64), u=u)
-    return Plan(design=design, origin={})
+    return Plan(design=design, origin={}), note
 
 
 def _truth(run: RunReport, full_run: RunReport) -> float:

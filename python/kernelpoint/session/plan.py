@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+import zlib
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -92,7 +93,10 @@ class Plan:
             with np.load(path, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
             about = json.loads(arrays.pop("about").tobytes())
-        except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+            lacking = {"version", "origin", "broken", "stream_hashes", "stream_names"} - about.keys()
+            if lacking or "design_strata" not in arrays:
+                raise ValueError(f"it lacks {', '.join(sorted(lacking)) or 'strata'}")
+        except (OSError, ValueError, LookupError, AttributeError, EOFError, zlib.error, zipfile.BadZipFile) as error:
             raise PlanError(
                 f"{path}: not a readable plan ({error}); expected a file written by `kernelpoint plan`"
             ) from None
