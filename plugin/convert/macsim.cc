@@ -58,7 +58,7 @@ void hash_launch(StreamHasher& hasher, const LaunchHeader& header) {
 class CodeTable {
 public:
     void add(const Record& record) {
-        const size_t slot = record.pc >> 4;
+        const size_t slot = record.pc >> 3;
         if (slot < seen_.size() && seen_[slot]) return;
         if (slot >= seen_.size()) seen_.resize(std::max(slot + 1, 2 * seen_.size()));
         seen_[slot] = true;

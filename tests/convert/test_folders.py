@@ -72,6 +72,14 @@ def test_a_kernel_has_one_place_for_its_code_and_others_have_their_own(tmp_path)
     assert pcs == [FIRST_CODE, FIRST_CODE + _native.MACSIM_CODE_SIZE, FIRST_CODE]
 
 
+def test_instructions_of_eight_bytes_that_differ_have_their_own_code(tmp_path):
+    first, second = (f"0008 ffffffff 1 R1 {opcode} 1 R2 0" for opcode in ("MOV", "IADD3"))
+    source = write_launches(tmp_path, ("f", [ADD, first, EXIT]), ("f", [ADD, second, EXIT]))
+    out = tmp_path / "out"
+    convert_to_macsim(source, out)
+    assert [first_pc(out, f"Kernel{i}") for i in (0, 1)] == [FIRST_CODE, FIRST_CODE + _native.MACSIM_CODE_SIZE]
+
+
 def test_launches_of_one_kernel_with_other_blocks_share_code(tmp_path):
     body = [ADD, "0010 ffffffff 0 BAR.SYNC 0 0", EXIT]
     source = write_launches(tmp_path, ("f", body), ("f", body))
