@@ -10,18 +10,18 @@ struct thread_s;
 
 class core_c {
 public:
-    explicit core_c(int most) : m_most(most) {}
+    explicit core_c(int places) : places_(places) {}
     string get_core_type() { return "nvbit"; }
-    unsigned long long get_cycle_count() { return m_cycles; }
-    void inc_core_cycle_count() { ++m_cycles; }
-    int get_max_threads_per_core() { return m_most; }
+    unsigned long long get_cycle_count() { return clock_; }
+    void pulse() { ++clock_; }
+    int get_max_threads_per_core() { return places_; }
     void init() {}
-    void add_application(int, process_s* process) { m_process = process; }
+    void add_application(int, process_s* process) { owner = process; }
 
     list<thread_s*> warps;
-    process_s* m_process = NULL;
+    process_s* owner = NULL;
 
 private:
-    unsigned long long m_cycles = 0;
-    int m_most;
+    unsigned long long clock_ = 0;
+    int places_;
 };

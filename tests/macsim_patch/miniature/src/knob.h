@@ -7,10 +7,10 @@
 
 using namespace std;
 
-typedef unsigned long long uns64;
+using uns64 = unsigned long long;
 
 struct abstract_knob_c {
-    string name;
+    string flag;
     virtual ~abstract_knob_c() {}
     virtual void set(const string& text) = 0;
     virtual void print(ostream& out) const = 0;
@@ -19,16 +19,16 @@ struct abstract_knob_c {
 template <typename T>
 class KnobTemplate : public abstract_knob_c {
 public:
-    KnobTemplate(const string& its_name, T standard) : m_value(standard) { name = its_name; }
-    operator T() const { return m_value; }
+    KnobTemplate(const string& its_flag, T standard) : now(standard) { flag = its_flag; }
+    operator T() const { return now; }
     void set(const string& text) {
         istringstream words(text);
-        words >> m_value;
+        words >> now;
     }
-    void print(ostream& out) const { out << name << "   =   " << m_value; }
+    void print(ostream& out) const { out << flag << "   =   " << now; }
 
 private:
-    T m_value;
+    T now;
 };
 
 class all_knobs_c;
@@ -37,14 +37,14 @@ class KnobsContainer {
 public:
     vector<abstract_knob_c*> all;
 
-    void apply(const string& name, const string& value) {
-        for (size_t i = 0; i < all.size(); ++i)
-            if (all[i]->name == name) all[i]->set(value);
+    void apply(const string& flag, const string& text) {
+        for (abstract_knob_c* knob : all)
+            if (knob->flag == flag) knob->set(text);
     }
 
     friend ostream& operator<<(ostream& out, KnobsContainer& container) {
-        for (size_t i = 0; i < container.all.size(); ++i) {
-            container.all[i]->print(out);
+        for (abstract_knob_c* knob : container.all) {
+            knob->print(out);
             out << endl;
         }
         return out;

@@ -6,74 +6,71 @@
 
 #include "process_manager.h"
 
-void macsim_c::initialize(int argc, char** argv) {
-    m_simBase = this;
-    m_knobs = new all_knobs_c;
-    m_knobsContainer = new KnobsContainer;
+macsim_c::macsim_c(const vector<string>& arguments) {
     m_knobs->register_all(m_knobsContainer);
     ifstream parameters("params.in");
-    for (string name, value; parameters >> name >> value;) m_knobsContainer->apply(name, value);
-    for (int i = 1; i < argc; ++i) {
-        const string argument = string(argv[i]).substr(2);
-        m_knobsContainer->apply(argument.substr(0, argument.find('=')), argument.substr(argument.find('=') + 1));
+    for (string flag, text; parameters >> flag >> text;) m_knobsContainer->apply(flag, text);
+    for (const string& argument : arguments) {
+        const size_t equals = argument.find('=');
+        m_knobsContainer->apply(argument.substr(2, equals - 2), argument.substr(equals + 1));
     }
-    ofstream written("params.out");
-    written << *m_knobsContainer;
-    written.close();
-    m_ProcessorStats = new ProcessorStatistics(*m_knobs->KNOB_NUM_SIM_CORES);
-    for (int i = 0; i < *m_knobs->KNOB_NUM_SIM_CORES; ++i) {
-        m_core_pointers[i] = new core_c(*m_knobs->KNOB_WARPS_PER_CORE);
-        m_acc_core_pool.push(i);
+    ofstream echo("params.out");
+    echo << *m_knobsContainer;
+    echo.close();
+    const int cores = *m_knobs->KNOB_NUM_SIM_CORES;
+    m_ProcessorStats = new ProcessorStatistics(cores);
+    for (int each = 0; each < cores; ++each) {
+        m_core_pointers[each] = new core_c(*m_knobs->KNOB_WARPS_PER_CORE);
+        gpu_cores.push(each);
     }
     m_process_manager = new process_manager_c(this);
     ifstream list(string(*m_knobs->KNOB_TRACE_NAME_FILE));
-    int count = 0;
-    list >> count;
-    for (string config; count-- > 0 && list >> config;) m_process_manager->create_process(config);
-    m_process_manager->sim_thread_schedule();
+    string config;
+    for (list >> config; list >> config;) m_process_manager->add(config);
+    m_process_manager->fill_cores();
 }
 
-int macsim_c::run_a_cycle() {
+// One tick of all clocks; false where nothing is left to do, or nothing more is allowed.
+bool macsim_c::tick() {
     const uns64 most = *m_knobs->KNOB_MAX_CYCLES;
-    if (m_num_active_threads == 0 || (most != 0 && m_simulation_cycle >= most)) return 0;
-    if (m_simulation_cycle++ % *m_knobs->KNOB_TICKS_PER_CYCLE == 0)
-        for (int i = 0; i < *m_knobs->KNOB_NUM_SIM_CORES; ++i) {
-            m_core_pointers[i]->inc_core_cycle_count();
-            retire(i);
-        }
+    if (live_warps == 0 || (most != 0 && m_simulation_cycle >= most)) return false;
+    const bool gpu_too = m_simulation_cycle % *m_knobs->KNOB_TICKS_PER_CYCLE == 0;
+    m_simulation_cycle += 1;
+    for (int each = 0; gpu_too && each < *m_knobs->KNOB_NUM_SIM_CORES; ++each) {
+        m_core_pointers[each]->pulse();
+        retire(each);
+    }
     (*m_ProcessorStats)[CYC_COUNT_TOT]++;
-    return 1;
+    return true;
 }
 
 // The warps that end in this cycle; with the last one of a kernel the next kernel, or the application's end.
-void macsim_c::retire(int core_id) {
-    const list<thread_s*> resident = m_core_pointers[core_id]->warps;
-    for (auto warp : resident) {
+void macsim_c::retire(int core) {
+    const list<thread_s*> resident = m_core_pointers[core]->warps;
+    for (thread_s* warp : resident) {
         if (--warp->left > 0) continue;
-        process_s* process = warp->m_process;
+        process_s* owner = warp->m_process;
         (*m_ProcessorStats)[INST_COUNT_TOT]++;
-        m_ProcessorStats->core(core_id)[INST_COUNT - PER_CORE_STATS_ENUM_FIRST]++;
-        m_process_manager->terminate_thread(core_id, warp);
-        if (process->m_no_of_threads_terminated != process->m_no_of_threads_created) continue;
-        if (process->m_current_vector_index == process->m_applications.size()) {
-            --m_process_count_without_repeat;
+        m_ProcessorStats->core(core)[INST_COUNT - PER_CORE_STATS_ENUM_FIRST]++;
+        m_process_manager->end_warp(core, warp);
+        if (owner->m_no_of_threads_terminated < owner->m_no_of_threads_created) continue;
+        if (owner->m_current_vector_index >= owner->m_applications.size()) {
+            m_process_count_without_repeat -= 1;
             (*m_ProcessorStats)[CYC_COUNT_ACC] += m_simulation_cycle;
         }
-        m_process_manager->terminate_process(process);
-        m_process_manager->sim_thread_schedule();
+        m_process_manager->terminate_process(owner);
+        m_process_manager->fill_cores();
     }
 }
 
 void macsim_c::finalize() {
     m_ProcessorStats->saveStats();
-    printf("Done\n");
+    puts("Done");
 }
 
-int main(int argc, char** argv) {
-    macsim_c* sim = new macsim_c;
-    sim->initialize(argc, argv);
-    while (sim->run_a_cycle()) {
-    }
-    sim->finalize();
-    return 0;
+int main(int count, char** words) {
+    macsim_c simulator(vector<string>(words + 1, words + count));
+    do {
+    } while (simulator.tick());
+    simulator.finalize();
 }

@@ -1,4 +1,4 @@
-// The whole of the miniature simulator.
+// The whole of the miniature simulator. Its names are those that the patch's anchors and the hook ask for.
 #pragma once
 #include <queue>
 #include <string>
@@ -12,23 +12,25 @@ class process_manager_c;
 
 class macsim_c {
 public:
-    void initialize(int argc, char** argv);
-    int run_a_cycle();
+    explicit macsim_c(const vector<string>& arguments);
+    bool tick();
     void finalize();
 
-    KnobsContainer* m_knobsContainer;
-    all_knobs_c* m_knobs;
-    ProcessorStatistics* m_ProcessorStats;
+    // A new application's number.
+    unsigned admit() { return m_process_count_without_repeat++, m_process_count++; }
+
+    KnobsContainer* m_knobsContainer = new KnobsContainer;
+    all_knobs_c* m_knobs = new all_knobs_c;
+    ProcessorStatistics* m_ProcessorStats = NULL;
     core_c* m_core_pointers[16];
-    process_manager_c* m_process_manager;
-    queue<int> m_acc_core_pool;
+    process_manager_c* m_process_manager = NULL;
+    queue<int> gpu_cores;
     unsigned long long m_simulation_cycle = 0;
-    int m_process_count = 0;
-    int m_process_count_without_repeat = 0;
-    int m_num_active_threads = 0;
+    int m_process_count = 0, m_process_count_without_repeat = 0;
+    int live_warps = 0;
 
 private:
-    void retire(int core_id);
+    void retire(int core);
 
-    macsim_c* m_simBase;
+    macsim_c* const m_simBase = this;
 };

@@ -5,89 +5,95 @@
 
 #include <fstream>
 
-void process_manager_c::create_process(const string& config) {
-    process_s* process = new process_s;
-    process->m_process_id = m_simBase->m_process_count++;
-    ++m_simBase->m_process_count_without_repeat;
-    process->m_kernel_config_name = config;
-    process->m_core_pool = &m_simBase->m_acc_core_pool;
+void process_manager_c::add(const string& config) {
+    process_s* owner = new process_s(m_simBase->admit(), config, &m_simBase->gpu_cores);
     ifstream file(config);
     string word;
     file >> word;
-    if (word == "nvbit") process->m_acc = true;
+    if (word == "nvbit") owner->m_acc = true;
     file >> word >> word;
-    while (file >> word) {
-        process->m_applications.push_back(config.substr(0, config.rfind('/')) + word.substr(1));
-        process->m_kernel_block_start_count.push_back(0);
-    }
-    setup_process(process);
+    const string folder = config.substr(0, config.rfind('/'));
+    while (file >> word) owner->m_applications.push_back(folder + word.substr(1));
+    owner->m_kernel_block_start_count.resize(owner->m_applications.size());
+    setup_process(owner);
 }
 
-void process_manager_c::setup_process(process_s* process) {
-    printf("kernel %u:%u\n", process->m_process_id, process->m_current_vector_index);
-    process->m_kernel_block_start_count[process->m_current_vector_index] = process->m_block_count++;
-    const string trace = process->m_applications[process->m_current_vector_index++];
+void process_manager_c::setup_process(process_s* owner) {
+    const unsigned launch = owner->m_current_vector_index;
+    printf("kernel %u:%u\n", owner->m_process_id, launch);
+    owner->m_kernel_block_start_count[launch] = launch;
+    owner->m_current_vector_index = launch + 1;
+    const string& trace = owner->m_applications[launch];
     ifstream file(trace);
     string type;
-    unsigned version, blocks, count, id, start, most = int(*m_simBase->m_knobs->KNOB_MAX_NUM_CORE_PER_APPL);
+    unsigned version, blocks, count, id, start;
     if (!(file >> type >> version >> blocks >> count)) exit(15);
-    const bool warm = !m_warm.insert(trace).second;
-    process->m_thread_start_info = new thread_start_info_s[count];
-    process->m_thread_trace_info = new thread_s*[count];
-    process->m_no_of_threads_created = process->m_no_of_threads_terminated = 0;
-    while (!process->m_core_pool->empty() && (most == 0 || process->m_core_list.size() < most)) {
-        process->m_core_list[process->m_core_pool->front()] = true;
-        m_simBase->m_core_pointers[process->m_core_pool->front()]->add_application(0, process);
-        process->m_core_pool->pop();
-    }
-    for (unsigned i = 0; i < count; ++i) {
+    const bool warm = !warm_.insert(trace).second;
+    owner->m_thread_start_info = new thread_start_info_s[count];
+    owner->m_thread_trace_info = new thread_s*[count];
+    owner->m_no_of_threads_created = owner->m_no_of_threads_terminated = 0;
+    take_cores(owner);
+    for (unsigned& made = owner->m_no_of_threads_created; made < count; ++made) {
         if (!(file >> id >> start)) exit(15);
-        thread_s* warp = new thread_s;
-        warp->m_process = process;
-        warp->left = 10 + i % 3 + (warm ? 0 : 5);
-        process->m_thread_start_info[i].m_thread_id = id;
-        process->m_thread_trace_info[i] = warp;
-        m_waiting[process].push_back(warp);
-        ++process->m_no_of_threads_created;
-        ++m_simBase->m_num_active_threads;
-        (*m_simBase->m_ProcessorStats)[warm ? L1_HIT_GPU : L1_MISS_GPU]++;
-        for (uns64 left = *m_simBase->m_knobs->KNOB_DRAM_STEP, step; left > 0; left -= step)
-            (*m_simBase->m_ProcessorStats)[TOTAL_DRAM] += step = left < 1u << 30 ? left : 1u << 30;
+        thread_s* warp = new thread_s{owner, 10 + made % 3 + (warm ? 0 : 5)};
+        owner->m_thread_start_info[made].number = id;
+        owner->m_thread_trace_info[made] = warp;
+        waiting_[owner].push_back(warp);
+        count_access(warm);
     }
-    process->m_block_list[0] = true;
+    m_simBase->live_warps += count;
+    owner->m_block_list[launch] = true;
 }
 
-bool process_manager_c::terminate_process(process_s* process) {
-    delete[] process->m_thread_start_info;
-    delete[] process->m_thread_trace_info;
-    process->m_block_list.clear();
-    const unsigned long long retired = (*m_simBase->m_ProcessorStats)[INST_COUNT_TOT].getCount();
-    if (process->m_current_vector_index < process->m_applications.size() &&
-        retired < *m_simBase->m_knobs->KNOB_MAX_INSTS1) {
-        setup_process(process);
-        return false;
+void process_manager_c::take_cores(process_s* owner) {
+    const unsigned most = int(*m_simBase->m_knobs->KNOB_MAX_NUM_CORE_PER_APPL);
+    for (queue<int>& pool = *owner->m_core_pool; !pool.empty(); pool.pop()) {
+        if (most != 0 && owner->m_core_list.size() == most) return;
+        m_simBase->m_core_pointers[pool.front()]->add_application(0, owner);
+        owner->m_core_list[pool.front()] = true;
     }
-    for (auto each : process->m_core_list) process->m_core_pool->push(each.first);
-    process->m_core_list.clear();
-    m_simBase->m_ProcessorStats->saveStats("." + to_string(process->m_process_id));
-    return true;
 }
 
-int process_manager_c::terminate_thread(int core_id, thread_s* warp) {
-    m_simBase->m_core_pointers[core_id]->warps.remove(warp);
+void process_manager_c::count_access(bool hit) {
+    ProcessorStatistics& statistics = *m_simBase->m_ProcessorStats;
+    statistics[hit ? L1_HIT_GPU : L1_MISS_GPU]++;
+    for (uns64 left = *m_simBase->m_knobs->KNOB_DRAM_STEP, step; left > 0; left -= step)
+        statistics[TOTAL_DRAM] += step = left < 1u << 30 ? left : 1u << 30;
+}
+
+// An array is freed once; an application without a kernel has none.
+template <typename T>
+static void release(T* array) {
+    delete[] array;
+}
+
+void process_manager_c::terminate_process(process_s* owner) {
+    release(owner->m_thread_start_info);
+    release(owner->m_thread_trace_info);
+    owner->m_block_list.clear();
+    const bool over = owner->m_current_vector_index >= owner->m_applications.size();
+    const uns64 retired = (*m_simBase->m_ProcessorStats)[INST_COUNT_TOT].getCount();
+    if (!over && retired < *m_simBase->m_knobs->KNOB_MAX_INSTS1) return setup_process(owner);
+    map<int, bool> cores;
+    cores.swap(owner->m_core_list);
+    for (const auto& core : cores) owner->m_core_pool->push(core.first);
+    m_simBase->m_ProcessorStats->saveStats("." + to_string(owner->m_process_id));
+}
+
+void process_manager_c::end_warp(int core, thread_s* warp) {
+    m_simBase->m_core_pointers[core]->warps.remove(warp);
     ++warp->m_process->m_no_of_threads_terminated;
-    --m_simBase->m_num_active_threads;
+    m_simBase->live_warps -= 1;
     delete warp;
-    sim_thread_schedule();
-    return 0;
+    fill_cores();
 }
 
-void process_manager_c::sim_thread_schedule() {
-    for (auto& each : m_waiting)
-        for (auto core : each.first->m_core_list) {
-            core_c* its_core = m_simBase->m_core_pointers[core.first];
-            while (!each.second.empty() && int(its_core->warps.size()) < its_core->get_max_threads_per_core()) {
-                its_core->warps.push_back(each.second.front());
+void process_manager_c::fill_cores() {
+    for (auto& each : waiting_)
+        for (const auto& core : each.first->m_core_list) {
+            core_c& its_core = *m_simBase->m_core_pointers[core.first];
+            while (!each.second.empty() && int(its_core.warps.size()) < its_core.get_max_threads_per_core()) {
+                its_core.warps.push_back(each.second.front());
                 each.second.pop_front();
             }
         }

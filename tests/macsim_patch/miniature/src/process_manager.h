@@ -10,23 +10,24 @@
 #include "macsim.h"
 
 struct thread_start_info_s {
-    unsigned m_thread_id;
+    unsigned number;
 };
 
 struct process_s {
-    unsigned int m_process_id = 0;
-    thread_start_info_s* m_thread_start_info = NULL;
-    thread_s** m_thread_trace_info = NULL;
-    unsigned int m_no_of_threads_created = 0, m_no_of_threads_terminated = 0;
-    map<int, bool> m_core_list;
-    queue<int>* m_core_pool = NULL;
+    process_s(unsigned number, const string& config, queue<int>* pool)
+        : m_process_id(number), m_kernel_config_name(config), m_core_pool(pool) {}
+
+    const unsigned m_process_id;
+    const string m_kernel_config_name;
+    queue<int>* const m_core_pool;
     bool m_acc = false;
     vector<string> m_applications;
+    unsigned m_current_vector_index = 0;  // of the kernel to set up next
     vector<int> m_kernel_block_start_count;
-    string m_kernel_config_name;
-    unsigned int m_current_vector_index = 0;
-    map<int, bool> m_block_list;
-    int m_block_count = 0;
+    map<int, bool> m_core_list, m_block_list;
+    thread_start_info_s* m_thread_start_info = NULL;
+    thread_s** m_thread_trace_info = NULL;
+    unsigned m_no_of_threads_created = 0, m_no_of_threads_terminated = 0;
 };
 
 struct thread_s {
@@ -36,15 +37,18 @@ struct thread_s {
 
 class process_manager_c {
 public:
-    explicit process_manager_c(macsim_c* base) : m_simBase(base) {}
-    void create_process(const string& config);
-    void setup_process(process_s* process);
-    bool terminate_process(process_s* process);
-    int terminate_thread(int core_id, thread_s* warp);
-    void sim_thread_schedule();
+    explicit process_manager_c(macsim_c* whole) : m_simBase(whole) {}
+    void add(const string& config);
+    void setup_process(process_s* owner);
+    void terminate_process(process_s* owner);
+    void end_warp(int core, thread_s* warp);
+    void fill_cores();
 
 private:
-    macsim_c* m_simBase;
-    map<process_s*, list<thread_s*>> m_waiting;
-    set<string> m_warm;  // traces that were run: they hit in the L1
+    void take_cores(process_s* owner);
+    void count_access(bool hit);
+
+    macsim_c* const m_simBase;
+    map<process_s*, list<thread_s*>> waiting_;
+    set<string> warm_;  // traces that were run: they hit in the L1
 };
