@@ -44,6 +44,8 @@ def main() -> None:
         _run(name)
     except KernelPointError as error:
         sys.exit(f"kernelpoint {name}: {error}")
+    except OSError as error:  # a name too long, a full disk, a reader that has gone
+        sys.exit(f"kernelpoint {name}: {error.filename or 'output'}: {error.strerror or error}")
     except KeyboardInterrupt:
         sys.exit(130)
 

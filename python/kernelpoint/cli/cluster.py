@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from kernelpoint.errors import ConfigError
+from kernelpoint.errors import ConfigError, TraceError
 
 if TYPE_CHECKING:
     from kernelpoint.clustering.estimator import ClusterEstimator
@@ -29,18 +29,22 @@ def cluster(
     work: Annotated[bool, typer.Option(help="Cluster by the amount of work too.")] = True,
     context: Annotated[bool, typer.Option(help="Cluster by the launches before and after too.")] = False,
     checkpoint: Annotated[str, typer.Option(help="builtin, or a file made by `kernelpoint train`.")] = "builtin",
-    max_nodes: Annotated[int, typer.Option(help="Bound on the nodes of a launch's graph.")] = 20000,
-    seed: Annotated[int, typer.Option(help="Of K-Means.")] = 0,
+    max_nodes: Annotated[int, typer.Option(min=100, help="Bound on the nodes of a launch's graph.")] = 20000,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of K-Means.")] = 0,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write launch index and cluster as CSV.")
     ] = None,
-    rows: Annotated[int, typer.Option(help="Clusters shown.")] = 20,
+    rows: Annotated[int, typer.Option(min=1, help="Clusters shown.")] = 20,
 ) -> None:
     """Cluster the launches of a list and show what the clusters hold."""
     from kernelpoint.clustering import run_features
 
     scan, embeddings = _read(traces, checkpoint, max_nodes)
     known = np.flatnonzero(scan.stream_ids >= 0)
+    if not len(known):
+        raise TraceError(
+            f"{traces}: none of its {len(scan):,} launches can be read; the first: {next(iter(scan.errors.values()))}"
+        )
     counts = np.stack([scan.instructions, scan.ctas, scan.warps, scan.bytes], 1)[known]
     features = run_features(embeddings[scan.stream_ids[known]], counts if work else None, (-1, 1) if context else ())
     found = _estimator(method, threshold, merge, max_clusters, seed)
