@@ -24,7 +24,7 @@ void accel_sim_framework::simulation_loop() {
         }
         const unsigned uid = simulate();
         tidy(uid);
-        m_gpu->update_stats();
+        m_gpu->close_kernel();
         m_context->print_simulation_time();
     }
 }

@@ -41,7 +41,7 @@ int main(int argc, const char** argv) {
         reader.kernel_finalizer(trace);
         delete kernel;
         gpu->print_stats();
-        gpu->update_stats();
+        gpu->close_kernel();
         context->print_simulation_time();
     }
     printf("GPGPU-Sim: *** exit detected ***\n");

@@ -32,7 +32,7 @@ public:
     const gpgpu_sim_config& get_config() const { return m_config; }
 
     bool can_start_kernel() const { return m_kernel == NULL; }
-    void launch(kernel_info_t* kernel) { m_kernel = kernel; }
+    void launch(kernel_info_t* next) { m_kernel = next; }
     bool active() const { return m_kernel != NULL; }
     bool cycle_insn_cta_max_hit() const { return false; }
     void perf_memcpy_to_gpu(size_t address, size_t) { m_warm.insert(std::to_string(address)); }
@@ -58,16 +58,20 @@ public:
         printf("L2_total_cache_accesses = %llu\n", m_l2.l2.hits + m_l2.l2.misses);
     }
 
-    void update_stats() {
-        gpu_tot_sim_cycle += gpu_sim_cycle;
-        gpu_tot_sim_insn += gpu_sim_insn;
-        gpu_sim_cycle = gpu_sim_insn = 0;
+    void close_kernel() {
+        move_to(gpu_tot_sim_cycle, gpu_sim_cycle);
+        move_to(gpu_tot_sim_insn, gpu_sim_insn);
         gpu_completed_cta = 0;
     }
 
     unsigned long long gpu_sim_cycle = 0, gpu_sim_insn = 0, gpu_tot_sim_cycle = 0, gpu_tot_sim_insn = 0;
 
 protected:
+    static void move_to(unsigned long long& total, unsigned long long& own) {
+        total += own;
+        own = 0;
+    }
+
     void issue() {
         m_kernel->increment_cta_id();
         ++m_kernel->resident;
