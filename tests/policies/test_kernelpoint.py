@@ -5,7 +5,7 @@ import pytest
 
 from kernelpoint.config import parse_config
 from kernelpoint.estimation import Engine, ErrorBudget
-from kernelpoint.policies.kernelpoint import KernelPoint, _context
+from kernelpoint.policies.kernelpoint import KernelPoint, _context, _first_of_each
 from kernelpoint.policies.population import Population
 from kernelpoint.profiles.profile import ProfileBuilder
 
@@ -22,6 +22,27 @@ def test_context_does_not_reach_into_another_process():
     apart = _context(np.array([1, 2, 1, 2]), np.array([0, 2, 4]))
     assert together[0] != together[2]
     assert apart[0] == apart[2] and apart[1] == apart[3]
+
+
+def test_each_process_has_its_own_first_launch_of_a_stream():
+    found = _first_of_each(np.array([7, 7, 8, 7, 8]), np.array([0, 3, 5]))
+    assert found.tolist() == [True, False, True, True, True]
+
+
+def test_a_budget_on_dram_traffic_that_only_first_launches_cause_is_met():
+    profile = profile_of_unequal_kernels(np.full(800, 1000.0))
+    traffic = np.where(np.arange(800) % 8 == 0, 50.0, 0.0)
+    budget = {"relative_error": 0.05, "counter": "dram_reads"}
+    policy = KernelPoint(parse_config({"version": 1, "policy": "kernelpoint", "error_budget": budget}))
+    engine = Engine(policy.design(Population((800,), 0, profile=profile)), ErrorBudget(0.05, counter="dram_reads"))
+    look = None
+    while look is None or (not look.met and engine.grow()):
+        engine.record_many(
+            engine.wanted(), ("cycles", "dram_reads"), np.column_stack([np.full(800, 9.0), traffic])[engine.wanted()]
+        )
+        look = engine.look()
+    assert abs(look.estimates["dram_reads"].estimate / traffic.sum() - 1.0) <= 0.05
+    assert len(engine.drawn()) < 800
 
 
 def profile_of_unequal_kernels(times):

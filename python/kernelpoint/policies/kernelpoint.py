@@ -25,6 +25,8 @@ SMS = 80
 CLUSTER_SPREADS: tuple[float, ...] = (0.3, 0.05, 0.02, 0.01)
 PROFILE_SPREADS: tuple[float, ...] = (0.3, 0.15, 0.1, 0.05)
 METADATA_SPREADS: tuple[float, ...] = (1.5, 0.05)  # names and shapes hide arguments, which only the context tells apart
+# Model: traffic behind the caches may sit wholly in launches that meet their data for the first time, too rare to be drawn.
+COLD_COUNTERS = ("dram", "miss")
 ALIKE = 0.3  # embeddings of length 1 closer than this open no new cluster
 
 
@@ -38,7 +40,7 @@ class KernelPoint(Policy):
     are expected to cost (_sharpened.py). Which cells become strata, and how many first draws each gets, is decided by
     cost-complexity pruning for the error budget (estimation.strata_from); a random share of the strata gets a second draw,
     which carries the pooled variance. Launches that cannot be read, or that the profile lacks where there is nothing else,
-    are simulated.
+    are simulated; so is the first of each stream where the error budget is on misses or DRAM traffic.
     """
 
     needs: ClassVar[frozenset[Need]] = frozenset({Need.TRACES, Need.EMBEDDINGS})
@@ -62,6 +64,9 @@ class KernelPoint(Policy):
             if population.profile is not None and population.profile.has_times:
                 levels, expected = sharpened(levels, expected, known, population.profile)
         wanted = self.config.error_budget
+        certain = ~known
+        if any(part in wanted.counter for part in COLD_COUNTERS):
+            certain = certain | _first_of_each(levels[-2], population.offsets)
         return strata_from(
             levels[-len(spreads) :],
             population.u,
@@ -70,7 +75,7 @@ class KernelPoint(Policy):
             expected=expected,
             x=np.where(known, expected, 0.0),
             cluster=np.unique(levels[0], return_inverse=True)[1],
-            take_all=np.flatnonzero(~known),
+            take_all=np.flatnonzero(certain),
             seed=population.seed,
         )
 
@@ -109,6 +114,14 @@ def _from_profile(population: Population) -> tuple[list[np.ndarray], np.ndarray,
     kernel, *finer = levels
     octave = np.unique(np.column_stack([kernel, np.round(np.log2(cost))]), axis=0, return_inverse=True)[1].ravel()
     return [kernel, octave, steps(cost), *finer], cost, known
+
+
+def _first_of_each(label: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """bool [N]: which launches are the first with their label in their process."""
+    process = np.searchsorted(offsets, np.arange(len(label)), side="right")
+    firsts = np.zeros(len(label), dtype=bool)
+    firsts[np.unique(np.column_stack([process, label]), axis=0, return_index=True)[1]] = True
+    return firsts
 
 
 def _context(label: np.ndarray, offsets: np.ndarray) -> np.ndarray:
