@@ -56,14 +56,16 @@ def with_times(population: Population, times: np.ndarray) -> Profile:
 
 def policy(budget: ErrorBudget, seed: int = 0) -> shipped.KernelPoint:
     """The shipped policy, configured as a user would."""
-    wanted = {"relative_error": budget.relative_error, "confidence": budget.confidence}
+    wanted = {"relative_error": budget.relative_error, "confidence": budget.confidence, "counter": budget.counter}
     return shipped.KernelPoint(
         parse_config({"version": 1, "policy": "kernelpoint", "error_budget": wanted, "seed": seed})
     )
 
 
 @lru_cache(maxsize=64)
-def _strata(population: Population, eps: float, confidence: float, knowledge: Knowledge) -> Stratification:
+def _strata(
+    population: Population, eps: float, confidence: float, counter: str, knowledge: Knowledge
+) -> Stratification:
     """The strata that the shipped policy asks for."""
     asked: dict[str, Any] = {}
 
@@ -72,16 +74,16 @@ def _strata(population: Population, eps: float, confidence: float, knowledge: Kn
         return strata_from(levels, u, budget, seed=seed, **options)
 
     with mock.patch.object(shipped, "strata_from", watch):
-        policy(ErrorBudget(eps, confidence)).design(known(population, knowledge))
+        policy(ErrorBudget(eps, confidence, counter=counter)).design(known(population, knowledge))
     return stratify(asked["levels"], asked["budget"], **asked["options"])
 
 
 def design(population: Population, budget: ErrorBudget, seed: int, knowledge: Knowledge = "a") -> Design:
     """The design of the shipped policy with that seed."""
-    strata = _strata(population, budget.relative_error, budget.confidence, knowledge)
+    strata = _strata(population, budget.relative_error, budget.confidence, budget.counter, knowledge)
     return strata.design(permanent_random_numbers(seed, 0, len(population.y)), seed)
 
 
 def expected_times(population: Population) -> np.ndarray:
     """float64 [N]: what each launch is expected to cost, as the shipped policy guesses from traces or metadata."""
-    return _strata(population, 0.01, 0.95, "a").x
+    return _strata(population, 0.01, 0.95, "cycles", "a").x

@@ -37,7 +37,9 @@ VARIANTS = {  # name: what differs from the defaults
 
 def run(people: Population, budget: ErrorBudget, seed: int) -> tuple[Look, float, int]:
     """Passes to the end: the last look, the share of cycles simulated, the number of passes."""
-    engine = Engine(design(people, ErrorBudget(budget.relative_error, budget.confidence), seed), budget)
+    engine = Engine(
+        design(people, ErrorBudget(budget.relative_error, budget.confidence, counter=budget.counter), seed), budget
+    )
     names = ("cycles", budget.counter) if budget.counter != "cycles" else ("cycles",)
     values = np.column_stack([people.counters[name] if name != "cycles" else people.y for name in names])
     while True:
@@ -54,7 +56,7 @@ def held(people: Population, budget: ErrorBudget, seed: int, look: Look) -> list
     if budget.scope == "workload":
         pairs = [(look.estimates[budget.counter], float(truth.sum()))]
     else:
-        made = design(people, ErrorBudget(budget.relative_error, budget.confidence), seed)
+        made = design(people, ErrorBudget(budget.relative_error, budget.confidence, counter=budget.counter), seed)
         totals = np.bincount(np.append(made.clusters, 0)[made.strata], weights=truth * (made.strata >= 0))
         pairs = [(part["estimates"][budget.counter], totals[part["cluster"]]) for part in look.clusters]
     return [(abs(e.estimate - t) <= budget.relative_error * abs(t) * (1 + 1e-6), e.contains(t)) for e, t in pairs]

@@ -116,3 +116,23 @@ def test_a_counter_of_zeros_keeps_no_other_from_two_stages():
         engine.look()
         engine.grow()
     assert engine._pilot is not None
+
+
+def test_strata_that_showed_only_zeros_are_sampled_until_a_usual_value_among_them_would_not_matter():
+    N = 3000
+    traffic = np.where(np.arange(N) % 10 == 7, 50.0, 0.0)
+    traffic[:20] = 80.0
+    strata = (np.arange(N) % 3).astype(np.int32)
+    strata[:20] = -1
+    errors = []
+    for seed in range(10):
+        engine = Engine(
+            Design(strata, np.full(3, 2), permanent_random_numbers(seed, 0, N)), ErrorBudget(0.05, counter="traffic")
+        )
+        look = None
+        while look is None or (not look.met and engine.grow()):
+            wanted = engine.wanted()
+            engine.record_many(wanted, ("cycles", "traffic"), np.column_stack([np.full(N, 9.0), traffic])[wanted])
+            look = engine.look()
+        errors.append(abs(look.estimates["traffic"].estimate / traffic.sum() - 1.0))
+    assert np.mean(np.array(errors) <= 0.05) >= 0.9

@@ -85,10 +85,11 @@ def fewest(look: Inference) -> Ints:
     """Draws that each stratum has at least once a sample grows: FEWEST, what it has, and least_draws of its share."""
     names, budget = look.targets.counters, look.targets.budget
     name = look.targets.ratios.get(budget.counter, (budget.counter,))[0]
-    totals = np.abs(look.fits[names.index(name)].totals)
-    groups = look.target_groups
-    whole = np.bincount(groups.of_stratum, weights=totals, minlength=groups.count)
-    share = totals / np.where(whole > 0.0, whole, 1.0)[groups.of_stratum]
+    index, groups = names.index(name), look.target_groups
+    whole = np.bincount(groups.of_stratum, weights=np.abs(look.fits[index].totals), minlength=groups.count)
+    keep = groups.of_exact >= 0
+    whole += np.bincount(groups.of_exact[keep], weights=np.abs(look.exact[keep, index]), minlength=groups.count)
+    share = look.sizes(index) / np.where(whole > 0.0, whole, 1.0)[groups.of_stratum]
     least = np.ceil(least_draws(share, budget.relative_error)).astype(np.int64)
     return np.minimum(np.maximum(np.maximum(look.n, FEWEST), least), look.sample.N)
 

@@ -106,7 +106,7 @@ class Inference:
         keep = groups.of_exact >= 0
         certain = np.bincount(groups.of_exact[keep], weights=self.exact[keep, index], minlength=count)
         V, degrees = variance_and_degrees(self.sample.N, self.n, self.spreads[index], cell, count)
-        influence = self._influence(np.abs(self.fits[index].totals), groups)
+        influence = self._influence(self.sizes(index), groups)
         undrawn = np.bincount(cell, weights=self.n < self.sample.N, minlength=count) > 0
         return [
             self._estimate(
@@ -120,6 +120,20 @@ class Inference:
             )
             for g in range(count)
         ]
+
+    def sizes(self, index: int) -> Floats:
+        """What each stratum adds to the total of a counter, float64 [H], as far as the oddity of one of its draws goes.
+
+        Model: a stratum that showed nothing but zeros (misses, DRAM traffic) may hold launches that are no zeros, and no
+        spread tells of them. One in N_h / n_h may be as large as those that were seen elsewhere: it counts as N_h / INFLUENCE
+        times their mean.
+        """
+        size = np.abs(self.fits[index].totals)
+        seen = np.abs(np.concatenate([self.values[:, index], self.exact[:, index]]))
+        shown = np.bincount(self.sample.strata, weights=np.abs(self.values[:, index]), minlength=len(size))
+        nothing = (shown == 0.0) & (self.n > 0) & (self.n < self.sample.N)
+        usual = float(seen[seen > 0.0].mean()) if bool(seen.any()) else 0.0
+        return np.where(nothing, self.sample.N * usual / INFLUENCE, size)
 
     def _influence(self, size: Floats, groups: Groups) -> Floats:
         """How far each group's total moves, float64 [groups], if the draw that stands for most of it is off by INFLUENCE.
@@ -157,7 +171,7 @@ class Inference:
         half = (
             computed
             if math.isnan(computed)
-            else stated(computed, float(value), budget.relative_error, float(influence))
+            else max(stated(computed, float(value), budget.relative_error, influence), influence if undrawn else 0.0)
         )
         relative = half / abs(value) if value else (half and math.copysign(math.inf, half))
         if value and half == budget.relative_error * abs(value):
@@ -197,7 +211,7 @@ class Inference:
         spread = self.target_spread(name)
         V, degrees = variance_and_degrees(self.sample.N, self.n, spread, whole.of_stratum, 1)
         simulated = sums[above] / sums[below] if sums[below] else math.nan
-        size = [np.abs(self.fits[i].totals) for i in (above, below)]
+        size = [self.sizes(i) for i in (above, below)]
         influence = self._influence((size[0] + abs(top / bottom) * size[1]) / (2.0 * abs(bottom)), whole)
         undrawn = bool((self.n < self.sample.N).any())
         return self._estimate(name, top / bottom, V[0], degrees[0], simulated, influence[0], undrawn)
