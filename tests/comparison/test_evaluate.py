@@ -9,6 +9,8 @@ from kernelpoint.errors import ConfigError, ProfileError
 from kernelpoint.policies.pka import COUNTERS
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles.profile import ProfileBuilder
+from kernelpoint.synth.compose import compose, prepare
+from kernelpoint.synth.writer import write_list
 
 from .conftest import profile_text
 
@@ -189,3 +191,16 @@ def test_principal_kernels_are_not_counted_on_the_truth_even_on_demand():
     workload = Workload("w", truth.time, "ns", truth, from_truth=True, informed=True)
     seen, marked = Inputs(workload, lambda line: None)._profile(load_policy("pka"))
     assert not marked and np.isnan(seen.duration).all()
+
+
+def test_runs_that_know_no_names_get_those_of_the_traces(tmp_path):
+    request = compose("iterative-solver", launches=12)
+    prepare(tmp_path / "traces", False, 3)
+    write_list(request.sequence, tmp_path / "traces", request.launches, request.description)
+    for name in ("here", "elsewhere"):
+        rows = "".join(f"{i},,{(2 if name == 'here' else 3) * (100 + i)}\n" for i in range(12))
+        (tmp_path / f"{name}.csv").write_text("launch_index,kernel_name,cycles\n" + rows)
+    traces = tmp_path / "traces" / "kernelslist.g"
+    workload = load(f"truth={tmp_path / 'here.csv'},profile={tmp_path / 'elsewhere.csv'},traces={traces}")
+    assert all(workload.known.names) and len(workload.known.names) > 1
+    assert workload.known.time.tolist() == [3 * (100 + i) for i in range(12)]

@@ -144,7 +144,7 @@ def load_workload(request: Request, truth_file: str, communication: bool, log: L
     known, informed = named(truth, paths), request.profile == "truth"
     from_truth = request.profile in (None, "truth")
     if not from_truth:
-        known = _other_profile(str(request.profile), truth, paths, communication, log)
+        known = named(_other_profile(str(request.profile), truth, paths, communication, log), paths)
         if known.has_times and np.array_equal(known.time, results):
             from_truth = informed = True
             notes.append(f"{request.profile} holds the very times of the truth: methods that plan from it are marked")
