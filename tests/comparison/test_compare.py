@@ -121,6 +121,13 @@ def test_what_cannot_be_is_refused_with_one_message(monkeypatch, truth_file, arg
     assert message in str(compare(monkeypatch, "-w", truth_file, *arguments))
 
 
+def test_a_policy_or_budget_named_twice_is_run_once(monkeypatch, truth_file, tmp_path):
+    out = tmp_path / "out"
+    arguments = ("-w", truth_file, "-p", "random,random", "--budgets", "0.05,0.050", "--seeds", "2", "-o", out)
+    assert compare(monkeypatch, *arguments) == 0
+    assert [row["seed"] for row in csv.DictReader((out / "comparison.csv").open())] == ["0", "1"]
+
+
 def test_two_workloads_of_one_name_are_refused(monkeypatch, truth_file):
     assert "tell them apart" in str(compare(monkeypatch, "-w", truth_file, "-w", truth_file))
 

@@ -37,7 +37,7 @@ WIDE_TERMINAL = 150  # columns of text from which on every column of the table f
 
 def compare(
     workload: Annotated[list[str], typer.Option("--workload", "-w", help=WORKLOAD_HELP)],
-    policies: Annotated[str, typer.Option(help="Names separated by commas, or all.")] = "all",
+    policies: Annotated[str, typer.Option("--policies", "-p", help="Names separated by commas, or all.")] = "all",
     budgets: Annotated[str, typer.Option(help="Relative errors separated by commas.")] = "0.01,0.05",
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each cell, with seeds 0, 1, ...")] = 10,
     output: Annotated[
@@ -109,7 +109,7 @@ def _refuse_twins(workloads: Sequence[Workload]) -> None:
 
 
 def _policies(text: str) -> list[str]:
-    names = policy_names() if text == "all" else [name.strip() for name in text.split(",")]
+    names = policy_names() if text == "all" else list(dict.fromkeys(name.strip() for name in text.split(",")))
     for name in names:
         load_policy(name)
     return names
@@ -122,7 +122,7 @@ def _numbers(text: str) -> list[float]:
         values = []
     if not values or not all(0 < value < 1 for value in values):
         raise ConfigError(f"--budgets: got {text!r}; allowed: numbers between 0 and 1 separated by commas")
-    return values
+    return list(dict.fromkeys(values))
 
 
 def _show(rows: Sequence[Row], workloads: Sequence[Workload]) -> None:
