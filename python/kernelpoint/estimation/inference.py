@@ -126,9 +126,11 @@ class Inference:
 
         Model: a stratum that showed nothing but zeros (misses, DRAM traffic) may hold launches that are no zeros, and no
         spread tells of them. One in N_h / n_h may be as large as those that were seen elsewhere: it counts as N_h / INFLUENCE
-        times their mean.
+        times their mean. Cycles are never zero; zeros of a profile are its clock's.
         """
         size = np.abs(self.fits[index].totals)
+        if self.targets.counters[index] == "cycles":
+            return size
         seen = np.abs(np.concatenate([self.values[:, index], self.exact[:, index]]))
         shown = np.bincount(self.sample.strata, weights=np.abs(self.values[:, index]), minlength=len(size))
         nothing = (shown == 0.0) & (self.n > 0) & (self.n < self.sample.N)
