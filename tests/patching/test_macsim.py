@@ -94,8 +94,8 @@ def test_the_lines_stand_first_in_their_functions_wherever_the_brace_is(checkout
     tree_of(checkout).apply()
     text = (checkout / "src" / "process_manager.cc").read_text()
     for function, line in (
-        ("setup_process", "if (!kernelpoint::begin_kernel(m_simBase, process)) return;"),
-        ("terminate_thread", "kernelpoint::end_of_warp(m_simBase, warp->m_process);"),
+        ("setup_process", "if (!kernelpoint::begin_kernel(m_simBase, owner)) return;"),
+        ("end_warp", "kernelpoint::end_of_warp(m_simBase, warp->m_process);"),
         ("terminate_process", "kernelpoint::after_kernel(this, m_simBase);"),
     ):
         body = re.search(rf"::{function}\([^)]*\)\s*\{{\n(.*)", text).group(1)
@@ -112,7 +112,7 @@ def test_a_body_that_begins_on_the_line_of_its_brace_is_refused(checkout):
 @pytest.mark.skipif(not CLANG_FORMAT, reason="clang-format is not installed")
 @pytest.mark.parametrize("style", ["GNU", "Microsoft", "{BasedOnStyle: LLVM, ColumnLimit: 40, UseTab: Always}"])
 def test_reformatted_and_renamed_sources_take_the_same_lines(checkout, style):
-    names = {"process": "application", "warp": "group"}
+    names = {"owner": "application", "warp": "group"}
     paths = [checkout / "src" / name for name in ("process_manager.cc", "macsim.cc")]
     for path in paths:
         rewrite(path, lambda text: re.sub(r"(?<![\w/.>])\w+", lambda m: names.get(m[0], m[0]), text))
