@@ -3,6 +3,6 @@
 int main(int argc, const char** argv) {
     accel_sim_framework framework(argc, argv);
     framework.simulation_loop();
-    printf("GPGPU-Sim: *** exit detected ***\n");
+    puts("GPGPU-Sim: *** exit detected ***");
     return 0;
 }

@@ -44,6 +44,6 @@ int main(int argc, const char** argv) {
         gpu->close_kernel();
         context->print_simulation_time();
     }
-    printf("GPGPU-Sim: *** exit detected ***\n");
+    puts("GPGPU-Sim: *** exit detected ***");
     return 0;
 }
