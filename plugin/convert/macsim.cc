@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <set>
 
 #include "records.h"
 #include "trace/zlib.h"
@@ -40,9 +41,12 @@ template <typename Take>
 void for_each_warp(TraceReader& reader, const std::string& trace, Recorder& recorder, const std::atomic<bool>& stop,
                    Take take) {
     check_header(trace, reader.header());
+    std::set<uint32_t> seen;
     Cta cta;
     while (reader.next(cta)) {
         if (stop) throw Stopped();
+        if (!seen.insert(recorder.id(cta, {})).second)
+            throw TraceError(trace, 0, "expected every CTA once, found one twice: MacSim knows warps by number");
         check_code(trace, cta);
         if (cta.warps.empty()) take(recorder.id(cta, {}), recorder.nothing());
         for (const Warp& warp : cta.warps) take(recorder.id(cta, warp), recorder.warp(cta, warp, reader.opcodes()));
