@@ -54,7 +54,6 @@ def embedding(libpython: Path) -> Target:
         ["embedding"],
         include_dirs=[pybind11.get_include(), sysconfig.get_path("include")],
         libraries=[f":{libpython.name}", "dl"],
-        library_dirs=[str(libpython.parent)],
         runtime_library_dirs=[str(libpython.parent)],
         define_macros=[("KP_LIBPYTHON", f'"{libpython.name}"'), ("KP_BUILD_PYTHON", f'"{sys.executable}"')],
     )
@@ -109,7 +108,7 @@ class BuildTargets(build_ext):
             objects,
             str(output),
             libraries=ext.libraries,
-            library_dirs=ext.library_dirs,
+            library_dirs=ext.runtime_library_dirs,  # linked where it will be found
             runtime_library_dirs=ext.runtime_library_dirs,
             extra_postargs=ext.extra_link_args,
             target_lang="c++",
