@@ -34,6 +34,7 @@ struct Application {
           state(kNew),
           was_set_up(false),
           launch(KP_BEFORE_FIRST),
+          position(0),
           cycles(0) {}
 
     bool is_active() const { return state == kReady || state == kRunning; }
@@ -94,8 +95,9 @@ struct Application {
     uint32_t index;       // the session's
     TraceList list;
     State state;
-    bool was_set_up;  // some kernel of it
-    uint64_t launch;  // in flight, or asked about last
+    bool was_set_up;    // some kernel of it
+    uint64_t launch;    // in flight, or asked about last
+    uint64_t position;  // launches before it have passed through caches and predictors in this pass
     Results results;
     uint64_t cycles;  // when the launch in flight began
     std::vector<uint64_t> instructions;

@@ -17,6 +17,7 @@
 #include "counters.h"
 #include "plugin.h"
 #include "process_manager.h"
+#include "replay.h"
 #include "setup.h"
 #include "totals.h"
 #include "traces.h"
@@ -108,6 +109,7 @@ private:
         }
         setup.check();
         m_counters.attach(base, setup.lists().size() == 1);
+        m_replay.attach(base, setup.lists().size() == 1);
         m_plugin.open(setup.config().c_str(), setup.config_hash(), lists, launches);
     }
 
@@ -140,6 +142,7 @@ private:
     void begin_launch(Application& here) {
         check_files(here);
         here.point_at_next();
+        m_replay.bring_to(here);
         here.state = Application::kRunning;
         here.was_set_up = true;
         here.cycles = m_counters.gpu_cycles();
@@ -228,6 +231,7 @@ private:
     macsim_c* m_base;
     Plugin m_plugin;
     Counters m_counters;
+    Replay m_replay;
     std::deque<Application> m_applications;  // those that run on GPU cores, in the order of trace_file_list
     std::set<std::string> m_whole;           // traces that were looked at
     kp_summary m_summary;

@@ -4,6 +4,7 @@ import gzip
 import os
 import re
 import shutil
+import struct
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,20 +68,44 @@ def build(checkout: Path) -> Path:
     return program
 
 
-def write_workload(folder: Path, kernels: dict[int, int] | list[int] = WARPS) -> Path:
-    """Traces of kernels with gaps in their ids, and their kernel_config.txt; a list of ids may repeat them."""
-    for kernel in dict.fromkeys(kernels):
-        traces = folder / f"Kernel{kernel}"
-        traces.mkdir(parents=True)
-        warps = range(WARPS[kernel])
-        (traces / "trace.txt").write_text(f"nvbit\n14\n8\n{len(warps)}\n" + "".join(f"{w} 0\n" for w in warps))
-        (traces / "trace_info.txt").write_text("".join(f"{w} 3\n" for w in warps))
-        for warp in warps:
-            with gzip.open(traces / f"trace_{warp}.raw", "wb") as file:
-                file.write(bytes([warp % 256]) * 64 * 3)
+OPCODES = {"load": 71, "store": 75, "other": 1}
+
+
+def record(kind: str, pc: int, address: int = 0, branch: str = "") -> bytes:
+    """An instruction that loads or stores a line, or an "other" one; a conditional branch is "taken" or "not"."""
+    flow, mask = 2 if branch else 0, 0xFFFFFFFF if branch == "taken" else 0
+    first = (OPCODES[kind], 0, kind == "load", flow, 1, 1)
+    return struct.pack("<6B8HBxII3Q8x", *first, *[0] * 8, 16, 0xFFFFFFFF, mask, pc, 0, address)
+
+
+def records(kernel: int, warp: int) -> list[bytes]:
+    """A warp that loads, adds and stores; each has a line of its own."""
+    pc, line = kernel * 4096, (7 << 40) + kernel * 8192 + warp * 128
+    return [record("load", pc, line), record("other", pc + 16), record("store", pc + 32, line)]
+
+
+def write_launch(traces: Path, warps: dict[int, list[bytes]]) -> None:
+    """The folder of a launch, from each warp's instructions."""
+    traces.mkdir(parents=True)
+    (traces / "trace.txt").write_text(f"nvbit\n14\n8\n{len(warps)}\n" + "".join(f"{w} 0\n" for w in warps))
+    (traces / "trace_info.txt").write_text("".join(f"{w} {len(own)}\n" for w, own in warps.items()))
+    for warp, own in warps.items():
+        with gzip.open(traces / f"trace_{warp}.raw", "wb") as file:
+            file.write(b"".join(own))
+
+
+def write_list(folder: Path, kernels: list[int]) -> Path:
+    """The kernel_config.txt of launches, by the ids in their folders' names."""
     lines = "".join(f"./Kernel{kernel}/trace.txt\n" for kernel in kernels)
     (folder / "kernel_config.txt").write_text("nvbit\n14\n-1\n" + lines)
     return folder / "kernel_config.txt"
+
+
+def write_workload(folder: Path, kernels: dict[int, int] | list[int] = WARPS) -> Path:
+    """Traces of kernels with gaps in their ids, and their kernel_config.txt; a list of ids may repeat them."""
+    for kernel in dict.fromkeys(kernels):
+        write_launch(folder / f"Kernel{kernel}", {warp: records(kernel, warp) for warp in range(WARPS[kernel])})
+    return write_list(folder, list(kernels))
 
 
 @dataclass
@@ -192,3 +217,22 @@ def workload(tmp_path) -> Path:
 def two(tmp_path) -> list[Path]:
     """Two applications of three kernels each."""
     return [write_workload(tmp_path / "first", [0, 2, 3]), write_workload(tmp_path / "second", [7, 12, 13])]
+
+
+@pytest.fixture
+def instruction():
+    """Makes the record of an instruction."""
+    return record
+
+
+@pytest.fixture
+def launches_in(tmp_path):
+    """Writes a list of launches, each a dict from warp to its instructions; equal ones share a folder."""
+
+    def write(name: str, launches: list[dict[int, list[bytes]]]) -> Path:
+        different = [launch for i, launch in enumerate(launches) if launch not in launches[:i]]
+        for kernel, launch in enumerate(different):
+            write_launch(tmp_path / name / f"Kernel{kernel}", launch)
+        return write_list(tmp_path / name, [different.index(launch) for launch in launches])
+
+    return write

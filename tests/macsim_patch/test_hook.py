@@ -24,7 +24,8 @@ def test_without_the_option_every_file_is_that_of_the_unpatched_simulator(simula
     run = simulator.run(workload)
     assert run.code == 0 and run.out == before.out and outputs(run) == expected
     assert [p.name for p in run.folder.iterdir() if "kernelpoint" in p.name] == []
-    assert (run.folder / "params.out").read_text().replace("kernel_sampling   =   NULL\n", "") == parameters
+    own = "kernel_sampling   =   NULL\nkernel_sampling_replay   =   -1\n"
+    assert (run.folder / "params.out").read_text().replace(own, "") == parameters
 
 
 def test_simulating_every_launch_is_the_full_run(simulator, unpatched, workload):
@@ -192,7 +193,7 @@ def test_too_few_open_files_are_told_before_the_launch(simulator, workload):
 def test_a_limit_of_the_simulator_ends_the_run_normally(simulator, workload, warps):
     run = simulator.run(workload, ALL, f"--max_insts1={warps[0] + 1}")
     assert run.code == 0 and run.kernels() == ["0:0", "0:1"] and len(run.calls("complete")) == 2
-    stopped = simulator.run(workload, ALL, "--max_cycles=20")
+    stopped = simulator.run(workload, ALL, "--max_cycles=60")
     assert stopped.code == 0 and stopped.calls("abort")[0][1] == "0:1"
 
 

@@ -20,9 +20,11 @@ macsim_c::macsim_c(const vector<string>& arguments) {
     const int cores = *m_knobs->KNOB_NUM_SIM_CORES;
     m_ProcessorStats = new ProcessorStatistics(cores);
     for (int each = 0; each < cores; ++each) {
-        m_core_pointers[each] = new core_c(*m_knobs->KNOB_WARPS_PER_CORE);
+        m_core_pointers[each] =
+            new core_c(*m_knobs->KNOB_WARPS_PER_CORE, *m_knobs->KNOB_BP_HIST_LENGTH, &m_simulation_cycle);
         gpu_cores.push(each);
     }
+    m_memory = new memory_c(cores, &m_simulation_cycle);
     m_process_manager = new process_manager_c(this);
     ifstream list(string(*m_knobs->KNOB_TRACE_NAME_FILE));
     string config;

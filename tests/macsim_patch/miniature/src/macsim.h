@@ -6,6 +6,7 @@
 #include "all_knobs.h"
 #include "core.h"
 #include "knob.h"
+#include "memory.h"
 #include "statistics.h"
 
 class process_manager_c;
@@ -23,6 +24,7 @@ public:
     all_knobs_c* m_knobs = new all_knobs_c;
     ProcessorStatistics* m_ProcessorStats = NULL;
     core_c* m_core_pointers[16];
+    memory_c* m_memory = NULL;
     process_manager_c* m_process_manager = NULL;
     queue<int> gpu_cores;
     unsigned long long m_simulation_cycle = 0;

@@ -2,8 +2,11 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <zlib.h>
 
 #include <fstream>
+
+#include "trace_read.h"
 
 void process_manager_c::add(const string& config) {
     process_s* owner = new process_s(m_simBase->admit(), config, &m_simBase->gpu_cores);
@@ -28,21 +31,45 @@ void process_manager_c::setup_process(process_s* owner) {
     string type;
     unsigned version, blocks, count, id, start;
     if (!(file >> type >> version >> blocks >> count)) exit(15);
-    const bool warm = !warm_.insert(trace).second;
     owner->m_thread_start_info = new thread_start_info_s[count];
     owner->m_thread_trace_info = new thread_s*[count];
     owner->m_no_of_threads_created = owner->m_no_of_threads_terminated = 0;
     take_cores(owner);
     for (unsigned& made = owner->m_no_of_threads_created; made < count; ++made) {
         if (!(file >> id >> start)) exit(15);
-        thread_s* warp = new thread_s{owner, 10 + made % 3 + (warm ? 0 : 5)};
+        thread_s* warp = new thread_s{owner, 10 + made % 3 + stalls(owner, trace, id)};
         owner->m_thread_start_info[made].number = id;
         owner->m_thread_trace_info[made] = warp;
         waiting_[owner].push_back(warp);
-        count_access(warm);
     }
     m_simBase->live_warps += count;
     owner->m_block_list[launch] = true;
+}
+
+// The cycles that a warp waits for caches and branches. All of its instructions are executed when it is made, on the
+// core that its CTA goes to.
+int process_manager_c::stalls(process_s* owner, const string& trace, unsigned warp) {
+    auto core = owner->m_core_list.begin();
+    advance(core, (warp >> 16) % owner->m_core_list.size());
+    core_c& here = *m_simBase->m_core_pointers[core->first];
+    gzFile file = gzopen((trace.substr(0, trace.rfind('.')) + "_" + to_string(warp) + ".raw").c_str(), "rb");
+    if (file == NULL) exit(15);
+    const uns64 space = 10ull * UINT32_MAX * owner->m_process_id, data = m_simBase->m_memory->base_addr(0, space);
+    int cycles = 0;
+    bool jumped = true;
+    for (trace_info_nvbit_small_s it; gzread(file, &it, sizeof(it)) == sizeof(it);) {
+        m_simBase->m_simulation_cycle += *m_simBase->m_knobs->KNOB_TICKS_PER_CYCLE;  // no two uses at the same time
+        const uns64 pc = here.address_of(it.m_inst_addr, space);
+        if (jumped && !here.fetch(pc)) cycles += m_simBase->m_memory->fetch(pc) ? 1 : 2;
+        jumped = it.m_cf_type != PIN_NOT_CF && here.branch(m_simBase, it.m_inst_addr, it.m_br_taken_mask != 0, true);
+        if (it.m_cf_type != PIN_NOT_CF && !jumped) cycles += 7;
+        if (it.m_mem_addr == 0) continue;
+        const int missed = m_simBase->m_memory->access(core->first, it.m_mem_addr + data, !it.m_is_load);
+        if (it.m_is_load) count_access(missed == 0);
+        cycles += 5 * missed;
+    }
+    gzclose(file);
+    return cycles;
 }
 
 void process_manager_c::take_cores(process_s* owner) {

@@ -3,7 +3,6 @@
 #include <list>
 #include <map>
 #include <queue>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -46,9 +45,9 @@ public:
 
 private:
     void take_cores(process_s* owner);
+    int stalls(process_s* owner, const string& trace, unsigned warp);
     void count_access(bool hit);
 
     macsim_c* const m_simBase;
     map<process_s*, list<thread_s*>> waiting_;
-    set<string> warm_;  // traces that were run: they hit in the L1
 };

@@ -1,0 +1,174 @@
+// The caches that GPU launches leave filled for those after them.
+#ifndef KERNELPOINT_MACSIM_CACHES_H
+#define KERNELPOINT_MACSIM_CACHES_H
+
+#include <stdint.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "all_knobs.h"
+#include "macsim.h"
+#include "reach.h"
+
+namespace kernelpoint {
+
+// Model: an address that misses is brought into every level on its way; a dirty line that leaves its cache is marked
+// in the last level if it still is there. Constant, texture and shared memory, prefetchers and DRAM rows are left
+// alone.
+class Caches {
+public:
+    Caches() : m_base(NULL), m_request(NULL) {}
+
+    void attach(macsim_c* base) {
+        m_base = base;
+        m_request = new mem_req_s(base);
+    }
+
+    // Empties the caches of these cores; `shared`: those that all cores share, too.
+    void empty(const std::vector<int>& cores, bool shared) {
+        std::vector<cache_c*> all = shared ? shared_ones() : std::vector<cache_c*>();
+        for (size_t i = 0; i < cores.size(); ++i) add_private(cores[i], all);
+        for (size_t i = 0; i < all.size(); ++i) all[i]->invalidate_cache();
+    }
+
+    void fetch(int core, uint64_t pc, unsigned application) {
+        cache_c* cache = m_base->m_core_pointers[core]->*reach(InstructionCache());
+        const uint64_t address = pc + cache->base_cache_line(space(application));
+        const bool hit = find(cache, address) != NULL;
+        if (!hit) insert(cache, address, application);
+        use_last(cache, address);
+        if (!hit) go_down(core, address, application, MEM_L2, false);
+    }
+    void access(int core, uint64_t address, unsigned application, bool store) {
+        const uint64_t base = m_base->m_memory->base_addr(core, space(application));
+        go_down(core, address + base, application, MEM_L1, store);
+    }
+
+private:
+    // Where MacSim puts the addresses of an application, before they are rounded to a line.
+    static uint64_t space(unsigned application) { return 10ull * UINT32_MAX * application; }
+
+    void go_down(int core, uint64_t address, unsigned application, int level, bool dirty) {
+        route(core, address);
+        dcu_c* units[] = {unit(FirstLevel(), MEM_L1), unit(SecondLevel(), MEM_L2), unit(ThirdLevel(), MEM_L3),
+                          unit(LastLevel(), MEM_LLC)};
+        for (; level <= MEM_LLC; ++level) {
+            dcu_c* here = units[level - MEM_L1];
+            if (here == NULL || cache_of(here) == NULL) continue;
+            if (use(cache_of(here), core, address, application, dirty)) return;
+            dirty = false;
+        }
+    }
+
+    // Whether the line was there; it is now, and used last.
+    bool use(cache_c* cache, int core, uint64_t address, unsigned application, bool dirty) {
+        cache_entry_c* line = find(cache, address);
+        const bool hit = line != NULL;
+        if (!hit) {
+            const Addr evicted = insert(cache, address, application);
+            line = find(cache, address);
+            dcache_data_s* data = static_cast<dcache_data_s*>(line->m_data);
+            const bool write_back = evicted != 0 && data->m_dirty;
+            data->m_dirty = false;
+            data->m_core_id = core;
+            data->m_fetch_cycle = m_base->m_simulation_cycle;
+            data->m_pc = 0;
+            data->m_tid = 0;
+            if (write_back) mark_dirty(core, evicted);
+        }
+        use_last(cache, address);
+        if (dirty) static_cast<dcache_data_s*>(line->m_data)->m_dirty = true;
+        return hit;
+    }
+
+    // The address that had to leave for it, or 0.
+    static Addr insert(cache_c* cache, uint64_t address, unsigned application) {
+        Addr line = 0, evicted = 0;
+        cache->insert_cache(address, &line, &evicted, static_cast<int>(application), true);
+        return evicted;
+    }
+
+    void mark_dirty(int core, uint64_t address) {
+        route(core, address);
+        dcu_c* last = unit(LastLevel(), MEM_LLC);
+        cache_entry_c* line = last != NULL && cache_of(last) != NULL ? find(cache_of(last), address) : NULL;
+        if (line != NULL) static_cast<dcache_data_s*>(line->m_data)->m_dirty = true;
+    }
+
+    static cache_entry_c* find(cache_c* cache, uint64_t address) {
+        Addr tag = 0;
+        int set = 0;
+        cache->find_tag_and_set(address, &tag, &set);
+        cache_entry_c* lines = (cache->*reach(Sets()))[set]->m_entry;
+        for (int way = 0; way < cache->*reach(WayCount()); ++way)
+            if (lines[way].m_valid && lines[way].m_tag == tag) return &lines[way];
+        return NULL;
+    }
+
+    // Replacement goes by the cycle of a line's last use, and all this happens between two cycles.
+    // Numerics: only the order within a set counts. A line used now follows the latest one; where that would be later
+    // than now, the set's uses are numbered from 1 again.
+    void use_last(cache_c* cache, uint64_t address) {
+        Addr tag = 0;
+        int set = 0;
+        cache->find_tag_and_set(address, &tag, &set);
+        cache_entry_c* lines = (cache->*reach(Sets()))[set]->m_entry;
+        const int ways = cache->*reach(WayCount());
+        uint64_t latest = 0;
+        for (int way = 0; way < ways; ++way)
+            if (lines[way].m_valid && lines[way].m_tag != tag)
+                latest = std::max<uint64_t>(latest, lines[way].m_last_access_time);
+        if (latest >= std::max<uint64_t>(m_base->m_simulation_cycle, ways)) latest = renumber(lines, ways);
+        find(cache, address)->m_last_access_time = latest + 1;
+    }
+
+    static uint64_t renumber(cache_entry_c* lines, int ways) {
+        std::vector<std::pair<uint64_t, int> > order;
+        for (int way = 0; way < ways; ++way) order.push_back(std::make_pair(lines[way].m_last_access_time, way));
+        std::sort(order.begin(), order.end());
+        for (int i = 0; i < ways; ++i) lines[order[i].second].m_last_access_time = i + 1;
+        return ways;
+    }
+
+    void route(int core, uint64_t address) {
+        m_request->m_core_id = core;
+        m_request->m_addr = address;
+        (m_base->m_memory->*reach(Routing()))(m_request);
+    }
+
+    // The unit of a level that the request goes to.
+    template <typename Level>
+    dcu_c* unit(Level level, int number) const {
+        const bool exists = number != MEM_L3 || m_base->m_memory->*reach(ThirdLevelCount()) > 0;
+        return exists ? (m_base->m_memory->*reach(level))[m_request->m_cache_id[number]] : NULL;
+    }
+
+    static cache_c* cache_of(dcu_c* unit) { return unit->*reach(IsDisabled()) ? NULL : unit->*reach(CacheOfUnit()); }
+
+    static void add(dcu_c* unit, std::vector<cache_c*>& all) {
+        if (unit != NULL && cache_of(unit) != NULL) all.push_back(cache_of(unit));
+    }
+
+    void add_private(int core, std::vector<cache_c*>& all) const {
+        all.push_back(m_base->m_core_pointers[core]->*reach(InstructionCache()));
+        add((m_base->m_memory->*reach(FirstLevel()))[core], all);
+        add((m_base->m_memory->*reach(SecondLevel()))[core], all);
+    }
+
+    std::vector<cache_c*> shared_ones() const {
+        std::vector<cache_c*> all;
+        for (int i = 0; i < m_base->m_memory->*reach(ThirdLevelCount()); ++i)
+            add((m_base->m_memory->*reach(ThirdLevel()))[i], all);
+        for (int i = 0; i < m_base->m_memory->*reach(LastLevelCount()); ++i)
+            add((m_base->m_memory->*reach(LastLevel()))[i], all);
+        return all;
+    }
+
+    macsim_c* m_base;
+    mem_req_s* m_request;
+};
+
+}  // namespace kernelpoint
+#endif

@@ -1,0 +1,71 @@
+// Data caches of the miniature simulator: a first level for each core, two units of a last one for all.
+#pragma once
+#include "cache.h"
+#include "memreq_info.h"
+
+struct dcache_data_s {
+    bool m_dirty = false;
+    Counter m_fetch_cycle = 0;
+    int m_core_id = 0, m_tid = 0;
+    Addr m_pc = 0;
+};
+
+class dcu_c {
+public:
+    explicit dcu_c(cache_c* its_cache) : m_disable(its_cache == NULL), m_cache(its_cache) {}
+
+    // Whether the line was there; it is now.
+    bool access(Addr address, bool store) {
+        Addr line, evicted;
+        void* data = m_disable ? NULL : m_cache->access_cache(address, &line, true, 0);
+        if (data == NULL && !m_disable) {
+            static_cast<dcache_data_s*>(m_cache->insert_cache(address, &line, &evicted, 0, true))->m_dirty = store;
+            return false;
+        }
+        if (data != NULL && store) static_cast<dcache_data_s*>(data)->m_dirty = true;
+        return data != NULL;
+    }
+
+private:
+    bool m_disable;
+    cache_c* m_cache;
+};
+
+class memory_c {
+public:
+    memory_c(int cores, const Counter* now) {
+        m_l1_cache = new dcu_c*[cores];
+        m_l2_cache = new dcu_c*[cores];
+        for (int core = 0; core < cores; ++core) {
+            m_l1_cache[core] = new dcu_c(cache_c::of<dcache_data_s>(16, 4, kLine, now));
+            m_l2_cache[core] = new dcu_c(NULL);
+        }
+        for (int unit = 0; unit < m_num_llc; ++unit)
+            m_llc_cache[unit] = new dcu_c(cache_c::of<dcache_data_s>(64, 8, kLine, now));
+    }
+    virtual ~memory_c() {}
+
+    Addr base_addr(int, Addr address) { return address - address % kLine; }
+
+    // How many of the two levels miss.
+    int access(int core, Addr address, bool store) {
+        if (m_l1_cache[core]->access(address, store)) return 0;
+        return fetch(address) ? 1 : 2;
+    }
+
+    // Instructions that a core does not hold come from the last level. Whether the line was there.
+    bool fetch(Addr address) { return m_llc_cache[address / kLine % m_num_llc]->access(address, false); }
+
+protected:
+    virtual void set_cache_id(mem_req_s* request) {
+        request->m_cache_id[MEM_L1] = request->m_cache_id[MEM_L2] = request->m_core_id;
+        request->m_cache_id[MEM_LLC] = int(request->m_addr / kLine % m_num_llc);
+    }
+
+    dcu_c **m_l1_cache, **m_l2_cache, **m_l3_cache = NULL;
+    dcu_c** m_llc_cache = new dcu_c*[2];
+    int m_num_l3 = 0, m_num_llc = 2;
+
+private:
+    static constexpr int kLine = 128;
+};
