@@ -9,9 +9,18 @@
 #include <string>
 #include <vector>
 
-#include "trace_read.h"
-
 namespace kernelpoint {
+
+// A warp instruction, or one further sector of the access before it, as MacSim's NVBit tracer writes it.
+struct Record {
+    uint8_t opcode, is_floating_point, is_load, control_flow, others[20];
+    uint32_t active_mask, taken_mask;
+    uint64_t pc, target, address;
+    uint8_t rest[8];
+};
+static_assert(sizeof(Record) == 64, "records are read as they lie in the file");
+enum ControlFlow { kJump = 1, kConditionalBranch = 2 };  // 0: none; the rest, calls and returns, is not predicted
+enum Opcode { kLdc = 72, kLds = 75, kLdsm = 76, kSt = 77, kStg = 78, kStl = 79, kSts = 80 };
 
 struct Step {
     enum Kind {
@@ -33,13 +42,13 @@ class WarpSteps {
 public:
     explicit WarpSteps(uint32_t cta) : m_cta(cta), m_jumped(true), m_line(0), m_line_kind(Step::kNone) {}
 
-    void add(const trace_info_nvbit_small_s& record) {
-        if (m_jumped) push(Step::kFetch, record.m_inst_addr);
-        m_jumped = record.m_cf_type != PIN_NOT_CF;
+    void add(const Record& record) {
+        if (m_jumped) push(Step::kFetch, record.pc);
+        m_jumped = record.control_flow != 0;
         if (m_jumped) {
             m_line = 0;
-            if (record.m_cf_type == PIN_CF_BR || record.m_cf_type == PIN_CF_CBR) add_branch(record);
-        } else if (record.m_mem_addr != 0) {
+            if (record.control_flow == kJump || record.control_flow == kConditionalBranch) add_branch(record);
+        } else if (record.address != 0) {
             add_access(record);
         }
     }
@@ -47,36 +56,36 @@ public:
     Steps steps;
 
 private:
-    void add_branch(const trace_info_nvbit_small_s& record) {
-        push(Step::kBranch, record.m_inst_addr);
-        steps.back().taken = record.m_br_taken_mask != 0;
-        steps.back().conditional = record.m_cf_type == PIN_CF_CBR;
+    void add_branch(const Record& record) {
+        push(Step::kBranch, record.pc);
+        steps.back().taken = record.taken_mask != 0;
+        steps.back().conditional = record.control_flow == kConditionalBranch;
     }
 
     // An access to the line of the access before it changes nothing.
-    void add_access(const trace_info_nvbit_small_s& record) {
+    void add_access(const Record& record) {
         const Step::Kind kind = kind_of(record);
-        const uint64_t line = record.m_mem_addr / kSmallestLine;
+        const uint64_t line = record.address / kSmallestLine;
         if (kind == Step::kNone || (kind == m_line_kind && line == m_line)) return;
-        push(kind, record.m_mem_addr);
+        push(kind, record.address);
         m_line = line;
         m_line_kind = kind;
     }
 
     // Loads and stores of global, local and generic memory; kNone for all else.
-    static Step::Kind kind_of(const trace_info_nvbit_small_s& record) {
-        switch (record.m_opcode) {
-            case NVBIT_ST:
-            case NVBIT_STG:
-            case NVBIT_STL:
+    static Step::Kind kind_of(const Record& record) {
+        switch (record.opcode) {
+            case kSt:
+            case kStg:
+            case kStl:
                 return Step::kStore;
-            case NVBIT_LDC:
-            case NVBIT_LDS:
-            case NVBIT_LDSM:
-            case NVBIT_STS:
+            case kLdc:
+            case kLds:
+            case kLdsm:
+            case kSts:
                 return Step::kNone;
             default:
-                return record.m_is_load ? Step::kLoad : Step::kNone;
+                return record.is_load ? Step::kLoad : Step::kNone;
         }
     }
 
@@ -131,7 +140,7 @@ inline Steps read_steps(const std::string& trace) {
         gzFile records = gzopen((base + "_" + std::to_string(warp) + ".raw").c_str(), "rb");
         if (records == NULL) continue;
         WarpSteps own(static_cast<uint32_t>(warp >> 16));  // a warp's number begins with that of its CTA
-        trace_info_nvbit_small_s buffer[256];
+        Record buffer[256];
         for (int got; (got = gzread(records, buffer, sizeof(buffer))) > 0;)
             for (size_t i = 0; i < size_t(got) / sizeof(buffer[0]); ++i) own.add(buffer[i]);
         gzclose(records);

@@ -68,7 +68,7 @@ def build(checkout: Path) -> Path:
     return program
 
 
-OPCODES = {"load": 71, "store": 75, "other": 1}
+OPCODES = {"load": 73, "store": 78, "other": 32}  # LDG, STG, IADD3
 
 
 def record(kind: str, pc: int, address: int = 0, branch: str = "") -> bytes:

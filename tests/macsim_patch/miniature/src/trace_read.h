@@ -3,7 +3,6 @@
 #include <stdint.h>
 
 enum { PIN_NOT_CF, PIN_CF_BR, PIN_CF_CBR };
-enum { NVBIT_LDC = 70, NVBIT_LDG, NVBIT_LDS, NVBIT_LDSM, NVBIT_ST, NVBIT_STG, NVBIT_STL, NVBIT_STS };
 
 struct trace_info_nvbit_small_s {
     uint8_t m_opcode;
