@@ -102,6 +102,7 @@ def test_the_log_reads_back_as_it_was_written(graphs, tmp_path):
         ("learning_rate", 0),
         ("temperature", -1),
         ("threads", 0),
+        ("device", "zz"),
     ],
 )
 def test_settings_that_cannot_be_are_refused_by_name(word, value):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -50,6 +51,8 @@ def train(
     console = Console(stderr=True)
     if output.suffix != ".safetensors":
         raise ConfigError(f"--output: {output} given, a name that ends in .safetensors is needed")
+    if not (output.parent.is_dir() and os.access(output.parent, os.W_OK)):
+        raise ConfigError(f"--output: {output} given, but {output.parent} is no folder that can be written")
     config = TrainingConfig(
         epochs=epochs,
         batch_size=batch_size,

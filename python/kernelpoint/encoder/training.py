@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import time
 from collections import Counter
@@ -69,8 +70,9 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size", "together", "per_kernel", "num_bases", "threads"):
-            if getattr(self, name) < (2 if name == "batch_size" else 1):
-                raise ConfigError(f"{name}: {getattr(self, name)} given, too small")
+            least = 2 if name == "batch_size" else 1
+            if getattr(self, name) < least:
+                raise ConfigError(f"{name}: {getattr(self, name)} given, an integer of at least {least} is needed")
         for name in ("dropout", "hidden_tokens"):
             if not 0 <= getattr(self, name) < 1:
                 raise ConfigError(f"{name}: {getattr(self, name)} given, allowed is 0 up to, but not including, 1")
@@ -80,6 +82,8 @@ class TrainingConfig:
         for name, allowed in (("same_kernel", RULES), ("loss_on", LOSS_ON)):
             if getattr(self, name) not in allowed:
                 raise ConfigError(f"{name}: {getattr(self, name)!r} given, allowed are {', '.join(allowed)}")
+        if not re.fullmatch(r"cpu|cuda(:\d+)?", self.device):
+            raise ConfigError(f"device: {self.device!r} given, allowed are cpu, cuda and cuda:N")
         if self.device.startswith("cuda") and not torch.cuda.is_available():
             raise ConfigError(f"device: {self.device!r} given, but torch finds no CUDA device here; use cpu")
 
