@@ -14,16 +14,17 @@
 
 namespace kernelpoint {
 
-// Model: an address that misses is brought into every level on its way; a dirty line that leaves its cache is marked
-// in the last level if it still is there. Constant, texture and shared memory, prefetchers and DRAM rows are left
-// alone.
+// Model: an address that misses is brought into every level on its way. A store makes its line dirty where it hits, and
+// lines are brought in clean; where a dirty line goes that leaves its cache is left out, as MacSim itself drops what
+// leaves an L1 without an L2 behind it. Constant, texture and shared memory, prefetchers and DRAM rows are left alone.
 class Caches {
 public:
-    Caches() : m_base(NULL), m_request(NULL) {}
+    Caches() : m_base(NULL), m_request(NULL), m_writes_around(false) {}
 
     void attach(macsim_c* base) {
         m_base = base;
         m_request = new mem_req_s(base);
+        m_writes_around = float(*base->m_knobs->KNOB_COMPUTE_CAPABILITY) == 2.0f;
     }
 
     // Empties the caches of these cores; `shared`: those that all cores share, too.
@@ -35,66 +36,71 @@ public:
 
     void fetch(int core, uint64_t pc, unsigned application) {
         cache_c* cache = m_base->m_core_pointers[core]->*reach(InstructionCache());
+        if (*m_base->m_knobs->KNOB_PERFECT_ICACHE) return;
         const uint64_t address = pc + cache->base_cache_line(space(application));
         const bool hit = find(cache, address) != NULL;
         if (!hit) insert(cache, address, application);
         use_last(cache, address);
         if (!hit) go_down(core, address, application, MEM_L2, false);
     }
-    void access(int core, uint64_t address, unsigned application, bool store) {
-        const uint64_t base = m_base->m_memory->base_addr(core, space(application));
-        go_down(core, address + base, application, MEM_L1, store);
+    void load(int core, uint64_t address, unsigned application) {
+        if (*m_base->m_knobs->KNOB_PERFECT_DCACHE) return;
+        go_down(core, place(core, address, application), application, MEM_L1, false);
+    }
+    void store(int core, uint64_t address, unsigned application, bool global, bool local) {
+        if (*m_base->m_knobs->KNOB_PERFECT_DCACHE) return;
+        address = place(core, address, application);
+        route(core, address);
+        dcu_c* first = unit(FirstLevel(), MEM_L1);
+        cache_c* cache = cache_of(first);
+        const bool around = m_writes_around && !global && cache != NULL && !(local && find(cache, address) != NULL);
+        if (around) cache->invalidate_cache_line(address);
+        go_down(core, address, application, around ? MEM_L2 : MEM_L1, true);
     }
 
 private:
     // Where MacSim puts the addresses of an application, before they are rounded to a line.
     static uint64_t space(unsigned application) { return 10ull * UINT32_MAX * application; }
 
-    void go_down(int core, uint64_t address, unsigned application, int level, bool dirty) {
+    // Requests carry the address of an L1's line.
+    uint64_t place(int core, uint64_t address, unsigned application) const {
+        memory_c* memory = m_base->m_memory;
+        return memory->base_addr(core, address) + memory->base_addr(core, space(application));
+    }
+
+    void go_down(int core, uint64_t address, unsigned application, int level, bool store) {
         route(core, address);
         dcu_c* units[] = {unit(FirstLevel(), MEM_L1), unit(SecondLevel(), MEM_L2), unit(ThirdLevel(), MEM_L3),
                           unit(LastLevel(), MEM_LLC)};
         for (; level <= MEM_LLC; ++level) {
-            dcu_c* here = units[level - MEM_L1];
-            if (here == NULL || cache_of(here) == NULL) continue;
-            if (use(cache_of(here), core, address, application, dirty)) return;
-            dirty = false;
+            cache_c* cache = cache_of(units[level - MEM_L1]);
+            if (cache != NULL && use(cache, core, address, application, store)) return;
         }
     }
 
     // Whether the line was there; it is now, and used last.
-    bool use(cache_c* cache, int core, uint64_t address, unsigned application, bool dirty) {
+    bool use(cache_c* cache, int core, uint64_t address, unsigned application, bool store) {
         cache_entry_c* line = find(cache, address);
         const bool hit = line != NULL;
         if (!hit) {
-            const Addr evicted = insert(cache, address, application);
+            insert(cache, address, application);
             line = find(cache, address);
-            dcache_data_s* data = static_cast<dcache_data_s*>(line->m_data);
-            const bool write_back = evicted != 0 && data->m_dirty;
-            data->m_dirty = false;
+        }
+        dcache_data_s* data = static_cast<dcache_data_s*>(line->m_data);
+        data->m_dirty = hit && (data->m_dirty || store);
+        if (!hit) {
             data->m_core_id = core;
             data->m_fetch_cycle = m_base->m_simulation_cycle;
             data->m_pc = 0;
             data->m_tid = 0;
-            if (write_back) mark_dirty(core, evicted);
         }
         use_last(cache, address);
-        if (dirty) static_cast<dcache_data_s*>(line->m_data)->m_dirty = true;
         return hit;
     }
 
-    // The address that had to leave for it, or 0.
-    static Addr insert(cache_c* cache, uint64_t address, unsigned application) {
+    static void insert(cache_c* cache, uint64_t address, unsigned application) {
         Addr line = 0, evicted = 0;
         cache->insert_cache(address, &line, &evicted, static_cast<int>(application), true);
-        return evicted;
-    }
-
-    void mark_dirty(int core, uint64_t address) {
-        route(core, address);
-        dcu_c* last = unit(LastLevel(), MEM_LLC);
-        cache_entry_c* line = last != NULL && cache_of(last) != NULL ? find(cache_of(last), address) : NULL;
-        if (line != NULL) static_cast<dcache_data_s*>(line->m_data)->m_dirty = true;
     }
 
     static cache_entry_c* find(cache_c* cache, uint64_t address) {
@@ -109,7 +115,8 @@ private:
 
     // Replacement goes by the cycle of a line's last use, and all this happens between two cycles.
     // Numerics: only the order within a set counts. A line used now follows the latest one; where that would be later
-    // than now, the set's uses are numbered from 1 again.
+    // than now, the set's uses are numbered from 1 again. (In the simulation's first cycles they are ahead of time, by
+    // fewer cycles than a set has ways.)
     void use_last(cache_c* cache, uint64_t address) {
         Addr tag = 0;
         int set = 0;
@@ -128,7 +135,8 @@ private:
         std::vector<std::pair<uint64_t, int> > order;
         for (int way = 0; way < ways; ++way) order.push_back(std::make_pair(lines[way].m_last_access_time, way));
         std::sort(order.begin(), order.end());
-        for (int i = 0; i < ways; ++i) lines[order[i].second].m_last_access_time = i + 1;
+        for (int i = 0; i < ways; ++i)
+            if (order[i].first > 0) lines[order[i].second].m_last_access_time = i + 1;  // 0: not used of late
         return ways;
     }
 
@@ -145,10 +153,13 @@ private:
         return exists ? (m_base->m_memory->*reach(level))[m_request->m_cache_id[number]] : NULL;
     }
 
-    static cache_c* cache_of(dcu_c* unit) { return unit->*reach(IsDisabled()) ? NULL : unit->*reach(CacheOfUnit()); }
+    static cache_c* cache_of(dcu_c* unit) {
+        cache_c* cache = unit == NULL ? NULL : unit->*reach(CacheOfUnit());
+        return cache == NULL || unit->*reach(IsDisabled()) ? NULL : cache;
+    }
 
     static void add(dcu_c* unit, std::vector<cache_c*>& all) {
-        if (unit != NULL && cache_of(unit) != NULL) all.push_back(cache_of(unit));
+        if (cache_of(unit) != NULL) all.push_back(cache_of(unit));
     }
 
     void add_private(int core, std::vector<cache_c*>& all) const {
@@ -168,6 +179,7 @@ private:
 
     macsim_c* m_base;
     mem_req_s* m_request;
+    bool m_writes_around;  // generic and local stores do not come into an L1
 };
 
 }  // namespace kernelpoint

@@ -44,6 +44,7 @@ public:
 
     // A warp's branch, predicted now and resolved later. Whether the prediction is right.
     bool predict(int core, uint64_t pc, bool taken, bool conditional) {
+        if (*m_base->m_knobs->KNOB_PERFECT_BP || !*m_base->m_knobs->KNOB_USE_BRANCH_PREDICTION) return true;
         m_uop->m_core_id = core;
         m_uop->m_pc = pc;
         m_uop->m_dir = taken;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <map>
 #include <queue>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,7 @@
 #include "caches.h"
 #include "macsim.h"
 #include "predictors.h"
-#include "steps.h"
+#include "waves.h"
 
 namespace kernelpoint {
 
@@ -32,10 +33,8 @@ public:
         m_alone = alone;
         const int most = *base->m_knobs->KNOB_KERNEL_SAMPLING_REPLAY;
         m_most = most < 0 ? UINT64_MAX : static_cast<uint64_t>(most);
-        if (m_most != 0 && *base->m_knobs->KNOB_ENABLE_PHYSICAL_MAPPING) {
-            fprintf(stderr, "kernelpoint: enable_physical_mapping: skipped launches are not replayed\n");
-            m_most = 0;
-        }
+        if (*base->m_knobs->KNOB_ENABLE_PHYSICAL_MAPPING) give_up("enable_physical_mapping");
+        if (*base->m_knobs->KNOB_PTX_COMMON_CACHE) give_up("ptx_common_cache");
         if (m_most == 0) return;
         m_caches.attach(base);
         m_predictors.attach(base);
@@ -44,66 +43,84 @@ public:
     // Brings the state to where the application's launch is met. Going back to an earlier launch begins a pass, as the
     // simulation began; caches that other applications use as well are left as they are.
     void bring_to(Application& here) {
-        if (m_most == 0 || here.list.type != "nvbit") return;
         const std::vector<int> cores = cores_of(here);
+        if (m_most == 0 || here.list.type != "nvbit" || cores.empty()) return;
         if (here.launch < here.position) {
             m_caches.empty(cores, m_alone);
             m_predictors.forget(cores);
             here.position = 0;
         }
         const uint64_t first = here.launch - std::min(m_most, here.launch);
-        run(here, cores, std::max(first, here.position), here.launch);
+        for (uint64_t i = std::max(first, here.position); i < here.launch; ++i)
+            run(here.process->m_applications[i], cores, here.process_id);
         here.position = here.launch + 1;
     }
 
 private:
-    void run(const Application& here, const std::vector<int>& cores, uint64_t first, uint64_t end) {
-        for (uint64_t i = first; i < end; ++i) {
-            const Steps& steps = steps_of(here.process->m_applications[i]);
-            for (size_t k = 0; k < steps.size(); ++k) {
-                const bool skip = !take(steps[k], cores[steps[k].cta % cores.size()], here.process_id);
-                k += skip && k + 1 < steps.size() && steps[k + 1].kind == Step::kFetch;
-            }
-        }
+    void give_up(const char* knob) {
+        if (m_most != 0) fprintf(stderr, "kernelpoint: %s: skipped launches are not replayed\n", knob);
+        m_most = 0;
     }
 
-    // False: a branch that is mispredicted; MacSim does not fetch from where it leads.
+    // Launches may share a folder; its steps are kept as long as all that are kept fit into 256 MiB.
+    void run(const std::string& trace, const std::vector<int>& cores, unsigned application) {
+        const std::map<std::string, Steps>::const_iterator found = m_steps.find(trace);
+        if (found != m_steps.end()) return take(found->second, cores, application);
+        const int warps = m_base->m_core_pointers[cores[0]]->get_max_threads_per_core();
+        Waves waves(trace, cores.size() * int(*m_base->m_knobs->KNOB_MAX_BLOCK_PER_CORE), cores.size() * warps);
+        Steps all;
+        bool keep = true;
+        for (Steps wave; waves.next(wave);) {
+            take(wave, cores, application);
+            keep = keep && (m_kept + all.size() + wave.size()) * sizeof(Step) <= (256u << 20);
+            if (keep) all.insert(all.end(), wave.begin(), wave.end());
+            if (!keep) Steps().swap(all);
+        }
+        if (!waves.broken().empty() && m_broken.insert(trace).second)
+            fprintf(stderr, "kernelpoint: %s: cannot be read; the launch is replayed without it\n",
+                    waves.broken().c_str());
+        if (!keep) return;
+        m_kept += all.size();
+        m_steps[trace].swap(all);
+    }
+
+    void take(const Steps& steps, const std::vector<int>& cores, unsigned application) {
+        for (size_t i = 0; i < steps.size(); ++i)
+            if (!take(steps[i], cores[steps[i].cta % cores.size()], application)) ++i;
+    }
+
+    // False: the step behind it is not taken. MacSim does not fetch from where a branch leads that is mispredicted.
     bool take(const Step& step, int core, unsigned application) {
         switch (step.kind) {
             case Step::kFetch:
                 m_caches.fetch(core, step.address, application);
                 return true;
             case Step::kBranch:
-                return m_predictors.predict(core, step.address, step.taken, step.conditional);
+                return m_predictors.predict(core, step.address, step.taken, step.conditional) || !step.followed;
             case Step::kRoundEnd:
                 m_predictors.resolve();
                 return true;
+            case Step::kLoad:
+                m_caches.load(core, step.address, application);
+                return true;
             default:
-                m_caches.access(core, step.address, application, step.kind == Step::kStore);
+                m_caches.store(core, step.address, application, step.kind == Step::kStore,
+                               step.kind == Step::kLocalStore);
                 return true;
         }
     }
 
-    // Launches may share a folder; its steps are kept as long as all that are kept fit into 256 MiB.
-    const Steps& steps_of(const std::string& trace) {
-        const std::map<std::string, Steps>::const_iterator found = m_steps.find(trace);
-        if (found != m_steps.end()) return found->second;
-        m_last = read_steps(trace);
-        if ((m_kept + m_last.size()) * sizeof(Step) > (256u << 20)) return m_last;
-        m_kept += m_last.size();
-        return m_steps[trace] = m_last;
-    }
-
-    // Before its first kernel an application holds no cores; MacSim will give it these.
+    // An application's cores, with those that MacSim gives it when the kernel is set up.
     std::vector<int> cores_of(const Application& here) const {
         std::vector<int> cores;
         for (std::map<int, bool>::const_iterator core = here.process->m_core_list.begin();
              core != here.process->m_core_list.end(); ++core)
             cores.push_back(core->first);
-        const size_t most = static_cast<size_t>(int(*m_base->m_knobs->KNOB_MAX_NUM_CORE_PER_APPL));
-        for (std::queue<int> pool = *here.process->m_core_pool;
-             here.process->m_core_list.empty() && !pool.empty() && (most == 0 || cores.size() < most); pool.pop())
+        const int most = *m_base->m_knobs->KNOB_MAX_NUM_CORE_PER_APPL;
+        std::queue<int> pool = *here.process->m_core_pool;
+        for (int taken = 0; !pool.empty() && (most == 0 || taken < most); ++taken, pool.pop())
             cores.push_back(pool.front());
+        std::sort(cores.begin(), cores.end());
         return cores;
     }
 
@@ -113,8 +130,8 @@ private:
     Caches m_caches;
     Predictors m_predictors;
     std::map<std::string, Steps> m_steps;
-    Steps m_last;
-    uint64_t m_kept;
+    uint64_t m_kept;  // steps in all of them
+    std::set<std::string> m_broken;
 };
 
 }  // namespace kernelpoint

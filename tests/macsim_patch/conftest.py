@@ -68,13 +68,16 @@ def build(checkout: Path) -> Path:
     return program
 
 
-OPCODES = {"load": 73, "store": 78, "other": 32}  # LDG, STG, IADD3
+OPCODES = {"load": 73, "generic store": 77, "store": 78, "local store": 79, "other": 32}  # LDG to STL, IADD3
 
 
-def record(kind: str, pc: int, address: int = 0, branch: str = "") -> bytes:
-    """An instruction that loads or stores a line, or an "other" one; a conditional branch is "taken" or "not"."""
+def record(kind: str, pc: int, address: int = 0, branch: str = "", further: bool = False) -> bytes:
+    """An instruction that loads or stores a line, or an "other" one; a conditional branch is "taken" or "not".
+
+    A further line of the access before it is a record of its own, and then that is not taken by MacSim.
+    """
     flow, mask = 2 if branch else 0, 0xFFFFFFFF if branch == "taken" else 0
-    first = (OPCODES[kind], 0, kind == "load", flow, 1, 1)
+    first = (OPCODES[kind], further, kind == "load", flow, 1, 1)
     return struct.pack("<6B8HBxII3Q8x", *first, *[0] * 8, 16, 0xFFFFFFFF, mask, pc, 0, address)
 
 

@@ -46,10 +46,14 @@ def test_the_run_ends_normally_whichever_launches_are_skipped(simulator, workloa
     assert stats["KERNELPOINT_CYCLES"][0] == sum(cycles(run).values()) + 100 * (6 - len(wanted))
 
 
-def test_a_skipped_launch_opens_no_trace(simulator, workload):
+def test_without_replay_a_skipped_launch_opens_no_trace(simulator, workload):
     for path in (workload.parent / "Kernel2").iterdir():
         path.unlink()
-    assert simulator.run(workload, "pass 0:0 0:2").code == 0
+    run = simulator.run(workload, "pass 0:0 0:2", "--kernel_sampling_replay=0")
+    assert run.code == 0 and run.err == ""
+    assert (
+        "kernel 0:1" not in run.out and "Kernel2/trace.txt: cannot be read" in simulator.run(workload, "pass 0:2").err
+    )
 
 
 def test_a_later_pass_goes_back_in_the_list(simulator, workload):

@@ -24,41 +24,60 @@ def cycles(run):
     return {call[1]: int(call[3]) for call in run.calls("complete")}
 
 
+def same(sampled, full, launches):
+    """Whether launches met what they meet in the full run.
+
+    Within one cycle: the miniature's cores count a cycle one after the other, and where the launch before ended on one
+    of them says which of the warps behind it are a cycle early.
+    """
+    sampled, full = ({call[1]: call for call in run.calls("complete")} for run in (sampled, full))
+    pairs = [(sampled[f"0:{i}"], full[f"0:{i}"]) for i in launches]
+    return all(abs(int(a[3]) - int(b[3])) <= 1 and a[4:] == b[4:] for a, b in pairs)
+
+
 def wanted(launches):
     return "pass " + " ".join(f"0:{i}" for i in launches)
 
 
+STORES = ("store", "generic store", "local store")
+
+
 @pytest.fixture
 def mixed(launches_in, instruction, touching):
-    """Forty launches of six kernels: lines that push each other out, branches that are learned, several CTAs."""
+    """Forty launches of six kernels: lines that push each other out, every kind of access, branches that are learned.
+
+    The miniature executes one warp after the other, the replay from branch to branch: a kernel has branches or several
+    warps, then more than the cores hold at once.
+    """
     draw = random.Random(7)
-    kernels = []
-    for kernel in range(6):
-        branches = [instruction("other", 4096 * kernel + 64 * i, 0, draw.choice(["taken", "not"])) for i in range(6)]
-        lines = [draw.randrange(600) for _ in range(40)]
-        body = [
-            r for pair in zip(touching(lines, "load", 4096 * kernel + 1024), branches * 7, strict=False) for r in pair
-        ]
-        kernels.append({cta << 16: body + touching(lines[cta::4], "store", 4096 * kernel + 2048) for cta in range(4)})
+
+    def some(count):
+        return [draw.randrange(500) for _ in range(count)]
+
+    def one_warp(pc):
+        branches = [instruction("other", pc + 64 * i, 0, draw.choice(["taken", "not"])) for i in range(6)]
+        return {0: [r for pair in zip(touching(some(40), "load", pc + 1024), branches * 7, strict=False) for r in pair]}
+
+    def warp(pc):
+        wide = [instruction("load", pc + 2048, LINE + 128 * n, further=i > 0) for i, n in enumerate(some(3))]
+        return touching(some(4), "load", pc) + wide + [r for k in STORES for r in touching(some(2), k, pc + 1024)]
+
+    several = [{(cta << 16) + place: warp(4096 * k) for cta in range(12) for place in range(2)} for k in range(3)]
+    kernels = several + [one_warp(4096 * k) for k in range(3, 6)]
     return launches_in("mixed", [kernels[draw.randrange(6)] for _ in range(40)])
 
 
 def test_a_launch_meets_what_the_skipped_ones_would_have_left(simulator, mixed):
-    full = cycles(simulator.run(mixed, wanted(range(40))))
+    full = simulator.run(mixed, wanted(range(40)))
     for launches in ([3, 9, 27, 39], [0, 20, 21], [39]):
-        assert cycles(simulator.run(mixed, wanted(launches))) == {f"0:{i}": full[f"0:{i}"] for i in launches}
-    cold = cycles(simulator.run(mixed, wanted([39]), "--kernel_sampling_replay=0"))
-    assert cold["0:39"] > full["0:39"], "without it the launch is the simulator's first"
+        assert same(simulator.run(mixed, wanted(launches)), full, launches)
+    assert not same(simulator.run(mixed, wanted([38, 39]), "--kernel_sampling_replay=0"), full, [38, 39])
 
 
 def test_a_further_pass_begins_as_the_simulation_began(simulator, mixed):
-    full = cycles(simulator.run(mixed, wanted(range(40))))
+    full = simulator.run(mixed, wanted(range(40)))
     for launches in ([5, 30], [2, 17], [39], [0]):
-        text = "pass 0:8 0:33\n" + wanted(launches)
-        later = cycles(simulator.run(mixed, text))
-        assert {unit: later[unit] for unit in (f"0:{i}" for i in launches)} == {
-            f"0:{i}": full[f"0:{i}"] for i in launches
-        }
+        assert same(simulator.run(mixed, "pass 0:8 0:33\n" + wanted(launches)), full, launches)
 
 
 def test_only_the_last_launches_are_replayed_where_a_limit_is_set(simulator, launches_in, touching):
@@ -81,19 +100,21 @@ def test_a_simulated_launch_is_not_replayed(simulator, launches_in, instruction)
     assert len(set(full.values())) > 1
 
 
-def test_the_simulators_own_statistics_count_only_what_was_simulated(simulator, mixed):
-    run = simulator.run(mixed, wanted([39]))
-    assert run.stats("memory.stat.out")["L1_HIT_GPU"][0] + run.stats("memory.stat.out")["L1_MISS_GPU"][0] == 4 * 40
-    assert run.kernels() == ["0:39"]
-
-
-def test_a_skipped_launch_may_lack_its_trace(simulator, mixed):
-    for path in (mixed.parent / "Kernel2").glob("trace_*.raw"):
-        path.unlink()
+def test_a_skipped_launch_may_lack_its_trace_and_that_is_said_once(simulator, mixed):
     kernels = [line.split("/")[1] for line in mixed.read_text().split()[3:]]
-    assert "Kernel2" in kernels[:-1]
-    last = max(i for i, kernel in enumerate(kernels) if kernel != "Kernel2")
-    assert list(cycles(simulator.run(mixed, wanted([last])))) == [f"0:{last}"]
+    last = max(i for i, kernel in enumerate(kernels) if kernel != kernels[0])
+    for path in (mixed.parent / kernels[0]).glob("trace_*.raw"):
+        path.unlink()
+    assert kernels[:last].count(kernels[0]) > 1
+    run = simulator.run(mixed, wanted([last]))
+    assert list(cycles(run)) == [f"0:{last}"]
+    assert run.err.count("cannot be read") == 1 and f"{kernels[0]}/trace_0.raw: cannot be read" in run.err
+
+
+@pytest.mark.parametrize("knob", ["perfect_icache", "perfect_dcache"])
+def test_a_perfect_cache_is_not_brought_anything(simulator, mixed, knob):
+    some = wanted(range(20, 40, 2))
+    assert cycles(simulator.run(mixed, some, f"--{knob}=1")) != cycles(simulator.run(mixed, some))
 
 
 def test_an_application_is_met_by_its_own_launches_only(simulator, launches_in, touching):

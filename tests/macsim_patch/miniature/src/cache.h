@@ -60,6 +60,12 @@ public:
         return place->m_data;
     }
 
+    bool invalidate_cache_line(Addr address) {
+        for (cache_entry_c* each : entries(address))
+            if (each->m_valid && each->m_tag == address / bytes_) each->m_valid = false;
+        return false;
+    }
+
     void invalidate_cache() {
         for (int set = 0; set < m_num_sets; ++set)
             for (int way = 0; way < m_assoc; ++way) m_set[set]->m_entry[way].m_valid = false;

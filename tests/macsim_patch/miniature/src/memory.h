@@ -14,16 +14,20 @@ class dcu_c {
 public:
     explicit dcu_c(cache_c* its_cache) : m_disable(its_cache == NULL), m_cache(its_cache) {}
 
-    // Whether the line was there; it is now.
+    // Whether the line was there; it is now. A store makes it dirty where it was there.
     bool access(Addr address, bool store) {
         Addr line, evicted;
-        void* data = m_disable ? NULL : m_cache->access_cache(address, &line, true, 0);
-        if (data == NULL && !m_disable) {
-            static_cast<dcache_data_s*>(m_cache->insert_cache(address, &line, &evicted, 0, true))->m_dirty = store;
-            return false;
-        }
-        if (data != NULL && store) static_cast<dcache_data_s*>(data)->m_dirty = true;
-        return data != NULL;
+        if (m_disable) return false;
+        dcache_data_s* data = static_cast<dcache_data_s*>(m_cache->access_cache(address, &line, true, 0));
+        const bool hit = data != NULL;
+        if (!hit) data = static_cast<dcache_data_s*>(m_cache->insert_cache(address, &line, &evicted, 0, true));
+        data->m_dirty = hit && (data->m_dirty || store);
+        return hit;
+    }
+    void drop(Addr address) { m_cache->invalidate_cache_line(address); }
+    bool holds(Addr address) {
+        Addr line;
+        return m_cache->access_cache(address, &line, false, 0) != NULL;
     }
 
 private:
@@ -37,11 +41,11 @@ public:
         m_l1_cache = new dcu_c*[cores];
         m_l2_cache = new dcu_c*[cores];
         for (int core = 0; core < cores; ++core) {
-            m_l1_cache[core] = new dcu_c(cache_c::of<dcache_data_s>(16, 4, kLine, now));
+            m_l1_cache[core] = new dcu_c(cache_c::of<dcache_data_s>(4, 4, kLine, now));
             m_l2_cache[core] = new dcu_c(NULL);
         }
         for (int unit = 0; unit < m_num_llc; ++unit)
-            m_llc_cache[unit] = new dcu_c(cache_c::of<dcache_data_s>(64, 8, kLine, now));
+            m_llc_cache[unit] = new dcu_c(cache_c::of<dcache_data_s>(16, 4, kLine, now));
     }
     virtual ~memory_c() {}
 
@@ -49,12 +53,19 @@ public:
 
     // How many of the two levels miss.
     int access(int core, Addr address, bool store) {
+        address = base_addr(core, address);
         if (m_l1_cache[core]->access(address, store)) return 0;
-        return fetch(address) ? 1 : 2;
+        return below(address, store) ? 1 : 2;
     }
-
+    // The same of a store that brings no line into the first level; a generic one takes the line from there.
+    int store_around(int core, Addr address, bool generic) {
+        address = base_addr(core, address);
+        if (!generic && m_l1_cache[core]->holds(address)) return access(core, address, true);
+        m_l1_cache[core]->drop(address);
+        return below(address, true) ? 1 : 2;
+    }
     // Instructions that a core does not hold come from the last level. Whether the line was there.
-    bool fetch(Addr address) { return m_llc_cache[address / kLine % m_num_llc]->access(address, false); }
+    bool below(Addr address, bool store) { return m_llc_cache[address / kLine % m_num_llc]->access(address, store); }
 
 protected:
     virtual void set_cache_id(mem_req_s* request) {

@@ -31,6 +31,7 @@ void process_manager_c::setup_process(process_s* owner) {
     string type;
     unsigned version, blocks, count, id, start;
     if (!(file >> type >> version >> blocks >> count)) exit(15);
+    m_simBase->m_simulation_cycle += 16 * *m_simBase->m_knobs->KNOB_TICKS_PER_CYCLE;  // until the first fetch
     owner->m_thread_start_info = new thread_start_info_s[count];
     owner->m_thread_trace_info = new thread_s*[count];
     owner->m_no_of_threads_created = owner->m_no_of_threads_terminated = 0;
@@ -55,20 +56,27 @@ int process_manager_c::stalls(process_s* owner, const string& trace, unsigned wa
     gzFile file = gzopen((trace.substr(0, trace.rfind('.')) + "_" + to_string(warp) + ".raw").c_str(), "rb");
     if (file == NULL) exit(15);
     const uns64 space = 10ull * UINT32_MAX * owner->m_process_id, data = m_simBase->m_memory->base_addr(0, space);
+    vector<trace_info_nvbit_small_s> records(1);
+    while (gzread(file, &records.back(), sizeof(records[0])) == sizeof(records[0])) records.emplace_back();
+    gzclose(file);
     int cycles = 0;
     bool jumped = true;
-    for (trace_info_nvbit_small_s it; gzread(file, &it, sizeof(it)) == sizeof(it);) {
+    for (size_t i = 0; i + 1 < records.size(); ++i) {
+        const trace_info_nvbit_small_s& it = records[i];
         m_simBase->m_simulation_cycle += *m_simBase->m_knobs->KNOB_TICKS_PER_CYCLE;  // no two uses at the same time
         const uns64 pc = here.address_of(it.m_inst_addr, space);
-        if (jumped && !here.fetch(pc)) cycles += m_simBase->m_memory->fetch(pc) ? 1 : 2;
+        if (jumped && !here.fetch(pc)) cycles += m_simBase->m_memory->below(pc, false) ? 1 : 2;
         jumped = it.m_cf_type != PIN_NOT_CF && here.branch(m_simBase, it.m_inst_addr, it.m_br_taken_mask != 0, true);
         if (it.m_cf_type != PIN_NOT_CF && !jumped) cycles += 7;
-        if (it.m_mem_addr == 0) continue;
-        const int missed = m_simBase->m_memory->access(core->first, it.m_mem_addr + data, !it.m_is_load);
+        const bool parent = !it.m_is_fp && records[i + 1].m_is_fp && records[i + 1].m_opcode == it.m_opcode;
+        if (it.m_mem_addr == 0 || parent) continue;
+        const bool around = it.m_opcode == NVBIT_ST || it.m_opcode == NVBIT_STL;
+        memory_c& memory = *m_simBase->m_memory;
+        const int missed = around ? memory.store_around(core->first, it.m_mem_addr + data, it.m_opcode == NVBIT_ST)
+                                  : memory.access(core->first, it.m_mem_addr + data, !it.m_is_load);
         if (it.m_is_load) count_access(missed == 0);
         cycles += 5 * missed;
     }
-    gzclose(file);
     return cycles;
 }
 

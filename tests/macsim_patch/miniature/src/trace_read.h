@@ -3,6 +3,7 @@
 #include <stdint.h>
 
 enum { PIN_NOT_CF, PIN_CF_BR, PIN_CF_CBR };
+enum { NVBIT_ST = 77, NVBIT_STG, NVBIT_STL };
 
 struct trace_info_nvbit_small_s {
     uint8_t m_opcode;
