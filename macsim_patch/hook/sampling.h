@@ -2,7 +2,7 @@
 //
 // MacSim keeps an index into each application's list of kernels. Before a kernel is set up, and when one has ended, the
 // index is moved to the next launch that the plugin wants: forwards over skipped ones, back for a further pass, or to
-// the end of the list. A skipped launch costs nothing: its trace is not opened.
+// the end of the list. A skipped launch is only replayed (replay.h).
 #ifndef KERNELPOINT_MACSIM_SAMPLING_H
 #define KERNELPOINT_MACSIM_SAMPLING_H
 

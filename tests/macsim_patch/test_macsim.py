@@ -144,6 +144,31 @@ def test_later_passes_go_back_in_the_list(traces, scripted_plugin, tmp_path):
     assert code == 0 and list(cycles(folder)) == ["0:2", "0:0", "0:3", "0:1"]
 
 
+def test_a_launch_meets_the_caches_that_the_skipped_ones_would_have_left(traces, scripted_plugin, tmp_path):
+    """The first kernel comes again at the end; its lines are in the caches then."""
+    again = tmp_path / "again"
+    shutil.copytree(traces.parent, again)
+    kernels = [*KERNELS, KERNELS[0]]
+    lines = "".join(f"./Kernel{kernel}/trace.txt\n" for kernel in kernels)
+    (again / "kernel_config.txt").write_text("nvbit\n14\n-1\n" + lines)
+
+    def last(name, text, *options):
+        (tmp_path / name).mkdir()
+        lists = [again / "kernel_config.txt"]
+        code, err, folder = sampled(tmp_path / name, text, lists, scripted_plugin, *options)
+        assert code == 0 and err == ""
+        line = (folder / "script.txt.log").read_text().split("complete 0:4 ")[1].splitlines()[0].split()
+        return {key: int(value) for key, value in zip(line[::2], line[1::2], strict=True)}
+
+    full = last("full", "pass 0:0 0:1 0:2 0:3 0:4")
+    replayed, cold = last("replayed", "pass 0:4"), last("cold", "pass 0:4", "--kernel_sampling_replay=0")
+    second = last("second", "pass 0:1 0:3\npass 0:4")
+    assert full["llc_misses"] == replayed["llc_misses"] == second["llc_misses"] == 0 < cold["llc_misses"]
+    assert replayed["l1_accesses"] == cold["l1_accesses"], "the replay is not counted"
+    for met in (replayed, second):
+        assert abs(met["cycles"] / full["cycles"] - 1) < 0.02 < cold["cycles"] / full["cycles"] - 1
+
+
 def test_cycles_are_the_gpus_where_the_clocks_differ(traces, scripted_plugin, tmp_path):
     options = ("--clock_gpu=1",)
     code, _, folder = sampled(tmp_path, "pass 0:0 0:1 0:2 0:3", [traces], scripted_plugin, *options)
