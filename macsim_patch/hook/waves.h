@@ -82,12 +82,18 @@ private:
         const std::string path = m_base + "_" + std::to_string(m_id) + ".raw";
         gzFile file = gzopen(path.c_str(), "rb");
         WarpSteps own(static_cast<uint32_t>(cta()));
+        if (file == NULL) {
+            fail(path);
+            return Steps();
+        }
         Record buffer[256];
-        int got = -1;
-        while (file != NULL && (got = gzread(file, buffer, sizeof(buffer))) > 0)
+        int got = 0;
+        bool whole = true;
+        while ((got = gzread(file, buffer, sizeof(buffer))) > 0) {
             for (size_t i = 0; i < size_t(got) / sizeof(Record); ++i) own.add(buffer[i]);
-        if (file != NULL) gzclose(file);
-        if (got < 0) fail(path);
+            whole = whole && got % sizeof(Record) == 0;
+        }
+        if (gzclose(file) != Z_OK || got < 0 || !whole) fail(path);
         return std::move(own.steps);
     }
 
