@@ -100,6 +100,14 @@ def test_a_simulated_launch_is_not_replayed(simulator, launches_in, instruction)
     assert len(set(full.values())) > 1
 
 
+def test_where_a_mispredicted_branch_leads_nothing_is_fetched(simulator, launches_in, instruction):
+    branch, behind = instruction("other", 0, 0, "not"), instruction("other", 4096)
+    workload = launches_in("branches", [{0: [branch, behind]}, {0: [behind]}, {0: [behind]}])
+    full = cycles(simulator.run(workload, wanted(range(3))))
+    assert full["0:1"] > full["0:2"], "predictors begin with taken, so the line was not there"
+    assert cycles(simulator.run(workload, wanted([1])))["0:1"] == full["0:1"]
+
+
 def test_a_skipped_launch_may_lack_its_trace_and_that_is_said_once(simulator, mixed):
     kernels = [line.split("/")[1] for line in mixed.read_text().split()[3:]]
     last = max(i for i, kernel in enumerate(kernels) if kernel != kernels[0])
