@@ -15,7 +15,7 @@
 namespace kernelpoint {
 
 // MacSim's cores have one gshare predictor each, warps share its history, and what it learns lasts for the whole run:
-// on a workload of 2,080 launches one and the same launch took 6,144 cycles early and 9,383 late.
+// on a workload of 2,080 launches one and the same kernel takes 6,144 cycles early and 9,383 late.
 class Predictors {
 public:
     Predictors() : m_base(NULL), m_uop(NULL) {}
