@@ -1,3 +1,5 @@
+import csv
+import gzip
 import os
 import signal
 import sys
@@ -41,3 +43,17 @@ def real_traces(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture(scope="session")
+def real_index():
+    """The rows of the index of recorded traces, by file."""
+
+    def read(name):
+        path = DATA / "accelsim_traces" / f"{name}.index.csv.gz"
+        if not path.exists():
+            pytest.skip(f"no index of recorded traces ({path.name})")
+        with gzip.open(path, "rt", newline="") as file:
+            return {row["file"]: row for row in csv.DictReader(file)}
+
+    return read

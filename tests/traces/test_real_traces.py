@@ -1,13 +1,10 @@
 """Recorded traces of real programs; skipped where they are absent."""
 
-import csv
-import gzip
 import lzma
 from collections import Counter
 
 import numpy as np
 import pytest
-from conftest import DATA
 from slow_reader import read_slowly
 from test_round_trip import read_fast
 
@@ -15,18 +12,10 @@ from kernelpoint import _native
 from kernelpoint.traces import TraceCache, launch_paths, scan_launches, scan_trace
 
 
-def index_of(name):
-    path = DATA / "accelsim_traces" / f"{name}.index.csv.gz"
-    if not path.exists():
-        pytest.skip(f"no index of recorded traces ({path.name})")
-    with gzip.open(path, "rt", newline="") as file:
-        return {row["file"]: row for row in csv.DictReader(file)}
-
-
 @pytest.fixture(params=["simpletorch3", "simpletorch"])
-def workload(request, real_traces, tmp_path):
+def workload(request, real_traces, real_index, tmp_path):
     folder = real_traces(request.param)
-    rows = index_of(request.param)
+    rows = real_index(request.param)
     paths = [str(folder / name) for name in rows]
     return list(rows.values()), scan_launches(paths, TraceCache(tmp_path / "own"))
 
