@@ -116,9 +116,9 @@ private:
     const uint32_t m_cta;
     uint8_t m_opcode;  // of the record before
     bool m_jumped;
-    bool m_first;     // the last step is an access that may turn out to be the first of several
-    uint64_t m_line;  // of the last access, or 0
-    Step::Kind m_line_kind;
+    bool m_first;            // the last step is an access that may turn out to be the first of several
+    uint64_t m_line;         // of the last access
+    Step::Kind m_line_kind;  // what it was; kNone: none that counts
 };
 
 }  // namespace kernelpoint

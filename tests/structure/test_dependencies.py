@@ -1,6 +1,7 @@
 """Dependencies point down only; the run path stays light."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -101,3 +102,27 @@ def test_only_the_embedding_and_the_extension_see_python():
     for path in PLUGIN.rglob("*"):
         if path.suffix in (".h", ".cc") and path.parent.name not in ("embedding", "native"):
             assert "Python.h" not in path.read_text() and "pybind11" not in path.read_text(), path
+
+
+# The same of the headers that MacSim gets; a trace's steps and the plugin's door know nothing of MacSim.
+HOOK = [
+    {"sampling"},
+    {"replay"},
+    {"application", "setup"},
+    {"caches", "predictors", "counters", "totals", "waves"},
+    {"reach", "steps", "traces", "json", "plugin"},
+]
+WITHOUT_MACSIM = {"waves", "steps", "traces", "json", "plugin"}
+
+
+@pytest.mark.skipif(not PLUGIN.exists(), reason="the C++ sources are not beside the installed package")
+def test_a_header_of_macsims_hook_includes_only_those_below_it():
+    folder = PLUGIN.parent / "macsim_patch" / "hook"
+    levels = {name: i for i, layer in enumerate(HOOK) for name in layer}
+    assert {path.stem for path in folder.glob("*.h")} == set(levels)
+    for path in folder.glob("*.h"):
+        included = set(re.findall(r'^#include "(\w+)\.h"', path.read_text(), re.MULTILINE))
+        for name in included & set(levels):
+            assert levels[name] > levels[path.stem], f"{path.name} includes {name}.h"
+        if path.stem in WITHOUT_MACSIM:
+            assert included <= set(levels) | {"kernelpoint", "kernelpoint_loader"}, f"{path.name} includes {included}"
