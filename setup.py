@@ -21,7 +21,7 @@ CXXFLAGS = ["-std=c++17", "-O3", "-fvisibility=hidden", "-Wall", "-Wextra"]
 
 
 def sources(*folders: str) -> list[str]:
-    return sorted(str(p.relative_to(ROOT)) for f in folders for p in (ROOT / "plugin" / f).glob("*.cc"))
+    return sorted(str(p.relative_to(ROOT)) for f in folders for p in (ROOT / "plugin" / f).rglob("*.cc"))
 
 
 def shared_libpython() -> Path | None:
@@ -51,7 +51,7 @@ def embedding(libpython: Path) -> Target:
     return Target(
         "kernelpoint.lib.libkernelpoint_embedding",
         "library",
-        ["embedding"],
+        ["runtime/embedding"],
         include_dirs=[pybind11.get_include(), sysconfig.get_path("include")],
         libraries=[f":{libpython.name}", "dl"],
         runtime_library_dirs=[str(libpython.parent)],
@@ -64,13 +64,13 @@ def targets() -> list[Target]:
         Target(
             "kernelpoint._native",
             "module",
-            ["native", "trace", "convert"],
+            ["native"],
             include_dirs=[pybind11.get_include()],
             libraries=["dl"],
         ),
-        Target("kernelpoint.lib.libkernelpoint", "library", ["shim"], libraries=["dl"]),
-        Target("kernelpoint.bin.kernelpoint-probe", "program", ["probe"], libraries=["dl"]),
-        Target("kernelpoint.bin.kernelpoint-host", "program", ["host", "trace"], libraries=["dl"]),
+        Target("kernelpoint.lib.libkernelpoint", "library", ["runtime/shim"], libraries=["dl"]),
+        Target("kernelpoint.bin.kernelpoint-probe", "program", ["runtime/probe"], libraries=["dl"]),
+        Target("kernelpoint.bin.kernelpoint-host", "program", ["host", "fast_model", "native/trace"], libraries=["dl"]),
     ]
     if libpython := shared_libpython():
         found.append(embedding(libpython))
@@ -116,7 +116,7 @@ class BuildTargets(build_ext):
         )
 
     def _compile(self, ext: Target) -> list[str]:
-        headers = [p.stat().st_mtime for p in (ROOT / "plugin").rglob("*.h")]
+        headers = [p.stat().st_mtime for p in (ROOT / "plugin").rglob("*.h*")]
         newest_header = max([*headers, (ROOT / "setup.py").stat().st_mtime])
 
         def one(source: str) -> str:

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <string>
 
-#include "kernelpoint.h"
+#include "abi.h"
 
 namespace kernelpoint {
 

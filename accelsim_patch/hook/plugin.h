@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kernelpoint_loader.h"
+#include "loader.h"
 
 namespace kernelpoint {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "kernelpoint_loader.h"
+#include "loader.h"
 
 namespace kernelpoint {
 

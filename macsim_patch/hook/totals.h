@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "abi.h"
 #include "json.h"
-#include "kernelpoint.h"
 #include "macsim.h"
 #include "statistics.h"
 

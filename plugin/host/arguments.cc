@@ -5,7 +5,7 @@
 #include <climits>
 #include <map>
 
-#include "host/config.h"
+#include "fast_model/config.h"
 
 namespace kernelpoint::host {
 
@@ -52,15 +52,17 @@ Arguments parse_arguments(int argc, char** argv) {
         }
         const auto found = options.find(option);
         if (found == options.end()) {
-            throw ConfigError("unknown option '" + option +
-                              "'; allowed: -trace, -config, -kernel_sampling, -results, -help");
+            throw fast_model::ConfigError("unknown option '" + option +
+                                          "'; allowed: -trace, -config, -kernel_sampling, -results, -help");
         }
-        if (i + 1 == argc || *argv[i + 1] == '\0') throw ConfigError(option + " needs a value");
-        if (!found->second->empty()) throw ConfigError(option + " is given twice; allowed: once");
+        if (i + 1 == argc || *argv[i + 1] == '\0') throw fast_model::ConfigError(option + " needs a value");
+        if (!found->second->empty()) throw fast_model::ConfigError(option + " is given twice; allowed: once");
         *found->second = argv[++i];
     }
-    if (arguments.trace.empty()) throw ConfigError("-trace is missing; allowed: kernelslist.g, or a folder of traces");
-    if (arguments.config.empty()) throw ConfigError("-config is missing; allowed: v100, rtx, or a YAML file");
+    if (arguments.trace.empty())
+        throw fast_model::ConfigError("-trace is missing; allowed: kernelslist.g, or a folder of traces");
+    if (arguments.config.empty())
+        throw fast_model::ConfigError("-config is missing; allowed: v100, rtx, or a YAML file");
     arguments.config = config_path(arguments.config);
     return arguments;
 }

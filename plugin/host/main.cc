@@ -11,11 +11,12 @@
 namespace {
 
 using namespace kernelpoint::host;
+namespace fast_model = kernelpoint::fast_model;
 
 enum ExitCode { kDone = 0, kRefused = 1, kNoBound = 3, kInterrupted = 130 };
 
 int simulate(const Arguments& arguments) {
-    const GpuConfig config = read_config(arguments.config);
+    const fast_model::GpuConfig config = fast_model::read_config(arguments.config);
     const kernelpoint::TraceList list = kernelpoint::read_trace_list(arguments.trace);
     std::unique_ptr<SamplingHook> hook;
     if (!arguments.kernel_sampling.empty()) {
@@ -33,7 +34,7 @@ int simulate(const Arguments& arguments) {
         }
     }
     std::printf("simulated GPU = %s (configuration %s, model %s; not validated against hardware)\n",
-                config.name.c_str(), config.hash().c_str(), kModelVersion);
+                config.name.c_str(), config.hash().c_str(), fast_model::kModelVersion);
     results.print_totals();
     if (!hook || hook->finish() || failed == 0) return kDone;
     std::fprintf(stderr, "kernelpoint-host: no bound is stated: %" PRIu64 " launches could not be simulated\n", failed);

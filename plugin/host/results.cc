@@ -19,29 +19,31 @@ std::string quoted(const std::string& text) {
 Results::Results(const std::string& csv_path) : csv_path_(csv_path) {
     if (csv_path.empty()) return;
     csv_.reset(std::fopen(csv_path.c_str(), "w"));
-    if (!csv_) throw ConfigError("-results " + csv_path + ": cannot be written: " + std::strerror(errno));
+    if (!csv_) throw fast_model::ConfigError("-results " + csv_path + ": cannot be written: " + std::strerror(errno));
     std::string names = "launch_index,trace,kernel_name,cycles,instructions";
-    for (const CounterField& field : kCounterFields) names += std::string(",") + field.name;
+    for (const fast_model::CounterField& field : fast_model::kCounterFields) names += std::string(",") + field.name;
     std::fprintf(csv_.get(), "%s\n", names.c_str());
 }
 
-void Results::add(uint64_t launch_index, const std::string& trace_path, const LaunchResult& result) {
+void Results::add(uint64_t launch_index, const std::string& trace_path, const fast_model::LaunchResult& result) {
     ++launches_;
     cycles_ += result.cycles;
     instructions_ += result.instructions;
-    for (const CounterField& field : kCounterFields) totals_.*field.value += result.counters.*field.value;
+    for (const fast_model::CounterField& field : fast_model::kCounterFields)
+        totals_.*field.value += result.counters.*field.value;
     if (csv_) write_row(launch_index, trace_path, result);
 }
 
 // Rows are flushed one by one: what an interrupted run has simulated is in the file.
-void Results::write_row(uint64_t launch_index, const std::string& trace_path, const LaunchResult& result) {
+void Results::write_row(uint64_t launch_index, const std::string& trace_path, const fast_model::LaunchResult& result) {
     std::string row = std::to_string(launch_index) + "," + quoted(trace_path.substr(trace_path.rfind('/') + 1)) + "," +
                       quoted(result.kernel_name) + "," + std::to_string(result.cycles) + "," +
                       std::to_string(result.instructions);
-    for (const CounterField& field : kCounterFields) row += "," + std::to_string(result.counters.*field.value);
+    for (const fast_model::CounterField& field : fast_model::kCounterFields)
+        row += "," + std::to_string(result.counters.*field.value);
     row += "\n";
     if (std::fputs(row.c_str(), csv_.get()) < 0 || std::fflush(csv_.get()) != 0) {
-        throw ConfigError("-results " + csv_path_ + ": cannot be written: " + std::strerror(errno));
+        throw fast_model::ConfigError("-results " + csv_path_ + ": cannot be written: " + std::strerror(errno));
     }
 }
 
@@ -51,7 +53,7 @@ void Results::print_totals() const {
     std::printf("gpu_tot_sim_cycle = %" PRIu64 "\n", cycles_);
     std::printf("gpu_tot_sim_insn = %" PRIu64 "\n", instructions_);
     std::printf("gpu_tot_ipc = %.4f\n", per_cycle);
-    for (const CounterField& field : kCounterFields) {
+    for (const fast_model::CounterField& field : fast_model::kCounterFields) {
         std::printf("gpu_tot_%s = %" PRIu64 "\n", field.name, totals_.*field.value);
     }
 }

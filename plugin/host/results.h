@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "host/gpu.h"
+#include "fast_model/gpu.h"
 
 namespace kernelpoint::host {
 
@@ -14,12 +14,12 @@ public:
     // Opens the CSV unless `csv_path` is empty; throws ConfigError.
     explicit Results(const std::string& csv_path);
     // Adds a simulated launch; throws ConfigError when the CSV cannot be written.
-    void add(uint64_t launch_index, const std::string& trace_path, const LaunchResult& result);
+    void add(uint64_t launch_index, const std::string& trace_path, const fast_model::LaunchResult& result);
     void print_totals() const;
     uint64_t cycles() const { return cycles_; }
 
 private:
-    void write_row(uint64_t launch_index, const std::string& trace_path, const LaunchResult& result);
+    void write_row(uint64_t launch_index, const std::string& trace_path, const fast_model::LaunchResult& result);
 
     struct Close {
         void operator()(std::FILE* file) const { std::fclose(file); }
@@ -27,7 +27,7 @@ private:
     const std::string csv_path_;
     std::unique_ptr<std::FILE, Close> csv_;
     uint64_t launches_ = 0, cycles_ = 0, instructions_ = 0;
-    Counters totals_;
+    fast_model::Counters totals_;
 };
 
 }  // namespace kernelpoint::host

@@ -7,11 +7,11 @@
 namespace kernelpoint::host {
 namespace {
 
-constexpr Cycles kCyclesBetweenChecks = 10000;
+constexpr fast_model::Cycles kCyclesBetweenChecks = 10000;
 
 }  // namespace
 
-Run::Run(const GpuConfig& config, const TraceList& list, Results& results)
+Run::Run(const fast_model::GpuConfig& config, const TraceList& list, Results& results)
     : list_(list), gpu_(config), results_(results), progress_(list.launches) {
     for (size_t i = 0; i < list.commands.size(); ++i) {
         if (list.commands[i].kind == TraceList::Kind::launch) launches_.push_back(i);
@@ -43,7 +43,7 @@ uint64_t Run::sampled(SamplingHook& hook) {
     return failed.size();
 }
 
-bool Run::simulate_sampled(uint64_t launch, Cycles interval, SamplingHook& hook) {
+bool Run::simulate_sampled(uint64_t launch, fast_model::Cycles interval, SamplingHook& hook) {
     std::string reason;
     try {
         simulate(launch, interval, [&] {
@@ -53,7 +53,7 @@ bool Run::simulate_sampled(uint64_t launch, Cycles interval, SamplingHook& hook)
         return true;
     } catch (const TraceError& error) {
         reason = error.what();
-    } catch (const LaunchError& error) {
+    } catch (const fast_model::LaunchError& error) {
         reason = error.what();
     }
     gpu_.abandon();
@@ -64,11 +64,11 @@ bool Run::simulate_sampled(uint64_t launch, Cycles interval, SamplingHook& hook)
 }
 
 // `at_interval` is called every `interval` cycles while the launch runs, unless `interval` is 0.
-void Run::simulate(uint64_t launch, Cycles interval, const std::function<void()>& at_interval) {
+void Run::simulate(uint64_t launch, fast_model::Cycles interval, const std::function<void()>& at_interval) {
     copy_before(launch);
     const std::string& path = list_.commands[launches_[launch]].path;
     gpu_.start(path);
-    Cycles check_at = kCyclesBetweenChecks, report_at = interval ? interval : kNever;
+    fast_model::Cycles check_at = kCyclesBetweenChecks, report_at = interval ? interval : fast_model::kNever;
     while (!gpu_.advance(std::min(check_at, report_at))) {
         if (gpu_.cycles() >= report_at) {
             at_interval();

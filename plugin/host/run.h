@@ -5,17 +5,17 @@
 #include <string>
 #include <vector>
 
-#include "host/gpu.h"
+#include "fast_model/gpu.h"
 #include "host/progress.h"
 #include "host/results.h"
 #include "host/sampling_hook.h"
-#include "trace/trace_list.h"
+#include "native/trace/trace_list.h"
 
 namespace kernelpoint::host {
 
 class Run {
 public:
-    Run(const GpuConfig& config, const TraceList& list, Results& results);
+    Run(const fast_model::GpuConfig& config, const TraceList& list, Results& results);
 
     // Simulates every launch. Throws TraceError, LaunchError, Interrupted.
     void all();
@@ -24,15 +24,15 @@ public:
     uint64_t sampled(SamplingHook& hook);
 
 private:
-    void simulate(uint64_t launch_index, Cycles interval, const std::function<void()>& at_interval);
-    bool simulate_sampled(uint64_t launch_index, Cycles interval, SamplingHook& hook);
+    void simulate(uint64_t launch_index, fast_model::Cycles interval, const std::function<void()>& at_interval);
+    bool simulate_sampled(uint64_t launch_index, fast_model::Cycles interval, SamplingHook& hook);
     void copy_before(uint64_t launch_index);
 
     const TraceList& list_;
     std::vector<size_t> launches_;          // positions in list_.commands
     size_t next_copy_ = 0;                  // commands before this one have been looked at for copies
     uint64_t last_simulated_ = UINT64_MAX;  // launch 0 comes after it
-    Gpu gpu_;
+    fast_model::Gpu gpu_;
     Results& results_;
     Progress progress_;
 };

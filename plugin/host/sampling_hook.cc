@@ -20,7 +20,7 @@ void print(const kp_estimate* estimates, uint32_t count) {
 }  // namespace
 
 SamplingHook::SamplingHook(const std::string& sampling_config, const std::string& list_path, uint64_t launches,
-                           const GpuConfig& config)
+                           const fast_model::GpuConfig& config)
     : launches_(launches) {
     const std::string plugin = program_directory() + "/../lib/libkernelpoint.so";
     const std::string error = kp_load(&api_, plugin.c_str());
@@ -31,7 +31,7 @@ SamplingHook::SamplingHook(const std::string& sampling_config, const std::string
     info.size = sizeof info;
     info.abi_version = KP_ABI_VERSION;
     info.simulator = "kernelpoint-host";
-    info.version = kModelVersion;
+    info.version = fast_model::kModelVersion;
     info.config_hash = hash.c_str();
     info.flags = KP_HOST_CAN_STOP;
     info.process_count = 1;
@@ -66,7 +66,7 @@ kp_decision SamplingHook::decide(uint64_t launch_index, const std::string& trace
     return decision;
 }
 
-bool SamplingHook::wants_stop(uint64_t launch_index, const Gpu& gpu) {
+bool SamplingHook::wants_stop(uint64_t launch_index, const fast_model::Gpu& gpu) {
     kp_progress progress{};
     progress.size = sizeof progress;
     progress.index = launch_index;
@@ -80,16 +80,17 @@ bool SamplingHook::wants_stop(uint64_t launch_index, const Gpu& gpu) {
     return action == KP_STOP;
 }
 
-void SamplingHook::complete(uint64_t launch_index, const LaunchResult& result) {
-    kp_counter counters[kCounterFields.size()];
-    for (size_t i = 0; i < kCounterFields.size(); ++i) {
-        counters[i] = {kCounterFields[i].name, static_cast<double>(result.counters.*kCounterFields[i].value)};
+void SamplingHook::complete(uint64_t launch_index, const fast_model::LaunchResult& result) {
+    kp_counter counters[fast_model::kCounterFields.size()];
+    for (size_t i = 0; i < fast_model::kCounterFields.size(); ++i) {
+        counters[i] = {fast_model::kCounterFields[i].name,
+                       static_cast<double>(result.counters.*fast_model::kCounterFields[i].value)};
     }
     kp_result told{};
     told.size = sizeof told;
     told.index = launch_index;
     told.flags = result.stopped ? KP_RESULT_STOPPED : 0;
-    told.counter_count = static_cast<uint32_t>(kCounterFields.size());
+    told.counter_count = static_cast<uint32_t>(fast_model::kCounterFields.size());
     told.cycles = result.cycles;
     told.instructions = result.instructions;
     told.counters = counters;

@@ -1,4 +1,4 @@
-"""What the C++ extension (plugin/native) offers to the package."""
+"""What the C++ extension (plugin/native/bindings) offers to the package."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

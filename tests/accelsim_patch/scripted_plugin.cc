@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "kernelpoint.h"
+#include "kernelpoint/abi.h"
 
 struct kp_session {
     std::vector<std::vector<uint64_t>> passes;

@@ -15,7 +15,7 @@
 #include <iostream>
 #include <string>
 
-#include "kernelpoint_loader.h"
+#include "kernelpoint/loader.h"
 
 namespace {
 

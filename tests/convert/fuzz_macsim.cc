@@ -18,9 +18,9 @@
 #include <string>
 #include <vector>
 
-#include "convert/macsim.h"
-#include "trace/scan.h"
-#include "trace/trace_list.h"
+#include "native/convert/macsim.h"
+#include "native/trace/scan.h"
+#include "native/trace/trace_list.h"
 
 namespace {
 

@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "kernelpoint_loader.h"
+#include "kernelpoint/loader.h"
 #include "process_state.h"
 
 namespace {

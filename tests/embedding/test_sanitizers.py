@@ -71,7 +71,7 @@ def build_embedding(compiler: str, plugin: Path) -> None:
     defines = [f'-DKP_LIBPYTHON="{name}"', f'-DKP_BUILD_PYTHON="{sys.executable}"']
     includes = [f"-I{pybind11.get_include()}", f"-I{sysconfig.get_path('include')}"]
     link = [f"-L{directory}", f"-l:{name}", f"-Wl,-rpath,{directory}"]
-    build(compiler, plugin.with_name("libkernelpoint_embedding.so"), "embedding", *defines, *includes, *link)
+    build(compiler, plugin.with_name("libkernelpoint_embedding.so"), "runtime/embedding", *defines, *includes, *link)
 
 
 def check_every_call(run_host, host: Path, plugin: Path, tmp_path: Path) -> None:
@@ -86,13 +86,13 @@ def check_every_call(run_host, host: Path, plugin: Path, tmp_path: Path) -> None
 
 def test_every_call_is_clean_in_host_and_shim(compiler, run_host, install_in, tmp_path):
     plugin = install_in(tmp_path / "installed")
-    build(compiler, plugin, "shim")
+    build(compiler, plugin, "runtime/shim")
     check_every_call(run_host, build_host(compiler, tmp_path), plugin, tmp_path)
 
 
 @pytest.mark.slow
 def test_every_call_is_clean_in_the_embedding_too(compiler, run_host, install_in, tmp_path):
     plugin = install_in(tmp_path / "installed")
-    build(compiler, plugin, "shim")
+    build(compiler, plugin, "runtime/shim")
     build_embedding(compiler, plugin)
     check_every_call(run_host, build_host(compiler, tmp_path), plugin, tmp_path)

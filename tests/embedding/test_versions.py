@@ -78,7 +78,7 @@ def test_the_installed_command_names_the_plugin_where_nothing_else_does(host, tm
 
 @pytest.mark.parametrize(
     ("language", "header"),
-    [("c99", "kernelpoint.h"), ("c++11", "kernelpoint_loader.h"), ("c++20", "kernelpoint_loader.h")],
+    [("c99", "kernelpoint/abi.h"), ("c++11", "kernelpoint/loader.h"), ("c++20", "kernelpoint/loader.h")],
 )
 def test_the_headers_suit_hosts_of_every_age(header_folder, language, header):
     command = ["c++", f"-std={language}", "-x", language[:-2], f"-I{header_folder}", "-fsyntax-only", "-"]

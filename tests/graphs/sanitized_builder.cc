@@ -1,7 +1,7 @@
 // Builds the graph of each trace named, under several bounds, and prints its size; for the sanitizers.
 #include <cstdio>
 
-#include "native/graph.h"
+#include "native/graph/graph.h"
 
 int main(int count, char** paths) {
     for (int i = 1; i < count; ++i)

@@ -18,8 +18,8 @@ def builder(tmp_path_factory):
     if shutil.which("g++") is None:
         pytest.skip("needs g++")
     program = tmp_path_factory.mktemp("sanitized") / "builder"
-    sources = [*(ROOT / "plugin/trace").glob("*.cc"), Path(__file__).with_name("sanitized_builder.cc")]
-    sources += [ROOT / f"plugin/native/graph{part}.cc" for part in ("", "_schema", "_vocabulary", "_warps")]
+    sources = [*(ROOT / "plugin/native/trace").rglob("*.cc"), Path(__file__).with_name("sanitized_builder.cc")]
+    sources += (ROOT / "plugin/native/graph").glob("*.cc")
     flags = ["-std=c++17", "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     command = ["g++", *flags, f"-I{ROOT}/plugin", *map(str, sources), "-o", str(program), "-ldl", "-pthread"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)

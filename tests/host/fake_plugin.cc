@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "kernelpoint.h"
+#include "kernelpoint/abi.h"
 
 struct kp_session {
     std::ofstream log;

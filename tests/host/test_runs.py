@@ -137,7 +137,7 @@ def sanitized(tmp_path_factory):
     if probed.returncode or subprocess.run([str(folder / "probe")]).returncode:
         pytest.skip(f"this compiler has no sanitizers: {probed.stderr.strip()[:200]}")
     plugin = ROOT / "plugin"
-    sources = [str(p) for part in ("host", "trace") for p in sorted((plugin / part).glob("*.cc"))]
+    sources = [str(p) for part in ("host", "fast_model", "native/trace") for p in sorted((plugin / part).rglob("*.cc"))]
     objects = {source: source.strip("/").replace("/", "_") for source in sources}
     rules = "".join(f"{o}.o:\n\tc++ $(F) $(I) -c {s} -o $@\n" for s, o in objects.items())
     makefile = f"host: {' '.join(o + '.o' for o in objects.values())}\n\tc++ $(F) $^ -o host -ldl\n{rules}"

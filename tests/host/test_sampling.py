@@ -1,4 +1,4 @@
-"""The host on the other side of kernelpoint.h: it does what a scripted plugin says and tells it what happened."""
+"""The host on the other side of kernelpoint/abi.h: it does what a scripted plugin says and tells it what happened."""
 
 import pytest
 from bench import chain, load, trace, warp

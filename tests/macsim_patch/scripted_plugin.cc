@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "kernelpoint.h"
+#include "kernelpoint/abi.h"
 
 typedef std::pair<uint32_t, uint64_t> Unit;  // process, launch
 

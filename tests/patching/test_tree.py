@@ -60,7 +60,7 @@ def test_applying_adds_lines_and_files_and_changes_no_line_that_was_there(checko
         kept = [line for line in after[name].split(b"\n") if b"[kernelpoint patch]" not in line]
         assert b"\n".join(kept) == text
     assert set(after) - set(before) == {name for name in plan.files if name.startswith("gpu-simulator/kernelpoint/")}
-    assert {"kernelpoint.h", "walk.h"} <= {Path(name).name for name in plan.files}
+    assert {"abi.h", "walk.h"} <= {Path(name).name for name in plan.files}
 
 
 def test_applying_twice_is_applying_once(checkout):

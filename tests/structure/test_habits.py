@@ -10,7 +10,7 @@ import kernelpoint
 PACKAGE = Path(kernelpoint.__file__).parent
 ROOT = PACKAGE.parents[1]
 PYTHON = sorted(PACKAGE.rglob("*.py"))
-CPP = sorted([*ROOT.glob("plugin/**/*.cc"), *ROOT.glob("plugin/**/*.h")])
+CPP = sorted([*ROOT.glob("plugin/**/*.cc"), *ROOT.glob("plugin/**/*.h*")])
 
 
 @pytest.mark.parametrize("path", PYTHON + CPP, ids=lambda p: p.name)

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "trace/scan.h"
-#include "trace/trace_list.h"
+#include "native/trace/scan.h"
+#include "native/trace/trace_list.h"
 
 namespace {
 

@@ -18,14 +18,14 @@ SECONDS = 10
 
 @pytest.fixture(scope="module")
 def fuzzer(tmp_path_factory):
-    if shutil.which(COMPILER) is None or not (ROOT / "plugin" / "trace").exists():
+    if shutil.which(COMPILER) is None or not (ROOT / "plugin" / "native" / "trace").exists():
         pytest.skip(f"no C++ compiler ({COMPILER}) or no C++ sources here")
     folder = tmp_path_factory.mktemp("fuzz")
     empty = folder / "empty.cc"
     empty.write_text("int main() { return 0; }\n")
     if subprocess.run([COMPILER, *SANITISERS, empty, "-o", folder / "empty"], capture_output=True).returncode != 0:
         pytest.skip(f"{COMPILER} has no address and undefined behaviour sanitisers")
-    sources = sorted((ROOT / "plugin" / "trace").glob("*.cc"))
+    sources = sorted((ROOT / "plugin" / "native" / "trace").rglob("*.cc"))
     program = folder / "fuzz"
     command = [COMPILER, *SANITISERS, "-I", ROOT / "plugin", Path(__file__).parent / "fuzz.cc", *sources]
     subprocess.run([*command, "-ldl", "-pthread", "-o", program], check=True, timeout=300)

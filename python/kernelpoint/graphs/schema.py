@@ -1,4 +1,4 @@
-"""The graph schema as Python sees it. It is defined once, in plugin/native/graph_schema.h; nothing is repeated here."""
+"""The graph schema as Python sees it. It is defined once, in plugin/native/graph/schema.h; nothing is repeated here."""
 
 from __future__ import annotations
 

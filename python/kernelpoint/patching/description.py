@@ -116,7 +116,7 @@ def load_description(simulator: str, folder: Path | None = None) -> Description:
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
         return Description.model_validate(
-            {**content, "folder": folder, "abi_folder": _kept_at("include", "plugin/include")}
+            {**content, "folder": folder, "abi_folder": _kept_at("include/kernelpoint", "plugin/include/kernelpoint")}
         )
     except OSError as error:
         raise PatchError(f"no patch for {simulator} is installed: {error}") from None

@@ -1,4 +1,4 @@
-"""The door that the C++ embedding knocks at: opens sessions, nothing more. Called with the types of kernelpoint.h."""
+"""The door that the C++ embedding knocks at: opens sessions, nothing more. Called with the types of kernelpoint/abi.h."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class HostInfo:
-    """The fields of `kp_host_info`, in Python's types; see kernelpoint.h for their meaning."""
+    """The fields of `kp_host_info`, in Python's types; see kernelpoint/abi.h for their meaning."""
 
     simulator: str
     version: str = ""

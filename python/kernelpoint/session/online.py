@@ -34,7 +34,7 @@ Log = Callable[[str], None]
 
 
 class OnlineSession:
-    """Methods are the functions of kernelpoint.h, as of Session, which takes over after the first pass.
+    """Methods are the functions of kernelpoint/abi.h, as of Session, which takes over after the first pass.
 
     Args:
         run: what is fixed at open; journal: open for writing; log: takes one line of text for the user.

@@ -29,7 +29,7 @@ BEFORE_FIRST, END_OF_LIST = -1, -2
 
 
 class Session:
-    """One sampled run. Methods are the functions of kernelpoint.h with Python's types; see there for their contracts.
+    """One sampled run. Methods are the functions of kernelpoint/abi.h with Python's types; see there for their contracts.
 
     Args:
         run: everything fixed at open: configuration, population, design, hashes.

@@ -1,0 +1,168 @@
+#include "fast_model/config.h"
+
+#include <cinttypes>
+#include <cstdio>
+#include <fstream>
+#include <set>
+#include <vector>
+
+namespace kernelpoint::fast_model {
+namespace {
+
+struct Key {
+    std::string name;
+    uint32_t* value;
+    uint32_t least, most;
+
+    std::string allowed() const { return "an integer from " + std::to_string(least) + " to " + std::to_string(most); }
+};
+
+void add_unit_keys(GpuConfig& c, std::vector<Key>& keys) {
+    static const char* const names[] = {"integer", "single_precision", "double_precision", "special_function", "tensor",
+                                        "move",    "control",          "barrier",          "memory",           "other"};
+    static_assert(sizeof names / sizeof *names == kUnits, "one name per Unit");
+    for (uint32_t u = 0; u < kUnits; ++u) {
+        const std::string name = names[u];
+        // A memory access takes as long as its space does: see shared_latency, l1_latency, ...
+        if (u != static_cast<uint32_t>(Unit::memory)) {
+            keys.push_back({name + "_latency", &c.units[u].latency, 1, 10000});
+        }
+        keys.push_back({name + "_interval", &c.units[u].interval, 1, 1000});
+    }
+}
+
+// Every key, in the order that the hash uses.
+std::vector<Key> keys_of(GpuConfig& c) {
+    std::vector<Key> keys{
+        {"sms", &c.sms, 1, 1024},
+        {"schedulers_per_sm", &c.schedulers_per_sm, 1, 16},
+        {"max_warps_per_sm", &c.max_warps_per_sm, 1, 256},
+        {"max_ctas_per_sm", &c.max_ctas_per_sm, 1, 256},
+        {"registers_per_sm", &c.registers_per_sm, 1024, 1u << 20},
+        {"register_allocation_unit", &c.register_allocation_unit, 1, 4096},
+        {"shared_memory_per_sm", &c.shared_memory_per_sm, 0, 1u << 24},
+        {"shared_allocation_unit", &c.shared_allocation_unit, 1, 65536},
+        {"launch_latency", &c.launch_latency, 0, 1000000},
+        {"cta_dispatch_interval", &c.cta_dispatch_interval, 0, 10000},
+        {"shared_latency", &c.shared_latency, 1, 10000},
+        {"constant_latency", &c.constant_latency, 1, 10000},
+        {"texture_latency", &c.texture_latency, 1, 10000},
+        {"l1_size", &c.l1_size, kLineBytes, 1u << 24},
+        {"l1_ways", &c.l1_ways, 1, 512},
+        {"l1_latency", &c.l1_latency, 1, 10000},
+        {"l1_miss_interval", &c.l1_miss_interval, 0, 1000},
+        {"l1_invalidate_at_launch", &c.l1_invalidate_at_launch, 0, 1},
+        {"l2_size", &c.l2_size, kLineBytes, 1u << 30},
+        {"l2_ways", &c.l2_ways, 1, 512},
+        {"l2_latency", &c.l2_latency, 0, 10000},
+        {"l2_banks", &c.l2_banks, 1, 1024},
+        {"l2_interval", &c.l2_interval, 0, 1000},
+        {"dram_latency", &c.dram_latency, 0, 100000},
+        {"dram_channels", &c.dram_channels, 1, 1024},
+        {"dram_bytes_per_cycle", &c.dram_bytes_per_cycle, 1, 4096},
+    };
+    add_unit_keys(c, keys);
+    return keys;
+}
+
+std::string trimmed(const std::string& text) {
+    const size_t first = text.find_first_not_of(" \t\r");
+    return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+struct Line {
+    std::string where;  // "v100.yaml:12"
+    std::string key, value;
+};
+
+// False for a blank line or a comment.
+bool parse_line(const std::string& raw, Line& line) {
+    const size_t comment = raw.find('#');
+    const std::string text = raw.substr(0, comment);
+    if (trimmed(text).empty()) return false;
+    const size_t colon = text.find(':');
+    if (colon == std::string::npos || text[0] == ' ' || text[0] == '\t' || text[0] == '-') {
+        throw ConfigError(line.where + ": '" + trimmed(text) + "' is not `key: value`; allowed: flat keys, no nesting");
+    }
+    line.key = trimmed(text.substr(0, colon));
+    line.value = trimmed(text.substr(colon + 1));
+    return true;
+}
+
+uint32_t parse_value(const Line& line, const Key& key) {
+    const bool digits = !line.value.empty() && line.value.size() <= 10 &&
+                        line.value.find_first_not_of("0123456789") == std::string::npos;
+    const uint64_t value = digits ? std::stoull(line.value) : 0;
+    if (!digits || value < key.least || value > key.most) {
+        throw ConfigError(line.where + ": " + key.name + " is '" + line.value + "'; allowed: " + key.allowed());
+    }
+    return static_cast<uint32_t>(value);
+}
+
+void set(GpuConfig& config, const std::vector<Key>& keys, const Line& line) {
+    if (line.key == "name") {
+        if (line.value.empty()) throw ConfigError(line.where + ": name is empty; allowed: any text");
+        config.name = line.value;
+        return;
+    }
+    for (const Key& key : keys) {
+        if (key.name == line.key) {
+            *key.value = parse_value(line, key);
+            return;
+        }
+    }
+    std::string names = "name";
+    for (const Key& key : keys) names += ", " + key.name;
+    throw ConfigError(line.where + ": unknown key '" + line.key + "' (value '" + line.value + "'); allowed: " + names);
+}
+
+void check_cache(const std::string& path, const char* level, uint32_t size, uint32_t ways) {
+    const uint32_t step = ways * kLineBytes;
+    if (size % step == 0) return;
+    throw ConfigError(path + ": " + level + "_size is '" + std::to_string(size) + "'; allowed: a multiple of " + level +
+                      "_ways times " + std::to_string(kLineBytes) + " bytes, here " + std::to_string(step));
+}
+
+void check_complete(const std::string& path, const std::vector<Key>& keys, const std::set<std::string>& seen) {
+    if (!seen.count("name")) throw ConfigError(path + ": key 'name' is missing; allowed: any text");
+    for (const Key& key : keys) {
+        if (seen.count(key.name)) continue;
+        throw ConfigError(path + ": key '" + key.name + "' is missing; allowed: " + key.allowed());
+    }
+}
+
+}  // namespace
+
+std::string GpuConfig::hash() const {
+    GpuConfig copy = *this;
+    std::string text = std::string("model=") + kModelVersion + "\n";
+    for (const Key& key : keys_of(copy)) text += key.name + "=" + std::to_string(*key.value) + "\n";
+    uint64_t hash = 14695981039346656037ull;  // FNV-1a, 64 bits
+    for (const unsigned char c : text) hash = (hash ^ c) * 1099511628211ull;
+    char digits[17];
+    std::snprintf(digits, sizeof digits, "%016" PRIx64, hash);
+    return digits;
+}
+
+GpuConfig read_config(const std::string& path) {
+    std::ifstream file(path);
+    if (!file) throw ConfigError(path + ": cannot read the host configuration; allowed: a file, or v100 or rtx");
+    GpuConfig config;
+    const std::vector<Key> keys = keys_of(config);
+    std::set<std::string> seen;
+    std::string raw;
+    for (uint64_t number = 1; std::getline(file, raw); ++number) {
+        Line line{path + ":" + std::to_string(number), "", ""};
+        if (!parse_line(raw, line)) continue;
+        set(config, keys, line);
+        if (!seen.insert(line.key).second) {
+            throw ConfigError(line.where + ": key '" + line.key + "' is given twice; allowed: once");
+        }
+    }
+    check_complete(path, keys, seen);
+    check_cache(path, "l1", config.l1_size, config.l1_ways);
+    check_cache(path, "l2", config.l2_size, config.l2_ways);
+    return config;
+}
+
+}  // namespace kernelpoint::fast_model

@@ -1,0 +1,44 @@
+// What a launch is charged with. Every counter adds up over launches; the plugin extrapolates each.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace kernelpoint::fast_model {
+
+using Cycles = uint64_t;
+constexpr Cycles kNever = UINT64_MAX;
+
+struct Counters {
+    uint64_t warp_instructions = 0;
+    uint64_t ctas = 0;
+    uint64_t l1_accesses = 0;  // sectors looked up by loads of global and local memory
+    uint64_t l1_misses = 0;    // sectors of those that were not there
+    uint64_t l2_accesses = 0;  // sectors read, written or updated
+    uint64_t l2_misses = 0;    // sectors of those that had to be read from DRAM
+    uint64_t dram_reads = 0;   // sectors
+    uint64_t dram_writes = 0;  // sectors, on eviction from L2
+    uint64_t shared_accesses = 0;
+    uint64_t shared_bank_conflicts = 0;  // extra passes through the banks
+};
+
+struct CounterField {
+    const char* name;
+    uint64_t Counters::* value;
+};
+
+// The counters' names in the order in which they are reported.
+constexpr std::array<CounterField, 10> kCounterFields{{
+    {"warp_instructions", &Counters::warp_instructions},
+    {"ctas", &Counters::ctas},
+    {"l1_accesses", &Counters::l1_accesses},
+    {"l1_misses", &Counters::l1_misses},
+    {"l2_accesses", &Counters::l2_accesses},
+    {"l2_misses", &Counters::l2_misses},
+    {"dram_reads", &Counters::dram_reads},
+    {"dram_writes", &Counters::dram_writes},
+    {"shared_accesses", &Counters::shared_accesses},
+    {"shared_bank_conflicts", &Counters::shared_bank_conflicts},
+}};
+
+}  // namespace kernelpoint::fast_model

@@ -1,0 +1,159 @@
+#include "fast_model/gpu.h"
+
+#include <algorithm>
+
+namespace kernelpoint::fast_model {
+
+Gpu::Gpu(const GpuConfig& config)
+    : config_(config), memory_(config_, counters_), timings_(config_), next_event_(config_.sms, kNever) {
+    sms_.reserve(config_.sms);
+    for (uint32_t id = 0; id < config_.sms; ++id) sms_.emplace_back(config_, id, timings_, memory_, counters_);
+}
+
+void Gpu::start(const std::string& trace_path) {
+    auto reader = std::make_unique<TraceReader>(trace_path);
+    demand_ = CtaDemand(config_, reader->header());
+    const std::string excess = demand_.excess(config_);
+    if (!excess.empty()) throw LaunchError(trace_path + ": a CTA of this launch fits on no SM, " + excess);
+    reader_ = std::move(reader);
+    trace_path_ = trace_path;
+    timings_.clear();
+    counters_ = Counters{};
+    memory_.start_launch();
+    for (Sm& sm : sms_) sm.start_launch(demand_);
+    instructions_before_ += instructions();
+    ctas_completed_ = 0;
+    next_sm_ = 0;
+    exhausted_ = stopped_ = false;
+    started_at_ = now_;
+    dispatcher_free_ = now_ + config_.launch_latency;
+    dispatch();
+}
+
+bool Gpu::advance(Cycles cycles) {
+    const Cycles until = started_at_ + cycles;
+    while (true) {
+        const Cycles next = *std::min_element(next_event_.begin(), next_event_.end());
+        if (next == kNever) break;
+        if (next > until) {
+            now_ = std::max(now_, until);
+            return false;
+        }
+        now_ = next;
+        step();
+    }
+    if (ctas_completed_ < counters_.ctas) report_deadlock();
+    complete();
+    return true;
+}
+
+void Gpu::step() {
+    bool ends = false;
+    for (size_t i = 0; i < sms_.size(); ++i) ends |= next_event_[i] <= now_ && sms_[i].next_retirement() <= now_;
+    if (ends) {
+        retire();
+        dispatch();
+    }
+    for (size_t i = 0; i < sms_.size(); ++i) {
+        if (next_event_[i] > now_) continue;
+        sms_[i].issue(now_);
+        next_event_[i] = sms_[i].next_event();
+    }
+}
+
+void Gpu::retire() {
+    const size_t before = pool_.size();
+    for (size_t i = 0; i < sms_.size(); ++i) {
+        if (sms_[i].next_retirement() > now_) continue;
+        sms_[i].retire(now_, pool_);
+        next_event_[i] = sms_[i].next_event();
+    }
+    ctas_completed_ += pool_.size() - before;
+}
+
+// Round robin over the SMs, CTAs in the order of the trace.
+void Gpu::dispatch() {
+    while (!exhausted_ && !stopped_) {
+        Sm* sm = next_free_sm();
+        if (sm == nullptr || !read_cta()) return;
+        const Cycles start = std::max(now_, dispatcher_free_);
+        dispatcher_free_ = start + config_.cta_dispatch_interval;
+        sm->place(std::move(read_ahead_), start);
+        next_event_[sm - sms_.data()] = sm->next_event();
+        ++counters_.ctas;
+    }
+}
+
+bool Gpu::read_cta() {
+    if (!pool_.empty()) {
+        read_ahead_ = std::move(pool_.back());
+        pool_.pop_back();
+    } else {
+        read_ahead_ = std::make_unique<ResidentCta>();
+    }
+    if (!reader_->next(read_ahead_->trace)) {
+        exhausted_ = true;  // whatever the grid says
+        return false;
+    }
+    timings_.extend(reader_->opcodes());
+    if (read_ahead_->trace.warps.size() > demand_.warps) {
+        throw LaunchError(trace_path_ + ": a CTA has " + std::to_string(read_ahead_->trace.warps.size()) +
+                          " warps; allowed by its block: " + std::to_string(demand_.warps));
+    }
+    return true;
+}
+
+Sm* Gpu::next_free_sm() {
+    for (size_t tried = 0; tried < sms_.size(); ++tried) {
+        Sm& sm = sms_[next_sm_];
+        next_sm_ = (next_sm_ + 1) % sms_.size();
+        if (sm.fits()) return &sm;
+    }
+    return nullptr;
+}
+
+uint64_t Gpu::instructions() const {
+    uint64_t total = 0;
+    for (const Sm& sm : sms_) total += sm.instructions();
+    return total - instructions_before_;
+}
+
+void Gpu::complete() {
+    result_.kernel_name = header().kernel_name;
+    result_.cycles = cycles();
+    result_.instructions = instructions();
+    result_.counters = counters_;
+    result_.stopped = stopped_;
+    forget_launch();
+}
+
+void Gpu::stop_issuing() {
+    if (!exhausted_ && !stopped_) stopped_ = read_cta();
+}
+
+void Gpu::abandon() {
+    for (Sm& sm : sms_) sm.clear();
+    std::fill(next_event_.begin(), next_event_.end(), kNever);
+    forget_launch();
+}
+
+void Gpu::forget_launch() {
+    reader_.reset();
+    read_ahead_.reset();
+    pool_.clear();
+}
+
+void Gpu::report_deadlock() const {
+    for (const Sm& sm : sms_) {
+        const ResidentCta* cta = sm.waiting_cta();
+        if (cta == nullptr) continue;
+        const Dim3& index = cta->trace.index;
+        throw LaunchError(trace_path_ + ": deadlock in CTA " + std::to_string(index.x) + "," + std::to_string(index.y) +
+                          "," + std::to_string(index.z) + ": " + std::to_string(cta->waiting) +
+                          " warps wait at a barrier that " + std::to_string(cta->never_exit) +
+                          " warps never reach, because their instructions end without EXIT");
+    }
+    throw LaunchError(trace_path_ + ": deadlock: CTAs are resident, but nothing can happen");
+}
+
+}  // namespace kernelpoint::fast_model

@@ -1,0 +1,85 @@
+// The simulated GPU: takes one launch at a time, hands its CTAs to the SMs as slots free and moves time from event to
+// event. Caches and time persist between launches. Deterministic: SMs act in order of time, then of number.
+#pragma once
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "fast_model/sm.h"
+
+namespace kernelpoint::fast_model {
+
+// A launch that this GPU cannot simulate, though its trace can be read.
+class LaunchError : public std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+struct LaunchResult {
+    std::string kernel_name;
+    Cycles cycles = 0;          // launch latency included
+    uint64_t instructions = 0;  // of threads
+    Counters counters;
+    bool stopped = false;  // CTAs were left out because of stop_issuing()
+};
+
+class Gpu {
+public:
+    explicit Gpu(const GpuConfig& config);
+
+    void copy_from_host(uint64_t address, uint64_t bytes) { memory_.copy_from_host(address, bytes); }
+
+    // Launches were not simulated; see MemorySystem::skip.
+    void skip(uint64_t launches) { memory_.skip(launches); }
+
+    // Opens the trace of a launch; throws TraceError or LaunchError.
+    void start(const std::string& trace_path);
+    // Simulates up to `cycles` since the start of the launch; true when it is complete. Throws TraceError, LaunchError
+    // (a deadlock); the launch must then be abandoned.
+    bool advance(Cycles cycles);
+    // Issues no more CTAs; those on the SMs run to their end.
+    void stop_issuing();
+    // Drops the launch in flight, if there is one. What it did to the caches remains.
+    void abandon();
+    // Of the launch that has completed.
+    const LaunchResult& result() const { return result_; }
+
+    // Of the launch in flight.
+    const LaunchHeader& header() const { return reader_->header(); }
+    Cycles cycles() const { return now_ - started_at_; }
+    uint64_t instructions() const;
+    uint64_t ctas_issued() const { return counters_.ctas; }
+    uint64_t ctas_completed() const { return ctas_completed_; }
+
+private:
+    void step();
+    void retire();
+    void dispatch();
+    bool read_cta();
+    Sm* next_free_sm();
+    void complete();
+    void forget_launch();
+    [[noreturn]] void report_deadlock() const;
+
+    const GpuConfig config_;
+    Counters counters_;
+    MemorySystem memory_;
+    OpcodeTimings timings_;
+    std::vector<Sm> sms_;
+    std::vector<Cycles> next_event_;  // of each SM
+    Cycles now_ = 0, started_at_ = 0, dispatcher_free_ = 0;
+
+    std::string trace_path_;
+    std::unique_ptr<TraceReader> reader_;
+    std::unique_ptr<ResidentCta> read_ahead_;
+    std::vector<std::unique_ptr<ResidentCta>> pool_;  // buffers of retired CTAs, reused within a launch
+    CtaDemand demand_;
+    size_t next_sm_ = 0;
+    uint64_t ctas_completed_ = 0, instructions_before_ = 0;
+    bool exhausted_ = false;  // the trace has no CTA left
+    bool stopped_ = false;    // CTAs are left, but are not wanted
+    LaunchResult result_;
+};
+
+}  // namespace kernelpoint::fast_model

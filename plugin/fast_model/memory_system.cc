@@ -1,0 +1,129 @@
+#include "fast_model/memory_system.h"
+
+#include <algorithm>
+
+namespace kernelpoint::fast_model {
+namespace {
+
+constexpr uint64_t kTicks = 4096;  // per cycle, for DRAM channels
+
+// Spreads lines over banks and channels so that no power-of-two stride meets only one of them.
+uint64_t spread(uint64_t line) {
+    return line ^ (line >> 5) ^ (line >> 11) ^ (line >> 17);
+}
+
+}  // namespace
+
+MemorySystem::MemorySystem(const GpuConfig& config, Counters& counters)
+    : config_(config),
+      counters_(counters),
+      l1_(config.sms, Cache(config.l1_size, config.l1_ways)),
+      l2_(config.l2_size, config.l2_ways),
+      port_free_(config.sms, 0),
+      bank_free_(config.l2_banks, 0),
+      channel_free_(config.dram_channels, 0),
+      dram_sector_time_(kTicks * kSectorBytes / config.dram_bytes_per_cycle) {}
+
+Cycles MemorySystem::load(uint32_t sm, Cycles now, LineAccess access) {
+    uint32_t no_dirty = 0;
+    CacheLine& line = l1_[sm].find_or_replace(access.line, no_dirty);
+    const uint8_t missing = access.sectors & ~line.valid;
+    counters_.l1_accesses += count_sectors(access.sectors);
+    const Cycles hit_at = now + config_.l1_latency;
+    if (!missing) return std::max(hit_at, line.fill_at);
+    counters_.l1_misses += count_sectors(missing);
+    const Cycles arrives = pass_port(sm, hit_at, count_sectors(missing));
+    line.fill_at = std::max(line.fill_at, read_l2(arrives, {access.line, missing}));
+    line.valid |= missing;
+    return line.fill_at;
+}
+
+Cycles MemorySystem::store(uint32_t sm, Cycles now, LineAccess access) {
+    return write_l2(pass_port(sm, now + config_.l1_latency, count_sectors(access.sectors)), access);
+}
+
+Cycles MemorySystem::atomic(uint32_t sm, Cycles now, LineAccess access) {
+    const Cycles arrives = pass_port(sm, now + config_.l1_latency, count_sectors(access.sectors));
+    const Cycles done = read_l2(arrives, access);
+    l2_.find(access.line)->dirty |= access.sectors;
+    return done;
+}
+
+void MemorySystem::copy_from_host(uint64_t address, uint64_t bytes) {
+    for (Cache& l1 : l1_) l1.clear();
+    if (bytes == 0) return;
+    const uint64_t last = (address + (bytes - 1)) / kLineBytes;
+    const uint64_t first = std::max(address / kLineBytes, last - std::min(last, l2_.lines() - 1));
+    for (uint64_t line = first; line <= last; ++line) {
+        uint32_t evicted_dirty = 0;
+        CacheLine& installed = l2_.find_or_replace(line, evicted_dirty);
+        installed.valid = 0xf;
+        installed.dirty = 0;
+    }
+}
+
+void MemorySystem::skip(uint64_t launches) {
+    if (launches_) l2_.displace(l2_.replacements() * launches / launches_);
+}
+
+void MemorySystem::start_launch() {
+    ++launches_;
+    if (!config_.l1_invalidate_at_launch) return;
+    for (Cache& l1 : l1_) l1.clear();
+}
+
+// The way from an SM to L2: a fixed number of cycles per sector.
+Cycles MemorySystem::pass_port(uint32_t sm, Cycles now, uint32_t sectors) {
+    const Cycles start = std::max(now, port_free_[sm]);
+    port_free_[sm] = start + Cycles{sectors} * config_.l1_miss_interval;
+    return start;
+}
+
+Cycles MemorySystem::pass_bank(Cycles now, LineAccess access) {
+    Cycles& free = bank_free_[spread(access.line) % config_.l2_banks];
+    const Cycles start = std::max(now, free);
+    free = start + Cycles{count_sectors(access.sectors)} * config_.l2_interval;
+    counters_.l2_accesses += count_sectors(access.sectors);
+    return start;
+}
+
+Cycles MemorySystem::read_l2(Cycles now, LineAccess access) {
+    const Cycles start = pass_bank(now, access);
+    uint32_t evicted_dirty = 0;
+    CacheLine& line = l2_.find_or_replace(access.line, evicted_dirty);
+    write_back(start, access.line, evicted_dirty);
+    const uint8_t missing = access.sectors & ~line.valid;
+    const Cycles hit_at = start + config_.l2_latency;
+    if (!missing) return std::max(hit_at, line.fill_at);
+    counters_.l2_misses += count_sectors(missing);
+    counters_.dram_reads += count_sectors(missing);
+    line.fill_at = std::max(line.fill_at, use_dram(hit_at, access.line, count_sectors(missing)));
+    line.valid |= missing;
+    return line.fill_at;
+}
+
+Cycles MemorySystem::write_l2(Cycles now, LineAccess access) {
+    const Cycles start = pass_bank(now, access);
+    uint32_t evicted_dirty = 0;
+    CacheLine& line = l2_.find_or_replace(access.line, evicted_dirty);
+    write_back(start, access.line, evicted_dirty);
+    line.valid |= access.sectors;
+    line.dirty |= access.sectors;
+    return start + config_.l2_latency;
+}
+
+Cycles MemorySystem::use_dram(Cycles now, uint64_t line, uint32_t sectors) {
+    uint64_t& free = channel_free_[spread(line) % config_.dram_channels];
+    free = std::max(now * kTicks, free) + sectors * dram_sector_time_;
+    return free / kTicks + config_.dram_latency;
+}
+
+// Nobody waits for a write-back, but it takes its share of the bandwidth. Model: the replaced line is charged to the
+// channel of the line that replaces it.
+void MemorySystem::write_back(Cycles now, uint64_t line, uint32_t sectors) {
+    if (sectors == 0) return;
+    counters_.dram_writes += sectors;
+    use_dram(now, line, sectors);
+}
+
+}  // namespace kernelpoint::fast_model

@@ -1,0 +1,56 @@
+// The memory behind the SMs: an L1 per SM, a shared L2 in banks, DRAM in channels. Times are computed when an access is
+// made: each resource remembers when it is next free, which is all the queueing there is.
+//
+// Model: L1 is write-through without allocation; stores and atomics are served by L2. L2 is write-back, a written
+// sector is allocated without being read from DRAM. Tags persist between launches; L1 is invalidated at a launch when
+// the configuration says so (hardware does: L1s are not coherent).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "fast_model/cache.h"
+#include "fast_model/coalescer.h"
+#include "fast_model/config.h"
+#include "fast_model/counters.h"
+
+namespace kernelpoint::fast_model {
+
+class MemorySystem {
+public:
+    MemorySystem(const GpuConfig& config, Counters& counters);
+
+    // Each returns when the data is there (load, atomic) or the write has arrived (store).
+    Cycles load(uint32_t sm, Cycles now, LineAccess access);
+    Cycles store(uint32_t sm, Cycles now, LineAccess access);
+    Cycles atomic(uint32_t sm, Cycles now, LineAccess access);
+
+    // Model: a copy from the host leaves its sectors in L2, clean, as if they had been written through to DRAM: the
+    // first launch that reads them hits. Only the last part that fits into L2 is installed. L1s lose everything.
+    // The copy costs no cycles and no counter, it belongs to no launch.
+    void copy_from_host(uint64_t address, uint64_t bytes);
+    void start_launch();
+    // Model: a skipped launch would have brought as many lines into L2 as a simulated one did on average; as many of
+    // the least recently used lines leave. What it would have left there for its successors is not known: they may be
+    // too cold, where without this they were too warm.
+    void skip(uint64_t launches);
+
+private:
+    Cycles pass_port(uint32_t sm, Cycles now, uint32_t sectors);
+    Cycles pass_bank(Cycles now, LineAccess access);
+    Cycles read_l2(Cycles now, LineAccess access);
+    Cycles write_l2(Cycles now, LineAccess access);
+    Cycles use_dram(Cycles now, uint64_t line, uint32_t sectors);
+    void write_back(Cycles now, uint64_t line, uint32_t sectors);
+
+    const GpuConfig& config_;
+    Counters& counters_;
+    std::vector<Cache> l1_;
+    Cache l2_;
+    // When each is next free; DRAM channels in 1/4096 cycle, since a sector need not take whole cycles.
+    std::vector<Cycles> port_free_, bank_free_, channel_free_;
+    const uint64_t dram_sector_time_;
+    uint64_t launches_ = 0;
+};
+
+}  // namespace kernelpoint::fast_model

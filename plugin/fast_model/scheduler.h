@@ -1,0 +1,50 @@
+// One warp scheduler of an SM: greedy-then-oldest. It goes on with the warp it issued last as long as that warp can
+// issue, else takes the oldest that can.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "fast_model/warp.h"
+
+namespace kernelpoint::fast_model {
+
+class Scheduler {
+public:
+    // A resident warp; the vector of slots is in order of age.
+    struct Slot {
+        Cycles ready_at;  // operands and barrier; kNever while it waits at a barrier
+        Warp* warp;
+        uint8_t unit;  // of its next instruction
+    };
+
+    void add(Warp* warp, Cycles ready_at, uint8_t unit);
+    // The slot to issue at `now`, or null after moving next_event() to when one may be. Remembered as the greedy one.
+    Slot* pick(Cycles now);
+    // To be called when the slot from pick() has been issued and describes its warp's next instruction, or with
+    // `ended` when it had none.
+    void issued(Cycles now, bool ended);
+    // The unit takes no instruction before `until`.
+    void occupy(uint8_t unit, Cycles until) { unit_free_[unit] = std::max(unit_free_[unit], until); }
+    // The CTA's warps that wait at the barrier may go on at `now`.
+    void release(const ResidentCta* cta, Cycles now);
+    void clear();
+
+    // No warp can issue before this.
+    Cycles next_event() const { return next_event_; }
+    size_t warps() const { return slots_.size(); }
+
+private:
+    static constexpr size_t kNone = SIZE_MAX;
+
+    Cycles earliest(const Slot& slot) const { return std::max(slot.ready_at, unit_free_[slot.unit]); }
+    void choose(Cycles from);
+
+    std::vector<Slot> slots_;
+    std::array<Cycles, kUnits> unit_free_{};
+    size_t greedy_ = kNone;
+    size_t chosen_ = kNone;  // the slot that issues at next_event_, unless something happens before
+    Cycles next_event_ = kNever;
+};
+
+}  // namespace kernelpoint::fast_model

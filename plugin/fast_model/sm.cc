@@ -1,0 +1,140 @@
+#include "fast_model/sm.h"
+
+namespace kernelpoint::fast_model {
+namespace {
+
+uint64_t round_up(uint64_t value, uint64_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
+
+}  // namespace
+
+CtaDemand::CtaDemand(const GpuConfig& config, const LaunchHeader& header)
+    : warps(header.warps_per_cta()),
+      registers(round_up(uint64_t{header.registers} * kWarpSize, config.register_allocation_unit) * warps),
+      shared_memory(round_up(header.shared_memory, config.shared_allocation_unit)),
+      shared_base(header.shared_base) {}
+
+std::string CtaDemand::excess(const GpuConfig& config) const {
+    const auto more = [](const char* what, uint64_t needs, uint64_t has) {
+        return std::string(what) + ": it needs " + std::to_string(needs) + ", an SM has " + std::to_string(has);
+    };
+    if (warps > config.max_warps_per_sm) return more("warps", warps, config.max_warps_per_sm);
+    if (registers > config.registers_per_sm) return more("registers", registers, config.registers_per_sm);
+    if (shared_memory > config.shared_memory_per_sm) {
+        return more("bytes of shared memory", shared_memory, config.shared_memory_per_sm);
+    }
+    return "";
+}
+
+Sm::Sm(const GpuConfig& config, uint32_t id, const OpcodeTimings& timings, MemorySystem& memory, Counters& counters)
+    : config_(config),
+      timings_(timings),
+      memory_(memory),
+      counters_(counters),
+      id_(id),
+      schedulers_(config.schedulers_per_sm),
+      warps_(config.max_warps_per_sm) {
+    for (uint32_t i = 0; i < warps_.size(); ++i) warps_[i].slot = id * config.max_warps_per_sm + i;
+    clear();
+}
+
+bool Sm::fits() const {
+    const uint64_t more = ctas_.size() + 1;
+    return more <= config_.max_ctas_per_sm && more * demand_.warps <= config_.max_warps_per_sm &&
+           more * demand_.registers <= config_.registers_per_sm &&
+           more * demand_.shared_memory <= config_.shared_memory_per_sm;
+}
+
+void Sm::place(std::unique_ptr<ResidentCta> cta, Cycles start) {
+    cta->running = cta->waiting = cta->never_exit = 0;
+    cta->done_at = start;
+    cta->warps.clear();
+    for (const auto& trace : cta->trace.warps) {
+        if (trace.instruction_count == 0) continue;
+        Warp* warp = free_warps_.back();
+        free_warps_.pop_back();
+        cta->warps.push_back(warp);
+        warp->next = cta->trace.instructions.data() + trace.first_instruction;
+        warp->end = warp->next + trace.instruction_count;
+        warp->cta = cta.get();
+        warp->results_at = warp->fence_at = start;
+        scheduler_for_next_warp().add(warp, start, timings_[warp->next->opcode].unit);
+        ++cta->running;
+    }
+    if (cta->running == 0) next_retirement_ = std::min(next_retirement_, start);
+    ctas_.push_back(std::move(cta));
+    update_next_issue();
+}
+
+void Sm::retire(Cycles now, std::vector<std::unique_ptr<ResidentCta>>& retired) {
+    next_retirement_ = kNever;
+    size_t kept = 0;
+    for (auto& cta : ctas_) {
+        if (cta->running == 0 && cta->done_at <= now) {
+            free_warps_.insert(free_warps_.end(), cta->warps.rbegin(), cta->warps.rend());
+            retired.push_back(std::move(cta));
+            continue;
+        }
+        if (cta->running == 0) next_retirement_ = std::min(next_retirement_, cta->done_at);
+        ctas_[kept++] = std::move(cta);
+    }
+    ctas_.resize(kept);
+}
+
+void Sm::issue(Cycles now) {
+    for (Scheduler& scheduler : schedulers_) {
+        if (scheduler.next_event() > now) continue;
+        if (Scheduler::Slot* slot = scheduler.pick(now)) execute(scheduler, *slot, now);
+    }
+    update_next_issue();
+}
+
+void Sm::clear() {
+    ctas_.clear();
+    free_warps_.clear();
+    for (auto warp = warps_.rbegin(); warp != warps_.rend(); ++warp) {
+        warp->scoreboard = Scoreboard{};
+        free_warps_.push_back(&*warp);
+    }
+    for (Scheduler& scheduler : schedulers_) scheduler.clear();
+    next_issue_ = next_retirement_ = kNever;
+}
+
+const ResidentCta* Sm::waiting_cta() const {
+    for (const auto& cta : ctas_) {
+        if (cta->waiting > 0) return cta.get();
+    }
+    return nullptr;
+}
+
+void Sm::end_warp(Warp& warp, bool exited) {
+    ResidentCta& cta = *warp.cta;
+    --cta.running;
+    if (!exited) ++cta.never_exit;
+    cta.done_at = std::max(cta.done_at, warp.results_at);
+    if (cta.running == 0) next_retirement_ = std::min(next_retirement_, cta.done_at);
+}
+
+// The barrier opens when every warp that has not exited waits at it. A warp whose instructions end without an EXIT
+// never comes: the launch then cannot go on, and the GPU says so.
+void Sm::pass_barrier(ResidentCta& cta, Cycles now) {
+    if (cta.waiting == 0 || cta.waiting != cta.running || cta.never_exit > 0) return;
+    cta.waiting = 0;
+    for (Scheduler& scheduler : schedulers_) scheduler.release(&cta, now + config_.unit(Unit::barrier).latency);
+}
+
+Scheduler& Sm::scheduler_for_next_warp() {
+    size_t fewest = 0;
+    for (size_t i = 1; i < schedulers_.size(); ++i) {
+        if (schedulers_[i].warps() < schedulers_[fewest].warps()) fewest = i;
+    }
+    return schedulers_[fewest];
+}
+
+void Sm::update_next_issue() {
+    next_issue_ = kNever;
+    for (const Scheduler& scheduler : schedulers_) next_issue_ = std::min(next_issue_, scheduler.next_event());
+}
+
+}  // namespace kernelpoint::fast_model

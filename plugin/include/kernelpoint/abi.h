@@ -1,0 +1,228 @@
+/* KernelPoint's boundary: the versioned C ABI between a GPU simulator (the host) and the plugin.
+ *
+ * The host includes this file (or loader.h, which also finds and opens the plugin) and nothing else of
+ * KernelPoint. No C++ type, no exception and no Python object crosses the boundary: plain structs that start with their
+ * own size, and status codes. A host that was built against an older minor version keeps working: the plugin reads only
+ * the first `size` bytes of what it is given and writes only the first `size` bytes of what it is asked to fill; what a
+ * newer host knows and the plugin does not is filled with 0. kp_counter and kp_estimate, which state no size,
+ * never grow.
+ *
+ * Life of a run:
+ *
+ *     kp_open                                   once; every complaint about the set-up comes from here, before cycle 0
+ *     i = KP_BEFORE_FIRST
+ *     kp_next(after i) -> i                     the next launch that may have to be simulated, also of a later pass
+ *       kp_on_launch(i) -> KP_SIMULATE          then simulate, with kp_on_progress now and then, and at the end
+ *                                               kp_on_complete, or kp_on_abort when the launch could not be simulated
+ *                       -> KP_SKIP              then do not simulate launch i
+ *     kp_finish -> summary                      once; totals, bounds, and what the bound leaves out
+ *
+ * A host that cannot jump walks its list in order, asks kp_on_launch at every launch, and calls
+ * kp_next(KP_END_OF_LIST) at the end to learn whether another pass is needed.
+ *
+ * Threads: all functions may be called from any thread; calls on one session are serialised by the plugin. Several
+ * launches may be in flight; they may complete in any order. A decision never waits for a result. After a fork only one
+ * of the two processes may go on with a session: both would write the same journal.
+ * The host's process: signal dispositions, locale, floating-point environment, errno and the C streams are after each
+ * call what they were before it. Sessions live until the process ends, which it may do at any time and in any way.
+ * Ownership: the plugin copies what it is given before it returns. Pointers that the plugin hands out (text, arrays of
+ * a summary) live until the next call of the same function on that session, or for kp_last_error until the next failing
+ * call on that thread.
+ */
+#ifndef KERNELPOINT_ABI_H
+#define KERNELPOINT_ABI_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Raised whenever a struct shrinks, or a function changes meaning. Growing a struct at its end does not raise it. */
+#define KP_ABI_VERSION 1u
+
+#define KP_BEFORE_FIRST UINT64_MAX       /* kp_next: the host stands before its first launch */
+#define KP_END_OF_LIST (UINT64_MAX - 1u) /* kp_next: the host has reached the end of its list */
+#define KP_NO_LAUNCH UINT64_MAX          /* kp_next: nothing is left to simulate */
+
+typedef enum kp_status {
+    KP_OK = 0,       /* done */
+    KP_DONE = 1,     /* kp_next: the budget is met or the workload fully simulated; call kp_finish */
+    KP_PENDING = 2,  /* kp_next: the pass cannot end while launches are in flight; complete or abort them, call again */
+    KP_EINVAL = -1,  /* a call out of order, an unknown launch, a wrong size; the session is unchanged */
+    KP_ECONFIG = -2, /* the configuration, model, plan or journal is refused; nothing was started */
+    KP_EVERSION = -3, /* host, plugin, Python or environment do not fit together */
+    KP_EFAILED = -4   /* the session cannot go on (on_error: abort, or the journal cannot be written); stop the run */
+} kp_status;
+
+typedef enum kp_action { KP_SIMULATE = 0, KP_SKIP = 1 } kp_action;
+typedef enum kp_progress_action { KP_CONTINUE = 0, KP_STOP = 1 } kp_progress_action;
+
+/* What a host can and cannot do, for kp_host_info.flags. */
+enum {
+    KP_HOST_CONCURRENT = 1u << 0, /* launches may overlap in simulated time: the cycles budget is refused */
+    KP_HOST_CAN_STOP = 1u << 1    /* the host can stop a launch inside (kp_on_progress) */
+};
+
+/* Flags of kp_result and kp_summary. */
+enum {
+    KP_RESULT_STOPPED = 1u << 0, /* the launch was stopped inside after KP_STOP; cycles are those simulated */
+    KP_SUMMARY_DEGRADED = 1u << 0,
+    KP_SUMMARY_NO_BOUND = 1u << 1 /* no bound is stated: the policy states none, or launches never completed */
+};
+
+typedef struct kp_session kp_session;
+
+/* Receives one line of text without newline; called on the thread that called the plugin, from inside that call: it
+ * must not call the plugin itself (KP_EINVAL). */
+typedef void (*kp_log_fn)(void* user, const char* line);
+
+typedef struct kp_host_info {
+    uint32_t size;           /* sizeof(kp_host_info) */
+    uint32_t abi_version;    /* KP_ABI_VERSION the host was built with */
+    const char* simulator;   /* "accelsim", "macsim", "kernelpoint-host" */
+    const char* version;     /* of the simulator, free text */
+    const char* config_hash; /* identifies the simulated GPU: resume and paired comparison rest on it */
+    uint32_t flags;          /* KP_HOST_* */
+    uint32_t process_count;  /* applications simulated; 1 for most hosts */
+    /* For each process the trace list on disk (kernelslist.g, or a folder), or NULL where there is none to read. */
+    const char* const* list_paths;
+    /* For each process the number of launches, 0 where unknown; NULL when all are unknown. */
+    const uint64_t* launch_counts;
+    kp_log_fn log; /* where the plugin's messages go; NULL: standard error */
+    void* log_user;
+} kp_host_info;
+
+/* A kernel launch. Only size, process and index are required; a trace path lets the plugin read the launch itself.
+ * Unknown text is NULL, unknown numbers are 0. */
+typedef struct kp_launch {
+    uint32_t size;    /* sizeof(kp_launch) */
+    uint32_t process; /* 0 ... process_count - 1 */
+    uint64_t index;   /* launch index: 0-based position in program order within its process */
+    const char* trace_path;
+    const char* kernel_name;
+    uint32_t grid[3];
+    uint32_t block[3];
+    uint32_t registers;     /* per thread */
+    uint32_t shared_memory; /* bytes per CTA */
+} kp_launch;
+
+typedef struct kp_decision {
+    uint32_t size;              /* set by the host: sizeof(kp_decision) */
+    uint32_t action;            /* kp_action */
+    uint32_t pass;              /* 0-based pass over the list */
+    uint32_t progress_interval; /* cycles between calls of kp_on_progress for this launch; 0: none wanted */
+} kp_decision;
+
+typedef struct kp_progress {
+    uint32_t size; /* sizeof(kp_progress) */
+    uint32_t process;
+    uint64_t index;
+    uint64_t cycles;       /* simulated cycles since the launch started */
+    uint64_t instructions; /* thread instructions so far */
+    uint64_t ctas_issued;
+    uint64_t ctas_completed;
+    uint64_t ctas_total;
+} kp_progress;
+
+typedef struct kp_counter {
+    const char* name; /* same names, in the same order, for every result of a run */
+    double value;     /* an amount that adds up over launches, not a ratio */
+} kp_counter;
+
+typedef struct kp_result {
+    uint32_t size; /* sizeof(kp_result) */
+    uint32_t process;
+    uint64_t index;
+    uint32_t flags; /* KP_RESULT_* */
+    uint32_t counter_count;
+    uint64_t cycles;       /* simulated cycles of this launch, launch latency included */
+    uint64_t instructions; /* thread instructions */
+    const kp_counter* counters;
+} kp_result;
+
+typedef struct kp_estimate {
+    const char* name;  /* "cycles", "instructions", then the host's counters */
+    double estimate;   /* estimated total over all launches */
+    double half_width; /* at the summary's confidence; NaN where no bound is stated */
+    double simulated;  /* total over the simulated launches; of one stopped inside, what it was projected to be */
+} kp_estimate;
+
+typedef struct kp_summary {
+    uint32_t size;  /* set by the host: sizeof(kp_summary) */
+    uint32_t flags; /* KP_SUMMARY_* */
+    uint64_t launches;
+    uint64_t simulated;
+    uint64_t skipped;
+    uint32_t passes;
+    uint32_t estimate_count;
+    double confidence;
+    const kp_estimate* estimates;
+    const char* json;   /* the whole summary, as in the journal's last record */
+    uint64_t projected; /* of the simulated launches, those that were stopped inside and projected to their end */
+    const kp_estimate* ratios; /* ratios of two totals, e.g. "ipc", with bounds of their own */
+    uint32_t ratio_count;
+} kp_summary;
+
+/* The ABI version of the plugin. Callable before anything else; starts nothing. */
+uint32_t kp_abi_version(void);
+
+/* Open a session: reads the configuration, starts the interpreter if this is the first session of the process, makes or
+ * loads the plan, opens or resumes the journal. Everything that can be refused is refused here.
+ *   config_path  the YAML file named by the simulator's option
+ *   info         see kp_host_info
+ *   session      receives the session; NULL unless KP_OK
+ * Where the process runs a Python of its own already, that one is used if it is of the plugin's version.
+ * KP_OK | KP_EINVAL (NULL argument, wrong size) | KP_EVERSION | KP_ECONFIG. The reason is in kp_last_error(). */
+kp_status kp_open(const char* config_path, const kp_host_info* info, kp_session** session);
+
+/* Decide one launch. To be called before the host opens the launch's trace. Asking twice gives the same answer.
+ * KP_OK: decision filled | KP_EINVAL: unknown launch or process | KP_EFAILED: stop the run. An error never skips:
+ * the decision then reads KP_SIMULATE.
+ * A failure inside the decision is not an error here: the launch becomes KP_SIMULATE and the summary degraded. */
+kp_status kp_on_launch(kp_session* session, const kp_launch* launch, kp_decision* decision);
+
+/* The next launch of `process` that has to be simulated.
+ *   after  the last launch handled, or KP_BEFORE_FIRST, or KP_END_OF_LIST (no launch is left in the host's list)
+ * KP_OK: *next is a launch of this or of the next pass (an index <= after means that a new pass has begun)
+ * KP_PENDING: the pass ends when the launches in flight are completed or aborted; *next = KP_NO_LAUNCH
+ * KP_DONE: *next = KP_NO_LAUNCH; with several processes: nothing is left for this process
+ * Where the launches are not known beforehand every launch may have to be simulated, so *next is after + 1. */
+kp_status kp_next(kp_session* session, uint32_t process, uint64_t after, uint64_t* next);
+
+/* Tell how far a running launch is, every kp_decision.progress_interval cycles. *action is a kp_progress_action; after
+ * KP_STOP the host issues no more CTAs, lets the resident ones drain and calls kp_on_complete with KP_RESULT_STOPPED.
+ * KP_OK | KP_EINVAL: the launch is not in flight. */
+kp_status kp_on_progress(kp_session* session, const kp_progress* progress, uint32_t* action);
+
+/* A launch that was to be simulated is complete. Once per launch: a second result is refused with KP_EINVAL and
+ * changes nothing. KP_OK means that the result is in the journal. */
+kp_status kp_on_complete(kp_session* session, const kp_result* result);
+
+/* A launch that was to be simulated could not be. It is tried again in the next pass; if it fails again the run ends
+ * without a stated bound. reason: one line for the journal, may be NULL. KP_OK | KP_EINVAL: not in flight. */
+kp_status kp_on_abort(kp_session* session, uint32_t process, uint64_t index, const char* reason);
+
+/* What a launch is estimated to cost: its own result where it was simulated, else the prediction from its stratum.
+ * For the per-launch lines of a simulator's output; after kp_finish.
+ * KP_OK | KP_EINVAL: unknown launch, or too early. */
+kp_status kp_launch_estimate(kp_session* session, uint32_t process, uint64_t index, double* cycles,
+                             double* instructions);
+
+/* The name of a launch's kernel as the plugin read it from its trace, for hosts that open no trace of a skipped launch.
+ * *name is NULL where the plugin has read none; it lives until the next call on that session.
+ * KP_OK | KP_EINVAL: unknown launch. */
+kp_status kp_launch_name(kp_session* session, uint32_t process, uint64_t index, const char** name);
+
+/* End the run, whether or not the budget is met, and fill the summary. Launches still in flight count as never
+ * completed: the summary then states no bound. May be called again; the summary stays the same. KP_OK | KP_EFAILED. */
+kp_status kp_finish(kp_session* session, kp_summary* summary);
+
+/* The reason of the last call on this thread that returned a negative status: what is wrong, where, the value received,
+ * what is allowed. Never NULL. */
+const char* kp_last_error(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,90 @@
+// The graph builder and its schema for Python. Arrays are views of the C++ vectors, which a capsule keeps alive: no
+// copies.
+#include "native/graph/graph.h"
+
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include <memory>
+
+#include "native/bindings/bindings.h"
+
+namespace py = pybind11;
+
+namespace kernelpoint {
+
+namespace {
+
+template <typename T>
+py::array_t<T> view(std::vector<T>&& values, std::vector<py::ssize_t> shape) {
+    auto owner = std::make_unique<std::vector<T>>(std::move(values));
+    T* data = owner->data();
+    py::capsule keeper(owner.release(), [](void* p) { delete static_cast<std::vector<T>*>(p); });
+    return py::array_t<T>(std::move(shape), data, keeper);
+}
+
+py::dict build(const std::string& path, uint64_t max_nodes) {
+    graph::TraceGraph built;
+    {
+        py::gil_scoped_release release;
+        built = graph::build_graph(path, max_nodes);
+    }
+    const auto nodes = static_cast<py::ssize_t>(built.node_count()),
+               edges = static_cast<py::ssize_t>(built.edge_count());
+    const auto warps = static_cast<py::ssize_t>(built.warp_weights.size());
+    py::dict result;
+    result["kinds"] = view(std::move(built.kinds), {nodes});
+    result["tokens"] = view(std::move(built.tokens), {nodes, 2});
+    result["features"] = view(std::move(built.features), {nodes, graph::kFeatureCount});
+    result["edge_index"] = view(std::move(built.edges), {2, edges});
+    result["edge_type"] = view(std::move(built.relations), {edges});
+    result["warp_starts"] = view(std::move(built.warp_starts), {warps + 1});
+    result["warp_weights"] = view(std::move(built.warp_weights), {warps});
+    result["total_warps"] = built.total_warps;
+    result["left_out_warps"] = built.left_out_warps;
+    result["truncated"] = built.truncated;
+    return result;
+}
+
+py::dict schema() {
+    py::dict result, columns;
+    result["version"] = graph::kSchemaVersion;
+    result["node_kinds"] = graph::node_kind_names();
+    result["relations"] = graph::relation_names();
+    for (int kind = 0; kind < graph::kNodeKindCount; kind++)
+        columns[graph::node_kind_names()[kind]] = graph::column_names(static_cast<graph::NodeKind>(kind));
+    result["columns"] = columns;
+    result["feature_count"] = graph::kFeatureCount;
+    result["opcodes"] = std::vector<std::string>(graph::opcode_vocabulary().begin(), graph::opcode_vocabulary().end());
+    result["token_count"] = graph::token_count();
+    result["modifier_count"] = graph::kModifierCount;
+    result["smallest_max_nodes"] = graph::kSmallestMaxNodes;
+    return result;
+}
+
+py::dict classify(const std::string& text) {
+    static const char* units[] = {"integer", "single_precision", "double_precision", "special_function", "tensor",
+                                  "move",    "control",          "barrier",          "memory",           "other"};
+    static const char* spaces[] = {"none", "global", "local", "shared", "constant", "generic", "texture"};
+    const Opcode opcode = classify_opcode(text);
+    py::dict result;
+    result["unit"] = units[static_cast<int>(opcode.unit)];
+    result["space"] = spaces[static_cast<int>(opcode.space)];
+    result["is_load"] = opcode.is_load;
+    result["is_store"] = opcode.is_store;
+    result["is_atomic"] = opcode.is_atomic;
+    result["is_branch"] = opcode.is_branch;
+    result["is_barrier"] = opcode.is_barrier;
+    result["is_exit"] = opcode.is_exit;
+    return result;
+}
+
+}  // namespace
+
+void register_graph(py::module_& module) {
+    module.def("build_graph", &build, py::arg("path"), py::arg("max_nodes"));
+    module.def("graph_schema", &schema);
+    module.def("classify_opcode", &classify, py::arg("text"));
+}
+
+}  // namespace kernelpoint

@@ -1,0 +1,171 @@
+#include "native/graph/graph.h"
+
+#include <cmath>
+#include <stdexcept>
+#include <unordered_map>
+
+#include "native/graph/warps.h"
+
+namespace kernelpoint::graph {
+
+namespace {
+
+constexpr double kPi = 3.14159265358979323846;
+
+float log2p1(double value) {
+    return static_cast<float>(std::log2(1.0 + value));
+}
+
+void write_position(float* row, double position) {
+    int column = kPcSin1;
+    for (int frequency = 1; frequency <= 8; frequency *= 2) {
+        row[column++] = static_cast<float>(std::sin(kPi * frequency * position));
+        row[column++] = static_cast<float>(std::cos(kPi * frequency * position));
+    }
+}
+
+void write_instruction(float* row, const Instruction& instruction, const Opcode& opcode, double position,
+                       uint32_t earlier) {
+    write_position(row, position);
+    row[kActiveLanes] = static_cast<float>(__builtin_popcount(instruction.active_mask)) / 32;
+    row[kLogRepeat] = log2p1(earlier) / 16;
+    row[kLogWidth] = log2p1(instruction.width) / 5;
+    row[kSourceCount] = static_cast<float>(instruction.source_count) / 6;
+    row[kDestinationCount] = static_cast<float>(instruction.destination_count) / 2;
+    row[kIsLoad] = opcode.is_load;
+    row[kIsStore] = opcode.is_store;
+    row[kIsAtomic] = opcode.is_atomic;
+    row[kIsBranch] = opcode.is_branch;
+    row[kIsBarrier] = opcode.is_barrier;
+    row[kIsExit] = opcode.is_exit;
+    if (opcode.unit != Unit::other) row[kUnitFirst + static_cast<int>(opcode.unit)] = 1;
+}
+
+void write_pseudo(float* row, const Step& step) {
+    const uint32_t lanes = step.instruction.address_count, width = step.instruction.width;
+    row[kAccessLogWidth] = log2p1(width) / 5;
+    row[kAccessLanes] = static_cast<float>(lanes) / 32;
+    row[kLogSectors] = log2p1(step.access.sectors) / 6;
+    if (step.access.sectors > 0) {
+        double efficiency = static_cast<double>(lanes) * width / (32.0 * step.access.sectors);
+        row[kSectorEfficiency] = static_cast<float>(efficiency < 1 ? efficiency : 1);
+    }
+    row[kIsRegular] = step.access.regular;
+    row[kStrideSign] = static_cast<float>((step.access.stride > 0) - (step.access.stride < 0));
+    row[kLogStride] = log2p1(std::abs(static_cast<double>(step.access.stride))) / 16;
+    row[kHasStep] = step.access.repeated;
+    row[kStepSign] = static_cast<float>((step.access.step > 0) - (step.access.step < 0));
+    row[kLogStep] = log2p1(std::abs(static_cast<double>(step.access.step))) / 16;
+}
+
+// Appends one warp after another to a graph.
+class Builder {
+public:
+    explicit Builder(const ChosenWarps& chosen) : chosen_(chosen) {
+        for (const Opcode& opcode : chosen.opcodes) {
+            opcode_tokens_.push_back(opcode_token(opcode));
+            modifier_tokens_.push_back(modifier_token(opcode));
+        }
+        size_t nodes = 0;
+        for (const WarpStream& warp : chosen.warps) nodes += warp.nodes;
+        graph_.kinds.reserve(nodes);
+        graph_.tokens.reserve(2 * nodes);
+        graph_.features.reserve(kFeatureCount * nodes);
+    }
+
+    void add(const WarpStream& warp) {
+        versions_.clear();
+        repeats_.clear();
+        previous_ = -1;
+        graph_.warp_starts.push_back(next_node());
+        graph_.warp_weights.push_back(static_cast<int64_t>(warp.weight));
+        for (const Step& step : warp.steps) add_step(step);
+        for (size_t node = graph_.warp_starts.back(); node < graph_.kinds.size(); node++)
+            if (graph_.kinds[node] == kVariable) row(node)[kLogReads] = log2p1(row(node)[kLogReads]) / 8;
+    }
+
+    TraceGraph finish() {
+        graph_.warp_starts.push_back(next_node());
+        graph_.edges = std::move(sources_);
+        graph_.edges.insert(graph_.edges.end(), targets_.begin(), targets_.end());
+        graph_.total_warps = chosen_.total_warps;
+        graph_.left_out_warps = chosen_.left_out_warps;
+        graph_.truncated = chosen_.truncated;
+        return std::move(graph_);
+    }
+
+private:
+    int64_t next_node() const { return static_cast<int64_t>(graph_.kinds.size()); }
+    float* row(size_t node) { return graph_.features.data() + kFeatureCount * node; }
+
+    int64_t add_node(NodeKind kind, uint32_t token, uint32_t modifiers = 0) {
+        graph_.kinds.push_back(kind);
+        graph_.tokens.push_back(static_cast<int32_t>(token));
+        graph_.tokens.push_back(static_cast<int32_t>(modifiers));
+        graph_.features.resize(graph_.features.size() + kFeatureCount);
+        return next_node() - 1;
+    }
+
+    void add_edge(int64_t source, int64_t target, Relation relation) {
+        sources_.push_back(source);
+        targets_.push_back(target);
+        graph_.relations.push_back(relation);
+    }
+
+    int64_t version_read(Register reg) {
+        auto [found, is_new] = versions_.emplace(reg, next_node());
+        if (is_new) row(add_node(kVariable, variable_token(reg, true)))[kIsInput] = 1;
+        row(found->second)[kLogReads] += 1;  // a count until the warp is complete
+        return found->second;
+    }
+
+    // Model: the first listed source of a memory instruction is its address and meets the pseudo node.
+    void add_step(const Step& step) {
+        const Instruction& instruction = step.instruction;
+        const Opcode& opcode = chosen_.opcodes[instruction.opcode];
+        int64_t reads[6];
+        for (int i = 0; i < instruction.source_count; i++)
+            reads[i] = is_zero_register(instruction.sources[i]) ? -1 : version_read(instruction.sources[i]);
+        int64_t pseudo = -1;
+        if (instruction.width > 0) write_pseudo(row(pseudo = add_node(kPseudo, pseudo_token(opcode))), step);
+        int64_t node = add_node(kInstruction, opcode_tokens_[instruction.opcode], modifier_tokens_[instruction.opcode]);
+        double position = chosen_.largest_pc > 0 ? static_cast<double>(instruction.pc) / chosen_.largest_pc : 0;
+        write_instruction(row(node), instruction, opcode, position, repeats_[instruction.pc]++);
+        if (previous_ >= 0) add_edge(previous_, node, kControlFlow);
+        previous_ = node;
+        for (int i = 0; i < instruction.source_count; i++)
+            if (reads[i] >= 0)
+                add_edge(reads[i], i == 0 && pseudo >= 0 ? pseudo : node, i == 0 ? kLeftSource : kRightSource);
+        if (pseudo >= 0) add_edge(pseudo, node, kMemoryReference);
+        for (int i = 0; i < instruction.destination_count; i++) add_write(node, instruction.destinations[i]);
+    }
+
+    void add_write(int64_t instruction, Register reg) {
+        if (is_zero_register(reg)) return;
+        int64_t variable = add_node(kVariable, variable_token(reg, false));
+        versions_[reg] = variable;
+        add_edge(instruction, variable, kDestination);
+    }
+
+    const ChosenWarps& chosen_;
+    std::vector<uint32_t> opcode_tokens_, modifier_tokens_;
+    TraceGraph graph_;
+    std::vector<int64_t> sources_, targets_;
+    std::unordered_map<Register, int64_t> versions_;  // register -> its current variable node
+    std::unordered_map<uint32_t, uint32_t> repeats_;  // pc -> executions so far
+    int64_t previous_ = -1;                           // instruction node before this one
+};
+
+}  // namespace
+
+TraceGraph build_graph(const std::string& path, uint64_t max_nodes) {
+    if (max_nodes < kSmallestMaxNodes)
+        throw std::invalid_argument("max_nodes is " + std::to_string(max_nodes) + ", at least " +
+                                    std::to_string(kSmallestMaxNodes) + " is needed");
+    ChosenWarps chosen = choose_warps(path, max_nodes);
+    Builder builder(chosen);
+    for (const WarpStream& warp : chosen.warps) builder.add(warp);
+    return builder.finish();
+}
+
+}  // namespace kernelpoint::graph

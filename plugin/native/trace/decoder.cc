@@ -1,0 +1,158 @@
+// Decompression through the system's liblzma and libzstd, loaded when the first compressed trace is met: neither their
+// headers nor the libraries are needed to build or to read plain traces. The declarations below follow their published,
+// stable C interfaces (liblzma 5, libzstd 1).
+#include <cstring>
+#include <stdexcept>
+
+#include "native/trace/input.h"
+#include "native/trace/library.h"
+
+namespace kernelpoint {
+
+namespace {
+
+constexpr size_t memory_limit = size_t{1} << 30;  // of one decoder: xz -9 takes 65 MiB, zstd --long=30 1 GiB
+
+struct LzmaStream {  // lzma_stream
+    const uint8_t* next_in;
+    size_t avail_in;
+    uint64_t total_in;
+    uint8_t* next_out;
+    size_t avail_out;
+    uint64_t total_out;
+    const void* allocator;
+    void* internal;
+    void* reserved_pointers[4];
+    uint64_t reserved_numbers[2];
+    size_t reserved_sizes[2];
+    int reserved_enums[2];
+};
+
+struct Lzma {
+    enum { ok = 0, stream_end = 1, buffer_error = 10, concatenated = 0x08, run = 0, finish = 3 };
+    int (*stream_decoder)(LzmaStream*, uint64_t memory_limit, uint32_t flags);
+    int (*code)(LzmaStream*, int action);
+    void (*end)(LzmaStream*);
+
+    static const Lzma& get() {
+        static const Lzma library;
+        return library;
+    }
+
+private:
+    Lzma() {
+        void* library = load_library("liblzma.so.5", "liblzma5 (xz-libs on Red Hat systems)");
+        bind_symbol(library, "lzma_stream_decoder", stream_decoder);
+        bind_symbol(library, "lzma_code", code);
+        bind_symbol(library, "lzma_end", end);
+    }
+};
+
+class XzDecoder : public Decoder {
+public:
+    XzDecoder() : lzma_(Lzma::get()) {
+        if (lzma_.stream_decoder(&stream_, memory_limit, Lzma::concatenated) != Lzma::ok)
+            throw std::runtime_error("liblzma could not be started (out of memory)");
+    }
+    ~XzDecoder() override { lzma_.end(&stream_); }
+
+    size_t decode(const char* in, size_t in_size, size_t& used, char* out, size_t out_size, bool last) override {
+        used = 0;
+        if (done_) return 0;
+        stream_.next_in = reinterpret_cast<const uint8_t*>(in);
+        stream_.avail_in = in_size;
+        stream_.next_out = reinterpret_cast<uint8_t*>(out);
+        stream_.avail_out = out_size;
+        const int status = lzma_.code(&stream_, last ? Lzma::finish : Lzma::run);
+        used = in_size - stream_.avail_in;
+        const size_t written = out_size - stream_.avail_out;
+        done_ = status == Lzma::stream_end;
+        const bool truncated = status == Lzma::buffer_error || (last && !done_ && used == 0 && written == 0);
+        if (truncated) throw std::runtime_error("the xz stream is truncated");
+        if (status != Lzma::ok && !done_)
+            throw std::runtime_error("the xz stream is damaged (liblzma error " + std::to_string(status) + ")");
+        return written;
+    }
+
+private:
+    const Lzma& lzma_;
+    LzmaStream stream_{};
+    bool done_ = false;
+};
+
+struct ZstdIn {  // ZSTD_inBuffer
+    const void* source;
+    size_t size, position;
+};
+struct ZstdOut {  // ZSTD_outBuffer
+    void* destination;
+    size_t size, position;
+};
+
+struct Zstd {
+    enum { window_log_max = 100 };
+    void* (*create)();
+    size_t (*destroy)(void*);
+    size_t (*set_parameter)(void*, int parameter, int value);
+    size_t (*decompress)(void*, ZstdOut*, ZstdIn*);
+    unsigned (*is_error)(size_t);
+    const char* (*error_name)(size_t);
+
+    static const Zstd& get() {
+        static const Zstd library;
+        return library;
+    }
+
+private:
+    Zstd() {
+        void* library = load_library("libzstd.so.1", "libzstd1 (libzstd on Red Hat systems)");
+        bind_symbol(library, "ZSTD_createDCtx", create);
+        bind_symbol(library, "ZSTD_freeDCtx", destroy);
+        bind_symbol(library, "ZSTD_DCtx_setParameter", set_parameter);
+        bind_symbol(library, "ZSTD_decompressStream", decompress);
+        bind_symbol(library, "ZSTD_isError", is_error);
+        bind_symbol(library, "ZSTD_getErrorName", error_name);
+    }
+};
+
+class ZstdDecoder : public Decoder {
+public:
+    ZstdDecoder() : zstd_(Zstd::get()), context_(zstd_.create()) {
+        if (context_ == nullptr) throw std::runtime_error("libzstd could not be started (out of memory)");
+        zstd_.set_parameter(context_, Zstd::window_log_max, 30);  // memory_limit
+    }
+    ~ZstdDecoder() override { zstd_.destroy(context_); }
+
+    size_t decode(const char* in, size_t in_size, size_t& used, char* out, size_t out_size, bool last) override {
+        ZstdIn input{in, in_size, 0};
+        ZstdOut output{out, out_size, 0};
+        const size_t status = zstd_.decompress(context_, &output, &input);
+        used = input.position;
+        if (zstd_.is_error(status) != 0)
+            throw std::runtime_error(std::string("the zstd stream is damaged (") + zstd_.error_name(status) + ")");
+        if (used > 0 || output.position > 0) frame_complete_ = status == 0;
+        if (last && in_size == used && output.position == 0 && !frame_complete_)
+            throw std::runtime_error("the zstd stream is truncated");
+        return output.position;
+    }
+
+private:
+    const Zstd& zstd_;
+    void* context_;
+    bool frame_complete_ = false;
+};
+
+}  // namespace
+
+Compression recognise_compression(const char* bytes, size_t size) {
+    if (size >= 6 && std::memcmp(bytes, "\xFD\x37zXZ\0", 6) == 0) return Compression::xz;
+    if (size >= 4 && std::memcmp(bytes, "\x28\xB5\x2F\xFD", 4) == 0) return Compression::zstd;
+    return Compression::none;
+}
+
+std::unique_ptr<Decoder> make_decoder(Compression compression) {
+    if (compression == Compression::xz) return std::make_unique<XzDecoder>();
+    return std::make_unique<ZstdDecoder>();
+}
+
+}  // namespace kernelpoint

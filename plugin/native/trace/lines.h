@@ -1,0 +1,44 @@
+// Walks an Input line by line and knows the line number for messages.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "native/trace/input.h"
+
+namespace kernelpoint {
+
+class Lines {
+public:
+    explicit Lines(const std::string& path) : path_(path), input_(path) {}
+
+    // Start of the next line, which ends with a line feed; null at the end of the file. Call `consume` to move on.
+    const char* peek() {
+        if (next_ == end_ && !input_.next_block(next_, end_, number_)) return nullptr;
+        return next_;
+    }
+    // `behind` stands right after the line feed of the peeked line.
+    void consume(const char* behind) {
+        next_ = behind;
+        ++number_;
+    }
+    // The peeked line without its end and outer blanks.
+    std::string_view text();
+    void consume_text();
+
+    // The line being looked at is `what_is_wrong`.
+    [[noreturn]] void fail(const std::string& what_is_wrong) const;
+    // "expected X, found <the peeked line>", or "found the end of the file".
+    [[noreturn]] void fail_expected(const std::string& expected);
+
+    const std::string& path() const { return path_; }
+    uint64_t number() const { return number_; }  // of the last line consumed
+
+private:
+    const std::string path_;
+    Input input_;
+    const char *next_ = nullptr, *end_ = nullptr;
+    uint64_t number_ = 0;
+};
+
+}  // namespace kernelpoint

@@ -1,0 +1,138 @@
+#include "native/trace/macsim/records.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "native/trace/trace.h"
+#include "native/trace/zlib.h"
+
+namespace kernelpoint::macsim {
+
+namespace {
+constexpr size_t packed_block = 16 << 10;
+constexpr size_t record_block = 1024 * sizeof(Record);
+}  // namespace
+
+struct RecordFile::Unpacker {
+    Unpacker() : zlib(Zlib::get()) {
+        if (zlib.inflate_init(&stream, Zlib::window + Zlib::gzip, Zlib::version, sizeof stream) != Zlib::ok)
+            throw std::runtime_error("zlib could not be started (out of memory)");
+    }
+    ~Unpacker() { zlib.inflate_end(&stream); }
+    const Zlib& zlib;
+    ZlibStream stream;
+    bool member_ended = false;  // a file may hold several, one behind the other
+};
+
+RecordFile::RecordFile(const std::string& path)
+    : path_(path), packed_(new uint8_t[packed_block]), records_(new uint8_t[record_block]) {
+    descriptor_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor_ < 0) throw TraceError(path, 0, std::string("cannot be opened: ") + std::strerror(errno));
+    try {
+        packed_size_ = read_packed();
+        if (packed_size_ >= 2 && packed_[0] == 0x1f && packed_[1] == 0x8b) unpacker_ = std::make_unique<Unpacker>();
+    } catch (const TraceError&) {
+        close(descriptor_);
+        throw;
+    } catch (const std::runtime_error& error) {
+        close(descriptor_);
+        throw TraceError(path, 0, error.what());
+    }
+}
+
+RecordFile::~RecordFile() {
+    close(descriptor_);
+}
+
+void RecordFile::fail(const std::string& what_is_wrong) const {
+    throw TraceError(path_, 0, "record " + std::to_string(count_) + " (from 1): " + what_is_wrong);
+}
+
+void RecordFile::fail_behind(const std::string& what_is_wrong) const {
+    throw TraceError(
+        path_, 0,
+        "behind record " + std::to_string(count_ + (filled_ - used_) / sizeof(Record)) + ": " + what_is_wrong);
+}
+
+size_t RecordFile::read_packed() {
+    size_t total = 0;
+    while (total < packed_block && !file_ended_) {
+        const ssize_t got = read(descriptor_, packed_.get() + total, packed_block - total);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) throw TraceError(path_, 0, std::string("cannot be read: ") + std::strerror(errno));
+        if (got == 0) file_ended_ = true;
+        total += static_cast<size_t>(got);
+    }
+    return total;
+}
+
+// As many bytes as there are, up to `size`.
+size_t RecordFile::unpack(uint8_t* to, size_t size) {
+    size_t total = 0;
+    while (total < size) {
+        if (packed_used_ == packed_size_) {
+            packed_used_ = 0;
+            packed_size_ = read_packed();
+        }
+        const size_t available = packed_size_ - packed_used_;
+        if (unpacker_ == nullptr) {
+            const size_t taken = std::min(available, size - total);
+            if (taken == 0) break;
+            std::memcpy(to + total, packed_.get() + packed_used_, taken);
+            packed_used_ += taken;
+            total += taken;
+            continue;
+        }
+        Unpacker& unpacker = *unpacker_;
+        if (available == 0) {
+            if (unpacker.member_ended) break;
+            filled_ = total;  // counts for the message
+            fail_behind("the gzip stream is truncated");
+        }
+        if (unpacker.member_ended) {
+            unpacker.zlib.inflate_reset(&unpacker.stream);
+            unpacker.member_ended = false;
+        }
+        unpacker.stream.next_in = packed_.get() + packed_used_;
+        unpacker.stream.avail_in = static_cast<unsigned>(available);
+        unpacker.stream.next_out = to + total;
+        unpacker.stream.avail_out = static_cast<unsigned>(size - total);
+        const int status = unpacker.zlib.inflate(&unpacker.stream, Zlib::no_flush);
+        packed_used_ += available - unpacker.stream.avail_in;
+        total = size - unpacker.stream.avail_out;
+        unpacker.member_ended = status == Zlib::stream_end;
+        if (status != Zlib::ok && status != Zlib::stream_end && status != Zlib::buffer_error) {
+            filled_ = total;  // counts for the message
+            fail_behind(std::string("the gzip stream is damaged (") +
+                        (unpacker.stream.message != nullptr ? unpacker.stream.message : "no message") + ")");
+        }
+    }
+    return total;
+}
+
+void RecordFile::fill() {
+    filled_ = used_ = 0;
+    const size_t got = unpack(records_.get(), record_block);
+    filled_ = got / sizeof(Record) * sizeof(Record);
+    ended_ = got < record_block;
+    if (got != filled_)
+        fail_behind("expected records of 64 bytes, found " + std::to_string(got - filled_) + " more bytes at the end");
+}
+
+bool RecordFile::next(Record& record) {
+    if (used_ == filled_) {
+        if (ended_) return false;
+        fill();
+        if (filled_ == 0) return false;
+    }
+    std::memcpy(&record, records_.get() + used_, sizeof record);
+    used_ += sizeof record;
+    ++count_;
+    return true;
+}
+
+}  // namespace kernelpoint::macsim

@@ -1,0 +1,180 @@
+#include "native/trace/scan.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <system_error>
+#include <thread>
+
+#include "native/trace/sectors.h"
+
+namespace kernelpoint {
+
+namespace {
+
+constexpr uint64_t window_size = 16 << 20;  // of shared memory in the generic address space
+
+uint64_t pair(uint32_t first, uint32_t second) {
+    return uint64_t{second} << 32 | first;
+}
+uint32_t pair16(Register first, Register second) {
+    return uint32_t{second} << 16 | first;
+}
+
+StreamHash hash_text(const std::string& text) {
+    StreamHasher hasher;
+    for (size_t i = 0; i < text.size(); i += 8) {
+        uint64_t word = 0;
+        for (size_t j = i; j < std::min(i + 8, text.size()); ++j)
+            word = word << 8 | static_cast<unsigned char>(text[j]);
+        hasher.add(word, text.size());
+    }
+    return hasher.finish();
+}
+
+class Scanner {
+public:
+    explicit Scanner(const LaunchHeader& header) : header_(header) {
+        hasher_.add(pair(header.grid.x, header.grid.y), pair(header.grid.z, header.block.x));
+        hasher_.add(pair(header.block.y, header.block.z), pair(header.shared_memory, header.registers));
+    }
+    void add(const Cta& cta, const std::vector<Opcode>& opcodes);
+    Work work;
+    StreamHash stream() const { return hasher_.finish(); }
+
+private:
+    void learn(const std::vector<Opcode>& opcodes);
+    void add_access(const Instruction& instruction, const uint64_t* addresses);
+    uint64_t distance_from_previous(uint32_t pc, uint64_t address);
+    bool is_shared(MemorySpace space, uint64_t address) const {
+        return space == MemorySpace::shared ||
+               (space == MemorySpace::generic && address - header_.shared_base < window_size);
+    }
+
+    struct OpcodeFacts {
+        uint64_t hash;
+        size_t unit;
+        MemorySpace space;
+    };
+    struct Previous {
+        uint64_t warp = 0, address = 0;
+        uint32_t pc = 0;
+    };
+
+    const LaunchHeader& header_;
+    StreamHasher hasher_;
+    std::vector<OpcodeFacts> facts_;
+    std::vector<Previous> previous_;  // by PC / 16, growing
+    uint64_t warp_ = 0;               // serial number of the warp being read
+};
+
+void Scanner::learn(const std::vector<Opcode>& opcodes) {
+    while (facts_.size() < opcodes.size()) {
+        const Opcode& opcode = opcodes[facts_.size()];
+        facts_.push_back({hash_text(opcode.text).low, static_cast<size_t>(opcode.unit), opcode.space});
+    }
+}
+
+void Scanner::add(const Cta& cta, const std::vector<Opcode>& opcodes) {
+    learn(opcodes);
+    hasher_.add(pair(cta.index.x, cta.index.y), pair(cta.index.z, static_cast<uint32_t>(cta.warps.size())));
+    ++work.ctas;
+    work.warps += cta.warps.size();
+    work.instructions += cta.instructions.size();
+    for (const Warp& warp : cta.warps) {
+        ++warp_;
+        hasher_.add(warp.id, warp.instruction_count);
+        const Instruction* first = cta.instructions.data() + warp.first_instruction;
+        for (const Instruction* i = first; i != first + warp.instruction_count; ++i) {
+            const OpcodeFacts& facts = facts_[i->opcode];
+            const uint64_t operands = uint64_t{i->width} << 16 | uint64_t{i->destination_count} << 8 | i->source_count;
+            const uint64_t registers =
+                pair(pair16(i->destinations[0], i->destinations[1]), pair16(i->sources[0], i->sources[1]));
+            hasher_.add(pair(i->pc, i->active_mask), facts.hash ^ operands);
+            hasher_.add(registers, pair(pair16(i->sources[2], i->sources[3]), pair16(i->sources[4], i->sources[5])));
+            work.thread_instructions += static_cast<uint64_t>(__builtin_popcount(i->active_mask));
+            ++work.by_unit[facts.unit];
+            if (i->address_count > 0) add_access(*i, cta.addresses.data() + i->first_address);
+        }
+    }
+}
+
+void Scanner::add_access(const Instruction& instruction, const uint64_t* addresses) {
+    const uint32_t count = instruction.address_count;
+    const MemorySpace space = facts_[instruction.opcode].space;
+    uint32_t sectors = 0;
+    if (is_shared(space, addresses[0])) {
+        ++work.shared_accesses;
+    } else if (space != MemorySpace::constant) {
+        sectors = count_sectors(addresses, count, instruction.width);
+        ++work.global_accesses;
+        work.sectors += sectors;
+        work.bytes += uint64_t{count} * instruction.width;
+    }
+    const uint64_t stride = count > 1 ? addresses[1] - addresses[0] : 0;
+    bool regular = true;
+    for (uint32_t i = 1; i < count; ++i) regular &= addresses[i] - addresses[i - 1] == stride;
+    hasher_.add(pair(sectors, regular ? 1 : 0), distance_from_previous(instruction.pc, addresses[0]));
+    if (regular) return hasher_.add(stride, 0);
+    for (uint32_t i = 1; i < count; i += 2)
+        hasher_.add(addresses[i] - addresses[0], i + 1 < count ? addresses[i + 1] - addresses[0] : 0);
+}
+
+uint64_t Scanner::distance_from_previous(uint32_t pc, uint64_t address) {
+    const size_t slot = pc >> 4 & 0xffff;
+    if (slot >= previous_.size()) previous_.resize(std::max<size_t>({64, slot + 1, 2 * previous_.size()}));
+    Previous& previous = previous_[slot];
+    const bool repeated = previous.warp == warp_ && previous.pc == pc;
+    const uint64_t distance = repeated ? address - previous.address : 0;
+    previous = {warp_, address, pc};
+    return distance;
+}
+
+}  // namespace
+
+std::string StreamHash::hex() const {
+    char text[33];
+    std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(high),
+                  static_cast<unsigned long long>(low));
+    return text;
+}
+
+namespace {
+
+// Gives up between two CTAs, with a result of no use, once `stop` is set.
+Scan scan_until(const std::string& path, const std::atomic<bool>& stop) {
+    TraceReader reader(path);
+    Scanner scanner(reader.header());
+    Cta cta;
+    while (!stop && reader.next(cta)) scanner.add(cta, reader.opcodes());
+    return {reader.header(), scanner.stream(), scanner.work};
+}
+
+}  // namespace
+
+Scan scan_trace(const std::string& path) {
+    return scan_until(path, std::atomic<bool>(false));
+}
+
+void scan_traces(const std::vector<std::string>& paths, unsigned threads, std::vector<ScanResult>& results,
+                 std::atomic<bool>& stop, std::atomic<size_t>& done) {
+    results.assign(paths.size(), {});
+    std::atomic<size_t> next{0};
+    const auto scan_some = [&] {
+        for (size_t i; !stop && (i = next++) < paths.size(); ++done) {
+            try {
+                results[i].scan = scan_until(paths[i], stop);
+            } catch (const std::exception& error) {  // TraceError, or out of memory
+                results[i].error = error.what();
+            }
+        }
+    };
+    std::vector<std::thread> workers;
+    try {
+        for (unsigned i = 1; i < std::min<size_t>(threads, paths.size()); ++i) workers.emplace_back(scan_some);
+    } catch (const std::system_error&) {  // no more threads to be had: those that started do it
+    }
+    scan_some();
+    for (std::thread& worker : workers) worker.join();
+}
+
+}  // namespace kernelpoint

@@ -1,0 +1,62 @@
+// One reading of a launch: its header, how much it does, and the hash of its address-free stream.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "native/trace/stream_hash.h"
+#include "native/trace/trace.h"
+
+namespace kernelpoint {
+
+constexpr size_t unit_count = 10;  // of enum Unit
+
+// How much a launch does. Accesses count warp instructions with at least one active lane.
+//
+// Model: "global memory" means what goes to the L1 cache as data: global, local and texture opcodes, and generic ones
+// whose first address lies outside the window of shared memory (16 MiB from shared_base). A sector is 32 aligned bytes;
+// the sectors of an access are the different ones its lanes touch.
+struct Work {
+    uint64_t instructions = 0;         // executed by warps
+    uint64_t thread_instructions = 0;  // active lanes summed over them
+    uint64_t ctas = 0, warps = 0;
+    uint64_t global_accesses = 0, shared_accesses = 0;
+    uint64_t sectors = 0;               // of global memory, summed over accesses
+    uint64_t bytes = 0;                 // requested from global memory: lanes times width
+    uint64_t by_unit[unit_count] = {};  // warp instructions by Unit
+};
+
+// Model: two launches run the same stream when these agree, in the order of the file:
+//  - grid, block, shared memory per CTA, registers per thread;
+//  - every CTA's index; every warp's number and its count of instructions;
+//  - of every instruction: PC, opcode text, active mask, registers, width;
+//  - of every memory access: each active lane's address minus the first active lane's; the first lane's address minus
+//    that of the same warp's previous access at the same PC (0 for the first one); and, to global memory, the number of
+//    sectors (so alignment counts as far as it changes traffic).
+// Left out: absolute addresses, so equal launches on other buffers agree; distances between warps and between PCs,
+// which depend on where buffers lie; kernel name and id, CUDA stream, source lines, immediates, and the versions of
+// tracer and binary.
+constexpr uint32_t stream_hash_version = 1;  // raised whenever equal traces would hash differently than before
+
+struct Scan {
+    LaunchHeader header;
+    StreamHash stream;
+    Work work;
+};
+
+Scan scan_trace(const std::string& path);  // throws TraceError
+
+// A launch whose trace is refused has the reason in `error` and nothing else.
+struct ScanResult {
+    Scan scan;
+    std::string error;
+};
+
+// Scans many traces on `threads` threads, in any order. Once `stop` is set it ends soon, and the results are of no use.
+// `done` counts finished ones for whoever watches.
+void scan_traces(const std::vector<std::string>& paths, unsigned threads, std::vector<ScanResult>& results,
+                 std::atomic<bool>& stop, std::atomic<size_t>& done);
+
+}  // namespace kernelpoint

@@ -1,0 +1,22 @@
+// What a TraceReader reads from: one implementation for each format.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "native/trace/trace.h"
+
+namespace kernelpoint {
+
+class TraceSource {
+public:
+    virtual ~TraceSource() = default;
+    virtual const LaunchHeader& header() const = 0;
+    virtual const std::vector<Opcode>& opcodes() const = 0;
+    virtual bool next(Cta& cta) = 0;
+};
+
+std::unique_ptr<TraceSource> open_accelsim(const std::string& path);  // accelsim/reader.cc
+std::unique_ptr<TraceSource> open_macsim(const std::string& path);    // macsim/reader.cc
+
+}  // namespace kernelpoint

@@ -1,0 +1,92 @@
+// Reading the SASS trace of one kernel launch, CTA by CTA, in Accel-Sim's or MacSim's format. Used by the native
+// extension (hashing, graphs) and by the embedded host. Memory is bounded by one CTA, never by the file.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "native/trace/opcode.h"
+
+namespace kernelpoint {
+
+// A trace that cannot be used: which file, which line (1-based, 0 where no line applies), and what was expected there.
+class TraceError : public std::runtime_error {
+public:
+    TraceError(std::string file, uint64_t line, const std::string& what_is_wrong);
+    const std::string file;
+    const uint64_t line;
+};
+
+struct Dim3 {
+    uint32_t x = 1, y = 1, z = 1;
+    uint64_t count() const { return uint64_t{x} * y * z; }
+};
+
+struct LaunchHeader {
+    std::string kernel_name;
+    uint64_t kernel_id = 0;  // the tracer's number; a launch index is its position in the list
+    Dim3 grid, block;
+    uint32_t shared_memory = 0;  // bytes per CTA
+    uint32_t registers = 0;      // per thread
+    uint32_t binary_version = 0;
+    uint64_t stream_id = 0;
+    uint64_t shared_base = 0, local_base = 0;
+    std::string nvbit_version;
+    uint32_t tracer_version = 0;
+
+    uint64_t warps_per_cta() const { return (block.count() + 31) / 32; }
+};
+
+// A register operand: number in the low byte, file (0 R, 1 UR, 2 P, 3 UP) in the high byte.
+using Register = uint16_t;
+
+struct Instruction {
+    uint32_t pc = 0;           // offset within the kernel
+    uint32_t active_mask = 0;  // bit per lane
+    uint32_t opcode = 0;       // index into TraceReader::opcodes()
+    uint16_t width = 0;        // bytes per lane of a memory access, 0 for none
+    uint8_t destination_count = 0, source_count = 0;
+    Register destinations[2] = {};
+    Register sources[6] = {};
+    uint32_t first_address = 0;  // range in Cta::addresses, one per active lane in lane order
+    uint32_t address_count = 0;
+};
+
+struct Warp {
+    uint32_t id = 0;                                        // within its CTA
+    uint32_t first_instruction = 0, instruction_count = 0;  // range in Cta::instructions
+};
+
+// One CTA; its buffers are reused from call to call.
+struct Cta {
+    Dim3 index{0, 0, 0};
+    std::vector<Warp> warps;
+    std::vector<Instruction> instructions;
+    std::vector<uint64_t> addresses;
+};
+
+class TraceSource;
+
+// Streams one launch: an Accel-Sim trace (plain, .xz or .zst, recognised by content), or the folder of a launch in
+// MacSim's layout, named by its trace.txt.
+class TraceReader {
+public:
+    explicit TraceReader(const std::string& path);  // reads the header; throws TraceError
+    ~TraceReader();
+    TraceReader(const TraceReader&) = delete;
+    TraceReader& operator=(const TraceReader&) = delete;
+
+    const LaunchHeader& header() const;
+    // Every opcode text met so far, once; grows while CTAs are read.
+    const std::vector<Opcode>& opcodes() const;
+    // Fills `cta` with the next CTA of the file; false at the end. Throws TraceError: a CTA is either whole or refused.
+    bool next(Cta& cta);
+
+private:
+    std::unique_ptr<TraceSource> source_;
+};
+
+}  // namespace kernelpoint

@@ -1,0 +1,106 @@
+// One call of the host, from C into Python and back: locks, the GIL, the host's state, and no exception beyond.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <array>
+#include <exception>
+#include <mutex>
+#include <string>
+
+#include "runtime/embedding/failure.h"
+#include "runtime/embedding/host_state.h"
+#include "runtime/embedding/interpreter.h"
+#include "runtime/embedding/session.h"
+
+namespace kernelpoint::embedding {
+
+// Set the reason that kp_last_error() gives on this thread, and pass the status on.
+kp_status report(const Failure& failure);
+
+// Locks a session. A thread that waits gives the GIL away (a host driven from Python may hold it), or the thread that
+// holds the session could not go on.
+class SessionLock {
+public:
+    explicit SessionLock(kp_session* session) : session_(session) {
+        if (session->mutex.try_lock()) return;
+        PyThreadState* state = PyGILState_Check() != 0 ? PyEval_SaveThread() : nullptr;
+        session->mutex.lock();
+        if (state != nullptr) PyEval_RestoreThread(state);
+    }
+    ~SessionLock() { session_->mutex.unlock(); }
+    SessionLock(const SessionLock&) = delete;
+    SessionLock& operator=(const SessionLock&) = delete;
+
+private:
+    kp_session* session_;
+};
+
+// Names the session whose call is running on this thread, so that printed text finds its log.
+class Current {
+public:
+    explicit Current(const kp_session* session) { t_current_session = session; }
+    ~Current() { t_current_session = nullptr; }
+    Current(const Current&) = delete;
+    Current& operator=(const Current&) = delete;
+};
+
+// Run `body` with the GIL held; turn what it throws into a status. Everything that body makes of Python dies inside.
+//   otherwise  status of exceptions whose class names none
+template <typename Body>
+kp_status in_python(kp_status otherwise, Body body) {
+    Gil gil;
+    try {
+        body();
+        return KP_OK;
+    } catch (pybind11::error_already_set& error) {
+        return report(from_python(error, otherwise));
+    } catch (const Failure& failure) {
+        return report(failure);
+    } catch (const std::exception& error) {
+        return report(Failure(otherwise, error.what()));
+    }
+}
+
+// A call on an open session.
+template <typename Body>
+kp_status call(kp_session* session, Body body) {
+    if (t_current_session != nullptr)
+        return report(Failure(KP_EINVAL, "the plugin was called from inside the host's log function"));
+    HostState host;
+    SessionLock lock(session);
+    Current current(session);
+    return in_python(KP_EFAILED, body);
+}
+
+// session.<method>(arguments...); `method` is an interned string.
+template <typename... Arguments>
+pybind11::object invoke(kp_session* session, PyObject* method, const Arguments&... arguments) {
+    PyObject* vector[] = {session->object.ptr(), arguments.ptr()...};
+    PyObject* result =
+        PyObject_VectorcallMethod(method, vector, (1 + sizeof...(arguments)) | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+    if (result == nullptr) throw pybind11::error_already_set();
+    return pybind11::reinterpret_steal<pybind11::object>(result);
+}
+
+// Values for Python.
+pybind11::object number(uint64_t value);
+pybind11::object path(const char* bytes);  // None for NULL; bytes that are no UTF-8 survive the way to open()
+pybind11::object text(const char* bytes);  // None for NULL; bytes that are no UTF-8 are replaced
+
+// `count` integers from a tuple that a method of the session returned. Throws Failure where it is anything else.
+template <size_t count>
+std::array<long long, count> integers(const char* method, const pybind11::object& returned) {
+    std::array<long long, count> values;
+    bool fits = PyTuple_Check(returned.ptr()) && PyTuple_GET_SIZE(returned.ptr()) == count;
+    for (size_t i = 0; fits && i < count; ++i) {
+        values[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(returned.ptr(), i));
+        fits = PyErr_Occurred() == nullptr;
+    }
+    if (fits) return values;
+    PyErr_Clear();
+    throw Failure(KP_EFAILED, std::string("session.") + method + " returned " + utf8(pybind11::repr(returned)) +
+                                  ", expected " + std::to_string(count) + " integers");
+}
+
+}  // namespace kernelpoint::embedding

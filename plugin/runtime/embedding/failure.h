@@ -1,0 +1,30 @@
+// Failures on their way from Python, or from its start, to a status code and kp_last_error().
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "kernelpoint/abi.h"
+
+namespace kernelpoint::embedding {
+
+// A failure whose status is already known.
+struct Failure : std::runtime_error {
+    Failure(kp_status status, const std::string& reason) : std::runtime_error(reason), status(status) {}
+    kp_status status;
+};
+
+// Remember the exception classes of kernelpoint.errors; once, with the GIL held.
+void load_error_classes();
+
+// The status and text of a Python exception, the GIL held. An error that a user can cause is its own message; any other
+// is a defect, and comes with its type and the innermost lines of its traceback.
+//   otherwise  status where the class of the exception names none
+Failure from_python(pybind11::error_already_set& error, kp_status otherwise);
+
+// A Python string as UTF-8; what is not text becomes escapes. The GIL held.
+std::string utf8(pybind11::handle text);
+
+}  // namespace kernelpoint::embedding

@@ -1,0 +1,42 @@
+// What belongs to the simulator and is the same after a call as before it: signals, locale, floating point, errno.
+#pragma once
+
+#include <fenv.h>
+#include <signal.h>
+
+#include <array>
+#include <string>
+
+namespace kernelpoint::embedding {
+
+constexpr int kLastSignal = 64;
+
+// Keeps locale, floating-point environment and errno. Inside, the floating-point environment is the default one, so
+// that a simulator that traps or flushes denormals changes neither Python nor a decision.
+class HostState {
+public:
+    HostState();
+    ~HostState();
+    HostState(const HostState&) = delete;
+    HostState& operator=(const HostState&) = delete;
+
+private:
+    int errno_;
+    fenv_t floating_point_;
+    std::string locale_;
+};
+
+// Keeps every signal disposition. Around kp_open and kp_finish only: it costs two system calls a signal. In between
+// nothing changes them, because our interpreter refuses signal.signal() and has imported `signal` already.
+class HostSignals {
+public:
+    HostSignals();
+    ~HostSignals();
+    HostSignals(const HostSignals&) = delete;
+    HostSignals& operator=(const HostSignals&) = delete;
+
+private:
+    std::array<struct sigaction, kLastSignal + 1> actions_;
+};
+
+}  // namespace kernelpoint::embedding

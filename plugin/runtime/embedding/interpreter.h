@@ -1,0 +1,27 @@
+// The one interpreter of the process: started by the first kp_open, never finalised, shared by all sessions.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace kernelpoint::embedding {
+
+// Makes sure that Python runs and that kernelpoint is imported. Throws Failure. The GIL is free afterwards. Where the
+// process already runs a Python of the same version (a simulator driven from Python), that one is used as it is.
+void start_python();
+
+// kernelpoint.session.boundary.open; the GIL held, after start_python().
+pybind11::handle boundary_open();
+
+// The GIL, for the calling thread, from any thread.
+class Gil {
+public:
+    Gil() : state_(PyGILState_Ensure()) {}
+    ~Gil() { PyGILState_Release(state_); }
+    Gil(const Gil&) = delete;
+    Gil& operator=(const Gil&) = delete;
+
+private:
+    PyGILState_STATE state_;
+};
+
+}  // namespace kernelpoint::embedding

@@ -1,0 +1,137 @@
+// The plugin that a simulator opens: checks what the host gives, then hands it to the embedding. Links no Python.
+#pragma GCC visibility push(default)
+#include "kernelpoint/abi.h"
+#pragma GCC visibility pop
+
+#include <string>
+
+#include "runtime/shim/error.h"
+#include "runtime/shim/load.h"
+#include "runtime/shim/versioned.h"
+
+static_assert(sizeof(void*) == 8, "struct sizes are those of 64-bit hosts");
+
+namespace kernelpoint::shim {
+namespace {
+
+thread_local std::string t_reason = "no call has failed on this thread";
+
+kp_status check_session(const kp_session* session) {
+    if (session == nullptr) return fail(KP_EINVAL, "session is NULL: open one with kp_open");
+    if (loaded_embedding() == nullptr) return fail(KP_EINVAL, "session is not one that kp_open returned");
+    return KP_OK;
+}
+
+kp_status check_host(const kp_host_info* info) {
+    if (info == nullptr) return fail(KP_EINVAL, "info is NULL");
+    if (info->size >= 2 * sizeof(uint32_t) && info->abi_version != KP_ABI_VERSION)
+        return fail(KP_EVERSION, "the host was built for ABI version " + std::to_string(info->abi_version) +
+                                     ", this plugin speaks version " + std::to_string(KP_ABI_VERSION) +
+                                     ": build the host again with the installed kernelpoint/abi.h");
+    if (const kp_status status = check_size("info", info)) return status;
+    if (info->process_count == 0) return fail(KP_EINVAL, "info.process_count is 0, expected at least 1");
+    return KP_OK;
+}
+
+kp_status check_counters(const kp_result& result) {
+    if (result.counter_count > 0 && result.counters == nullptr)
+        return fail(KP_EINVAL, "result.counters is NULL, counter_count is " + std::to_string(result.counter_count));
+    for (uint32_t i = 0; i < result.counter_count; ++i)
+        if (result.counters[i].name == nullptr)
+            return fail(KP_EINVAL, "result.counters[" + std::to_string(i) + "].name is NULL");
+    return KP_OK;
+}
+
+}  // namespace
+
+kp_status fail(kp_status status, const std::string& reason) {
+    t_reason = reason;
+    return status;
+}
+
+}  // namespace kernelpoint::shim
+
+using namespace kernelpoint::shim;
+
+uint32_t kp_abi_version(void) {
+    return KP_ABI_VERSION;
+}
+
+const char* kp_last_error(void) {
+    return t_reason.c_str();
+}
+
+kp_status kp_open(const char* config_path, const kp_host_info* info, kp_session** session) {
+    if (session == nullptr) return fail(KP_EINVAL, "session is NULL: nowhere to put the session");
+    *session = nullptr;
+    if (config_path == nullptr) return fail(KP_EINVAL, "config_path is NULL");
+    if (const kp_status status = check_host(info)) return status;
+    const kp_embedding* embedding = load_embedding();
+    if (embedding == nullptr) return KP_EVERSION;
+    const kp_host_info full = copy_in(info);
+    return embedding->open(config_path, &full, session);
+}
+
+kp_status kp_on_launch(kp_session* session, const kp_launch* launch, kp_decision* decision) {
+    if (const kp_status status = check_size("decision", decision)) return status;
+    kp_decision answer{};  // simulate, until told otherwise
+    copy_out(answer, decision);
+    if (const kp_status status = check_session(session)) return status;
+    if (const kp_status status = check_size("launch", launch)) return status;
+    const kp_launch full = copy_in(launch);
+    const kp_status status = loaded_embedding()->on_launch(session, &full, &answer);
+    copy_out(answer, decision);
+    return status;
+}
+
+kp_status kp_next(kp_session* session, uint32_t process, uint64_t after, uint64_t* next) {
+    if (const kp_status status = check_session(session)) return status;
+    if (next == nullptr) return fail(KP_EINVAL, "next is NULL");
+    *next = KP_NO_LAUNCH;
+    return loaded_embedding()->next(session, process, after, next);
+}
+
+kp_status kp_on_progress(kp_session* session, const kp_progress* progress, uint32_t* action) {
+    if (const kp_status status = check_session(session)) return status;
+    if (const kp_status status = check_size("progress", progress)) return status;
+    if (action == nullptr) return fail(KP_EINVAL, "action is NULL");
+    *action = KP_CONTINUE;
+    const kp_progress full = copy_in(progress);
+    return loaded_embedding()->on_progress(session, &full, action);
+}
+
+kp_status kp_on_complete(kp_session* session, const kp_result* result) {
+    if (const kp_status status = check_session(session)) return status;
+    if (const kp_status status = check_size("result", result)) return status;
+    const kp_result full = copy_in(result);
+    if (const kp_status status = check_counters(full)) return status;
+    return loaded_embedding()->on_complete(session, &full);
+}
+
+kp_status kp_on_abort(kp_session* session, uint32_t process, uint64_t index, const char* reason) {
+    if (const kp_status status = check_session(session)) return status;
+    return loaded_embedding()->on_abort(session, process, index, reason);
+}
+
+kp_status kp_launch_estimate(kp_session* session, uint32_t process, uint64_t index, double* cycles,
+                             double* instructions) {
+    if (const kp_status status = check_session(session)) return status;
+    if (cycles == nullptr || instructions == nullptr) return fail(KP_EINVAL, "cycles or instructions is NULL");
+    return loaded_embedding()->launch_estimate(session, process, index, cycles, instructions);
+}
+
+kp_status kp_launch_name(kp_session* session, uint32_t process, uint64_t index, const char** name) {
+    if (const kp_status status = check_session(session)) return status;
+    if (name == nullptr) return fail(KP_EINVAL, "name is NULL");
+    *name = nullptr;
+    return loaded_embedding()->launch_name(session, process, index, name);
+}
+
+kp_status kp_finish(kp_session* session, kp_summary* summary) {
+    if (const kp_status status = check_session(session)) return status;
+    if (const kp_status status = check_size("summary", summary)) return status;
+    kp_summary full{};
+    const kp_status status = loaded_embedding()->finish(session, &full);
+    copy_out(full, summary);
+    return status;
+}

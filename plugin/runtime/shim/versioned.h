@@ -1,0 +1,58 @@
+// Structs whose size the host states: read and written only as far as both sides know them.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "kernelpoint/abi.h"
+#include "runtime/shim/error.h"
+
+namespace kernelpoint::shim {
+
+// The size of each struct in ABI version 1: every host states at least this much. Never changes within the version.
+template <typename Struct>
+constexpr uint32_t kFirstSize = 0;
+template <>
+inline constexpr uint32_t kFirstSize<kp_host_info> = 72;
+template <>
+inline constexpr uint32_t kFirstSize<kp_launch> = 64;
+template <>
+inline constexpr uint32_t kFirstSize<kp_decision> = 16;
+template <>
+inline constexpr uint32_t kFirstSize<kp_progress> = 56;
+template <>
+inline constexpr uint32_t kFirstSize<kp_result> = 48;
+template <>
+inline constexpr uint32_t kFirstSize<kp_summary> = 64;
+
+// No struct will ever be this large; a larger size is memory that the host forgot to set.
+constexpr uint32_t kLargestSize = 4096;
+
+template <typename Struct>
+kp_status check_size(const char* what, const Struct* given) {
+    if (given == nullptr) return fail(KP_EINVAL, std::string(what) + " is NULL");
+    if (given->size >= kFirstSize<Struct> && given->size <= kLargestSize) return KP_OK;
+    return fail(KP_EINVAL, std::string(what) + ".size is " + std::to_string(given->size) + ", expected at least " +
+                               std::to_string(kFirstSize<Struct>) + ": set it to the struct's sizeof");
+}
+
+// What the host gives: fields that the host does not know read as 0 and NULL.
+template <typename Struct>
+Struct copy_in(const Struct* given) {
+    Struct copy{};
+    std::memcpy(&copy, given, std::min<size_t>(given->size, sizeof(Struct)));
+    copy.size = sizeof(Struct);
+    return copy;
+}
+
+// What the host gets: fields that the plugin does not know become 0 and NULL; `size` stays the host's.
+template <typename Struct>
+void copy_out(const Struct& full, Struct* given) {
+    const uint32_t size = given->size;
+    std::memset(static_cast<void*>(given), 0, size);
+    std::memcpy(given, &full, std::min<size_t>(size, sizeof(Struct)));
+    given->size = size;
+}
+
+}  // namespace kernelpoint::shim
