@@ -33,7 +33,10 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 def compile_reader(folder: Path) -> Path:
     """The C++ program with all ways to read, built as the extension is."""
     program = folder / "trace_speed"
-    sources = [ROOT / "tests" / "benchmarks" / "trace_speed.cc", *sorted((ROOT / "plugin" / "native" / "trace").rglob("*.cc"))]
+    sources = [
+        ROOT / "tests" / "benchmarks" / "trace_speed.cc",
+        *sorted((ROOT / "plugin" / "native" / "trace").rglob("*.cc")),
+    ]
     command = [os.environ.get("CXX", "c++"), "-std=c++17", "-O3", "-I", ROOT / "plugin", *sources]
     subprocess.run([*command, "-ldl", "-pthread", "-o", program], check=True)
     return program

@@ -26,7 +26,9 @@ def fuzzer(tmp_path_factory):
     empty.write_text("int main() { return 0; }\n")
     if subprocess.run([COMPILER, *SANITISERS, empty, "-o", folder / "empty"], capture_output=True).returncode != 0:
         pytest.skip(f"{COMPILER} has no address and undefined behaviour sanitisers")
-    sources = sorted(path for part in ("trace", "convert") for path in (ROOT / "plugin" / "native" / part).rglob("*.cc"))
+    sources = sorted(
+        path for part in ("trace", "convert") for path in (ROOT / "plugin" / "native" / part).rglob("*.cc")
+    )
     program = folder / "fuzz_macsim"
     command = [COMPILER, *SANITISERS, "-I", ROOT / "plugin", Path(__file__).parent / "fuzz_macsim.cc", *sources]
     subprocess.run([*command, "-ldl", "-pthread", "-o", program], check=True, timeout=400)
