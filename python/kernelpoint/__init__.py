@@ -1,3 +1,3 @@
 """KernelPoint: simulate only the kernel launches that matter, within a stated error bound."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -220,7 +220,7 @@ def test_a_launch_is_estimated_by_its_own_result_or_its_stratum(host):
 def test_progress_lines_tell_pass_launches_and_bound(host):
     host.run(host.open(LOOSE))
     assert any("pass 0: 30 of 200 launches to simulate" in line for line in host.log)
-    assert any("error budget met" in line for line in host.log)
+    assert any("sampling error within the error budget" in line for line in host.log)
 
 
 def test_warm_up_launches_run_before_each_drawn_one_and_count_for_nothing(host, tmp_path):

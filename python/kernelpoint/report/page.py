@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from html import escape
+from typing import Any
 
 from kernelpoint.report.pictures import bound_as_it_shrinks, clusters_by_share, embedding_map, launches_along_the_run
 from kernelpoint.report.run import RunReport
 from kernelpoint.report.svg import short
 from kernelpoint.report.view import RunView
+from kernelpoint.session.verdict import SAMPLING_ERROR, verdict
 
 WIDE, NARROW = 860, 360  # pictures are drawn twice, so that text stays readable on a phone
 
@@ -78,13 +80,7 @@ def _lead(run: RunReport, view: RunView) -> str:
     s = run.summary
     if s["estimate"] is None:
         return "<p>This run states no estimate.</p>"
-    bound = "no bound is stated"
-    if s["half_width"] is not None:
-        bound = f"± {100 * s['relative_half_width']:.2g} % at {100 * s['confidence']:g} % confidence"
-    sentence = (
-        f"{s['simulated']:,} of {s['launches']:,} kernel launches were simulated. The whole workload is estimated to take "
-        f"<b>{s['estimate']:,.0f} {escape(s['counter'])}</b>, {bound}."
-    )
+    sentence = f"<b>{escape(verdict(s))}</b>. {s['simulated']:,} of {s['launches']:,} kernel launches were simulated."
     if view.truth:
         error = 100 * (s["estimate"] / view.truth - 1)
         sentence += f" The full run took {view.truth:,.0f}: the estimate is off by {error:+.3f} %."
@@ -96,7 +92,7 @@ def _numbers(run: RunReport, view: RunView) -> str:
     boxes = [
         (f"{s['simulated']:,} / {s['launches']:,}", "launches simulated"),
         (f"{s['cycle_speedup']:.3g}x" if s["cycle_speedup"] else "-", "cycle speedup"),
-        (f"{100 * s['relative_half_width']:.2g} %" if s["half_width"] is not None else "none", "stated bound"),
+        (f"{100 * s['relative_half_width']:.2g} %" if s["half_width"] is not None else "none", _name_of_bound(s)),
         (str(s["passes"]), "passes over the list"),
         (str(view.clusters), "clusters"),
     ]
@@ -104,6 +100,10 @@ def _numbers(run: RunReport, view: RunView) -> str:
         boxes.append((f"{s['floor']:.3g}x", "floor: one launch per stream"))
     cells = "".join(f"<div><b>{escape(value)}</b><span>{escape(name)}</span></div>" for value, name in boxes)
     return f'<div class="numbers">{cells}</div>'
+
+
+def _name_of_bound(summary: dict[str, Any]) -> str:
+    return "bound on sampling error only" if summary["covers"] == SAMPLING_ERROR else "stated bound"
 
 
 def _picture_section(title: str, caption: str, draw: Callable[[int], str]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from kernelpoint.errors import JournalError
 from kernelpoint.session.journal import Record, frozen_record, read_journal
+from kernelpoint.session.verdict import EXACT, verdict
 
 
 @dataclass(frozen=True)
@@ -44,9 +45,10 @@ class RunReport:
     def sentences(self) -> list[str]:
         """What a person wants to know beside the table of counters."""
         s = self.summary
-        lines = [
+        lines = [verdict(s)] if self.ended else []
+        lines.append(
             f"{s['simulated']:,} of {s['launches']:,} launches simulated, {s['skipped']:,} skipped, in {s['passes']} passes"
-        ]
+        )
         if s.get("warmups"):
             lines.append(
                 f"{s['warmups']:,} further simulations only warmed the machine up; the cycle speedup pays for them"
@@ -56,10 +58,12 @@ class RunReport:
         if s["cycle_speedup"]:
             floor = f" (floor of one launch per stream: {s['floor']:.4g}x)" if s["floor"] else ""
             lines.append(f"cycle speedup {s['cycle_speedup']:.4g}x{floor}")
-        word = "met" if s["met"] else "not met"
-        lines.append(
-            f"error budget {100 * s['relative_error']:g} % at {100 * s['confidence']:g} %: {word}; bound: {s['bound']}"
-        )
+        if s["covers"] != EXACT:
+            word = "within" if s["met"] else "beyond"
+            lines.append(
+                f"sampling error {word} the error budget of {100 * s['relative_error']:g} % at {100 * s['confidence']:g} %; "
+                f"bound: {s['bound']}"
+            )
         if len(processes := s.get("processes", ())) > 1:
             lines += [_of_process(p, "cycles") for p in processes if "cycles" in p["estimates"]]
         lines += [f"degraded: {reason}" for reason in s["degraded"]]

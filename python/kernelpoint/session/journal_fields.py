@@ -79,7 +79,7 @@ _REQUIRED: dict[str, dict[str, Check]] = {
         **dict.fromkeys(("estimate", "cycle_speedup", "floor"), _or_null(_is_amount)),
         **dict.fromkeys(("half_width", "relative_half_width"), _or_null(_is_amount)),
         **dict.fromkeys(("confidence", "relative_error"), _is_amount),
-        **dict.fromkeys(("bound", "counter"), _is_text),
+        **dict.fromkeys(("bound", "counter", "covers"), _is_text),
         **dict.fromkeys(("degraded", "warnings", "assumptions", "not_covered"), _list_of(_is_text)),
         "met": lambda value: isinstance(value, bool),
         "counters": _map_of(_ESTIMATE),

@@ -67,8 +67,10 @@ class Progress:
             return
         width = estimate.relative_half_width
         bound = f"+- {100 * width:.3g} %" if width == width else "no bound stated"
-        word = "met" if look.met else "not met"
-        self.say(f"pass {pass_index}: {counter} {estimate.estimate:.6g} {bound}; error budget {word}")
+        word = "within" if look.met else "beyond"
+        self.say(
+            f"pass {pass_index}: {counter} {estimate.estimate:.6g} {bound}; sampling error {word} the error budget"
+        )
 
     def finished(self, summary: Summary) -> None:
         """The end of the run."""

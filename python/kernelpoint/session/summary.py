@@ -11,6 +11,7 @@ import numpy as np
 
 from kernelpoint.estimation import Estimate, Look
 from kernelpoint.session.journal import Record
+from kernelpoint.session.verdict import EXACT, STATE_NOT_RESTORED, coverage_of_bound, verdict
 
 if TYPE_CHECKING:
     from kernelpoint.session.session import Session
@@ -18,9 +19,8 @@ if TYPE_CHECKING:
 DEGRADED, NO_BOUND = 1, 2
 
 NOT_COVERED = (
-    "skipped launches leave caches and memory in another state than a full run would: simulated launches may be colder or "
-    "warmer than there (non-sampling error, not in the bound)",
-    "the simulator's own distance from hardware (model error, not in the bound)",
+    f"{STATE_NOT_RESTORED}: simulated launches may be colder or warmer than in a full run (non-sampling error)",
+    "the simulator's own distance from hardware (model error)",
 )
 
 
@@ -109,13 +109,10 @@ class Summary:
     def sentence(self) -> str:
         """One line for the user."""
         c = self.content
-        width = c["relative_half_width"]
-        bound = f"+- {100 * width:.3g} % at {100 * c['confidence']:g} %" if width is not None else "no bound stated"
-        total = "no estimate" if c["estimate"] is None else f"{c['estimate']:.8g} {c['counter']}"
         speed = f", cycle speedup {c['cycle_speedup']:.4g}" if c["cycle_speedup"] else ""
         inside = f" ({c['projected']:,} of them projections)" if c["projected"] else ""
         note = " (degraded)" if c["degraded"] else ""
-        return f"{total} {bound}; {c['simulated']:,} of {c['launches']:,} launches simulated{inside}{speed}{note}"
+        return f"{verdict(c)}; {c['simulated']:,} of {c['launches']:,} launches simulated{inside}{speed}{note}"
 
 
 def summarise(session: Session) -> Summary:
@@ -129,6 +126,7 @@ def summarise(session: Session) -> Summary:
     main = {**ratios, **counters}.get(budget.counter, nothing)
     launches = session.run.population.size
     bounded = main["half_width"] is not None
+    covers = coverage_of_bound(bounded, launches - session.results, session.inside.projected)
     content = {
         "launches": launches,
         "simulated": session.results,
@@ -143,6 +141,7 @@ def summarise(session: Session) -> Summary:
         "relative_error": budget.relative_error,
         "met": bool(look.met) if look else False,
         "bound": budget.bound if bounded else "none",
+        "covers": covers,
         "cycle_speedup": _speedup(counters, session.warmup_cycles - session.inside.saved_cycles),
         "floor": _floor(session, counters) if look else None,
         "clusters": [_part_record(c) for c in look.clusters] if look else [],
@@ -156,7 +155,7 @@ def summarise(session: Session) -> Summary:
         "warnings": [*look.warnings, *session.inside.unmet(look)]
         if look
         else ["the run ended before its pass was complete: no estimate is stated"],
-        "not_covered": list(NOT_COVERED),
+        "not_covered": list(NOT_COVERED[1:] if covers == EXACT else NOT_COVERED),
         "policy": session.run.config.policy,
         "seed": session.run.config.seed,
     }
