@@ -1,8 +1,12 @@
 """Which configurations are refused, and what the message tells."""
 
+import os
+from pathlib import Path
+
 import pytest
 
 from kernelpoint.config import load_config, parse_config
+from kernelpoint.config.reference import commented_yaml, keys, markdown_table
 from kernelpoint.errors import ConfigError
 
 GOOD = {"version": 1, "policy": "random"}
@@ -48,6 +52,51 @@ def test_a_refused_key_is_named_with_its_value_and_what_is_allowed(change, expec
     with pytest.raises(ConfigError) as error:
         parse_config({**GOOD, **change})
     assert expected in str(error.value)
+
+
+def test_a_dotted_key_stands_for_the_nested_one():
+    assert parse_config({**GOOD, "error_budget.relative_error": 0.02}).error_budget.relative_error == 0.02
+
+
+def test_a_key_written_with_a_dot_and_nested_is_refused():
+    with pytest.raises(ConfigError, match=r"error_budget\.scope: this key stands twice"):
+        parse_config({**GOOD, "error_budget": {"scope": "cluster"}, "error_budget.scope": "cluster"})
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("version: 1\npolicy: all\nseed: 010\n", "write it in decimal"),
+        ("version: 1\npolicy: all\nseed: 0x10\n", "write it in decimal"),
+        (f"version: 1\npolicy: all\nseed: {'9' * 5000}\n", "write it in decimal"),
+        ("a: &a [x, x]\nb: &b [*a, *a]\nversion: 1\n", "alias"),
+        (f"version: 1\npolicy: all\njournal: [{'x, ' * 5000}]\n", "journal: got ['x', 'x'"),
+    ],
+)
+def test_hostile_yaml_is_refused_with_a_short_message(tmp_path, text, expected):
+    (tmp_path / "a.yaml").write_text(text)
+    with pytest.raises(ConfigError) as error:
+        load_config(tmp_path / "a.yaml")
+    assert expected in str(error.value) and len(str(error.value)) < 1000
+
+
+def test_a_fifo_or_a_device_is_refused_without_waiting(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    for path, kind in ((tmp_path / "fifo", "a FIFO"), ("/dev/zero", "a character device"), (tmp_path, "a folder")):
+        with pytest.raises(ConfigError, match=kind):
+            load_config(path)
+
+
+def test_the_commented_file_is_a_valid_configuration_with_and_without_its_comments(tmp_path):
+    text = commented_yaml()
+    (tmp_path / "a.yaml").write_text(text)
+    assert load_config(tmp_path / "a.yaml") == parse_config({"version": 1, "policy": "kernelpoint"})
+    assert all(f"{name.rpartition('.')[2]}: " in text for name, _ in keys())
+
+
+def test_the_reference_in_the_documents_is_the_one_that_the_schema_gives():
+    page = Path(__file__).parents[2] / "docs" / "configuration.md"
+    assert markdown_table() in page.read_text(encoding="utf-8")
 
 
 def test_a_missing_key_is_named():

@@ -24,6 +24,7 @@ LAYERS = [
     {"graphs", "convert"},
     {"traces", "profiles"},
     {"config", "randomness", "_native"},
+    {"files"},
     {"errors"},
 ]
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import sys
 
 # Subcommand -> (module of this package, one line of help). The function in the module is called like the subcommand.
 COMMANDS = {
+    "init": ("init", "Write a commented configuration file."),
     "doctor": ("doctor", "Check that simulators can load KernelPoint here, and print versions and paths."),
     "inspect": ("inspect", "Show header, work and stream of a launch's trace."),
     "cluster": ("cluster", "Cluster the launches of a list and show what the clusters hold."),
@@ -39,7 +41,7 @@ def main() -> None:
         return
     name = sys.argv[1]
     if name not in COMMANDS:
-        sys.exit(f"kernelpoint: unknown command {name!r}; allowed: {', '.join(COMMANDS)}")
+        sys.exit(f"kernelpoint: unknown command {name[:60]!r}{_meant(name)}; allowed: {', '.join(COMMANDS)}")
     try:
         _run(name)
     except KernelPointError as error:
@@ -50,13 +52,25 @@ def main() -> None:
         sys.exit(130)
 
 
+def _meant(name: str) -> str:
+    """The command that was probably meant, as part of a message.
+
+    >>> _meant("repot")
+    ' (did you mean report?)'
+    """
+    near = difflib.get_close_matches(name, COMMANDS, n=1)
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
 def _run(name: str) -> None:
     import typer
 
     module, text = COMMANDS[name]
     command = getattr(importlib.import_module(f"kernelpoint.cli.{module}"), name.replace("-", "_"))
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    app.command(name=name, help=text)(command)
+    app.command(name=name, help=command.__doc__ or text, context_settings={"help_option_names": ["-h", "--help"]})(
+        command
+    )
     app(args=sys.argv[2:], prog_name=f"kernelpoint {name}")
 
 

@@ -1,0 +1,42 @@
+"""`kernelpoint init`: a commented configuration file, and what to type next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kernelpoint.config.reference import commented_yaml
+from kernelpoint.errors import ConfigError
+
+NEXT = {
+    "accelsim": (
+        "kernelpoint patch accelsim CHECKOUT          # once; then build the simulator as usual",
+        "accel-sim.out -trace kernelslist.g -config gpgpusim.config -config trace.config -kernel_sampling {file}",
+    ),
+    "macsim": (
+        "kernelpoint patch macsim CHECKOUT            # once; then build the simulator as usual",
+        "macsim --kernel_sampling={file}",
+    ),
+    "host": ("kernelpoint-host -trace kernelslist.g -config v100 -kernel_sampling {file}",),
+}
+
+
+def init(
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")] = Path("kernelpoint.yaml"),
+    simulator: Annotated[str, typer.Option(help="Whose next steps to show: accelsim, macsim or host.")] = "accelsim",
+) -> None:
+    """Write a commented configuration file.
+
+    Example: kernelpoint init --simulator macsim
+    """
+    if simulator not in NEXT:
+        raise ConfigError(f"--simulator: got {simulator!r}; allowed: {', '.join(NEXT)}")
+    try:
+        with output.open("x", encoding="utf-8") as file:
+            file.write(commented_yaml())
+    except FileExistsError:
+        raise ConfigError(f"{output} exists; nothing was written. Name another file with -o, or remove it") from None
+    lines = [*(line.format(file=output) for line in NEXT[simulator]), "kernelpoint report run.kpjournal -o report.html"]
+    typer.echo(f"wrote {output}. Next:\n" + "\n".join(f"  {line}" for line in lines))

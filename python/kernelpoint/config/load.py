@@ -1,0 +1,131 @@
+"""From a YAML file to a checked configuration."""
+
+from __future__ import annotations
+
+import re
+import reprlib
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from kernelpoint.config.schema import Config, sections
+from kernelpoint.errors import ConfigError
+from kernelpoint.files import read_regular
+
+MOST_BYTES = 1 << 20
+_CUT = reprlib.Repr()  # its limits cut long text, deep nesting and long lists
+_CUT.maxstring = _CUT.maxother = _CUT.maxlong = 60
+_CUT.maxlevel = 2
+_short = _CUT.repr
+
+
+class _OnceLoader(yaml.SafeLoader):
+    """YAML in which a key stands once, aliases do not occur, and a number is what it looks like."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        """Refuse aliases: a few hundred bytes of them can stand for more nodes than memory holds."""
+        if self.check_event(yaml.events.AliasEvent):
+            event = self.peek_event()
+            raise yaml.constructor.ConstructorError(
+                None, None, f"the alias *{event.anchor[:40]}: write the value out", event.start_mark
+            )
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        """A mapping, unless it names a key twice."""
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                continue
+            if key.value in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key.value!r} stands here twice", key.start_mark
+                )
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+    def construct_yaml_int(self, node: Any) -> int:
+        """A whole number in decimal; YAML would read 010 as eight."""
+        text = self.construct_scalar(node)
+        if not re.fullmatch(r"[+-]?(0|[1-9][0-9]{0,29})", text):
+            raise yaml.constructor.ConstructorError(
+                None, None, f"the number {_short(text)}: write it in decimal, without leading zeros", node.start_mark
+            )
+        return int(text)
+
+
+_OnceLoader.add_constructor("tag:yaml.org,2002:int", _OnceLoader.construct_yaml_int)
+
+
+def load_config(path: str | Path) -> Config:
+    """Read and check a configuration file.
+
+    Raises:
+        ConfigError: the file cannot be read, is not YAML, or a key is unknown, of the wrong type or out of range; the
+            message names each such key with the value received and what is allowed.
+    """
+    try:
+        text = read_regular(path, MOST_BYTES).decode("utf-8")
+    except OSError as error:
+        raise ConfigError(f"cannot read the configuration {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"cannot read the configuration {path}: it is not UTF-8 text") from None
+    try:
+        content = yaml.load(text, _OnceLoader)
+    except (yaml.YAMLError, ValueError, TypeError, AttributeError, LookupError, RecursionError) as error:
+        # PyYAML leaves what Python says of impossible dates, deep nesting and odd tags as it is.
+        raise ConfigError(f"{path} is not valid YAML: {str(error)[:500]}") from None
+    return parse_config(content, str(path))
+
+
+def parse_config(content: Any, source: str = "configuration") -> Config:
+    """Check configuration content that is already parsed; see :func:`load_config`.
+
+    A key may be written with dots: `error_budget.relative_error: 0.02` stands for the nested mapping.
+
+    >>> parse_config({"version": 1, "policy": "all"}).error_budget.confidence
+    0.95
+    >>> parse_config({"version": 1, "policy": "all", "error_budget.confidence": 0.9}).error_budget.confidence
+    0.9
+    >>> parse_config({"version": 1, "policy": "all", "seed": -1})
+    Traceback (most recent call last):
+    ...
+    kernelpoint.errors.ConfigError: configuration: seed: got -1; input should be greater than or equal to 0
+    """
+    if not isinstance(content, dict):
+        raise ConfigError(f"{source}: expected keys and values, got {type(content).__name__}")
+    try:
+        return Config.model_validate(_nested(content, source))
+    except ValidationError as error:
+        lines = [_complaint(detail) for detail in error.errors()]
+        raise ConfigError("\n".join(f"{source}: {line}" for line in lines)) from None
+
+
+def _nested(content: dict[Any, Any], source: str) -> dict[Any, Any]:
+    """The content with its dotted keys put into the mappings that they name."""
+    found = {k: dict(v) if isinstance(v, dict) else v for k, v in content.items() if not _is_dotted(k)}
+    for key in filter(_is_dotted, content):
+        section, _, name = key.partition(".")
+        inner = found.setdefault(section, {})
+        if not isinstance(inner, dict) or name in inner:
+            raise ConfigError(f"{source}: {key}: this key stands twice, with a dot and inside {section}")
+        inner[name] = content[key]
+    return found
+
+
+def _is_dotted(key: Any) -> bool:
+    return isinstance(key, str) and key.partition(".")[0] in sections() and "." in key
+
+
+def _complaint(detail: Any) -> str:
+    """One refused key: which, what was received, what is allowed."""
+    key = ".".join(map(str, detail["loc"]))[:80]
+    message = detail["msg"][0].lower() + detail["msg"][1:]
+    if detail["type"] == "missing":
+        return f"{key}: this key is required"
+    if detail["type"] == "extra_forbidden":
+        section = sections().get(str(detail["loc"][0]), Config)
+        return f"{key}: unknown key (value {_short(detail['input'])}); allowed here: {', '.join(section.model_fields)}"
+    return f"{key}: got {_short(detail['input'])}; {message}"

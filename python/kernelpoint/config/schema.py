@@ -1,0 +1,147 @@
+"""The keys of `kernelpoint.yaml`: name, type, default, meaning.
+
+A key exists here only once what it does exists. Paths are relative to the working directory of the simulator, so that one
+file serves many runs, each with its own journal. The descriptions make the reference (docs/configuration.md) and the file
+that `kernelpoint init` writes.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
+
+
+class Section(BaseModel):
+    """A mapping of the file: unknown keys are refused, nothing is converted."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+def _text(value: Any) -> Any:
+    """A name or a path; nothing that looks like one."""
+    if isinstance(value, str) and (not value.strip() or "\0" in value):
+        raise PydanticCustomError("text", "input should be text that is not empty")
+    return value
+
+
+def _whole_number(value: Any) -> Any:
+    """Python takes true and 1.0 for 1; a version is neither."""
+    if type(value) is not int:
+        raise PydanticCustomError("version", "input should be 1")
+    return value
+
+
+Text = Annotated[str, BeforeValidator(_text)]
+
+
+class ErrorBudgetConfig(Section):
+    """What the user asks of the estimate."""
+
+    relative_error: Annotated[
+        float, Field(gt=0, lt=1, description="half-width over estimate at which the run may end")
+    ] = 0.01
+    confidence: Annotated[
+        float, Field(ge=0.5, lt=1, description="share of runs whose interval is to hold the total")
+    ] = 0.95
+    counter: Annotated[
+        Text,
+        Field(description="any counter that the simulator reports, or a ratio: `ipc`, `l1_miss_rate`, `l2_miss_rate`"),
+    ] = "cycles"
+    scope: Annotated[Literal["workload", "cluster"], Field(description="`cluster`: every cluster meets the budget")] = (
+        "workload"
+    )
+    bound: Annotated[
+        Literal["sequential", "two_stage", "fixed", "none"],
+        Field(
+            description="`sequential` divides the error probability among the passes; `two_stage` looks once; `fixed` does not "
+            "correct for looking after each pass; `none` states no bound"
+        ),
+    ] = "sequential"
+
+
+class EncoderConfig(Section):
+    """Which encoder embeds the launches, and how much of a launch it sees."""
+
+    checkpoint: Annotated[Text, Field(description="the shipped encoder, or a file made by `kernelpoint train`")] = (
+        "builtin"
+    )
+    max_nodes: Annotated[
+        int,
+        Field(ge=100, le=10_000_000, description="most graph nodes that the encoder sees of a launch"),
+    ] = 20_000
+
+
+class WarmupConfig(Section):
+    """Launches simulated before each drawn one, uncounted, so that it meets caches nearer to those of the full run."""
+
+    launches: Annotated[
+        int,
+        Field(ge=0, le=1000, description="launches simulated before each drawn one, uncounted, to warm caches"),
+    ] = 0
+
+
+# YAML reads a bare `off` as the boolean false.
+InsideKernel = Annotated[
+    Literal["off", "pka", "cta"], BeforeValidator(lambda value: "off" if value is False else value)
+]
+
+
+class Config(Section):
+    """The resolved configuration: every key with its value, defaults filled in."""
+
+    version: Annotated[
+        Annotated[Literal[1], BeforeValidator(_whole_number)], Field(description="version of this file's format: 1")
+    ]
+    policy: Annotated[
+        Text,
+        Field(description="`kernelpoint`, `gcl`, `allegro`, `stem`, `sieve`, `pka`, `random`, or `all` (the full run)"),
+    ]
+    encoder: EncoderConfig = EncoderConfig()
+    clusters: Annotated[
+        Literal["auto", "plan", "online"],
+        Field(
+            description="`plan`: made beforehand from the list; `online`: launches are read as they come, and the plan is made "
+            "after the first pass; `auto`: online where the host names no list"
+        ),
+    ] = "auto"
+    plan: Annotated[Text | None, Field(description="a `.kpplan` file; otherwise the plan is made and cached")] = None
+    profile: Annotated[
+        Text | None,
+        Field(
+            description="times or counters of every launch from a profiler or another full run; policies plan from them"
+        ),
+    ] = None
+    error_budget: ErrorBudgetConfig = ErrorBudgetConfig()
+    estimate: Annotated[
+        Literal["regression", "ratio", "mean"], Field(description="how skipped launches are estimated inside a stratum")
+    ] = "regression"
+    inside_kernel: Annotated[
+        InsideKernel,
+        Field(
+            description="stop large launches inside and project the rest: `pka` states no bound; `cta` adds its error to the "
+            "bound"
+        ),
+    ] = "off"
+    warmup: WarmupConfig = WarmupConfig()
+    on_error: Annotated[
+        Literal["simulate", "abort"], Field(description="what a decision that fails becomes; `abort` ends the run")
+    ] = "simulate"
+    journal: Annotated[Text, Field(description="the run's record, in the simulator's working directory")] = (
+        "run.kpjournal"
+    )
+    resume: Annotated[
+        Literal["auto", "never"], Field(description="`never` sets an existing journal aside and begins anew")
+    ] = "auto"
+    seed: Annotated[int, Field(ge=0, lt=2**64, description="same seed, same sample")] = 0
+
+
+def sections() -> dict[str, type[Section]]:
+    """The keys of :class:`Config` that hold mappings, with their models.
+
+    >>> sorted(sections())
+    ['encoder', 'error_budget', 'warmup']
+    """
+    found = {name: field.annotation for name, field in Config.model_fields.items()}
+    return {name: kind for name, kind in found.items() if isinstance(kind, type) and issubclass(kind, Section)}

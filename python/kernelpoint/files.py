@@ -1,0 +1,52 @@
+"""Opening files that a user names: regular files only, so that nothing hangs on a FIFO or reads a device without end."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFCHR: "a character device",
+    stat.S_IFBLK: "a block device",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+def open_regular(path: str | Path) -> BinaryIO:
+    """Open a regular file for reading.
+
+    Args:
+        path: the file; symbolic links are followed.
+
+    Raises:
+        OSError: the file cannot be opened, or is a folder, FIFO, device or socket; `strerror` says which.
+
+    >>> open_regular("/dev/null")
+    Traceback (most recent call last):
+    ...
+    OSError: [Errno 22] is a character device; expected a regular file: '/dev/null'
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # O_NONBLOCK: a FIFO does not block the open
+    kind = stat.S_IFMT(os.fstat(descriptor).st_mode)
+    if kind != stat.S_IFREG:
+        os.close(descriptor)
+        raise OSError(22, f"is {_KINDS.get(kind, 'not a file')}; expected a regular file", str(path))
+    os.set_blocking(descriptor, True)
+    return os.fdopen(descriptor, "rb")
+
+
+def read_regular(path: str | Path, most: int) -> bytes:
+    """Read a whole regular file of at most `most` bytes.
+
+    Raises:
+        OSError: as :func:`open_regular`, or the file is larger.
+    """
+    with open_regular(path) as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise OSError(27, f"is larger than {most:,} bytes", str(path))
+    return data
