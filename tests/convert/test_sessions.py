@@ -18,6 +18,7 @@ from test_round_trip import read_fast
 import kernelpoint
 from kernelpoint.convert import convert_to_macsim
 from kernelpoint.errors import TraceError
+from kernelpoint.estimation import with_replacement_total
 from kernelpoint.graphs import build_graph
 from kernelpoint.graphs.validate import violations
 from kernelpoint.synth.compose import compose, prepare
@@ -119,16 +120,21 @@ def write_sampled_list(folder):
     (folder / "sampled_kernels_info.txt").write_text(SAMPLE)
 
 
+def total_of(sample, values):
+    sizes = [cluster.size for cluster in sample.clusters]
+    return with_replacement_total("cycles", sizes, sample.values_of_draws(values))
+
+
 def test_a_sample_drawn_before_tracing_is_weighted(tmp_path):
     write_sampled_list(tmp_path)
     sample = read_tracer_sample(tmp_path / "kernel_config.txt")
     assert sample is not None and sample.launches == 5
     assert sample.weights == pytest.approx({0: 1.0, 1: 8 / 3, 7: 4 / 3})
-    total = sample.weighted_total({0: 100.0, 1: 10.0, 7: 16.0})
+    total = total_of(sample, {0: 100.0, 1: 10.0, 7: 16.0})
     assert total.estimate == pytest.approx(100 + 4 * 12)
     assert total.half_width == pytest.approx(1.959964 * 4 * np.sqrt(12 / 3), rel=1e-6)
     with pytest.raises(TraceError, match="launch 7 was drawn by the tracer and has no value"):
-        sample.weighted_total({0: 1.0, 1: 1.0})
+        total_of(sample, {0: 1.0, 1: 1.0})
 
 
 def test_inspect_weights_what_the_tracer_sampled(tmp_path):
@@ -158,7 +164,7 @@ def test_weights_add_up_to_the_launches_of_the_run(clusters):
     sample = TracerSample(tuple(DrawnCluster(size, tuple(draws)) for size, draws in clusters))
     assert sum(sample.weights.values()) == pytest.approx(sample.launches)
     ones = dict.fromkeys(sample.weights, 1.0)
-    assert sample.weighted_total(ones).estimate == pytest.approx(sample.launches)
+    assert total_of(sample, ones).estimate == pytest.approx(sample.launches)
 
 
 def test_recorded_launches_read_as_a_plain_reader_reads_them(vectormultadd):

@@ -1,4 +1,4 @@
-"""The engine: passes, records, failures, growth, replay."""
+"""The engine: passes, records, refusals, growth."""
 
 from __future__ import annotations
 
@@ -95,23 +95,20 @@ def test_the_order_of_results_does_not_matter():
     assert state(engines[0]) == state(engines[1])
 
 
-def test_a_replayed_run_is_in_the_same_state():
+def test_an_engine_that_takes_sizes_and_results_from_a_journal_is_in_the_same_state():
     design, y = example()
-    engine, done = Engine(design, ErrorBudget(0.004)), []
-    failed = int(engine.wanted()[3])
-    for look in range(2):
+    engine, passes, done = Engine(design, ErrorBudget(0.004)), [], []
+    for _ in range(2):
         wanted = engine.wanted()
         engine.record_many(wanted, ("cycles",), y[wanted][:, None])
         done += wanted.tolist()
         engine.look()
-        if look == 0:
-            engine.take_all(failed)
         assert engine.grow()
-    part = engine.wanted()[::2]
-    engine.record_many(part, ("cycles",), y[part][:, None])
-    units = np.array(done + part.tolist())[::-1]
+        passes.append((engine.sizes.copy(), engine.kinds))
     again = Engine(design, ErrorBudget(0.004))
-    again.restore(units, ("cycles",), y[units][:, None], looks=2, take_all={failed: 1})
+    for sizes, kinds in passes:
+        again.restore_pass(sizes, kinds)
+    again.record_many(np.array(done[::-1]), ("cycles",), y[done[::-1]][:, None])
     assert again.wanted().tolist() == engine.wanted().tolist()
     for e in (engine, again):
         rest = e.wanted()
@@ -119,30 +116,10 @@ def test_a_replayed_run_is_in_the_same_state():
     assert state(again) == state(engine)
 
 
-def test_a_replay_with_a_result_missing_is_refused():
-    design, y = example()
-    engine = Engine(design, ErrorBudget(0.01))
-    units = engine.wanted()[1:]
-    with pytest.raises(JournalError, match="1 of"):
-        Engine(design, ErrorBudget(0.01)).restore(units, ("cycles",), y[units][:, None], looks=1)
-
-
-def test_a_failed_unit_enters_exactly_and_stands_for_no_other():
-    strata, u = np.zeros(10, np.int32), np.arange(10) / 10.0
-    engine = Engine(Design(strata, np.array([3]), u), ErrorBudget(0.5))
-    engine.take_all(0)
-    values = np.array([1000.0, 10.0, 10.0, *[10.0] * 7])
-    for unit in engine.wanted():
-        engine.record(int(unit), ("cycles",), [values[unit]])
-    assert engine.look().estimates["cycles"].estimate == pytest.approx(1000.0 + 9 * 10.0)
-
-
-def test_a_failed_unit_outside_the_sample_is_wanted_at_once():
-    design, _ = example()
-    engine = Engine(design, ErrorBudget(0.01))
-    outside = int(np.setdiff1d(np.arange(400), engine.drawn())[0])
-    engine.take_all(outside)
-    assert outside in engine.wanted()
+def test_sizes_that_do_not_fit_the_design_are_refused():
+    engine = Engine(example()[0], ErrorBudget(0.01))
+    with pytest.raises(JournalError, match="the sizes of a pass in the journal do not fit"):
+        engine.restore_pass(engine.sizes - 1, ("first",))
 
 
 def test_a_missing_result_leaves_no_bound_and_spends_nothing():
@@ -211,7 +188,8 @@ def test_clusters_report_units_and_draws_that_add_up():
         (lambda e: [e.record(0, ("cycles",), [1.0]) for _ in range(2)], "unit 0: a second result"),
         (lambda e: e.record(0, ("cycles",), [math.nan]), "not all finite"),
         (lambda e: [e.record(i, (n,), [1.0]) for i, n in enumerate(("cycles", "time"))], "unit 1: counters"),
-        (lambda e: e.take_all(-1), "unit -1 is not"),
+        (lambda e: e.record(-1, ("cycles",), [1.0]), "unit -1 is not"),
+        (lambda e: e.record(0, ("cycles",), [1.0], {"cycles": -1.0}), "unit 0: half-width of cycles: got -1.0"),
     ],
 )
 def test_impossible_results_are_refused(call, message):

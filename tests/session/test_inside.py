@@ -9,8 +9,6 @@ import pytest
 from simulated_host import SimulatedHost
 
 from kernelpoint.errors import ConfigError, HostError, JournalError
-from kernelpoint.estimation import Design, Engine, ErrorBudget
-from kernelpoint.session.inside import InsideKernel
 from kernelpoint.session.journal import read_journal
 
 SLOTS, LATENCY, CTA_CYCLES = 10, 5000, 500
@@ -217,27 +215,6 @@ def test_a_run_whose_projections_leave_no_way_to_the_budget_says_so(tmp_path):
     summary = gpu.run(open_(gpu, CTA.replace("random", "all")), gpu.act)
     assert not summary["met"] and summary["skipped"] == 0 and summary["relative_half_width"] > 0.03
     assert any("error budget of 3 % is not met" in sentence for sentence in summary["warnings"])
-
-
-def test_errors_of_projections_go_through_the_estimator_that_is_used():
-    """Launches with much work are drawn too seldom: the line carries what is wrong with them to the rest."""
-    x = np.concatenate([np.linspace(1.0, 5.0, 14), np.full(286, 20.0)])
-    y, h = 1000.0 + 50.0 * x + np.sin(np.arange(300)), 10.0 * x
-    budget = ErrorBudget(0.05)
-    totals, added = [], 0.0
-    for off in (0.0, 1.0):
-        engine = Engine(Design(np.zeros(300, np.int32), np.array([14]), np.linspace(0.001, 0.999, 300), x=x), budget)
-        engine.record_many(np.arange(14), ("cycles", "instructions"), np.column_stack([y + off * h, y])[:14])
-        inside = InsideKernel("cta", budget)
-        for unit in range(14):
-            inside.take(
-                unit, y[unit], {"half_widths": {"cycles": h[unit], "instructions": 0.0}, "simulated_cycles": 1.0}
-            )
-        alone = engine.look()
-        totals.append(alone.estimates["cycles"].estimate)
-        both = inside.widen(alone, engine).estimates["cycles"].half_width
-        added = math.sqrt(both**2 - alone.estimates["cycles"].half_width ** 2)
-    assert 1.5 * (300 / 14) * h[:14].sum() < abs(totals[1] - totals[0]) <= added
 
 
 def test_a_host_that_ends_in_time_gives_a_whole_result(gpu):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -82,9 +81,9 @@ def _sample_record(
     launches: TraceList, table: ScanTable, sample: TracerSample, profile: Profile | None
 ) -> dict[str, Any]:
     known = dict(zip(launches.numbers.tolist(), range(len(table)), strict=True))
-    totals = {"instructions": _weighted(sample, known, table.instructions)}
+    totals = {"instructions": _weighted("instructions", sample, known, table.instructions)}
     for name, values in (profile.counters if profile is not None else {}).items():
-        totals[name] = _weighted(sample, known, values)
+        totals[name] = _weighted(name, sample, known, values)
     return {
         "clusters": len(sample.clusters),
         "original_launches": sample.launches,
@@ -95,9 +94,13 @@ def _sample_record(
     }
 
 
-def _weighted(sample: TracerSample, known: dict[int, int], values: np.ndarray) -> dict[str, float | None]:
-    total = asdict(sample.weighted_total({number: float(values[row]) for number, row in known.items()}))
-    return {key: value if np.isfinite(value) else None for key, value in total.items()}
+def _weighted(name: str, sample: TracerSample, known: dict[int, int], values: np.ndarray) -> dict[str, float | None]:
+    from kernelpoint.estimation import with_replacement_total
+
+    draws = sample.values_of_draws({number: float(values[row]) for number, row in known.items()})
+    total = with_replacement_total(name, [cluster.size for cluster in sample.clusters], draws)
+    told = {"estimate": total.estimate, "half_width": total.half_width, "confidence": total.confidence}
+    return {key: value if np.isfinite(value) else None for key, value in told.items()}
 
 
 def _show(path: Path, record: dict[str, Any]) -> None:

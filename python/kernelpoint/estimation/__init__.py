@@ -3,9 +3,12 @@
 from kernelpoint.estimation.design import Bound, Design, ErrorBudget, Method, Scope
 from kernelpoint.estimation.engine import Engine
 from kernelpoint.estimation.look import Estimate, Look
+from kernelpoint.estimation.measurement_error import OWN_ERROR_SHARE, SystematicError
 from kernelpoint.estimation.stratify import neighbours, strata_from
+from kernelpoint.estimation.with_replacement import with_replacement_total
 
 __all__ = [
+    "OWN_ERROR_SHARE",
     "Bound",
     "Design",
     "Engine",
@@ -14,6 +17,8 @@ __all__ = [
     "Look",
     "Method",
     "Scope",
+    "SystematicError",
     "neighbours",
     "strata_from",
+    "with_replacement_total",
 ]

@@ -15,17 +15,16 @@ from kernelpoint.estimation.growth import next_sizes
 from kernelpoint.estimation.inference import Groups, Inference, Targets, infer
 from kernelpoint.estimation.influence import influences
 from kernelpoint.estimation.look import Look
+from kernelpoint.estimation.measurement_error import MeasurementErrors, Reach, SystematicError, check_half_widths
+from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.results import Results
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Engine:
     """Draws passes, takes results in any order, looks at the end of each pass, grows the sample until the budget is met.
 
-    The state is a function of (design, budget, sizes and take-all failures per pass, results): not of the order in which
-    results come, nor of time or threads. Thresholds never change inside a pass, and nothing stops inside one.
+    The state is a function of (design, budget, sizes per pass, results and their errors): not of the order in which results
+    come, nor of time or threads. Thresholds never change inside a pass, and nothing stops inside one.
 
     Args:
         design: strata, first sizes, permanent random numbers, covariate.
@@ -73,12 +72,13 @@ class Engine:
         self.ratios = dict(ratios or {})
         self.looks = 0
         self._kinds: tuple[Kind, ...] = ("first",)
-        self._population = design.sizes  # N_h before failures
+        self._population = design.sizes
         self.clusters = (
             np.zeros(len(self._population), np.int64) if design.clusters is None else np.asarray(design.clusters)
         )
-        self._failed: set[int] = set()
         self._results = Results(len(design.strata))
+        self._errors = MeasurementErrors(budget, self.ratios)
+        self._wants_exact = False
         self._certain = np.flatnonzero(np.asarray(design.strata) == -1)
         self._start = np.concatenate(([0], np.cumsum(self._population)))
         self._order = self._unit_order()
@@ -134,7 +134,7 @@ class Engine:
 
     def drawn(self) -> Ints:
         """Units inside the thresholds and take-all units, int64, ascending."""
-        return np.unique(np.concatenate((self._prefixes(), self._certain, np.array(sorted(self._failed), np.int64))))
+        return np.unique(np.concatenate((self._prefixes(), self._certain)))
 
     def wanted(self) -> Ints:
         """Drawn units without a result, int64, ascending: what this pass (or its retry) still has to simulate."""
@@ -143,20 +143,30 @@ class Engine:
 
     missing = wanted
 
-    def take_all(self, unit: int) -> None:
-        """A failed decision: the unit leaves its stratum, enters exactly, never stands for others. Twice is allowed."""
-        self._check(unit)
-        if self.design.strata[unit] >= 0:
-            self._failed.add(int(unit))
-
-    def record(self, unit: int, counters: Sequence[str], values: Sequence[float]) -> None:
+    def record(
+        self,
+        unit: int,
+        counters: Sequence[str],
+        values: Sequence[float],
+        half_widths: Mapping[str, float | None] | None = None,
+    ) -> None:
         """The counters of one simulated unit. Results of units outside the thresholds wait until they are drawn.
 
+        Args:
+            half_widths: where the values are not exact (a projection): the half-width of each, at the run's confidence, by
+                counter. None, or no entry, means that the error of that counter is not known, and no bound can be stated
+                for it. Errors enter what a look states, and take their part of the error budget (measurement_error.py).
+
         Raises:
-            HostError: unknown unit, second result of a unit, other counters than before, or a value that is not finite.
+            HostError: unknown unit, second result of a unit, other counters than before, a value that is not finite, or a
+                half-width below 0.
         """
         self._check(unit)
+        if half_widths is not None:
+            check_half_widths(unit, half_widths)
         self._results.add(np.array([unit]), tuple(counters), np.asarray(values, dtype=float).reshape(1, -1))
+        if half_widths is not None:
+            self._errors.add(unit, half_widths)
 
     def record_many(self, units: Iterable[int], counters: Sequence[str], values: Floats) -> None:
         """The same for many units: values is float64 [units, counters]."""
@@ -166,33 +176,44 @@ class Engine:
             self._check(int(array.max()))
         self._results.add(array, tuple(counters), np.asarray(values, dtype=float).reshape(len(array), len(counters)))
 
+    def take_over(self, other: Engine) -> None:
+        """All results of another engine over the same units, with their errors."""
+        units = np.flatnonzero(other._results.rows >= 0)
+        if len(units):
+            self.record_many(units, other.counters, other._results.of(units))
+        self._errors.take_over(other._errors)
+
+    def set_systematic_errors(self, errors: Mapping[str, SystematicError]) -> None:
+        """Errors that all results share (replay), by counter, from the next look on; they replace those set before."""
+        self._errors.systematic = dict(errors)
+
+    @property
+    def wants_exact_results(self) -> bool:
+        """Whether results with errors of their own have kept a look from the budget: those to come should have none."""
+        return self._wants_exact
+
     def _check(self, unit: int) -> None:
         if not 0 <= unit < len(self.design.strata):
             raise HostError(f"unit {unit} is not in the population of {len(self.design.strata)} units")
 
     def _sample(self) -> tuple[Sample, Ints, Ints]:
         """The sample of the strata, its units, and the take-all units, as far as they have results."""
-        failed = np.array(sorted(self._failed), np.int64)
-        N, X = self._population, self._X
         units = np.sort(self._prefixes())
-        if len(failed):
-            strata = self.design.strata[failed]
-            N = N - np.bincount(strata, minlength=len(N))
-            if X is not None and self.design.x is not None:
-                X = X - np.bincount(strata, weights=self.design.x[failed], minlength=len(X))
-            units = units[~np.isin(units, failed)]
         units = units[self._results.rows[units] >= 0]
-        certain = np.union1d(self._certain, failed)
-        certain = certain[self._results.rows[certain] >= 0]
+        certain = self._certain[self._results.rows[self._certain] >= 0]
         x = None if self.design.x is None else self.design.x[units]
-        return Sample(np.asarray(self.design.strata)[units], N, self.clusters, x, X), units, certain
+        return (
+            Sample(np.asarray(self.design.strata)[units], self._population, self.clusters, x, self._X),
+            units,
+            certain,
+        )
 
-    def _infer(self, complete: bool) -> Inference:
+    def _infer(self, complete: bool, budget: ErrorBudget) -> Inference:
         sample, units, certain = self._sample()
         states_bound = self.design.chosen is None and self.budget.bound != "none" and complete
         if states_bound and bool(((sample.n == 0) & (sample.N > 0)).any()):
             states_bound = False
-        targets = Targets(self.budget, self.method, self.ratios, self.counters, self._kinds if states_bound else ())
+        targets = Targets(budget, self.method, self.ratios, self.counters, self._kinds if states_bound else ())
         of_cluster = np.append(self.clusters, -1)[self.design.strata[certain]]  # stratum -1 has no cluster
         clusters = Groups(self.clusters, of_cluster, int(self.clusters.max(initial=-1)) + 1)
         exact = self._results.of(certain)
@@ -203,32 +224,55 @@ class Engine:
         if of_unit is None:
             return Groups(np.zeros(len(self.sizes), np.int64), np.zeros(len(certain), np.int64), 1)
         of_stratum = np.zeros(len(self.sizes) + 1, np.int64)
-        of_stratum[self.design.strata] = (
-            of_unit  # every stratum lies in one domain; the last place is the take-all units'
-        )
+        of_stratum[self.design.strata] = of_unit  # every stratum lies in one domain; take-all units come last
         return Groups(of_stratum[:-1], of_unit[certain].astype(np.int64), int(of_unit.max(initial=0)) + 1)
 
     def look(self) -> Look:
         """The end of a pass: estimates of everything. Spends error probability, unless results are missing.
 
+        Errors of the results themselves are in the half-widths, and the sampling design gets what they leave of the budget.
+
         Raises:
             ConfigError: the budget's counter is not among those that the host reports.
         """
-        if self.counters and not set(self.ratios.get(self.budget.counter, (self.budget.counter,))) <= set(
-            self.counters
-        ):
+        wanted = set(self.ratios.get(self.budget.counter, (self.budget.counter,)))
+        if self.counters and not wanted <= set(self.counters):
             raise ConfigError(
                 f"error_budget.counter: {self.budget.counter!r} is not reported; allowed: {', '.join(self.counters)}"
             )
         missing = len(self.missing())
         if not missing:
             self.looks += 1
-        inference = self._infer(not missing)
-        if self.budget.bound == "two_stage" and self._pilot is None and not missing and inference.may_be_pilot:
-            self._pilot = inference
+        reach, totals = self._reach(), self._expanded_totals()
+        budget: ErrorBudget | None = self._errors.design_budget(reach, totals)
+        while budget is not None:
+            inference = self._infer(not missing, budget)
+            if budget.bound == "two_stage" and self._pilot is None and not missing and inference.may_be_pilot:
+                self._pilot = inference
+            sampled = inference.report(missing)
+            look = self._errors.widened(sampled, reach)
+            budget = self._errors.tightened(budget, reach, totals) if sampled.met and not look.met else None
+            self._wants_exact |= budget is not None and len(self._errors.units) > 0
         self._last = None if missing else inference
         self._fits = inference.fits
-        return inference.report(missing)
+        return look
+
+    def _reach(self) -> Reach:
+        """Where the results with errors of their own stand, and how far each moves the total."""
+        units = self._errors.units
+        strata = np.asarray(self.design.strata)[units]
+        domains = None if self.design.domains is None else self.design.domains[units]
+        weights = self.influences(units) if len(units) else np.empty(0)
+        return Reach(weights, np.append(self.clusters, -1)[strata], domains, shared=self.method == "ratio")
+
+    def _expanded_totals(self) -> dict[str, float]:
+        """Results times N_h / n_h: the totals, nearly, before there is a look; {} where no error asks for them."""
+        if not self._errors.known:
+            return {}
+        units = np.flatnonzero(self._results.rows >= 0)
+        ratio = np.append(self.design.sizes / np.maximum(self.sizes, 1), 1.0)
+        weights = ratio[np.asarray(self.design.strata)[units]]
+        return dict(zip(self.counters, (weights @ self._results.of(units)).tolist(), strict=True))
 
     def grow(self) -> bool:
         """Sizes for the next pass: joint Neyman allocation under the budget, from the last look.
@@ -288,7 +332,6 @@ class Engine:
                 values[known, index] = fit.intercept[h[known]]
                 if self.design.x is not None:
                     values[known, index] += fit.slope[h[known]] * self.design.x[array[known]]
-        values[np.isin(array, list(self._failed))] = np.nan
         simulated = self._results.rows[array] >= 0
         values[simulated] = self._results.of(array[simulated])
         return values
@@ -304,40 +347,3 @@ class Engine:
         weight = np.ones(len(array))
         weight[inside] = influences(self.method, sample)[place[inside]]
         return weight
-
-    def restore(
-        self,
-        units: Ints,
-        counters: Sequence[str],
-        values: Floats,
-        looks: int,
-        take_all: Mapping[int, int] | None = None,
-    ) -> None:
-        """Replay a run on a fresh engine: `looks` complete looks, each followed by the growth it led to.
-
-        Args:
-            units, counters, values: every result so far, as in record_many, in any order.
-            looks: complete looks already taken; results of the pass under way are recorded after them.
-            take_all: failed unit -> number of complete looks before its failure.
-
-        Raises:
-            JournalError: the results do not cover the passes that the looks stand for.
-        """
-        table = {int(unit): row for row, unit in enumerate(units)}
-        failures = dict(take_all or {})
-        for done in range(looks + 1):
-            for unit, when in failures.items():
-                if when == done:
-                    self.take_all(unit)
-            wanted = self.wanted()
-            have = np.array([unit for unit in wanted.tolist() if unit in table], np.int64)
-            self.record_many(have, counters, values[[table.pop(int(unit)) for unit in have]])
-            if done == looks:
-                break
-            if len(have) < len(wanted):
-                raise JournalError(f"pass {done + 1}: {len(wanted) - len(have)} of {len(wanted)} results are missing")
-            self.look()
-            if not self.grow() and done + 1 < looks:
-                raise JournalError(f"pass {done + 1} ended the run, but the journal has {looks} looks")
-        rest = np.array(sorted(table), np.int64)
-        self.record_many(rest, counters, values[[table[int(unit)] for unit in rest]])

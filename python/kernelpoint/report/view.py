@@ -61,7 +61,7 @@ def view_run(run: RunReport, plan: Plan, truth: float | None = None) -> RunView:
     cluster = plan.cluster_of_unit()
     clusters = int(cluster.max()) + 1 if count else 0
     launches = np.bincount(cluster, minlength=clusters)
-    share = _shares(values, simulated, cluster, clusters)
+    share = _shares(run, values, cluster, clusters)
     rank = np.empty(clusters, dtype=np.int64)
     rank[np.argsort(-share, kind="stable")] = np.arange(clusters)
     names = [readable(name) for name in plan.stream_names]
@@ -94,9 +94,7 @@ def view_run(run: RunReport, plan: Plan, truth: float | None = None) -> RunView:
 def _results(run: RunReport, count: int) -> tuple[np.ndarray, np.ndarray]:
     offsets = np.concatenate([[0], np.cumsum(run.records[0]["launches"])])
     simulated, values = np.zeros(count, dtype=bool), np.zeros(count)
-    counter = run.summary["counter"]
-    if counter in RATIOS:  # launches have no share of a ratio; they have one of the cycles
-        counter = "cycles"
+    counter = _shown_counter(run)
     for record in run.results():
         unit = int(offsets[record["process"]]) + record["launch"]
         simulated[unit] = True
@@ -104,12 +102,18 @@ def _results(run: RunReport, count: int) -> tuple[np.ndarray, np.ndarray]:
     return simulated, values
 
 
-def _shares(values: np.ndarray, simulated: np.ndarray, cluster: np.ndarray, clusters: int) -> np.ndarray:
-    """Share of each cluster, its launches valued at the mean of its simulated ones."""
-    sums = np.bincount(cluster[simulated], weights=values[simulated], minlength=clusters)
-    drawn = np.bincount(cluster[simulated], minlength=clusters)
-    totals = sums / np.maximum(drawn, 1) * np.bincount(cluster, minlength=clusters)
+def _shares(run: RunReport, values: np.ndarray, cluster: np.ndarray, clusters: int) -> np.ndarray:
+    """Share of each cluster in the total: as the run estimated it; take-all units, which are in none, add their results."""
+    totals = np.bincount(cluster, weights=values, minlength=clusters)
+    for part in run.summary["clusters"]:
+        totals[part["cluster"]] = part["estimates"][_shown_counter(run)]["estimate"]
     return totals / max(float(totals.sum()), 1e-300)
+
+
+def _shown_counter(run: RunReport) -> str:
+    """The budget's counter; cycles where that is a ratio, of which launches have no share."""
+    counter = run.summary["counter"]
+    return "cycles" if counter in RATIOS else counter
 
 
 def _looks(run: RunReport) -> list[LookView]:

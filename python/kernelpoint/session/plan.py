@@ -42,10 +42,12 @@ class Plan:
     stream_map: np.ndarray | None = None
 
     def cluster_of_unit(self) -> np.ndarray:
-        """int64 [N]: the cluster of each launch; its stratum where the design names no clusters; take-all units come last."""
+        """int64 [N]: the cluster of each launch, as the engine numbers them: one where the design names none; take-all units
+        come last.
+        """
         strata = np.asarray(self.design.strata, dtype=np.int64)
         clusters = self.design.clusters
-        of_stratum = np.arange(len(self.design.first_sizes)) if clusters is None else np.asarray(clusters)
+        of_stratum = np.zeros(len(self.design.first_sizes), np.int64) if clusters is None else np.asarray(clusters)
         last = int(of_stratum.max()) + 1 if len(of_stratum) else 0
         return np.append(of_stratum, last)[strata]
 

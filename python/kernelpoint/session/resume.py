@@ -85,9 +85,11 @@ def apply_record(session: Session, record: Record) -> None:
         if kind == "warmup":
             session.take_warmup(unit, counters["cycles"])
         else:
-            if "projection" in record:
-                session.inside.take(unit, counters["cycles"], record["projection"])
-            session.take_result(unit, tuple(counters), tuple(counters.values()))
+            projection = record.get("projection")
+            if projection:
+                session.inside.take(counters["cycles"], projection)
+            half_widths = projection["half_widths"] if projection else None
+            session.take_result(unit, tuple(counters), tuple(counters.values()), half_widths)
     elif kind == "abort":
         unit = session.ledger.unit(record["process"], record["launch"])
         session.ledger.start(unit)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from kernelpoint.errors import HostError, SessionError
-from kernelpoint.estimation import Design, Engine, ErrorBudget, Look
+from kernelpoint.estimation import Design, Engine, Look
 from kernelpoint.session.inside import InsideKernel
 from kernelpoint.session.journal import Journal, Record
 from kernelpoint.session.ledger import Ledger
@@ -138,13 +138,19 @@ class Session:
             self.take_warmup(unit, float(cycles))
         else:
             self._write(record)
-            self.take_result(unit, counters, tuple(taken.values()))
+            self.take_result(unit, counters, tuple(taken.values()), projection.get("half_widths"))
         self.progress.completed(self.pass_index, self.results, self.ledger.open_count)
 
-    def take_result(self, unit: int, counters: tuple[str, ...], numbers: tuple[float, ...]) -> None:
-        """A result of this process, or of the journal, enters the sample."""
+    def take_result(
+        self,
+        unit: int,
+        counters: tuple[str, ...],
+        numbers: tuple[float, ...],
+        half_widths: dict[str, float | None] | None = None,
+    ) -> None:
+        """A result of this process, or of the journal, enters the sample, with its half-widths where it is a projection."""
         self.ledger.complete(unit)
-        self.engine.record(unit, counters, numbers)
+        self.engine.record(unit, counters, numbers, half_widths)
         self.results += 1
 
     def take_warmup(self, unit: int, cycles: float) -> None:
@@ -217,12 +223,9 @@ class Session:
 
     def look_now(self, write: bool = True) -> None:
         """Look at the bound at the end of a pass."""
-        left: ErrorBudget | None = self.inside.budget_left(self.engine)
-        while left is not None:
-            self.engine.budget = left
-            alone = self.engine.look()
-            self.look = look = self.inside.widen(alone, self.engine)
-            left = self.inside.smaller(left) if alone.met and not look.met else None
+        self.look = look = self.engine.look()
+        if self.engine.wants_exact_results:
+            self.inside.stop_projecting()
         if write:
             self._write({"type": "look", "pass": self.pass_index, **look_record(look)})
         self.progress.looked(look, self.pass_index, self.run.budget.counter)
@@ -238,8 +241,7 @@ class Session:
         alone, domains = np.full(count, -1, dtype=np.int32), self.run.design.domains
         self.design = Design(strata=alone, first_sizes=nothing, u=self.run.design.u, domains=domains)
         self.engine = Engine(self.design, self.run.budget, "mean", RATIOS)
-        for unit, values in known.records():
-            self.engine.record(unit, known.counters, values.tolist())
+        self.engine.take_over(known)
 
     def _end_pass(self) -> None:
         if self.ledger.lost():

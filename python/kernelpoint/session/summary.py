@@ -151,8 +151,8 @@ def summarise(session: Session) -> Summary:
         "degraded": list(session.degraded),
         "lost": session.ledger.lost(),
         "never_completed": sorted(session.ledger.in_flight),
-        "assumptions": list(look.assumptions) if look else [],
-        "warnings": [*look.warnings, *session.inside.unmet(look)]
+        "assumptions": [*look.assumptions, *session.inside.assumptions()] if look else [],
+        "warnings": [*look.warnings, *session.inside.warnings(look.met)]
         if look
         else ["the run ended before its pass was complete: no estimate is stated"],
         "not_covered": list(NOT_COVERED[1:] if covers == EXACT else NOT_COVERED),

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from statistics import NormalDist
 
 import numpy as np
 
@@ -25,21 +24,6 @@ class DrawnCluster:
 
 
 @dataclass(frozen=True)
-class WeightedTotal:
-    """An estimate of the original run's total.
-
-    Attributes:
-        estimate: sum of weight times value.
-        half_width: at the confidence asked for; nan where a cluster of several launches was drawn from once only.
-        confidence: of the interval.
-    """
-
-    estimate: float
-    half_width: float
-    confidence: float
-
-
-@dataclass(frozen=True)
 class TracerSample:
     """Which launches of a run were traced, and for how many each stands.
 
@@ -50,8 +34,8 @@ class TracerSample:
         >>> sample = TracerSample((DrawnCluster(10, (3, 3, 7, 8)), DrawnCluster(1, (0,))))
         >>> sample.launches, sample.weights
         (11, {0: 1.0, 3: 5.0, 7: 2.5, 8: 2.5})
-        >>> sample.weighted_total({0: 100.0, 3: 2.0, 7: 4.0, 8: 4.0}).estimate
-        130.0
+        >>> [draws.tolist() for draws in sample.values_of_draws({0: 100.0, 3: 2.0, 7: 4.0, 8: 4.0})]
+        [[2.0, 2.0, 4.0, 4.0], [100.0]]
     """
 
     clusters: tuple[DrawnCluster, ...]
@@ -70,12 +54,8 @@ class TracerSample:
                 weights[number] = weights.get(number, 0.0) + cluster.size / len(cluster.draws)
         return dict(sorted(weights.items()))
 
-    def weighted_total(self, values: Mapping[int, float], confidence: float = 0.95) -> WeightedTotal:
-        """The original run's total of a quantity from its values (cycles, instructions) in the launches that were drawn.
-
-        The estimator of stratified sampling with replacement (Sarndal, Swensson, Wretman 1992, section 2.9): the total is
-        the sum over clusters of N_h times the mean over draws, its variance that of N_h^2 s_h^2 / n_h, with the normal
-        quantile, as Allegro does.
+    def values_of_draws(self, values: Mapping[int, float]) -> list[np.ndarray]:
+        """Values of the draws of each cluster, float64 [n_h], from those of the launches (estimation.with_replacement_total).
 
         Raises:
             TraceError: a launch that was drawn has no value.
@@ -83,15 +63,7 @@ class TracerSample:
         missing = [number for number in self.weights if number not in values]
         if missing:
             raise TraceError(f"launch {missing[0]} was drawn by the tracer and has no value ({len(missing)} have none)")
-        estimate, variance = 0.0, 0.0
-        for cluster in self.clusters:
-            drawn = np.array([values[number] for number in cluster.draws])
-            estimate += cluster.size * float(drawn.mean())
-            if cluster.size > 1:
-                spread = float(drawn.var(ddof=1)) if len(drawn) > 1 else np.nan
-                variance += cluster.size**2 * spread / len(drawn)
-        quantile = NormalDist().inv_cdf((1 + confidence) / 2)
-        return WeightedTotal(estimate, quantile * float(np.sqrt(variance)), confidence)
+        return [np.array([values[number] for number in cluster.draws], dtype=float) for cluster in self.clusters]
 
 
 def read_tracer_sample(path: str | os.PathLike[str]) -> TracerSample | None:

@@ -1,0 +1,287 @@
+"""Errors of the results themselves: of single ones (projections), and those that all of them share (replay).
+
+The sampling design bounds the error of observing only some units. A result that is not exact adds to it:
+
+    stated half-width = |b| + sqrt(w^2 + H^2 + v^2),
+
+with w of the sampling design; H = sum of I_i h_i over the results that have a half-width h_i of their own, I_i how far the
+total moves with one of them (influence.py); b and v the estimate of a systematic error and its half-width. Results of one kind
+may all err to the same side, so their half-widths are added, not their squares. b does not vanish with more draws and has no
+random sign, so it is added as it is; estimates are not corrected by it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelpoint.errors import ConfigError, HostError
+from kernelpoint.estimation.design import ErrorBudget
+from kernelpoint.estimation.look import Estimate, Look
+from kernelpoint.estimation.moments import Floats
+
+OWN_ERROR_SHARE = (
+    0.6  # of the error budget, for errors of single results; sqrt(1 - 0.6^2) = 0.8 of it is left for sampling
+)
+LEAST_BUDGET = 1e-6  # of the error budget: what a sampling design is given at least
+
+
+@dataclass(frozen=True)
+class SystematicError:
+    """An error that the total of a counter has because all results have it, as it was estimated.
+
+    Args:
+        error: estimate of (total as results have it) - (true total).
+        half_width: of that estimate, at the run's confidence; nan where it is not known: then no bound is stated.
+        relative: whether both are fractions of the total; otherwise they are amounts over the whole population.
+
+    Model: parts of the population (clusters, domains) and ratios share it in proportion to their totals.
+
+    Raises:
+        ConfigError: the error is not finite, or the half-width below 0.
+
+    >>> SystematicError(-2.0, 1.0, relative=False).of_total(1000.0)
+    (0.002, 0.001)
+    """
+
+    error: float
+    half_width: float
+    relative: bool = True
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.error) or self.half_width < 0.0:
+            raise ConfigError(
+                f"systematic error: got {self.error!r} +- {self.half_width!r}; allowed: a finite error, a half-width from 0"
+            )
+
+    def of_total(self, total: float) -> tuple[float, float]:
+        """|b| and v as fractions of the estimated total; nan where an amount has no total to be compared with."""
+        if self.relative:
+            return abs(self.error), self.half_width
+        return (abs(self.error / total), self.half_width / abs(total)) if total else (math.nan, math.nan)
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Where the results with errors of their own stand, in the order in which they came.
+
+    weights: float64 [m], I_i; clusters: int [m], -1 for take-all units; domains: int [m] or None; shared: whether one
+    estimated ratio serves all strata, so that an error anywhere moves every part, by no more than the whole.
+    """
+
+    weights: Floats
+    clusters: NDArray[np.integer]
+    domains: NDArray[np.integer] | None
+    shared: bool
+
+    def inside(self, kind: str, number: int) -> NDArray[np.bool_]:
+        """bool [m]: which of them move the total of a part ("cluster" or "domain") of that number."""
+        part_of = self.clusters if kind == "cluster" else self.domains
+        if self.shared or part_of is None:
+            return np.full(len(self.weights), self.shared)
+        return np.asarray(part_of == number)
+
+
+def check_half_widths(unit: int, half_widths: Mapping[str, float | None]) -> None:
+    """Raises HostError where a half-width is below 0."""
+    for name, value in half_widths.items():
+        if value is not None and value < 0.0:
+            raise HostError(f"unit {unit}: half-width of {name}: got {value}; allowed: numbers from 0, or none")
+
+
+class MeasurementErrors:
+    """What is known of the errors of results; widens looks and says how much of the budget is left for sampling.
+
+    Args:
+        budget: of the run.
+        ratios: name -> (counter above, counter below).
+
+    >>> errors = MeasurementErrors(ErrorBudget(0.01), {})
+    >>> errors.systematic = {"cycles": SystematicError(0.002, 0.0048)}
+    >>> round(errors.design_budget(Reach(np.empty(0), np.empty(0, int), None, False), {"cycles": 1e6}).relative_error, 5)
+    0.0064
+    """
+
+    def __init__(self, budget: ErrorBudget, ratios: Mapping[str, tuple[str, str]]) -> None:
+        self.systematic: dict[str, SystematicError] = {}
+        self._budget, self._ratios = budget, ratios
+        self._own: dict[int, dict[str, float]] = {}
+        self._columns: dict[str, Floats] = {}  # of half-widths, by counter
+
+    @property
+    def units(self) -> list[int]:
+        """Units whose results have errors of their own, in the order in which they came."""
+        return list(self._own)
+
+    @property
+    def known(self) -> bool:
+        """Whether any result is known not to be exact."""
+        return bool(self._own or self.systematic)
+
+    def add(self, unit: int, half_widths: Mapping[str, float | None]) -> None:
+        """The result of a unit has errors of its own; see Engine.record."""
+        self._own[unit] = {name: math.nan if h is None else float(h) for name, h in half_widths.items()}
+        self._columns.clear()
+
+    def take_over(self, other: MeasurementErrors) -> None:
+        """The errors that another engine knows of the same results."""
+        self._own |= other._own
+        self._columns.clear()
+        self.systematic |= other.systematic
+
+    def design_budget(self, reach: Reach, totals: Mapping[str, float]) -> ErrorBudget:
+        """The error budget without what the errors of the present results are expected to take of it.
+
+        Args:
+            totals: about what the counters add up to.
+        """
+        wanted = self._budget
+        bias, random = self._systematic_part(totals)
+        own = self._own_part(reach, totals)
+        if not self.known or not bias + random + own < math.inf or bias + random >= wanted.relative_error:
+            return wanted  # nothing to give away, or no sample can meet it
+        allowed = wanted.relative_error - bias
+        share = (math.hypot(own, random) if random else own) / allowed
+        if self._own and (wanted.scope == "cluster" or reach.domains is not None):
+            share = OWN_ERROR_SHARE  # of each part by itself: known after the look only
+        share = min(OWN_ERROR_SHARE, share)
+        return replace(wanted, relative_error=allowed * math.sqrt(1.0 - share * share))
+
+    def tightened(self, budget: ErrorBudget, reach: Reach, totals: Mapping[str, float]) -> ErrorBudget | None:
+        """The budget of a design that met `budget` where the whole did not; None where no design could help."""
+        left = 0.5 * budget.relative_error
+        helps = (
+            sum(self._systematic_part(totals)) < self._budget.relative_error
+            and self._own_part(reach, totals) < math.inf
+        )
+        return (
+            replace(budget, relative_error=left)
+            if helps and left >= LEAST_BUDGET * self._budget.relative_error
+            else None
+        )
+
+    def widened(self, look: Look, reach: Reach) -> Look:
+        """A look of the sampling design with the errors of the results in what it states."""
+        if not self.known:
+            return look
+        everywhere = np.ones(len(reach.weights), dtype=bool)
+        estimates = self._wider(look.estimates, look.estimates, reach, everywhere)
+        ratios = {name: self._wider_ratio(e, look.estimates, reach) for name, e in look.ratios.items()}
+        clusters = [self._wider_part(part, "cluster", look.estimates, reach) for part in look.clusters]
+        domains = [self._wider_part(part, "domain", look.estimates, reach) for part in look.domains]
+        widened = replace(look, estimates=estimates, ratios=ratios, clusters=clusters, domains=domains)
+        met = look.met and all(self._is_within(e) for e in self._budgeted(widened))
+        warnings = [*look.warnings, *self._warnings(look.met and not met)]
+        return replace(widened, met=met, warnings=warnings, assumptions=[*look.assumptions, *self._assumptions()])
+
+    # ---- amounts ----------------------------------------------------------------------------------------------------
+
+    def _counters(self) -> tuple[str, ...]:
+        """What the budget is about: one counter, or the two of a ratio, whose relative errors add up."""
+        return self._ratios.get(self._budget.counter, (self._budget.counter,))
+
+    def _own_half_width(self, name: str, reach: Reach, inside: NDArray[np.bool_]) -> float:
+        """H of a counter, from the results `inside`; fsum, so that their order does not matter."""
+        if name not in self._columns:
+            self._columns[name] = np.array([h.get(name, math.nan) for h in self._own.values()])
+        return math.fsum((reach.weights * self._columns[name])[inside].tolist())
+
+    def _own_part(self, reach: Reach, totals: Mapping[str, float]) -> float:
+        """H over the total of what the budget is about; nan where an error is not known."""
+        everywhere = np.ones(len(reach.weights), dtype=bool)
+        known = [name for name in self._counters() if totals.get(name)]
+        return sum(self._own_half_width(name, reach, everywhere) / totals[name] for name in known)
+
+    def _systematic_part(self, totals: Mapping[str, float]) -> tuple[float, float]:
+        """b and v over the total of what the budget is about."""
+        parts = [self._systematic_of(name, totals.get(name, 0.0)) for name in self._counters()]
+        return sum(b for b, _ in parts), sum(v for _, v in parts)
+
+    def _systematic_of(self, name: str, total: float) -> tuple[float, float]:
+        error = self.systematic.get(name)
+        return (0.0, 0.0) if error is None else error.of_total(total)
+
+    # ---- half-widths ------------------------------------------------------------------------------------------------
+
+    def _wider_part(
+        self, part: dict[str, Any], kind: str, whole: Mapping[str, Estimate], reach: Reach
+    ) -> dict[str, Any]:
+        inside = reach.inside(kind, part[kind])
+        if not inside.any() and not self.systematic:
+            return part
+        return {**part, "estimates": self._wider(part["estimates"], whole, reach, inside)}
+
+    def _wider(
+        self,
+        estimates: Mapping[str, Estimate],
+        whole: Mapping[str, Estimate],
+        reach: Reach,
+        inside: NDArray[np.bool_],
+    ) -> dict[str, Estimate]:
+        """Estimates of a part of the population, whose results with own errors are those `inside`."""
+        wider = {}
+        for name, estimate in estimates.items():
+            bias, random = (
+                fraction * abs(estimate.estimate) for fraction in self._systematic_of(name, whole[name].estimate)
+            )
+            wider[name] = self._with_half_width(estimate, self._own_half_width(name, reach, inside), bias, random)
+        return wider
+
+    def _wider_ratio(self, ratio: Estimate, totals: Mapping[str, Estimate], reach: Reach) -> Estimate:
+        """A ratio of totals is off by at most the sum of both relative errors."""
+        everywhere = np.ones(len(reach.weights), dtype=bool)
+        own = bias = random = 0.0
+        for name in self._ratios[ratio.counter]:
+            total = totals[name].estimate
+            if total:
+                own += self._own_half_width(name, reach, everywhere) / abs(total)
+            b, v = self._systematic_of(name, total)
+            bias, random = bias + b, random + v
+        size = abs(ratio.estimate)
+        return self._with_half_width(ratio, size * own, size * bias, size * random)
+
+    def _with_half_width(self, estimate: Estimate, own: float, bias: float, random: float) -> Estimate:
+        added = math.hypot(own, random) if random else own
+        half = bias + math.hypot(estimate.half_width, added)
+        scale = self._budget.relative_error * abs(estimate.estimate)
+        if math.isclose(half, scale, rel_tol=1e-9):
+            half = scale  # Numerics: what is left of the budget and what is added make up the budget, but for rounding
+        relative = half / abs(estimate.estimate) if estimate.estimate else half and math.inf
+        return replace(estimate, half_width=half, relative_half_width=relative)
+
+    def _budgeted(self, look: Look) -> list[Estimate]:
+        counter = self._budget.counter
+        if counter in look.ratios:
+            return [look.ratios[counter]]
+        parts: list[dict[str, Any]] = look.clusters if self._budget.scope == "cluster" else look.domains
+        return [part["estimates"][counter] for part in parts] or [look.estimates[counter]]
+
+    def _is_within(self, estimate: Estimate) -> bool:
+        return estimate.half_width <= self._budget.relative_error * abs(estimate.estimate) * (1.0 + 1e-9)
+
+    # ---- sentences --------------------------------------------------------------------------------------------------
+
+    def _assumptions(self) -> list[str]:
+        found = []
+        if self._own:
+            found.append(
+                f"{len(self._own)} results have errors of their own; these are added up as if all went to the same side"
+            )
+        if self.systematic:
+            names = ", ".join(sorted(self.systematic))
+            found.append(f"the systematic error of {names} was estimated, and is shared in proportion to the totals")
+        return found
+
+    def _warnings(self, sampled_enough: bool) -> list[str]:
+        if not sampled_enough or self._budget.bound == "none":
+            return []
+        return [
+            f"the error budget of {100 * self._budget.relative_error:g} % is not met: the results themselves have errors "
+            f"({len(self._own)} results of their own, {len(self.systematic)} counters a systematic one), which more draws do "
+            "not take away"
+        ]
