@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := $(shell find plugin -name '*.cc' -o -name '*.h*') setup.py
 
-.PHONY: all build demo test test-slow lint format clean
+.PHONY: all build demo test test-slow docs lint format clean
 
 all: build
 
@@ -30,6 +30,11 @@ test: build lint
 
 test-slow: build
 	$(BIN)/python -m pytest
+
+docs: build
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt mkdocs-material
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "open build/docs/index.html"
 
 lint: build
 	$(BIN)/ruff check .

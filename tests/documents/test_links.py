@@ -1,0 +1,35 @@
+"""Every relative link in the documents leads to a file, and every anchor to a heading."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SKIPPED = {".venv", "build", "out", ".git"}
+PAGES = sorted(p for p in ROOT.rglob("*.md") if not SKIPPED & set(p.relative_to(ROOT).parts))
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def anchors_of(page: Path) -> set[str]:
+    """Anchors as repository hosts make them: lower case, spaces become hyphens, other signs are dropped."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", h.strip().lower()).replace(" ", "-") for h in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_every_relative_link_of_a_page_leads_somewhere(page):
+    for target in LINK.findall(page.read_text(encoding="utf-8")):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        found = page if not path else (page.parent / path)
+        assert found.exists(), f"{page.name}: {target} leads to no file"
+        if anchor and found.suffix == ".md":
+            assert anchor in anchors_of(found), f"{page.name}: {target} leads to no heading"
+
+
+def test_every_page_of_the_documents_stands_in_the_navigation():
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    missing = [p.name for p in (ROOT / "docs").glob("*.md") if p.name not in navigation]
+    assert not missing
