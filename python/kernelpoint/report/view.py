@@ -105,7 +105,8 @@ def _results(run: RunReport, count: int) -> tuple[np.ndarray, np.ndarray]:
 def _shares(run: RunReport, values: np.ndarray, cluster: np.ndarray, clusters: int) -> np.ndarray:
     """Share of each cluster in the total: as the run estimated it; take-all units, which are in none, add their results."""
     totals = np.bincount(cluster, weights=values, minlength=clusters)
-    for part in run.summary["clusters"]:
+    parts = run.summary["clusters"]
+    for part in parts if len(parts) <= clusters else ():  # fewer: the plan is gone, and one cluster stands for all
         totals[part["cluster"]] = part["estimates"][_shown_counter(run)]["estimate"]
     return totals / max(float(totals.sum()), 1e-300)
 
