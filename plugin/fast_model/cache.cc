@@ -1,70 +1,83 @@
 #include "fast_model/cache.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "fast_model/config.h"
 
 namespace kernelpoint::fast_model {
-namespace {
-constexpr uint64_t kNoTag = UINT64_MAX;
-}
 
 Cache::Cache(uint64_t bytes, uint32_t ways)
-    : ways_(ways),
-      sets_(bytes / kLineBytes / ways),
-      tags_(sets_ * ways, kNoTag),
-      last_uses_(sets_ * ways, 0),
-      lines_(sets_ * ways) {}
+    : ways_(ways), index_(bytes / kLineBytes / ways), sets_(index_.divisor()), lines_(lines()) {}
 
-CacheLine* Cache::find(uint64_t line) {
-    const uint64_t first = first_of_set(line);
-    for (uint64_t i = first; i < first + ways_; ++i) {
-        if (tags_[i] == line) {
-            last_uses_[i] = ++uses_;
-            return &lines_[i];
-        }
-    }
-    return nullptr;
+void Cache::set_size(uint64_t bytes) {
+    index_ = Modulo(bytes / kLineBytes / ways_);
+    clear();
+}
+
+// Brings the set up to date with clear().
+uint64_t Cache::set_of(uint64_t line) {
+    const uint64_t set = index_.remainder(line);
+    if (sets_[set].epoch != epoch_) sets_[set] = {epoch_, 0, 0};
+    return set;
 }
 
 CacheLine& Cache::find_or_replace(uint64_t line, uint32_t& evicted_dirty) {
     evicted_dirty = 0;
-    if (CacheLine* found = find(line)) return *found;
-    const uint64_t first = first_of_set(line);
-    uint64_t victim = first;
-    for (uint64_t i = first + 1; i < first + ways_; ++i) {
-        if (last_uses_[i] < last_uses_[victim]) victim = i;
+    const uint64_t set = set_of(line);
+    CacheLine* found = find(set, line);
+    return found != nullptr ? *found : replace(set, line, evicted_dirty);
+}
+
+CacheLine* Cache::find(uint64_t set, uint64_t line) {
+    Set& state = sets_[set];
+    CacheLine* const first = &lines_[set * ways_];
+    uint32_t position = 0;
+    while (position < state.used && first[position].line != line) ++position;
+    if (position == state.used) return nullptr;
+    if (position + state.displaced >= state.used) --state.displaced;
+    if (position > 0) {
+        const CacheLine found = first[position];
+        std::memmove(first + 1, first, position * sizeof *first);
+        *first = found;
     }
-    evicted_dirty = count_sectors(lines_[victim].dirty);
+    return first;
+}
+
+CacheLine& Cache::replace(uint64_t set, uint64_t line, uint32_t& evicted_dirty) {
     ++replacements_;
-    tags_[victim] = line;
-    lines_[victim] = CacheLine{};
-    last_uses_[victim] = ++uses_;
-    return lines_[victim];
+    Set& state = sets_[set];
+    CacheLine* const first = &lines_[set * ways_];
+    if (state.used < ways_) {
+        ++state.used;
+    } else {
+        evicted_dirty = count_sectors(first[ways_ - 1].dirty);
+        if (state.displaced > 0) --state.displaced;
+    }
+    std::memmove(first + 1, first, (state.used - size_t{1}) * sizeof *first);
+    *first = {line, 0, 0, 0};
+    return *first;
+}
+
+void Cache::prefetch(uint64_t line) const {
+    const CacheLine* first = &lines_[index_.remainder(line) * ways_];
+    constexpr uint32_t step = 64 / sizeof(CacheLine);
+    for (uint32_t way = 0; way < ways_; way += step) __builtin_prefetch(first + way, 1);
 }
 
 void Cache::displace(uint64_t lines) {
-    for (uint64_t set = 0; set < sets_; ++set) {
-        const uint64_t first = set * ways_;
-        const uint64_t unused = std::count(last_uses_.begin() + first, last_uses_.begin() + first + ways_, 0);
-        const uint64_t brought = std::min<uint64_t>(ways_, lines / sets_ + (set < lines % sets_));
-        for (uint64_t n = unused; n < brought; ++n) {
-            uint64_t oldest = first;
-            for (uint64_t i = first; i < first + ways_; ++i) {
-                if (last_uses_[i] && (!last_uses_[oldest] || last_uses_[i] < last_uses_[oldest])) oldest = i;
-            }
-            last_uses_[oldest] = 0;  // the tag stays: see replacements()
-            lines_[oldest] = CacheLine{};
+    const uint64_t sets = index_.divisor();
+    for (uint64_t set = 0; set < sets; ++set) {
+        Set& state = sets_[set];
+        if (state.epoch != epoch_) continue;
+        const uint64_t unused = ways_ - state.used + state.displaced;
+        const uint64_t brought = std::min<uint64_t>(ways_, lines / sets + (set < lines % sets));
+        for (uint64_t n = unused; n < brought && state.displaced < state.used; ++n) {
+            ++state.displaced;  // the tag stays: see replacements()
+            CacheLine& oldest = lines_[set * ways_ + state.used - state.displaced];
+            oldest = {oldest.line, 0, 0, 0};
         }
     }
-}
-
-void Cache::clear() {
-    if (uses_ == uses_at_clear_) return;
-    uses_at_clear_ = uses_;
-    std::fill(tags_.begin(), tags_.end(), kNoTag);
-    std::fill(last_uses_.begin(), last_uses_.end(), 0);
-    std::fill(lines_.begin(), lines_.end(), CacheLine{});
 }
 
 }  // namespace kernelpoint::fast_model

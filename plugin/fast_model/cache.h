@@ -5,45 +5,61 @@
 #include <vector>
 
 #include "fast_model/counters.h"
+#include "fast_model/modulo.h"
 
 namespace kernelpoint::fast_model {
 
 // The number of sectors in a mask of four; the compiler's popcount is a function call on a plain x86-64.
-inline uint32_t count_sectors(uint8_t mask) {
+inline uint32_t count_sectors(uint64_t mask) {
     return (0x4332322132212110ull >> (4 * (mask & 15))) & 15;
 }
 
 struct CacheLine {
-    Cycles fill_at = 0;  // when the last sector asked for arrives: an access before then waits for it
-    uint8_t valid = 0;   // bit per sector
-    uint8_t dirty = 0;   // bit per sector
+    uint64_t line : 60;     // address / 128
+    uint64_t valid : 4;     // bit per sector
+    uint64_t fill_at : 60;  // when the last sector asked for arrives: an access before then waits for it
+    uint64_t dirty : 4;     // bit per sector
 };
 
+// The lines of a set lie side by side in order of their last use, 16 bytes each: a lookup reads neighbouring memory,
+// which can be asked for beforehand, and a replacement takes the last.
 class Cache {
 public:
     Cache(uint64_t bytes, uint32_t ways);
 
-    // The line if its tag is present (some sectors may still be missing), else null. Counts as a use.
-    CacheLine* find(uint64_t line);
+    // The line if its tag is present (some sectors may still be missing), else null. Counts as a use. What is returned
+    // is valid until the next lookup.
+    CacheLine* find(uint64_t line) { return find(set_of(line), line); }
     // The line, replacing the least recently used of its set if need be. `evicted_dirty` receives the number of dirty
     // sectors that leave with the replaced line.
     CacheLine& find_or_replace(uint64_t line, uint32_t& evicted_dirty);
-    void clear();
+    // Asks the machine for what a lookup will read.
+    void prefetch(uint64_t line) const;
+    void clear() { ++epoch_; }
+    // Makes it smaller than it was built, or as large again; what it holds is lost.
+    void set_size(uint64_t bytes);
     // Empties the least recently used lines of every set, as reading `lines` other lines would.
     void displace(uint64_t lines);
     // Lines brought in. One that comes back after displace() took it does not count: it would not have left.
     uint64_t replacements() const { return replacements_; }
-    uint64_t lines() const { return tags_.size(); }
+    uint64_t lines() const { return index_.divisor() * ways_; }
 
 private:
-    uint64_t first_of_set(uint64_t line) const { return (line % sets_) * ways_; }
+    struct Set {
+        uint32_t epoch = 0;      // of the last clear() that this set has seen
+        uint16_t used = 0;       // lines that hold a tag, from the front
+        uint16_t displaced = 0;  // of those, the last ones: emptied by displace()
+    };
+
+    uint64_t set_of(uint64_t line);
+    CacheLine* find(uint64_t set, uint64_t line);
+    CacheLine& replace(uint64_t set, uint64_t line, uint32_t& evicted_dirty);
 
     const uint32_t ways_;
-    const uint64_t sets_;
-    uint64_t uses_ = 0, uses_at_clear_ = 0, replacements_ = 0;
-    // Apart from each other because a lookup reads all tags of a set, and a replacement all last uses.
-    std::vector<uint64_t> tags_;
-    std::vector<uint64_t> last_uses_;  // order of accesses, not time; 0 for never
+    Modulo index_;  // of a line's set
+    uint32_t epoch_ = 1;
+    uint64_t replacements_ = 0;
+    std::vector<Set> sets_;
     std::vector<CacheLine> lines_;
 };
 

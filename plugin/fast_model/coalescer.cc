@@ -9,18 +9,59 @@ namespace {
 
 constexpr uint32_t kBanks = 32, kBankBytes = 4;
 
-void touch(uint64_t sector, std::vector<LineAccess>& lines) {
-    constexpr uint64_t sectors_per_line = kLineBytes / kSectorBytes;
-    const uint64_t line = sector / sectors_per_line;
-    const auto bit = static_cast<uint8_t>(1u << (sector % sectors_per_line));
-    for (auto it = lines.rbegin(); it != lines.rend(); ++it) {
-        if (it->line == line) {
+constexpr uint64_t kSectorsPerLine = kLineBytes / kSectorBytes;
+
+// Finds a line among those touched before: addresses that only grow need no search, others a small hash table.
+class Touched {
+public:
+    explicit Touched(std::vector<LineAccess>& lines) : lines_(lines) { lines_.clear(); }
+
+    void add(uint64_t sector) {
+        const uint64_t line = sector / kSectorsPerLine;
+        const uint64_t bit = uint64_t{1} << (sector % kSectorsPerLine);
+        if (!lines_.empty() && lines_.back().line == line) {
+            lines_.back().sectors |= bit;
+        } else if (lines_.empty() || line > greatest_) {
+            greatest_ = line;
+            lines_.push_back({line, bit});
+        } else {
+            search(line, bit);
+        }
+    }
+
+private:
+    void search(uint64_t line, uint64_t bit) {
+        if (lines_.size() > kSlots / 2) return search_all(line, bit);
+        for (; entered_ < lines_.size(); ++entered_)
+            slot_of(lines_[entered_].line) = static_cast<uint8_t>(entered_ + 1);
+        uint8_t& slot = slot_of(line);
+        if (slot == 0) {
+            lines_.push_back({line, bit});
+        } else {
+            lines_[slot - 1].sectors |= bit;
+        }
+    }
+    // The slot that holds the line, or the free one where it belongs.
+    uint8_t& slot_of(uint64_t line) {
+        uint64_t i = (line ^ (line >> 6) ^ (line >> 12)) % kSlots;
+        while (slots_[i] != 0 && lines_[slots_[i] - 1].line != line) i = (i + 1) % kSlots;
+        return slots_[i];
+    }
+    void search_all(uint64_t line, uint64_t bit) {
+        for (auto it = lines_.rbegin(); it != lines_.rend(); ++it) {
+            if (it->line != line) continue;
             it->sectors |= bit;
             return;
         }
+        lines_.push_back({line, bit});
     }
-    lines.push_back({line, bit});
-}
+
+    static constexpr size_t kSlots = 128;
+    std::vector<LineAccess>& lines_;
+    uint64_t greatest_ = 0;
+    size_t entered_ = 0;  // lines that are in the table
+    uint8_t slots_[kSlots] = {};
+};
 
 // The distinct words met so far, by bank.
 class Banks {
@@ -43,13 +84,13 @@ private:
 }  // namespace
 
 void coalesce(const uint64_t* addresses, uint32_t count, uint32_t width, std::vector<LineAccess>& lines) {
-    lines.clear();
+    Touched touched(lines);
     width = std::max(width, 1u);
     uint64_t previous = UINT64_MAX;
     for (uint32_t i = 0; i < count; ++i) {
         const uint64_t first = addresses[i] / kSectorBytes, last = (addresses[i] + width - 1) / kSectorBytes;
         for (uint64_t sector = first; sector <= last; ++sector) {
-            if (sector != previous) touch(sector, lines);
+            if (sector != previous) touched.add(sector);
             previous = sector;
         }
     }

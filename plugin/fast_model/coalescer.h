@@ -8,8 +8,8 @@ namespace kernelpoint::fast_model {
 
 // The sectors that one warp instruction touches of one 128-byte line.
 struct LineAccess {
-    uint64_t line;    // address / 128
-    uint8_t sectors;  // bit per 32-byte sector
+    uint64_t line : 60;    // address / 128
+    uint64_t sectors : 4;  // bit per 32-byte sector
 };
 
 // The distinct lines of `count` accesses of `width` bytes each, in order of first touch.

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <fstream>
 #include <set>
+#include <sstream>
 #include <vector>
 
 namespace kernelpoint::fast_model {
@@ -52,6 +53,7 @@ std::vector<Key> keys_of(GpuConfig& c) {
         {"l1_latency", &c.l1_latency, 1, 10000},
         {"l1_miss_interval", &c.l1_miss_interval, 0, 1000},
         {"l1_invalidate_at_launch", &c.l1_invalidate_at_launch, 0, 1},
+        {"l1_unified_size", &c.l1_unified_size, 0, 1u << 24},
         {"l2_size", &c.l2_size, kLineBytes, 1u << 30},
         {"l2_ways", &c.l2_ways, 1, 512},
         {"l2_latency", &c.l2_latency, 0, 10000},
@@ -147,21 +149,28 @@ std::string GpuConfig::hash() const {
 GpuConfig read_config(const std::string& path) {
     std::ifstream file(path);
     if (!file) throw ConfigError(path + ": cannot read the host configuration; allowed: a file, or v100 or rtx");
+    std::ostringstream text;
+    text << file.rdbuf();
+    return parse_config(text.str(), path);
+}
+
+GpuConfig parse_config(const std::string& text, const std::string& where) {
     GpuConfig config;
     const std::vector<Key> keys = keys_of(config);
     std::set<std::string> seen;
+    std::istringstream lines(text);
     std::string raw;
-    for (uint64_t number = 1; std::getline(file, raw); ++number) {
-        Line line{path + ":" + std::to_string(number), "", ""};
+    for (uint64_t number = 1; std::getline(lines, raw); ++number) {
+        Line line{where + ":" + std::to_string(number), "", ""};
         if (!parse_line(raw, line)) continue;
         set(config, keys, line);
         if (!seen.insert(line.key).second) {
             throw ConfigError(line.where + ": key '" + line.key + "' is given twice; allowed: once");
         }
     }
-    check_complete(path, keys, seen);
-    check_cache(path, "l1", config.l1_size, config.l1_ways);
-    check_cache(path, "l2", config.l2_size, config.l2_ways);
+    check_complete(where, keys, seen);
+    check_cache(where, "l1", config.l1_size, config.l1_ways);
+    check_cache(where, "l2", config.l2_size, config.l2_ways);
     return config;
 }
 

@@ -46,7 +46,8 @@ struct GpuConfig {
     uint32_t l1_latency = 0;
     uint32_t l1_miss_interval = 0;
     uint32_t l1_invalidate_at_launch = 0;
-    uint32_t l2_size = 0;  // bytes
+    uint32_t l1_unified_size = 0;  // bytes of L1 and shared memory together; 0: L1 has l1_size whatever a launch takes
+    uint32_t l2_size = 0;          // bytes
     uint32_t l2_ways = 0;
     uint32_t l2_latency = 0;
     uint32_t l2_banks = 0;
@@ -67,5 +68,7 @@ constexpr const char* kModelVersion = "1";
 
 // Throws ConfigError: unknown, missing or repeated key, wrong type, out of range.
 GpuConfig read_config(const std::string& path);
+// The same from text; `where` names it in messages.
+GpuConfig parse_config(const std::string& text, const std::string& where);
 
 }  // namespace kernelpoint::fast_model

@@ -5,9 +5,9 @@
 namespace kernelpoint::fast_model {
 
 Gpu::Gpu(const GpuConfig& config)
-    : config_(config), memory_(config_, counters_), timings_(config_), next_event_(config_.sms, kNever) {
+    : config_(config), memory_(config_, counters_), program_(config_), next_event_(config_.sms, kNever) {
     sms_.reserve(config_.sms);
-    for (uint32_t id = 0; id < config_.sms; ++id) sms_.emplace_back(config_, id, timings_, memory_, counters_);
+    for (uint32_t id = 0; id < config_.sms; ++id) sms_.emplace_back(config_, id, program_, memory_, counters_);
 }
 
 void Gpu::start(const std::string& trace_path) {
@@ -17,10 +17,11 @@ void Gpu::start(const std::string& trace_path) {
     if (!excess.empty()) throw LaunchError(trace_path + ": a CTA of this launch fits on no SM, " + excess);
     reader_ = std::move(reader);
     trace_path_ = trace_path;
-    timings_.clear();
+    program_.start(reader_->header());
     counters_ = Counters{};
-    memory_.start_launch();
-    for (Sm& sm : sms_) sm.start_launch(demand_);
+    const uint64_t residency = demand_.residency(config_);
+    memory_.start_launch(residency * demand_.shared_memory);
+    for (Sm& sm : sms_) sm.start_launch(residency);
     instructions_before_ += instructions();
     ctas_completed_ = 0;
     next_sm_ = 0;
@@ -32,41 +33,48 @@ void Gpu::start(const std::string& trace_path) {
 
 bool Gpu::advance(Cycles cycles) {
     const Cycles until = started_at_ + cycles;
-    while (true) {
-        const Cycles next = *std::min_element(next_event_.begin(), next_event_.end());
-        if (next == kNever) break;
+    Cycles next = kNever;
+    for (const uint32_t i : active_) next = std::min(next, next_event_[i]);
+    while (next != kNever) {
         if (next > until) {
             now_ = std::max(now_, until);
             return false;
         }
         now_ = next;
-        step();
+        next = step();
     }
     if (ctas_completed_ < counters_.ctas) report_deadlock();
     complete();
     return true;
 }
 
-void Gpu::step() {
-    bool ends = false;
-    for (size_t i = 0; i < sms_.size(); ++i) ends |= next_event_[i] <= now_ && sms_[i].next_retirement() <= now_;
-    if (ends) {
+// Returns when something happens next.
+Cycles Gpu::step() {
+    if (next_retirement_ <= now_) {
         retire();
         dispatch();
     }
-    for (size_t i = 0; i < sms_.size(); ++i) {
-        if (next_event_[i] > now_) continue;
-        sms_[i].issue(now_);
-        next_event_[i] = sms_[i].next_event();
+    Cycles next = kNever;
+    for (const uint32_t i : active_) {
+        if (next_event_[i] <= now_) {
+            sms_[i].issue(now_);
+            next_event_[i] = sms_[i].next_event();
+            next_retirement_ = std::min(next_retirement_, sms_[i].next_retirement());
+        }
+        next = std::min(next, next_event_[i]);
     }
+    return next;
 }
 
 void Gpu::retire() {
     const size_t before = pool_.size();
-    for (size_t i = 0; i < sms_.size(); ++i) {
-        if (sms_[i].next_retirement() > now_) continue;
-        sms_[i].retire(now_, pool_);
-        next_event_[i] = sms_[i].next_event();
+    next_retirement_ = kNever;
+    for (const uint32_t i : active_) {
+        if (sms_[i].next_retirement() <= now_) {
+            sms_[i].retire(now_, pool_);
+            next_event_[i] = sms_[i].next_event();
+        }
+        next_retirement_ = std::min(next_retirement_, sms_[i].next_retirement());
     }
     ctas_completed_ += pool_.size() - before;
 }
@@ -75,12 +83,21 @@ void Gpu::retire() {
 void Gpu::dispatch() {
     while (!exhausted_ && !stopped_) {
         Sm* sm = next_free_sm();
-        if (sm == nullptr || !read_cta()) return;
+        if (sm == nullptr || !read_cta()) break;
         const Cycles start = std::max(now_, dispatcher_free_);
         dispatcher_free_ = start + config_.cta_dispatch_interval;
         sm->place(std::move(read_ahead_), start);
         next_event_[sm - sms_.data()] = sm->next_event();
+        next_retirement_ = std::min(next_retirement_, sm->next_retirement());
         ++counters_.ctas;
+    }
+    find_active();
+}
+
+void Gpu::find_active() {
+    active_.clear();
+    for (uint32_t i = 0; i < sms_.size(); ++i) {
+        if (!sms_[i].empty()) active_.push_back(i);
     }
 }
 
@@ -91,15 +108,15 @@ bool Gpu::read_cta() {
     } else {
         read_ahead_ = std::make_unique<ResidentCta>();
     }
-    if (!reader_->next(read_ahead_->trace)) {
+    if (!reader_->next(trace_)) {
         exhausted_ = true;  // whatever the grid says
         return false;
     }
-    timings_.extend(reader_->opcodes());
-    if (read_ahead_->trace.warps.size() > demand_.warps) {
-        throw LaunchError(trace_path_ + ": a CTA has " + std::to_string(read_ahead_->trace.warps.size()) +
+    if (trace_.warps.size() > demand_.warps) {
+        throw LaunchError(trace_path_ + ": a CTA has " + std::to_string(trace_.warps.size()) +
                           " warps; allowed by its block: " + std::to_string(demand_.warps));
     }
+    program_.decode(trace_, reader_->opcodes(), read_ahead_->decoded);
     return true;
 }
 
@@ -134,6 +151,8 @@ void Gpu::stop_issuing() {
 void Gpu::abandon() {
     for (Sm& sm : sms_) sm.clear();
     std::fill(next_event_.begin(), next_event_.end(), kNever);
+    next_retirement_ = kNever;
+    active_.clear();
     forget_launch();
 }
 
@@ -147,7 +166,7 @@ void Gpu::report_deadlock() const {
     for (const Sm& sm : sms_) {
         const ResidentCta* cta = sm.waiting_cta();
         if (cta == nullptr) continue;
-        const Dim3& index = cta->trace.index;
+        const Dim3& index = cta->decoded.index;
         throw LaunchError(trace_path_ + ": deadlock in CTA " + std::to_string(index.x) + "," + std::to_string(index.y) +
                           "," + std::to_string(index.z) + ": " + std::to_string(cta->waiting) +
                           " warps wait at a barrier that " + std::to_string(cta->never_exit) +

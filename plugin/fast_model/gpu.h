@@ -53,9 +53,10 @@ public:
     uint64_t ctas_completed() const { return ctas_completed_; }
 
 private:
-    void step();
+    Cycles step();
     void retire();
     void dispatch();
+    void find_active();
     bool read_cta();
     Sm* next_free_sm();
     void complete();
@@ -65,13 +66,16 @@ private:
     const GpuConfig config_;
     Counters counters_;
     MemorySystem memory_;
-    OpcodeTimings timings_;
+    Program program_;
     std::vector<Sm> sms_;
-    std::vector<Cycles> next_event_;  // of each SM
+    std::vector<uint32_t> active_;     // SMs with CTAs, in order
+    std::vector<Cycles> next_event_;   // of each SM
+    Cycles next_retirement_ = kNever;  // of any SM
     Cycles now_ = 0, started_at_ = 0, dispatcher_free_ = 0;
 
     std::string trace_path_;
     std::unique_ptr<TraceReader> reader_;
+    Cta trace_;  // the CTA read last
     std::unique_ptr<ResidentCta> read_ahead_;
     std::vector<std::unique_ptr<ResidentCta>> pool_;  // buffers of retired CTAs, reused within a launch
     CtaDemand demand_;

@@ -17,25 +17,28 @@ uint64_t spread(uint64_t line) {
 MemorySystem::MemorySystem(const GpuConfig& config, Counters& counters)
     : config_(config),
       counters_(counters),
-      l1_(config.sms, Cache(config.l1_size, config.l1_ways)),
+      l1_(config.sms, Cache(std::max(config.l1_size, config.l1_unified_size), config.l1_ways)),
       l2_(config.l2_size, config.l2_ways),
       port_free_(config.sms, 0),
       bank_free_(config.l2_banks, 0),
       channel_free_(config.dram_channels, 0),
+      banks_(config.l2_banks),
+      channels_(config.dram_channels),
       dram_sector_time_(kTicks * kSectorBytes / config.dram_bytes_per_cycle) {}
 
 Cycles MemorySystem::load(uint32_t sm, Cycles now, LineAccess access) {
     uint32_t no_dirty = 0;
     CacheLine& line = l1_[sm].find_or_replace(access.line, no_dirty);
-    const uint8_t missing = access.sectors & ~line.valid;
+    const uint64_t missing = access.sectors & ~line.valid & 0xf;
     counters_.l1_accesses += count_sectors(access.sectors);
     const Cycles hit_at = now + config_.l1_latency;
-    if (!missing) return std::max(hit_at, line.fill_at);
+    if (!missing) return std::max(hit_at, Cycles{line.fill_at});
     counters_.l1_misses += count_sectors(missing);
     const Cycles arrives = pass_port(sm, hit_at, count_sectors(missing));
-    line.fill_at = std::max(line.fill_at, read_l2(arrives, {access.line, missing}));
+    const Cycles fill_at = std::max(Cycles{line.fill_at}, read_l2(arrives, {access.line, missing}));
+    line.fill_at = fill_at;
     line.valid |= missing;
-    return line.fill_at;
+    return fill_at;
 }
 
 Cycles MemorySystem::store(uint32_t sm, Cycles now, LineAccess access) {
@@ -66,10 +69,26 @@ void MemorySystem::skip(uint64_t launches) {
     if (launches_) l2_.displace(l2_.replacements() * launches / launches_);
 }
 
-void MemorySystem::start_launch() {
+void MemorySystem::start_launch(uint64_t shared_memory) {
     ++launches_;
-    if (!config_.l1_invalidate_at_launch) return;
-    for (Cache& l1 : l1_) l1.clear();
+    const uint64_t bytes = l1_bytes(shared_memory);
+    const bool other_size = bytes / kLineBytes != l1_[0].lines();
+    if (!config_.l1_invalidate_at_launch && !other_size) return;
+    for (Cache& l1 : l1_) {
+        l1.clear();
+        if (other_size) l1.set_size(bytes);
+    }
+}
+
+// Model: where one memory serves both, shared memory gets the least power of two that holds the CTAs of an SM.
+uint64_t MemorySystem::l1_bytes(uint64_t shared_memory) const {
+    if (config_.l1_unified_size == 0) return config_.l1_size;
+    uint64_t carveout = shared_memory == 0 ? 0 : 8192;
+    while (carveout < shared_memory) carveout *= 2;
+    carveout = std::min<uint64_t>(carveout, config_.shared_memory_per_sm);
+    const uint64_t step = uint64_t{config_.l1_ways} * kLineBytes;
+    const uint64_t left = config_.l1_unified_size - std::min<uint64_t>(carveout, config_.l1_unified_size);
+    return std::max(left / step, uint64_t{1}) * step;
 }
 
 // The way from an SM to L2: a fixed number of cycles per sector.
@@ -80,7 +99,7 @@ Cycles MemorySystem::pass_port(uint32_t sm, Cycles now, uint32_t sectors) {
 }
 
 Cycles MemorySystem::pass_bank(Cycles now, LineAccess access) {
-    Cycles& free = bank_free_[spread(access.line) % config_.l2_banks];
+    Cycles& free = bank_free_[banks_.remainder(spread(access.line))];
     const Cycles start = std::max(now, free);
     free = start + Cycles{count_sectors(access.sectors)} * config_.l2_interval;
     counters_.l2_accesses += count_sectors(access.sectors);
@@ -92,14 +111,15 @@ Cycles MemorySystem::read_l2(Cycles now, LineAccess access) {
     uint32_t evicted_dirty = 0;
     CacheLine& line = l2_.find_or_replace(access.line, evicted_dirty);
     write_back(start, access.line, evicted_dirty);
-    const uint8_t missing = access.sectors & ~line.valid;
+    const uint64_t missing = access.sectors & ~line.valid & 0xf;
     const Cycles hit_at = start + config_.l2_latency;
-    if (!missing) return std::max(hit_at, line.fill_at);
+    if (!missing) return std::max(hit_at, Cycles{line.fill_at});
     counters_.l2_misses += count_sectors(missing);
     counters_.dram_reads += count_sectors(missing);
-    line.fill_at = std::max(line.fill_at, use_dram(hit_at, access.line, count_sectors(missing)));
+    const Cycles fill_at = std::max(Cycles{line.fill_at}, use_dram(hit_at, access.line, count_sectors(missing)));
+    line.fill_at = fill_at;
     line.valid |= missing;
-    return line.fill_at;
+    return fill_at;
 }
 
 Cycles MemorySystem::write_l2(Cycles now, LineAccess access) {
@@ -113,7 +133,7 @@ Cycles MemorySystem::write_l2(Cycles now, LineAccess access) {
 }
 
 Cycles MemorySystem::use_dram(Cycles now, uint64_t line, uint32_t sectors) {
-    uint64_t& free = channel_free_[spread(line) % config_.dram_channels];
+    uint64_t& free = channel_free_[channels_.remainder(spread(line))];
     free = std::max(now * kTicks, free) + sectors * dram_sector_time_;
     return free / kTicks + config_.dram_latency;
 }

@@ -20,6 +20,12 @@ class MemorySystem {
 public:
     MemorySystem(const GpuConfig& config, Counters& counters);
 
+    // Asks the machine for what an access of this line will read first.
+    void prefetch(uint32_t sm, uint64_t line) const {
+        l1_[sm].prefetch(line);
+        l2_.prefetch(line);
+    }
+
     // Each returns when the data is there (load, atomic) or the write has arrived (store).
     Cycles load(uint32_t sm, Cycles now, LineAccess access);
     Cycles store(uint32_t sm, Cycles now, LineAccess access);
@@ -29,13 +35,15 @@ public:
     // first launch that reads them hits. Only the last part that fits into L2 is installed. L1s lose everything.
     // The copy costs no cycles and no counter, it belongs to no launch.
     void copy_from_host(uint64_t address, uint64_t bytes);
-    void start_launch();
+    // `shared_memory`: bytes that the launch takes of an SM with as many CTAs as fit.
+    void start_launch(uint64_t shared_memory);
     // Model: a skipped launch would have brought as many lines into L2 as a simulated one did on average; as many of
     // the least recently used lines leave. What it would have left there for its successors is not known: they may be
     // too cold, where without this they were too warm.
     void skip(uint64_t launches);
 
 private:
+    uint64_t l1_bytes(uint64_t shared_memory) const;
     Cycles pass_port(uint32_t sm, Cycles now, uint32_t sectors);
     Cycles pass_bank(Cycles now, LineAccess access);
     Cycles read_l2(Cycles now, LineAccess access);
@@ -49,6 +57,7 @@ private:
     Cache l2_;
     // When each is next free; DRAM channels in 1/4096 cycle, since a sector need not take whole cycles.
     std::vector<Cycles> port_free_, bank_free_, channel_free_;
+    const Modulo banks_, channels_;
     const uint64_t dram_sector_time_;
     uint64_t launches_ = 0;
 };

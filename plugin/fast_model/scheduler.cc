@@ -50,7 +50,7 @@ void Scheduler::choose(Cycles from) {
 void Scheduler::release(const ResidentCta* cta, Cycles now) {
     for (Slot& slot : slots_) {
         if (slot.warp->cta != cta || slot.ready_at != kNever) continue;
-        slot.ready_at = std::max(now, slot.warp->scoreboard.operands_ready(*slot.warp->next));
+        slot.ready_at = std::max(now, slot.warp->scoreboard.operands_ready(program_[slot.warp->next->operation]));
         if (slot.ready_at >= next_event_) continue;
         next_event_ = slot.ready_at;
         chosen_ = kNone;

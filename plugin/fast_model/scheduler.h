@@ -18,6 +18,8 @@ public:
         uint8_t unit;  // of its next instruction
     };
 
+    explicit Scheduler(const Program& program) : program_(program) {}
+
     void add(Warp* warp, Cycles ready_at, uint8_t unit);
     // The slot to issue at `now`, or null after moving next_event() to when one may be. Remembered as the greedy one.
     Slot* pick(Cycles now);
@@ -40,6 +42,7 @@ private:
     Cycles earliest(const Slot& slot) const { return std::max(slot.ready_at, unit_free_[slot.unit]); }
     void choose(Cycles from);
 
+    const Program& program_;
     std::vector<Slot> slots_;
     std::array<Cycles, kUnits> unit_free_{};
     size_t greedy_ = kNone;

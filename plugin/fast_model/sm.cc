@@ -12,8 +12,7 @@ uint64_t round_up(uint64_t value, uint64_t unit) {
 CtaDemand::CtaDemand(const GpuConfig& config, const LaunchHeader& header)
     : warps(header.warps_per_cta()),
       registers(round_up(uint64_t{header.registers} * kWarpSize, config.register_allocation_unit) * warps),
-      shared_memory(round_up(header.shared_memory, config.shared_allocation_unit)),
-      shared_base(header.shared_base) {}
+      shared_memory(round_up(header.shared_memory, config.shared_allocation_unit)) {}
 
 std::string CtaDemand::excess(const GpuConfig& config) const {
     const auto more = [](const char* what, uint64_t needs, uint64_t has) {
@@ -27,39 +26,47 @@ std::string CtaDemand::excess(const GpuConfig& config) const {
     return "";
 }
 
-Sm::Sm(const GpuConfig& config, uint32_t id, const OpcodeTimings& timings, MemorySystem& memory, Counters& counters)
+uint64_t CtaDemand::residency(const GpuConfig& config) const {
+    uint64_t ctas = config.max_ctas_per_sm;
+    const auto limit = [&](uint64_t has, uint64_t needs) {
+        if (needs > 0) ctas = std::min(ctas, has / needs);
+    };
+    limit(config.max_warps_per_sm, warps);
+    limit(config.registers_per_sm, registers);
+    limit(config.shared_memory_per_sm, shared_memory);
+    return ctas;
+}
+
+Sm::Sm(const GpuConfig& config, uint32_t id, const Program& program, MemorySystem& memory, Counters& counters)
     : config_(config),
-      timings_(timings),
+      program_(program),
       memory_(memory),
       counters_(counters),
       id_(id),
-      schedulers_(config.schedulers_per_sm),
+      schedulers_(config.schedulers_per_sm, Scheduler(program)),
       warps_(config.max_warps_per_sm) {
-    for (uint32_t i = 0; i < warps_.size(); ++i) warps_[i].slot = id * config.max_warps_per_sm + i;
+    // Model: every warp slot has 16 MiB of local memory, far above global memory.
+    for (uint64_t i = 0; i < warps_.size(); ++i) {
+        const uint64_t slot = uint64_t{id} * config.max_warps_per_sm + i;
+        warps_[i].local_line = ((uint64_t{1} << 60) + (slot << 24)) / kLineBytes;
+    }
     clear();
-}
-
-bool Sm::fits() const {
-    const uint64_t more = ctas_.size() + 1;
-    return more <= config_.max_ctas_per_sm && more * demand_.warps <= config_.max_warps_per_sm &&
-           more * demand_.registers <= config_.registers_per_sm &&
-           more * demand_.shared_memory <= config_.shared_memory_per_sm;
 }
 
 void Sm::place(std::unique_ptr<ResidentCta> cta, Cycles start) {
     cta->running = cta->waiting = cta->never_exit = 0;
     cta->done_at = start;
     cta->warps.clear();
-    for (const auto& trace : cta->trace.warps) {
-        if (trace.instruction_count == 0) continue;
+    for (const DecodedCta::Warp& decoded : cta->decoded.warps) {
+        if (decoded.steps == 0) continue;
         Warp* warp = free_warps_.back();
         free_warps_.pop_back();
         cta->warps.push_back(warp);
-        warp->next = cta->trace.instructions.data() + trace.first_instruction;
-        warp->end = warp->next + trace.instruction_count;
+        warp->next = cta->decoded.steps.data() + decoded.first_step;
+        warp->end = warp->next + decoded.steps;
         warp->cta = cta.get();
         warp->results_at = warp->fence_at = start;
-        scheduler_for_next_warp().add(warp, start, timings_[warp->next->opcode].unit);
+        scheduler_for_next_warp().add(warp, start, program_[warp->next->operation].unit);
         ++cta->running;
     }
     if (cta->running == 0) next_retirement_ = std::min(next_retirement_, start);

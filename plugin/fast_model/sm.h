@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "fast_model/memory_system.h"
-#include "fast_model/opcode_timing.h"
+#include "fast_model/program.h"
 #include "fast_model/scheduler.h"
 #include "fast_model/warp.h"
 
@@ -17,17 +17,19 @@ struct CtaDemand {
     CtaDemand(const GpuConfig& config, const LaunchHeader& header);
     // What no SM has enough of, or an empty string.
     std::string excess(const GpuConfig& config) const;
+    // How many CTAs an SM takes.
+    uint64_t residency(const GpuConfig& config) const;
 
     uint64_t warps = 0, registers = 0, shared_memory = 0;
-    uint64_t shared_base = 0;  // generic addresses from here on are shared memory
 };
 
 class Sm {
 public:
-    Sm(const GpuConfig& config, uint32_t id, const OpcodeTimings& timings, MemorySystem& memory, Counters& counters);
+    Sm(const GpuConfig& config, uint32_t id, const Program& program, MemorySystem& memory, Counters& counters);
 
-    void start_launch(const CtaDemand& demand) { demand_ = demand; }
-    bool fits() const;
+    void start_launch(uint64_t residency) { residency_ = residency; }
+    bool fits() const { return ctas_.size() < residency_; }
+    bool empty() const { return ctas_.empty(); }
     // The CTA's warps may issue from `start` on. An empty CTA is done at `start`.
     void place(std::unique_ptr<ResidentCta> cta, Cycles start);
     // Takes away the CTAs that are done at `now`.
@@ -45,11 +47,9 @@ public:
 
 private:
     void execute(Scheduler& scheduler, Scheduler::Slot& slot, Cycles now);
-    Cycles act(const OpcodeTiming& timing, Warp& warp, const Instruction& instruction, Cycles now);
-    Cycles access_memory(const OpcodeTiming& timing, Warp& warp, const Instruction& instruction, Cycles now);
-    Cycles access_shared(const uint64_t* addresses, const Instruction& instruction, Cycles now);
-    const uint64_t* translate(const OpcodeTiming& timing, const Warp& warp, const Instruction& instruction);
-    bool is_shared(uint64_t generic_address) const;
+    Cycles act(const Operation& operation, Warp& warp, const Step& step, Cycles now);
+    Cycles access_memory(const Operation& operation, const Warp& warp, const Step& step, Cycles now);
+    Cycles access_shared(const Step& step, Cycles now);
     void occupy_load_store_unit(Cycles now, uint64_t passes);
     void end_warp(Warp& warp, bool exited);
     void pass_barrier(ResidentCta& cta, Cycles now);
@@ -57,17 +57,15 @@ private:
     void update_next_issue();
 
     const GpuConfig& config_;
-    const OpcodeTimings& timings_;
+    const Program& program_;
     MemorySystem& memory_;
     Counters& counters_;
     const uint32_t id_;
-    CtaDemand demand_;
+    uint64_t residency_ = 0;  // CTAs of the running launch that fit
     std::vector<std::unique_ptr<ResidentCta>> ctas_;
     std::vector<Scheduler> schedulers_;
     std::vector<Warp> warps_;
     std::vector<Warp*> free_warps_;
-    std::vector<LineAccess> lines_;
-    uint64_t local_addresses_[kWarpSize];
     uint64_t instructions_ = 0;
     Cycles next_issue_ = kNever, next_retirement_ = kNever;
 };
