@@ -23,13 +23,13 @@ import numpy as np
 
 from kernelpoint.config import parse_config
 from kernelpoint.estimation import Design, ErrorBudget
-from kernelpoint.policies.population import Population
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.journal import Journal
 from kernelpoint.session.opening import Run
 from kernelpoint.session.plan import Plan
 from kernelpoint.session.session import Session
 from kernelpoint.traces import launch_paths
+from kernelpoint.workload import Population
 
 OPEN = """
 import sys

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from kernelpoint.estimation import Design, Engine, ErrorBudget, neighbours, strata_from
-from kernelpoint.policies.population import Population
 from kernelpoint.randomness import generator
 from kernelpoint.session.ledger import Ledger
+from kernelpoint.workload import Population
 
 BODY = 5000  # launches of a loop body
 

@@ -14,9 +14,9 @@ from kernelpoint.config import parse_config
 from kernelpoint.estimation import Design, ErrorBudget
 from kernelpoint.estimation.stratify import Stratification, strata_from, stratify
 from kernelpoint.policies import kernelpoint as shipped
-from kernelpoint.policies.population import Population as Known
 from kernelpoint.profiles.profile import Profile
 from kernelpoint.randomness import permanent_random_numbers
+from kernelpoint.workload import Population as Known
 
 Knowledge = Literal[
     "a", "b", "c"

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from kernelpoint.policies.population import Population
 from kernelpoint.profiles import read_profile
 from kernelpoint.traces import cache_folder, launch_paths, scan_launches
+from kernelpoint.workload import Population
 
 REAL = {  # archive of each
     "simpletorch3": "simpletorch3",

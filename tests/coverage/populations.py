@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 from full_runs import RUNS, full_run, known_from_traces, other_gpu, trace_folder
 
-from kernelpoint.policies.population import Population as Known
 from kernelpoint.profiles import read_profile
 from kernelpoint.profiles.profile import Profile
 from kernelpoint.randomness import generator
+from kernelpoint.workload import Population as Known
 
 PROFILES = (
     "h100_owlv2",

@@ -14,9 +14,9 @@ from kernelpoint.config import Config, parse_config
 from kernelpoint.encoder import embed_streams
 from kernelpoint.estimation import Design, Engine, ErrorBudget, Look
 from kernelpoint.policies.kernelpoint import KernelPoint
-from kernelpoint.policies.population import Population
 from kernelpoint.profiles import Profile
 from kernelpoint.traces import ScanTable, launch_paths, scan_launches
+from kernelpoint.workload import Population
 
 
 def say(line: str) -> None:

@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 
 from kernelpoint.config import parse_config
-from kernelpoint.policies.contract import Need
-from kernelpoint.policies.population import Population
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles.profile import ProfileBuilder
 from kernelpoint.traces import LaunchShape, ScanTable
 from kernelpoint.traces.cache import COUNTS
 from kernelpoint.traces.scan import UNITS
+from kernelpoint.workload import Available, Need, Population
 
 KERNELS = ("gemm", "softmax", "copy")
 STREAMS = 6  # two of each kernel: stream s runs kernel s % 3
@@ -68,7 +67,7 @@ def embeddings(count):
 def make(name, count=120, seed=0, times=None, **settings):
     """A policy and a population with what it needs, and nothing else."""
     chosen = load_policy(name)
-    needs = chosen.needs_given(None)
+    needs = chosen.inputs(Available())
     population = Population(
         counts=(count,),
         seed=seed,

@@ -14,9 +14,8 @@ import pytest
 import kernelpoint
 from kernelpoint.errors import ConfigError, PolicyError
 from kernelpoint.estimation import Engine, ErrorBudget
-from kernelpoint.policies.contract import Need
-from kernelpoint.policies.population import Population
 from kernelpoint.policies.registry import load_policy, policy_names
+from kernelpoint.workload import Available, Need, Population
 
 from .conftest import make
 
@@ -153,7 +152,7 @@ def test_a_purposive_sample_states_no_bound(name):
         assert type(policy).bounds == ("none",)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if load_policy(name).needs_given(None)])
+@pytest.mark.parametrize("name", [name for name in NAMES if load_policy(name).inputs(Available())])
 def test_a_missing_input_is_named(name):
     policy, _ = make(name)
     with pytest.raises(PolicyError, match=name):
@@ -161,7 +160,7 @@ def test_a_missing_input_is_named(name):
 
 
 def test_only_policies_with_embeddings_import_torch():
-    names = [name for name in NAMES if Need.EMBEDDINGS not in load_policy(name).needs_given(None)]
+    names = [name for name in NAMES if Need.EMBEDDINGS not in load_policy(name).inputs(Available())]
     code = (
         f"import sys; sys.path.insert(0, {str(__file__.rpartition('/')[0])!r}); from conftest import make\n"
         f"for name in {names!r}:\n"

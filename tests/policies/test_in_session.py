@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from kernelpoint.errors import ConfigError, PolicyError, ProfileError
-from kernelpoint.policies.contract import Need
 from kernelpoint.policies.registry import load_policy, policy_names
 from kernelpoint.profiles import read_profile
 from kernelpoint.profiles.names import demangle
@@ -14,6 +13,7 @@ from kernelpoint.session import boundary
 from kernelpoint.synth.compose import compose, prepare
 from kernelpoint.synth.writer import write_list
 from kernelpoint.traces import launch_paths, read_header
+from kernelpoint.workload import Available, Need
 
 LAUNCHES = 60
 
@@ -69,7 +69,7 @@ def run(session):
 
 @pytest.mark.parametrize("policy", policy_names())
 def test_every_policy_runs_behind_the_abi(tmp_path, monkeypatch, traces, profile, policy):
-    needs_profile = Need.PROFILE in load_policy(policy).needs
+    needs_profile = Need.PROFILE in load_policy(policy).inputs(Available(traces=True))
     session = open_session(tmp_path, monkeypatch, traces, policy, f"profile: {profile}\n" if needs_profile else "")
     summary, total = run(session)
     assert summary["simulated"] + summary["skipped"] == LAUNCHES and not summary["degraded"]
@@ -120,14 +120,14 @@ def test_a_plan_for_another_profile_is_another_plan(tmp_path, monkeypatch, trace
 
 
 def read_profile_hash(profile, traces):
-    from kernelpoint.session.profiling import aligned
+    from kernelpoint.workload import aligned
 
     return aligned(read_profile(profile), tuple(launch_paths(traces)), lambda text: None).hash()
 
 
 def test_a_profile_without_names_gets_those_of_the_traces(traces):
     from kernelpoint.profiles.profile import ProfileBuilder
-    from kernelpoint.session.profiling import aligned
+    from kernelpoint.workload import aligned
 
     builder = ProfileBuilder("full.kpjournal")
     for launch in range(LAUNCHES):

@@ -5,27 +5,28 @@ import pytest
 
 from kernelpoint.config import parse_config
 from kernelpoint.estimation import Engine, ErrorBudget
-from kernelpoint.policies.kernelpoint import KernelPoint, _context, _first_of_each
-from kernelpoint.policies.population import Population
+from kernelpoint.policies._labels import context, first_of_each_process
+from kernelpoint.policies.kernelpoint import KernelPoint
 from kernelpoint.profiles.profile import ProfileBuilder
+from kernelpoint.workload import Population
 
 
 def test_context_tells_equal_launches_between_other_neighbours_apart():
     label = np.array([1, 2, 1, 2, 1, 2, 3])
-    context = _context(label, np.array([0, 7]))
-    assert context[2] == context[4] and context[1] == context[3]
-    assert context[0] != context[2] and context[5] != context[3]
+    found = context(label, np.array([0, 7]))
+    assert found[2] == found[4] and found[1] == found[3]
+    assert found[0] != found[2] and found[5] != found[3]
 
 
 def test_context_does_not_reach_into_another_process():
-    together = _context(np.array([1, 2, 1, 2]), np.array([0, 4]))
-    apart = _context(np.array([1, 2, 1, 2]), np.array([0, 2, 4]))
+    together = context(np.array([1, 2, 1, 2]), np.array([0, 4]))
+    apart = context(np.array([1, 2, 1, 2]), np.array([0, 2, 4]))
     assert together[0] != together[2]
     assert apart[0] == apart[2] and apart[1] == apart[3]
 
 
 def test_each_process_has_its_own_first_launch_of_a_stream():
-    found = _first_of_each(np.array([7, 7, 8, 7, 8]), np.array([0, 3, 5]))
+    found = first_of_each_process(np.array([7, 7, 8, 7, 8]), np.array([0, 3, 5]))
     assert found.tolist() == [True, False, True, True, True]
 
 

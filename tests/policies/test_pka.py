@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from kernelpoint.config import parse_config
-from kernelpoint.policies.contract import Need
 from kernelpoint.policies.pka import COUNTERS, Pka
-from kernelpoint.policies.population import Population
 from kernelpoint.profiles.profile import ProfileBuilder
+from kernelpoint.workload import Available, Need, Population
 
 from .conftest import scan
 
@@ -61,11 +60,11 @@ def test_launches_without_counters_follow_their_name_and_shape():
 
 
 def test_traces_are_asked_for_only_where_counters_are_missing():
-    assert Pka.needs_given(profile(KINDS_IN_ORDER)) == {Need.PROFILE}
-    assert Pka.needs_given(profile(KINDS_IN_ORDER, counted=14)) == {Need.PROFILE}, "names and shapes say the rest"
+    assert Pka.inputs(Available(profile(KINDS_IN_ORDER))) == {Need.PROFILE}
+    assert Pka.inputs(Available(profile(KINDS_IN_ORDER, counted=14))) == {Need.PROFILE}, "names and shapes say the rest"
     missing = profile(KINDS_IN_ORDER).take(np.array([*range(14), *[-1] * 21]))
-    assert Pka.needs_given(missing) == {Need.TRACES}, "only the traces know the others"
-    assert Pka.needs_given(None) == {Need.TRACES}
+    assert Pka.inputs(Available(missing)) == {Need.TRACES}, "only the traces know the others"
+    assert Pka.inputs(Available()) == {Need.TRACES}
 
 
 def test_counters_of_the_first_launches_are_enough_where_traces_know_the_others():

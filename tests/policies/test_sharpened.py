@@ -8,11 +8,10 @@ import pytest
 from kernelpoint.config import parse_config
 from kernelpoint.errors import PolicyError
 from kernelpoint.estimation import Engine, ErrorBudget
-from kernelpoint.policies.contract import Need
 from kernelpoint.policies.kernelpoint import KernelPoint
-from kernelpoint.policies.population import Population
 from kernelpoint.profiles.profile import ProfileBuilder
 from kernelpoint.traces import ScanTable
+from kernelpoint.workload import Available, Need, Population
 
 LAUNCHES = 3000
 CONFIG = {"version": 1, "policy": "kernelpoint", "error_budget": {"relative_error": 0.02}}
@@ -53,9 +52,11 @@ def simulated(people, y):
 
 def test_traces_are_read_beside_a_profile_where_they_are_on_disk():
     known = profile(truth())
-    assert KernelPoint.inputs(known, True) == {Need.TRACES, Need.EMBEDDINGS, Need.PROFILE}
-    assert KernelPoint.inputs(known, False) == {Need.PROFILE}
-    assert KernelPoint.inputs(None, False) == KernelPoint.inputs(None, True) == {Need.TRACES, Need.EMBEDDINGS}
+    assert KernelPoint.inputs(Available(known, True)) == {Need.TRACES, Need.EMBEDDINGS, Need.PROFILE}
+    assert KernelPoint.inputs(Available(known)) == {Need.PROFILE}
+    assert (
+        KernelPoint.inputs(Available()) == KernelPoint.inputs(Available(traces=True)) == {Need.TRACES, Need.EMBEDDINGS}
+    )
 
 
 def test_times_of_another_gpu_save_most_of_the_simulation():

@@ -5,9 +5,9 @@ import pytest
 
 from kernelpoint.config import parse_config
 from kernelpoint.estimation import Engine, ErrorBudget
-from kernelpoint.policies.population import Population
 from kernelpoint.policies.sieve import Sieve, density_cuts
 from kernelpoint.profiles.profile import ProfileBuilder
+from kernelpoint.workload import Population
 
 
 def population(launches):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelpoint.policies.population import Population
 from kernelpoint.session import boundary
+from kernelpoint.workload import Population
 
 COUNTS = (300, 120)
 

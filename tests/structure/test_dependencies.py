@@ -20,6 +20,7 @@ LAYERS = [
     {"report", "paired"},
     {"session"},
     {"policies", "projection"},
+    {"workload"},
     {"encoder", "estimation", "clustering", "synth", "patching"},
     {"graphs", "convert"},
     {"traces", "profiles"},

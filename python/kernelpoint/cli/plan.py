@@ -10,13 +10,12 @@ import typer
 from rich.console import Console
 
 from kernelpoint.config import Config, load_config, parse_config
-from kernelpoint.errors import ConfigError, PolicyError
-from kernelpoint.policies.contract import Need
+from kernelpoint.errors import ConfigError
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.opening import population_of
 from kernelpoint.session.planning import make_plan, origin_of
-from kernelpoint.session.profiling import with_profile
+from kernelpoint.workload import Available, Need, check_available, complete, with_profile
 
 
 def plan(
@@ -39,10 +38,10 @@ def plan(
     population = population_of(HostInfo(simulator="plan", list_paths=(str(traces),)), settings.seed)
     population = with_profile(population, settings, console.print)
     origin = origin_of(settings, chosen, population)
-    if config is None and profile is None and Need.PROFILE in chosen.inputs(None, population.has_traces):
-        raise PolicyError(
-            f"--policy: {policy} plans from times or counters of every launch; name a file of them with --profile"
-        )
+    available = Available.of(population)
+    option = "`profile:`" if config else "--profile"
+    check_available(settings.policy, chosen.inputs(available), available, option)
+    population = complete(population, frozenset({Need.TRACES}), settings.encoder, console.print)  # names, for reports
     made = make_plan(settings, chosen, population, origin, console.print)
     made.save(output)
     strata = len(made.design.first_sizes)

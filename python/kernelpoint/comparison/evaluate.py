@@ -6,20 +6,16 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
 from typing import Any
-
-import numpy as np
 
 from kernelpoint.comparison.workload import Workload
 from kernelpoint.config import Config, parse_config
 from kernelpoint.errors import KernelPointError
 from kernelpoint.estimation import Design, Engine, ErrorBudget, Look
-from kernelpoint.policies.contract import Need, Policy
-from kernelpoint.policies.population import Population
+from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles import Profile
-from kernelpoint.traces import ScanTable
+from kernelpoint.workload import Available, Need, Population, complete
 
 Log = Callable[[str], None]
 
@@ -88,45 +84,34 @@ class Inputs:
         self.workload = workload
         self.seconds: dict[Need, float] = {}
         self._log = log
-        self._embeddings: np.ndarray | None = None
+        self._made = Population(counts=(workload.size,), seed=0, paths=workload.paths)
         self._designs: dict[tuple[object, ...], tuple[Design, float]] = {}
-
-    @cached_property
-    def scan(self) -> ScanTable:
-        """Header, work and stream of every launch."""
-        from kernelpoint.traces import scan_launches
-
-        start = time.perf_counter()
-        table = scan_launches(self.workload.paths, log=self._log)
-        self.seconds[Need.TRACES] = time.perf_counter() - start
-        return table
-
-    def embeddings(self, config: Config) -> np.ndarray:
-        """The embedding of every stream."""
-        if self._embeddings is None:
-            from kernelpoint.encoder import embed_streams
-
-            scan = self.scan
-            start = time.perf_counter()
-            self._embeddings = embed_streams(
-                scan, checkpoint=config.encoder.checkpoint, max_nodes=config.encoder.max_nodes, log=self._log
-            )
-            self.seconds[Need.EMBEDDINGS] = time.perf_counter() - start
-        return self._embeddings
 
     def population(self, policy: type[Policy], config: Config) -> tuple[Population, frozenset[Need], bool]:
         """What the policy may look at, what it needs of it, and whether it sees the truth's times."""
-        workload = self.workload
         profile, sees_truth = self._profile(policy)
-        needs = policy.inputs(profile, bool(workload.paths))
-        population = Population(counts=(workload.size,), seed=config.seed, profile=profile, paths=workload.paths)
-        if not workload.paths:
-            return population, needs, sees_truth  # a policy that cannot do without traces says so itself
-        if Need.TRACES in needs:
-            population = replace(population, scan=self.scan)
-        if Need.EMBEDDINGS in needs:
-            population = replace(population, embeddings=self.embeddings(config))
+        traces = bool(self.workload.paths)
+        needs = policy.inputs(Available(profile, traces))
+        made = (
+            self._complete(needs, config) if traces else self._made
+        )  # without, such a policy says itself what it lacks
+        population = Population(
+            counts=made.counts,
+            seed=config.seed,
+            scan=made.scan if needs & {Need.TRACES, Need.EMBEDDINGS} else None,
+            paths=made.paths,
+            embeddings=made.embeddings if Need.EMBEDDINGS in needs else None,
+            profile=profile,
+        )
         return population, needs, sees_truth
+
+    def _complete(self, needs: frozenset[Need], config: Config) -> Population:
+        for need in (Need.TRACES, Need.EMBEDDINGS):
+            if need in needs and need not in self.seconds:
+                start = time.perf_counter()
+                self._made = complete(self._made, frozenset({need}), config.encoder, self._log)
+                self.seconds[need] = time.perf_counter() - start
+        return self._made
 
     def design(self, policy: type[Policy], config: Config, population: Population) -> tuple[Design, float]:
         """The policy's design and the seconds it took; made once where it does not depend on the budget."""
@@ -148,12 +133,13 @@ class Inputs:
         """
         workload, known = self.workload, self.workload.known
         traces = bool(workload.paths)
-        uses_times = Need.PROFILE in policy.inputs(known, traces) and not policy.counters
-        if Need.PROFILE in policy.needs or (workload.informed and uses_times):
+        uses_times = Need.PROFILE in policy.inputs(Available(known, traces)) and not policy.counters
+        needs_times = Need.PROFILE in policy.inputs(Available(None, traces=True))
+        if needs_times or (workload.informed and uses_times):
             return known, workload.from_truth
         if workload.from_truth:
             known = known.without_results(policy.counters)
-        in_place_of_traces = Need.TRACES not in policy.inputs(known, traces)
+        in_place_of_traces = Need.TRACES not in policy.inputs(Available(known, traces))
         counted = any(name in known.counters for name in policy.counters)
         return (None if traces and in_place_of_traces and not counted else known), False
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from kernelpoint.errors import ConfigError
 from kernelpoint.traces import launch_paths
+from kernelpoint.workload import fingerprint
 
 Log = Callable[[str], None]
 HOST_CONFIGS = Path(__file__).resolve().parent.parent / "host_configs"
@@ -46,9 +47,8 @@ def full_run(traces: str, config: str, folder: Path, log: Log) -> Path:
 
 
 def _key(traces: str, settings: Path) -> str:
-    """What the results depend on: the host itself, its configuration, and name, size and time of every trace."""
+    """What the results depend on: the host itself, its configuration, and the traces."""
     digest = hashlib.blake2b(settings.read_bytes() + PROGRAM.read_bytes(), digest_size=8)
-    for path in launch_paths(traces):
-        status = Path(path).stat()
-        digest.update(f"{path}:{status.st_size}:{status.st_mtime_ns}\n".encode())
+    paths = launch_paths(traces)
+    digest.update(fingerprint([len(paths)], paths).encode())
     return digest.hexdigest()

@@ -10,8 +10,8 @@ from kernelpoint.comparison.evaluate import Cell, Inputs, Row, evaluate
 from kernelpoint.comparison.version import code_version
 from kernelpoint.comparison.workload import Workload
 from kernelpoint.errors import ConfigError
-from kernelpoint.policies.contract import Need
 from kernelpoint.policies.registry import load_policy
+from kernelpoint.workload import Available, Need
 
 Log = Callable[[str], None]
 Advance = Callable[[str], None]
@@ -92,7 +92,7 @@ def compare(
 
 def _encoder(policy: str) -> str:
     """What the embeddings of a policy depend on; empty for one that uses none."""
-    if Need.EMBEDDINGS not in load_policy(policy).needs:
+    if Need.EMBEDDINGS not in load_policy(policy).inputs(Available(traces=True)):
         return ""
     from kernelpoint.encoder import checkpoint_hash
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from kernelpoint.errors import ConfigError, ProfileError
 from kernelpoint.profiles import Launches, Profile, match, read_profile
-from kernelpoint.session.profiling import aligned, named
+from kernelpoint.workload import aligned, fingerprint, named
 
 Log = Callable[[str], None]
 HOST = "host:"  # begins a profile that the embedded host makes
@@ -113,9 +113,7 @@ class Workload:
         """Identifies everything that results depend on."""
         digest = hashlib.blake2b(self.results.tobytes(), digest_size=12)
         digest.update(f"{self.known.hash()}{self.from_truth}{self.informed}{self.counter}{self.latency}".encode())
-        for path in self.paths:
-            status = Path(path).stat()
-            digest.update(f"{Path(path).name}:{status.st_size}:{status.st_mtime_ns}\n".encode())
+        digest.update(fingerprint((self.size,), self.paths).encode())
         return digest.hexdigest()
 
 

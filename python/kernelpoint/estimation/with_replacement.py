@@ -27,6 +27,7 @@ def with_replacement_total(
     Returns:
         The estimate; its half-width is nan where a stratum of several units was drawn from once only.
 
+    >>> import numpy as np
     >>> total = with_replacement_total("cycles", [4, 1], [np.array([10.0, 10.0, 16.0]), np.array([100.0])])
     >>> total.estimate, round(total.half_width, 2)
     (148.0, 15.68)

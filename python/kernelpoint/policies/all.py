@@ -6,7 +6,7 @@ import numpy as np
 
 from kernelpoint.estimation import Design
 from kernelpoint.policies.contract import Policy
-from kernelpoint.policies.population import Population
+from kernelpoint.workload import Population
 
 
 class All(Policy):

@@ -6,33 +6,21 @@ the example to copy.
 
 from __future__ import annotations
 
-import enum
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import Bound, Design, Method
-from kernelpoint.policies.population import Population
+from kernelpoint.workload import Available, Need, Population
 
 if TYPE_CHECKING:
     from kernelpoint.config import Config
-    from kernelpoint.profiles import Profile
-
-
-class Need(enum.Enum):
-    """An input a policy cannot do without."""
-
-    TRACES = "traces"  # every launch is read once beforehand: Population.scan
-    EMBEDDINGS = "embeddings"  # every stream is embedded by the encoder: Population.embeddings; comes with TRACES
-    PROFILE = "profile"  # times or counters of every launch, known from elsewhere: Population.profile
 
 
 class Policy(ABC):
     """One sampling method. Instances hold no state of a run: the same population gives the same design.
 
     Class attributes:
-        needs: inputs that must be there; checked before `design` is called.
-        uses: inputs that the method takes besides, where the launches' traces are on disk.
         counters: counters of a profile that the method plans from besides instructions; no time is among them.
         bounds: the values of `error_budget.bound` that the method can state; the first is taken where the user named none.
         estimates: the values of `estimate` that go with the method; the first is taken where the user named none.
@@ -42,8 +30,6 @@ class Policy(ABC):
             the method's bound where the engine states none.
     """
 
-    needs: ClassVar[frozenset[Need]] = frozenset()
-    uses: ClassVar[frozenset[Need]] = frozenset()
     counters: ClassVar[tuple[str, ...]] = ()
     bounds: ClassVar[tuple[Bound, ...]] = ("sequential", "two_stage", "fixed", "none")
     estimates: ClassVar[tuple[Method, ...]] = ("regression", "ratio", "mean")
@@ -55,15 +41,12 @@ class Policy(ABC):
         self.config = config
 
     @classmethod
-    def needs_given(cls, profile: Profile | None) -> frozenset[Need]:
-        """The inputs that must be there, given the profile that the user named (None: none); `needs` unless overridden."""
-        return cls.needs
+    def inputs(cls, available: Available) -> frozenset[Need]:
+        """The inputs that a design is made from, given what is there; none unless overridden.
 
-    @classmethod
-    def inputs(cls, profile: Profile | None, traces: bool) -> frozenset[Need]:
-        """All that a design is made from: what must be there, and where there are `traces` on disk, `uses` as well."""
-        needed = cls.needs_given(profile)
-        return needed | cls.uses if traces else needed
+        What is named here is there when `design` is called, or the run is refused (workload.check_available).
+        """
+        return frozenset()
 
     @classmethod
     def bound_for(cls, config: Config) -> Bound:

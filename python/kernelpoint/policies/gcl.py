@@ -6,11 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from kernelpoint.errors import PolicyError
 from kernelpoint.estimation import Bound, Design, Method
-from kernelpoint.policies._inputs import first_of_each, numbered
-from kernelpoint.policies.contract import Need, Policy
-from kernelpoint.policies.population import Population
+from kernelpoint.policies._labels import first_of_each, numbered
+from kernelpoint.policies.contract import Policy
+from kernelpoint.workload import Available, Need, Population
 
 
 class Gcl(Policy):
@@ -27,18 +26,20 @@ class Gcl(Policy):
     z-scored, and work is no feature, as in the paper. Launches whose trace cannot be read are simulated.
     """
 
-    needs: ClassVar[frozenset[Need]] = frozenset({Need.TRACES, Need.EMBEDDINGS})
     bounds: ClassVar[tuple[Bound, ...]] = ("none",)
     estimates: ClassVar[tuple[Method, ...]] = ("mean",)
 
+    @classmethod
+    def inputs(cls, available: Available) -> frozenset[Need]:
+        """Traces and embeddings."""
+        return frozenset({Need.TRACES, Need.EMBEDDINGS})
+
     def design(self, population: Population) -> Design:
         """A stratum per cluster, represented by its first launch."""
-        if population.scan is None or population.embeddings is None:
-            raise PolicyError("policy gcl needs the traces and embeddings of the launches, and there are none")
-        stream = population.scan.stream_ids
+        embeddings, stream = population.embeddings_for("gcl"), population.scan_for("gcl").stream_ids
         readable = np.flatnonzero(stream >= 0)
         strata = np.full(population.size, -1, dtype=np.int64)
-        strata[readable] = _clusters(population.embeddings[stream[readable]], population.seed)
+        strata[readable] = _clusters(embeddings[stream[readable]], population.seed)
         strata = numbered(strata)
         chosen = first_of_each(strata)
         return Design(

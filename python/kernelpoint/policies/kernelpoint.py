@@ -6,13 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from kernelpoint.errors import PolicyError
 from kernelpoint.estimation import Design, ErrorBudget, strata_from
-from kernelpoint.policies._inputs import kernels, known_times
+from kernelpoint.policies._labels import context, first_of_each_process
 from kernelpoint.policies._sharpened import sharpened, steps
-from kernelpoint.policies.contract import Need, Policy
-from kernelpoint.policies.population import Population
-from kernelpoint.profiles import Profile
+from kernelpoint.policies.contract import Policy
+from kernelpoint.workload import Available, Need, Population, kernels, known_times
 
 # Model: what a launch costs before anything is simulated, in cycles, up to a factor: launch latency plus the warp
 # instructions of one of the SMs it spreads over. It shares out the first draws and is the covariate of the regression; the
@@ -43,15 +41,16 @@ class KernelPoint(Policy):
     are simulated; so is the first of each stream where the error budget is on misses or DRAM traffic.
     """
 
-    needs: ClassVar[frozenset[Need]] = frozenset({Need.TRACES, Need.EMBEDDINGS})
-    uses: ClassVar[frozenset[Need]] = needs
     uses_budget: ClassVar[bool] = True
     online: ClassVar[bool] = True
 
     @classmethod
-    def needs_given(cls, profile: Profile | None) -> frozenset[Need]:
-        """Traces, unless the user names a profile, which can take their place where there are none."""
-        return cls.needs if profile is None else frozenset({Need.PROFILE})
+    def inputs(cls, available: Available) -> frozenset[Need]:
+        """Traces and embeddings; the profile that the user names as well, or in their place where there are no traces."""
+        traces = frozenset({Need.TRACES, Need.EMBEDDINGS})
+        if available.profile is None:
+            return traces
+        return traces | {Need.PROFILE} if available.traces else frozenset({Need.PROFILE})
 
     def design(self, population: Population) -> Design:
         """Strata, first sizes and the covariate."""
@@ -66,7 +65,7 @@ class KernelPoint(Policy):
         wanted = self.config.error_budget
         certain = ~known
         if any(part in wanted.counter for part in COLD_COUNTERS):
-            certain = certain | _first_of_each(levels[-2], population.offsets)
+            certain = certain | first_of_each_process(levels[-2], population.offsets)
         return strata_from(
             levels[-len(spreads) :],
             population.u,
@@ -82,9 +81,7 @@ class KernelPoint(Policy):
 
 def _from_traces(population: Population) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
     """Labels of each level, expected cost, and which launches could be read."""
-    scan, embeddings = population.scan, population.embeddings
-    if scan is None or embeddings is None:
-        raise PolicyError("policy kernelpoint needs the traces and embeddings of the launches, and there are none")
+    scan, embeddings = population.scan_for("kernelpoint"), population.embeddings_for("kernelpoint")
     from kernelpoint.clustering import ThresholdClusters, run_features
 
     stream = scan.stream_ids.astype(np.int64)
@@ -92,7 +89,7 @@ def _from_traces(population: Population) -> tuple[list[np.ndarray], np.ndarray, 
     alike = ThresholdClusters(threshold=ALIKE).fit_predict(run_features(embeddings))[stream]
     per_sm = scan.instructions / np.clip(scan.ctas, 1, SMS)
     amount = np.round(np.log2(1.0 + per_sm)).astype(np.int64)
-    return [alike, amount, stream, _context(stream, population.offsets)], LATENCY + per_sm, known
+    return [alike, amount, stream, context(stream, population.offsets)], LATENCY + per_sm, known
 
 
 def _from_profile(population: Population) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
@@ -100,10 +97,8 @@ def _from_profile(population: Population) -> tuple[list[np.ndarray], np.ndarray,
 
     Model: the log-log slope of durations on threads is 0.2 to 0.5 on real profiles.
     """
-    profile = population.profile
-    if profile is None:
-        raise PolicyError("policy kernelpoint needs traces or a profile, and there is neither")
-    levels = [kernels(population), profile.signature, _context(profile.signature, population.offsets)]
+    profile = population.profile_for("kernelpoint")
+    levels = [kernels(population), profile.signature, context(profile.signature, population.offsets)]
     if not profile.has_times:
         threads = profile.grid.prod(axis=1).astype(float) * profile.block.prod(axis=1)
         return levels, np.cbrt(np.maximum(threads, 1.0)), np.ones(population.size, dtype=bool)
@@ -114,20 +109,3 @@ def _from_profile(population: Population) -> tuple[list[np.ndarray], np.ndarray,
     kernel, *finer = levels
     octave = np.unique(np.column_stack([kernel, np.round(np.log2(cost))]), axis=0, return_inverse=True)[1].ravel()
     return [kernel, octave, steps(cost), *finer], cost, known
-
-
-def _first_of_each(label: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """bool [N]: which launches are the first with their label in their process."""
-    process = np.searchsorted(offsets, np.arange(len(label)), side="right")
-    firsts = np.zeros(len(label), dtype=bool)
-    firsts[np.unique(np.column_stack([process, label]), axis=0, return_index=True)[1]] = True
-    return firsts
-
-
-def _context(label: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """One label for (previous, own, next) of each launch within its process; beyond the ends stands -2."""
-    before, after = np.full(len(label), -2), np.full(len(label), -2)
-    before[1:], after[:-1] = label[:-1], label[1:]
-    before[offsets[:-1][offsets[:-1] < len(label)]] = -2
-    after[offsets[1:] - 1] = -2
-    return np.unique(np.column_stack([before, label, after]), axis=0, return_inverse=True)[1].ravel()

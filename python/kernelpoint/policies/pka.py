@@ -8,10 +8,10 @@ import numpy as np
 
 from kernelpoint.errors import PolicyError
 from kernelpoint.estimation import Bound, Design, Method
-from kernelpoint.policies._inputs import first_of_each, kernels, numbered
-from kernelpoint.policies.contract import Need, Policy
-from kernelpoint.policies.population import Population
+from kernelpoint.policies._labels import first_of_each, numbered
+from kernelpoint.policies.contract import Policy
 from kernelpoint.randomness import generator
+from kernelpoint.workload import Available, Need, Population, kernels
 
 if TYPE_CHECKING:
     from kernelpoint.profiles import Profile
@@ -76,8 +76,9 @@ class Pka(Policy):
     uses_budget = True
 
     @classmethod
-    def needs_given(cls, profile: Profile | None) -> frozenset[Need]:
+    def inputs(cls, available: Available) -> frozenset[Need]:
         """Traces, unless the profile has the twelve counters, and of every launch either these or a name."""
+        profile = available.profile
         if profile is None or not has_counters(profile):
             return frozenset({Need.TRACES})
         named = np.array([bool(name) for name in profile.names], dtype=bool)[profile.name_ids]

@@ -8,7 +8,7 @@ import numpy as np
 
 from kernelpoint.estimation import Design
 from kernelpoint.policies.contract import Policy
-from kernelpoint.policies.population import Population
+from kernelpoint.workload import Population
 
 
 def design_of(policy: Policy, population: Population) -> Design:

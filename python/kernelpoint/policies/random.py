@@ -6,7 +6,7 @@ import numpy as np
 
 from kernelpoint.estimation import Design
 from kernelpoint.policies.contract import Policy
-from kernelpoint.policies.population import Population
+from kernelpoint.workload import Population
 
 # The smallest sample for which the mean of very skewed launch times is near normal; the floor of Allegro's sample too.
 PILOT_SIZE = 30

@@ -8,12 +8,12 @@ import numpy as np
 
 from kernelpoint.errors import PolicyError
 from kernelpoint.estimation import Bound, Design, Method
-from kernelpoint.policies._inputs import has_instructions, instructions, kernels, numbered
-from kernelpoint.policies.contract import Need, Policy
-from kernelpoint.policies.population import Population
+from kernelpoint.policies._labels import numbered
+from kernelpoint.policies.contract import Policy
+from kernelpoint.workload import Available, Need, Population, has_instructions, instructions, kernels
 
 if TYPE_CHECKING:
-    from kernelpoint.profiles import Profile
+    pass
 
 THETA = 0.4  # coefficient of variation from which a kernel's launches are split (tier 3)
 SECOND_PASS = 0.5  # a part whose coefficient of variation is above this is split once more
@@ -82,9 +82,9 @@ class Sieve(Policy):
     estimates: ClassVar[tuple[Method, ...]] = ("separate_ratio",)
 
     @classmethod
-    def needs_given(cls, profile: Profile | None) -> frozenset[Need]:
-        """Traces, unless the profile counts instructions."""
-        return frozenset() if has_instructions(profile) else frozenset({Need.TRACES})
+    def inputs(cls, available: Available) -> frozenset[Need]:
+        """Traces, unless a profile counts the instructions of every launch."""
+        return frozenset({Need.PROFILE if has_instructions(available.profile) else Need.TRACES})
 
     def design(self, population: Population) -> Design:
         """A stratum per kernel (tiers 1 and 2) or per part of it (tier 3), with one representative each."""

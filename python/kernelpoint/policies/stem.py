@@ -10,10 +10,9 @@ from typing import ClassVar
 import numpy as np
 
 from kernelpoint.estimation import Bound, Design, Method
-from kernelpoint.policies._inputs import kernels, known_times
 from kernelpoint.policies._two_means import two_means
-from kernelpoint.policies.contract import Need, Policy
-from kernelpoint.policies.population import Population
+from kernelpoint.policies.contract import Policy
+from kernelpoint.workload import Available, Need, Population, kernels, known_times
 
 
 @dataclass(frozen=True)
@@ -110,11 +109,15 @@ class Stem(Policy):
     is solved exactly. Launches that the profile lacks are simulated.
     """
 
-    needs: ClassVar[frozenset[Need]] = frozenset({Need.PROFILE})
     bounds: ClassVar[tuple[Bound, ...]] = ("none", "sequential", "two_stage", "fixed")
     estimates: ClassVar[tuple[Method, ...]] = ("mean", "regression", "ratio")
     uses_budget = True
     promises_budget = True
+
+    @classmethod
+    def inputs(cls, available: Available) -> frozenset[Need]:
+        """A profile with the times of the launches."""
+        return frozenset({Need.PROFILE})
 
     def design(self, population: Population) -> Design:
         """Strata are ROOT's clusters, first sizes STEM's."""

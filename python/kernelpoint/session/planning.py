@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,11 +12,11 @@ import numpy as np
 
 from kernelpoint import __version__
 from kernelpoint.config import Config
-from kernelpoint.errors import ConfigError, PlanError, PolicyError, TraceError
-from kernelpoint.policies.contract import Need, Policy
-from kernelpoint.policies.population import Population
+from kernelpoint.errors import PlanError
+from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.processes import design_of
 from kernelpoint.session.plan import Plan
+from kernelpoint.workload import Available, Need, Population, check_available, complete, fingerprint
 
 Log = Callable[[str], None]
 
@@ -36,15 +35,9 @@ def plan_for(
         ConfigError: the policy reads traces and there is no list on disk.
         PolicyError: the policy lacks another input.
     """
-    needs = policy.inputs(population.profile, population.has_traces)
-    if Need.PROFILE in needs and population.profile is None:
-        raise PolicyError(
-            f"policy: {config.policy} plans from times or counters of every launch, known beforehand; name a file of them "
-            "with `profile:`"
-        )
-    reads_traces = Need.TRACES in needs
-    if reads_traces and not population.has_traces:
-        raise ConfigError(f"policy: {config.policy} reads traces beforehand, but the host names no trace list on disk")
+    available = Available.of(population)
+    needs = policy.inputs(available)
+    check_available(config.policy, needs, available)
     origin = origin_of(config, policy, population)
     if config.plan is not None:
         plan = Plan.load(config.plan, population.u)
@@ -54,18 +47,15 @@ def plan_for(
         plan = Plan.load(begun_with, population.u)
         if {**plan.origin, "error_budget": None} == {**origin, "error_budget": None}:
             return plan, begun_with
-    if not reads_traces and not policy.uses_budget:
-        return Plan(design_of(policy(config), population), origin), None
+    if Need.TRACES not in needs and not policy.uses_budget:
+        return make_plan(config, policy, population, origin, log), None
     cached = _cache_path(origin)
     if cached.exists():
         try:
             return Plan.load(cached, population.u), str(cached)
         except PlanError as error:
             log(f"kernelpoint: the cached plan is made anew: {error}")
-    if reads_traces:
-        plan = make_plan(config, policy, population, origin, log)
-    else:
-        plan = Plan(design_of(policy(config), population), origin)
+    plan = make_plan(config, policy, population, origin, log)
     try:
         cached.parent.mkdir(parents=True, exist_ok=True)
         plan.save(cached)
@@ -76,26 +66,16 @@ def plan_for(
 
 
 def make_plan(config: Config, policy: type[Policy], population: Population, origin: dict[str, Any], log: Log) -> Plan:
-    """Read every launch, embed where the policy needs it, and let the policy make its design.
+    """Make the inputs that the policy asks for, and let it make its design.
 
-    A launch that cannot be read becomes a take-all unit (the failure rule); so does the whole of its stratum's claim on it.
+    A launch that cannot be read becomes a take-all unit (the failure rule): it enters the total exactly, and stands for no
+    other. A plan whose policy reads no traces has no streams, unless the population was scanned before.
     """
-    from kernelpoint.traces import scan_launches
-
-    scan = scan_launches(population.paths, log=log)
-    if len(scan.errors) == population.size:
-        raise TraceError(f"none of the {population.size} launches can be read; the first: {scan.errors[0]}")
-    population = replace(population, scan=scan)
-    stream_map = None
-    if Need.EMBEDDINGS in policy.inputs(population.profile, population.has_traces):
-        from kernelpoint.encoder import embed_streams
-
-        embeddings = embed_streams(
-            scan, checkpoint=config.encoder.checkpoint, max_nodes=config.encoder.max_nodes, log=log
-        )
-        population = replace(population, embeddings=embeddings)
-        stream_map = _principal_plane(embeddings)
+    population = complete(population, policy.inputs(Available.of(population)), config.encoder, log)
     design = design_of(policy(config), population)
+    scan, embeddings = population.scan, population.embeddings
+    if scan is None:
+        return Plan(design, origin)
     if scan.errors:
         strata = np.array(design.strata)
         strata[sorted(scan.errors)] = -1
@@ -107,7 +87,7 @@ def make_plan(config: Config, policy: type[Policy], population: Population, orig
         stream_ids=scan.stream_ids,
         stream_hashes=scan.stream_hashes(),
         stream_names=scan.stream_names(),
-        stream_map=stream_map,
+        stream_map=None if embeddings is None else _principal_plane(embeddings),
     )
 
 
@@ -118,37 +98,18 @@ def origin_of(config: Config, policy: type[Policy], population: Population) -> d
         "policy": config.policy,
         "seed": config.seed,
         "launches": list(population.counts),
-        "traces": hash_traces(population),
+        "traces": fingerprint(population.counts, population.paths),
     }
     if population.profile is not None:
         origin["profile"] = population.profile.hash()
     if policy.uses_budget:
         origin["error_budget"] = config.error_budget.model_dump(include={"relative_error", "confidence", "scope"})
-    if Need.EMBEDDINGS in policy.inputs(population.profile, population.has_traces):
+    if Need.EMBEDDINGS in policy.inputs(Available.of(population)):
         from kernelpoint.encoder import checkpoint_hash
 
         origin["checkpoint"] = checkpoint_hash(config.encoder.checkpoint)
         origin["max_nodes"] = config.encoder.max_nodes
     return origin
-
-
-def hash_traces(population: Population) -> str:
-    """Identifies the launches: file names in order, and size and time of each file, wherever the folder lies."""
-    digest = hashlib.blake2b(repr(population.counts).encode(), digest_size=16)
-    seen: dict[str, bytes] = {}
-    for path in population.paths:
-        if path not in seen:
-            seen[path] = _identity(path)
-        digest.update(seen[path])
-    return digest.hexdigest()
-
-
-def _identity(path: str) -> bytes:
-    try:
-        status = os.stat(path)
-    except OSError:
-        return f"{Path(path).name}:missing\n".encode()
-    return f"{Path(path).name}:{status.st_size}:{status.st_mtime_ns}\n".encode()
 
 
 def _check_origin(path: str, found: dict[str, Any], wanted: dict[str, Any]) -> None:

@@ -1,12 +1,12 @@
-"""What policies read from a population, with one clear error where it is not there."""
+"""Columns of a population that several inputs can give: times, kernels, instructions; one clear error where none does."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from kernelpoint.errors import PolicyError
-from kernelpoint.policies.population import Population
 from kernelpoint.profiles import Profile
+from kernelpoint.workload.population import Population
 
 
 def known_times(population: Population, policy: str) -> tuple[np.ndarray, np.ndarray]:
@@ -15,9 +15,7 @@ def known_times(population: Population, policy: str) -> tuple[np.ndarray, np.nda
     Raises:
         PolicyError: there is no profile, fewer than half of the launches have a time, or a time is negative.
     """
-    profile = population.profile
-    if profile is None:
-        raise PolicyError(f"policy {policy} needs a time of every launch; name a profile with `profile:`")
+    profile = population.profile_for(policy)
     times = profile.time
     known = np.isfinite(times)
     if 2 * known.sum() < len(times):
@@ -62,26 +60,3 @@ def has_instructions(profile: Profile | None) -> bool:
     """Whether a profile counts the instructions of every launch."""
     counts = None if profile is None else profile.instructions
     return counts is not None and bool(np.isfinite(counts).all())
-
-
-def first_of_each(strata: np.ndarray) -> np.ndarray:
-    """int64 [H]: the first launch of every stratum, in the order of the strata; -1 marks launches in none.
-
-    >>> first_of_each(np.array([1, -1, 0, 1])).tolist()
-    [2, 0]
-    """
-    found, first = np.unique(strata, return_index=True)
-    return first[found >= 0].astype(np.int64)
-
-
-def numbered(strata: np.ndarray) -> np.ndarray:
-    """int32 [N]: the same strata numbered 0, 1, ... in the order of their first launch; negative ones become -1.
-
-    >>> numbered(np.array([7, -1, 3, 7])).tolist()
-    [0, -1, 1, 0]
-    """
-    found, first, inverse = np.unique(strata, return_index=True, return_inverse=True)
-    real = np.flatnonzero(found >= 0)
-    rank = np.full(len(found), -1, dtype=np.int32)
-    rank[real[np.argsort(first[real])]] = np.arange(len(real))
-    return rank[inverse.ravel()]

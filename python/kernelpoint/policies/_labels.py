@@ -1,0 +1,52 @@
+"""Labels of launches: strata numbered in order, first launches, neighbours."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def first_of_each(strata: np.ndarray) -> np.ndarray:
+    """int64 [H]: the first launch of every stratum, in the order of the strata; -1 marks launches in none.
+
+    >>> first_of_each(np.array([1, -1, 0, 1])).tolist()
+    [2, 0]
+    """
+    found, first = np.unique(strata, return_index=True)
+    return first[found >= 0].astype(np.int64)
+
+
+def numbered(strata: np.ndarray) -> np.ndarray:
+    """int32 [N]: the same strata numbered 0, 1, ... in the order of their first launch; negative ones become -1.
+
+    >>> numbered(np.array([7, -1, 3, 7])).tolist()
+    [0, -1, 1, 0]
+    """
+    found, first, inverse = np.unique(strata, return_index=True, return_inverse=True)
+    real = np.flatnonzero(found >= 0)
+    rank = np.full(len(found), -1, dtype=np.int32)
+    rank[real[np.argsort(first[real])]] = np.arange(len(real))
+    return rank[inverse.ravel()]
+
+
+def first_of_each_process(label: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """bool [N]: which launches are the first with their label in their process."""
+    process = np.searchsorted(offsets, np.arange(len(label)), side="right")
+    firsts = np.zeros(len(label), dtype=bool)
+    firsts[np.unique(np.column_stack([process, label]), axis=0, return_index=True)[1]] = True
+    return firsts
+
+
+def context(label: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """int64 [N]: one label for (previous, own, next) of each launch within its process; beyond the ends stands -2.
+
+    Args:
+        label: int [N]; offsets: int64 [processes + 1], first unit of each process.
+
+    >>> context(np.array([4, 7, 4, 7, 4, 7]), np.array([0, 6])).tolist()
+    [0, 2, 3, 2, 3, 1]
+    """
+    before, after = np.full(len(label), -2), np.full(len(label), -2)
+    before[1:], after[:-1] = label[:-1], label[1:]
+    before[offsets[:-1][offsets[:-1] < len(label)]] = -2
+    after[offsets[1:] - 1] = -2
+    return np.unique(np.column_stack([before, label, after]), axis=0, return_inverse=True)[1].ravel()

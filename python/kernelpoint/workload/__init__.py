@@ -1,0 +1,24 @@
+"""A workload before it is simulated: its launches, what is known of each, and the fingerprint of its trace list."""
+
+from kernelpoint.workload.alignment import aligned, named, with_profile
+from kernelpoint.workload.fingerprint import fingerprint, launch_name
+from kernelpoint.workload.inputs import Available, Need, check_available, complete
+from kernelpoint.workload.known import has_instructions, instructions, kernels, known_times
+from kernelpoint.workload.population import Population
+
+__all__ = [
+    "Available",
+    "Need",
+    "Population",
+    "aligned",
+    "check_available",
+    "complete",
+    "fingerprint",
+    "has_instructions",
+    "instructions",
+    "kernels",
+    "known_times",
+    "launch_name",
+    "named",
+    "with_profile",
+]

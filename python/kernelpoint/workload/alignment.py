@@ -1,0 +1,89 @@
+"""Alignment of a profile with the launches: read once, its rows brought into their order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from kernelpoint.config import Config
+from kernelpoint.errors import ProfileError, TraceError
+from kernelpoint.profiles import Launches, Profile, match, read_profile
+from kernelpoint.profiles.profile import ProfileBuilder
+from kernelpoint.workload.population import Population
+
+Log = Callable[[str], None]
+MATCHED_SHARE = (
+    0.5  # of the launches (of the rows where there are fewer) that have to match; else it is another workload's
+)
+
+
+def with_profile(population: Population, config: Config, log: Log) -> Population:
+    """The population with the profile that the configuration names, if any.
+
+    With a trace list the rows are matched with its launches; what did not match is said. Without one the profile has to
+    have exactly one row per launch.
+
+    Raises:
+        ProfileError: the file cannot be read, or does not fit the launches.
+    """
+    if config.profile is None:
+        return population
+    profile = read_profile(config.profile)
+    if not population.paths:
+        if profile.size != population.size:
+            raise ProfileError(
+                f"{config.profile}: {profile.size} launches; the run has {population.size}, and there is no trace list to "
+                "match them with"
+            )
+        return replace(population, profile=profile)
+    return replace(population, profile=aligned(profile, population.paths, log))
+
+
+def aligned(profile: Profile, paths: tuple[str, ...], log: Log) -> Profile:
+    """A profile whose row i belongs to the trace `paths[i]`; says through `log` what has no counterpart.
+
+    A profile without names and shapes (a journal, the output of MacSim) is matched by position and gets them from the traces.
+
+    Raises:
+        ProfileError: fewer than half of the launches, or of the profile's rows where it has fewer, have a counterpart.
+    """
+    if not any(profile.names) and profile.size == len(paths):
+        return named(profile, paths)
+    matching = match(profile, _launches(paths))
+    for sentence in matching.sentences():
+        log(f"kernelpoint: {profile.source}: {sentence}")
+    if matching.matched < MATCHED_SHARE * min(len(paths), profile.size):
+        raise ProfileError(
+            f"{profile.source}: only {matching.matched:,} of the {len(paths):,} launches of the list are in this profile; it "
+            f"seems to be of another workload (the profile has {profile.size:,} launches, the first is {profile.name(0)!r})"
+        )
+    return profile.take(matching.rows)
+
+
+def named(profile: Profile, paths: tuple[str, ...]) -> Profile:
+    """A profile whose row i belongs to `paths[i]`, with names and shapes from the headers of the traces where it has none."""
+    if any(profile.names) or not paths:
+        return profile
+    launches = _launches(paths)
+    builder = ProfileBuilder(profile.source)
+    for row, name in enumerate(launches.names):
+        builder.add(name, launches.grid[row].tolist(), launches.block[row].tolist(), order=row)
+    return profile.with_launches_of(builder.finish())
+
+
+def _launches(paths: tuple[str, ...]) -> Launches:
+    """Names and shapes of the launches, from the headers of their traces; unreadable ones match nothing."""
+    from kernelpoint.traces import read_header  # needs the native reader, which a run without lists does not
+
+    shapes: dict[str, tuple[str, tuple[int, int, int], tuple[int, int, int]]] = {}
+    for path in paths:
+        if path not in shapes:
+            try:
+                shape = read_header(path).shape
+                shapes[path] = shape.kernel_name, shape.grid, shape.block
+            except TraceError:
+                shapes[path] = f"unreadable {path}", (0, 0, 0), (0, 0, 0)
+    rows = [shapes[path] for path in paths]
+    return Launches([r[0] for r in rows], np.array([r[1] for r in rows]), np.array([r[2] for r in rows]))

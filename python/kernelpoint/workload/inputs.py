@@ -1,0 +1,99 @@
+"""The inputs of a plan: which there are, which a policy asks for, and how they are made, once, for a population."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from kernelpoint.errors import ConfigError, PolicyError, TraceError
+from kernelpoint.workload.population import Population
+
+if TYPE_CHECKING:
+    from kernelpoint.config import EncoderConfig
+    from kernelpoint.profiles import Profile
+    from kernelpoint.traces import TraceCache
+
+Log = Callable[[str], None]
+Progress = Callable[[int, int], None]
+
+
+class Need(enum.Enum):
+    """An input that a design is made from."""
+
+    TRACES = "traces"  # every launch is read once beforehand: Population.scan
+    EMBEDDINGS = "embeddings"  # every stream is embedded by the encoder: Population.embeddings; comes with TRACES
+    PROFILE = "profile"  # times or counters of every launch, known from elsewhere: Population.profile
+
+
+@dataclass(frozen=True)
+class Available:
+    """What a policy may choose from.
+
+    profile: the one that the user named; traces: whether the trace of every launch is on disk.
+    """
+
+    profile: Profile | None = None
+    traces: bool = False
+
+    @classmethod
+    def of(cls, population: Population) -> Available:
+        """What there is of a population before anything is read."""
+        return cls(population.profile, population.has_traces)
+
+
+def check_available(policy: str, needs: frozenset[Need], available: Available, option: str = "`profile:`") -> None:
+    """Refuse a policy whose inputs are not there.
+
+    Args:
+        option: what the user names a profile with.
+
+    Raises:
+        PolicyError: it needs a profile, and none was named.
+        ConfigError: it reads traces, and the host names no list on disk.
+    """
+    if Need.PROFILE in needs and available.profile is None:
+        raise PolicyError(
+            f"policy: {policy} plans from times or counters of every launch, known beforehand; name a file of them "
+            f"with {option}"
+        )
+    if Need.TRACES in needs and not available.traces:
+        raise ConfigError(f"policy: {policy} reads traces beforehand, but the host names no trace list on disk")
+
+
+def complete(
+    population: Population,
+    needs: frozenset[Need],
+    encoder: EncoderConfig,
+    log: Log,
+    cache: TraceCache | None = None,
+    read: Progress | None = None,
+    embedded: Progress | None = None,
+) -> Population:
+    """The population with every input that is needed; what it has already is not made again.
+
+    Args:
+        needs: what a policy asks for, available as it is (`check_available`).
+        encoder: checkpoint and bound on nodes of the embeddings.
+        cache: of traces and embeddings; by default the user's.
+        read, embedded: called with (done, total) while traces are read and streams embedded.
+
+    Raises:
+        TraceError: not one launch can be read.
+    """
+    if needs & {Need.TRACES, Need.EMBEDDINGS} and population.scan is None:
+        from kernelpoint.traces import scan_launches
+
+        scan = scan_launches(population.paths, cache, read, log=log)
+        if len(scan.errors) == population.size:
+            raise TraceError(
+                f"none of the {population.size:,} launches can be read; the first: {next(iter(scan.errors.values()))}"
+            )
+        population = replace(population, scan=scan)
+    if Need.EMBEDDINGS in needs and population.embeddings is None and population.scan is not None:
+        from kernelpoint.encoder import embed_streams
+
+        embeddings = embed_streams(population.scan, cache, encoder.checkpoint, encoder.max_nodes, embedded, log=log)
+        population = replace(population, embeddings=embeddings)
+    return population

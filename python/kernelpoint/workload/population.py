@@ -1,0 +1,99 @@
+"""The launches of a workload and all that is known of them before any is simulated: what a policy may look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernelpoint.errors import PolicyError
+from kernelpoint.randomness import permanent_random_numbers
+
+if TYPE_CHECKING:
+    from kernelpoint.profiles import Profile
+    from kernelpoint.traces import ScanTable
+
+
+@dataclass(frozen=True)
+class Population:
+    """The launches of all processes in one row: unit = offsets[process] + launch index.
+
+    Args:
+        counts: number of launches of each process, in order.
+        seed: the user's seed; fixes the permanent random numbers.
+        scan: header, work and stream of every launch, where the policy asked for traces; rows in unit order.
+        paths: trace file of every unit, where a list is on disk.
+        embeddings: float32 [streams, 256], where the policy asked for them; rows as in scan.stream_ids.
+        profile: times and counters known from elsewhere, where the user named a profile; rows in unit order, nan for
+            launches that the profile does not have.
+        model: the fast model's cycles and counters of every launch, where the run has them; rows in unit order.
+        first_process: number of the first process; above 0 only in a part of a larger population.
+    """
+
+    counts: tuple[int, ...]
+    seed: int
+    scan: ScanTable | None = None
+    paths: tuple[str, ...] = field(default=(), repr=False)
+    embeddings: np.ndarray | None = None
+    profile: Profile | None = None
+    model: Profile | None = None
+    first_process: int = 0
+
+    @cached_property
+    def offsets(self) -> np.ndarray:
+        """int64 [processes + 1]: first unit of each process, then the population size."""
+        return np.concatenate([[0], np.cumsum(self.counts)]).astype(np.int64)
+
+    @property
+    def size(self) -> int:
+        """The population size N."""
+        return int(self.offsets[-1])
+
+    @property
+    def has_traces(self) -> bool:
+        """Whether the trace of every launch is on disk."""
+        return 0 < len(self.paths) == self.size
+
+    @cached_property
+    def u(self) -> np.ndarray:
+        """float64 [N]: the permanent random numbers."""
+        numbered = enumerate(self.counts, self.first_process)
+        return np.concatenate([permanent_random_numbers(self.seed, p, n) for p, n in numbered])
+
+    def scan_for(self, policy: str) -> ScanTable:
+        """The scan; PolicyError, in the name of a policy that needs it, where there is none."""
+        if self.scan is None:
+            raise PolicyError(f"policy {policy} needs the traces of the launches, and there are none")
+        return self.scan
+
+    def embeddings_for(self, policy: str) -> np.ndarray:
+        """The embeddings; PolicyError, in the name of a policy that needs them, where there are none."""
+        if self.embeddings is None:
+            raise PolicyError(f"policy {policy} needs the traces and embeddings of the launches, and there are none")
+        return self.embeddings
+
+    def profile_for(self, policy: str) -> Profile:
+        """The profile; PolicyError, in the name of a policy that needs it, where there is none."""
+        if self.profile is None:
+            raise PolicyError(f"policy {policy} needs a time of every launch; name a profile with `profile:`")
+        return self.profile
+
+    def process(self, number: int) -> Population:
+        """The launches of one process as a population of their own, with the same permanent random numbers."""
+        first, last = self.offsets[number : number + 2].tolist()
+        scan, embeddings = self.scan, self.embeddings
+        if scan is not None:
+            scan, kept = scan.part(first, last)
+            embeddings = None if embeddings is None else embeddings[kept]
+        return replace(
+            self,
+            counts=(last - first,),
+            scan=scan,
+            paths=self.paths[first:last],
+            embeddings=embeddings,
+            profile=None if self.profile is None else self.profile.take(np.arange(first, last)),
+            model=None if self.model is None else self.model.take(np.arange(first, last)),
+            first_process=self.first_process + number,
+        )
