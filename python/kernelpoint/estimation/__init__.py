@@ -1,6 +1,9 @@
 """Strata, allocation, totals and bounds: survey sampling that knows nothing of what is simulated. See README.md."""
 
-from kernelpoint.estimation.design import Bound, Design, ErrorBudget, Method, Scope
+from kernelpoint.estimation.assisted_design import AssistedDesign
+from kernelpoint.estimation.assisted_engine import AssistedEngine
+from kernelpoint.estimation.base import BaseEngine
+from kernelpoint.estimation.design import Assume, Bound, Design, ErrorBudget, Method, Scope
 from kernelpoint.estimation.engine import Engine
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.measurement_error import OWN_ERROR_SHARE, SystematicError
@@ -9,6 +12,10 @@ from kernelpoint.estimation.with_replacement import with_replacement_total
 
 __all__ = [
     "OWN_ERROR_SHARE",
+    "AssistedDesign",
+    "AssistedEngine",
+    "Assume",
+    "BaseEngine",
     "Bound",
     "Design",
     "Engine",

@@ -54,3 +54,18 @@ def stated(computed: float, estimate: float, relative_error: float, influence: f
     (10.0, 30.0, 0.0, 25.0)
     """
     return computed if computed == 0.0 else max(computed, relative_error * abs(estimate), influence)
+
+
+def unseen(draws: float, alpha: float, counter: str) -> str:
+    """One sentence on what a sample of this size could miss: a share p of the total escapes n draws with probability
+    (1 - p)^n, n being Kish's effective number of draws, (sum_h T_h)^2 / sum_h (T_h^2 / n_h).
+
+    >>> unseen(100.0, 0.05, "cycles")[:80]
+    'the draws count like 100: with a probability of 5 % units that make up 3 % of cy'
+    """
+    share = 1.0 - alpha ** (1.0 / max(draws, 1.0))
+    return (
+        f"the draws count like {draws:.0f}: with a probability of {100.0 * alpha:.2g} % units that make up "
+        f"{100.0 * share:.2g} % of {counter} are of a kind that no draw is of; "
+        "were they much larger than predicted, the bound would not know"
+    )

@@ -13,6 +13,13 @@ from kernelpoint.errors import ConfigError
 Scope = Literal["workload", "cluster"]
 Bound = Literal["sequential", "two_stage", "fixed", "none"]
 Method = Literal["regression", "ratio", "mean", "separate_ratio"]
+Assume = Literal["repetitive", "ordinary", "hostile"]
+
+
+def check_assume(value: str) -> None:
+    """Raises ConfigError where there is no such assumption."""
+    if value not in get_args(Assume):
+        raise ConfigError(f"assume: {value!r} is not allowed; give one of {', '.join(get_args(Assume))}")
 
 
 @dataclass(frozen=True)

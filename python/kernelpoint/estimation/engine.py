@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.errors import ConfigError, HostError, JournalError
+from kernelpoint.errors import ConfigError, JournalError
+from kernelpoint.estimation.base import BaseEngine
 from kernelpoint.estimation.bounds import Kind
 from kernelpoint.estimation.design import Design, ErrorBudget, Method
 from kernelpoint.estimation.estimators import ESTIMATORS, Fit, Sample
@@ -15,12 +16,11 @@ from kernelpoint.estimation.growth import next_sizes
 from kernelpoint.estimation.inference import Groups, Inference, Targets, infer
 from kernelpoint.estimation.influence import influences
 from kernelpoint.estimation.look import Look
-from kernelpoint.estimation.measurement_error import MeasurementErrors, Reach, SystematicError, check_half_widths
+from kernelpoint.estimation.measurement_error import Reach
 from kernelpoint.estimation.moments import Floats, Ints
-from kernelpoint.estimation.results import Results
 
 
-class Engine:
+class Engine(BaseEngine):
     """Draws passes, takes results in any order, looks at the end of each pass, grows the sample until the budget is met.
 
     The state is a function of (design, budget, sizes per pass, results and their errors): not of the order in which results
@@ -68,17 +68,13 @@ class Engine:
             )
         if estimate == "separate_ratio" and design.chosen is None:
             raise ConfigError("estimate: 'separate_ratio' is biased in small samples; it serves purposive designs only")
-        self.design, self.budget, self.method = design, budget, estimate
-        self.ratios = dict(ratios or {})
-        self.looks = 0
+        super().__init__(len(design.strata), budget, ratios)
+        self.design, self.method = design, estimate
         self._kinds: tuple[Kind, ...] = ("first",)
         self._population = design.sizes
         self.clusters = (
             np.zeros(len(self._population), np.int64) if design.clusters is None else np.asarray(design.clusters)
         )
-        self._results = Results(len(design.strata))
-        self._errors = MeasurementErrors(budget, self.ratios)
-        self._wants_exact = False
         self._certain = np.flatnonzero(np.asarray(design.strata) == -1)
         self._start = np.concatenate(([0], np.cumsum(self._population)))
         self._order = self._unit_order()
@@ -109,11 +105,6 @@ class Engine:
         return totals[1:]
 
     @property
-    def counters(self) -> tuple[str, ...]:
-        """Names of the counters, in the order of the first record; empty before it."""
-        return self._results.counters
-
-    @property
     def thresholds(self) -> Floats:
         """T_h, float64 [H]: unit i of stratum h is drawn if u_i <= T_h; -1 for a stratum without draws."""
         last = np.maximum(self._start[:-1] + self.sizes - 1, 0)
@@ -135,66 +126,6 @@ class Engine:
     def drawn(self) -> Ints:
         """Units inside the thresholds and take-all units, int64, ascending."""
         return np.unique(np.concatenate((self._prefixes(), self._certain)))
-
-    def wanted(self) -> Ints:
-        """Drawn units without a result, int64, ascending: what this pass (or its retry) still has to simulate."""
-        drawn = self.drawn()
-        return drawn[self._results.rows[drawn] < 0]
-
-    missing = wanted
-
-    def record(
-        self,
-        unit: int,
-        counters: Sequence[str],
-        values: Sequence[float],
-        half_widths: Mapping[str, float | None] | None = None,
-    ) -> None:
-        """The counters of one simulated unit. Results of units outside the thresholds wait until they are drawn.
-
-        Args:
-            half_widths: where the values are not exact (a projection): the half-width of each, at the run's confidence, by
-                counter. None, or no entry, means that the error of that counter is not known, and no bound can be stated
-                for it. Errors enter what a look states, and take their part of the error budget (measurement_error.py).
-
-        Raises:
-            HostError: unknown unit, second result of a unit, other counters than before, a value that is not finite, or a
-                half-width below 0.
-        """
-        self._check(unit)
-        if half_widths is not None:
-            check_half_widths(unit, half_widths)
-        self._results.add(np.array([unit]), tuple(counters), np.asarray(values, dtype=float).reshape(1, -1))
-        if half_widths is not None:
-            self._errors.add(unit, half_widths)
-
-    def record_many(self, units: Iterable[int], counters: Sequence[str], values: Floats) -> None:
-        """The same for many units: values is float64 [units, counters]."""
-        array = np.asarray(list(units) if not isinstance(units, np.ndarray) else units, dtype=np.int64)
-        if len(array):
-            self._check(int(array.min()))
-            self._check(int(array.max()))
-        self._results.add(array, tuple(counters), np.asarray(values, dtype=float).reshape(len(array), len(counters)))
-
-    def take_over(self, other: Engine) -> None:
-        """All results of another engine over the same units, with their errors."""
-        units = np.flatnonzero(other._results.rows >= 0)
-        if len(units):
-            self.record_many(units, other.counters, other._results.of(units))
-        self._errors.take_over(other._errors)
-
-    def set_systematic_errors(self, errors: Mapping[str, SystematicError]) -> None:
-        """Errors that all results share (replay), by counter, from the next look on; they replace those set before."""
-        self._errors.systematic = dict(errors)
-
-    @property
-    def wants_exact_results(self) -> bool:
-        """Whether results with errors of their own have kept a look from the budget: those to come should have none."""
-        return self._wants_exact
-
-    def _check(self, unit: int) -> None:
-        if not 0 <= unit < len(self.design.strata):
-            raise HostError(f"unit {unit} is not in the population of {len(self.design.strata)} units")
 
     def _sample(self) -> tuple[Sample, Ints, Ints]:
         """The sample of the strata, its units, and the take-all units, as far as they have results."""
@@ -227,35 +158,13 @@ class Engine:
         of_stratum[self.design.strata] = of_unit  # every stratum lies in one domain; take-all units come last
         return Groups(of_stratum[:-1], of_unit[certain].astype(np.int64), int(of_unit.max(initial=0)) + 1)
 
-    def look(self) -> Look:
-        """The end of a pass: estimates of everything. Spends error probability, unless results are missing.
-
-        Errors of the results themselves are in the half-widths, and the sampling design gets what they leave of the budget.
-
-        Raises:
-            ConfigError: the budget's counter is not among those that the host reports.
-        """
-        wanted = set(self.ratios.get(self.budget.counter, (self.budget.counter,)))
-        if self.counters and not wanted <= set(self.counters):
-            raise ConfigError(
-                f"error_budget.counter: {self.budget.counter!r} is not reported; allowed: {', '.join(self.counters)}"
-            )
-        missing = len(self.missing())
-        if not missing:
-            self.looks += 1
-        reach, totals = self._reach(), self._expanded_totals()
-        budget: ErrorBudget | None = self._errors.design_budget(reach, totals)
-        while budget is not None:
-            inference = self._infer(not missing, budget)
-            if budget.bound == "two_stage" and self._pilot is None and not missing and inference.may_be_pilot:
-                self._pilot = inference
-            sampled = inference.report(missing)
-            look = self._errors.widened(sampled, reach)
-            budget = self._errors.tightened(budget, reach, totals) if sampled.met and not look.met else None
-            self._wants_exact |= budget is not None and len(self._errors.units) > 0
+    def _look(self, missing: int, budget: ErrorBudget) -> Look:
+        inference = self._infer(not missing, budget)
+        if budget.bound == "two_stage" and self._pilot is None and not missing and inference.may_be_pilot:
+            self._pilot = inference
         self._last = None if missing else inference
         self._fits = inference.fits
-        return look
+        return inference.report(missing)
 
     def _reach(self) -> Reach:
         """Where the results with errors of their own stand, and how far each moves the total."""
@@ -291,16 +200,6 @@ class Engine:
         self.sizes = np.minimum(self.sizes + np.maximum(grown - last.n, 0), self._population)
         self._last = None
         return True
-
-    def records(self) -> Iterator[tuple[int, Floats]]:
-        """Every result so far: (unit, float64 [counters]), by unit."""
-        units = np.flatnonzero(self._results.rows >= 0)
-        return zip(units.tolist(), self._results.of(units), strict=True)
-
-    def simulated_totals(self) -> dict[str, float]:
-        """The sum of each counter over all results: what was simulated, with no estimate in it."""
-        units = np.flatnonzero(self._results.rows >= 0)
-        return dict(zip(self.counters, self._results.of(units).sum(axis=0).tolist(), strict=True))
 
     @property
     def kinds(self) -> tuple[Kind, ...]:

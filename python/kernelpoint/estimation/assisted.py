@@ -1,0 +1,254 @@
+"""Totals from a sample of one unit in each cell and a prediction of every unit: estimate, spread, half-width."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelpoint.estimation.cells import SLOPE
+from kernelpoint.estimation.quantiles import two_sided
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# Numerics and Model: from trials on model and truth pairs; see README.md
+FLOOR = 0.002  # relative errors of predictions below this are read as that
+LEAST_NOISE = 1e-6  # squared relative error of predictions about their line, at least
+PAIRS = 4  # differences of neighbours that their spread needs
+PAIR_DEGREES = 0.67  # degrees of freedom of one of them (each draw is in two)
+OWN_LEVELS = 3  # degrees of freedom that a level for each group has to leave
+FAR = 5.0  # an odd unit lies this many standard deviations of the relative error off, more where these are large
+DOUBT = 0.12  # predictions with relative errors (std) above this are doubted,
+DOUBT_SLOPE = 0.3  # and those whose slope is off by more than this
+LIKE_GROUPS = 4.0  # degrees of freedom for which "units of a group differ as groups do" counts then
+DOUBTED = 0.2  # share of the error probability that is spent then
+ODD = 2.0  # degrees of freedom of a spread are at most this times the effective number of draws that make it up
+
+
+@dataclass(frozen=True)
+class CellSample:
+    """One draw in each of n cells; all arrays [n], in any order.
+
+    x, size, group, order: of the drawn unit: prediction, size (> 0, what errors are relative to), group, place in the run.
+    N, mean_x, square, spread, mixed: of its cell: units, means of the prediction and of the squared size, variance of the
+    size, 1 - sum of squared shares of its groups. X: total of the predictions; count: groups.
+    """
+
+    x: Floats
+    size: Floats
+    group: Ints
+    order: Ints
+    N: Floats
+    mean_x: Floats
+    square: Floats
+    spread: Floats
+    mixed: Floats
+    X: float
+    count: int
+
+    @property
+    def influences(self) -> Floats:
+        """I_i, float64 [n]: how far the estimated total moves at most per unit of change of the result of each draw.
+
+        d T / d y_i = N_i + sum_h N_h (xbar_h - x_h) dB / dy_i; |dB / dy_i| = w_i |x_i - xbar_g| / (S_xx + lambda), at most
+        with the least lambda there is, and the slope of every cell is taken to move.
+        """
+        w = 1.0 / (self.size * self.size)
+        weight = np.bincount(self.group, weights=w, minlength=self.count)
+        centre = np.bincount(self.group, weights=w * self.x, minlength=self.count) / np.where(weight > 0.0, weight, 1.0)
+        x: Floats = self.x - centre[self.group]
+        below = float((w * x * x).sum()) + LEAST_NOISE / SLOPE**2
+        return np.asarray(self.N + w * np.abs(x) / below * float(np.abs(self.N * (self.mean_x - self.x)).sum()))
+
+    @property
+    def q(self) -> Floats:
+        """What the total's variance grows by, for each cell, per squared relative error: N (N - 1) mean(size^2)."""
+        return np.asarray(self.N * (self.N - 1.0) * self.square)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Squared relative errors of predictions, inside groups (K) and with what their levels differ by (K0), on nu degrees of
+    freedom; line: the slope's squared distance from 1 and its variance.
+    """
+
+    K: float
+    K0: float
+    line: float
+    nu: float
+
+    def variance(self, q: float, mixed: float, spread: float) -> float:
+        """V of the total from sums over the cells: of q, of q times mixed, of N (N - 1) var(x)."""
+        return self.K * q + self.K0 * mixed + self.line * spread
+
+
+@dataclass(frozen=True)
+class AssistedFit:
+    """estimate: the total; slope: of the error y - x on x; level: float64 [groups], error left by it; spread: what the
+    variance rests on; common: relative error (std) of predictions where all groups have one level; error: of the estimate.
+    """
+
+    estimate: float
+    slope: float
+    level: Floats
+    spread: Spread
+    common: float
+    error: float
+
+    @property
+    def doubted(self) -> bool:
+        """Whether predictions are so wrong that little may be concluded from where they agree."""
+        return max(self.common, math.sqrt(self.spread.K)) > DOUBT or abs(self.slope) > DOUBT_SLOPE
+
+    def oddity(self, least: float) -> float:
+        """How odd an unseen unit may be, relative to its prediction: `least`, or FAR standard deviations of what was seen."""
+        K, nu = self.spread.K, self.spread.nu
+        if self.doubted:
+            K = (nu * K + LIKE_GROUPS * max(self.common**2, K)) / (nu + LIKE_GROUPS)
+        far = FAR * math.sqrt(K)
+        return max(least, far * (1.0 + far))
+
+    def half_width(self, alpha: float, mixes: bool) -> float:
+        """t SE; where predictions are doubted at a smaller error probability, and none while cells mix groups (`mixes`)."""
+        if self.doubted and mixes:
+            return math.inf
+        return quantile(self.spent(alpha), self.spread.nu) * self.error
+
+    def spent(self, alpha: float) -> float:
+        """Error probability that a look spends of alpha."""
+        return DOUBTED * alpha if self.doubted else alpha
+
+
+def _by_group(sample: CellSample, values: Floats) -> Floats:
+    sums: Floats = np.bincount(sample.group, weights=values, minlength=sample.count).astype(float)
+    return sums
+
+
+@dataclass(frozen=True)
+class _Line:
+    """The line of errors on predictions inside groups; arrays [n]: errors r, weights w, both centred in their group."""
+
+    w: Floats
+    r: Floats
+    x: Floats
+    weight: Floats
+    level: Floats
+    centre: Floats
+    groups: int
+    slope: float
+    others: Floats
+    variance: float
+
+
+def _fit_line(y: Floats, s: CellSample) -> _Line:
+    """Least squares of r = y - x on x inside groups with weights 1 / size^2, slope shrunk to 0: that of y on x to 1.
+
+    Formula: B = S_xr / (S_xx + k^2 / SLOPE^2), k^2 the residual mean square: the posterior mean where slopes have
+    the standard deviation SLOPE beforehand. B_(-h) is the same without the draw of cell h, exactly: taking draw i
+    out of its group takes w d_i^2 W / (W - w) from a centred sum.
+    """
+    n, w, r = len(y), 1.0 / (s.size * s.size), y - s.x
+    weight = _by_group(s, w)
+    some = np.where(weight > 0.0, weight, 1.0)
+    centre, level = _by_group(s, w * s.x) / some, _by_group(s, w * r) / some
+    groups = int((weight > 0.0).sum())
+    x, r = s.x - centre[s.group], r - level[s.group]
+    left = weight[s.group] - w
+    out = np.where(left > 1e-12 * w, w * weight[s.group] / np.where(left > 0.0, left, 1.0), 0.0)
+
+    def fitted(xx: Floats, xr: Floats, rr: Floats, df: int) -> tuple[Floats, Floats]:
+        k2 = np.maximum(rr - xr * xr / np.maximum(xx, 1e-300), 0.0) / max(df, 1)
+        below = np.maximum(k2, LEAST_NOISE) / SLOPE**2
+        return xr / (xx + below), SLOPE**2 * below / (xx + below)
+
+    xx, xr, rr = (np.array([(w * v).sum()]) for v in (x * x, x * r, r * r))
+    slope, uncertain = fitted(xx, xr, rr, n - groups - 1)
+    others, _ = fitted(
+        np.maximum(xx - out * x * x, 0.0), xr - out * x * r, np.maximum(rr - out * r * r, 0.0), n - groups - 2
+    )
+    return _Line(w, r, x, weight, level, centre, groups, float(slope[0]), others, float(uncertain[0]))
+
+
+def _total(v: Floats, q: Floats, z: Floats) -> tuple[float, float]:
+    """(sum v)^2 / sum v^2 of v = q z: how many draws make up a weighted sum."""
+    return float((q * z).sum()), float((q * z).sum() ** 2 / max(float(((q * z) ** 2).sum()), 1e-300))
+
+
+def _candidate(z: Floats, q: Floats, df: float, most: float, scale: float) -> tuple[float, float]:
+    """Mean squared relative error and its degrees of freedom from squares z [n] that have df in all: the larger of the plain
+    mean and the one weighted by q, no less than FLOOR^2.
+    """
+    Q = float(q.sum())
+    plain = float(z.sum()) / max(df, 1.0) * scale
+    top, effective = _total(z, q, z)
+    weighted = top / Q * len(z) / max(df, 1.0) * scale if Q > 0.0 else 0.0
+    K = max(plain, weighted)
+    nu = min(df, most)
+    if K > FLOOR**2:
+        nu = min(nu, max(ODD * effective, 1.0))
+    return max(K, FLOOR**2), nu
+
+
+def _spreads(y: Floats, s: CellSample, line: _Line) -> list[Spread]:
+    """Every estimate of the spread that the sample allows."""
+    n, q = len(y), s.q
+    Q = float(q.sum())
+    most = max(Q * Q / max(float((q * q).sum()), 1e-300) - 1.0, 1.0)
+    raw = y - s.x - line.slope * s.x
+    common = raw - float((line.w * raw).sum() / line.w.sum())
+    within = line.r - line.slope * line.x
+    trust = line.slope**2 + line.variance
+    K0, nu0 = _candidate(line.w * common**2, q, float(max(n - 2, 1)), most, 1.0)
+    found = [Spread(K0, 0.0, trust, nu0)]
+    df = n - line.groups - 1
+    if df >= OWN_LEVELS:
+        K, nu = _candidate(line.w * within**2, q, float(df), most, 1.0)
+        found.append(Spread(K, K0, trust, nu))
+    order = np.lexsort((s.order, s.x, s.group))
+    relative, group, weight = (within / s.size)[order], s.group[order], q[order]
+    same = group[1:] == group[:-1]
+    pairs = int(same.sum())
+    if pairs >= PAIRS:
+        z = 0.5 * (relative[1:] - relative[:-1])[same] ** 2
+        joint = 0.5 * (weight[1:] + weight[:-1])[same]
+        K, effective = float(z.mean()), _total(z, joint, z)[1]
+        if joint.sum() > 0.0:
+            K = max(K, float((joint * z).sum() / joint.sum()))
+        nu = min(PAIR_DEGREES * pairs, most)
+        nu = min(nu, max(ODD * effective, 1.0)) if K > FLOOR**2 else nu
+        found.append(Spread(max(K, FLOOR**2), K0, trust, nu))
+    return found
+
+
+def quantile(alpha: float, nu: float) -> float:
+    """Of |t| with nu degrees of freedom; infinite without any. Numerics: nu down to quarters, for the cache."""
+    return math.inf if nu <= 0.0 else two_sided(alpha, max(math.floor(min(nu, 400.0) * 4.0) / 4.0, 0.25))
+
+
+def fit_total(y: Floats, s: CellSample, alpha: float) -> AssistedFit:
+    """Generalised regression estimator of a total from one draw a cell (Sarndal, Swensson, Wretman 1992, chapters 6, 7).
+
+    Formula: T = X + sum_h N_h (r_h + B_(-h) (xbar_h - x_h)), r = y - x the error of the prediction: difference
+    estimator with a common slope, fitted without the cell's own draw, so unbiased for given cells whatever the predictions are.
+
+    Variance: V = K sum q + K0 sum q mixed + (B^2 + var B) sum N_h (N_h - 1) var_h(x), q_h = N_h (N_h - 1) mean_h(size^2):
+    predictions scatter by K inside a group, groups differ by K0, and x is trusted less the further its slope is from 1. K
+    with one draw a cell is that between cells (collapsed strata): from levels of groups, from neighbours (group, x, order),
+    or from all draws; the one with the least t sqrt(V) counts, with its own degrees of freedom.
+
+    Args:
+        y: float64 [n], results of the draws; alpha: error probability of the quantile by which the spread is chosen.
+    """
+    line = _fit_line(y, s)
+    r = y - s.x
+    estimate = s.X + float((s.N * (r + line.others * (s.mean_x - s.x))).sum())
+    q = s.q
+    sums = (float(q.sum()), float((q * s.mixed).sum()), float((s.N * (s.N - 1.0) * s.spread).sum()))
+    spreads = _spreads(y, s, line)
+    best = min(spreads, key=lambda k: quantile(alpha, k.nu) * math.sqrt(k.variance(*sums)))
+    centre = float((line.w * (r - line.slope * s.x)).sum() / line.w.sum()) if len(y) else 0.0
+    level = np.where(line.weight > 0.0, line.level - line.slope * line.centre, centre)
+    return AssistedFit(estimate, line.slope, level, best, math.sqrt(spreads[0].K), math.sqrt(best.variance(*sums)))

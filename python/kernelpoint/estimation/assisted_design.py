@@ -1,0 +1,119 @@
+"""What is fixed before the first draw of a run whose every unit has a prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelpoint.errors import ConfigError
+from kernelpoint.estimation.cells import Cells
+from kernelpoint.estimation.design import Assume, check_assume
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+FLOOR = 0.05  # Model: a prediction below this part of the mean one may be off by as much as one that is that large
+
+
+@dataclass(frozen=True)
+class Care:
+    """How much is drawn for what predictions do not tell: units at least, how odd, relative to its prediction, a unit
+    that stands for a cell may be without breaking the budget, and whether looks share the error probability.
+    """
+
+    draws: int
+    odd: float
+    shares: bool
+
+
+CARE: dict[Assume, Care] = {
+    "repetitive": Care(11, 0.03, False),
+    "ordinary": Care(11, 0.04, False),
+    "hostile": Care(20, 0.1, True),
+}
+
+
+@dataclass(frozen=True)
+class AssistedDesign:
+    """A population with predictions of every unit, and what is fixed before the first draw.
+
+    Args:
+        predictions: float64 [N] >= 0 by counter; a counter without one is predicted by the budget's, or the first.
+        groups: int [N] from 0, units whose predictions may be off alike (kernels); -1 marks a take-all unit.
+        u: float64 [N], permanent random numbers in [0, 1).
+        assume: how much may be hidden from the predictions; see CARE.
+
+    Raises:
+        ConfigError: shapes or values do not fit together.
+
+    >>> AssistedDesign({"cycles": np.ones(3)}, np.array([0, 0, -1]), np.array([0.5, 0.1, 0.3])).size
+    3
+    """
+
+    predictions: Mapping[str, Floats]
+    groups: NDArray[np.integer]
+    u: Floats
+    assume: Assume = "ordinary"
+    _trees: dict[tuple[str, float], Cells] = field(default_factory=dict, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.predictions:
+            raise ConfigError("design.predictions: there are none; give those of one counter or more")
+        for name, values in {"u": self.u, **self.predictions}.items():
+            if len(values) != len(self.groups):
+                raise ConfigError(f"design.{name} has length {len(values)}; {len(self.groups)} units need as many")
+        if len(self.u) and not (self.u.min() >= 0.0 and self.u.max() < 1.0):
+            raise ConfigError("design.u must lie in [0, 1)")
+        for name, values in self.predictions.items():
+            told = values[self.free]
+            if not np.isfinite(told).all() or bool((told < 0.0).any()):
+                raise ConfigError(f"design.predictions of {name} must be finite and not negative")
+        check_assume(self.assume)
+
+    @property
+    def size(self) -> int:
+        """The population size N."""
+        return len(self.groups)
+
+    @property
+    def care(self) -> Care:
+        """What `assume` asks for."""
+        return CARE[self.assume]
+
+    @cached_property
+    def free(self) -> Ints:
+        """Units that are not certain, int64, ascending."""
+        return np.flatnonzero(np.asarray(self.groups) >= 0)
+
+    @cached_property
+    def free_groups(self) -> NDArray[np.integer]:
+        """Their groups, int [free]."""
+        return np.asarray(self.groups)[self.free]
+
+    @property
+    def group_count(self) -> int:
+        """Groups are numbered 0 ... this - 1."""
+        return int(self.free_groups.max(initial=-1)) + 1
+
+    def predicted_by(self, counter: str, instead: str) -> str:
+        """The counter whose prediction serves for a counter: its own, else that of `instead`, else the first."""
+        return next(name for name in (counter, instead, *self.predictions) if name in self.predictions)
+
+    def prediction(self, counter: str, instead: str) -> tuple[Floats, Floats]:
+        """Prediction x of a counter and size, float64 [free]; size = x + FLOOR mean(x) where some x are next to nothing."""
+        x = np.asarray(self.predictions[self.predicted_by(counter, instead)], dtype=float)[self.free]
+        mean = float(x.mean()) if len(x) else 0.0
+        if mean == 0.0:
+            return x, np.ones(len(x))
+        return x, x + (FLOOR * mean if float(x.min()) < FLOOR * mean else 0.0)
+
+    def cells(self, counter: str, first: float) -> Cells:
+        """The tree of cells for a budget on `counter`, groups above the share `first` apart; one for all seeds."""
+        key = (self.predicted_by(counter, counter), first)
+        if key not in self._trees:
+            self._trees[key] = Cells(self.prediction(counter, counter)[1], self.free_groups, first)
+        return self._trees[key]

@@ -1,0 +1,161 @@
+"""What every engine does with results, whatever its design: it takes them, and looks at them at the end of a pass."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from kernelpoint.errors import ConfigError, HostError
+from kernelpoint.estimation.design import ErrorBudget
+from kernelpoint.estimation.look import Look
+from kernelpoint.estimation.measurement_error import MeasurementErrors, Reach, SystematicError, check_half_widths
+from kernelpoint.estimation.moments import Floats, Ints
+from kernelpoint.estimation.results import Results
+
+
+class BaseEngine(ABC):
+    """Draws passes, takes results in any order, looks at the end of each pass, grows the sample until the budget is met.
+
+    Args:
+        units: the population size N; budget: error allowed; ratios: name -> (counter above, counter below).
+    """
+
+    def __init__(self, units: int, budget: ErrorBudget, ratios: Mapping[str, tuple[str, str]] | None) -> None:
+        self.budget = budget
+        self.ratios = dict(ratios or {})
+        self.looks = 0
+        self._results = Results(units)
+        self._errors = MeasurementErrors(budget, self.ratios)
+        self._wants_exact = False
+
+    # ---- what a design decides --------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def drawn(self) -> Ints:
+        """Units of the present sample and take-all units, int64, ascending."""
+
+    @abstractmethod
+    def grow(self) -> bool:
+        """Sizes the sample of the next pass from the last look; False where the sample cannot grow."""
+
+    @abstractmethod
+    def predict(self, units: Iterable[int]) -> Floats:
+        """float64 [units, counters]: own result where simulated, else the prediction; they add up to the estimate."""
+
+    @abstractmethod
+    def _look(self, missing: int, budget: ErrorBudget) -> Look:
+        """A look of the sampling design alone; `missing` drawn units have no result."""
+
+    @abstractmethod
+    def _reach(self) -> Reach:
+        """Where the results with errors of their own stand, and how far each moves the total."""
+
+    @abstractmethod
+    def _expanded_totals(self) -> dict[str, float]:
+        """The totals, nearly, before there is a look; {} where no error of a result asks for them."""
+
+    # ---- results ----------------------------------------------------------------------------------------------------
+
+    @property
+    def counters(self) -> tuple[str, ...]:
+        """Names of the counters, in the order of the first record; empty before it."""
+        return self._results.counters
+
+    def wanted(self) -> Ints:
+        """Drawn units without a result, int64, ascending: what this pass (or its retry) still has to simulate."""
+        drawn = self.drawn()
+        return drawn[self._results.rows[drawn] < 0]
+
+    missing = wanted
+
+    def record(
+        self,
+        unit: int,
+        counters: Sequence[str],
+        values: Sequence[float],
+        half_widths: Mapping[str, float | None] | None = None,
+    ) -> None:
+        """The counters of one simulated unit. Results of units that are not drawn wait until they are.
+
+        Args:
+            half_widths: where the values are not exact (a projection): the half-width of each, at the run's confidence, by
+                counter. None, or no entry, means that the error of that counter is not known, and no bound can be stated
+                for it. Errors enter what a look states, and take their part of the error budget (measurement_error.py).
+
+        Raises:
+            HostError: unknown unit, second result of a unit, other counters than before, a value that is not finite, or a
+                half-width below 0.
+        """
+        self._check(unit)
+        if half_widths is not None:
+            check_half_widths(unit, half_widths)
+        self._results.add(np.array([unit]), tuple(counters), np.asarray(values, dtype=float).reshape(1, -1))
+        if half_widths is not None:
+            self._errors.add(unit, half_widths)
+
+    def record_many(self, units: Iterable[int], counters: Sequence[str], values: Floats) -> None:
+        """The same for many units: values is float64 [units, counters]."""
+        array = np.asarray(list(units) if not isinstance(units, np.ndarray) else units, dtype=np.int64)
+        if len(array):
+            self._check(int(array.min()))
+            self._check(int(array.max()))
+        self._results.add(array, tuple(counters), np.asarray(values, dtype=float).reshape(len(array), len(counters)))
+
+    def take_over(self, other: BaseEngine) -> None:
+        """All results of another engine over the same units, with their errors."""
+        units = np.flatnonzero(other._results.rows >= 0)
+        if len(units):
+            self.record_many(units, other.counters, other._results.of(units))
+        self._errors.take_over(other._errors)
+
+    def set_systematic_errors(self, errors: Mapping[str, SystematicError]) -> None:
+        """Errors that all results share (replay), by counter, from the next look on; they replace those set before."""
+        self._errors.systematic = dict(errors)
+
+    @property
+    def wants_exact_results(self) -> bool:
+        """Whether results with errors of their own have kept a look from the budget: those to come should have none."""
+        return self._wants_exact
+
+    def records(self) -> Iterator[tuple[int, Floats]]:
+        """Every result so far: (unit, float64 [counters]), by unit."""
+        units = np.flatnonzero(self._results.rows >= 0)
+        return zip(units.tolist(), self._results.of(units), strict=True)
+
+    def simulated_totals(self) -> dict[str, float]:
+        """The sum of each counter over all results: what was simulated, with no estimate in it."""
+        units = np.flatnonzero(self._results.rows >= 0)
+        return dict(zip(self.counters, self._results.of(units).sum(axis=0).tolist(), strict=True))
+
+    def _check(self, unit: int) -> None:
+        if not 0 <= unit < len(self._results.rows):
+            raise HostError(f"unit {unit} is not in the population of {len(self._results.rows)} units")
+
+    # ---- looks ------------------------------------------------------------------------------------------------------
+
+    def look(self) -> Look:
+        """The end of a pass: estimates of everything. Spends error probability, unless results are missing.
+
+        Errors of the results themselves are in the half-widths, and the sampling design gets what they leave of the budget.
+
+        Raises:
+            ConfigError: the budget's counter is not among those that the host reports.
+        """
+        wanted = set(self.ratios.get(self.budget.counter, (self.budget.counter,)))
+        if self.counters and not wanted <= set(self.counters):
+            raise ConfigError(
+                f"error_budget.counter: {self.budget.counter!r} is not reported; allowed: {', '.join(self.counters)}"
+            )
+        missing = len(self.missing())
+        if not missing:
+            self.looks += 1
+        reach, totals = self._reach(), self._expanded_totals()
+        budget: ErrorBudget | None = self._errors.design_budget(reach, totals)
+        while budget is not None:
+            sampled = self._look(missing, budget)
+            look = self._errors.widened(sampled, reach)
+            budget = self._errors.tightened(budget, reach, totals) if sampled.met and not look.met else None
+            self._wants_exact |= budget is not None and len(self._errors.units) > 0
+        return look

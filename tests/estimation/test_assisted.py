@@ -1,0 +1,340 @@
+"""Model-assisted sampling: cells from predictions alone, an estimate that no prediction can bias, few passes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernelpoint.errors import ConfigError, HostError, JournalError
+from kernelpoint.estimation import AssistedDesign, AssistedEngine, ErrorBudget, SystematicError
+from kernelpoint.estimation.assisted import CellSample, fit_total
+from kernelpoint.estimation.cells import Cells
+from kernelpoint.randomness import generator, permanent_random_numbers
+
+EPS = (0.05, 0.01, 0.005)
+
+
+def example(seed: int = 0, units: int = 600, noise: float = 0.02) -> tuple[AssistedDesign, np.ndarray]:
+    """Six kernels of unlike size, each with a level of its own, and a model that is right up to noise; the truth."""
+    random = generator(seed, "assisted test")
+    group = random.integers(0, 6, units)
+    x = 2000.0 + random.lognormal(6.0, 1.0, 6)[group] * random.lognormal(0.0, 0.7, units)
+    y = 500.0 + x * (1.0 + 0.02 * group) * np.exp(noise * random.standard_normal(units))
+    return AssistedDesign({"cycles": x}, group, permanent_random_numbers(seed, 0, units)), y
+
+
+def seeded(design: AssistedDesign, seed: int) -> AssistedDesign:
+    """The same design and cells with other permanent random numbers."""
+    u = permanent_random_numbers(seed, 0, design.size)
+    return AssistedDesign(design.predictions, design.groups, u, design.assume, design._trees)
+
+
+def wrong(name: str, design: AssistedDesign) -> AssistedDesign:
+    """The design with predictions made wrong on purpose."""
+    x, group, random = design.predictions["cycles"], np.asarray(design.groups), generator(1, "wrong model")
+    made = {
+        "shuffled": lambda: random.permutation(x),
+        "constant": lambda: np.full(len(x), x.mean()),
+        "scattered by 30 %": lambda: x * np.exp(0.3 * random.standard_normal(len(x))),
+        "drifting to twice": lambda: x * np.linspace(1.0, 2.0, len(x)),
+        "right but for one kernel": lambda: np.where(group == 2, 3.0 * x, x),
+        "a third of the truth": lambda: x / 3.0,
+    }[name]()
+    return AssistedDesign({"cycles": made}, group, design.u)
+
+
+def sample_of(cells: Cells, n: int, u: np.ndarray, x: np.ndarray, group: np.ndarray) -> tuple[CellSample, np.ndarray]:
+    """The sample of n cells by plain loops."""
+    rows = []
+    for unit_range in [cells.order[a:b] for a, b in zip(cells.leaves(n).start, cells.leaves(n).end, strict=True)]:
+        i = unit_range[np.argmin(u[unit_range])]
+        values, labels = x[unit_range], group[unit_range]
+        mixed = 1.0 - sum(np.mean(labels == g) ** 2 for g in np.unique(labels))
+        rows.append((i, len(values), values.mean(), (values**2).mean(), values.var(), mixed))
+    i, N, mean, square, spread, mixed = (np.array(column) for column in zip(*rows, strict=True))
+    i = i.astype(int)
+    count = int(group.max()) + 1
+    return CellSample(x[i], x[i], group[i], i, N.astype(float), mean, square, spread, mixed, float(x.sum()), count), i
+
+
+def test_cells_hold_every_unit_once_and_nest():
+    design, _ = example()
+    cells = design.cells("cycles", 0.05)
+    for n in (cells.first, 13, 40, 41, 600):
+        leaves = cells.leaves(n)
+        assert len(leaves.node) == n and leaves.units.sum() == 600
+        assert (leaves.start[1:] == leaves.end[:-1]).all()
+    outer, inner = (
+        [set(cells.order[a:b].tolist()) for a, b in zip(cells.leaves(n).start, cells.leaves(n).end, strict=True)]
+        for n in (12, 30)
+    )
+    assert all(any(cell <= whole for whole in outer) for cell in inner)
+
+
+def test_cells_do_not_depend_on_results_or_on_how_far_the_tree_has_grown():
+    x, group = example()[0].predictions["cycles"], np.asarray(example()[0].groups)
+    at_once, in_steps = Cells(x, group, 0.05), Cells(x, group, 0.05)
+    at_once.grow(300)
+    for n in range(10, 60):
+        in_steps.leaves(n)
+    for cells in (at_once, in_steps):
+        cells.leaves(50)
+    parts = [
+        [sorted(c.order[a:b].tolist()) for a, b in zip(c.leaves(50).start, c.leaves(50).end, strict=True)]
+        for c in (at_once, in_steps)
+    ]
+    assert parts[0] == parts[1]
+
+
+def test_units_of_equal_prediction_are_cut_in_order():
+    cells = Cells(np.full(8, 3.0), np.zeros(8, int), 0.5)
+    leaves = cells.leaves(2)
+    assert [sorted(cells.order[a:b].tolist()) for a, b in zip(leaves.start, leaves.end, strict=True)] == [
+        [0, 1, 2, 3],
+        [4, 5, 6, 7],
+    ]
+
+
+def test_the_sums_of_the_cells_are_those_of_plain_loops():
+    design, y = example()
+    engine = AssistedEngine(design, ErrorBudget(0.01))
+    wanted = engine.wanted()
+    engine.record_many(wanted, ("cycles",), y[wanted][:, None])
+    x, group = design.predictions["cycles"], np.asarray(design.groups)
+    found, units = engine._cell_sample(x, x)
+    expected, drawn = sample_of(design.cells("cycles", 0.01), engine.n, design.u, x, group)
+    assert units.tolist() == drawn.tolist() and sorted(drawn) == wanted.tolist()
+    for name in ("N", "mean_x", "square", "spread", "mixed"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9, atol=1e-6)
+
+
+def test_the_slope_of_a_cell_is_the_one_fitted_without_it():
+    design, y = example(noise=0.1)
+    x, group = design.predictions["cycles"], np.asarray(design.groups)
+    sample, units = sample_of(Cells(x, group, 0.05), 20, design.u, x, group)
+    by_hand = sample.X
+    for i in range(20):
+        rest = np.delete(np.arange(20), i)
+        w, r = 1.0 / sample.x[rest] ** 2, (y[units] - sample.x)[rest]
+        v, g = sample.x[rest], sample.group[rest]
+        for label in np.unique(g):
+            part = g == label
+            v[part] -= np.average(v[part], weights=w[part])
+            r[part] -= np.average(r[part], weights=w[part])
+        xx, xr, rr = (w * v * v).sum(), (w * v * r).sum(), (w * r * r).sum()
+        k2 = max((rr - xr**2 / xx) / (20 - len(np.unique(sample.group)) - 2), 1e-6)
+        slope = xr / (xx + k2 / 0.15**2)
+        by_hand += sample.N[i] * (y[units[i]] - sample.x[i] + slope * (sample.mean_x[i] - sample.x[i]))
+    several = np.bincount(sample.group)[sample.group] > 1
+    assert several.all(), "the oracle counts the groups of the others"
+    assert fit_total(y[units], sample, 0.05).estimate == pytest.approx(by_hand, rel=1e-9)
+
+
+@pytest.mark.parametrize("model", ["shuffled", "constant", "scattered by 30 %", "a third of the truth"])
+def test_at_a_given_size_no_prediction_biases_the_estimate(model):
+    design, y = example(units=200)
+    design = wrong(model, design)
+    x, group = design.predictions["cycles"], np.asarray(design.groups)
+    cells = Cells(x, group, 0.05)
+    estimates = []
+    for seed in range(400):
+        sample, units = sample_of(cells, 16, permanent_random_numbers(seed, 0, 200), x, group)
+        estimates.append(fit_total(y[units], sample, 0.05).estimate)
+    error = np.mean(estimates) - y.sum()
+    assert abs(error) < 3.5 * np.std(estimates) / np.sqrt(400)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from([0.3, 0.05, 0.001]), st.sampled_from([0.0, 0.02, 0.5]))
+def test_a_run_ends_within_eight_passes_with_the_budget_met(run_passes, seed, eps, noise):
+    design, y = example(seed, 300, noise)
+    engine = AssistedEngine(design, ErrorBudget(eps))
+    looks = run_passes(engine, y)
+    assert looks[-1].met and len(looks) <= 8
+    assert looks[-1].estimates["cycles"].relative_half_width <= eps
+    predicted = engine.predict(np.arange(len(y)))
+    assert predicted.sum() == pytest.approx(looks[-1].estimates["cycles"].estimate)
+    assert sum(c["estimates"]["cycles"].estimate for c in looks[-1].clusters) == pytest.approx(predicted.sum())
+
+
+@pytest.mark.parametrize(
+    "model", ["shuffled", "constant", "scattered by 30 %", "drifting to twice", "right but for one kernel"]
+)
+def test_a_wrong_model_costs_draws_and_not_coverage(run_passes, model):
+    right, y = example()
+    held, cost = 0, []
+    for design in (wrong(model, right), right):
+        spent = []
+        for seed in range(40):
+            engine = AssistedEngine(seeded(design, seed), ErrorBudget(0.05))
+            held += run_passes(engine, y)[-1].estimates["cycles"].contains(y.sum())
+            spent.append(y[engine.drawn()].sum())
+        cost.append(np.mean(spent))
+    assert held >= 75  # of 80 at 95 %
+    assert cost[0] > 1.5 * cost[1]
+
+
+def test_a_looser_budget_simulates_no_more_than_a_tighter_one_on_average(run_passes):
+    design, y = example()
+    spent = []
+    for eps in EPS:
+        engines = [AssistedEngine(seeded(design, seed), ErrorBudget(eps)) for seed in range(20)]
+        for engine in engines:
+            run_passes(engine, y)
+        spent.append(np.mean([y[engine.drawn()].sum() for engine in engines]))
+    assert spent[0] <= spent[1] <= spent[2]
+
+
+def test_the_more_is_assumed_to_be_hidden_the_more_is_drawn():
+    design, _ = example()
+    draws = [
+        AssistedEngine(AssistedDesign(design.predictions, design.groups, design.u, assume), ErrorBudget(0.005)).n
+        for assume in ("repetitive", "ordinary", "hostile")
+    ]
+    assert draws[0] <= draws[1] < draws[2]
+
+
+def test_samples_nest_from_pass_to_pass_and_thresholds_are_not_needed():
+    design, y = example(noise=0.2)
+    engine = AssistedEngine(design, ErrorBudget(0.005))
+    assert engine.thresholds is None
+    before: set[int] = set()
+    for _ in range(4):
+        assert before <= set(engine.drawn().tolist())
+        before = set(engine.drawn().tolist())
+        wanted = engine.wanted()
+        engine.record_many(wanted, ("cycles",), y[wanted][:, None])
+        engine.look()
+        engine.grow()
+
+
+def test_the_order_of_results_does_not_matter_and_a_pass_can_be_restored():
+    design, y = example(noise=0.1)
+    engines = [AssistedEngine(design, ErrorBudget(0.01)) for _ in range(2)]
+    for engine, step in zip(engines, (1, -1), strict=True):
+        for _ in range(2):
+            for unit in engine.wanted()[::step]:
+                engine.record(int(unit), ("cycles",), [y[unit]])
+            engine.look()
+            engine.grow()
+    assert engines[0].pass_state() == engines[1].pass_state()
+    again = AssistedEngine(design, ErrorBudget(0.01))
+    again.restore_pass(engines[0].pass_state())
+    assert again.drawn().tolist() == engines[0].drawn().tolist()
+    with pytest.raises(JournalError, match="do not fit"):
+        again.restore_pass({"cells": 5})
+
+
+def test_take_all_units_enter_exactly_and_stand_for_no_other(run_passes):
+    design, y = example()
+    groups = np.asarray(design.groups).copy()
+    groups[:5] = -1
+    truth = y.copy()
+    truth[:5] = 1e7
+    x = design.predictions["cycles"].copy()
+    x[:5] = np.nan
+    engine = AssistedEngine(AssistedDesign({"cycles": x}, groups, design.u), ErrorBudget(0.05))
+    assert set(range(5)) <= set(engine.wanted().tolist())
+    look = run_passes(engine, truth)[-1]
+    assert look.estimates["cycles"].contains(truth.sum())
+
+
+def test_other_counters_and_ratios_have_bounds_of_their_own():
+    design, y = example()
+    x = design.predictions["cycles"]
+    instructions = 3.0 * x
+    design = AssistedDesign({"cycles": x, "instructions": instructions}, design.groups, design.u)
+    engine = AssistedEngine(design, ErrorBudget(0.02), {"ipc": ("instructions", "cycles")})
+    wanted = engine.wanted()
+    engine.record_many(wanted, ("cycles", "instructions"), np.column_stack([y, instructions])[wanted])
+    look = engine.look()
+    assert look.estimates["instructions"].estimate == pytest.approx(instructions.sum(), rel=1e-12)
+    assert look.ratios["ipc"].contains(instructions.sum() / y.sum())
+    assert look.ratios["ipc"].relative_half_width < 0.2
+
+
+def test_a_budget_on_a_rare_counter_needs_its_own_prediction(run_passes):
+    random = generator(3, "rare counter")
+    design, y = example(units=2000)
+    reads = np.where(random.random(2000) < 0.02, random.lognormal(8.0, 0.5, 2000), 0.0)
+    truth = reads * np.exp(0.03 * random.standard_normal(2000))
+    spent = []
+    for predictions in ({"cycles": design.predictions["cycles"]}, {**design.predictions, "dram_reads": reads}):
+        engine = AssistedEngine(
+            AssistedDesign(predictions, design.groups, design.u), ErrorBudget(0.05, counter="dram_reads")
+        )
+        while True:
+            wanted = engine.wanted()
+            engine.record_many(wanted, ("cycles", "dram_reads"), np.column_stack([y, truth])[wanted])
+            look = engine.look()
+            if look.met or not engine.grow():
+                break
+        assert look.estimates["dram_reads"].contains(truth.sum())
+        spent.append(len(engine.drawn()))
+    assert spent[1] < 0.1 * spent[0]
+
+
+def test_errors_of_results_and_systematic_ones_are_in_what_is_stated(run_passes):
+    design, y = example()
+    engine = AssistedEngine(design, ErrorBudget(0.05))
+    engine.set_systematic_errors({"cycles": SystematicError(0.01, 0.0)})
+    for unit in engine.wanted().tolist():
+        engine.record(unit, ("cycles",), [y[unit]], {"cycles": 0.001 * y[unit]})
+    estimate = engine.look().estimates["cycles"]
+    assert estimate.half_width > 0.01 * estimate.estimate
+    assert any("errors of their own" in line for line in engine.look().assumptions)
+
+
+def test_influences_bound_what_a_change_of_one_result_does():
+    design, y = example(noise=0.1)
+    x, group = design.predictions["cycles"], np.asarray(design.groups)
+    sample, units = sample_of(Cells(x, group, 0.05), 25, design.u, x, group)
+    base = fit_total(y[units], sample, 0.05).estimate
+    for i in range(25):
+        moved = y[units].copy()
+        moved[i] *= 1.001
+        change = abs(fit_total(moved, sample, 0.05).estimate - base)
+        assert change <= 1.1 * sample.influences[i] * 0.001 * y[units][i]
+
+
+def test_a_missing_result_leaves_no_bound():
+    design, y = example()
+    engine = AssistedEngine(design, ErrorBudget(0.05))
+    wanted = engine.wanted()
+    engine.record_many(wanted[1:], ("cycles",), y[wanted[1:]][:, None])
+    look = engine.look()
+    assert not look.met and np.isnan(look.estimates["cycles"].half_width) and not engine.grow()
+
+
+def test_the_statement_says_what_it_cannot_see():
+    design, y = example()
+    engine = AssistedEngine(design, ErrorBudget(0.05))
+    wanted = engine.wanted()
+    engine.record_many(wanted, ("cycles",), y[wanted][:, None])
+    assert any("are of a kind that no draw is of" in line for line in engine.look().assumptions)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"u": np.full(3, 0.5)}, "has length 3"),
+        ({"u": np.full(600, 1.0)}, r"\[0, 1\)"),
+        ({"predictions": {}}, "there are none"),
+        ({"predictions": {"cycles": np.full(600, -1.0)}}, "not negative"),
+        ({"assume": "kind"}, "assume: 'kind' is not allowed"),
+    ],
+)
+def test_designs_that_cannot_be_are_refused(change, message):
+    good = {name: getattr(example()[0], name) for name in ("predictions", "groups", "u")}
+    with pytest.raises(ConfigError, match=message):
+        AssistedDesign(**{**good, **change})
+
+
+def test_budgets_on_clusters_and_units_that_are_not_there_are_refused():
+    design, _ = example()
+    with pytest.raises(ConfigError, match="scope"):
+        AssistedEngine(design, ErrorBudget(0.05, scope="cluster"))
+    with pytest.raises(HostError, match="not in the population"):
+        AssistedEngine(design, ErrorBudget(0.05)).record(600, ("cycles",), [1.0])
