@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from kernelpoint.errors import ConfigError, JournalError
 from kernelpoint.estimation.assisted import AssistedFit, CellSample, fit_total, quantile
 from kernelpoint.estimation.assisted_design import AssistedDesign
 from kernelpoint.estimation.base import BaseEngine
-from kernelpoint.estimation.bounds import stated, unseen
+from kernelpoint.estimation.bounds import relative, stated, unseen
 from kernelpoint.estimation.design import ErrorBudget
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.measurement_error import Reach
@@ -98,8 +99,7 @@ class AssistedEngine(BaseEngine):
         if self._all(self.n):
             return np.arange(len(self._free))
         leaves = self._cells.leaves(self.n)
-        rows = zip(*(part.tolist() for part in (leaves.node, leaves.start, leaves.end)), strict=True)
-        for node, start, end in rows:
+        for node, start, end in zip(leaves.node.tolist(), leaves.start.tolist(), leaves.end.tolist(), strict=True):
             if node not in self._least:
                 units = self._cells.order[start:end]
                 self._least[node] = int(units[np.argmin(self._u[units])])
@@ -173,10 +173,8 @@ class AssistedEngine(BaseEngine):
         if states:
             computed = fit.half_width(self._alpha(self.looks), self._cells.leaves(self.n).mixes)
             half = max(stated(computed, value, budget.relative_error, guard), guard)
-        relative = half / abs(value) if value else math.copysign(math.inf, half)
-        if value and half == budget.relative_error * abs(value):
-            relative = budget.relative_error  # Numerics: exactly the budget, whatever the division rounds to
-        return Estimate(name, value, half, relative, fit.error, fit.spread.nu, budget.confidence, simulated)
+        part = relative(half, value, budget.relative_error)
+        return Estimate(name, value, half, part, fit.error, fit.spread.nu, budget.confidence, simulated)
 
     def _look(self, missing: int, budget: ErrorBudget) -> Look:
         states = not missing and budget.bound != "none"
@@ -210,13 +208,9 @@ class AssistedEngine(BaseEngine):
         found = self._estimate(name, pair, budget, states)
         self._fits.pop(name, None)
         half = max(found.half_width, budget.relative_error * abs(R)) if found.half_width > 0.0 else found.half_width
-        relative = half / abs(R) if R else math.copysign(math.inf, half)
-        if half == budget.relative_error * abs(R):
-            relative = budget.relative_error
         simulated = above.simulated / below.simulated if below.simulated else math.nan
-        return Estimate(
-            name, R, half, relative, found.std_error, found.degrees_of_freedom, budget.confidence, simulated
-        )
+        part = relative(half, R, budget.relative_error)
+        return replace(found, estimate=R, half_width=half, relative_half_width=part, simulated=simulated)
 
     def _groups(self) -> list[dict[str, Any]]:
         """Units, draws and estimates of each group; predictions corrected as a whole, so without bounds of their own."""
@@ -224,9 +218,8 @@ class AssistedEngine(BaseEngine):
         values, have = self.predict(self._free), self._results.rows[self._free] >= 0
         table = self._results.of(self._free[have])
         units, simulated = np.bincount(groups, minlength=count), np.bincount(groups[have], minlength=count)
-        columns = range(values.shape[1])
-        sums = [np.bincount(groups, weights=values[:, k], minlength=count) for k in columns]
-        known = [np.bincount(groups[have], weights=table[:, k], minlength=count) for k in columns]
+        sums = [np.bincount(groups, weights=column, minlength=count) for column in values.T]
+        known = [np.bincount(groups[have], weights=column, minlength=count) for column in table.T]
         nan, level = math.nan, self.budget.confidence
         return [
             {
@@ -263,12 +256,10 @@ class AssistedEngine(BaseEngine):
         if last is None or last.met or self._all(self.n) or self.budget.bound == "none":
             return False
         everything = len(self._free)
-        if self.looks >= PASSES - 1:
-            self.n = everything
-            return True
         most = self._bounded(math.ceil(LEARN * self.n)) if self.looks <= 2 else everything
         least = self._bounded(self.n + 1 if self.looks <= 3 else math.ceil(LEAST * self.n))
-        self.n = self._bounded(min(self._needed(last, least), max(most, least)))
+        wanted = everything if self.looks >= PASSES - 1 else self._needed(last, least)
+        self.n = self._bounded(min(wanted, max(most, least)))
         return True
 
     def _needed(self, look: Look, least: int) -> int:

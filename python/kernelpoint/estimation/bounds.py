@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Literal
 
@@ -54,6 +55,19 @@ def stated(computed: float, estimate: float, relative_error: float, influence: f
     (10.0, 30.0, 0.0, 25.0)
     """
     return computed if computed == 0.0 else max(computed, relative_error * abs(estimate), influence)
+
+
+def relative(half_width: float, estimate: float, relative_error: float) -> float:
+    """half_width / |estimate|; infinite where only the latter is 0.
+
+    Numerics: exactly `relative_error` where the half-width is that part of the estimate, whatever the division rounds to.
+
+    >>> relative(0.03 * 7.0, 7.0, 0.03), relative(0.0, 0.0, 0.03), relative(1.0, 0.0, 0.03)
+    (0.03, 0.0, inf)
+    """
+    if estimate == 0.0:
+        return half_width and math.copysign(math.inf, half_width)
+    return relative_error if half_width == relative_error * abs(estimate) else half_width / abs(estimate)
 
 
 def unseen(draws: float, alpha: float, counter: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.estimation.bounds import Kind, error_probability, stated
+from kernelpoint.estimation.bounds import Kind, error_probability, relative, stated, unseen
 from kernelpoint.estimation.design import ErrorBudget, Method
 from kernelpoint.estimation.estimators import Fit, Sample, estimate_totals
 from kernelpoint.estimation.look import Estimate, Look
@@ -175,12 +175,8 @@ class Inference:
             if math.isnan(computed)
             else max(stated(computed, float(value), budget.relative_error, influence), influence if undrawn else 0.0)
         )
-        relative = half / abs(value) if value else (half and math.copysign(math.inf, half))
-        if value and half == budget.relative_error * abs(value):
-            relative = budget.relative_error  # Numerics: exactly the budget, whatever the division rounds to
-        return Estimate(
-            name, float(value), half, float(relative), error, float(degrees), budget.confidence, float(simulated)
-        )
+        part = relative(float(half), float(value), budget.relative_error)
+        return Estimate(name, float(value), half, part, error, float(degrees), budget.confidence, float(simulated))
 
     def _ratio_parts(self, name: str) -> tuple[int, int, float, float]:
         """Columns of the two counters of a ratio, and the estimated totals of both."""
@@ -285,11 +281,7 @@ class Inference:
         ]
 
     def _unseen(self) -> list[str]:
-        """How much of the total may be of a kind that no draw is of, at the confidence stated.
-
-        A kind that makes up a share p of the total escapes n draws with probability (1 - p)^n, n being Kish's effective
-        number of draws, (sum_h T_h)^2 / sum_h (T_h^2 / n_h) over the strata that are not drawn whole.
-        """
+        """How much of the total may be of a kind that no draw is of; of the strata that are not drawn whole."""
         budget = self.targets.budget
         name = self.targets.ratios.get(budget.counter, (budget.counter,))[0]
         if name not in self.targets.counters:
@@ -298,12 +290,7 @@ class Inference:
         squares = float((totals**2 / np.maximum(self.n, 1)).sum())
         if squares == 0.0:
             return []
-        effective = float(totals.sum()) ** 2 / squares
-        share = 1.0 - (1.0 - budget.confidence) ** (1.0 / effective)
-        return [
-            f"the draws count like {effective:.0f}: values that make up less than {100 * share:.2g} % of {name} may be of a "
-            "kind that none of them is of; were such values much larger than predicted, the bound would not know"
-        ]
+        return [unseen(float(totals.sum()) ** 2 / squares, 1.0 - budget.confidence, name)]
 
     def _warnings(self, missing: int) -> list[str]:
         found = []
