@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from kernelpoint.estimation import Design, Engine, ErrorBudget, neighbours, strata_from
+from kernelpoint.estimation import Design, Engine, ErrorBudget, strata_from
+from kernelpoint.policies._labels import context
 from kernelpoint.randomness import generator
 from kernelpoint.session.ledger import Ledger
 from kernelpoint.workload import Population
@@ -80,7 +81,9 @@ def main() -> None:
 
     population = Population((N,), 0)
     u = step("permanent random numbers", lambda: population.u)
-    design = step("strata, sizes", lambda: strata_from([signature, neighbours(signature)], u, budget, x=x))
+    design = step(
+        "strata, sizes", lambda: strata_from([signature, context(signature, population.offsets)], u, budget, x=x)
+    )
     engine = step("engine", lambda: Engine(design, budget))
     ledger = Ledger(population.offsets)
     look = None

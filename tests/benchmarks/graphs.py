@@ -12,11 +12,15 @@ import argparse
 import multiprocessing
 import os
 import resource
+import sys
 import time
+from pathlib import Path
 
 from kernelpoint.graphs import build_graph
-from kernelpoint.graphs.slow import build_graph_slow
 from kernelpoint.traces import launch_paths, scan_launches
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "reference"))
+from reference_builder import build_graph_slow
 
 BUILDERS = {"C++": build_graph, "Python (oracle)": build_graph_slow}
 

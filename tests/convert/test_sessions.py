@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from graph_rules import violations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_macsim import read_launch_plainly, read_records
@@ -20,7 +21,6 @@ from kernelpoint.convert import convert_to_macsim
 from kernelpoint.errors import TraceError
 from kernelpoint.estimation import with_replacement_total
 from kernelpoint.graphs import build_graph
-from kernelpoint.graphs.validate import violations
 from kernelpoint.synth.compose import compose, prepare
 from kernelpoint.synth.macsim import write_macsim_list
 from kernelpoint.synth.writer import write_list

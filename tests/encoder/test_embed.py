@@ -13,6 +13,7 @@ import torch
 from kernelpoint.encoder import embed_streams
 from kernelpoint.errors import ConfigError, PlanError
 from kernelpoint.randomness import generator
+from kernelpoint.session.plan import Plan
 from kernelpoint.synth.families import FAMILIES
 from kernelpoint.synth.memory import Memory
 from kernelpoint.synth.writer import write_list
@@ -120,11 +121,17 @@ def test_train_and_cluster_work_from_the_command_line(traces, tmp_path, monkeypa
     again = kernelpoint("train", traces, "-o", encoder, *options, "--resume")
     assert again.returncode == 0 and "going on after epoch 2" in again.stderr
     labels = tmp_path / "labels.csv"
-    done = kernelpoint("cluster", traces, "--checkpoint", encoder, "-o", labels, "--threshold", 0.01)
-    assert done.returncode == 0 and "6 launches, 3 streams, 3 clusters" in done.stdout, done.stderr
-    assert labels.read_text().split()[1:] == ["0,0", "1,1", "2,2", "3,0", "4,1", "5,2"]
-    refused = kernelpoint("cluster", traces, "--method", "magic")
-    assert refused.returncode == 1 and "'magic' given, allowed are" in refused.stderr
+    done = kernelpoint("cluster", traces, "--checkpoint", encoder, "-o", labels)
+    assert done.returncode == 0, done.stderr
+    plan = tmp_path / "run.kpplan"
+    config = tmp_path / "kernelpoint.yaml"
+    config.write_text(f"version: 1\npolicy: kernelpoint\nencoder: {{checkpoint: {encoder}}}\n")
+    assert kernelpoint("plan", traces, "-o", plan, "--config", config).returncode == 0
+    of_plan = Plan.load(plan, np.zeros(6)).cluster_of_unit()
+    assert labels.read_text().split()[1:] == [f"{launch},{number}" for launch, number in enumerate(of_plan)]
+    assert f"6 launches, 3 streams, {of_plan.max() + 1} clusters" in done.stdout
+    refused = kernelpoint("cluster", traces, "--policy", "stem")
+    assert refused.returncode == 1 and "--profile" in refused.stderr
 
 
 def test_training_leaves_out_streams_and_names_kept_for_testing(traces, tmp_path):

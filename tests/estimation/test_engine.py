@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelpoint.errors import ConfigError, HostError, JournalError
-from kernelpoint.estimation import Design, Engine, ErrorBudget, neighbours, strata_from
+from kernelpoint.estimation import Design, Engine, ErrorBudget, strata_from
+from kernelpoint.policies._labels import context
 from kernelpoint.randomness import generator, permanent_random_numbers
 
 
@@ -24,6 +25,10 @@ def example(seed: int = 0, units: int = 400, strata: int = 6, spread: float = 0.
     y = (100.0 + 3.0 * x) * random.lognormal(0.0, spread / 4.0, units)
     u = permanent_random_numbers(seed, 0, units)
     return Design(h, np.full(strata, 2), u, x=x, clusters=np.arange(strata) % 2), y
+
+
+def in_context(label: np.ndarray) -> np.ndarray:
+    return context(label, np.array([0, len(label)]))
 
 
 def state(engine: Engine) -> tuple:
@@ -233,7 +238,11 @@ def test_budgets_out_of_range_are_refused(change):
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=200), st.sampled_from([0.2, 0.01]))
 def test_strata_from_labels_hold_every_unit_once_and_respect_the_labels(signature, eps):
     labels = np.array(signature)
-    design = strata_from([labels, neighbours(labels)], permanent_random_numbers(0, 0, len(labels)), ErrorBudget(eps))
+    design = strata_from(
+        [labels, in_context(labels)],
+        permanent_random_numbers(0, 0, len(labels)),
+        ErrorBudget(eps),
+    )
     assert design.sizes.sum() == len(labels)
     assert (design.first_sizes >= 1).all() and (design.first_sizes <= design.sizes).all()
     for h in range(len(design.sizes)):
@@ -244,7 +253,7 @@ def test_context_splits_only_where_it_is_expected_to_pay():
     signature = np.tile([0, 1, 0, 2], 200)
     u = permanent_random_numbers(0, 0, 800)
     strata = [
-        len(strata_from([signature, neighbours(signature)], u, ErrorBudget(0.01), spreads=spreads).sizes)
+        len(strata_from([signature, in_context(signature)], u, ErrorBudget(0.01), spreads=spreads).sizes)
         for spreads in ((0.5, 0.01), (0.01, 0.009))
     ]
     assert strata[0] > strata[1] == 3

@@ -6,14 +6,14 @@ import re
 
 import numpy as np
 import pytest
+from graph_rules import violations
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference_builder import build_graph_slow
 from small_traces import ADD, EXIT, LOAD, launches, trace_text, write_trace
 
 from kernelpoint.errors import ConfigError, TraceError
 from kernelpoint.graphs import SCHEMA, build_graph
-from kernelpoint.graphs.slow import build_graph_slow
-from kernelpoint.graphs.validate import violations
 
 
 @pytest.fixture(scope="module")

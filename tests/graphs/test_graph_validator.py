@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from graph_rules import RULES, violations
 from small_traces import ADD, EXIT, LOAD, write_trace
 
 from kernelpoint.graphs import SCHEMA, build_graph
-from kernelpoint.graphs.validate import RULES, violations
 
 RELATION = {name: number for number, name in enumerate(SCHEMA.relations)}
 

@@ -32,4 +32,4 @@ def test_a_list_whose_traces_cannot_be_read_has_no_clusters(refused, tmp_path):
         "-kernel name = a\n-grid dim = (1,1,1)\n-block dim = (64,1,1)\n#BEGIN_TB\n"
     )
     (tmp_path / "kernelslist.g").write_text("kernel-1.traceg\n")
-    assert "none of its 1 launches can be read" in refused("cluster", "kernelslist.g")
+    assert "none of the 1 launches can be read" in refused("cluster", "kernelslist.g")

@@ -1,4 +1,4 @@
-"""`kernelpoint cluster`: cluster the launches of a list and show what the clusters hold."""
+"""`kernelpoint cluster`: the clusters that a policy makes of a list, and what they hold."""
 
 from __future__ import annotations
 
@@ -11,102 +11,102 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from kernelpoint.errors import ConfigError, TraceError
+from kernelpoint.config import Config, parse_config
+from kernelpoint.policies.processes import design_of
+from kernelpoint.policies.registry import load_policy
+from kernelpoint.workload import Available, Need, Population, check_available, complete, with_profile
 
 if TYPE_CHECKING:
-    from kernelpoint.clustering.estimator import ClusterEstimator
+    from kernelpoint.estimation import Design
     from kernelpoint.traces import ScanTable
-
-METHODS = ("threshold", "online", "silhouette")
 
 
 def cluster(
     traces: Annotated[Path, typer.Argument(help="A kernelslist.g, or a folder of kernel-N.traceg files.")],
-    method: Annotated[str, typer.Option(help=f"One of {', '.join(METHODS)}.")] = "threshold",
-    threshold: Annotated[float, typer.Option(help="Largest distance of a launch from its cluster's centre.")] = 0.25,
-    merge: Annotated[float, typer.Option(help="Merge clusters no further apart than this; threshold only.")] = 0.0,
-    max_clusters: Annotated[int, typer.Option(help="Largest K tried; silhouette only.")] = 20,
-    work: Annotated[bool, typer.Option(help="Cluster by the amount of work too.")] = True,
-    context: Annotated[bool, typer.Option(help="Cluster by the launches before and after too.")] = False,
+    policy: Annotated[str, typer.Option(help="The policy whose clusters are shown.")] = "kernelpoint",
+    profile: Annotated[Path | None, typer.Option(help="Times or counters of every launch.")] = None,
     checkpoint: Annotated[str, typer.Option(help="builtin, or a file made by `kernelpoint train`.")] = "builtin",
     max_nodes: Annotated[int, typer.Option(min=100, help="Bound on the nodes of a launch's graph.")] = 20000,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of K-Means.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="As in the configuration.")] = 0,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write launch index and cluster as CSV.")
     ] = None,
     rows: Annotated[int, typer.Option(min=1, help="Clusters shown.")] = 20,
 ) -> None:
-    """Cluster the launches of a list and show what the clusters hold."""
-    from kernelpoint.clustering import run_features
-
-    scan, embeddings = _read(traces, checkpoint, max_nodes)
-    known = np.flatnonzero(scan.stream_ids >= 0)
-    if not len(known):
-        raise TraceError(
-            f"{traces}: none of its {len(scan):,} launches can be read; the first: {next(iter(scan.errors.values()))}"
-        )
-    counts = np.stack([scan.instructions, scan.ctas, scan.warps, scan.bytes], 1)[known]
-    features = run_features(embeddings[scan.stream_ids[known]], counts if work else None, (-1, 1) if context else ())
-    found = _estimator(method, threshold, merge, max_clusters, seed)
-    labels = np.full(len(scan), -1)
-    labels[known] = (found.partial_fit(features) if method == "online" else found.fit(features)).labels_
+    """Cluster the launches of a list as a policy does and show what the clusters hold."""
+    encoder = {"checkpoint": checkpoint, "max_nodes": max_nodes}
+    named = str(profile) if profile else None
+    config = parse_config(
+        {"version": 1, "policy": policy, "seed": seed, "encoder": encoder, "profile": named}, "options"
+    )
+    population = _read(traces, config)
+    design = design_of(load_policy(policy)(config), population)
+    clusters = np.zeros(len(design.first_sizes), np.int64) if design.clusters is None else np.asarray(design.clusters)
+    scan = population.scan_for(policy)
+    readable = np.where(scan.stream_ids >= 0, np.asarray(design.strata), -1)
+    labels = np.append(clusters, -1)[readable]
     if output is not None:
         lines = [f"{launch},{label}" for launch, label in enumerate(labels.tolist())]
         output.write_text("\n".join(["launch_index,cluster", *lines]) + "\n")
-    _show(scan, labels, found, rows)
+    _show(scan, labels, design, clusters, rows)
 
 
-def _read(traces: Path, checkpoint: str, max_nodes: int) -> tuple[ScanTable, np.ndarray]:
-    from kernelpoint.encoder import embed_streams
-    from kernelpoint.traces import TraceCache, launch_paths, scan_launches
+def _read(traces: Path, config: Config) -> Population:
+    """The launches with all that the policy asks for, and their traces."""
+    from kernelpoint.traces import TraceCache, launch_paths
 
     console = Console(stderr=True)
+    paths = tuple(launch_paths(str(traces)))
+    population = with_profile(Population((len(paths),), config.seed, paths=paths), config, console.print)
+    available = Available.of(population)
+    needs = load_policy(config.policy).inputs(available)
+    check_available(config.policy, needs, available, "--profile")
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     cache = TraceCache(log=console.print)
     with Progress(*columns, console=console) as bar:
         reading, embedding = bar.add_task("reading traces"), bar.add_task("embedding streams")
-        scan = scan_launches(
-            launch_paths(str(traces)), cache, lambda done, total: bar.update(reading, completed=done, total=total)
-        )
-        found = embed_streams(
-            scan, cache, checkpoint, max_nodes, lambda done, total: bar.update(embedding, completed=done, total=total)
+        population = complete(
+            population,
+            needs | {Need.TRACES},
+            config.encoder,
+            console.print,
+            cache,
+            lambda done, total: bar.update(reading, completed=done, total=total),
+            lambda done, total: bar.update(embedding, completed=done, total=total),
         )
     cache.close()
-    for launch, reason in list(scan.errors.items())[:3]:
+    for launch, reason in list(population.scan_for(config.policy).errors.items())[:3]:
         console.print(f"launch {launch} is in no cluster (-1): {reason}")
-    return scan, found
+    return population
 
 
-def _estimator(method: str, threshold: float, merge: float, max_clusters: int, seed: int) -> ClusterEstimator:
-    from kernelpoint.clustering import SilhouetteKMeans, ThresholdClusters
-
-    if method not in METHODS:
-        raise ConfigError(f"--method: {method!r} given, allowed are {', '.join(METHODS)}")
-    if method == "silhouette":
-        return SilhouetteKMeans(max_clusters=max_clusters, random_state=seed)
-    return ThresholdClusters(threshold, merge)
-
-
-def _show(scan: ScanTable, labels: np.ndarray, found: ClusterEstimator, rows: int) -> None:
+def _show(scan: ScanTable, labels: np.ndarray, design: Design, clusters: np.ndarray, rows: int) -> None:
     console = Console()
-    table = Table("cluster", "launches", "streams", "instructions", "CoV", "kernel of its first launch", box=None)
-    sizes = np.bincount(labels[labels >= 0])
+    headings = (
+        "cluster",
+        "launches",
+        "streams",
+        "strata",
+        "first draws",
+        "instructions",
+        "CoV",
+        "kernel of its first launch",
+    )
+    table = Table(*headings, box=None)
+    sizes = np.bincount(labels[labels >= 0], minlength=int(clusters.max(initial=-1)) + 1)
+    strata = np.bincount(clusters, minlength=len(sizes))
+    draws = np.bincount(clusters, weights=np.minimum(design.first_sizes, design.sizes), minlength=len(sizes))
     for label in np.argsort(-sizes, kind="stable")[:rows]:
         members = np.flatnonzero(labels == label)
         work = scan.instructions[members]
-        name = scan.kernel_names[scan.kernel_ids[members[0]]]
+        name = scan.kernel_names[scan.kernel_ids[members[0]]] if len(members) else ""
         table.add_row(
-            str(label), f"{len(members):,}", str(len(np.unique(scan.stream_ids[members]))), f"{work.mean():,.0f}",
-            f"{work.std() / max(work.mean(), 1):.3f}", name if len(name) <= 60 else name[:57] + "...",
+            str(label), f"{len(members):,}", str(len(np.unique(scan.stream_ids[members]))), str(strata[label]),
+            f"{draws[label]:,.0f}", f"{work.mean():,.0f}", f"{work.std() / max(work.mean(), 1):.3f}",
+            name if len(name) <= 60 else name[:57] + "...",
         )  # fmt: skip
     console.print(table)
     more = f" (the largest {rows} shown)" if len(sizes) > rows else ""
-    console.print(f"{len(scan):,} launches, {len(scan.streams):,} streams, {len(sizes):,} clusters{more}")
-    silhouettes = getattr(found, "silhouettes_", {})
-    if silhouettes:
-        console.print("silhouette by K: " + "  ".join(f"{k}: {value:.3f}" for k, value in silhouettes.items()))
-        if sizes.max() > 0.9 * sizes.sum():
-            console.print(
-                f"note: {sizes.max() / sizes.sum():.0%} of the launches are in one cluster; the silhouette favours few, "
-                "far-apart clusters. Compare with --method threshold."
-            )
+    alone = int((labels < 0).sum())
+    beside = f"; {alone:,} launches in none, simulated for certain" if alone else ""
+    console.print(f"{len(scan):,} launches, {len(scan.streams):,} streams, {len(sizes):,} clusters{more}{beside}")

@@ -7,7 +7,7 @@ from kernelpoint.estimation.design import Assume, Bound, Design, ErrorBudget, Me
 from kernelpoint.estimation.engine import Engine
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.measurement_error import OWN_ERROR_SHARE, SystematicError
-from kernelpoint.estimation.stratify import neighbours, strata_from
+from kernelpoint.estimation.stratify import strata_from
 from kernelpoint.estimation.with_replacement import with_replacement_total
 
 __all__ = [
@@ -25,7 +25,6 @@ __all__ = [
     "Method",
     "Scope",
     "SystematicError",
-    "neighbours",
     "strata_from",
     "with_replacement_total",
 ]

@@ -87,7 +87,13 @@ class _Choice:
 
 
 def _choose(cells: Sequence[Cells], spreads: Sequence[float], price: float) -> _Choice:
-    """Which cells become strata, decided on cells alone: children before parents, then from the coarsest level down."""
+    """The cells that become strata where a unit of variance costs `price`: children are decided before parents.
+
+    Cost-complexity pruning (Breiman et al. 1984, chapter 3) gives the partition with the least expected
+    cost + price * variance. Each cell is either one stratum, with n = clip(T CoV sqrt(price / mean), 1, N) draws of cost `mean`
+    and variance T^2 CoV^2 (1 / n - 1 / N), or is split into its children. T is the cell's expected total, CoV the spread
+    expected at its level: a split pays where the children's draws cost less than the variance they save.
+    """
     sizes: list[Floats] = []
     keep: list[NDArray[np.bool_]] = []
     below: Floats | None = None
@@ -126,17 +132,6 @@ def _partition(cells: Sequence[Cells], spreads: Sequence[float], choice: _Choice
     return Pruned(strata, np.concatenate(sizes), np.concatenate(totals), np.concatenate(spread_of))
 
 
-def prune(cells: Sequence[Cells], spreads: Sequence[float], price: float) -> Pruned:
-    """The partition with the least expected cost + price * variance, by cost-complexity pruning (Breiman et al. 1984, ch. 3).
-
-    Each cell is either one stratum, with n = clip(T CoV sqrt(price / mean), 1, N) draws of cost `mean` and variance
-    T^2 CoV^2 (1 / n - 1 / N), or is split into its children; children are decided before parents. T is the cell's
-    expected total, CoV the spread expected at its level: a split pays where the children's draws cost less than the
-    variance they save.
-    """
-    return _partition(cells, spreads, _choose(cells, spreads, price))
-
-
 def prune_to_budget(cells: Sequence[Cells], spreads: Sequence[float], budget: ErrorBudget) -> Pruned:
     """The cheapest partition expected to meet the budget: the price of variance by bisection on its logarithm."""
     T = float(cells[0].total.sum())
@@ -151,26 +146,6 @@ def prune_to_budget(cells: Sequence[Cells], spreads: Sequence[float], budget: Er
         else:
             low = middle
     return _partition(cells, spreads, result)
-
-
-def neighbours(signature: NDArray[np.integer], process: NDArray[np.integer] | None = None) -> Ints:
-    """Context: one label per unit for (signature before, signature after) in order; edges count as a signature of their own.
-
-    Args:
-        signature: int [N], >= 0, in order; process: int [N] or None, units of different processes are no neighbours.
-
-    >>> neighbours(np.array([4, 7, 4, 7, 4, 7])).tolist()
-    [0, 2, 3, 2, 3, 1]
-    """
-    label = np.unique(signature, return_inverse=True)[1].astype(np.int64)
-    before, after = np.full(len(label), -1), np.full(len(label), -1)
-    groups = np.zeros(len(label), np.int64) if process is None else np.asarray(process)
-    order = np.argsort(groups, kind="stable")
-    same = groups[order][1:] == groups[order][:-1]
-    before[order[1:][same]] = label[order[:-1][same]]
-    after[order[:-1][same]] = label[order[1:][same]]
-    width = int(label.max(initial=0)) + 2
-    return np.unique((before + 1) * width + after + 1, return_inverse=True)[1].astype(np.int64)
 
 
 def least_draws(share: Floats, relative_error: float) -> Floats:
@@ -268,12 +243,12 @@ def strata_from(
 ) -> Design:
     """A design from labels known without simulating: strata by pruning, sizes by expected spreads, seconds at random.
 
-    Strata: the cheapest partition expected to meet the budget (prune). First sizes: AMBITION times the sizes expected to
-    be needed, at least one draw, and with probability SECOND (at least) a second one. The strata with a second draw are
-    thus chosen at random beforehand, and the spread of the others is pooled from them.
+    Strata: the cheapest partition expected to meet the budget (prune_to_budget). First sizes: AMBITION times the sizes
+    expected to be needed, at least one draw, and with probability SECOND (at least) a second one. The strata with a
+    second draw are thus chosen at random beforehand, and the spread of the others is pooled from them.
 
     Args:
-        levels: labels, int [N] each, coarse to fine: usually (signature, neighbours(signature)).
+        levels: labels, int [N] each, coarse to fine: signature of a unit, signature with its neighbours, ...
         u: float64 [N], permanent random numbers; budget: the error allowed.
         spreads: expected CoV within a cell of each level.
         expected: float64 [N] > 0, expected value of each unit up to a factor; default x ** (1 / 3) (Model: log-log slope
@@ -282,7 +257,8 @@ def strata_from(
         take_all: units that are certain; seed: of the second draws.
 
     >>> signature = np.arange(600) % 3
-    >>> design = strata_from([signature, neighbours(signature)], np.random.default_rng(0).random(600), ErrorBudget(0.05))
+    >>> finer = signature + 3 * (np.arange(600) % 599 == 0)  # the first and the last stand between other neighbours
+    >>> design = strata_from([signature, finer], np.random.default_rng(0).random(600), ErrorBudget(0.05))
     >>> len(design.first_sizes), int(design.sizes.sum())
     (5, 600)
     """
