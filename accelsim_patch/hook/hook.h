@@ -8,9 +8,9 @@
 
 #include <string>
 
-#include "counters.h"
+#include "client.hpp"
 #include "option_parser.h"
-#include "plugin.h"
+#include "statistics_reader.h"
 
 namespace kernelpoint {
 
@@ -19,7 +19,7 @@ struct Hook {
         : config(NULL),
           options(NULL),
           sim(NULL),
-          plugin(NULL),
+          client(NULL),
           kernel(NULL),
           index(0),
           interval(0),
@@ -51,9 +51,9 @@ struct Hook {
     }
 
     // A launch is about to go through the loop.
-    void expect(gpgpu_sim* simulator, Plugin* with, uint64_t launch, uint32_t progress_interval) {
+    void expect(gpgpu_sim* simulator, Client* with, uint64_t launch, uint32_t progress_interval) {
         sim = simulator;
-        plugin = with;
+        client = with;
         index = launch;
         interval = progress_interval;
         due = interval > 0 ? interval : UINT64_MAX;
@@ -72,16 +72,14 @@ struct Hook {
     void progress() {
         due = sim->gpu_sim_cycle + interval;
         if (kernel == NULL || !kernel->running() || kernel->no_more_ctas_to_run()) return;
-        kp_progress told;
-        memset(&told, 0, sizeof(told));
-        told.size = sizeof(told);
+        kp_progress told = sized<kp_progress>();
         told.index = index;
         told.cycles = sim->gpu_sim_cycle;
         told.instructions = sim->gpu_sim_insn;
         told.ctas_issued = kernel->get_next_cta_id_single();
         told.ctas_completed = Inside::completed_ctas(sim);
         told.ctas_total = kernel->num_blocks();
-        if (!plugin->wants_stop(told)) return;
+        if (!client->wants_stop(told)) return;
         while (!kernel->no_more_ctas_to_run()) kernel->increment_cta_id();
         stopped = true;
         due = UINT64_MAX;
@@ -91,7 +89,7 @@ struct Hook {
     option_parser_t options;
     std::string config_hash;
     gpgpu_sim* sim;
-    Plugin* plugin;
+    Client* client;
     kernel_info_t* kernel;
     uint64_t index;
     uint64_t interval;
@@ -99,6 +97,12 @@ struct Hook {
     bool launched;
     bool stopped;
 };
+
+// Messages stand in the simulator's output: job_status.py takes a job that writes to standard error for a failed one.
+inline void print_line(void*, const char* line) {
+    printf("%s\n", line);
+    fflush(stdout);
+}
 
 inline Hook& hook() {
     static Hook the_hook;

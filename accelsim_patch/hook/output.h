@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "abi.h"
 
@@ -47,16 +48,13 @@ inline void print_number(const char* what, const char* suffix, double value) {
     printf("kernelpoint_%s%s = %.10g\n", what, suffix, value);
 }
 
-inline void print_estimates(const kp_estimate* estimates, uint32_t count) {
-    for (uint32_t i = 0; i < count; ++i) {
-        const kp_estimate& e = estimates[i];
-        print_number(e.name, "", e.estimate);
-        print_number(e.name, "_half_width", e.half_width);
-        if (e.estimate != 0) print_number(e.name, "_relative_half_width", e.half_width / e.estimate);
-    }
+inline void print_estimate(const kp_estimate& e) {
+    print_number(e.name, "", e.estimate);
+    print_number(e.name, "_half_width", e.half_width);
+    if (e.estimate != 0) print_number(e.name, "_relative_half_width", e.half_width / e.estimate);
 }
 
-inline void print_summary(const kp_summary& summary) {
+inline void print_summary(const kp_summary& summary, const std::vector<kp_estimate>& estimates) {
     printf("kernelpoint_launches = %llu\n", static_cast<unsigned long long>(summary.launches));
     printf("kernelpoint_simulated = %llu\n", static_cast<unsigned long long>(summary.simulated));
     printf("kernelpoint_skipped = %llu\n", static_cast<unsigned long long>(summary.skipped));
@@ -65,14 +63,14 @@ inline void print_summary(const kp_summary& summary) {
     printf("kernelpoint_confidence = %g\n", summary.confidence);
     printf("kernelpoint_degraded = %d\n", (summary.flags & KP_SUMMARY_DEGRADED) != 0);
     printf("kernelpoint_bound_stated = %d\n", (summary.flags & KP_SUMMARY_NO_BOUND) == 0);
-    print_estimates(summary.estimates, summary.estimate_count);
-    print_estimates(summary.ratios, summary.ratio_count);
+    for (size_t i = 0; i < estimates.size(); ++i) print_estimate(estimates[i]);
 }
 
-inline const kp_estimate* find_estimate(const kp_summary& summary, const std::string& name) {
-    for (uint32_t i = 0; i < summary.estimate_count; ++i)
-        if (name == summary.estimates[i].name) return &summary.estimates[i];
-    return NULL;
+// The estimated total of a counter, or `otherwise` where none is stated.
+inline double estimate_of(const std::vector<kp_estimate>& estimates, const std::string& name, double otherwise) {
+    for (size_t i = 0; i < estimates.size(); ++i)
+        if (name == estimates[i].name && std::isfinite(estimates[i].estimate)) return estimates[i].estimate;
+    return otherwise;
 }
 
 }  // namespace kernelpoint

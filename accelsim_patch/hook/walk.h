@@ -7,14 +7,13 @@
 #define KERNELPOINT_ACCELSIM_WALK_H
 
 #include <cmath>
-#include <map>
 #include <string>
 #include <vector>
 
-#include "counters.h"
+#include "client.hpp"
 #include "hook.h"
 #include "output.h"
-#include "plugin.h"
+#include "statistics_reader.h"
 #include "trace_file.h"
 
 namespace kernelpoint {
@@ -25,10 +24,10 @@ public:
         : m_sim(sim),
           m_context(context),
           m_list_path(list_path),
-          m_counters(sim),
+          m_statistics(sim),
+          m_client(&stop_run),
           m_begun(false),
           m_copied(0),
-          m_launch(KP_BEFORE_FIRST),
           m_in_flight(false) {}
 
     // Whether the loop behind has to run, over `list` from its start. Without the option: once, over the list as it is.
@@ -63,54 +62,59 @@ private:
                 "-gpgpu_concurrent_kernel_sm: got 1; allowed with -kernel_sampling: 0. Launches are sampled one after "
                 "another, and most source trees drop queued kernels when they overlap (accel-sim-framework issue 542)");
         m_simulated.assign(m_launches.size(), false);
-        m_plugin.open(hook().config, hook().config_hash, m_list_path, m_launches.size());
-        m_before = m_counters.read(0);
+        Host host;
+        host.simulator = "accelsim";
+        host.version = "hook 2";
+        host.config_hash = hook().config_hash;
+        host.flags = KP_HOST_CAN_STOP;
+        const Process process = {m_list_path, m_launches.size()};
+        host.processes.push_back(process);
+        host.log = &print_line;
+        m_client.open(hook().config, host);
+        m_before = m_statistics.read(0);
     }
 
     // Finds the next launch to simulate and puts it into the list; false at the end of the run.
     bool advance(std::vector<trace_command>& list) {
-        uint64_t next = 0;
-        while (m_plugin.next(m_launch, &next)) {
-            m_launch = next < m_launches.size() ? next : KP_END_OF_LIST;
-            if (m_launch == KP_END_OF_LIST) continue;
-            const std::string& trace = m_commands[m_launches[next]].command_string;
-            const kp_decision decision = m_plugin.decide(next, trace.c_str());
-            if (decision.action == KP_SKIP) continue;
-            hand_over(list, decision);
-            return true;
+        const kp_status status = m_client.next_to_simulate(
+            &m_at, [this](uint64_t launch) { return m_commands[m_launches[launch]].command_string; });
+        if (status == KP_PENDING) stop_run("the plugin waits for a launch, but none is in flight");
+        if (status == KP_DONE) {
+            finish();
+            return false;
         }
-        finish();
-        return false;
+        hand_over(list);
+        return true;
     }
 
-    void hand_over(std::vector<trace_command>& list, const kp_decision& decision) {
-        const trace_command& command = m_commands[m_launches[m_launch]];
+    void hand_over(std::vector<trace_command>& list) {
+        const trace_command& command = m_commands[m_launches[m_at.launch]];
         const std::string problem = trace_problem(command.command_string);
         if (!problem.empty()) fail(problem);
-        const size_t copies_until = decision.pass > 0 ? m_commands.size() : m_launches[m_launch];
+        const size_t copies_until = m_at.decision.pass > 0 ? m_commands.size() : m_launches[m_at.launch];
         list.clear();
         for (; m_copied < copies_until; ++m_copied)
             if (m_commands[m_copied].m_type != kernel_launch) list.push_back(m_commands[m_copied]);
         list.push_back(command);
-        m_context->kernel_info_m_next_uid = static_cast<unsigned>(m_launch + 1);
+        m_context->kernel_info_m_next_uid = static_cast<unsigned>(m_at.launch + 1);
         m_cycles = m_sim->gpu_tot_sim_cycle;
         m_instructions = m_sim->gpu_tot_sim_insn;
         m_in_flight = true;
-        hook().expect(m_sim, &m_plugin, m_launch, decision.progress_interval);
+        hook().expect(m_sim, &m_client, m_at.launch, m_at.decision.progress_interval);
     }
 
     // Reports the launch that the loop has run; false when the simulator's own limits end the run.
     bool complete() {
         m_in_flight = false;
         if (m_sim->cycle_insn_cta_max_hit()) {
-            m_plugin.abort(m_launch, "the simulator's limit of cycles, instructions or CTAs was reached");
+            m_client.abort(m_at, "the simulator's limit of cycles, instructions or CTAs was reached");
             finish();
             return false;
         }
         const uint64_t cycles = m_sim->gpu_tot_sim_cycle - m_cycles;
         if (!hook().launched || cycles == 0)
-            fail(m_commands[m_launches[m_launch]].command_string + ": was not simulated");
-        const std::vector<Amount> after = m_counters.read(static_cast<double>(cycles));
+            fail(m_commands[m_launches[m_at.launch]].command_string + ": was not simulated");
+        const std::vector<Amount> after = m_statistics.read(static_cast<double>(cycles));
         std::vector<kp_counter> counters;
         for (size_t i = 0; i < after.size(); ++i) {
             double amount = after[i].value - (i < m_before.size() ? m_before[i].value : 0);
@@ -120,99 +124,78 @@ private:
         }
         m_before = after;
         const unsigned long long instructions = m_sim->gpu_tot_sim_insn - m_instructions;
-        m_plugin.complete(m_launch, hook().stopped, cycles, instructions, counters);
-        if (hook().stopped) {
-            const Totals part = {static_cast<double>(cycles), static_cast<double>(instructions)};
-            m_stopped[m_launch] = part;
-        }
-        m_simulated[m_launch] = true;
+        m_client.complete(m_at, cycles, instructions, counters, hook().stopped ? KP_RESULT_STOPPED : 0);
+        m_simulated[m_at.launch] = true;
         return true;
     }
 
     void fail(const std::string& problem) {
-        m_plugin.abort(m_launch, problem);
-        stop_run("launch " + std::to_string(m_launch) + " cannot be simulated: " + problem);
+        m_client.abort(m_at, problem);
+        stop_run("launch " + std::to_string(m_at.launch) + " cannot be simulated: " + problem);
     }
 
     void finish() {
-        const kp_summary summary = m_plugin.finish();
-        Totals totals = {static_cast<double>(m_sim->gpu_tot_sim_cycle), static_cast<double>(m_sim->gpu_tot_sim_insn)};
-        const Totals whole_run = {estimate_of(summary, "cycles", totals.cycles),
-                                  estimate_of(summary, "instructions", totals.instructions)};
+        const kp_summary summary = m_client.finish();
+        const std::vector<kp_estimate> estimates = m_client.estimates(summary);
         printf("kernelpoint: launches that this process did not simulate, estimated\n");
-        print_others(totals, whole_run);
+        print_others();
         printf("kernelpoint: the whole run, estimated\n");
         printf("kernel_name = kernelpoint_total\n");
+        const Totals whole_run = {estimate_of(estimates, "cycles", static_cast<double>(m_sim->gpu_tot_sim_cycle)),
+                                  estimate_of(estimates, "instructions", static_cast<double>(m_sim->gpu_tot_sim_insn))};
         print_totals(whole_run);
         for (size_t i = 0; i < m_before.size(); ++i)
             if (m_before[i].native != NULL)
                 printf("%s = %lld\n", m_before[i].native,
-                       whole(estimate_of(summary, m_before[i].name, m_before[i].value)));
-        print_summary(summary);
+                       whole(estimate_of(estimates, m_before[i].name, m_before[i].value)));
+        print_summary(summary, estimates);
         fflush(stdout);
     }
 
-    static double estimate_of(const kp_summary& summary, const char* name, double otherwise) {
-        const kp_estimate* found = find_estimate(summary, name);
-        return found != NULL && std::isfinite(found->estimate) ? found->estimate : otherwise;
-    }
-
-    // Blocks in program order. What they hold is scaled so that, with the launches simulated here, they add up to the
-    // estimate of the whole run: a prediction alone leaves out the residuals that the estimate spreads over its
-    // stratum. What a launch stopped inside had left to do belongs to that launch, not to the ones skipped.
-    void print_others(Totals totals, const Totals& whole_run) {
-        for (std::map<uint64_t, Totals>::const_iterator part = m_stopped.begin(); part != m_stopped.end(); ++part) {
-            const Totals whole = prediction(part->first);
-            if (whole.cycles > 0) totals.cycles += whole.cycles - part->second.cycles;
-            if (whole.instructions > 0) totals.instructions += whole.instructions - part->second.instructions;
-        }
-        std::vector<Totals> own(m_launches.size());
-        Totals sum = {0, 0};
-        for (size_t i = 0; i < own.size(); ++i) {
+    // Blocks in program order behind those of the simulator; the running totals go on from what the launches simulated
+    // here cost, and end at the estimate of the whole run. What a launch stopped inside had left to do is its own.
+    void print_others() {
+        Totals totals = {0, 0};
+        for (size_t i = 0; i < m_launches.size(); ++i)
+            if (m_simulated[i]) add(&totals, cost_of(i));
+        for (size_t i = 0; i < m_launches.size(); ++i) {
             if (m_simulated[i]) continue;
-            own[i] = prediction(i);
-            sum.cycles += own[i].cycles;
-            sum.instructions += own[i].instructions;
-        }
-        const double cycle_scale = sum.cycles > 0 ? (whole_run.cycles - totals.cycles) / sum.cycles : 1;
-        const double insn_scale =
-            sum.instructions > 0 ? (whole_run.instructions - totals.instructions) / sum.instructions : 1;
-        for (size_t i = 0; i < own.size(); ++i) {
-            if (m_simulated[i]) continue;
-            own[i].cycles *= cycle_scale;
-            own[i].instructions *= insn_scale;
-            totals.cycles += own[i].cycles;
-            totals.instructions += own[i].instructions;
-            print_launch(name_of(i), i, own[i], totals);
+            const Totals own = cost_of(i);
+            add(&totals, own);
+            print_launch(name_of(i), i, own, totals);
         }
     }
 
-    // What the plugin says of one launch; zeros where it says nothing.
-    Totals prediction(uint64_t launch) {
-        Totals found = {0, 0};
-        m_plugin.estimate(launch, &found.cycles, &found.instructions);
-        if (!std::isfinite(found.cycles) || !std::isfinite(found.instructions)) found.cycles = found.instructions = 0;
+    static void add(Totals* totals, const Totals& own) {
+        totals->cycles += own.cycles;
+        totals->instructions += own.instructions;
+    }
+
+    // What one launch is estimated to cost; zeros where nothing is known of it.
+    Totals cost_of(uint64_t launch) {
+        const kp_cost cost = m_client.cost(0, launch);
+        const bool known = std::isfinite(cost.cycles) && std::isfinite(cost.instructions);
+        const Totals found = {known ? cost.cycles : 0, known ? cost.instructions : 0};
         return found;
     }
 
     std::string name_of(uint64_t launch) {
-        const std::string known = m_plugin.name(launch);
+        const std::string known = m_client.name(0, launch);
         return known.empty() ? kernel_name_of(m_commands[m_launches[launch]].command_string) : known;
     }
 
     gpgpu_sim* m_sim;
     gpgpu_context* m_context;
     const char* m_list_path;
-    Counters m_counters;
-    Plugin m_plugin;
+    StatisticsReader m_statistics;
+    Client m_client;
     std::vector<trace_command> m_commands;  // the whole list
     std::vector<size_t> m_launches;         // launch index -> position in m_commands
     std::vector<bool> m_simulated;          // by this process
-    std::map<uint64_t, Totals> m_stopped;   // launch index -> what was simulated of it before it was stopped inside
     std::vector<Amount> m_before;           // the counters when the launch in flight began
     bool m_begun;
-    size_t m_copied;    // commands before this position were handed over, unless they are launches
-    uint64_t m_launch;  // in flight, or asked about last
+    size_t m_copied;  // commands before this position were handed over, unless they are launches
+    Position m_at;    // the launch in flight
     bool m_in_flight;
     unsigned long long m_cycles;  // totals when the launch in flight began
     unsigned long long m_instructions;

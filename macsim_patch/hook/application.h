@@ -8,10 +8,10 @@
 
 #include "all_knobs.h"
 #include "core.h"
-#include "counters.h"
 #include "macsim.h"
 #include "process_manager.h"
 #include "statistics.h"
+#include "statistics_reader.h"
 #include "totals.h"
 #include "traces.h"
 
@@ -29,11 +29,10 @@ struct Application {
     Application(unsigned id, uint32_t number, const TraceList& its_list)
         : process(NULL),
           process_id(id),
-          index(number),
+          at(number),
           list(its_list),
           state(kNew),
           was_set_up(false),
-          launch(KP_BEFORE_FIRST),
           position(0),
           cycles(0) {}
 
@@ -42,7 +41,7 @@ struct Application {
     // Whether it holds no kernel: nothing of it is set up.
     bool is_asleep() const { return process != NULL && process->m_thread_start_info == NULL; }
 
-    const std::string& trace() const { return process->m_applications[launch]; }
+    const std::string& trace() const { return process->m_applications[at.launch]; }
 
     std::string prefix() const { return "appl" + std::to_string(process_id) + "_"; }
 
@@ -56,7 +55,9 @@ struct Application {
     // MacSim's index of the next kernel. While the application waits it must not be that of the list's end.
     void point_at_next() {
         const unsigned end = static_cast<unsigned>(process->m_applications.size());
-        process->m_current_vector_index = state == kReady ? static_cast<unsigned>(launch) : state == kWaiting ? 0 : end;
+        process->m_current_vector_index = state == kReady     ? static_cast<unsigned>(at.launch)
+                                          : state == kWaiting ? 0
+                                                              : end;
     }
 
     // There is no kernel to set up now. MacSim freed these when the last one ended, and frees them again at the end.
@@ -92,75 +93,14 @@ struct Application {
 
     process_s* process;   // NULL before MacSim has made it
     unsigned process_id;  // MacSim's: its position in trace_file_list
-    uint32_t index;       // the session's
+    Position at;          // its launch in flight, or asked about last
     TraceList list;
     State state;
     bool was_set_up;    // some kernel of it
-    uint64_t launch;    // in flight, or asked about last
     uint64_t position;  // launches before it have passed through caches and predictors in this pass
-    Results results;
-    uint64_t cycles;  // when the launch in flight began
+    uint64_t cycles;    // when the launch in flight began
     std::vector<uint64_t> instructions;
     std::vector<double> counters;
-};
-
-// The lines of an application's launches, which add up to its estimated total.
-class Launches {
-public:
-    explicit Launches(uint64_t count) : m_rows(count) {}
-
-    uint64_t size() const { return m_rows.size(); }
-
-    void simulated(uint64_t i, double cycles, double instructions) {
-        const Row row = {cycles, instructions, true};
-        m_rows[i] = row;
-    }
-    void estimated(uint64_t i, double cycles, double instructions) {
-        const bool known = std::isfinite(cycles) && std::isfinite(instructions);
-        const Row row = {known ? cycles : 0, known ? instructions : 0, false};
-        m_rows[i] = row;
-    }
-
-    void scale_to(double cycles, double instructions) {
-        Row here = {0, 0, true}, others = {0, 0, false};
-        for (size_t i = 0; i < m_rows.size(); ++i) {
-            Row& sum = m_rows[i].here ? here : others;
-            sum.cycles += m_rows[i].cycles;
-            sum.instructions += m_rows[i].instructions;
-        }
-        const double by_cycles = factor(cycles - here.cycles, others.cycles);
-        const double by_instructions = factor(instructions - here.instructions, others.instructions);
-        for (size_t i = 0; i < m_rows.size(); ++i) {
-            if (m_rows[i].here) continue;
-            m_rows[i].cycles *= by_cycles;
-            m_rows[i].instructions *= by_instructions;
-        }
-    }
-
-    void write(StatFile& file, const std::string& prefix, const std::vector<std::string>& folders) const {
-        for (size_t i = 0; i < m_rows.size(); ++i) {
-            const Row& row = m_rows[i];
-            const std::string name = prefix + "launch" + std::to_string(i) +
-                                     (i < folders.size() ? "_" + folders[i] : std::string()) +
-                                     (row.here ? "_simulated" : "_estimated");
-            file.amount(name + "_cycles", row.cycles);
-            file.with_ratio(name + "_instructions", row.instructions,
-                            row.cycles > 0 ? row.instructions / row.cycles : 0);
-        }
-    }
-
-private:
-    struct Row {
-        double cycles;
-        double instructions;
-        bool here;  // simulated by this process
-    };
-
-    static double factor(double wanted, double sum) {
-        return std::isfinite(wanted) && wanted > 0 && sum > 0 ? wanted / sum : 1;
-    }
-
-    std::vector<Row> m_rows;
 };
 
 }  // namespace kernelpoint

@@ -45,15 +45,15 @@ public:
     void bring_to(Application& here) {
         const std::vector<int> cores = cores_of(here);
         if (m_most == 0 || here.list.type != "nvbit" || cores.empty()) return;
-        if (here.launch < here.position) {
+        if (here.at.launch < here.position) {
             m_caches.empty(cores, m_alone);
             m_predictors.forget(cores);
             here.position = 0;
         }
-        const uint64_t first = here.launch - std::min(m_most, here.launch);
-        for (uint64_t i = std::max(first, here.position); i < here.launch; ++i)
+        const uint64_t first = here.at.launch - std::min(m_most, here.at.launch);
+        for (uint64_t i = std::max(first, here.position); i < here.at.launch; ++i)
             run(here.process->m_applications[i], cores, here.process_id);
-        here.position = here.launch + 1;
+        here.position = here.at.launch + 1;
     }
 
 private:

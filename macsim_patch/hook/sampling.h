@@ -7,18 +7,17 @@
 #define KERNELPOINT_MACSIM_SAMPLING_H
 
 #include <deque>
-#include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "all_knobs.h"
 #include "application.h"
-#include "counters.h"
-#include "plugin.h"
+#include "client.hpp"
 #include "process_manager.h"
 #include "replay.h"
 #include "setup.h"
+#include "statistics_reader.h"
 #include "totals.h"
 #include "traces.h"
 
@@ -26,11 +25,11 @@ namespace kernelpoint {
 
 class Sampling {
 public:
-    Sampling() : m_base(NULL), m_limited(false) {}
+    Sampling() : m_base(NULL), m_client(&stop_run), m_limited(false) {}
 
     // Before a kernel is set up. False: there is none now, and the set-up must not go on.
     bool begin(macsim_c* base, process_s* process) {
-        if (!m_plugin.is_open()) open(base);
+        if (!m_client.is_open()) open(base);
         if (!process->m_acc) return true;
         Application& here = application_of(process);
         if (here.state == Application::kNew) advance(here);
@@ -70,26 +69,27 @@ public:
 
     // The simulation is over; MacSim is about to write its statistics.
     void finish() {
-        if (!m_plugin.is_open()) stop_run("kernel_sampling: the list of traces names no application");
+        if (!m_client.is_open()) stop_run("kernel_sampling: the list of traces names no application");
         for (size_t i = 0; i < m_applications.size(); ++i)
             if (m_applications[i].is_active())
-                m_plugin.abort(m_applications[i].index, m_applications[i].launch,
-                               "the simulator ended before the launch");
-        m_summary = m_plugin.finish();
-        set_stats(m_base, m_summary);
+                m_client.abort(m_applications[i].at, "the simulator ended before the launch");
+        m_summary = m_client.finish();
+        m_estimates = m_client.estimates(m_summary);
+        set_stats(m_base, m_summary, m_estimates);
     }
 
     // MacSim has written its statistics: what they have no room for goes behind them.
     void write() {
         StatFile file(stat_path(m_base), "a");
         if (!file.is_open()) stop_run(file.path() + ": cannot be written");
-        write_estimates(file, m_summary);
+        write_estimates(file, m_summary, m_estimates);
         for (size_t i = 0; i < m_applications.size(); ++i) {
             const Application& each = m_applications[i];
-            const std::string prefix = m_applications.size() > 1 ? each.prefix() : std::string();
-            if (m_applications.size() > 1) write_application(file, prefix, m_summary.json, each.index);
+            const kp_process counts = m_client.counts(each.at.process);
+            const std::vector<kp_estimate> estimates = m_client.estimates(each.at.process);
+            if (m_applications.size() > 1) write_application(file, each.prefix(), counts, estimates);
             StatFile own(stat_path(m_base) + "." + std::to_string(each.process_id), "w");
-            if (own.is_open()) write_application(own, "", m_summary.json, each.index);
+            if (own.is_open()) write_application(own, "", counts, estimates);
         }
         for (size_t i = 0; i < m_applications.size(); ++i) write_launches(file, m_applications[i]);
     }
@@ -98,19 +98,22 @@ private:
     void open(macsim_c* base) {
         m_base = base;
         const Setup setup(base);
-        std::vector<const char*> lists;
-        std::vector<uint64_t> launches;
+        Host host;
+        host.simulator = "macsim";
+        host.version = "hook 2";
+        host.config_hash = setup.config_hash();
         for (size_t i = 0; i < setup.lists().size(); ++i) {
             const TraceList& list = setup.lists()[i];
             if (!list.on_gpu()) continue;
-            m_applications.push_back(Application(static_cast<unsigned>(i), static_cast<uint32_t>(lists.size()), list));
-            lists.push_back(list.type == "nvbit" ? list.path.c_str() : NULL);
-            launches.push_back(list.launches);
+            const uint32_t number = static_cast<uint32_t>(host.processes.size());
+            m_applications.push_back(Application(static_cast<unsigned>(i), number, list));
+            const Process process = {list.type == "nvbit" ? list.path : std::string(), list.launches};
+            host.processes.push_back(process);
         }
         setup.check();
-        m_counters.attach(base, setup.lists().size() == 1);
+        m_statistics.attach(base, setup.lists().size() == 1);
         m_replay.attach(base, setup.lists().size() == 1);
-        m_plugin.open(setup.config().c_str(), setup.config_hash(), lists, launches);
+        m_client.open(setup.config(), host);
     }
 
     Application& application_of(process_s* process) {
@@ -126,17 +129,11 @@ private:
 
     // Finds the application's next launch to simulate.
     void advance(Application& here) {
-        uint64_t next = 0;
-        for (;;) {
-            const kp_status status = m_plugin.next(here.index, here.launch, &next);
-            here.state = status == KP_PENDING ? Application::kWaiting : Application::kDone;
-            if (status != KP_OK) return;
-            here.launch = next < here.process->m_applications.size() ? next : KP_END_OF_LIST;
-            if (here.launch == KP_END_OF_LIST) continue;
-            if (!m_plugin.simulates(here.index, next, here.trace().c_str())) continue;
-            here.state = Application::kReady;
-            return;
-        }
+        const kp_status status = m_client.next_to_simulate(
+            &here.at, [&here](uint64_t launch) { return here.process->m_applications[launch]; });
+        here.state = status == KP_OK        ? Application::kReady
+                     : status == KP_PENDING ? Application::kWaiting
+                                            : Application::kDone;
     }
 
     void begin_launch(Application& here) {
@@ -145,9 +142,9 @@ private:
         m_replay.bring_to(here);
         here.state = Application::kRunning;
         here.was_set_up = true;
-        here.cycles = m_counters.gpu_cycles();
-        here.instructions = m_counters.instructions();
-        here.counters = m_counters.read();
+        here.cycles = m_statistics.gpu_cycles();
+        here.instructions = m_statistics.instructions();
+        here.counters = m_statistics.read();
     }
 
     // Launches may share a folder; each folder is read once.
@@ -158,28 +155,27 @@ private:
             std::string problem = folder.problem();
             if (problem.empty()) problem = open_files_problem(m_base, folder.warps());
             if (!problem.empty()) {
-                m_plugin.abort(here.index, here.launch, problem);
-                stop_run("launch " + std::to_string(here.launch) + " cannot be simulated: " + problem);
+                m_client.abort(here.at, problem);
+                stop_run("launch " + std::to_string(here.at.launch) + " cannot be simulated: " + problem);
             }
             m_whole.insert(trace);
         }
     }
 
     void complete(Application& here) {
-        const uint64_t cycles = m_counters.gpu_cycles() - here.cycles;
-        const std::vector<uint64_t> now = m_counters.instructions();
+        const uint64_t cycles = m_statistics.gpu_cycles() - here.cycles;
+        const std::vector<uint64_t> now = m_statistics.instructions();
         uint64_t instructions = 0;
         for (std::map<int, bool>::const_iterator core = here.process->m_core_list.begin();
              core != here.process->m_core_list.end(); ++core)
             instructions += now[core->first] - here.instructions[core->first];
-        const std::vector<double> after = m_counters.read();
+        const std::vector<double> after = m_statistics.read();
         std::vector<kp_counter> counters;
         for (size_t i = 0; i < after.size(); ++i) {
-            const kp_counter counter = {m_counters.names()[i], after[i] - here.counters[i]};
+            const kp_counter counter = {m_statistics.names()[i], after[i] - here.counters[i]};
             counters.push_back(counter);
         }
-        m_plugin.complete(here.index, here.launch, cycles, instructions, counters);
-        here.results[here.launch] = std::make_pair(static_cast<double>(cycles), static_cast<double>(instructions));
+        m_client.complete(here.at, cycles, instructions, counters);
     }
 
     bool reached_limit() const {
@@ -202,40 +198,25 @@ private:
         return false;
     }
 
-    // What the launches that were not simulated here hold is scaled so that all add up to the estimate: a prediction
-    // alone leaves out the residuals that the estimate spreads over its stratum.
+    // A line for each launch; over all launches they add up to the application's estimate.
     void write_launches(StatFile& file, const Application& here) {
-        Launches launches(here.list.launches);
-        for (uint64_t i = 0; i < launches.size(); ++i) {
-            const Results::const_iterator found = here.results.find(i);
-            double cycles = 0, instructions = 0;
-            if (found == here.results.end()) m_plugin.estimate(here.index, i, &cycles, &instructions);
-            if (found != here.results.end())
-                launches.simulated(i, found->second.first, found->second.second);
-            else
-                launches.estimated(i, cycles, instructions);
-        }
-        launches.scale_to(total_of(here, "cycles"), total_of(here, "instructions"));
         const std::string prefix = m_applications.size() > 1 ? here.prefix() : std::string();
-        launches.write(file, prefix, here.folders());
-    }
-
-    double total_of(const Application& here, const std::string& counter) const {
-        const std::vector<std::string> all = json_items(json_member(m_summary.json, "processes"));
-        for (size_t i = 0; i < all.size(); ++i)
-            if (json_number(json_member(all[i], "process")) == here.index)
-                return json_number(json_member(json_member(json_member(all[i], "estimates"), counter), "estimate"));
-        return NAN;
+        const std::vector<std::string> folders = here.folders();
+        for (uint64_t i = 0; i < here.list.launches; ++i) {
+            const std::string folder = i < folders.size() ? "_" + folders[i] : std::string();
+            write_launch(file, prefix + "launch" + std::to_string(i) + folder, m_client.cost(here.at.process, i));
+        }
     }
 
     macsim_c* m_base;
-    Plugin m_plugin;
-    Counters m_counters;
+    Client m_client;
+    StatisticsReader m_statistics;
     Replay m_replay;
     std::deque<Application> m_applications;  // those that run on GPU cores, in the order of trace_file_list
     std::set<std::string> m_whole;           // traces that were looked at
     kp_summary m_summary;
-    bool m_limited;  // by max_insts1: MacSim ends every application at its next kernel's end
+    std::vector<kp_estimate> m_estimates;  // of the whole run
+    bool m_limited;                        // by max_insts1: MacSim ends every application at its next kernel's end
 };
 
 inline Sampling& sampling() {

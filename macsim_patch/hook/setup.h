@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "all_knobs.h"
-#include "counters.h"
+#include "client.hpp"
 #include "knob.h"
 #include "macsim.h"
-#include "plugin.h"
+#include "statistics_reader.h"
 #include "totals.h"
 #include "traces.h"
 

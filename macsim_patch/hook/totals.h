@@ -7,19 +7,14 @@
 #include <stdio.h>
 
 #include <algorithm>
-#include <map>
 #include <string>
 #include <vector>
 
-#include "abi.h"
-#include "json.h"
+#include "client.hpp"
 #include "macsim.h"
 #include "statistics.h"
 
 namespace kernelpoint {
-
-// An application's launches that this process has simulated: launch index -> (cycles, instructions).
-typedef std::map<uint64_t, std::pair<double, double> > Results;
 
 // MacSim adds 32 bits at a time to its 64-bit statistics.
 inline void add_to_stat(macsim_c* base, int id, double value) {
@@ -46,15 +41,21 @@ public:
         fprintf(m_file, "%-45s%20lld%30.6g\n\n", label(name).c_str(), llround(value), ratio);
     }
 
-    // A total, its half-width where one is stated (rounded up; third column: relative), and what was simulated of it.
-    void estimate(const std::string& name, double total, double half_width, double simulated, bool with_total) {
-        if (with_total && std::isfinite(total)) amount(name, total);
-        if (std::isfinite(total) && std::isfinite(half_width))
-            with_ratio(name + "_HALF_WIDTH", ceil(half_width), total != 0 ? half_width / total : 0);
-        if (std::isfinite(simulated)) amount(name + "_SIMULATED", simulated);
+    // A total, its half-width where one is stated (rounded up; third column: relative), and what was simulated of it. A
+    // ratio of totals is no amount of its own, so it stands in both columns.
+    void estimate(const kp_estimate& e, const std::string& prefix, bool with_total) {
+        const std::string name = prefix + e.name;
+        if ((e.flags & KP_ESTIMATE_RATIO) != 0) {
+            ratio(name, e.estimate, e.half_width);
+            return;
+        }
+        if (with_total && std::isfinite(e.estimate)) amount(name, e.estimate);
+        if (std::isfinite(e.estimate) && std::isfinite(e.half_width))
+            with_ratio(name + "_HALF_WIDTH", ceil(e.half_width), e.estimate != 0 ? e.half_width / e.estimate : 0);
+        if (std::isfinite(e.simulated)) amount(name + "_SIMULATED", e.simulated);
     }
 
-    // A ratio of totals: no amount of its own, so it stands in both columns.
+private:
     void ratio(const std::string& name, double value, double half_width) {
         if (!std::isfinite(value)) return;
         fprintf(m_file, "%-45s%20.6g%30.6g\n\n", label(name).c_str(), value, value);
@@ -63,7 +64,6 @@ public:
                     value != 0 ? half_width / value : 0);
     }
 
-private:
     static std::string label(std::string name) {
         for (size_t i = 0; i < name.size(); ++i) name[i] = static_cast<char>(toupper(name[i]));
         return "KERNELPOINT_" + name;
@@ -79,48 +79,45 @@ inline std::string stat_path(macsim_c* base) {
 }
 
 // The statistics that MacSim itself writes into kernelpoint.stat.out.
-inline void set_stats(macsim_c* base, const kp_summary& summary) {
+inline void set_stats(macsim_c* base, const kp_summary& summary, const std::vector<kp_estimate>& estimates) {
     add_to_stat(base, KERNELPOINT_LAUNCHES, static_cast<double>(summary.launches));
     add_to_stat(base, KERNELPOINT_SIMULATED, static_cast<double>(summary.simulated));
     add_to_stat(base, KERNELPOINT_SKIPPED, static_cast<double>(summary.skipped));
     add_to_stat(base, KERNELPOINT_PASSES, summary.passes);
     add_to_stat(base, KERNELPOINT_DEGRADED, (summary.flags & KP_SUMMARY_DEGRADED) != 0);
     add_to_stat(base, KERNELPOINT_BOUND_STATED, (summary.flags & KP_SUMMARY_NO_BOUND) == 0);
-    for (uint32_t i = 0; i < summary.estimate_count; ++i) {
-        const std::string name = summary.estimates[i].name;
-        if (name == "cycles") add_to_stat(base, KERNELPOINT_CYCLES, summary.estimates[i].estimate);
-        if (name == "instructions") add_to_stat(base, KERNELPOINT_INSTRUCTIONS, summary.estimates[i].estimate);
+    for (size_t i = 0; i < estimates.size(); ++i) {
+        const std::string name = estimates[i].name;
+        if (name == "cycles") add_to_stat(base, KERNELPOINT_CYCLES, estimates[i].estimate);
+        if (name == "instructions") add_to_stat(base, KERNELPOINT_INSTRUCTIONS, estimates[i].estimate);
     }
 }
 
 // What has no statistic of its own: half-widths, the other counters, and ratios.
-inline void write_estimates(StatFile& file, const kp_summary& summary) {
+inline void write_estimates(StatFile& file, const kp_summary& summary, const std::vector<kp_estimate>& estimates) {
     file.with_ratio("confidence", 100 * summary.confidence, summary.confidence);
-    for (uint32_t i = 0; i < summary.estimate_count; ++i) {
-        const kp_estimate& e = summary.estimates[i];
-        const std::string name = e.name;
-        file.estimate(name, e.estimate, e.half_width, e.simulated, name != "cycles" && name != "instructions");
+    for (size_t i = 0; i < estimates.size(); ++i) {
+        const std::string name = estimates[i].name;
+        file.estimate(estimates[i], "", name != "cycles" && name != "instructions");
     }
-    for (uint32_t i = 0; i < summary.ratio_count; ++i)
-        file.ratio(summary.ratios[i].name, summary.ratios[i].estimate, summary.ratios[i].half_width);
 }
 
 // One application's part of the summary.
-inline void write_application(StatFile& file, const std::string& prefix, const std::string& json, uint32_t process) {
-    const std::vector<std::string> all = json_items(json_member(json, "processes"));
-    for (size_t i = 0; i < all.size(); ++i) {
-        if (json_number(json_member(all[i], "process")) != process) continue;
-        const double launches = json_number(json_member(all[i], "launches"));
-        const double simulated = json_number(json_member(all[i], "simulated"));
-        file.amount(prefix + "launches", launches);
-        file.amount(prefix + "simulated", simulated);
-        file.amount(prefix + "skipped", launches - simulated);
-        const std::vector<std::string> estimates = json_items(json_member(all[i], "estimates"));
-        for (size_t j = 0; j + 1 < estimates.size(); j += 2)
-            file.estimate(prefix + estimates[j], json_number(json_member(estimates[j + 1], "estimate")),
-                          json_number(json_member(estimates[j + 1], "half_width")),
-                          json_number(json_member(estimates[j + 1], "simulated")), true);
-    }
+inline void write_application(StatFile& file, const std::string& prefix, const kp_process& counts,
+                              const std::vector<kp_estimate>& estimates) {
+    file.amount(prefix + "launches", static_cast<double>(counts.launches));
+    file.amount(prefix + "simulated", static_cast<double>(counts.simulated));
+    file.amount(prefix + "skipped", static_cast<double>(counts.skipped));
+    for (size_t i = 0; i < estimates.size(); ++i) file.estimate(estimates[i], prefix, true);
+}
+
+// What a launch cost or is estimated to cost; zeros where nothing is known of it.
+inline void write_launch(StatFile& file, const std::string& name, const kp_cost& cost) {
+    const bool known = std::isfinite(cost.cycles) && std::isfinite(cost.instructions);
+    const double cycles = known ? cost.cycles : 0, instructions = known ? cost.instructions : 0;
+    const std::string full = name + ((cost.flags & KP_COST_SIMULATED) != 0 ? "_simulated" : "_estimated");
+    file.amount(full + "_cycles", cycles);
+    file.with_ratio(full + "_instructions", instructions, cycles > 0 ? instructions / cycles : 0);
 }
 
 }  // namespace kernelpoint

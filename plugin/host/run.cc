@@ -1,5 +1,6 @@
 #include "host/run.h"
 
+#include <optional>
 #include <set>
 
 #include "host/interrupt.h"
@@ -24,32 +25,35 @@ void Run::all() {
 
 uint64_t Run::sampled(SamplingHook& hook) {
     std::set<uint64_t> failed;
-    uint64_t after = KP_BEFORE_FIRST;
-    while (const auto launch = hook.next(after)) {
+    std::optional<uint32_t> pass;  // of the launch before
+    const auto trace_of = [this](uint64_t launch) {
         check_interrupt();
-        if (after != KP_BEFORE_FIRST && *launch <= after) copy_before(launches_.size());  // the first pass has ended
-        after = *launch;
-        const kp_decision decision = hook.decide(*launch, list_.commands[launches_[*launch]].path);
-        if (decision.action == KP_SKIP) continue;
+        return list_.commands[launches_[launch]].path;
+    };
+    while (hook.next(trace_of)) {
+        const uint64_t launch = hook.launch();
+        if (pass && *pass != hook.pass()) copy_before(launches_.size());  // the first pass has ended
+        pass = hook.pass();
         const uint64_t expected = last_simulated_ + 1;
-        gpu_.skip(*launch >= expected ? *launch - expected : launches_.size() - expected + *launch);
-        last_simulated_ = *launch;
-        if (simulate_sampled(*launch, decision.progress_interval, hook)) {
-            failed.erase(*launch);
+        gpu_.skip(launch >= expected ? launch - expected : launches_.size() - expected + launch);
+        last_simulated_ = launch;
+        if (simulate_sampled(hook)) {
+            failed.erase(launch);
         } else {
-            failed.insert(*launch);
+            failed.insert(launch);
         }
     }
     return failed.size();
 }
 
-bool Run::simulate_sampled(uint64_t launch, fast_model::Cycles interval, SamplingHook& hook) {
+bool Run::simulate_sampled(SamplingHook& hook) {
+    const uint64_t launch = hook.launch();
     std::string reason;
     try {
-        simulate(launch, interval, [&] {
-            if (hook.wants_stop(launch, gpu_)) gpu_.stop_issuing();
+        simulate(launch, hook.progress_interval(), [&] {
+            if (hook.wants_stop(gpu_)) gpu_.stop_issuing();
         });
-        hook.complete(launch, gpu_.result());
+        hook.complete(gpu_.result());
         return true;
     } catch (const TraceError& error) {
         reason = error.what();
@@ -59,7 +63,7 @@ bool Run::simulate_sampled(uint64_t launch, fast_model::Cycles interval, Samplin
     gpu_.abandon();
     std::fprintf(stderr, "kernelpoint-host: launch %llu failed: %s\n", static_cast<unsigned long long>(launch),
                  reason.c_str());
-    hook.abort(launch, reason);
+    hook.abort(reason);
     return false;
 }
 

@@ -25,7 +25,7 @@ public:
 
 private:
     void simulate(uint64_t launch_index, fast_model::Cycles interval, const std::function<void()>& at_interval);
-    bool simulate_sampled(uint64_t launch_index, fast_model::Cycles interval, SamplingHook& hook);
+    bool simulate_sampled(SamplingHook& hook);
     void copy_before(uint64_t launch_index);
 
     const TraceList& list_;

@@ -1,13 +1,12 @@
 // The plugin behind abi.h, as this host uses it. Nothing else here knows that ABI.
 #pragma once
 
-#include <optional>
+#include <functional>
 #include <stdexcept>
 #include <string>
 
 #include "fast_model/gpu.h"
-#include "kernelpoint/abi.h"
-#include "kernelpoint/loader.h"
+#include "kernelpoint/client.hpp"
 
 namespace kernelpoint::host {
 
@@ -22,22 +21,23 @@ public:
     SamplingHook(const std::string& sampling_config, const std::string& list_path, uint64_t launches,
                  const fast_model::GpuConfig& config);
 
-    // The launch to handle after `after` (KP_BEFORE_FIRST at first); nothing when the run is over.
-    std::optional<uint64_t> next(uint64_t after);
-    kp_decision decide(uint64_t launch_index, const std::string& trace_path);
-    // True when the launch in flight is to be stopped inside.
-    bool wants_stop(uint64_t launch_index, const fast_model::Gpu& gpu);
-    void complete(uint64_t launch_index, const fast_model::LaunchResult& result);
-    void abort(uint64_t launch_index, const std::string& reason);
+    // Moves to the next launch to simulate; false when the run is over. `trace_of(launch)` is its trace's path.
+    bool next(const std::function<std::string(uint64_t)>& trace_of);
+    uint64_t launch() const { return at_.launch; }
+    uint32_t pass() const { return at_.decision.pass; }
+    fast_model::Cycles progress_interval() const { return at_.decision.progress_interval; }
+
+    // Of the launch in flight: whether it is to be stopped inside; its result; why it could not be simulated.
+    bool wants_stop(const fast_model::Gpu& gpu);
+    void complete(const fast_model::LaunchResult& result);
+    void abort(const std::string& reason);
+
     // Ends the session and prints its kernelpoint_* lines. False when no bound is stated.
     bool finish();
 
 private:
-    void check(kp_status status, const char* doing) const;
-
-    kp_api api_{};
-    kp_session* session_ = nullptr;
-    const uint64_t launches_;
+    Client client_;
+    Position at_;
 };
 
 }  // namespace kernelpoint::host

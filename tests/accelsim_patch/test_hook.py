@@ -85,7 +85,7 @@ def test_the_totals_at_the_end_are_the_estimates_under_the_native_names(simulato
     assert run.values("gpu_tot_sim_cycle")[-1] == str(48 + 308 + 4 * 100)
     assert run.values("gpu_tot_sim_insn")[-1] == str(340 * 64 + 4 * 10)
     assert run.values("L2_total_cache_accesses")[-1] == "680", "the scripted plugin doubles every counter"
-    assert run.values("kernelpoint_cycles") == ["756"] and run.values("kernelpoint_cycles_half_width") == ["1"]
+    assert run.values("kernelpoint_cycles") == ["756"] and run.values("kernelpoint_cycles_half_width") == ["2.5"]
     assert run.values("kernelpoint_simulated") == ["2"] and run.values("kernelpoint_skipped") == ["4"]
 
 
@@ -111,8 +111,10 @@ def test_messages_of_the_plugin_leave_standard_error_empty(simulator, workload):
 
 def test_ratios_are_printed_with_their_bounds(simulator, workload):
     run = simulator.run(workload, "pass 1 3")
-    assert run.values("kernelpoint_ipc") == ["2"] and run.values("kernelpoint_ipc_half_width") == ["0.5"]
-    assert run.values("kernelpoint_ipc_relative_half_width") == ["0.25"]
+    ipc = 340 * 64 / (48 + 308)
+    assert float(run.values("kernelpoint_ipc")[0]) == pytest.approx(ipc)
+    assert run.values("kernelpoint_ipc_half_width") == ["0.001"]
+    assert float(run.values("kernelpoint_ipc_relative_half_width")[0]) == pytest.approx(0.001 / ipc)
 
 
 def test_a_launch_is_stopped_inside_and_its_resident_ctas_drain(simulator, workload):

@@ -50,8 +50,8 @@ double resident_mib() {
 
 kp_api load(const char* plugin) {
     kp_api api;
-    const std::string error = kp_load(&api, plugin);
-    if (!error.empty()) refuse(error);
+    char problem[KP_MESSAGE_SIZE];
+    if (kp_load(&api, plugin, problem) != 0) refuse(problem);
     return api;
 }
 
@@ -76,8 +76,6 @@ void measure(long calls, const Decide& decide) {
     kp_launch launch = {};
     launch.size = sizeof(launch);
     launch.trace_path = "/traces/workload/kernel-1234.traceg";
-    launch.kernel_name = "_Z17someKernelWithANamePfS_S_i";
-    launch.grid[0] = launch.block[0] = 128;
     kp_decision decision = {sizeof(kp_decision), 0, 0, 0};
     for (int round = 0; round < kRounds; ++round) {
         const double wall = wall_seconds(), cpu = cpu_seconds();

@@ -7,6 +7,7 @@ each test states how the Python side behaves. It finds `info`, `log` and a dicti
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 
 class Session:
@@ -27,7 +28,7 @@ class Session:
             if name in replaced:
                 setattr(self, name, replaced[name])
 
-    def on_launch(self, process, index, trace_path, kernel_name, grid, block, registers, shared_memory):
+    def on_launch(self, process, index, trace_path):
         return (0 if index == 0 else 1), 0, 100
 
     def next(self, process, after):
@@ -43,14 +44,25 @@ class Session:
         pass
 
     def launch_estimate(self, process, index):
-        return 12.5, 3.0
+        return 12.5, 3.0, index == 0
 
     def launch_name(self, process, index):
         return f"gemm_{process}_{index}" if index else None
 
     def finish(self):
         rows = [("cycles", 100.0, 1.5, 10.0), ("instructions", 200.0, float("nan"), 20.0)]
-        return 2, 4, 1, 3, 1, 0.95, rows, [("ipc", 2.0, 0.5, 2.5)], 1, '{"launches": 4}'
+        return SimpleNamespace(
+            flags=2,
+            launches=7,
+            simulated=1,
+            skipped=6,
+            projected=1,
+            passes=1,
+            confidence=0.95,
+            estimates=rows,
+            ratios=[("ipc", 2.0, 0.5, 2.5)],
+            processes=[(0, 4, 1, rows[:1]), (1, 3, 0, [])],
+        )
 
 
 def open(config_path, info, log):

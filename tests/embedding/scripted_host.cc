@@ -4,6 +4,7 @@
 //
 // A step is a word, perhaps with an argument after a colon (`launch:3`); the table at the end lists them. Lines go to
 // stdout through C++ streams, as a simulator's do, and begin with the step's word.
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -39,7 +40,9 @@ void log_line(void*, const char* line) {
 }
 
 void load(const std::string&) {
-    say() << kp_load(&api, plugin.c_str()) << '\n';
+    char problem[KP_MESSAGE_SIZE] = "";
+    kp_load(&api, plugin.c_str(), problem);
+    say() << problem << '\n';
 }
 
 void open(const std::string& argument) {
@@ -81,9 +84,7 @@ void set_abi(const std::string& argument) {
 }
 
 void launch(const std::string& argument) {
-    kp_launch launch = {sizeof(kp_launch), 1,      static_cast<uint64_t>(number(argument)),
-                        "kernel-1.traceg", "gemm", {1, 2, 3},
-                        {32, 1, 1},        40,     1024};
+    kp_launch launch = {sizeof(kp_launch), 1, static_cast<uint64_t>(number(argument)), "kernel-1.traceg"};
     kp_decision decision = {sizeof(kp_decision), 9, 9, 9};
     say_status(api.on_launch(session, &launch, &decision));
     std::cout << " action=" << decision.action << " pass=" << decision.pass
@@ -144,9 +145,10 @@ void abort_launch(const std::string& argument) {
 }
 
 void estimate(const std::string& argument) {
-    double cycles = 0, instructions = 0;
-    say_status(api.launch_estimate(session, 0, number(argument), &cycles, &instructions));
-    std::cout << ' ' << cycles << ' ' << instructions << '\n';
+    kp_cost cost = {};
+    cost.size = sizeof(cost);
+    say_status(api.launch_estimate(session, 0, number(argument), &cost));
+    std::cout << ' ' << cost.cycles << ' ' << cost.instructions << " flags=" << cost.flags << '\n';
 }
 
 void name(const std::string& argument) {
@@ -155,21 +157,47 @@ void name(const std::string& argument) {
     std::cout << ' ' << (found != nullptr ? found : "NULL") << '\n';
 }
 
+void print_estimates(uint32_t process, uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i) {
+        kp_estimate e = {};
+        e.size = sizeof(e);
+        if (api.estimate_at(session, process, i, &e) != KP_OK) std::cout << ' ' << api.last_error();
+        std::cout << ' ' << e.name << '=' << e.estimate << "+-" << e.half_width << '/' << e.simulated
+                  << ((e.flags & KP_ESTIMATE_RATIO) != 0 ? " ratio" : "");
+    }
+}
+
 void finish(const std::string&) {
     kp_summary summary = {};
     summary.size = sizeof(summary);
     say_status(api.finish(session, &summary));
     std::cout << " flags=" << summary.flags << " launches=" << summary.launches << " simulated=" << summary.simulated
-              << " skipped=" << summary.skipped << " passes=" << summary.passes << " confidence=" << summary.confidence;
-    for (uint32_t i = 0; i < summary.estimate_count; ++i)
-        std::cout << ' ' << summary.estimates[i].name << '=' << summary.estimates[i].estimate << "+-"
-                  << summary.estimates[i].half_width << '/' << summary.estimates[i].simulated;
-    std::cout << " projected=" << summary.projected;
-    for (uint32_t i = 0; i < summary.ratio_count; ++i)
-        std::cout << ' ' << summary.ratios[i].name << '=' << summary.ratios[i].estimate << "+-"
-                  << summary.ratios[i].half_width << '/' << summary.ratios[i].simulated;
-    std::cout << " json=" << (summary.json != nullptr ? summary.json : "NULL") << '\n';
+              << " skipped=" << summary.skipped << " projected=" << summary.projected << " passes=" << summary.passes
+              << " confidence=" << summary.confidence;
+    print_estimates(KP_ALL_PROCESSES, summary.estimate_count);
+    std::cout << '\n';
 }
+
+void process(const std::string& argument) {
+    kp_process counts = {};
+    counts.size = sizeof(counts);
+    const uint32_t which = static_cast<uint32_t>(number(argument));
+    say_status(api.process_summary(session, which, &counts));
+    std::cout << " launches=" << counts.launches << " simulated=" << counts.simulated << " skipped=" << counts.skipped;
+    print_estimates(which, counts.estimate_count);
+    std::cout << '\n';
+}
+
+// An estimate of the run that does not exist.
+void estimate_at(const std::string& argument) {
+    kp_estimate e = {};
+    e.size = sizeof(e);
+    say_status(api.estimate_at(session, KP_ALL_PROCESSES, static_cast<uint32_t>(number(argument)), &e));
+    std::cout << '\n';
+}
+
+// A step on a thread with a stack of so many KiB: "64:launch:0".
+void on_stack(const std::string& argument);
 
 void last_error(const std::string&) {
     say() << api.last_error() << '\n';
@@ -253,6 +281,9 @@ const std::map<std::string, std::function<void(const std::string&)>> steps = {
     {"estimate", estimate},
     {"name", name},
     {"finish", finish},
+    {"process", process},
+    {"estimate_at", estimate_at},
+    {"on_stack", on_stack},
     {"error", last_error},
     {"error_elsewhere", last_error_elsewhere},
     {"maps", maps},
@@ -271,15 +302,32 @@ const std::map<std::string, std::function<void(const std::string&)>> steps = {
     {"_exit", fast_exit},
 };
 
+void run_step(const std::string& step) {
+    const size_t colon = step.find(':');
+    word = step.substr(0, colon);
+    steps.at(word)(colon == std::string::npos ? "" : step.substr(colon + 1));
+}
+
+void* run_step_of(void* step) {
+    run_step(*static_cast<const std::string*>(step));
+    return nullptr;
+}
+
+void on_stack(const std::string& argument) {
+    const size_t colon = argument.find(':');
+    std::string step = argument.substr(colon + 1);
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, static_cast<size_t>(number(argument)) << 10);
+    pthread_t thread;
+    if (pthread_create(&thread, &attributes, &run_step_of, &step) == 0) pthread_join(thread, nullptr);
+    pthread_attr_destroy(&attributes);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
     plugin = arguments[1];
     config = arguments[2];
-    for (int i = 3; i < count; ++i) {
-        const std::string step = arguments[i];
-        const size_t colon = step.find(':');
-        word = step.substr(0, colon);
-        steps.at(word)(colon == std::string::npos ? "" : step.substr(colon + 1));
-    }
+    for (int i = 3; i < count; ++i) run_step(arguments[i]);
 }

@@ -30,7 +30,7 @@ def test_host_information_arrives(host):
 
 def test_a_launch_arrives_and_its_decision_returns(host):
     run = host("open", "launch:5", script=ECHO)
-    assert eval(run.one("log")) == (1, 5, "kernel-1.traceg", "gemm", (1, 2, 3), (32, 1, 1), 40, 1024)
+    assert eval(run.one("log")) == (1, 5, "kernel-1.traceg")
     assert run.one("launch") == "0 action=1 pass=2 interval=3"
 
 
@@ -65,13 +65,50 @@ def test_an_abort_arrives_with_its_reason(host):
 
 
 def test_estimate_and_summary_return(host):
-    run = host("open", "estimate:3", "finish", "finish")
-    assert run.one("estimate") == "0 12.5 3"
+    run = host("open", "estimate:0", "estimate:3", "finish", "finish")
+    assert run.of("estimate") == ["0 12.5 3 flags=1", "0 12.5 3 flags=0"]
     summary = (
-        "0 flags=2 launches=4 simulated=1 skipped=3 passes=1 confidence=0.95 "
-        'cycles=100+-1.5/10 instructions=200+-nan/20 projected=1 ipc=2+-0.5/2.5 json={"launches": 4}'
+        "0 flags=2 launches=7 simulated=1 skipped=6 projected=1 passes=1 confidence=0.95 "
+        "cycles=100+-1.5/10 instructions=200+-nan/20 ipc=2+-0.5/2.5 ratio"
     )
     assert run.of("finish") == [summary, summary]
+
+
+def test_each_process_has_its_own_counts_and_estimates(host):
+    run = host("open", "process:0", "finish", "process:0", "process:1", "process:2", "estimate_at:3")
+    early, first, second, unknown = run.of("process")
+    assert early.startswith("-1 process was asked for before kp_finish")
+    assert first == "0 launches=4 simulated=1 skipped=3 cycles=100+-1.5/10"
+    assert second == "0 launches=3 simulated=0 skipped=3"
+    assert unknown.startswith("-1 process: got 2; there are 2 launches=0")
+    assert run.one("estimate_at") == "-1 estimate: got 3; there are 3"
+
+
+@pytest.mark.parametrize("processes", ["[(1, 4, 1, [])]", "[(0, 4)]", "None"])
+def test_a_summary_of_another_shape_is_a_defect(host, processes):
+    script = f"""
+from types import SimpleNamespace
+def finish():
+    counts = dict(flags=0, launches=4, simulated=1, skipped=3, projected=0, passes=1, confidence=0.95)
+    return SimpleNamespace(**counts, estimates=[], ratios=[], processes={processes})
+"""
+    run = host("open", "finish", "launch:0", script=script)
+    assert run.one("finish").startswith("-4 ")
+    assert run.one("launch").startswith("0 ")
+
+
+def test_a_thread_with_too_little_stack_is_refused_and_others_go_on(host):
+    run = host("on_stack:256:open", "open", "on_stack:256:launch:0", "on_stack:1024:launch:0", "launch:1")
+    small, enough, main = run.of("launch")
+    assert small.startswith("-1 the calling thread has 2")
+    assert "KiB of stack left, the plugin needs 512" in small and small.endswith("action=0 pass=0 interval=0")
+    assert run.of("open")[0].startswith("-1 the calling thread has 2")
+    assert enough == "0 action=0 pass=0 interval=100" and main == "0 action=1 pass=0 interval=100"
+
+
+def test_the_least_stack_is_enough_for_numpy(host):
+    run = host("open", "on_stack:640:launch:0", script="def on_launch(*given): import numpy; return 0, 0, 0")
+    assert run.one("launch") == "0 action=0 pass=0 interval=0"
 
 
 def test_a_kernel_name_returns_where_it_is_known(host):

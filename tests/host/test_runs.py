@@ -148,7 +148,7 @@ def sanitized(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_sanitizers_find_nothing(bench, sanitized, fake_plugin):
+def test_sanitizers_find_nothing(bench, sanitized, scripted_plugin):
     bench.gpu.update(sms=3, schedulers_per_sm=2, max_ctas_per_sm=3)
     launches = [mixed_launch(i, ctas=10, length=20) for i in range(3)]
     copies = "MemcpyHtoD,0x1000,100000"
@@ -159,9 +159,9 @@ def test_sanitizers_find_nothing(bench, sanitized, fake_plugin):
     assert bench.run(copies, *launches).rows == plain.rows
     assert "runtime error" not in bench.run(launches[0], cut).stderr
     script = bench.folder / "script.txt"
-    script.write_text("pass 0 1 2 3 4\npass 1 4\ninterval 50\nstop_at 2300\n")
+    script.write_text("pass 0 1 2 3 4\npass 1 4\ninterval 50\nstop * 2300\n")
     options = ["-kernel_sampling", str(script)]
-    done = bench.run(*launches, cut, deadlock, options=options, KERNELPOINT_PLUGIN=str(fake_plugin))
+    done = bench.run(*launches, cut, deadlock, options=options, KERNELPOINT_PLUGIN=str(scripted_plugin))
     assert done.code == 0, done.stderr
     assert [int(row["launch_index"]) for row in done.rows] == [0, 1, 2, 1]
     assert "Sanitizer" not in done.stderr

@@ -11,17 +11,17 @@ class Scripted:
 
     def __init__(self, bench, plugin):
         self.bench, self.plugin = bench, plugin
-        self.log_file = bench.folder / "calls.log"
+        self.log_file = bench.folder / "script.txt.log"
 
     def run(self, script: str, *commands: str):
         config = self.bench.folder / "script.txt"
-        config.write_text(f"log {self.log_file}\n{script}\n")
+        config.write_text(f"{script}\n")
         self.log_file.unlink(missing_ok=True)
         options = ["-kernel_sampling", str(config)]
         return self.bench.run(*(commands or LAUNCHES), options=options, KERNELPOINT_PLUGIN=str(self.plugin))
 
     def calls(self, word: str) -> list[list[str]]:
-        lines = [line.split() for line in self.log_file.read_text().splitlines()]
+        lines = [line.replace(" 0:", " ", 1).split() for line in self.log_file.read_text().splitlines()]
         return [line[1:] for line in lines if line[0] == word]
 
     def completed(self) -> list[int]:
@@ -29,13 +29,13 @@ class Scripted:
 
 
 @pytest.fixture
-def sampled(bench, fake_plugin):
-    return Scripted(bench, fake_plugin)
+def sampled(bench, scripted_plugin):
+    return Scripted(bench, scripted_plugin)
 
 
-def test_without_the_option_nothing_is_opened_and_nothing_is_said(bench, fake_plugin):
+def test_without_the_option_nothing_is_opened_and_nothing_is_said(bench, scripted_plugin):
     witness = bench.folder / "witness"
-    done = bench.run(*LAUNCHES, KERNELPOINT_PLUGIN=str(fake_plugin), FAKE_PLUGIN_OPENED=str(witness))
+    done = bench.run(*LAUNCHES, KERNELPOINT_PLUGIN=str(scripted_plugin), SCRIPTED_PLUGIN_OPENED=str(witness))
     assert done.code == 0
     assert not witness.exists()
     assert "kernelpoint" not in done.stdout + done.stderr
@@ -43,7 +43,7 @@ def test_without_the_option_nothing_is_opened_and_nothing_is_said(bench, fake_pl
 
 def test_with_the_option_the_plugin_is_opened(bench, sampled, monkeypatch):
     witness = bench.folder / "witness"
-    monkeypatch.setenv("FAKE_PLUGIN_OPENED", str(witness))
+    monkeypatch.setenv("SCRIPTED_PLUGIN_OPENED", str(witness))
     assert sampled.run("pass 0").code == 0
     assert witness.exists()
 
@@ -89,7 +89,7 @@ def test_the_plugin_is_told_which_gpu_is_simulated(bench, sampled):
         return dict(zip(call[1::2], call[2::2], strict=True))
 
     first = opened()
-    assert first["launches"] == "4"
+    assert sampled.calls("process")[0][:3] == ["0", "launches", "4"]
     assert first["hash"] == opened()["hash"]
     bench.gpu["name"] = "the same GPU under another name"
     assert first["hash"] == opened()["hash"]
@@ -98,13 +98,13 @@ def test_the_plugin_is_told_which_gpu_is_simulated(bench, sampled):
 
 
 def test_totals_are_of_what_was_simulated_and_estimates_come_from_the_plugin(sampled):
-    done = sampled.run("pass 0 2\ndegraded")
+    done = sampled.run("pass 0 2\nestimate 50 10\ndegraded")
     cycles = sum(done.cycles)
     assert done.totals["gpu_tot_sim_cycle"] == str(cycles)
-    assert done.totals["kernelpoint_cycles"] == str(2 * cycles)
-    assert done.totals["kernelpoint_cycles_half_width"] == "12.5"
+    assert done.totals["kernelpoint_cycles"] == str(cycles + 2 * 50)
+    assert done.totals["kernelpoint_cycles_half_width"] == "2.5"
     assert done.totals["kernelpoint_simulated"] == "2"
-    assert done.totals["kernelpoint_skipped"] == "97"
+    assert done.totals["kernelpoint_skipped"] == "2"
     assert done.totals["kernelpoint_bound"] == "stated"
     assert done.totals["kernelpoint_degraded"] == "yes"
 
@@ -115,24 +115,24 @@ def test_progress_is_reported_every_interval(sampled):
     assert [int(c[2]) for c in calls] == list(range(500, 500 * (len(calls) + 1), 500))
     assert len(calls) == (done.cycles[0] - 1) // 500 > 10
     # Two warps keep the unit busy; the youngest CTA gets it when they have ended.
-    assert calls[4][4:] == ["3", "0", "3"]
-    assert calls[-1][4:] == ["3", "2", "3"]
+    assert calls[4][4:9:2] == ["3", "0", "3"]  # issued, completed, all
+    assert calls[-1][4:9:2] == ["3", "2", "3"]
 
 
 def test_a_stopped_launch_drains_what_is_resident(bench, sampled):
     bench.gpu["max_ctas_per_sm"] = 2
     bench.gpu["schedulers_per_sm"] = 2
     many = trace([[warp(chain(100))]] * 50)
-    done = sampled.run("pass 0\ninterval 100\nstop_at 2500", many)
+    done = sampled.run("pass 0\ninterval 100\nstop * 2500", many)
     assert done.counter("ctas") == [4]  # two ended at 2400, two were running
     assert done.cycles == [2000 + 2 * 400 + 1]
-    assert sampled.calls("complete")[0][6] == "1"
+    assert sampled.calls("complete")[0][2] == "1"
 
 
 def test_a_stop_after_the_last_cta_was_issued_changes_nothing(bench, sampled):
-    done = sampled.run("pass 0\ninterval 100\nstop_at 2100", trace([[warp(chain(100))]]))
+    done = sampled.run("pass 0\ninterval 100\nstop * 2100", trace([[warp(chain(100))]]))
     assert done.cycles == [2000 + 400]
-    assert sampled.calls("complete")[0][6] == "0"
+    assert sampled.calls("complete")[0][2] == "0"
 
 
 def test_a_pass_that_is_pending_once_is_asked_again(sampled):
@@ -175,11 +175,11 @@ CUT = trace([[warp(chain(100))]] * 3).replace("#END_TB\n", "", 3)
 
 def test_a_launch_that_cannot_be_read_is_reported_and_the_run_goes_on(sampled):
     done = sampled.run("pass 0 1 2 3", LAUNCHES[0], CUT, *LAUNCHES[2:])
-    assert done.code == 0
+    assert done.code == 3, "no bound is stated"
     assert sampled.completed() == [0, 2, 3]
-    (abort,) = sampled.calls("abort")
-    assert abort[0] == "1"
-    assert "kernel-2.traceg:" in " ".join(abort)
+    first, again = sampled.calls("abort")
+    assert first[0] == again[0] == "1"
+    assert "kernel-2.traceg:" in " ".join(first)
     assert "launch 1 failed" in done.stderr
 
 

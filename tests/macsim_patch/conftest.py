@@ -14,7 +14,6 @@ import pytest
 from kernelpoint.patching import Tree, load_description
 
 HERE = Path(__file__).parent
-INCLUDE = HERE.parents[1] / "plugin" / "include"
 WARPS = {0: 4, 2: 40, 3: 4, 7: 12, 12: 4, 13: 8}  # warps of each kernel, by the id in its folder's name
 FLAGS = ["-std=c++14", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"]
 
@@ -173,15 +172,6 @@ class Simulator:
         log = folder / "script.txt.log"
         lines = log.read_text().splitlines() if log.exists() else []
         return Run(done.returncode, done.stdout, done.stderr, lines, folder)
-
-
-@pytest.fixture(scope="session")
-def scripted_plugin(tmp_path_factory) -> Path:
-    """The scripted plugin, built."""
-    library = tmp_path_factory.mktemp("plugin") / "scripted.so"
-    flags = ["-std=c++17", "-O1", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", f"-I{INCLUDE}"]
-    subprocess.run(["g++", *flags, str(HERE / "scripted_plugin.cc"), "-o", str(library)], check=True, timeout=120)
-    return library
 
 
 @pytest.fixture(scope="session")

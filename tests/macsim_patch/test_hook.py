@@ -15,7 +15,7 @@ def outputs(run):
 
 
 def cycles(run):
-    return {call[1]: int(call[3]) for call in run.calls("complete")}
+    return {call[1]: int(call[5]) for call in run.calls("complete")}
 
 
 def test_without_the_option_every_file_is_that_of_the_unpatched_simulator(simulator, unpatched, workload):
@@ -80,7 +80,7 @@ def test_counters_beyond_32_bits_are_right(simulator, workload, warps):
 
 def test_counters_that_a_tree_lacks_are_left_out(simulator, workload):
     words = simulator.run(workload, "pass 0:0").calls("complete")[0]
-    assert words[6::2] == ["l1_accesses", "l1_misses", "dram_requests"], "the miniature has no L2"
+    assert words[8::2] == ["l1_accesses", "l1_misses", "dram_requests"], "the miniature has no L2"
 
 
 def test_launches_are_named_by_their_folders_and_add_up_to_the_estimate(simulator, workload, warps):
@@ -125,7 +125,7 @@ def test_applications_are_kept_apart_each_with_its_own_estimate(simulator, two, 
         own = run.stats(f"kernelpoint.stat.out.{i}")
         assert own["KERNELPOINT_CYCLES"] == stats[f"KERNELPOINT_APPL{i}_CYCLES"]
         assert own["KERNELPOINT_LAUNCHES"][0] == 3
-    assert [int(call[5]) for call in run.calls("complete") if call[1] == "1:0"] == [warps[7]], "its own instructions"
+    assert [int(call[7]) for call in run.calls("complete") if call[1] == "1:0"] == [warps[7]], "its own instructions"
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ def touching(instruction):
 
 def cycles(run):
     assert run.code == 0, run.err
-    return {call[1]: int(call[3]) for call in run.calls("complete")}
+    return {call[1]: int(call[5]) for call in run.calls("complete")}
 
 
 def same(sampled, full, launches):

@@ -1,11 +1,11 @@
 /* KernelPoint's boundary: the versioned C ABI between a GPU simulator (the host) and the plugin.
  *
- * The host includes this file (or loader.h, which also finds and opens the plugin) and nothing else of
- * KernelPoint. No C++ type, no exception and no Python object crosses the boundary: plain structs that start with their
- * own size, and status codes. A host that was built against an older minor version keeps working: the plugin reads only
- * the first `size` bytes of what it is given and writes only the first `size` bytes of what it is asked to fill; what a
- * newer host knows and the plugin does not is filled with 0. kp_counter and kp_estimate, which state no size,
- * never grow.
+ * A host includes this file, or loader.h (C99: finds and opens the plugin), or client.hpp (C++11: the checked client of
+ * our own hosts), and nothing else of KernelPoint; counters.h names the counters that have a meaning. No C++ type, no
+ * exception and no Python object crosses the boundary: plain structs that start with their own size, and status codes.
+ * A host that was built before a struct grew keeps working: the plugin reads only the first `size` bytes of what it is
+ * given and writes only the first `size` bytes of what it is asked to fill; what a newer host knows and the plugin does
+ * not is filled with 0. kp_counter, which states no size, never grows.
  *
  * Life of a run:
  *
@@ -15,7 +15,10 @@
  *       kp_on_launch(i) -> KP_SIMULATE          then simulate, with kp_on_progress now and then, and at the end
  *                                               kp_on_complete, or kp_on_abort when the launch could not be simulated
  *                       -> KP_SKIP              then do not simulate launch i
- *     kp_finish -> summary                      once; totals, bounds, and what the bound leaves out
+ *     kp_finish -> summary                      once; then what it counts can be asked for:
+ *       kp_estimate_at                          the estimates, of the whole run or of one process
+ *       kp_process_summary                      the counts of one process
+ *       kp_launch_estimate                      one launch; over all launches they add up to the estimate of the total
  *
  * A host that cannot jump walks its list in order, asks kp_on_launch at every launch, and calls
  * kp_next(KP_END_OF_LIST) at the end to learn whether another pass is needed.
@@ -25,9 +28,8 @@
  * of the two processes may go on with a session: both would write the same journal.
  * The host's process: signal dispositions, locale, floating-point environment, errno and the C streams are after each
  * call what they were before it. Sessions live until the process ends, which it may do at any time and in any way.
- * Ownership: the plugin copies what it is given before it returns. Pointers that the plugin hands out (text, arrays of
- * a summary) live until the next call of the same function on that session, or for kp_last_error until the next failing
- * call on that thread.
+ * Ownership: the plugin copies what it is given before it returns. Text that the plugin hands out lives as long as the
+ * session; that of kp_last_error until the next failing call on that thread.
  */
 #ifndef KERNELPOINT_ABI_H
 #define KERNELPOINT_ABI_H
@@ -38,12 +40,14 @@
 extern "C" {
 #endif
 
-/* Raised whenever a struct shrinks, or a function changes meaning. Growing a struct at its end does not raise it. */
-#define KP_ABI_VERSION 1u
+/* Raised whenever a struct shrinks, or a function changes meaning. Growing a struct at its end does not raise it.
+ * Version 2: the summary holds counts; estimates are asked for by index, of the whole run or of one process. */
+#define KP_ABI_VERSION 2u
 
 #define KP_BEFORE_FIRST UINT64_MAX       /* kp_next: the host stands before its first launch */
 #define KP_END_OF_LIST (UINT64_MAX - 1u) /* kp_next: the host has reached the end of its list */
 #define KP_NO_LAUNCH UINT64_MAX          /* kp_next: nothing is left to simulate */
+#define KP_ALL_PROCESSES UINT32_MAX      /* kp_estimate_at: of the whole run */
 
 typedef enum kp_status {
     KP_OK = 0,       /* done */
@@ -64,11 +68,13 @@ enum {
     KP_HOST_CAN_STOP = 1u << 1    /* the host can stop a launch inside (kp_on_progress) */
 };
 
-/* Flags of kp_result and kp_summary. */
+/* Flags of kp_result, kp_summary, kp_estimate and kp_cost. */
 enum {
-    KP_RESULT_STOPPED = 1u << 0, /* the launch was stopped inside after KP_STOP; cycles are those simulated */
-    KP_SUMMARY_DEGRADED = 1u << 0,
-    KP_SUMMARY_NO_BOUND = 1u << 1 /* no bound is stated: the policy states none, or launches never completed */
+    KP_RESULT_STOPPED = 1u << 0,   /* the launch was stopped inside after KP_STOP; cycles are those simulated */
+    KP_SUMMARY_DEGRADED = 1u << 0, /* something failed on the way, and what became of it is in the journal */
+    KP_SUMMARY_NO_BOUND = 1u << 1, /* no bound is stated: the policy states none, or launches never completed */
+    KP_ESTIMATE_RATIO = 1u << 0,   /* a ratio of two totals, e.g. "ipc", with a bound of its own */
+    KP_COST_SIMULATED = 1u << 0    /* the launch was simulated, by this process or by one that was resumed */
 };
 
 typedef struct kp_session kp_session;
@@ -93,18 +99,12 @@ typedef struct kp_host_info {
     void* log_user;
 } kp_host_info;
 
-/* A kernel launch. Only size, process and index are required; a trace path lets the plugin read the launch itself.
- * Unknown text is NULL, unknown numbers are 0. */
+/* A kernel launch. With a trace path the plugin can read the launch itself; NULL where there is none. */
 typedef struct kp_launch {
     uint32_t size;    /* sizeof(kp_launch) */
     uint32_t process; /* 0 ... process_count - 1 */
     uint64_t index;   /* launch index: 0-based position in program order within its process */
     const char* trace_path;
-    const char* kernel_name;
-    uint32_t grid[3];
-    uint32_t block[3];
-    uint32_t registers;     /* per thread */
-    uint32_t shared_memory; /* bytes per CTA */
 } kp_launch;
 
 typedef struct kp_decision {
@@ -126,7 +126,7 @@ typedef struct kp_progress {
 } kp_progress;
 
 typedef struct kp_counter {
-    const char* name; /* same names, in the same order, for every result of a run */
+    const char* name; /* same names, in the same order, for every result of a run; see counters.h */
     double value;     /* an amount that adds up over launches, not a ratio */
 } kp_counter;
 
@@ -141,28 +141,45 @@ typedef struct kp_result {
     const kp_counter* counters;
 } kp_result;
 
-typedef struct kp_estimate {
-    const char* name;  /* "cycles", "instructions", then the host's counters */
-    double estimate;   /* estimated total over all launches */
-    double half_width; /* at the summary's confidence; NaN where no bound is stated */
-    double simulated;  /* total over the simulated launches; of one stopped inside, what it was projected to be */
-} kp_estimate;
-
+/* The counts of a run. launches = simulated + skipped. */
 typedef struct kp_summary {
     uint32_t size;  /* set by the host: sizeof(kp_summary) */
     uint32_t flags; /* KP_SUMMARY_* */
     uint64_t launches;
     uint64_t simulated;
     uint64_t skipped;
-    uint32_t passes;
-    uint32_t estimate_count;
-    double confidence;
-    const kp_estimate* estimates;
-    const char* json;   /* the whole summary, as in the journal's last record */
     uint64_t projected; /* of the simulated launches, those that were stopped inside and projected to their end */
-    const kp_estimate* ratios; /* ratios of two totals, e.g. "ipc", with bounds of their own */
-    uint32_t ratio_count;
+    uint32_t passes;
+    uint32_t estimate_count; /* of the whole run: see kp_estimate_at */
+    double confidence;       /* of every half-width */
 } kp_summary;
+
+/* The counts of one process. launches = simulated + skipped. */
+typedef struct kp_process {
+    uint32_t size;           /* set by the host: sizeof(kp_process) */
+    uint32_t estimate_count; /* of this process */
+    uint64_t launches;
+    uint64_t simulated;
+    uint64_t skipped;
+} kp_process;
+
+/* What is stated of a total over all launches, or of a ratio of two totals. */
+typedef struct kp_estimate {
+    uint32_t size;     /* set by the host: sizeof(kp_estimate) */
+    uint32_t flags;    /* KP_ESTIMATE_* */
+    const char* name;  /* "cycles", "instructions", then the host's counters, then ratios */
+    double estimate;   /* NaN where none is stated: the run ended before its pass was complete */
+    double half_width; /* at the summary's confidence; NaN where no bound is stated */
+    double simulated;  /* total over the simulated launches; of one stopped inside, what it was projected to be */
+} kp_estimate;
+
+/* What one launch is estimated to cost: its own result where it was simulated, else the prediction of the estimator. */
+typedef struct kp_cost {
+    uint32_t size;  /* set by the host: sizeof(kp_cost) */
+    uint32_t flags; /* KP_COST_* */
+    double cycles;  /* NaN where nothing is known */
+    double instructions;
+} kp_cost;
 
 /* The ABI version of the plugin. Callable before anything else; starts nothing. */
 uint32_t kp_abi_version(void);
@@ -203,20 +220,25 @@ kp_status kp_on_complete(kp_session* session, const kp_result* result);
  * without a stated bound. reason: one line for the journal, may be NULL. KP_OK | KP_EINVAL: not in flight. */
 kp_status kp_on_abort(kp_session* session, uint32_t process, uint64_t index, const char* reason);
 
-/* What a launch is estimated to cost: its own result where it was simulated, else the prediction from its stratum.
- * For the per-launch lines of a simulator's output; after kp_finish.
- * KP_OK | KP_EINVAL: unknown launch, or too early. */
-kp_status kp_launch_estimate(kp_session* session, uint32_t process, uint64_t index, double* cycles,
-                             double* instructions);
+/* What a launch is estimated to cost. After kp_finish. Over all launches the costs add up to the estimate of the total,
+ * where one is stated. KP_OK | KP_EINVAL: unknown launch, or too early. */
+kp_status kp_launch_estimate(kp_session* session, uint32_t process, uint64_t index, kp_cost* cost);
 
 /* The name of a launch's kernel as the plugin read it from its trace, for hosts that open no trace of a skipped launch.
- * *name is NULL where the plugin has read none; it lives until the next call on that session.
+ * *name is NULL where the plugin has read none.
  * KP_OK | KP_EINVAL: unknown launch. */
 kp_status kp_launch_name(kp_session* session, uint32_t process, uint64_t index, const char** name);
 
 /* End the run, whether or not the budget is met, and fill the summary. Launches still in flight count as never
  * completed: the summary then states no bound. May be called again; the summary stays the same. KP_OK | KP_EFAILED. */
 kp_status kp_finish(kp_session* session, kp_summary* summary);
+
+/* The counts of one process. KP_OK | KP_EINVAL: unknown process, or before kp_finish. */
+kp_status kp_process_summary(kp_session* session, uint32_t process, kp_process* counts);
+
+/* An estimate of the whole run (process KP_ALL_PROCESSES) or of one process, 0 <= index < estimate_count; the order is
+ * that of kp_estimate.name. KP_OK | KP_EINVAL: unknown process or index, or before kp_finish. */
+kp_status kp_estimate_at(kp_session* session, uint32_t process, uint32_t index, kp_estimate* estimate);
 
 /* The reason of the last call on this thread that returned a negative status: what is wrong, where, the value received,
  * what is allowed. Never NULL. */

@@ -1,8 +1,9 @@
-/* Finds and opens the plugin at run time, for hosts written in C++11 or later. Header only; needs -ldl.
+/* Finds and opens the plugin at run time, for hosts written in C99 (with POSIX 2008: popen, dlopen) or C++11. Header
+ * only; needs -ldl.
  *
  *     kp_api api;
- *     std::string error = kp_load(&api);                   // at start-up, only when the sampling option is set
- *     if (!error.empty()) { report it; stop; }
+ *     char problem[KP_MESSAGE_SIZE];
+ *     if (kp_load(&api, NULL, problem) != 0) { report problem; stop; }      at start-up, only with the option set
  *     if (api.open(config_path, &info, &session) < 0) { report api.last_error(); stop; }
  *
  * A host that never calls kp_load() never maps the plugin, and the plugin itself maps Python only in kp_open().
@@ -11,111 +12,133 @@
 #define KERNELPOINT_LOADER_H
 
 #include <dlfcn.h>
+#include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <string>
+#include <string.h>
 
 #include "abi.h"
 
-/* The functions of abi.h, resolved. Each field has the meaning of the function kp_<field>. Those that came
- * after the first release are NULL where the plugin is older: ask before the call. */
-struct kp_api {
-    decltype(&kp_abi_version) abi_version;
-    decltype(&kp_open) open;
-    decltype(&kp_on_launch) on_launch;
-    decltype(&kp_next) next;
-    decltype(&kp_on_progress) on_progress;
-    decltype(&kp_on_complete) on_complete;
-    decltype(&kp_on_abort) on_abort;
-    decltype(&kp_launch_estimate) launch_estimate;
-    decltype(&kp_finish) finish;
-    decltype(&kp_last_error) last_error;
-    decltype(&kp_launch_name) launch_name; /* may be NULL */
-};
+#define KP_MESSAGE_SIZE 8192 /* bytes for kp_load's message */
 
-namespace kp_loader {
+/* The functions of abi.h, resolved. Each field has the meaning of the function kp_<field>. */
+typedef struct kp_api {
+    uint32_t (*abi_version)(void);
+    kp_status (*open)(const char*, const kp_host_info*, kp_session**);
+    kp_status (*on_launch)(kp_session*, const kp_launch*, kp_decision*);
+    kp_status (*next)(kp_session*, uint32_t, uint64_t, uint64_t*);
+    kp_status (*on_progress)(kp_session*, const kp_progress*, uint32_t*);
+    kp_status (*on_complete)(kp_session*, const kp_result*);
+    kp_status (*on_abort)(kp_session*, uint32_t, uint64_t, const char*);
+    kp_status (*launch_estimate)(kp_session*, uint32_t, uint64_t, kp_cost*);
+    kp_status (*launch_name)(kp_session*, uint32_t, uint64_t, const char**);
+    kp_status (*finish)(kp_session*, kp_summary*);
+    kp_status (*process_summary)(kp_session*, uint32_t, kp_process*);
+    kp_status (*estimate_at)(kp_session*, uint32_t, uint32_t, kp_estimate*);
+    const char* (*last_error)(void);
+} kp_api;
 
-/* The first line that a shell command prints; empty when it prints none. */
-inline std::string first_line_of(const char* command) {
-    std::string line;
+/* The first line that `command` prints, without its end; empty when it prints none. */
+static inline void kp_first_line_of(const char* command, char* line, size_t size) {
     FILE* pipe = popen(command, "r");
-    if (pipe == NULL) return line;
-    char buffer[4096];
-    if (fgets(buffer, sizeof(buffer), pipe) != NULL) line = buffer;
-    while (fgets(buffer, sizeof(buffer), pipe) != NULL) {
+    char rest[256];
+    line[0] = '\0';
+    if (pipe == NULL) return;
+    if (fgets(line, (int)size, pipe) == NULL) line[0] = '\0';
+    while (fgets(rest, sizeof(rest), pipe) != NULL) {
     }
     pclose(pipe);
-    while (!line.empty() && (line[line.size() - 1] == '\n' || line[line.size() - 1] == '\r'))
-        line.erase(line.size() - 1);
-    return line;
+    line[strcspn(line, "\r\n")] = '\0';
 }
 
 /* Where the plugin is: the environment, what the host was told, or what the installed command says. */
-inline std::string plugin_path(const char* default_path) {
+static inline void kp_plugin_path(const char* default_path, char* path, size_t size) {
     const char* named = getenv("KERNELPOINT_PLUGIN");
-    if (named != NULL && *named != '\0') return named;
-    if (default_path != NULL && *default_path != '\0') return default_path;
-    return first_line_of("kernelpoint doctor --plugin 2>/dev/null");
-}
-
-template <typename Function>
-inline bool resolve(void* library, const char* name, Function* function) {
-    *function = reinterpret_cast<Function>(dlsym(library, name));
-    return *function != NULL;
+    if (named == NULL || *named == '\0') named = default_path;
+    if (named != NULL && *named != '\0')
+        snprintf(path, size, "%s", named);
+    else
+        kp_first_line_of("kernelpoint doctor --plugin 2>/dev/null", path, size);
 }
 
 /* The name of the first function that the library lacks, or NULL. */
-inline const char* resolve_all(void* library, kp_api* api) {
-    if (!resolve(library, "kp_open", &api->open)) return "kp_open";
-    if (!resolve(library, "kp_on_launch", &api->on_launch)) return "kp_on_launch";
-    if (!resolve(library, "kp_next", &api->next)) return "kp_next";
-    if (!resolve(library, "kp_on_progress", &api->on_progress)) return "kp_on_progress";
-    if (!resolve(library, "kp_on_complete", &api->on_complete)) return "kp_on_complete";
-    if (!resolve(library, "kp_on_abort", &api->on_abort)) return "kp_on_abort";
-    if (!resolve(library, "kp_launch_estimate", &api->launch_estimate)) return "kp_launch_estimate";
-    if (!resolve(library, "kp_finish", &api->finish)) return "kp_finish";
-    if (!resolve(library, "kp_last_error", &api->last_error)) return "kp_last_error";
-    resolve(library, "kp_launch_name", &api->launch_name);
+static inline const char* kp_resolve(void* library, kp_api* api) {
+    static const struct {
+        const char* name;
+        size_t offset;
+    } functions[] = {
+        {"kp_abi_version", offsetof(kp_api, abi_version)},
+        {"kp_open", offsetof(kp_api, open)},
+        {"kp_on_launch", offsetof(kp_api, on_launch)},
+        {"kp_next", offsetof(kp_api, next)},
+        {"kp_on_progress", offsetof(kp_api, on_progress)},
+        {"kp_on_complete", offsetof(kp_api, on_complete)},
+        {"kp_on_abort", offsetof(kp_api, on_abort)},
+        {"kp_launch_estimate", offsetof(kp_api, launch_estimate)},
+        {"kp_launch_name", offsetof(kp_api, launch_name)},
+        {"kp_finish", offsetof(kp_api, finish)},
+        {"kp_process_summary", offsetof(kp_api, process_summary)},
+        {"kp_estimate_at", offsetof(kp_api, estimate_at)},
+        {"kp_last_error", offsetof(kp_api, last_error)},
+    };
+    size_t i;
+    for (i = 0; i < sizeof(functions) / sizeof(functions[0]); ++i) {
+        void* found = dlsym(library, functions[i].name);
+        if (found == NULL) return functions[i].name;
+        memcpy((char*)api + functions[i].offset, &found, sizeof(found));
+    }
     return NULL;
 }
 
-/* What is wrong with the library's version, or an empty string. */
-inline std::string version_error(const std::string& path, uint32_t plugin) {
-    if (plugin == KP_ABI_VERSION) return std::string();
-    const std::string versions =
-        path + " speaks ABI version " + std::to_string(plugin) + ", this simulator " + std::to_string(KP_ABI_VERSION);
-    return versions + (plugin < KP_ABI_VERSION
-                           ? ": install the KernelPoint that this simulator was built with, or newer"
-                           : ": build the simulator again with the installed abi.h");
+/* Says in `problem` why the opened library cannot be used; 0 where it can. */
+static inline int kp_refuse(const char* path, void* library, kp_api* api, char* problem) {
+    const char* missing = NULL;
+    uint32_t version;
+    void* found = dlsym(library, "kp_abi_version");
+    if (found == NULL) {
+        snprintf(problem, KP_MESSAGE_SIZE, "%s is not the KernelPoint plugin: it has no function kp_abi_version", path);
+        return 1;
+    }
+    memcpy(&api->abi_version, &found, sizeof(found));
+    version = api->abi_version();
+    if (version != KP_ABI_VERSION) {
+        snprintf(problem, KP_MESSAGE_SIZE, "%s speaks ABI version %u, this simulator %u: %s", path, (unsigned)version,
+                 (unsigned)KP_ABI_VERSION,
+                 version < KP_ABI_VERSION ? "install the KernelPoint that this simulator was built with, or newer"
+                                          : "build the simulator again with the installed headers");
+        return 1;
+    }
+    missing = kp_resolve(library, api);
+    if (missing == NULL) return 0;
+    snprintf(problem, KP_MESSAGE_SIZE, "%s is too old for this simulator: it has no function %s", path, missing);
+    return 1;
 }
-
-}  // namespace kp_loader
 
 /* Open the plugin and fill `api`. Looked for in this order; what is named first must work:
  *   1. the environment variable KERNELPOINT_PLUGIN
  *   2. default_path, where the host knows one; may be NULL
  *   3. what `kernelpoint doctor --plugin` prints, with `kernelpoint` found on PATH
- * Returns an empty string, or one message that says what is missing or too old. The library stays open for good. */
-inline std::string kp_load(kp_api* api, const char* default_path = NULL) {
-    const std::string path = kp_loader::plugin_path(default_path);
-    if (path.empty())
-        return "the KernelPoint plugin was not found: put the command `kernelpoint` on PATH (activate the environment "
-               "it is installed in), or name libkernelpoint.so in KERNELPOINT_PLUGIN";
-    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+ * 0, or else `problem` (KP_MESSAGE_SIZE bytes) says what is missing or too old. The library stays open for good. */
+static inline int kp_load(kp_api* api, const char* default_path, char* problem) {
+    char path[PATH_MAX];
+    void* library;
+    kp_plugin_path(default_path, path, sizeof(path));
+    if (path[0] == '\0') {
+        snprintf(problem, KP_MESSAGE_SIZE,
+                 "the KernelPoint plugin was not found: put the command `kernelpoint` on PATH (activate the "
+                 "environment it is installed in), or name libkernelpoint.so in KERNELPOINT_PLUGIN");
+        return -1;
+    }
+    library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
         const char* reason = dlerror();
-        return "the KernelPoint plugin cannot be opened: " + std::string(reason != NULL ? reason : path.c_str());
+        snprintf(problem, KP_MESSAGE_SIZE, "the KernelPoint plugin cannot be opened: %s", reason ? reason : path);
+        return -1;
     }
-    if (!kp_loader::resolve(library, "kp_abi_version", &api->abi_version)) {
-        dlclose(library);
-        return path + " is not the KernelPoint plugin: it has no function kp_abi_version";
-    }
-    const std::string mismatch = kp_loader::version_error(path, api->abi_version());
-    const char* missing = mismatch.empty() ? kp_loader::resolve_all(library, api) : NULL;
-    if (mismatch.empty() && missing == NULL) return std::string();
+    if (kp_refuse(path, library, api, problem) == 0) return 0;
     dlclose(library);
-    return !mismatch.empty() ? mismatch : path + " is too old for this simulator: it has no function " + missing;
+    return -1;
 }
 
 #endif

@@ -62,11 +62,14 @@ kp_status in_python(kp_status otherwise, Body body) {
     }
 }
 
+// Refuses what no call can do: from inside the host's log function, or on a thread with too little stack. KP_OK, or the
+// status of the refusal.
+kp_status check_caller();
+
 // A call on an open session.
 template <typename Body>
 kp_status call(kp_session* session, Body body) {
-    if (t_current_session != nullptr)
-        return report(Failure(KP_EINVAL, "the plugin was called from inside the host's log function"));
+    if (const kp_status status = check_caller()) return status;
     HostState host;
     SessionLock lock(session);
     Current current(session);

@@ -1,6 +1,11 @@
 // Each function of abi.h as a call of kernelpoint.session.boundary.
+#include <pybind11/stl.h>
+
+#include <tuple>
+
 #include "runtime/embedding/call.h"
 #include "runtime/embedding/embedding.h"
+#include "runtime/embedding/stack.h"
 
 namespace py = pybind11;
 
@@ -24,10 +29,6 @@ struct Methods {
 const Methods& methods() {
     static const Methods* names = new Methods;
     return *names;
-}
-
-py::object triple(const uint32_t (&values)[3]) {
-    return py::make_tuple(number(values[0]), number(values[1]), number(values[2]));
 }
 
 py::object known_text(const char* bytes) {
@@ -69,8 +70,7 @@ kp_status start(const kp_session* session) {
 }
 
 kp_status open(const char* config_path, const kp_host_info* info, kp_session** opened) {
-    if (t_current_session != nullptr)
-        return report(Failure(KP_EINVAL, "kp_open was called from inside the host's log function"));
+    if (const kp_status status = check_caller()) return status;
     HostState host;
     HostSignals signals;
     auto* session = new kp_session;  // leaked where opening fails: Python may still hold its log
@@ -87,10 +87,8 @@ kp_status open(const char* config_path, const kp_host_info* info, kp_session** o
 
 kp_status on_launch(kp_session* session, const kp_launch* launch, kp_decision* decision) {
     return call(session, [&] {
-        const py::object returned =
-            invoke(session, methods().on_launch, number(launch->process), number(launch->index),
-                   path(launch->trace_path), text(launch->kernel_name), triple(launch->grid), triple(launch->block),
-                   number(launch->registers), number(launch->shared_memory));
+        const py::object returned = invoke(session, methods().on_launch, number(launch->process), number(launch->index),
+                                           path(launch->trace_path));
         const auto [action, pass, interval] = integers<3>("on_launch", returned);
         *decision = {sizeof(kp_decision), static_cast<uint32_t>(action), static_cast<uint32_t>(pass),
                      static_cast<uint32_t>(interval)};
@@ -156,11 +154,11 @@ kp_status on_abort(kp_session* session, uint32_t process, uint64_t index, const 
     return call(session, [&] { invoke(session, methods().on_abort, number(process), number(index), text(reason)); });
 }
 
-kp_status launch_estimate(kp_session* session, uint32_t process, uint64_t index, double* cycles, double* instructions) {
+kp_status launch_estimate(kp_session* session, uint32_t process, uint64_t index, kp_cost* cost) {
     return call(session, [&] {
-        const py::tuple returned = invoke(session, methods().launch_estimate, number(process), number(index));
-        *cycles = returned[0].cast<double>();
-        *instructions = returned[1].cast<double>();
+        const py::object returned = invoke(session, methods().launch_estimate, number(process), number(index));
+        const auto [cycles, instructions, simulated] = returned.cast<std::tuple<double, double, bool>>();
+        *cost = {sizeof(kp_cost), simulated ? uint32_t{KP_COST_SIMULATED} : 0, cycles, instructions};
     });
 }
 
@@ -168,39 +166,50 @@ kp_status launch_name(kp_session* session, uint32_t process, uint64_t index, con
     return call(session, [&] {
         const py::object returned = invoke(session, methods().launch_name, number(process), number(index));
         if (returned.is_none()) return;
-        session->launch_name = utf8(returned);
-        *name = session->launch_name.c_str();
+        *name = session->keep(utf8(returned));
     });
 }
 
-void fill(std::vector<std::string>& names, std::vector<kp_estimate>& estimates, const py::sequence& rows) {
-    names.clear();
-    estimates.clear();
+// Rows of (name, estimate, half-width, simulated).
+void add_estimates(kp_session& session, const py::iterable& rows, uint32_t flags, std::vector<kp_estimate>& estimates) {
     for (py::handle row : rows) {
-        const py::tuple fields = py::reinterpret_borrow<py::object>(row);
-        names.push_back(utf8(fields[0]));
-        estimates.push_back({nullptr, fields[1].cast<double>(), fields[2].cast<double>(), fields[3].cast<double>()});
+        const auto [name, estimate, half_width, simulated] = row.cast<std::tuple<py::object, double, double, double>>();
+        estimates.push_back({sizeof(kp_estimate), flags, session.keep(utf8(name)), estimate, half_width, simulated});
     }
-    for (size_t i = 0; i < estimates.size(); ++i) estimates[i].name = names[i].c_str();
 }
 
-void fill_summary(kp_session& session, const py::tuple& fields, kp_summary* summary) {
-    fill(session.estimate_names, session.estimates, fields[6]);
-    fill(session.ratio_names, session.ratios, fields[7]);
-    session.json = utf8(fields[9]);
+void take_processes(kp_session& session, const py::iterable& rows) {
+    session.processes.clear();
+    session.process_estimates.clear();
+    for (py::handle row : rows) {
+        const auto [process, launches, simulated, estimates] =
+            row.cast<std::tuple<size_t, uint64_t, uint64_t, py::iterable>>();
+        if (process != session.processes.size())
+            throw Failure(KP_EFAILED, "session.finish().processes: entry " + std::to_string(session.processes.size()) +
+                                          " is of process " + std::to_string(process));
+        std::vector<kp_estimate>& own = session.process_estimates.emplace_back();
+        add_estimates(session, estimates, 0, own);
+        session.processes.push_back(
+            {sizeof(kp_process), static_cast<uint32_t>(own.size()), launches, simulated, launches - simulated});
+    }
+}
+
+// From the summary that session.finish() returned; its attributes have the names of kp_summary's fields.
+void take_summary(kp_session& session, const py::object& found, kp_summary* summary) {
+    session.estimates.clear();
+    add_estimates(session, found.attr("estimates"), 0, session.estimates);
+    add_estimates(session, found.attr("ratios"), KP_ESTIMATE_RATIO, session.estimates);
+    take_processes(session, found.attr("processes"));
     summary->size = sizeof(kp_summary);
-    summary->flags = fields[0].cast<uint32_t>();
-    summary->launches = fields[1].cast<uint64_t>();
-    summary->simulated = fields[2].cast<uint64_t>();
-    summary->skipped = fields[3].cast<uint64_t>();
-    summary->passes = fields[4].cast<uint32_t>();
-    summary->confidence = fields[5].cast<double>();
+    summary->flags = found.attr("flags").cast<uint32_t>();
+    summary->launches = found.attr("launches").cast<uint64_t>();
+    summary->simulated = found.attr("simulated").cast<uint64_t>();
+    summary->skipped = found.attr("skipped").cast<uint64_t>();
+    summary->projected = found.attr("projected").cast<uint64_t>();
+    summary->passes = found.attr("passes").cast<uint32_t>();
+    summary->confidence = found.attr("confidence").cast<double>();
     summary->estimate_count = static_cast<uint32_t>(session.estimates.size());
-    summary->estimates = session.estimates.data();
-    summary->json = session.json.c_str();
-    summary->projected = fields[8].cast<uint64_t>();
-    summary->ratios = session.ratios.data();
-    summary->ratio_count = static_cast<uint32_t>(session.ratios.size());
+    session.finished = true;
 }
 
 // Hand over a last printed line that has no end yet.
@@ -212,22 +221,57 @@ void flush_streams() {
 kp_status finish(kp_session* session, kp_summary* summary) {
     HostSignals signals;
     return call(session, [&] {
-        const py::tuple fields = invoke(session, methods().finish);
-        if (fields.size() != 10)
-            throw Failure(KP_EFAILED, "session.finish returned " + std::to_string(fields.size()) + " fields, not 10");
-        fill_summary(*session, fields, summary);
+        take_summary(*session, invoke(session, methods().finish), summary);
         flush_streams();
     });
 }
 
-const kp_embedding kFunctions = {open,     on_launch,       next,   on_progress, on_complete,
-                                 on_abort, launch_estimate, finish, launch_name};
+// What is at `index` of what kp_finish found. Asks no Python.
+template <typename Found>
+kp_status look_up(kp_session* session, const char* what, const std::vector<Found>& all, uint32_t index, Found* found) {
+    if (!session->finished) return report(Failure(KP_EINVAL, std::string(what) + " was asked for before kp_finish"));
+    if (index >= all.size())
+        return report(Failure(KP_EINVAL, std::string(what) + ": got " + std::to_string(index) + "; there are " +
+                                             std::to_string(all.size())));
+    *found = all[index];
+    return KP_OK;
+}
+
+kp_status process_summary(kp_session* session, uint32_t process, kp_process* counts) {
+    if (const kp_status status = check_caller()) return status;
+    SessionLock lock(session);
+    return look_up(session, "process", session->processes, process, counts);
+}
+
+kp_status estimate_at(kp_session* session, uint32_t process, uint32_t index, kp_estimate* estimate) {
+    if (const kp_status status = check_caller()) return status;
+    SessionLock lock(session);
+    if (process == KP_ALL_PROCESSES) return look_up(session, "estimate", session->estimates, index, estimate);
+    kp_process counts;
+    if (const kp_status status = look_up(session, "process", session->processes, process, &counts)) return status;
+    return look_up(session, "estimate", session->process_estimates[process], index, estimate);
+}
+
+const kp_embedding kFunctions = {open,       on_launch,       next,        on_progress, on_complete,
+                                 on_abort,   launch_estimate, launch_name, finish,      process_summary,
+                                 estimate_at};
 
 }  // namespace
 
 kp_status report(const Failure& failure) {
     g_set_error(failure.what());
     return failure.status;
+}
+
+kp_status check_caller() {
+    if (t_current_session != nullptr)
+        return report(Failure(KP_EINVAL, "the plugin was called from inside the host's log function"));
+    try {
+        check_stack();
+        return KP_OK;
+    } catch (const Failure& failure) {
+        return report(failure);
+    }
 }
 
 }  // namespace kernelpoint::embedding

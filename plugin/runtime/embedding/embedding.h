@@ -4,7 +4,7 @@
 #include "kernelpoint/abi.h"
 
 // Raised whenever this file changes, so that a half-finished upgrade is noticed.
-#define KP_EMBEDDING_VERSION 2u
+#define KP_EMBEDDING_VERSION 3u
 #define KP_EMBEDDING_START "kp_embedding_start"
 
 // The functions of abi.h behind the shim: arguments are checked, structs are full-size.
@@ -16,8 +16,10 @@ struct kp_embedding {
     decltype(&kp_on_complete) on_complete;
     decltype(&kp_on_abort) on_abort;
     decltype(&kp_launch_estimate) launch_estimate;
-    decltype(&kp_finish) finish;
     decltype(&kp_launch_name) launch_name;
+    decltype(&kp_finish) finish;
+    decltype(&kp_process_summary) process_summary;
+    decltype(&kp_estimate_at) estimate_at;
 };
 
 // Sets the calling thread's kp_last_error().

@@ -5,6 +5,7 @@
 
 #include <mutex>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "kernelpoint/abi.h"
@@ -18,12 +19,15 @@ struct kp_session {
     // Counter names of the last result, as C++ and as a Python tuple: they are the same for every result of a run.
     std::vector<std::string> counter_names;
     pybind11::object counter_tuple;
-    // What the last summary points to.
-    std::vector<std::string> estimate_names, ratio_names;
-    std::vector<kp_estimate> estimates, ratios;
-    std::string json;
-    // What kp_launch_name handed out last.
-    std::string launch_name;
+    // What was handed out as text; it stays where it is.
+    std::unordered_set<std::string> texts;
+    // What kp_finish has found: the estimates of the run, and the counts and estimates of each process.
+    bool finished = false;
+    std::vector<kp_estimate> estimates;
+    std::vector<kp_process> processes;
+    std::vector<std::vector<kp_estimate>> process_estimates;
+
+    const char* keep(const std::string& text) { return texts.insert(text).first->c_str(); }
 };
 
 namespace kernelpoint::embedding {

@@ -36,8 +36,8 @@ std::string mapped_libpython() {
 int main(int count, char** arguments) {
     if (count != 3) return refuse("usage: kernelpoint-probe PLUGIN CONFIG");
     kp_api api;
-    const std::string error = kp_load(&api, arguments[1]);
-    if (!error.empty()) return refuse(error);
+    char problem[KP_MESSAGE_SIZE];
+    if (kp_load(&api, arguments[1], problem) != 0) return refuse(problem);
     kp_host_info info = {};
     info.size = sizeof(info);
     info.abi_version = KP_ABI_VERSION;

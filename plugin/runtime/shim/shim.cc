@@ -42,6 +42,17 @@ kp_status check_counters(const kp_result& result) {
     return KP_OK;
 }
 
+// Lets `body` fill a struct that the host gave; zeros where it fails.
+template <typename Struct, typename Body>
+kp_status fill(const char* what, const kp_session* session, Struct* given, Body body) {
+    if (const kp_status status = check_session(session)) return status;
+    if (const kp_status status = check_size(what, given)) return status;
+    Struct full{};
+    const kp_status status = body(&full);
+    copy_out(full, given);
+    return status;
+}
+
 }  // namespace
 
 kp_status fail(kp_status status, const std::string& reason) {
@@ -113,11 +124,9 @@ kp_status kp_on_abort(kp_session* session, uint32_t process, uint64_t index, con
     return loaded_embedding()->on_abort(session, process, index, reason);
 }
 
-kp_status kp_launch_estimate(kp_session* session, uint32_t process, uint64_t index, double* cycles,
-                             double* instructions) {
-    if (const kp_status status = check_session(session)) return status;
-    if (cycles == nullptr || instructions == nullptr) return fail(KP_EINVAL, "cycles or instructions is NULL");
-    return loaded_embedding()->launch_estimate(session, process, index, cycles, instructions);
+kp_status kp_launch_estimate(kp_session* session, uint32_t process, uint64_t index, kp_cost* cost) {
+    return fill("cost", session, cost,
+                [&](kp_cost* full) { return loaded_embedding()->launch_estimate(session, process, index, full); });
 }
 
 kp_status kp_launch_name(kp_session* session, uint32_t process, uint64_t index, const char** name) {
@@ -128,10 +137,16 @@ kp_status kp_launch_name(kp_session* session, uint32_t process, uint64_t index, 
 }
 
 kp_status kp_finish(kp_session* session, kp_summary* summary) {
-    if (const kp_status status = check_session(session)) return status;
-    if (const kp_status status = check_size("summary", summary)) return status;
-    kp_summary full{};
-    const kp_status status = loaded_embedding()->finish(session, &full);
-    copy_out(full, summary);
-    return status;
+    return fill("summary", session, summary,
+                [&](kp_summary* full) { return loaded_embedding()->finish(session, full); });
+}
+
+kp_status kp_process_summary(kp_session* session, uint32_t process, kp_process* counts) {
+    return fill("counts", session, counts,
+                [&](kp_process* full) { return loaded_embedding()->process_summary(session, process, full); });
+}
+
+kp_status kp_estimate_at(kp_session* session, uint32_t process, uint32_t index, kp_estimate* estimate) {
+    return fill("estimate", session, estimate,
+                [&](kp_estimate* full) { return loaded_embedding()->estimate_at(session, process, index, full); });
 }

@@ -28,7 +28,7 @@ from kernelpoint.session.planning import make_plan, origin_of
 from kernelpoint.session.progress import Progress
 from kernelpoint.session.records import SIMULATE, SKIP, check_counters
 from kernelpoint.session.session import END_OF_LIST, OK, PENDING, Session
-from kernelpoint.session.summary import look_record
+from kernelpoint.session.summary import HostSummary, look_record
 
 Log = Callable[[str], None]
 
@@ -64,15 +64,10 @@ class OnlineSession:
         process: int,
         index: int,
         trace_path: str | None = None,
-        kernel_name: str | None = None,
-        grid: tuple[int, int, int] = (0, 0, 0),
-        block: tuple[int, int, int] = (0, 0, 0),
-        registers: int = 0,
-        shared_memory: int = 0,
     ) -> tuple[int, int, int]:
         """Decide one launch: (action, pass, progress interval in cycles)."""
         if self.then is not None:
-            return self.then.on_launch(process, index, trace_path, kernel_name, grid, block, registers, shared_memory)
+            return self.then.on_launch(process, index, trace_path)
         key = self.first.check(process, index)
         seen = self.first.seen.get(key)
         if seen is None:
@@ -139,7 +134,7 @@ class OnlineSession:
         self._degrade(f"launch {index} of process {process} could not be simulated: {why} (attempt 1)")
         return None
 
-    def launch_estimate(self, process: int, index: int) -> tuple[float, float]:
+    def launch_estimate(self, process: int, index: int) -> tuple[float, float, bool]:
         """Estimated (cycles, instructions) of one launch, after finish."""
         if self.then is None:
             raise HostError("kp_launch_estimate was called before kp_finish")
@@ -152,7 +147,7 @@ class OnlineSession:
         seen = self.first.seen.get(self.first.check(process, index))
         return seen.placed.name if seen is not None and seen.placed is not None else None
 
-    def finish(self) -> tuple[Any, ...]:
+    def finish(self) -> HostSummary:
         """End the run, even inside the first pass: it then speaks of the launches seen so far, and states no bound."""
         return (self.then or self._take_over()).finish()
 

@@ -22,7 +22,7 @@ from kernelpoint.session.opening import Run
 from kernelpoint.session.progress import Progress
 from kernelpoint.session.ratios import RATIOS
 from kernelpoint.session.records import SIMULATE, SKIP, check_result, decision_line
-from kernelpoint.session.summary import Summary, look_record, summarise
+from kernelpoint.session.summary import HostSummary, Summary, look_record, summarise
 
 OK, DONE, PENDING = 0, 1, 2
 BEFORE_FIRST, END_OF_LIST = -1, -2
@@ -53,6 +53,7 @@ class Session:
         self._summary: Summary | None = None
         self.predictions: dict[int, float] = {}
         self._launch_estimates: np.ndarray | None = None
+        self._simulated_units: set[int] = set()
         self.progress = Progress(log, run.population.size)
         self.inside = InsideKernel(run.config.inside_kernel, run.budget)
 
@@ -63,11 +64,6 @@ class Session:
         process: int,
         index: int,
         trace_path: str | None = None,
-        kernel_name: str | None = None,
-        grid: tuple[int, int, int] = (0, 0, 0),
-        block: tuple[int, int, int] = (0, 0, 0),
-        registers: int = 0,
-        shared_memory: int = 0,
     ) -> tuple[int, int, int]:
         """Decide one launch: (action, pass, progress interval in cycles)."""
         self._require_running()
@@ -174,27 +170,28 @@ class Session:
         self._write({"type": "abort", "process": process, "launch": index, "pass": self.pass_index, "reason": reason})
         self._degrade(f"{what} (attempt {attempt})")
 
-    def launch_estimate(self, process: int, index: int) -> tuple[float, float]:
-        """Estimated (cycles, instructions) of one launch: its own result where simulated, else the prediction."""
+    def launch_estimate(self, process: int, index: int) -> tuple[float, float, bool]:
+        """Estimated (cycles, instructions) of one launch and whether it was simulated: its own result, else the prediction."""
         if self._summary is None:
             raise HostError("kp_launch_estimate was called before kp_finish")
         unit = self.ledger.unit(process, index)
         if self._launch_estimates is None:  # once for all: a host asks for every launch in turn
             self._launch_estimates = self.engine.predict(np.arange(self.run.population.size))
-        row = self._launch_estimates[unit]
-        return (float(row[0]), float(row[1])) if len(row) > 1 else (math.nan, math.nan)
+            self._simulated_units = {unit for unit, _ in self.engine.records()}
+        row, simulated = self._launch_estimates[unit], unit in self._simulated_units
+        return (float(row[0]), float(row[1]), simulated) if len(row) > 1 else (math.nan, math.nan, simulated)
 
     def launch_name(self, process: int, index: int) -> str | None:
         """The kernel name of a launch, where the plan read its trace."""
         return self.run.plan.name_of_unit(self.ledger.unit(process, index))
 
-    def finish(self) -> tuple[Any, ...]:
-        """End the run and hand out the summary; see Summary.as_tuple for the fields."""
+    def finish(self) -> HostSummary:
+        """End the run and hand out the summary; see HostSummary for the fields."""
         if self._summary is None:
             self._summary = summarise(self)
             self._write(self._summary.record())
             self.progress.finished(self._summary)
-        return self._summary.as_tuple()
+        return self._summary.for_host()
 
     def begin(self) -> None:
         """The first records of a new journal, and its first pass."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -51,9 +51,15 @@ def _part_record(part: Record) -> Record:
 
 
 def _processes(session: Session, look: Look | None) -> list[Record]:
-    """What is known of each application: its launches, simulated ones, and estimates; one entry where there is one."""
+    """What is known of each process: its launches, simulated ones, and estimates where some are stated."""
     if look is None:
-        return []
+        offsets = session.run.population.offsets
+        units = np.array([unit for unit, _ in session.engine.records()], dtype=np.int64)
+        simulated = np.histogram(units, offsets)[0] if len(units) else np.zeros(len(offsets) - 1, np.int64)
+        rows = zip(np.diff(offsets).tolist(), simulated.tolist(), strict=True)
+        return [
+            {"process": p, "launches": n, "simulated": done, "estimates": {}} for p, (n, done) in enumerate(rows)
+        ]
     if look.domains:
         return [
             {
@@ -88,6 +94,28 @@ def _rows(estimates: dict[str, Record]) -> list[_Row]:
     return [(n, known(e["estimate"]), known(e["half_width"]), known(e["simulated"])) for n, e in estimates.items()]
 
 
+class HostSummary(NamedTuple):
+    """What the host is told at the end, field by field as in kp_summary, kp_process and kp_estimate.
+
+    Attributes:
+        estimates, ratios: rows of kp_estimate: name, estimate, half-width, simulated; nan where nothing is stated.
+        processes: (process, launches, simulated, estimates) of every process, in order.
+        json: the whole summary, as in the journal's last record.
+    """
+
+    flags: int
+    launches: int
+    simulated: int
+    skipped: int
+    passes: int
+    confidence: float
+    estimates: list[_Row]
+    ratios: list[_Row]
+    projected: int
+    processes: list[tuple[int, int, int, list[_Row]]]
+    json: str
+
+
 @dataclass(frozen=True)
 class Summary:
     """What a finished run says; field names as in design section 6."""
@@ -99,12 +127,17 @@ class Summary:
         """The journal's last record."""
         return {"type": "summary", **self.content}
 
-    def as_tuple(self) -> tuple[int, int, int, int, int, float, list[_Row], list[_Row], int, str]:
-        """The fields of kp_summary, in order."""
+    def for_host(self) -> HostSummary:
+        """What kp_finish hands out."""
         c = self.content
-        text = json.dumps(c, separators=(",", ":"))
-        numbers = (c["launches"], c["simulated"], c["skipped"], c["passes"])
-        return self.flags, *numbers, c["confidence"], _rows(c["counters"]), _rows(c["ratios"]), c["projected"], text
+        return HostSummary(
+            flags=self.flags,
+            **{key: c[key] for key in ("launches", "simulated", "skipped", "passes", "confidence", "projected")},
+            estimates=_rows(c["counters"]),
+            ratios=_rows(c["ratios"]),
+            processes=[(p["process"], p["launches"], p["simulated"], _rows(p["estimates"])) for p in c["processes"]],
+            json=json.dumps(c, separators=(",", ":")),
+        )
 
     def sentence(self) -> str:
         """One line for the user."""

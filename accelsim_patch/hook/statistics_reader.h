@@ -32,9 +32,9 @@ struct Inside : public gpgpu_sim {
     static unsigned completed_ctas(gpgpu_sim* sim) { return sim->*(&Inside::gpu_completed_cta); }
 };
 
-class Counters {
+class StatisticsReader {
 public:
-    explicit Counters(gpgpu_sim* sim) : m_sim(sim), m_energy(0), m_report_read(0) {}
+    explicit StatisticsReader(gpgpu_sim* sim) : m_sim(sim), m_energy(0), m_report_read(0) {}
 
     // The amounts now. Called after every simulated launch, before the next one begins.
     std::vector<Amount> read(double launch_cycles) {

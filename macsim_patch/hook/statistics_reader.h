@@ -26,7 +26,7 @@ const CounterName kCounters[] = {
     {"l2_accesses", "L2_HIT_GPU", "L2_MISS_GPU"},    {"l2_misses", "L2_MISS_GPU", NULL},
     {"llc_accesses", "LLC_HIT_GPU", "LLC_MISS_GPU"}, {"llc_misses", "LLC_MISS_GPU", NULL},
     {"memory_requests", "TOTAL_MEMORY", NULL},       {"dram_requests", "TOTAL_DRAM", NULL},
-    {"dram_activates", "DRAM_ACTIVATE", NULL},       {"shared_memory_accesses", "SHARED_MEM_ACCESS", NULL}};
+    {"dram_activates", "DRAM_ACTIVATE", NULL},       {"shared_accesses", "SHARED_MEM_ACCESS", NULL}};
 
 inline bool is_gpu(core_c* core) {
     const std::string type = core->get_core_type();
@@ -41,9 +41,9 @@ inline AbstractStat* find_stat(macsim_c* base, const char* name) {
     return NULL;
 }
 
-class Counters {
+class StatisticsReader {
 public:
-    Counters() : m_base(NULL) {}
+    StatisticsReader() : m_base(NULL) {}
 
     // What one application alone can be charged with is all that is read where several share the GPU.
     void attach(macsim_c* base, bool alone) {

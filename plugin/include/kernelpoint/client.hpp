@@ -1,0 +1,211 @@
+// The plugin as a host in C++11 or later sees it: every call checked, every failure one clear message. Header only.
+//
+//     kernelpoint::Client client(&kernelpoint::stop_run);
+//     client.open("kernelpoint.yaml", host);
+//     kernelpoint::Position at;                       // in the list; one for each process
+//     while (client.next_to_simulate(&at, trace_of) == KP_OK) { simulate launch at.launch; client.complete(...); }
+//     kp_summary summary = client.finish();
+//
+// The hooks of Accel-Sim and MacSim and the embedded host are all made of this class.
+#pragma once
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "loader.h"
+
+namespace kernelpoint {
+
+// Says why and ends the process with exit code 1, without the host's destructors: the journal is on disk.
+inline void stop_run(const std::string& why) {
+    std::cout.flush();
+    fflush(stdout);
+    fprintf(stderr, "kernelpoint: %s\n", why.c_str());
+    fflush(stderr);
+    _exit(1);
+}
+
+// A struct of the ABI that states its size and is zero otherwise.
+template <typename Struct>
+inline Struct sized() {
+    Struct made;
+    memset(&made, 0, sizeof(made));
+    made.size = sizeof(made);
+    return made;
+}
+
+// One application of a host: its trace list on disk (empty where there is none to read) and its number of launches.
+struct Process {
+    std::string list;
+    uint64_t launches;  // 0: not known
+};
+
+// What a host tells of itself; see kp_host_info.
+struct Host {
+    Host() : flags(0), log(NULL), log_user(NULL) {}
+
+    std::string simulator, version, config_hash;
+    uint32_t flags;
+    std::vector<Process> processes;
+    kp_log_fn log;
+    void* log_user;
+    std::string plugin;  // where the plugin is, if the host knows; empty: to be found
+};
+
+// Where a host stands in the list of one process.
+struct Position {
+    explicit Position(uint32_t its_process = 0) : process(its_process), launch(KP_BEFORE_FIRST) {
+        decision = sized<kp_decision>();
+    }
+
+    uint32_t process;
+    uint64_t launch;       // in flight, or asked about last
+    kp_decision decision;  // of that launch
+};
+
+class Client {
+public:
+    // Told why a call failed, or why the run cannot go on; must not return: it throws, or ends the process.
+    typedef void (*Fail)(const std::string& why);
+
+    explicit Client(Fail fail) : m_fail(fail), m_session(NULL) {}
+
+    bool is_open() const { return m_session != NULL; }
+
+    // Finds and opens the plugin, then a session.
+    void open(const std::string& config, const Host& host) {
+        char problem[KP_MESSAGE_SIZE];
+        if (kp_load(&m_api, host.plugin.c_str(), problem) != 0) m_fail(problem);
+        std::vector<const char*> lists;
+        for (size_t i = 0; i < host.processes.size(); ++i) {
+            lists.push_back(host.processes[i].list.empty() ? NULL : host.processes[i].list.c_str());
+            m_launches.push_back(host.processes[i].launches);
+        }
+        kp_host_info info = sized<kp_host_info>();
+        info.abi_version = KP_ABI_VERSION;
+        info.simulator = host.simulator.c_str();
+        info.version = host.version.c_str();
+        info.config_hash = host.config_hash.c_str();
+        info.flags = host.flags;
+        info.process_count = static_cast<uint32_t>(lists.size());
+        info.list_paths = lists.data();
+        info.launch_counts = m_launches.data();
+        info.log = host.log;
+        info.log_user = host.log_user;
+        check(m_api.open(config.c_str(), &info, &m_session));
+    }
+
+    // Moves to the next launch to simulate, in this pass or in the next one; `trace_of(launch)` is its trace's path.
+    // KP_OK: there is one, and its decision is made | KP_PENDING: the pass ends when the launches that are in flight
+    // elsewhere are completed or aborted | KP_DONE: nothing is left for this process.
+    template <typename TraceOf>
+    kp_status next_to_simulate(Position* at, const TraceOf& trace_of) {
+        for (;;) {
+            uint64_t next = KP_NO_LAUNCH;
+            const kp_status status = m_api.next(m_session, at->process, at->launch, &next);
+            check(status);
+            if (status != KP_OK) return status;
+            check_launch(at->process, next);
+            at->launch = next;
+            at->decision = decide(at->process, next, trace_of(next));
+            if (at->decision.action == KP_SIMULATE) return KP_OK;
+        }
+    }
+
+    kp_decision decide(uint32_t process, uint64_t launch, const std::string& trace) {
+        kp_launch asked = sized<kp_launch>();
+        asked.process = process;
+        asked.index = launch;
+        asked.trace_path = trace.empty() ? NULL : trace.c_str();
+        kp_decision decision = sized<kp_decision>();
+        check(m_api.on_launch(m_session, &asked, &decision));
+        return decision;
+    }
+
+    // Whether the launch in flight is to be stopped inside.
+    bool wants_stop(const kp_progress& progress) {
+        uint32_t action = KP_CONTINUE;
+        check(m_api.on_progress(m_session, &progress, &action));
+        return action == KP_STOP;
+    }
+
+    // The launch in flight at a position is simulated; flags: KP_RESULT_*.
+    void complete(const Position& at, uint64_t cycles, uint64_t instructions, const std::vector<kp_counter>& counters,
+                  uint32_t flags = 0) {
+        kp_result result = sized<kp_result>();
+        result.process = at.process;
+        result.index = at.launch;
+        result.flags = flags;
+        result.cycles = cycles;
+        result.instructions = instructions;
+        result.counter_count = static_cast<uint32_t>(counters.size());
+        result.counters = counters.data();
+        check(m_api.on_complete(m_session, &result));
+    }
+
+    // The launch in flight at a position could not be simulated.
+    void abort(const Position& at, const std::string& reason) {
+        check(m_api.on_abort(m_session, at.process, at.launch, reason.c_str()));
+    }
+
+    kp_summary finish() {
+        kp_summary summary = sized<kp_summary>();
+        check(m_api.finish(m_session, &summary));
+        return summary;
+    }
+
+    // After finish: the counts of one process, and the estimates of the run or of one process.
+    kp_process counts(uint32_t process) {
+        kp_process counts = sized<kp_process>();
+        check(m_api.process_summary(m_session, process, &counts));
+        return counts;
+    }
+    std::vector<kp_estimate> estimates(const kp_summary& summary) {
+        return estimates(KP_ALL_PROCESSES, summary.estimate_count);
+    }
+    std::vector<kp_estimate> estimates(uint32_t process) { return estimates(process, counts(process).estimate_count); }
+
+    // After finish: what a launch is estimated to cost.
+    kp_cost cost(uint32_t process, uint64_t launch) {
+        kp_cost cost = sized<kp_cost>();
+        check(m_api.launch_estimate(m_session, process, launch, &cost));
+        return cost;
+    }
+
+    // The kernel's name as the plugin knows it; empty where it does not.
+    std::string name(uint32_t process, uint64_t launch) {
+        const char* known = NULL;
+        check(m_api.launch_name(m_session, process, launch, &known));
+        return known != NULL ? known : "";
+    }
+
+private:
+    std::vector<kp_estimate> estimates(uint32_t process, uint32_t count) {
+        std::vector<kp_estimate> all(count, sized<kp_estimate>());
+        for (uint32_t i = 0; i < count; ++i) check(m_api.estimate_at(m_session, process, i, &all[i]));
+        return all;
+    }
+
+    void check_launch(uint32_t process, uint64_t launch) {
+        const uint64_t count = m_launches[process];
+        if (count != 0 && launch >= count)
+            m_fail("the plugin asks for launch " + std::to_string(launch) + "; allowed: 0 to " +
+                   std::to_string(count - 1));
+    }
+
+    void check(kp_status status) {
+        if (status < 0) m_fail(m_api.last_error());
+    }
+
+    const Fail m_fail;
+    kp_api m_api;
+    kp_session* m_session;
+    std::vector<uint64_t> m_launches;  // of each process; 0: not known
+};
+
+}  // namespace kernelpoint

@@ -1,0 +1,83 @@
+// What a scripted plugin is told to do; the lines of a script are listed in scripted_plugin.cc.
+#pragma once
+
+#include <cstdint>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernelpoint/abi.h"
+
+namespace kernelpoint::testing {
+
+using Unit = std::pair<uint32_t, uint64_t>;  // process, launch
+
+struct Cost {
+    double cycles = 0, instructions = 0;
+};
+
+struct Script {
+    std::vector<std::set<Unit>> passes;
+    std::set<Unit> skipped;
+    uint32_t interval = 0, flags = 0;
+    std::map<Unit, uint64_t> stops;
+    uint64_t stop_any = UINT64_MAX, pending = 0;
+    std::map<Unit, Cost> projections, done;
+    std::map<Unit, std::string> names;
+    Cost other;
+    std::string failing, message;
+};
+
+inline Unit read_unit(const std::string& word) {
+    const size_t colon = word.find(':');
+    if (colon == std::string::npos) return {0, std::stoull(word)};
+    return {static_cast<uint32_t>(std::stoul(word)), std::stoull(word.substr(colon + 1))};
+}
+
+inline std::string text_of(const Unit& unit) {
+    return std::to_string(unit.first) + ":" + std::to_string(unit.second);
+}
+
+inline void read_launch_line(Script& script, const std::string& word, std::istringstream& words) {
+    std::string which;
+    if (!(words >> which)) return;
+    if (word == "stop" && which == "*") {
+        words >> script.stop_any;
+        return;
+    }
+    const Unit unit = read_unit(which);
+    if (word == "stop") words >> script.stops[unit];
+    if (word == "whole") words >> script.projections[unit].cycles >> script.projections[unit].instructions;
+    if (word == "done") words >> script.done[unit].cycles >> script.done[unit].instructions;
+    if (word == "name") words >> script.names[unit];
+}
+
+inline void read_line(Script& script, const std::string& word, std::istringstream& words) {
+    std::string which;
+    if (word == "pass") script.passes.emplace_back();
+    while (word == "pass" && words >> which) script.passes.back().insert(read_unit(which));
+    while (word == "skip" && words >> which) script.skipped.insert(read_unit(which));
+    if (word == "interval") words >> script.interval;
+    if (word == "estimate") words >> script.other.cycles >> script.other.instructions;
+    if (word == "pending") words >> script.pending;
+    if (word == "say") words >> script.message;
+    if (word == "fail") words >> script.failing;
+    if (word == "no_bound") script.flags |= KP_SUMMARY_NO_BOUND;
+    if (word == "degraded") script.flags |= KP_SUMMARY_DEGRADED;
+    if (word == "stop" || word == "whole" || word == "done" || word == "name") read_launch_line(script, word, words);
+}
+
+inline Script read_script(std::ifstream& file) {
+    Script script;
+    for (std::string line, word; std::getline(file, line);) {
+        std::istringstream words(line);
+        if (words >> word) read_line(script, word, words);
+    }
+    return script;
+}
+
+}  // namespace kernelpoint::testing

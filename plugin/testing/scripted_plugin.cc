@@ -1,0 +1,298 @@
+// A plugin without Python whose decisions stand in a script: the file that the host names as its configuration. For the
+// tests of hosts; it keeps the contract of abi.h as a session does, and breaks it where the script says so.
+//
+//     pass 0 3 1:5            the launches to simulate in the next pass, as launch or process:launch
+//     skip 3                  launches that are asked about and answered with KP_SKIP
+//     interval 100            cycles between progress calls
+//     stop 3 700              tell launch 3 to stop at the first progress call from cycle 700 on; "stop * 700": any
+//     launch whole 3 900 50          cycles and instructions that launch 3 is projected to have when it was stopped
+//     estimate 100 10         cycles and instructions of a launch that was not simulated
+//     done 2 900 50           launch 2 was simulated before, by the process that this one resumes
+//     name 3 gemm             the kernel name of launch 3, as if it had been read before
+//     say hello               log this word when the session opens
+//     no_bound, degraded      flags of the summary
+//     pending 2               so many KP_PENDING before the end of each pass
+//     fail launch             "open", "next", "launch", "complete", "progress", "abort" or "finish" fails
+//
+// Every call is logged, one line each, in the script's own path with ".log" behind it; a launch reads as
+// process:launch. A launch that was aborted is wanted again in the next pass, once. The estimate of a total is the sum
+// over simulated launches plus the given estimate for each other launch; of every other counter it is twice what was
+// simulated.
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "kernelpoint/abi.h"
+#include "testing/script.h"
+
+using namespace kernelpoint::testing;
+
+struct kp_session : Script {
+    explicit kp_session(const Script& script) : Script(script), pendings(script.pending), results(script.done) {}
+
+    std::ofstream log;
+    std::vector<uint64_t> launches;
+    size_t pass = 0;
+    uint64_t pendings, stopped = 0;
+    std::set<Unit> in_flight, finished, aborted;  // the last two: in this pass
+    std::map<Unit, Cost> results;
+    std::map<Unit, int> attempts;
+    std::vector<std::string> counter_names;
+    std::vector<double> counter_sums;
+    std::unordered_set<std::string> texts;
+
+    const char* keep(const std::string& text) { return texts.insert(text).first->c_str(); }
+};
+
+namespace {
+
+std::string g_error;
+
+kp_status refuse(kp_status status, const std::string& why) {
+    g_error = why;
+    return status;
+}
+
+bool fails(const kp_session* s, const char* call) {
+    g_error = "the script says so";
+    return s->failing == call;
+}
+
+// A file that the environment names says whether this library was opened at all.
+__attribute__((constructor)) void opened() {
+    if (const char* path = std::getenv("SCRIPTED_PLUGIN_OPENED")) std::ofstream(path) << "opened\n";
+}
+
+bool is_open(const kp_session* s, const Unit& unit) {
+    return s->finished.count(unit) == 0 && s->in_flight.count(unit) == 0;
+}
+
+// A launch that was aborted once is tried again in the next pass; where there is none, in one more.
+void end_pass(kp_session* s) {
+    ++s->pass;
+    if (!s->aborted.empty() && s->pass == s->passes.size()) s->passes.emplace_back();
+    for (const Unit& unit : s->aborted) s->passes[s->pass].insert(unit);
+    s->aborted.clear();
+    s->finished.clear();
+    s->pendings = s->pending;
+}
+
+// The first launch of a process behind `after` that this pass wants; false where there is none.
+bool find_next(const kp_session* s, uint32_t process, uint64_t after, uint64_t* next) {
+    for (const Unit& unit : s->passes[s->pass]) {
+        const bool behind = after == KP_BEFORE_FIRST || unit.second > after;
+        if (unit.first != process || !behind || !is_open(s, unit)) continue;
+        *next = unit.second;
+        return true;
+    }
+    return false;
+}
+
+Cost cost_of(const kp_session* s, const Unit& unit) {
+    const auto found = s->results.find(unit);
+    return found != s->results.end() ? found->second : s->other;
+}
+
+// Cycles and instructions of a process, or of all.
+std::vector<kp_estimate> totals_of(const kp_session* s, uint32_t process, double half_width) {
+    Cost estimate, simulated;
+    for (uint32_t p = 0; p < s->launches.size(); ++p)
+        for (uint64_t i = 0; i < s->launches[p] && (process == KP_ALL_PROCESSES || process == p); ++i) {
+            const Cost cost = cost_of(s, {p, i});
+            estimate.cycles += cost.cycles;
+            estimate.instructions += cost.instructions;
+            if (s->results.count({p, i}) == 0) continue;
+            simulated.cycles += cost.cycles;
+            simulated.instructions += cost.instructions;
+        }
+    const double bound = s->flags & KP_SUMMARY_NO_BOUND ? NAN : half_width;
+    return {{0, 0, "cycles", estimate.cycles, bound, simulated.cycles},
+            {0, 0, "instructions", estimate.instructions, NAN, simulated.instructions}};
+}
+
+std::vector<kp_estimate> estimates_of(const kp_session* s, uint32_t process) {
+    if (process != KP_ALL_PROCESSES) return totals_of(s, process, 1.5);
+    std::vector<kp_estimate> all = totals_of(s, process, 2.5);
+    for (size_t i = 0; i < s->counter_names.size(); ++i)
+        all.push_back({0, 0, s->counter_names[i].c_str(), 2 * s->counter_sums[i], NAN, s->counter_sums[i]});
+    all.push_back({0, KP_ESTIMATE_RATIO, "ipc", all[1].estimate / all[0].estimate, 0.001, NAN});
+    return all;
+}
+
+uint64_t simulated_in(const kp_session* s, uint32_t process) {
+    uint64_t count = 0;
+    for (const auto& result : s->results) count += result.first.first == process;
+    return count;
+}
+
+void log_open(kp_session* s, const kp_host_info* info) {
+    s->log << "open " << info->simulator << " flags " << info->flags << " hash " << info->config_hash << std::endl;
+    for (uint32_t p = 0; p < info->process_count; ++p)
+        s->log << "process " << p << " launches " << s->launches[p] << " list "
+               << (info->list_paths[p] != nullptr ? info->list_paths[p] : "none") << std::endl;
+    if (!s->message.empty()) info->log(info->log_user, s->message.c_str());
+}
+
+void add_counters(kp_session* s, const kp_result* result) {
+    s->counter_names.resize(result->counter_count);
+    s->counter_sums.resize(result->counter_count);
+    for (uint32_t i = 0; i < result->counter_count; ++i) {
+        s->log << " " << result->counters[i].name << " " << result->counters[i].value;
+        s->counter_names[i] = result->counters[i].name;
+        s->counter_sums[i] += result->counters[i].value;
+    }
+}
+
+}  // namespace
+
+extern "C" {
+
+uint32_t kp_abi_version(void) {
+    return KP_ABI_VERSION;
+}
+
+const char* kp_last_error(void) {
+    return g_error.c_str();
+}
+
+kp_status kp_open(const char* config_path, const kp_host_info* info, kp_session** session) {
+    std::ifstream script(config_path);
+    if (!script) return refuse(KP_ECONFIG, std::string("cannot read ") + config_path);
+    kp_session* s = new kp_session(read_script(script));  // lives as long as the process, as every session does
+    if (fails(s, "open")) return KP_ECONFIG;
+    s->launches.assign(info->launch_counts, info->launch_counts + info->process_count);
+    s->log.open(std::string(config_path) + ".log");
+    log_open(s, info);
+    *session = s;
+    return KP_OK;
+}
+
+kp_status kp_next(kp_session* s, uint32_t process, uint64_t after, uint64_t* next) {
+    *next = KP_NO_LAUNCH;
+    if (fails(s, "next")) return KP_EFAILED;
+    for (; s->pass < s->passes.size(); after = KP_BEFORE_FIRST) {
+        if (after != KP_END_OF_LIST && find_next(s, process, after, next)) return KP_OK;
+        if (find_next(s, process, KP_BEFORE_FIRST, next)) return KP_OK;
+        for (const Unit& unit : s->passes[s->pass])
+            if (s->finished.count(unit) == 0) return KP_PENDING;
+        if (s->pendings > 0) return --s->pendings, KP_PENDING;
+        end_pass(s);
+    }
+    return KP_DONE;
+}
+
+kp_status kp_on_launch(kp_session* s, const kp_launch* launch, kp_decision* decision) {
+    if (fails(s, "launch")) return KP_EFAILED;
+    const Unit unit(launch->process, launch->index);
+    const bool wanted = s->pass < s->passes.size() && s->passes[s->pass].count(unit) != 0 && is_open(s, unit);
+    const bool simulate = (wanted && s->skipped.count(unit) == 0) || s->in_flight.count(unit) != 0;
+    s->log << "launch " << text_of(unit) << " pass " << s->pass << " "
+           << (launch->trace_path != nullptr ? launch->trace_path : "none") << std::endl;
+    (simulate ? s->in_flight : s->finished).insert(unit);
+    decision->action = simulate ? KP_SIMULATE : KP_SKIP;
+    decision->pass = static_cast<uint32_t>(s->pass);
+    decision->progress_interval = s->interval;
+    return KP_OK;
+}
+
+kp_status kp_on_progress(kp_session* s, const kp_progress* p, uint32_t* action) {
+    if (fails(s, "progress")) return KP_EINVAL;
+    const Unit unit(p->process, p->index);
+    if (s->in_flight.count(unit) == 0) return refuse(KP_EINVAL, "progress of " + text_of(unit) + ", not in flight");
+    const auto stop = s->stops.find(unit);
+    *action = p->cycles >= (stop != s->stops.end() ? stop->second : s->stop_any) ? KP_STOP : KP_CONTINUE;
+    s->log << "progress " << text_of(unit) << " cycles " << p->cycles << " issued " << p->ctas_issued << " completed "
+           << p->ctas_completed << " of " << p->ctas_total << " instructions " << p->instructions << " -> " << *action
+           << std::endl;
+    return KP_OK;
+}
+
+kp_status kp_on_complete(kp_session* s, const kp_result* result) {
+    if (fails(s, "complete")) return KP_EFAILED;
+    const Unit unit(result->process, result->index);
+    if (s->in_flight.erase(unit) == 0) return refuse(KP_EINVAL, "result of " + text_of(unit) + ", not in flight");
+    const bool stopped = (result->flags & KP_RESULT_STOPPED) != 0;
+    s->finished.insert(unit);
+    s->stopped += stopped;
+    s->log << "complete " << text_of(unit) << " flags " << result->flags << " cycles " << result->cycles
+           << " instructions " << result->instructions;
+    add_counters(s, result);
+    s->log << std::endl;
+    const auto projected = s->projections.find(unit);
+    s->results[unit] = {static_cast<double>(result->cycles), static_cast<double>(result->instructions)};
+    if (stopped && projected != s->projections.end()) s->results[unit] = projected->second;
+    return KP_OK;
+}
+
+kp_status kp_on_abort(kp_session* s, uint32_t process, uint64_t index, const char* reason) {
+    if (fails(s, "abort")) return KP_EINVAL;
+    const Unit unit(process, index);
+    if (s->in_flight.erase(unit) == 0) return refuse(KP_EINVAL, "abort of " + text_of(unit) + ", not in flight");
+    s->log << "abort " << text_of(unit) << " " << (reason != nullptr ? reason : "") << std::endl;
+    s->finished.insert(unit);
+    if (++s->attempts[unit] == 1)
+        s->aborted.insert(unit);
+    else
+        s->flags |= KP_SUMMARY_NO_BOUND;
+    s->flags |= KP_SUMMARY_DEGRADED;
+    return KP_OK;
+}
+
+kp_status kp_launch_estimate(kp_session* s, uint32_t process, uint64_t index, kp_cost* cost) {
+    const Unit unit(process, index);
+    const Cost found = cost_of(s, unit);
+    const uint32_t flags = s->results.count(unit) != 0 ? uint32_t{KP_COST_SIMULATED} : 0;
+    *cost = {cost->size, flags, found.cycles, found.instructions};
+    return KP_OK;
+}
+
+kp_status kp_launch_name(kp_session* s, uint32_t process, uint64_t index, const char** name) {
+    const auto found = s->names.find({process, index});
+    *name = found != s->names.end() ? s->keep(found->second) : nullptr;
+    return KP_OK;
+}
+
+kp_status kp_finish(kp_session* s, kp_summary* summary) {
+    if (fails(s, "finish")) return KP_EFAILED;
+    uint64_t launches = 0;
+    for (const uint64_t count : s->launches) launches += count;
+    const uint64_t simulated = s->results.size();
+    const auto passes = static_cast<uint32_t>(s->passes.size());
+    if (!s->in_flight.empty()) s->flags |= KP_SUMMARY_NO_BOUND;
+    *summary = {summary->size,
+                s->flags,
+                launches,
+                simulated,
+                launches - simulated,
+                s->stopped,
+                passes,
+                static_cast<uint32_t>(estimates_of(s, KP_ALL_PROCESSES).size()),
+                0.95};
+    s->log << "finish" << std::endl;
+    return KP_OK;
+}
+
+kp_status kp_process_summary(kp_session* s, uint32_t process, kp_process* counts) {
+    if (process >= s->launches.size()) return refuse(KP_EINVAL, "no process " + std::to_string(process));
+    const uint64_t simulated = simulated_in(s, process);
+    *counts = {counts->size, static_cast<uint32_t>(estimates_of(s, process).size()), s->launches[process], simulated,
+               s->launches[process] - simulated};
+    return KP_OK;
+}
+
+kp_status kp_estimate_at(kp_session* s, uint32_t process, uint32_t index, kp_estimate* estimate) {
+    const std::vector<kp_estimate> all = estimates_of(s, process);
+    if (index >= all.size()) return refuse(KP_EINVAL, "no estimate " + std::to_string(index));
+    const uint32_t size = estimate->size;
+    *estimate = all[index];
+    estimate->size = size;
+    estimate->name = s->keep(all[index].name);
+    return KP_OK;
+}
+
+}  // extern "C"
