@@ -32,7 +32,7 @@ def same(sampled, full, launches):
     """
     sampled, full = ({call[1]: call for call in run.calls("complete")} for run in (sampled, full))
     pairs = [(sampled[f"0:{i}"], full[f"0:{i}"]) for i in launches]
-    return all(abs(int(a[3]) - int(b[3])) <= 1 and a[4:] == b[4:] for a, b in pairs)
+    return all(abs(int(a[5]) - int(b[5])) <= 1 and a[6:] == b[6:] for a, b in pairs)
 
 
 def wanted(launches):

@@ -57,9 +57,7 @@ def _processes(session: Session, look: Look | None) -> list[Record]:
         units = np.array([unit for unit, _ in session.engine.records()], dtype=np.int64)
         simulated = np.histogram(units, offsets)[0] if len(units) else np.zeros(len(offsets) - 1, np.int64)
         rows = zip(np.diff(offsets).tolist(), simulated.tolist(), strict=True)
-        return [
-            {"process": p, "launches": n, "simulated": done, "estimates": {}} for p, (n, done) in enumerate(rows)
-        ]
+        return [{"process": p, "launches": n, "simulated": done, "estimates": {}} for p, (n, done) in enumerate(rows)]
     if look.domains:
         return [
             {
