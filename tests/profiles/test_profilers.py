@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from kernelpoint.errors import ProfileError
-from kernelpoint.profiles import kineto, read_profile
+from kernelpoint.profiles import read_profile
+from kernelpoint.profiles.formats import kineto
 
 NSYS = """NOTICE: Existing SQLite export found: r.sqlite
 
@@ -219,7 +220,7 @@ def test_a_long_trace_is_read_in_little_memory():
             return "," + one if self.left > 0 else "]}"
 
     tracemalloc.start()
-    profile = kineto.read_kineto(Endless(), "long.json")
+    profile = kineto.Kineto().read_text(Endless(), "long.json")
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert profile.size > 50_000 and np.isfinite(profile.duration).all()

@@ -24,7 +24,7 @@ LAYERS = [
     {"encoder", "estimation", "clustering", "synth", "patching"},
     {"graphs", "convert"},
     {"traces", "profiles"},
-    {"config", "randomness", "_native"},
+    {"config", "randomness", "registry", "_native"},
     {"files"},
     {"errors"},
 ]

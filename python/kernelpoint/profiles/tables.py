@@ -1,4 +1,4 @@
-"""CSV files with a header: the uniform profile, and the results of a full simulation."""
+"""CSV files with a header: rows, and fields as numbers, times and sizes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TextIO
 
 from kernelpoint.errors import ProfileError
-from kernelpoint.profiles.profile import UNKNOWN, Profile, ProfileBuilder
+from kernelpoint.profiles.profile import UNKNOWN
 
 Row = dict[str, str]
 
@@ -74,47 +74,8 @@ def shape(text: str, where: str) -> tuple[int, int, int]:
     return x, y, z
 
 
-def read_uniform(file: TextIO, source: str, device: int | None = None) -> Profile:
-    """The uniform CSV: columns idx, name, grid, block, regs, smem, stream, ts_us, dur_us; others are ignored.
-
-    Times are microseconds there. Rows whose name begins with "Memcpy" or "Memset" are left out.
-    """
-    builder = ProfileBuilder(source)
-    for line, row in rows_of(file, source):
-        where = f"{source}:{line}"
-        if row["name"].startswith(("Memcpy", "Memset")):
-            builder.leave_out(row["name"].split()[0].lower())
-            continue
-        builder.add(
-            row["name"],
-            shape(row["grid"], where),
-            shape(row["block"], where),
-            _integer(row.get("regs", ""), where),
-            _integer(row.get("smem", ""), where),
-            _integer(row.get("stream", ""), where),
-            microseconds(row["ts_us"], where) if row.get("ts_us") else 0,
-            number(row["dur_us"], where) * 1000,
-            order=_integer(row["idx"], where) if "idx" in row else line,
-        )
-    return builder.finish(device)
-
-
-def read_results(file: TextIO, source: str, device: int | None = None) -> Profile:
-    """Results of a full simulation: columns launch_index, trace, kernel_name, and any counters, `cycles` among them.
-
-    This is what the embedded host writes with `-results`. Every launch of the list has to be there, once.
-    """
-    builder = ProfileBuilder(source)
-    fixed = {"launch_index", "trace", "kernel_name"}
-    for line, row in rows_of(file, source):
-        where = f"{source}:{line}"
-        index = _integer(row["launch_index"], where)
-        counters = {key: number(value, where, True) for key, value in row.items() if key not in fixed}
-        builder.add(row.get("kernel_name", ""), order=index, counters=counters, trace=row.get("trace", ""))
-    return builder.finish(device)
-
-
-def _integer(text: str, where: str) -> int:
+def whole_number(text: str, where: str) -> int:
+    """A whole number of a table; UNKNOWN where the field is empty."""
     if not text.strip():
         return UNKNOWN
     value = number(text, where)

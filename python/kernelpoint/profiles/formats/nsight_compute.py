@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import TextIO
 
 from kernelpoint.errors import ProfileError
+from kernelpoint.profiles.format import NOT_THIS, STRUCTURE, Beginning, TextFormat
 from kernelpoint.profiles.profile import Profile, ProfileBuilder
 from kernelpoint.profiles.tables import number, shape
 
@@ -19,7 +20,7 @@ TIMES = {"nsecond": 1.0, "ns": 1.0, "usecond": 1e3, "us": 1e3, "msecond": 1e6, "
 PREFIXES = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 
-def read_raw_page(file: TextIO, source: str, device: int | None = None) -> Profile:
+class NsightComputeRawPage(TextFormat):
     """The CSV of the raw page.
 
     Lines of ncu and of the program before the header are passed over. Metrics come in the units of the second header line
@@ -30,22 +31,33 @@ def read_raw_page(file: TextIO, source: str, device: int | None = None) -> Profi
     Raises:
         ProfileError: another page (one row per metric), or a value that is not a number.
     """
-    reader = csv.reader(file)
-    header = _header(reader, source)
-    metrics = {name: 1.0 for name in header if name not in ABOUT}  # what a value is multiplied with
-    builder = ProfileBuilder(source)
-    for fields in reader:
-        where = f"{source}:{reader.line_num}"
-        if len(fields) != len(header):
-            if not fields or fields[0].startswith("=="):
+
+    description = "ncu --csv --page raw"
+
+    @classmethod
+    def certainty(cls, beginning: Beginning) -> int:
+        """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
+        is_header = '"ID","Process ID"' in beginning.text and '"Kernel Name"' in beginning.text
+        return STRUCTURE if is_header else NOT_THIS
+
+    def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
+        """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
+        reader = csv.reader(file)
+        header = _header(reader, source)
+        metrics = {name: 1.0 for name in header if name not in ABOUT}  # what a value is multiplied with
+        builder = ProfileBuilder(source)
+        for fields in reader:
+            where = f"{source}:{reader.line_num}"
+            if len(fields) != len(header):
+                if not fields or fields[0].startswith("=="):
+                    continue
+                raise ProfileError(f"{where}: {len(fields)} fields, the header has {len(header)}")
+            row = dict(zip(header, fields, strict=True))
+            if not row["ID"].strip():
+                metrics = {name: _factor(row[name]) for name in metrics}
                 continue
-            raise ProfileError(f"{where}: {len(fields)} fields, the header has {len(header)}")
-        row = dict(zip(header, fields, strict=True))
-        if not row["ID"].strip():
-            metrics = {name: _factor(row[name]) for name in metrics}
-            continue
-        _add_row(builder, row, metrics, where)
-    return builder.finish(device)
+            _add_row(builder, row, metrics, where)
+        return builder.finish(device)
 
 
 def _header(reader: Iterable[list[str]], source: str) -> list[str]:

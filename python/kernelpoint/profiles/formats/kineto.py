@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, TextIO
 
 from kernelpoint.errors import ProfileError
+from kernelpoint.profiles.format import NOT_THIS, STRUCTURE, Beginning, TextFormat
 from kernelpoint.profiles.profile import UNKNOWN, Profile, ProfileBuilder
 from kernelpoint.profiles.tables import shape
 
@@ -14,7 +15,7 @@ CHUNK = 1 << 20
 LARGEST_EVENT = 64 << 20  # characters; an event that is longer is taken for damage
 
 
-def read_kineto(file: TextIO, source: str, device: int | None = None) -> Profile:
+class Kineto(TextFormat):
     """Events with category `kernel`; `gpu_memcpy` and `gpu_memset` are left out, all others passed over.
 
     Timestamps and durations are microseconds there. Launch order is the order of correlation ids (CUDA calls), then of
@@ -23,14 +24,24 @@ def read_kineto(file: TextIO, source: str, device: int | None = None) -> Profile
     Raises:
         ProfileError: the file is not such a trace, ends in the middle of an event, or an event lacks its time.
     """
-    builder = ProfileBuilder(source)
-    for event in _events(file, source):
-        kind = str(event.get("cat", "")).lower()
-        if kind == "kernel" and event.get("ph") == "X":
-            _add_event(builder, event, source)
-        elif kind.removeprefix("gpu_") in ("memcpy", "memset") and event.get("ph") == "X":
-            builder.leave_out(kind.removeprefix("gpu_"))
-    return builder.finish(device)
+
+    description = "PyTorch profiler JSON"
+
+    @classmethod
+    def certainty(cls, beginning: Beginning) -> int:
+        """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
+        return STRUCTURE if beginning.text.startswith(("{", "[")) else NOT_THIS
+
+    def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
+        """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
+        builder = ProfileBuilder(source)
+        for event in _events(file, source):
+            kind = str(event.get("cat", "")).lower()
+            if kind == "kernel" and event.get("ph") == "X":
+                _add_event(builder, event, source)
+            elif kind.removeprefix("gpu_") in ("memcpy", "memset") and event.get("ph") == "X":
+                builder.leave_out(kind.removeprefix("gpu_"))
+        return builder.finish(device)
 
 
 def _add_event(builder: ProfileBuilder, event: dict[str, Any], source: str) -> None:

@@ -1,0 +1,101 @@
+"""The contract of a profile format: recognise a file by its beginning, and read it."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import BinaryIO, ClassVar, TextIO
+
+from kernelpoint.profiles.profile import Profile
+
+PEEK = 1 << 16
+
+# Certainty of a format about the beginning of a file; of several formats the most certain one reads it.
+NOT_THIS, WORDS, STRUCTURE, SIGNATURE = 0, 1, 2, 3
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """The first bytes of a file, decompressed."""
+
+    raw: bytes
+
+    @cached_property
+    def text(self) -> str:
+        """The bytes as text, without byte order mark and blanks before it."""
+        return self.raw.decode("utf-8", errors="replace").lstrip("\ufeff \r\n\t")
+
+    @cached_property
+    def first_line(self) -> str:
+        """The first line that is not empty."""
+        return self.text.partition("\n")[0]
+
+    @cached_property
+    def columns(self) -> set[str]:
+        """Names in the first line, if it is the header of a CSV."""
+        return {name.strip(' "\r') for name in self.first_line.split(",")}
+
+
+class ProfileFormat(ABC):
+    """One format. Subclasses are found by the registry (`profiles.read.FORMATS`); other packages name theirs in the entry
+    point group `kernelpoint.profiles`.
+
+    Class attributes:
+        description: the format as a user calls it, for the list of those allowed.
+    """
+
+    description: ClassVar[str]
+
+    @classmethod
+    @abstractmethod
+    def certainty(cls, beginning: Beginning) -> int:
+        """SIGNATURE: its first bytes are this format's; STRUCTURE: it is built like it; WORDS: it holds its words; NOT_THIS."""
+
+    @abstractmethod
+    def read(self, path: Path, device: int | None) -> Profile:
+        """The profile in a file that was recognised.
+
+        Args:
+            path: the file, perhaps compressed (`open_decompressed`).
+            device: which GPU, where the file has launches of several.
+
+        Raises:
+            ProfileError: the file is damaged, or is no full profile; the message says where.
+        """
+
+
+class TextFormat(ProfileFormat):
+    """A format that is text, plain or compressed."""
+
+    def read(self, path: Path, device: int | None) -> Profile:
+        """Opens the file as text for `read_text`."""
+        with open_decompressed(path) as raw, io.TextIOWrapper(
+            raw, encoding="utf-8", errors="replace", newline=""
+        ) as file:  # fmt: skip
+            return self.read_text(file, str(path), device)
+
+    @abstractmethod
+    def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
+        """The profile in an open file; `source` is its name in messages."""
+
+
+def open_decompressed(path: Path) -> BinaryIO:
+    """The bytes of a file, decompressed if it is gzip or xz."""
+    with path.open("rb") as file:
+        magic = file.read(6)
+    if magic.startswith(b"\x1f\x8b"):
+        return gzip.open(path, "rb")  # type: ignore[return-value]
+    if magic.startswith(b"\xfd7zXZ"):
+        return lzma.open(path, "rb")  # type: ignore[return-value]
+    return path.open("rb")
+
+
+def beginning_of(path: Path) -> Beginning:
+    """The first bytes of a file, decompressed."""
+    with open_decompressed(path) as raw:
+        return Beginning(raw.peek(PEEK) if isinstance(raw, io.BufferedReader) else raw.read(PEEK))

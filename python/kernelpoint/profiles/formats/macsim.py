@@ -1,0 +1,58 @@
+"""The printed output of a full run of MacSim."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TextIO
+
+from kernelpoint.errors import ProfileError
+from kernelpoint.profiles.format import NOT_THIS, WORDS, Beginning, TextFormat
+from kernelpoint.profiles.profile import Profile, ProfileBuilder
+
+_SETUP = re.compile(r"C=(\d+)\):\s+setup_process:(\d+) (\S+) current_index:(\d+) \((\d+)\)")
+_END = re.compile(r"C=(\d+)\):.*application (\d+) terminated")
+_CLOCK = re.compile(r"(Clock LCM|GPU clock frequency)\s*:\s*([\d.]+)")
+
+
+class MacSim(TextFormat):
+    """Cycles of every kernel of one application that MacSim printed.
+
+    A kernel lasts from its `setup_process` to the next one, the last to the end of the application. MacSim's clock ticks
+    at the least common multiple of its clocks (C= in the log); cycles are those of the GPU. Names stand in the traces only;
+    the traces are given as FOLDER/trace.txt.
+
+    Raises:
+        ProfileError: several applications, a kernel missing, or an application that did not end: the run was not complete.
+    """
+
+    description = "output of MacSim"
+
+    @classmethod
+    def certainty(cls, beginning: Beginning) -> int:
+        """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
+        return WORDS if "setup_process" in beginning.text or "src/macsim.cc" in beginning.text else NOT_THIS
+
+    def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
+        """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
+        starts: list[int] = []
+        traces: list[str] = []
+        end, expected, clock = None, 0, {"Clock LCM": 1.0, "GPU clock frequency": 1.0}
+        for line in file:
+            if "Clock LCM" in line or "GPU clock" in line:
+                clock.update({key: float(value) for key, value in _CLOCK.findall(line)})
+            elif found := _SETUP.search(line):
+                if found.group(2) != "0":
+                    raise ProfileError(f"{source}: several applications ({found.group(2)}); a profile is of one")
+                starts.append(int(found.group(1)))
+                traces.append("/".join(Path(found.group(3)).parts[-2:]))
+                expected = int(found.group(5))
+            elif found := _END.search(line):
+                end = int(found.group(1))
+        if end is None or len(starts) != expected:
+            raise ProfileError(f"{source}: {len(starts)} of {expected} kernels, end {end}; the run was not complete")
+        scale = clock["GPU clock frequency"] / clock["Clock LCM"]
+        builder = ProfileBuilder(source)
+        for index, (first, last) in enumerate(zip(starts, [*starts[1:], end], strict=True)):
+            builder.add("", order=index, counters={"cycles": (last - first) * scale}, trace=traces[index])
+        return builder.finish(device)

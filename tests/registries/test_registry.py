@@ -1,0 +1,54 @@
+"""A registry finds its own modules and the entry points of other packages, and refuses what fulfils no contract."""
+
+import pytest
+
+from kernelpoint.errors import ConfigError
+from kernelpoint.profiles.format import ProfileFormat
+from kernelpoint.registry import Registry
+
+OWN = "kernelpoint.profiles.formats"
+
+
+@pytest.fixture
+def registry():
+    return Registry("profile format", ProfileFormat, OWN, "kernelpoint.profiles")
+
+
+def test_names_are_those_of_the_files_and_imports_are_late(registry):
+    assert {"kineto", "uniform", "macsim"} <= set(registry.names())
+    assert registry.load("uniform").__name__ == "UniformCsv"
+
+
+def test_an_unknown_name_is_refused_with_those_there_are(registry):
+    with pytest.raises(ConfigError, match="profile format: got 'excel'; allowed: accel_sim, "):
+        registry.load("excel")
+
+
+@pytest.mark.parametrize(
+    ("source", "value", "message"),
+    [
+        ("class Table: pass", "Table", "foreign:Table is no subclass of ProfileFormat"),
+        ("x = 1", "Missing", "the entry point foreign:Missing cannot be loaded"),
+        ("import nowhere_at_all", "Table", "the entry point foreign:Table cannot be loaded: No module"),
+    ],
+)
+def test_an_entry_point_that_is_no_implementation_is_refused(registry, install, source, value, message):
+    install("foreign", source, "kernelpoint.profiles", excel=value)
+    assert "excel" in registry.names()
+    with pytest.raises(ConfigError, match=message):
+        registry.load("excel")
+
+
+def test_an_own_implementation_is_never_replaced(registry, install):
+    install("usurper", "class Uniform: pass", "kernelpoint.profiles", uniform="Uniform")
+    assert registry.load("uniform").__module__ == f"{OWN}.uniform"
+    assert len(registry.load_all()) == len(registry.names())
+
+
+def test_a_module_without_its_class_is_refused(tmp_path, monkeypatch, registry):
+    import kernelpoint.profiles.formats as package
+
+    (tmp_path / "empty.py").write_text("x = 1\n")
+    monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
+    with pytest.raises(ConfigError, match="exactly one subclass of ProfileFormat, got 0"):
+        registry.load("empty")
