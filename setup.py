@@ -64,7 +64,7 @@ def targets() -> list[Target]:
         Target(
             "kernelpoint._native",
             "module",
-            ["native"],
+            ["native", "fast_model"],
             include_dirs=[pybind11.get_include()],
             libraries=["dl"],
         ),

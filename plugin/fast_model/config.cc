@@ -136,9 +136,8 @@ void check_complete(const std::string& path, const std::vector<Key>& keys, const
 }  // namespace
 
 std::string GpuConfig::hash() const {
-    GpuConfig copy = *this;
     std::string text = std::string("model=") + kModelVersion + "\n";
-    for (const Key& key : keys_of(copy)) text += key.name + "=" + std::to_string(*key.value) + "\n";
+    for (const auto& [key, value] : values()) text += key + "=" + std::to_string(value) + "\n";
     uint64_t hash = 14695981039346656037ull;  // FNV-1a, 64 bits
     for (const unsigned char c : text) hash = (hash ^ c) * 1099511628211ull;
     char digits[17];
@@ -146,12 +145,24 @@ std::string GpuConfig::hash() const {
     return digits;
 }
 
-GpuConfig read_config(const std::string& path) {
+std::vector<std::pair<std::string, uint32_t>> GpuConfig::values() const {
+    GpuConfig copy = *this;
+    std::vector<std::pair<std::string, uint32_t>> values;
+    for (const Key& key : keys_of(copy)) values.emplace_back(key.name, *key.value);
+    return values;
+}
+
+std::string read_config_file(const std::string& path) {
     std::ifstream file(path);
-    if (!file) throw ConfigError(path + ": cannot read the host configuration; allowed: a file, or v100 or rtx");
     std::ostringstream text;
-    text << file.rdbuf();
-    return parse_config(text.str(), path);
+    if (file) text << file.rdbuf();
+    if (!file || !text)
+        throw ConfigError(path + ": cannot read the host configuration; allowed: a file, or v100 or rtx");
+    return text.str();
+}
+
+GpuConfig read_config(const std::string& path) {
+    return parse_config(read_config_file(path), path);
 }
 
 GpuConfig parse_config(const std::string& text, const std::string& where) {

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "native/trace/opcode.h"
 
@@ -61,6 +63,8 @@ struct GpuConfig {
 
     // Identifies the simulated GPU and this simulator's model: equal hashes, equal cycles. 16 hexadecimal digits.
     std::string hash() const;
+    // Every key with its value, in the order of the configuration file.
+    std::vector<std::pair<std::string, uint32_t>> values() const;
 };
 
 // Raised whenever the same configuration would give other cycles.
@@ -68,6 +72,8 @@ constexpr const char* kModelVersion = "1";
 
 // Throws ConfigError: unknown, missing or repeated key, wrong type, out of range.
 GpuConfig read_config(const std::string& path);
+// The text of a configuration file. Throws ConfigError.
+std::string read_config_file(const std::string& path);
 // The same from text; `where` names it in messages.
 GpuConfig parse_config(const std::string& text, const std::string& where);
 

@@ -10,13 +10,15 @@
 namespace kernelpoint::host {
 
 const char* const kUsage =
-    "usage: kernelpoint-host -trace LIST -config CONFIG [-kernel_sampling FILE] [-results FILE]\n"
+    "usage: kernelpoint-host -trace LIST -config CONFIG... [-kernel_sampling FILE] [-results FILE]\n"
     "\n"
     "Simulates the kernel launches of an Accel-Sim trace list on a small model of a GPU. Not validated against "
     "hardware.\n"
     "\n"
     "  -trace LIST            kernelslist.g, or a folder of kernel-N.traceg files\n"
-    "  -config CONFIG         the simulated GPU: a YAML file, or one of the packaged v100, rtx\n"
+    "  -config CONFIG         the simulated GPU: a YAML file, one of the packaged v100, rtx, or what another "
+    "simulator\n"
+    "                         takes: Accel-Sim's gpgpusim.config and trace.config (-config twice), MacSim's params.in\n"
     "  -kernel_sampling FILE  sample launches as this YAML file says; absent: simulate all\n"
     "  -results FILE          write cycles, instructions and counters of each simulated launch as CSV\n"
     "\n"
@@ -29,19 +31,13 @@ std::string program_directory() {
     return program.substr(0, program.rfind('/'));
 }
 
-namespace {
-
-std::string config_path(const std::string& name) {
-    if (name.find_first_of("./") != std::string::npos) return name;
+std::string packaged_config(const std::string& name) {
     return program_directory() + "/../host_configs/" + name + ".yaml";
 }
-
-}  // namespace
 
 Arguments parse_arguments(int argc, char** argv) {
     Arguments arguments;
     std::map<std::string, std::string*> options{{"-trace", &arguments.trace},
-                                                {"-config", &arguments.config},
                                                 {"-kernel_sampling", &arguments.kernel_sampling},
                                                 {"-results", &arguments.results}};
     for (int i = 1; i < argc; ++i) {
@@ -51,19 +47,22 @@ Arguments parse_arguments(int argc, char** argv) {
             return arguments;
         }
         const auto found = options.find(option);
-        if (found == options.end()) {
+        if (found == options.end() && option != "-config") {
             throw fast_model::ConfigError("unknown option '" + option +
                                           "'; allowed: -trace, -config, -kernel_sampling, -results, -help");
         }
         if (i + 1 == argc || *argv[i + 1] == '\0') throw fast_model::ConfigError(option + " needs a value");
+        if (option == "-config") {
+            const std::string name = argv[++i];
+            arguments.config.push_back(name.find_first_of("./") == std::string::npos ? packaged_config(name) : name);
+            continue;
+        }
         if (!found->second->empty()) throw fast_model::ConfigError(option + " is given twice; allowed: once");
         *found->second = argv[++i];
     }
     if (arguments.trace.empty())
         throw fast_model::ConfigError("-trace is missing; allowed: kernelslist.g, or a folder of traces");
-    if (arguments.config.empty())
-        throw fast_model::ConfigError("-config is missing; allowed: v100, rtx, or a YAML file");
-    arguments.config = config_path(arguments.config);
+    if (arguments.config.empty()) throw fast_model::ConfigError("-config is missing; allowed: v100, rtx, or a file");
     return arguments;
 }
 

@@ -2,14 +2,15 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace kernelpoint::host {
 
 struct Arguments {
-    std::string trace;            // kernelslist.g, or a folder of traces
-    std::string config;           // file of the simulated GPU
-    std::string kernel_sampling;  // YAML file of the plugin; empty: simulate every launch
-    std::string results;          // CSV to write; empty: none
+    std::string trace;                // kernelslist.g, or a folder of traces
+    std::vector<std::string> config;  // files of the simulated GPU: one of the model's own, or a simulator's
+    std::string kernel_sampling;      // YAML file of the plugin; empty: simulate every launch
+    std::string results;              // CSV to write; empty: none
     bool help = false;
 };
 
@@ -17,6 +18,9 @@ extern const char* const kUsage;
 
 // Throws ConfigError. A configuration named without path or suffix (`v100`) is a packaged one.
 Arguments parse_arguments(int argc, char** argv);
+
+// The file of a packaged configuration.
+std::string packaged_config(const std::string& name);
 
 // Where this program lies.
 std::string program_directory();

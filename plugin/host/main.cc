@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "fast_model/configuration/derive.h"
 #include "host/arguments.h"
 #include "host/interrupt.h"
 #include "host/run.h"
@@ -15,8 +16,16 @@ namespace fast_model = kernelpoint::fast_model;
 
 enum ExitCode { kDone = 0, kRefused = 1, kNoBound = 3, kInterrupted = 130 };
 
+// What another simulator's configuration says and the model has no counterpart of is said once.
+fast_model::GpuConfig configuration(const Arguments& arguments) {
+    const fast_model::Derived derived = fast_model::read_configuration(arguments.config, packaged_config("v100"));
+    for (const std::string& note : fast_model::notes(derived))
+        std::fprintf(stderr, "kernelpoint-host: %s\n", note.c_str());
+    return derived.config;
+}
+
 int simulate(const Arguments& arguments) {
-    const fast_model::GpuConfig config = fast_model::read_config(arguments.config);
+    const fast_model::GpuConfig config = configuration(arguments);
     const kernelpoint::TraceList list = kernelpoint::read_trace_list(arguments.trace);
     std::unique_ptr<SamplingHook> hook;
     if (!arguments.kernel_sampling.empty()) {

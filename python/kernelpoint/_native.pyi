@@ -75,3 +75,23 @@ def macsim_digest(trace: str, stop: StopFlag) -> MacsimDigest: ...
 def macsim_write(trace: str, folder: str, code_base: int, level: int, stop: StopFlag) -> int: ...
 
 MACSIM_CODE_SIZE: int
+
+class fast_model:  # noqa: N801 - a submodule
+    MODEL_VERSION: str
+
+    class Configuration:
+        name: str
+        hash: str
+        simulator: str
+        values: dict[str, int]
+        notes: list[str]
+
+    @staticmethod
+    def derive(texts: Sequence[tuple[str, str]], base: str) -> fast_model.Configuration: ...
+    @staticmethod
+    def run(
+        paths: Sequence[str],
+        copies: np.ndarray,
+        configuration: fast_model.Configuration,
+        progress: Callable[[int], None],
+    ) -> tuple[dict[str, np.ndarray], list[tuple[int, str]]]: ...

@@ -22,7 +22,7 @@ LAYERS = [
     {"policies", "projection"},
     {"workload"},
     {"encoder", "estimation", "clustering", "synth", "patching"},
-    {"graphs", "convert"},
+    {"graphs", "convert", "fast_model"},
     {"traces", "profiles"},
     {"config", "randomness", "registry", "_native"},
     {"files"},

@@ -26,4 +26,5 @@ PYBIND11_MODULE(_native, module) {
     kernelpoint::register_traces(module);
     kernelpoint::register_graph(module);
     kernelpoint::register_convert(module);
+    kernelpoint::register_fast_model(module);
 }

@@ -1,0 +1,112 @@
+#include "fast_model/configuration/options.h"
+
+#include <cstdlib>
+#include <sstream>
+
+#include "fast_model/config.h"
+
+namespace kernelpoint::fast_model {
+namespace {
+
+constexpr const char* kBlanks = " \t\r";
+
+std::string trimmed(const std::string& text) {
+    const size_t first = text.find_first_not_of(kBlanks);
+    return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+// Reads on until the quote that `line` opens is closed.
+void join_quoted(std::string& line, std::istream& lines, uint64_t& number) {
+    const auto open = [&] {
+        size_t quotes = 0;
+        for (const char c : line) quotes += c == '"';
+        return quotes % 2 == 1;
+    };
+    for (std::string more; open() && std::getline(lines, more); ++number) line += trimmed(more);
+}
+
+std::string without_comment(const std::string& line) {
+    bool quoted = false;
+    for (size_t i = 0; i < line.size(); ++i) {
+        if (line[i] == '"') quoted = !quoted;
+        if (line[i] == '#' && !quoted) return line.substr(0, i);
+    }
+    return line;
+}
+
+std::string without_quotes(std::string text) {
+    text = trimmed(text);
+    if (text.size() >= 2 && text.front() == '"' && text.back() == '"') text = text.substr(1, text.size() - 2);
+    return text;
+}
+
+}  // namespace
+
+Options Options::of_accelsim(const std::string& text, const std::string& where) {
+    Options options;
+    std::istringstream lines(text);
+    std::string line;
+    for (uint64_t number = 1; std::getline(lines, line); ++number) {
+        const uint64_t begun = number;
+        line = trimmed(line);
+        if (line.empty() || line[0] != '-') continue;  // comments, blank lines, what a print-out says around them
+        join_quoted(line, lines, number);
+        line = without_comment(line);
+        const size_t end = line.find_first_of(kBlanks);
+        const std::string value = end == std::string::npos ? "" : without_quotes(line.substr(end));
+        options.values_[line.substr(0, end)] = {value, where + ":" + std::to_string(begun)};
+    }
+    return options;
+}
+
+Options Options::of_macsim(const std::string& text, const std::string& where) {
+    Options options;
+    std::istringstream lines(text);
+    std::string line;
+    for (uint64_t number = 1; std::getline(lines, line); ++number) {
+        std::istringstream words(without_comment(line));
+        std::string key, value;
+        if (words >> key >> value) options.values_[key] = {value, where + ":" + std::to_string(number)};
+    }
+    return options;
+}
+
+void Options::update(const Options& later) {
+    for (const auto& [key, value] : later.values_) values_[key] = value;
+}
+
+std::optional<std::string> Options::text(const std::string& key) {
+    asked_.insert(key);
+    const auto found = values_.find(key);
+    if (found == values_.end()) return std::nullopt;
+    return found->second.text;
+}
+
+std::optional<std::vector<double>> Options::numbers(const std::string& key, size_t least) {
+    const auto value = text(key);
+    if (!value) return std::nullopt;
+    std::vector<double> numbers;
+    for (const char* p = value->c_str(); *p != '\0';) {
+        char* end = nullptr;
+        const double number = std::strtod(p, &end);
+        if (end == p) break;
+        numbers.push_back(number);
+        p = end + std::string(end).find_first_not_of(",: \t");
+        if (*end == '\0') break;
+    }
+    if (numbers.size() < least) refuse(key, std::to_string(least) + " numbers");
+    return numbers;
+}
+
+double Options::number(const std::string& key, double otherwise) {
+    const auto found = numbers(key);
+    return found ? found->front() : otherwise;
+}
+
+void Options::refuse(const std::string& key, const std::string& allowed) const {
+    const auto found = values_.find(key);
+    if (found == values_.end()) throw ConfigError(key + " is missing; allowed: " + allowed);
+    throw ConfigError(found->second.where + ": " + key + " is '" + found->second.text + "'; allowed: " + allowed);
+}
+
+}  // namespace kernelpoint::fast_model

@@ -1,0 +1,46 @@
+// The options of a simulator as its configuration files, or its own print-out of them, state them.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace kernelpoint::fast_model {
+
+// Keys with their last value: a later file, or a command line after it, overrides.
+class Options {
+public:
+    // Accel-Sim's `-key value # comment`; a value in quotes may go on over several lines.
+    static Options of_accelsim(const std::string& text, const std::string& where);
+    // MacSim's `key value`.
+    static Options of_macsim(const std::string& text, const std::string& where);
+
+    void update(const Options& later);
+    bool empty() const { return values_.empty(); }
+    // The value of a key; asking makes it one that has a counterpart in the model.
+    std::optional<std::string> text(const std::string& key);
+    // Its numbers, between any of `,:` and blanks. Throws ConfigError: one of the first `least` is missing or none.
+    std::optional<std::vector<double>> numbers(const std::string& key, size_t least = 1);
+    double number(const std::string& key, double otherwise);
+    // Throws ConfigError that names the key, its value and what is allowed.
+    [[noreturn]] void refuse(const std::string& key, const std::string& allowed) const;
+    // Keys that were given, never asked for, and that `known` does not accept, in alphabetical order.
+    template <typename Known>
+    std::vector<std::string> unknown(Known known) const {
+        std::vector<std::string> keys;
+        for (const auto& entry : values_)
+            if (!asked_.count(entry.first) && !known(entry.first)) keys.push_back(entry.first);
+        return keys;
+    }
+
+private:
+    struct Value {
+        std::string text, where;
+    };
+    std::map<std::string, Value> values_;
+    std::set<std::string> asked_;
+};
+
+}  // namespace kernelpoint::fast_model

@@ -1,0 +1,114 @@
+// The fast model for Python: kernelpoint._native.fast_model.
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include "fast_model/configuration/derive.h"
+#include "fast_model/list_run.h"
+#include "native/bindings/bindings.h"
+
+namespace py = pybind11;
+
+namespace kernelpoint {
+namespace {
+
+using fast_model::Derived;
+using fast_model::ListResult;
+using Copies = py::array_t<uint64_t, py::array::c_style | py::array::forcecast>;
+
+// `copies`: [n, 3], each copy's position among all commands, address and bytes, as read_trace_list gives them.
+TraceList list_of(const std::vector<std::string>& paths, const Copies& copies) {
+    TraceList list;
+    const auto rows = copies.unchecked<2>();
+    py::ssize_t copy = 0;
+    const auto add_copies = [&] {
+        for (; copy < rows.shape(0) && rows(copy, 0) == list.commands.size(); ++copy)
+            list.commands.push_back({TraceList::Kind::memcpy, "", rows(copy, 1), rows(copy, 2), -1});
+    };
+    for (const std::string& path : paths) {
+        add_copies();
+        list.commands.push_back({TraceList::Kind::launch, path, 0, 0, -1});
+        ++list.launches;
+    }
+    return list;
+}
+
+py::dict columns_of(const ListResult& result) {
+    const auto column = [&](const auto& value) {
+        py::array_t<uint64_t> values(static_cast<py::ssize_t>(result.cycles.size()));
+        for (size_t i = 0; i < result.cycles.size(); ++i) values.mutable_at(i) = value(i);
+        return values;
+    };
+    py::dict columns;
+    columns["cycles"] = column([&](size_t i) { return result.cycles[i]; });
+    columns["instructions"] = column([&](size_t i) { return result.instructions[i]; });
+    for (const fast_model::CounterField& field : fast_model::kCounterFields)
+        columns[field.name] = column([&](size_t i) { return result.counters[i].*field.value; });
+    return columns;
+}
+
+py::tuple run(const std::vector<std::string>& paths, const Copies& copies, const Derived& configuration,
+              const py::function& progress) {
+    const TraceList list = list_of(paths, copies);
+    ListResult result;
+    bool failed = false;  // a Python error is set
+    {
+        const py::gil_scoped_release released;
+        result = fast_model::run_list(configuration.config, list, [&](uint64_t launches) {
+            const py::gil_scoped_acquire held;
+            try {
+                if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+                progress(launches);
+            } catch (py::error_already_set& error) {
+                error.restore();
+                failed = true;
+            }
+            return !failed;
+        });
+    }
+    if (failed) throw py::error_already_set();
+    return py::make_tuple(columns_of(result), result.failures);
+}
+
+py::dict values_of(const Derived& derived) {
+    py::dict values;
+    for (const auto& [key, value] : derived.config.values()) values[py::str(key)] = value;
+    return values;
+}
+
+void translate_config_error(std::exception_ptr pointer) {
+    try {
+        if (pointer) std::rethrow_exception(pointer);
+    } catch (const fast_model::ConfigError& error) {
+        const py::object type = py::module_::import("kernelpoint.errors").attr("ConfigError");
+        PyErr_SetString(type.ptr(), error.what());
+    }
+}
+
+Derived derive(const std::vector<std::pair<std::string, std::string>>& texts, const std::string& base) {
+    std::vector<fast_model::ConfigurationText> sources;
+    for (const auto& [where, text] : texts) sources.push_back({text, where});
+    return fast_model::derive_configuration(sources, base);
+}
+
+}  // namespace
+
+void register_fast_model(py::module_& module) {
+    py::register_exception_translator(translate_config_error);
+    py::module_ part = module.def_submodule("fast_model", "The fast model of a GPU; see kernelpoint.fast_model.");
+    part.attr("MODEL_VERSION") = fast_model::kModelVersion;
+    py::class_<Derived>(part, "Configuration", "A simulated GPU, in the model's terms.")
+        .def_property_readonly("name", [](const Derived& d) { return d.config.name; })
+        .def_property_readonly("hash", [](const Derived& d) { return d.config.hash(); })
+        .def_property_readonly("values", &values_of)
+        .def_readonly("simulator", &Derived::simulator)
+        .def_property_readonly("notes", &fast_model::notes);
+    part.def(
+        "derive", &derive, py::arg("texts"), py::arg("base"),
+        "A Configuration from [(where, text), ...] of one simulator; what they leave open is as in the file `base`.");
+    part.def(
+        "run", &run, py::arg("paths"), py::arg("copies"), py::arg("configuration"), py::arg("progress"),
+        "Simulate launches in order: (counter -> uint64 [launches], [(launch index, reason of a failure), ...]). "
+        "`progress` is called with the launches that are done, about ten times a second; what it raises ends the run.");
+}
+
+}  // namespace kernelpoint

@@ -1,0 +1,19 @@
+"""The fast model: a small GPU simulator that runs a whole list in seconds and predicts what the slow one will say.
+
+Its cycles are not validated against hardware. They are auxiliary variables: what it gets wrong costs a run draws, never
+coverage (design section 7).
+"""
+
+from kernelpoint.fast_model.configuration import Configuration, configuration_for, shipped
+from kernelpoint.fast_model.predict import MODEL_VERSION, predict
+from kernelpoint.fast_model.predictions import Predictions, counterpart
+
+__all__ = [
+    "MODEL_VERSION",
+    "Configuration",
+    "Predictions",
+    "configuration_for",
+    "counterpart",
+    "predict",
+    "shipped",
+]

@@ -1,0 +1,94 @@
+"""The simulated GPU in the model's terms: derived from the simulator's own configuration, or the nearest that is shipped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from kernelpoint import _native
+from kernelpoint.errors import ConfigError, TraceError
+from kernelpoint.files import read_regular
+
+Log = Callable[[str], None]
+Configuration = _native.fast_model.Configuration
+SHIPPED = Path(__file__).resolve().parents[1] / "host_configs"
+BASE = "v100"  # what a simulator's configuration leaves open is as in this one
+LARGEST_FILE = 1 << 20
+AMPERE = 80  # SASS version from which on the shipped GPU is rtx
+
+
+def shipped(name: str) -> Configuration:
+    """A packaged configuration, `v100` or `rtx`.
+
+    >>> shipped("v100").values["sms"]
+    80
+    """
+    return configuration_of([str(SHIPPED / f"{name}.yaml")])
+
+
+def configuration_of(paths: Sequence[str]) -> Configuration:
+    """The configuration that files state: the model's own YAML, or the files of one simulator, of which later ones override.
+
+    Raises:
+        ConfigError: a file cannot be read or is refused.
+    """
+    texts = []
+    for path in paths:
+        try:
+            texts.append((path, read_regular(path, LARGEST_FILE).decode()))
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"{path}: cannot be read as a configuration of a simulated GPU: {error}") from error
+    return _native.fast_model.derive(texts, str(SHIPPED / f"{BASE}.yaml"))
+
+
+def configuration_for(
+    setting: str, simulator: str, configuration: str, config_hash: str, paths: Sequence[str], log: Log
+) -> Configuration:
+    """The configuration under which the model predicts a run.
+
+    Args:
+        setting: of the key `fast_model`: `auto`, or a file (a packaged name, the model's own YAML, or a simulator's file).
+        simulator: what the host calls itself.
+        configuration: the simulated GPU's options as the host states them; empty where it does not.
+        config_hash: the host's hash of them.
+        paths: traces, of which the first that can be read tells the architecture where nothing else does.
+        log: told what was chosen, where that is not the configuration that the run names, and which options are not known.
+
+    Raises:
+        ConfigError: the file, or what the host states, is refused.
+    """
+    if setting != "auto":
+        named = SHIPPED / f"{setting}.yaml"
+        found = configuration_of([str(named) if named.is_file() else setting])
+    elif simulator == "kernelpoint-host":
+        found = _another(config_hash)
+        log(
+            f"kernelpoint: the fast model predicts with {found.name}, another GPU than the one that this host simulates"
+        )
+    elif configuration:
+        found = _native.fast_model.derive([(f"options of {simulator}", configuration)], str(SHIPPED / f"{BASE}.yaml"))
+    else:
+        found = shipped(_nearest(paths))
+        log(
+            f"kernelpoint: {simulator} does not state its configuration; the fast model predicts with {found.name}, the "
+            "nearest shipped"
+        )
+    for note in found.notes:
+        log(f"kernelpoint: {note}")
+    return found
+
+
+def _another(config_hash: str) -> Configuration:
+    """The host is this very model: predicting it with its own configuration would be simulating it."""
+    found = shipped("v100")
+    return found if found.hash != config_hash else shipped("rtx")
+
+
+def _nearest(paths: Sequence[str]) -> str:
+    """The shipped GPU of the architecture that the first readable trace was made on."""
+    for path in paths:
+        try:
+            return "rtx" if _native.read_header(path).binary_version >= AMPERE else "v100"
+        except TraceError:
+            continue
+    return BASE

@@ -1,0 +1,138 @@
+"""Running the fast model over a list, once: what it said is kept on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import time
+import zipfile
+import zlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from kernelpoint import _native
+from kernelpoint.fast_model.configuration import Configuration
+from kernelpoint.fast_model.predictions import Predictions
+from kernelpoint.traces import cache_folder
+
+Log = Callable[[str], None]
+Progress = Callable[[int, int], None]
+MODEL_VERSION: str = _native.fast_model.MODEL_VERSION
+
+
+def predict(
+    paths: Sequence[str],
+    copies: np.ndarray,
+    configuration: Configuration,
+    fingerprint: str,
+    log: Log,
+    folder: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Predictions:
+    """Simulate every launch of a list in program order, with the caches that the ones before it leave, or recall it.
+
+    The result depends on the list, the configuration and the model's version; it is kept on disk under these. Equal
+    launches are simulated each time: they begin in different states of the caches, and comparing those exactly costs more
+    than most launches do.
+
+    Args:
+        paths: trace of each launch of one process; empty text where a launch was not traced.
+        copies: uint64 [n, 3], copies from host to device as `read_trace_list` gives them.
+        configuration: the simulated GPU.
+        fingerprint: identifies the list.
+        log: told which launches could not be predicted, and what is wrong with the file on disk.
+        folder: where results are kept; by default `predictions` in the cache folder.
+        progress: called with (launches done, launches); by default a line on a terminal.
+
+    Ctrl-C ends it within a second.
+    """
+    folder = cache_folder() / "predictions" if folder is None else Path(folder)
+    key = f"{fingerprint}:{_digest([np.asarray(copies)])}:{configuration.hash}:{MODEL_VERSION}"
+    kept = folder / f"{hashlib.blake2b(key.encode(), digest_size=16).hexdigest()}.npz"
+    found = _load(kept, key, configuration, log)
+    if found is None:
+        shown = progress or _line_on_terminal(paths)
+        columns, failures = _native.fast_model.run(
+            list(paths), copies, configuration, lambda done: shown(done, len(paths))
+        )
+        shown(len(paths), len(paths))
+        missing = np.array([not path for path in paths], dtype=bool)
+        missing[[launch for launch, _ in failures]] = True
+        counters = {name: np.where(missing, np.nan, values.astype(np.float64)) for name, values in columns.items()}
+        found = Predictions(counters, configuration.name, configuration.hash, MODEL_VERSION, dict(failures))
+        _save(kept, key, found, log)
+    _tell_missing(found, paths, log)
+    return found
+
+
+def _tell_missing(found: Predictions, paths: Sequence[str], log: Log) -> None:
+    untraced = sum(not path for path in paths)
+    if untraced:
+        log(
+            f"kernelpoint: the fast model predicts nothing for {untraced:,} of {len(paths):,} launches, which were not traced"
+        )
+    if found.failures:
+        first = next(iter(found.failures.values()))
+        log(f"kernelpoint: the fast model could not simulate {len(found.failures):,} launches; the first: {first}")
+
+
+def _line_on_terminal(paths: Sequence[str]) -> Progress:
+    """How far the model is, and how long it will still take, by the size of the traces."""
+    if not sys.stderr.isatty():
+        return lambda done, total: None
+    distinct = sorted({path for path in paths if path})
+    sizes = dict(zip(distinct, np.maximum(_native.stat_many(distinct)[:, 0], 0).tolist(), strict=True))
+    done_bytes = np.concatenate([[0.0], np.cumsum([sizes.get(path, 0) + 1.0 for path in paths])])
+    begun = time.monotonic()
+
+    def show(done: int, total: int) -> None:
+        share = done_bytes[done] / done_bytes[-1]
+        left = (time.monotonic() - begun) * (1 / share - 1) if share > 0 else 0.0
+        text = "" if done == total else f"fast model: {done:,} of {total:,} launches, {left:.0f} s left"
+        sys.stderr.write(f"\r\033[K{text}")
+        sys.stderr.flush()
+
+    return show
+
+
+def _digest(arrays: Sequence[np.ndarray]) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for array in arrays:
+        digest.update(f"{array.dtype.str}{array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
+def _save(path: Path, key: str, predictions: Predictions, log: Log) -> None:
+    names = list(predictions.counters)
+    values = np.stack([predictions.counters[name] for name in names])
+    failures = {str(launch): reason for launch, reason in predictions.failures.items()}
+    head = json.dumps({"key": key, "counters": names, "failures": failures, "checksum": _digest([values])})
+    written = path.with_suffix(f".{os.getpid()}.npz")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        np.savez_compressed(written, head=np.array(head), values=values)
+        os.replace(written, path)
+    except OSError as error:
+        log(f"kernelpoint: the fast model's predictions cannot be kept for other runs: {error}")
+
+
+def _load(path: Path, key: str, configuration: Configuration, log: Log) -> Predictions | None:
+    """What was kept, or None where nothing was or where it is damaged."""
+    if not path.exists():
+        return None
+    try:
+        with np.load(path) as file:
+            head, values = json.loads(str(file["head"])), file["values"]
+        if head["key"] != key or head["checksum"] != _digest([values]):
+            raise ValueError("its checksum is wrong")
+        counters = dict(zip(head["counters"], values, strict=True))
+        failures = {int(launch): reason for launch, reason in head["failures"].items()}
+    except (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile, zlib.error) as error:
+        log(f"kernelpoint: the kept predictions {path} are made anew: {error}")
+        return None
+    return Predictions(counters, configuration.name, configuration.hash, MODEL_VERSION, failures)

@@ -1,0 +1,201 @@
+"""The model over a list: the very simulator of the embedded host, in this process, kept on disk."""
+
+import csv
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from kernelpoint.cli.host import program
+from kernelpoint.fast_model import predict, shipped
+from kernelpoint.fast_model.predictions import Predictions
+from kernelpoint.synth.compose import compose
+from kernelpoint.synth.writer import write_list
+from kernelpoint.traces import read_trace_list
+
+LAUNCHES = 12
+
+
+@pytest.fixture(scope="module")
+def workload(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("workload")
+    request = compose("graph-traversal", "small", 0, LAUNCHES, {})
+    write_list(request.sequence, folder, request.launches, request.description)
+    return folder / "kernelslist.g"
+
+
+class Model:
+    """Predictions of one list, and what was said meanwhile."""
+
+    def __init__(self, folder, workload):
+        self.folder = folder
+        self.list = read_trace_list(workload)
+        self.said: list[str] = []
+        self.runs = 0
+
+    def __call__(self, paths=None, name="v100", fingerprint="list") -> Predictions:
+        shown = []
+        found = predict(
+            self.list.paths if paths is None else paths,
+            self.list.copies,
+            shipped(name),
+            fingerprint,
+            self.said.append,
+            folder=self.folder,
+            progress=lambda done, total: shown.append((done, total)),
+        )
+        self.runs += bool(shown)
+        return found
+
+
+@pytest.fixture
+def model(tmp_path, workload):
+    return Model(tmp_path / "predictions", workload)
+
+
+def same(a: Predictions, b: Predictions) -> bool:
+    return all(np.array_equal(a.counters[k], b.counters[k], equal_nan=True) for k in a.counters.keys() | b.counters)
+
+
+@pytest.mark.parametrize("name", ["v100", "rtx"])
+def test_predictions_are_what_the_embedded_host_simulates(model, workload, tmp_path, name):
+    if not program().is_file():
+        pytest.skip(f"{program()} is not built; `make build` does")
+    results = tmp_path / "results.csv"
+    command = [str(program()), "-trace", str(workload), "-config", name, "-results", str(results)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=120)
+    rows = list(csv.DictReader(results.open()))
+    found = model(name=name)
+    assert found.size == len(rows) == LAUNCHES
+    for counter, values in found.counters.items():
+        assert values.tolist() == [float(row[counter]) for row in rows], counter
+    assert found.predicted.all()
+    assert found.configuration == name
+
+
+def test_a_list_is_run_once_for_each_configuration(model):
+    first = model()
+    assert same(first, model())
+    assert model.runs == 1
+    assert not same(first, model(name="rtx"))
+    model(fingerprint="another list")
+    assert model.runs == 3
+
+
+@pytest.mark.parametrize("damage", ["flipped", "cut", "empty", "text"])
+def test_a_damaged_file_is_made_anew(model, damage):
+    first = model()
+    (kept,) = model.folder.iterdir()
+    data = bytearray(kept.read_bytes())
+    middle = len(data) // 2
+    data[middle] ^= 0xFF
+    kept.write_bytes({"flipped": bytes(data), "cut": data[:middle], "empty": b"", "text": b"no zip"}[damage])
+    assert same(first, model())
+    assert model.runs == 2
+    assert "made anew" in model.said[-1]
+    assert same(first, model())
+    assert model.runs == 2
+
+
+def test_wrong_numbers_in_a_sound_file_are_noticed(model):
+    first = model()
+    (kept,) = model.folder.iterdir()
+    with np.load(kept) as file:
+        head, values = file["head"], file["values"].copy()
+    values[0, 0] += 1
+    np.savez_compressed(kept, head=head, values=values)
+    assert same(first, model())
+    assert "checksum" in model.said[-1]
+
+
+def test_a_folder_that_cannot_be_written_is_said_and_nothing_is_lost(model):
+    model.folder.write_text("a file where a folder is to be")
+    assert model().predicted.all()
+    assert "cannot be kept" in model.said[-1]
+
+
+def test_launches_without_a_trace_are_left_out_and_said(model):
+    paths = ["" if launch in (2, 5) else path for launch, path in enumerate(model.list.paths)]
+    found = model(paths)
+    assert np.flatnonzero(~found.predicted).tolist() == [2, 5]
+    assert any("nothing for 2 of 12 launches" in line for line in model.said)
+    assert found.counters["cycles"][:2].tolist() == model(fingerprint="whole").counters["cycles"][:2].tolist()
+
+
+def test_a_trace_that_cannot_be_read_costs_its_launch_only(model, tmp_path):
+    broken = tmp_path / "kernel-1.traceg"
+    broken.write_text("-kernel name = cut off\n")
+    paths = [str(broken) if launch == 3 else path for launch, path in enumerate(model.list.paths)]
+    found = model(paths)
+    assert np.flatnonzero(~found.predicted).tolist() == [3]
+    assert str(broken) in found.failures[3]
+    assert any("could not simulate 1 launches" in line for line in model.said)
+    assert model(paths).failures == found.failures  # kept on disk
+    assert model.runs == 1
+
+
+def test_copies_from_the_host_come_where_the_list_has_them(model):
+    with_copies = model()
+    base = np.uint64(min(model.list.copies[:, 1])) if len(model.list.copies) else np.uint64(0)
+    everything = np.array([[0, base, 1 << 22]], dtype=np.uint64)
+    model.list = type(model.list)(model.list.paths, model.list.numbers, everything)
+    assert model().counters["dram_reads"].sum() != with_copies.counters["dram_reads"].sum()
+    assert model.runs == 2
+
+
+def test_an_error_in_progress_ends_the_run(model, workload):
+    class Enough(Exception):
+        pass
+
+    def progress(done, total):
+        raise Enough
+
+    with pytest.raises(Enough):
+        predict(model.list.paths * 200, model.list.copies, shipped("v100"), "l", print, model.folder, progress)
+
+
+FOREVER = """
+import sys
+from kernelpoint.fast_model import predict, shipped
+from kernelpoint.traces import read_trace_list
+found = read_trace_list(sys.argv[1])
+print("begins", flush=True)
+predict(found.paths * 100000, found.copies, shipped("v100"), "l", print, sys.argv[2])
+"""
+
+
+def test_ctrl_c_ends_it(workload, tmp_path):
+    command = [sys.executable, "-c", FOREVER, str(workload), str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "begins\n"
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=30)
+    assert process.returncode != 0
+    assert "KeyboardInterrupt" in stderr
+
+
+class TestPredictions:
+    """The table itself."""
+
+    @pytest.fixture
+    def table(self, model):
+        return model()
+
+    def test_parts_join_to_the_whole(self, table):
+        parts = [table.part(0, 5), table.part(5, 6), table.part(6, table.size)]
+        assert same(Predictions.joined(parts), table)
+
+    def test_failures_keep_their_launch_in_parts_and_joined(self):
+        columns = {"cycles": np.array([1.0, np.nan, 3.0])}
+        table = Predictions(columns, "c", "0", "1", {1: "broken"})
+        assert table.part(1, 3).failures == {0: "broken"}
+        assert Predictions.joined([table.part(0, 1), table.part(1, 3), table]).failures == {1: "broken", 4: "broken"}
+
+    def test_counters_of_simulators_have_counterparts(self, table):
+        for name in ("cycles", "l2_misses", "dram_reads", "dram_writes", "llc_misses", "l2_global_write_hits"):
+            assert table.of(name).shape == (table.size,)
+        assert table.of("a counter of another kind") is None
