@@ -81,7 +81,7 @@ def test_off_is_the_default_and_wants_no_progress(host):
         (
             "policy: random\ninside_kernel: cta\nerror_budget: {counter: l2_misses}",
             {"can_stop": True},
-            "error_budget.counter: got 'l2_misses', of which projections by cta know no error",
+            "error_budget.counter: got 'l2_misses', of which CTA-level projections know no error",
         ),
         ("policy: random\ninside_kernel: magic", {"can_stop": True}, "inside_kernel: got 'magic'"),
     ],

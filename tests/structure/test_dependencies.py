@@ -19,7 +19,7 @@ LAYERS = [
     {"comparison"},
     {"report", "paired"},
     {"session"},
-    {"policies", "projection"},
+    {"policies", "intrakernel"},
     {"workload"},
     {"encoder", "estimation", "clustering", "synth", "patching"},
     {"graphs", "convert", "fast_model"},

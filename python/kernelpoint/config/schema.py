@@ -83,9 +83,7 @@ class WarmupConfig(Section):
 
 
 # YAML reads a bare `off` as the boolean false.
-InsideKernel = Annotated[
-    Literal["off", "pka", "cta"], BeforeValidator(lambda value: "off" if value is False else value)
-]
+InsideKernel = Annotated[Text, BeforeValidator(lambda value: "off" if value is False else value)]
 
 
 class Config(Section):

@@ -63,8 +63,8 @@ class Pka(Policy):
 
     Selection and projection together are PKA: this policy says which launches are simulated; principal kernel projection, which
     stops such a launch inside once its IPC is stable and projects the rest of it, is the configuration's `inside_kernel: pka`
-    (kernelpoint.projection.pka) and goes with any policy. The projected cycles of a principal kernel then stand for its
-    cluster. Replays (`kernelpoint compare`) judge selection alone, for nothing is simulated there that could be stopped.
+    (kernelpoint.intrakernel.methods.pka) and goes with any policy. The projected cycles of a principal kernel then stand for
+    its cluster. Replays (`kernelpoint compare`) judge selection alone, for nothing is simulated there that could be stopped.
 
     Departures from the re-implementation in STEM-AE: it takes the K with the lowest true error, an oracle, leaves features
     unscaled and picks a random representative. The paper's classifiers (SGD, naive Bayes, a network) are one here: SGD.

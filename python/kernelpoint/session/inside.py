@@ -9,12 +9,12 @@ from typing import Any
 from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import OWN_ERROR_SHARE, ErrorBudget
-from kernelpoint.projection import Curve, Projection, Stop, load_method
+from kernelpoint.intrakernel import ProgressTrace, Projection, StoppingRule, load_method
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.ratios import RATIOS
 
 PROGRESS_INTERVAL = 200  # cycles; a wave of CTAs lasts thousands
-BOUNDED = ("cycles", "instructions")
+PROJECTED = ("cycles", "instructions")  # all others are scaled with the CTAs
 
 
 def check_inside_kernel(config: Config, host: HostInfo) -> None:
@@ -25,14 +25,16 @@ def check_inside_kernel(config: Config, host: HostInfo) -> None:
     """
     if config.inside_kernel == "off":
         return
+    method = load_method(config.inside_kernel)
     if not host.can_stop or host.concurrent:
         why = "lets kernel launches overlap" if host.concurrent else "cannot stop a launch inside"
         raise ConfigError(f"inside_kernel: got {config.inside_kernel!r}, but this host {why}; allowed: off")
     counter = config.error_budget.counter
-    if config.inside_kernel == "cta" and not set(RATIOS.get(counter, (counter,))) <= set(BOUNDED):
+    if method.bounded and not set(RATIOS.get(counter, (counter,))) <= set(method.bounded):
+        allowed = (*method.bounded, *(name for name, pair in RATIOS.items() if set(pair) <= set(method.bounded)))
         raise ConfigError(
-            f"error_budget.counter: got {counter!r}, of which projections by cta know no error; allowed with inside_kernel: "
-            f"cta: {', '.join(BOUNDED)}, ipc"
+            f"error_budget.counter: got {counter!r}, of which {method.description} know no error; allowed with "
+            f"inside_kernel: {config.inside_kernel}: {', '.join(allowed)}"
         )
 
 
@@ -47,16 +49,16 @@ class InsideKernel:
     instructions are scaled with the CTAs and have no known error, nor has anything projected by `pka`.
 
     Args:
-        method: "off", "pka" or "cta".
+        method: "off", or one of intrakernel.METHODS.
         budget: the run's error budget.
     """
 
     def __init__(self, method: str, budget: ErrorBudget) -> None:
         self.method = method
-        allowance = OWN_ERROR_SHARE * budget.relative_error
-        self._make = None if method == "off" else load_method(method, budget.confidence, allowance)
+        self._rule = None if method == "off" else load_method(method)
+        self._made_with = budget.confidence, OWN_ERROR_SHARE * budget.relative_error
         self._states_bound = budget.bound != "none"
-        self._followed: dict[int, tuple[Curve, Stop]] = {}
+        self._followed: dict[int, tuple[ProgressTrace, StoppingRule]] = {}
         self._stopped: set[int] = set()
         self._simulates_whole = False
         self.saved_cycles = 0.0
@@ -66,18 +68,18 @@ class InsideKernel:
 
     def follow(self, unit: int) -> int:
         """A launch begins: how many cycles shall lie between its progress calls; 0 for none."""
-        if self._make is None or self._simulates_whole:
+        if self._rule is None or self._simulates_whole:
             return 0
-        self._followed.setdefault(unit, (Curve(), self._make()))
+        self._followed.setdefault(unit, (ProgressTrace(), self._rule(*self._made_with)))
         return PROGRESS_INTERVAL
 
     def stops(self, unit: int, *point: int) -> bool:
         """Take a point (cycles, instructions, issued, completed, total); whether the launch is to be stopped now."""
         if unit in self._stopped or unit not in self._followed:
             return unit in self._stopped
-        curve, method = self._followed[unit]
-        curve.add(*point)
-        if method.stops(curve):
+        trace, method = self._followed[unit]
+        trace.add(*point)
+        if method.stops(trace):
             self._stopped.add(unit)
         return unit in self._stopped
 
@@ -96,17 +98,17 @@ class InsideKernel:
         """The counters that enter the sample, and what the journal says of the projection ({} where there is none)."""
         taken, record = dict(counters), {}
         if stopped:
-            curve, method = self._followed[unit]
-            projection = method.project(curve, counters["cycles"], counters["instructions"])
+            trace, method = self._followed[unit]
+            projection = method.project(trace, counters["cycles"], counters["instructions"])
             taken = _projected(counters, projection)
             record = {
                 "method": self.method,
-                "ctas": curve.issued,
-                "of": curve.total,
+                "ctas": trace.issued,
+                "of": trace.total,
                 "simulated_cycles": counters["cycles"],
                 "half_widths": {
                     name: None if math.isnan(h) else h
-                    for name, h in zip(BOUNDED, (projection.cycles_error, projection.instructions_error), strict=True)
+                    for name, h in zip(PROJECTED, (projection.cycles_error, projection.instructions_error), strict=True)
                 },
             }
             self.take(taken["cycles"], record)
@@ -126,22 +128,21 @@ class InsideKernel:
 
     def assumptions(self) -> list[str]:
         """What the projections rest on, for the summary."""
-        if self.method != "cta" or not self.projected:
+        if self._rule is None or not self._rule.assumption or not self.projected:
             return []
-        return [
-            f"{self.projected} simulated launches were stopped inside: waves of CTAs behind the stop are as those before it"
-        ]
+        return [f"{self.projected} simulated launches were stopped inside: {self._rule.assumption}"]
 
     def warnings(self, met: bool) -> list[str]:
         """What a user has to know of the projections in the summary of a run that met its error budget, or did not."""
-        if not self.projected:
+        if self._rule is None or not self.projected:
             return []
-        if self.method != "cta":
+        if not self._rule.bounded:
             return [
-                f"{self.projected} simulated launches are principal kernel projections, whose error is not known: no bound"
+                f"{self.projected} simulated launches are {self._rule.description}, whose error is not known: no bound"
             ]
         found = [
-            "counters other than cycles and instructions are scaled in projected launches: no bound is stated for them"
+            f"counters other than {' and '.join(self._rule.bounded)} are scaled in projected launches: "
+            "no bound is stated for them"
         ]
         if not met and self._states_bound:
             found.append(

@@ -8,18 +8,18 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-class Curve:
+class ProgressTrace:
     """Progress of one launch, point by point, in the order in which it was told.
 
     Symbols, used by all projections: t cycles since the launch began, I thread instructions so far, k CTAs issued, c CTAs
     completed, n CTAs of the whole grid, S = max(k - c) the CTAs that the GPU holds at a time, so n / S waves.
 
-    >>> curve = Curve()
+    >>> trace = ProgressTrace()
     >>> for cycles, issued, completed in ((100, 4, 0), (200, 6, 2), (300, 9, 5)):
-    ...     curve.add(cycles, 10 * cycles, issued, completed, 12)
-    >>> curve.resident, curve.issued, curve.total
+    ...     trace.add(cycles, 10 * cycles, issued, completed, 12)
+    >>> trace.resident, trace.issued, trace.total
     (4, 9, 12)
-    >>> curve.at_issue(np.array([5.0, 9.0])).tolist()
+    >>> trace.at_issue(np.array([5.0, 9.0])).tolist()
     [[150.0, 300.0], [1500.0, 3000.0]]
     """
 

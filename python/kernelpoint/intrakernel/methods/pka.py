@@ -6,14 +6,14 @@ import math
 
 import numpy as np
 
-from kernelpoint.projection.contract import Projection
-from kernelpoint.projection.curve import Curve
+from kernelpoint.intrakernel.contract import Projection, StoppingRule
+from kernelpoint.intrakernel.progress_trace import ProgressTrace
 
 WINDOW = 3000  # cycles
 THRESHOLD = 0.25  # of the coefficient of variation
 
 
-class PrincipalKernelProjection:
+class PrincipalKernelProjection(StoppingRule):
     """Stops a launch once its IPC is stable over a rolling window and at least one wave of CTAs is through.
 
     Formula: IPC_j = (I_j - I_{j-1}) / (t_j - t_{j-1}) over the points of the last `window` cycles; stop when
@@ -27,25 +27,30 @@ class PrincipalKernelProjection:
 
     It knows no error of its own: `cycles_error` is nan, and a total with such projections in it has no stated bound.
 
-    >>> curve, rule = Curve(), PrincipalKernelProjection(window=300)
+    >>> trace, rule = ProgressTrace(), PrincipalKernelProjection(window=300)
     >>> for i in range(20):
-    ...     curve.add(1000 + 100 * i, 500 * i, 8 + 2 * i, 2 * i, 100)
-    ...     if rule.stops(curve):
+    ...     trace.add(1000 + 100 * i, 500 * i, 8 + 2 * i, 2 * i, 100)
+    ...     if rule.stops(trace):
     ...         break
-    >>> curve.cycles, rule.project(curve, 1800, 4000.0).cycles
+    >>> trace.cycles, rule.project(trace, 1800, 4000.0).cycles
     (1400, 6000.0)
     """
 
-    def __init__(self, window: int = WINDOW, threshold: float = THRESHOLD) -> None:
+    description = "principal kernel projections"
+
+    def __init__(
+        self, confidence: float = 0.95, allowance: float = 0.0, window: int = WINDOW, threshold: float = THRESHOLD
+    ) -> None:
+        del confidence, allowance  # it states no error, and waits for none
         self._window = window
         self._threshold = threshold
         self._ipc = math.nan
 
-    def stops(self, curve: Curve) -> bool:
-        """See :class:`~kernelpoint.projection.contract.Stop`."""
-        if curve.completed < curve.resident or not 0 < curve.issued < curve.total:
+    def stops(self, trace: ProgressTrace) -> bool:
+        """See :class:`~kernelpoint.intrakernel.contract.StoppingRule`."""
+        if trace.completed < trace.resident or not 0 < trace.issued < trace.total:
             return False
-        points = curve.window(self._window)
+        points = trace.window(self._window)
         if len(points) < 3 or points[-1, 0] - points[0, 0] < self._window:
             return False
         cycles, instructions = np.diff(points, axis=0).T
@@ -53,9 +58,9 @@ class PrincipalKernelProjection:
         self._ipc = float(instructions.sum() / cycles.sum())
         return bool(self._ipc > 0 and ipc.std(ddof=1) < self._threshold * ipc.mean())
 
-    def project(self, curve: Curve, cycles: float, instructions: float) -> Projection:
-        """See :class:`~kernelpoint.projection.contract.Stop`."""
-        scale = curve.total / curve.issued
+    def project(self, trace: ProgressTrace, cycles: float, instructions: float) -> Projection:
+        """See :class:`~kernelpoint.intrakernel.contract.StoppingRule`."""
+        scale = trace.total / trace.issued
         whole = instructions * scale
-        left = max(whole - curve.instructions, 0.0)
-        return Projection(max(curve.cycles + left / self._ipc, cycles), whole, math.nan, math.nan, scale)
+        left = max(whole - trace.instructions, 0.0)
+        return Projection(max(trace.cycles + left / self._ipc, cycles), whole, math.nan, math.nan, scale)

@@ -1,3 +1,4 @@
+import functools
 import math
 
 import numpy as np
@@ -7,11 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelpoint.errors import ConfigError
-from kernelpoint.projection import Curve, load_method
-from kernelpoint.projection.cta import LEAST_WAVES
+from kernelpoint.intrakernel import ProgressTrace, load_method
+from kernelpoint.intrakernel.methods.cta import LEAST_WAVES
 
-CTA = load_method("cta", 0.95, 0.03)
-PKA = load_method("pka", 0.95, 0.03)
+
+def maker(name, allowance=0.03):
+    return functools.partial(load_method(name), 0.95, allowance)
+
+
+CTA, PKA = maker("cta"), maker("pka")
 
 
 def uneven(seed, ctas=2000, spread=0.3, mean=900.0):
@@ -23,17 +28,17 @@ def uneven(seed, ctas=2000, spread=0.3, mean=900.0):
 @pytest.mark.parametrize("seed", range(4))
 def test_a_steady_launch_is_projected_to_its_end(make, near, seed):
     launch = Launch(uneven(seed), slots=80)
-    curve, projection = launch.run(make())
-    assert projection is not None and curve.issued < 0.7 * 2000
+    trace, projection = launch.run(make())
+    assert projection is not None and trace.issued < 0.7 * 2000
     assert projection.cycles == pytest.approx(launch.cycles(), rel=near)
     assert projection.instructions == pytest.approx(launch.instructions(), rel=near)
 
 
 def test_the_projection_beats_scaling_by_ctas_which_scales_the_latency_too():
     launch = Launch(uneven(7), slots=80)
-    curve, projection = launch.run(CTA())
+    trace, projection = launch.run(CTA())
     truth = launch.cycles()
-    naive = launch.cycles(curve.issued) * 2000 / curve.issued
+    naive = launch.cycles(trace.issued) * 2000 / trace.issued
     assert abs(projection.cycles - truth) < 0.2 * abs(naive - truth)
 
 
@@ -48,8 +53,8 @@ def test_stated_errors_hold_as_often_as_they_say():
 
 def test_a_smaller_allowance_stops_later_and_claims_less():
     launch = Launch(uneven(3), slots=50)
-    rough, rough_projection = launch.run(load_method("cta", 0.95, 0.05)())
-    fine, fine_projection = launch.run(load_method("cta", 0.95, 0.01)())
+    rough, rough_projection = launch.run(maker("cta", 0.05)())
+    fine, fine_projection = launch.run(maker("cta", 0.01)())
     assert rough.issued < fine.issued
     assert fine_projection.cycles_error < rough_projection.cycles_error
 
@@ -60,15 +65,15 @@ def test_a_launch_of_few_waves_is_simulated_whole():
 
 
 def test_no_stop_comes_before_the_waves_that_the_error_is_taken_from():
-    curve, _ = Launch(np.full(2000, 500.0), slots=100).run(CTA())
-    assert curve.issued >= (1 + LEAST_WAVES) * 100
+    trace, _ = Launch(np.full(2000, 500.0), slots=100).run(CTA())
+    assert trace.issued >= (1 + LEAST_WAVES) * 100
 
 
 def test_waves_that_differ_much_are_not_projected_early():
     rising = 200.0 + 2.0 * np.arange(2000)  # every wave is longer than the one before it
     launch = Launch(rising, slots=100)
-    curve, projection = launch.run(CTA())
-    assert projection is None or curve.issued > 1000
+    trace, projection = launch.run(CTA())
+    assert projection is None or trace.issued > 1000
 
 
 def test_principal_kernel_projection_states_no_error():
@@ -77,15 +82,15 @@ def test_principal_kernel_projection_states_no_error():
 
 
 def test_a_curve_that_says_nothing_stops_nothing():
-    curve, rules = Curve(), (CTA(), PKA())
+    trace, rules = ProgressTrace(), (CTA(), PKA())
     for cycles in range(0, 5000, 100):
-        curve.add(cycles, 0, 0, 0, 100)
-        assert not any(rule.stops(curve) for rule in rules)
+        trace.add(cycles, 0, 0, 0, 100)
+        assert not any(rule.stops(trace) for rule in rules)
 
 
 def test_an_unknown_method_is_refused():
-    with pytest.raises(ConfigError, match="inside_kernel: got 'magic'; allowed: off, pka, cta"):
-        load_method("magic", 0.95, 0.01)
+    with pytest.raises(ConfigError, match="inside_kernel: got 'magic'; allowed: off, cta, pka"):
+        load_method("magic")
 
 
 @settings(max_examples=40, deadline=None)
@@ -98,7 +103,7 @@ def test_an_unknown_method_is_refused():
 )
 def test_a_projection_is_finite_and_no_shorter_than_what_was_simulated(ctas, slots, interval, seed, make):
     launch = Launch(uneven(seed, ctas=ctas, mean=300.0), slots=slots)
-    curve, projection = launch.run(make(), interval)
+    trace, projection = launch.run(make(), interval)
     if projection is not None:
-        assert math.isfinite(projection.cycles) and projection.cycles >= launch.cycles(curve.issued)
-        assert projection.instructions >= launch.instructions(curve.issued) and projection.scale > 1
+        assert math.isfinite(projection.cycles) and projection.cycles >= launch.cycles(trace.issued)
+        assert projection.instructions >= launch.instructions(trace.issued) and projection.scale > 1

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelpoint.projection import Curve, Projection, Stop
+from kernelpoint.intrakernel import ProgressTrace, Projection, StoppingRule
 
 
 @dataclass(frozen=True)
@@ -37,16 +37,16 @@ class Launch:
         """Thread instructions of the first CTAs."""
         return float(self.durations[:count].sum())
 
-    def run(self, rule: Stop, interval: int = 100) -> tuple[Curve, Projection | None]:
+    def run(self, rule: StoppingRule, interval: int = 100) -> tuple[ProgressTrace, Projection | None]:
         """Follow the launch; its projection where the rule stopped it."""
         issue, end = self.times(len(self.durations))
-        curve = Curve()
+        trace = ProgressTrace()
         for now in range(self.latency, int(end.max()), interval):
             started, done = int((issue <= now).sum()), int((end <= now).sum())
             if started == len(issue):
                 break
             work = float(np.clip(now - issue[:started], 0, self.durations[:started]).sum())
-            curve.add(now, int(work), started, done, len(issue))
-            if rule.stops(curve):
-                return curve, rule.project(curve, self.cycles(started), self.instructions(started))
-        return curve, None
+            trace.add(now, int(work), started, done, len(issue))
+            if rule.stops(trace):
+                return trace, rule.project(trace, self.cycles(started), self.instructions(started))
+        return trace, None

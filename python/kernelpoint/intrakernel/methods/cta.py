@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from kernelpoint.estimation.quantiles import two_sided
-from kernelpoint.projection.contract import Projection
-from kernelpoint.projection.curve import Curve
+from kernelpoint.intrakernel.contract import Projection, StoppingRule
+from kernelpoint.intrakernel.progress_trace import ProgressTrace
 
 LEAST_WAVES = 3  # measured after the first; fewer say too little of how much waves differ
 LEAST_PART = 0.5  # of the CTAs; a launch that outgrows a cache shows it by then, or not at all
@@ -16,7 +16,7 @@ PARTS = 8  # of a wave, to see how unevenly it issues
 TAIL = 0.5  # standard deviation of a tail over its length beyond one wave
 
 
-class CtaProjection:
+class CtaProjection(StoppingRule):
     """Projects a launch from the rate at which it issues CTAs, once the rate is known well enough.
 
     The first wave (S CTAs) fills the GPU: launch latency, ramp and cold caches are its own. After it a CTA is issued only when
@@ -45,59 +45,63 @@ class CtaProjection:
         confidence: of the stated error.
         allowance: relative half-width at which a launch is stopped.
 
-    >>> curve, rule = Curve(), CtaProjection(0.95, 0.05)
+    >>> trace, rule = ProgressTrace(), CtaProjection(0.95, 0.05)
     >>> for i in range(200):
-    ...     curve.add(1000 + 10 * i, 300 * i, min(8 + i // 2 * 2, 400), i // 2 * 2, 400)
-    ...     if rule.stops(curve):
+    ...     trace.add(1000 + 10 * i, 300 * i, min(8 + i // 2 * 2, 400), i // 2 * 2, 400)
+    ...     if rule.stops(trace):
     ...         break
-    >>> curve.issued, curve.cycles, rule.project(curve, curve.cycles + 80, 9600.0).cycles
+    >>> trace.issued, trace.cycles, rule.project(trace, trace.cycles + 80, 9600.0).cycles
     (200, 2920, 5000.0)
     """
+
+    description = "CTA-level projections"
+    bounded = ("cycles", "instructions")
+    assumption = "waves of CTAs behind the stop are as those before it"
 
     def __init__(self, confidence: float, allowance: float) -> None:
         self._alpha = 1.0 - confidence
         self._allowance = allowance
         self._asked_at = 0
 
-    def stops(self, curve: Curve) -> bool:
-        """See :class:`~kernelpoint.projection.contract.Stop`. Looks at half waves only: that costs little and misses little."""
-        if not 0 < curve.resident < curve.total or not curve.issued < curve.total:
+    def stops(self, trace: ProgressTrace) -> bool:
+        """See :class:`~kernelpoint.intrakernel.contract.StoppingRule`. Half waves only: that costs little and misses little."""
+        if not 0 < trace.resident < trace.total or not trace.issued < trace.total:
             return False
-        half_waves = 2 * curve.issued // curve.resident
-        least = max((1 + LEAST_WAVES) * curve.resident, LEAST_PART * curve.total)
-        if half_waves <= self._asked_at or curve.issued < least:
+        half_waves = 2 * trace.issued // trace.resident
+        least = max((1 + LEAST_WAVES) * trace.resident, LEAST_PART * trace.total)
+        if half_waves <= self._asked_at or trace.issued < least:
             return False
         self._asked_at = half_waves
-        waves = _Waves(curve)
+        waves = _Waves(trace)
         error = waves.half_width(self._alpha, 0, waves.other_variance(waves.mean[0]))
-        return bool(error <= self._allowance * (curve.cycles + waves.rest[0]))
+        return bool(error <= self._allowance * (trace.cycles + waves.rest[0]))
 
-    def project(self, curve: Curve, cycles: float, instructions: float) -> Projection:
-        """See :class:`~kernelpoint.projection.contract.Stop`."""
-        waves = _Waves(curve)
+    def project(self, trace: ProgressTrace, cycles: float, instructions: float) -> Projection:
+        """See :class:`~kernelpoint.intrakernel.contract.StoppingRule`."""
+        waves = _Waves(trace)
         whole = cycles + float(waves.rest[0])
-        error = waves.half_width(self._alpha, 0, waves.other_variance(cycles - curve.cycles))
+        error = waves.half_width(self._alpha, 0, waves.other_variance(cycles - trace.cycles))
         claimed = max(error, self._allowance * whole)
         work = instructions + float(waves.rest[1])
-        return Projection(whole, work, claimed, waves.half_width(self._alpha, 1, 0.0), curve.total / curve.issued)
+        return Projection(whole, work, claimed, waves.half_width(self._alpha, 1, 0.0), trace.total / trace.issued)
 
 
 class _Waves:
-    """The whole waves of a curve behind its first one, counted back from its last point; see CtaProjection for the symbols."""
+    """The whole waves of a trace behind its first one, counted back from its last point; see CtaProjection for the symbols."""
 
-    def __init__(self, curve: Curve) -> None:
-        self.count = (curve.issued - curve.resident) // curve.resident
-        self.left = (curve.total - curve.issued) / curve.resident
-        self._resolution = curve.resolution
-        ends = curve.issued - curve.resident * np.arange(self.count, -1, -1, dtype=np.float64)
-        at_end = curve.at_issue(ends)
+    def __init__(self, trace: ProgressTrace) -> None:
+        self.count = (trace.issued - trace.resident) // trace.resident
+        self.left = (trace.total - trace.issued) / trace.resident
+        self._resolution = trace.resolution
+        ends = trace.issued - trace.resident * np.arange(self.count, -1, -1, dtype=np.float64)
+        at_end = trace.at_issue(ends)
         amounts = np.diff(at_end, axis=1)
         self.mean = amounts.mean(axis=1)
         self.rest = self.left * self.mean
         self._variance = amounts.var(axis=1, ddof=1)
         self._drift = amounts[:, -max(self.count // 3, 1) :].mean(axis=1) - np.median(amounts, axis=1)
         inside = np.linspace(ends[0], ends[-1], self.count * PARTS + 1)
-        self._unevenness = float(np.mean((curve.at_issue(inside)[0] - np.interp(inside, ends, at_end[0])) ** 2))
+        self._unevenness = float(np.mean((trace.at_issue(inside)[0] - np.interp(inside, ends, at_end[0])) ** 2))
 
     def other_variance(self, tail: float) -> float:
         """What phase and tail add to the variance of the cycles."""

@@ -1,0 +1,77 @@
+"""The contract of a method that stops a launch inside: when to stop it, and what the whole launch would have been."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+from kernelpoint.errors import ConfigError
+from kernelpoint.intrakernel.progress_trace import ProgressTrace
+from kernelpoint.registry import Registry
+
+
+@dataclass(frozen=True)
+class Projection:
+    """The whole launch, projected.
+
+    cycles, instructions: projected amounts. cycles_error, instructions_error: half-width of each at the confidence that the
+    method was made with; nan where the method knows none. scale: n / k, by which every other counter is multiplied.
+    """
+
+    cycles: float
+    instructions: float
+    cycles_error: float
+    instructions_error: float
+    scale: float
+
+
+class StoppingRule(ABC):
+    """One method of stopping and projecting, at work on one launch. To add a method, put a file in `methods`, or name a class
+    of another package in the entry point group `kernelpoint.intrakernel`.
+
+    Class attributes:
+        description: its projections, in the plural, for messages.
+        bounded: counters whose projections have a half-width; an error budget on any other is refused. Empty for a method
+            that knows no error: a run with its projections states no bound.
+        assumption: what its half-widths rest on, for the summary.
+
+    Args:
+        confidence: of the half-widths that it states.
+        allowance: relative half-width to wait for before a launch is stopped.
+    """
+
+    description: ClassVar[str]
+    bounded: ClassVar[tuple[str, ...]] = ()
+    assumption: ClassVar[str] = ""
+
+    @abstractmethod
+    def __init__(self, confidence: float, allowance: float) -> None: ...
+
+    @abstractmethod
+    def stops(self, trace: ProgressTrace) -> bool:
+        """Whether the launch may be stopped now. Asked at every point of the trace, in order, and no more after a yes."""
+
+    @abstractmethod
+    def project(self, trace: ProgressTrace, cycles: float, instructions: float) -> Projection:
+        """Project a launch that was stopped at the last point of its trace.
+
+        Args:
+            cycles, instructions: of the stopped launch, its resident CTAs drained.
+        """
+
+
+METHODS: Registry[StoppingRule] = Registry(
+    "inside_kernel", StoppingRule, "kernelpoint.intrakernel.methods", "kernelpoint.intrakernel"
+)
+
+
+def load_method(name: str) -> type[StoppingRule]:
+    """The method that the key `inside_kernel` names.
+
+    Raises:
+        ConfigError: no such method.
+    """
+    if name not in METHODS.names():
+        raise ConfigError(f"inside_kernel: got {name!r}; allowed: {', '.join(['off', *METHODS.names()])}")
+    return METHODS.load(name)

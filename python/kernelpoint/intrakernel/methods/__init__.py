@@ -1,0 +1,1 @@
+"""Methods that stop a launch inside, one file each."""
