@@ -35,6 +35,14 @@ const char* const words[] = {"-",
                              "UP7 ",
                              "LDG.E.U8.",
                              "thread block = 0,0,0\n",
+                             "cluster cta = 1,0,0\n",
+                             " NoVal",
+                             " Val 1 0x5 32",
+                             " 3 65536 0x10",
+                             " 4 0x10 9",
+                             "UTMALDG.2D",
+                             "HGMMA.64x8x16",
+                             " STORE_DATA ",
                              "\r",
                              "\x00\xff"};
 
@@ -74,15 +82,27 @@ void check(const kernelpoint::TraceReader& reader, const kernelpoint::Cta& cta) 
     for (const kernelpoint::Instruction& i : cta.instructions) {
         const auto lanes = static_cast<uint32_t>(__builtin_popcount(i.active_mask));
         if (i.opcode >= reader.opcodes().size() || i.destination_count > 2 || i.source_count > 6) std::abort();
-        if (i.first_address != addresses || i.address_count != (i.width == 0 ? 0 : lanes)) std::abort();
+        const uint32_t most = reader.opcodes()[i.opcode].is_bulk_copy ? kernelpoint::most_transfers : lanes;
+        if (i.first_address != addresses || i.address_count > (i.width == 0 ? 0 : most)) std::abort();
+        if (most == lanes && i.width != 0 && i.address_count != lanes) std::abort();
         addresses += i.address_count;
     }
+    size_t values = 0;
+    for (const kernelpoint::OperandValues& entry : cta.operand_values) {
+        const kernelpoint::Instruction& i = cta.instructions.at(entry.instruction);
+        if (entry.first != values) std::abort();
+        for (int operand = 0; operand < i.destination_count + i.source_count; ++operand)
+            values += (entry.per_lane >> operand & 1) != 0 ? 32 : 1;
+    }
+    if (values != cta.values.size()) std::abort();
+    for (const kernelpoint::BulkCopy& copy : cta.bulk_copies)
+        if (copy.instruction >= cta.instructions.size()) std::abort();
     if (instructions != cta.instructions.size() || addresses != cta.addresses.size()) std::abort();
 }
 
 bool is_readable(const std::string& path) {
     try {
-        kernelpoint::TraceReader reader(path);
+        kernelpoint::TraceReader reader(path, true);
         kernelpoint::Cta cta;
         while (reader.next(cta)) check(reader, cta);
         return kernelpoint::scan_trace(path).work.instructions > 0;

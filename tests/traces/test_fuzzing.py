@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from trace_writer import cta, small_trace
+from trace_writer import cluster_lines, cta, small_trace
 
 ROOT = Path(__file__).parents[2]
 SANITISERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", "-O1", "-std=c++17"]
@@ -40,10 +40,19 @@ def seeds(folder):
     old = [f"0 0 0 0 {line}" for line in code]
     new = [f"{i} {line} {-i}" for i, line in enumerate(code)]
     numbered = small_trace(cta(new), version=5).replace("\n#traces", "-enable lineinfo = 1\n#traces")
+    latest = [
+        f"{load} 0 NoVal",
+        f"{listed} 0 0x10 NoVal",
+        "0040 ffffffff 1 R1 IMAD.WIDE 2 R2 UR4 0 0 Val 1 0xff 1 0x1 32 " + " ".join(f"{i:x}" for i in range(32)),
+        "0050 00000001 0 UTMALDG.2D.MULTICAST 2 UR4 UR8 32 80 1 3 96 32 3 2 0x7f0000001000 0x7f0000001020 0 NoVal",
+        "0060 00000001 0 UTMASTG.2D 2 UR4 UR8 0 0 0 96 0 4 0x7f0000001000 3 32 -64 0 0 NoVal",
+        "0070 ffffffff 1 R24 HGMMA.64x8x16.F32 2 R24 UR4 1 0 0 NoVal",
+    ]
     texts = [
         small_trace(cta(code, code) + cta(code, index="1,0,0"), grid="(2,1,1)"),
         small_trace(cta(old), version=2),
         numbered,
+        small_trace(cta(latest).replace("0,0,0\n", "0,0,0\n" + cluster_lines((0, 0, 0), 1), 1), version=6),
         "MemcpyHtoD,0x7f00,64\nkernel-1.traceg\n",
     ]
     contents = [text.encode() for text in texts] + [lzma.compress(texts[0].encode())]

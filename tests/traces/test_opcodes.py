@@ -1,4 +1,4 @@
-"""Classes of SASS opcodes from Volta to Hopper."""
+"""Classes of SASS opcodes from Volta to Blackwell."""
 
 import pytest
 
@@ -26,7 +26,21 @@ EXPECTED = {
     "ATOMG.E.ADD.STRONG.GPU": {"space": "global", "is_atomic": True, "is_load": True, "is_store": True},
     "RED.E.ADD.F32.FTZ.RN": {"space": "generic", "is_atomic": True, "is_store": True, "is_load": False},
     "TEX.SCR.LL": {"space": "texture", "is_load": True},
-    "UTMALDG.2D": {"space": "global", "is_load": True},
+    "UTMALDG.2D": {"space": "global", "is_load": True, "is_bulk_copy": True},
+    "UTMASTG.3D": {"space": "global", "is_load": False, "is_store": True, "is_bulk_copy": True},
+    "UTMAREDG.2D.ADD": {"space": "global", "is_atomic": True, "is_store": True, "is_bulk_copy": True},
+    "UBLKCP.S.G": {"space": "global", "is_load": True, "is_store": False, "is_bulk_copy": True},
+    "UBLKCP.G.S": {"space": "global", "is_load": False, "is_store": True, "is_bulk_copy": True},
+    "UTMACMDFLUSH": {"unit": "barrier", "is_bulk_copy": False},
+    "SYNCS.PHASECHK.TRANS64.TRYWAIT": {"unit": "barrier", "space": "shared"},
+    "UCGABAR_WAIT": {"unit": "barrier", "is_barrier": True},
+    "QGMMA.64x64x32.F32.E4M3.E4M3": {"unit": "tensor"},
+    "UTCHMMA": {"unit": "tensor"},
+    "UTCBAR.MULTICAST": {"unit": "barrier", "space": "shared"},
+    "LDTM.x32": {"unit": "memory", "space": "shared", "is_load": True},
+    "QMMA.16832.F32.E4M3.E4M3": {"unit": "tensor"},
+    "LDCU.64": {"unit": "memory", "space": "constant", "is_load": True},
+    "FFMA2": {"unit": "single_precision"},
     "NO_SUCH_OPCODE.X": {"unit": "other", "space": "none", "is_load": False},
 }
 

@@ -43,6 +43,7 @@ INSTRUCTIONS = {
     "a register out of range": ("0000 ffffffff 1 R256 MOV 0 0", "destination register 1 of 1, R0 to R255"),
     "no opcode": ("0000 ffffffff 1 R1 7 0 0", "an opcode"),
     "no width": ("0000 ffffffff 0 EXIT 0", "memory width"),
+    "STORE_DATA that is cut": ("0000 1 0 EXIT 0 0 STORE_DAT", "the end of the line"),
     "an unknown address mode": ("0000 1 0 LDG 0 4 3 0x0", "address mode after the memory width: 0 .list., 1"),
     "a short list": ("0000 3 0 LDG 0 4 0 0x0", "hexadecimal address 2 of 2"),
     "a list entry of 17 digits": ("0000 1 0 LDG 0 4 0 0x12345678123456781", "hexadecimal address 1 of 1"),
@@ -63,8 +64,47 @@ def test_a_damaged_instruction_is_refused_with_its_line(tmp_path, name):
     assert line in message
 
 
+TMA = "0000 1 0 UTMALDG.2D 2 UR4 UR8 128"
+VERSION_6 = {
+    "no immediate": ("0000 1 0 EXIT 0 0 NoVal", "an immediate"),
+    "an immediate that is no number": ("0000 1 0 EXIT 0 0 zero NoVal", "an immediate"),
+    "neither Val nor NoVal": ("0000 1 0 EXIT 0 0 0 0", "'NoVal' or 'Val' after the immediates"),
+    "a third immediate": ("0000 1 0 EXIT 0 0 0 0 0 NoVal", "'NoVal' or 'Val'"),
+    "fields behind NoVal": ("0000 1 0 EXIT 0 0 0 0 NoVal 1", "the end of the line"),
+    "a number of values that is not 1 or 32": ("0000 1 1 R1 MOV 0 0 0 Val 2 0x1 0x2", "values of operand 1 of 1, 1 or 32"),
+    "a missing value": ("0000 1 1 R1 MOV 1 R2 0 0 Val 1 0x1 1", "hexadecimal value 1 of operand 2 of 2"),
+    "a GMMA without its commit flag": ("0000 1 0 HGMMA.64x8x16.F32 1 R24 x 0 0 NoVal", "a decimal commit flag"),
+    "a wide mbarrier": (f"{TMA} 100000000 0 128 0 3 0 0 NoVal", "mbarrier address"),
+    "a multicast flag of 2": (f"{TMA} 80 2 128 0 3 0 0 NoVal", "multicast flag, 0 or 1"),
+    "a wide multicast mask": (f"{TMA} 80 1 10000 128 0 3 0 0 NoVal", "mask of 16 CTAs"),
+    "a copy without bytes": (f"{TMA} 80 0 128 x 3 0 0 NoVal", "a bulk copy's bytes"),
+    "a lane's address mode on a bulk copy": (f"{TMA} 80 0 128 0 1 0x10 4 0 NoVal", "address mode: 3 .list. or 4"),
+    "a bulk copy's mode on a load": ("0000 1 0 LDG 0 4 3 1 0x10 0 NoVal", "address mode after the memory width"),
+    "a count beyond all bounds": (f"{TMA} 80 0 128 0 3 4000000000 0x10 0 NoVal", "addresses, at most 65536"),
+    "a count beyond the line": (f"{TMA} 80 0 128 0 3 65536 0x10 0x20", "hexadecimal address 3 of 65536"),
+    "a missing delta of a copy": (f"{TMA} 80 0 128 0 4 0x10 3 128 NoVal", "decimal delta 2 of 2"),
+}
+
+
+@pytest.mark.parametrize("name", VERSION_6)
+def test_a_damaged_instruction_of_version_6_is_refused_with_its_line(tmp_path, name):
+    line, expected = VERSION_6[name]
+    text = small_trace(cta(["0000 ffffffff 0 NOP 0 0 0 NoVal", line]), version=6)
+    message = refusal(tmp_path, text)
+    assert message.startswith(f":{line_of(text, line)}: expected ")
+    assert re.search(expected, message)
+
+
+@pytest.mark.parametrize("form", ["plain", "xz"])
+@pytest.mark.parametrize("prefix", ["0 0 0 0", "0 0 0 0 0 0 0 0 0 0 0"])
+def test_a_trace_before_its_post_processing_is_refused_with_what_to_run(tmp_path, form, prefix):
+    path = write(tmp_path, small_trace(f"{prefix} {ADD} 0\n", version=6), form)
+    with pytest.raises(TraceError, match=r"not post-processed.*post-traces-processing on its list.*kernelslist.g"):
+        scan_trace(path)
+
+
 HEADERS = {
-    "tracer version 6": ("accelsim tracer version", "6", "version 6 is not known; known are versions 1 to 5"),
+    "tracer version 7": ("accelsim tracer version", "7", "version 7 is not known; known are versions 1 to 6"),
     "tracer version 0": ("accelsim tracer version", "0", "version 0 is not known"),
     "a tracer version that is no number": ("accelsim tracer version", "three", "a decimal number"),
     "a grid of four billion": ("grid dim", "(4000000000,1,1)", "each at least 1 and at most (2147483647,65535,65535)"),
@@ -110,6 +150,9 @@ BODIES = {
     "a warp that occurs twice": (cta([EXIT], [EXIT]).replace("warp = 1", "warp = 0"), "warp 0 occurs twice"),
     "a warp without its count": (cta([EXIT]).replace("insts = 1\n", ""), "'insts ='"),
     "no instruction at all": (cta([]), "at least one instruction"),
+    "a cluster without its rank": (
+        cta([EXIT]).replace("0,0,0\n", "0,0,0\ncluster rank = many\n", 1), "'cluster rank = n', found 'cluster rank = many'"
+    ),
     "text between CTAs": ("hello\n" + cta([EXIT]), "'#BEGIN_TB', found 'hello'"),
     "a line of a megabyte": (cta(["0" * (2 << 20)]), "a line of at most 1048576 bytes"),
 }  # fmt: skip

@@ -1,9 +1,11 @@
 """The fast reader against a plain one, on random traces of every tracer version and address mode."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from slow_reader import SlowCta, SlowInstruction, read_slowly
+from slow_reader import SlowBulkCopy, SlowCta, SlowInstruction, read_slowly
 from trace_writer import cta, small_trace, traces, write
 
 from kernelpoint import _native
@@ -12,11 +14,30 @@ from kernelpoint.traces import read_header
 SETTINGS = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-def read_fast(path):
-    reader = _native.read_ctas(path)
+def operand_values(row, entry, values):
+    """One tuple for each operand, of the values that start at entry["first"]."""
+    at, operands = int(entry["first"]), []
+    for operand in range(int(row["destination_count"]) + int(row["source_count"])):
+        count = 32 if int(entry["per_lane"]) >> operand & 1 else 1
+        operands.append(tuple(values[at : at + count]))
+        at += count
+    return tuple(operands)
+
+
+def read_fast(path, keep_values=True):
+    reader = _native.read_ctas(path, keep_values)
     ctas = []
     for item in reader:
-        rows, addresses = item["instructions"], item["addresses"].tolist()
+        rows, addresses, values = item["instructions"], item["addresses"].tolist(), item["values"].tolist()
+        fields = ("barrier", "multicast", "bytes", "bytes_outside")
+        copies = {
+            int(copy["instruction"]): SlowBulkCopy(**{field: int(copy[field]) for field in fields})
+            for copy in item["bulk_copies"]
+        }
+        operands = {
+            int(entry["instruction"]): operand_values(rows[entry["instruction"]], entry, values)
+            for entry in item["operand_values"]
+        }
         decoded = [
             SlowInstruction(
                 pc=int(row["pc"]),
@@ -26,14 +47,16 @@ def read_fast(path):
                 sources=tuple(row["sources"][: row["source_count"]].tolist()),
                 width=int(row["width"]),
                 addresses=tuple(addresses[row["first_address"] : row["first_address"] + row["address_count"]]),
+                bulk_copy=copies.get(number),
+                values=operands.get(number),
             )
-            for row in rows
+            for number, row in enumerate(rows)
         ]
         warps = tuple(
             (int(w["id"]), tuple(decoded[w["first_instruction"] : w["first_instruction"] + w["instruction_count"]]))
             for w in item["warps"]
         )
-        ctas.append(SlowCta(item["index"], warps))
+        ctas.append(SlowCta(item["index"], warps, item["cluster"]))
     return ctas
 
 
@@ -55,6 +78,17 @@ def test_a_trace_reads_back_as_a_plain_reader_reads_it(tmp_path, form, text):
     assert header.stream_id == int(fields["cuda stream id"])
     assert header.tracer_version == int(fields["accelsim tracer version"])
     assert header.shared_base == 0x7FA646000000
+
+
+@SETTINGS
+@given(text=traces(version=6))
+def test_operand_values_are_left_out_unless_they_are_asked_for(tmp_path, text):
+    path = write(tmp_path, text)
+    wanted = [
+        replace(c, warps=tuple((w, tuple(replace(i, values=None) for i in rows)) for w, rows in c.warps))
+        for c in read_slowly(text)[1]
+    ]
+    assert read_fast(path, keep_values=False) == wanted
 
 
 @SETTINGS

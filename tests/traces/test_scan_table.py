@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 import pytest
-from trace_writer import cta, small_trace
+from trace_writer import cta, small_trace, write
 
 from kernelpoint import _native
 from kernelpoint.errors import PlanError
@@ -268,3 +268,18 @@ def test_a_part_of_a_table_is_what_scanning_that_part_gives(paths, cache):
     assert [table.shapes[i] for i in table.shape_ids] == [alone.shapes[i] for i in alone.shape_ids]
     assert table.stream_hashes() == [scan_launches(paths, cache).stream_hashes()[k] for k in kept]
     assert table.stream_ids.max() + 1 == len(table.streams) == 3
+
+
+def test_unknown_opcodes_and_fields_are_said_once_for_all_traces(tmp_path):
+    store = "0000 3 0 STG.E.SYS 2 R2 R4 4 1 0x7f0000001000 4 0 STORE_DATA I32 1 REG0:T0:0x1 T1:0x2 "
+    lines = [store, "0010 ffffffff 0 FROB.X 0 0 0", "0020 ffffffff 0 EXIT 0 0 0"]
+    paths = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        paths.append(write(tmp_path / name, small_trace(cta(lines), version=5)))
+    said = []
+    scan_launches(paths, TraceCache(tmp_path / "own"), log=said.append)
+    assert said == [
+        "2 warp instructions have opcodes that are not known, which count as unit 'other': FROB.X (2)",
+        "the STORE_DATA fields of 2 instructions were left out: nothing here uses them",
+    ]

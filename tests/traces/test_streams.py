@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from slow_reader import read_slowly
-from trace_writer import cta, small_trace, traces, write
+from trace_writer import cluster_lines, cta, small_trace, traces, write
 
 from kernelpoint import _native
 from kernelpoint.traces import UNITS, scan_trace
@@ -52,8 +52,12 @@ def test_work_is_what_counting_by_hand_gives(tmp_path, text):
     in_global = [i for i in accesses if i not in shared and space(i.opcode) != "constant"]
     assert work.shared_accesses == len(shared)
     assert work.global_accesses == len(in_global)
-    assert work.bytes == sum(i.width * len(i.addresses) for i in in_global)
-    assert work.sectors == sum(len({b >> 5 for a in i.addresses for b in range(a, a + i.width)}) for i in in_global)
+    copies = [i.bulk_copy for i in in_global if i.bulk_copy]
+    in_lanes = sum(i.width * len(i.addresses) for i in in_global if not i.bulk_copy)
+    assert work.bytes == in_lanes + sum(copy.bytes - copy.bytes_outside for copy in copies)
+    assert work.sectors == sum(
+        len({s for a in i.addresses for s in range(a >> 5, (a + i.width - 1 >> 5) + 1)}) for i in in_global
+    )
     units = [_native.classify_opcode(i.opcode)["unit"] for i in instructions]
     assert work.by_unit == tuple(units.count(unit) for unit in UNITS)
 
@@ -125,6 +129,66 @@ def test_moving_all_global_memory_by_whole_sectors_keeps_the_stream(tmp_path, te
     lines = [re.sub(r"(\s)0x([0-9a-f]+)", move, line) if line[:1].isdigit() else line for line in text.split("\n")]
     before = scan_trace(write(tmp_path, text))
     assert scan_trace(write(tmp_path, "\n".join(lines))).stream == before.stream
+
+
+TMA = "0000 00000001 0 UTMALDG.2D.MULTICAST 2 UR4 UR8 32 80 1 3 96 32 3 2 0x7f0000001000 0x7f0000001020 0 NoVal"
+HOPPER = small_trace(
+    cta([TMA, "0010 ffffffff 0 EXIT 0 0 0 NoVal"]).replace("0,0,0\n", "0,0,0\n" + cluster_lines((1, 0, 0), 2), 1), version=6
+)
+HOPPER_MOVED = {
+    "other buffers": lambda text: text.replace("0x7f00000", "0x6a00000"),
+    "another notation": lambda text: text.replace("3 2 0x7f0000001000 0x7f0000001020", "4 0x7f0000001000 2 32"),
+    "another mbarrier": lambda text: text.replace(" 80 1 3 ", " 88 1 3 "),
+    "another cluster of the grid": lambda text: text.replace("cluster id = 0,0,0", "cluster id = 9,0,0"),
+    "operand values": lambda text: text.replace("1020 0 NoVal", "1020 0 Val 1 0x5 1 0x6"),
+    "a second immediate": lambda text: text.replace("EXIT 0 0 0", "EXIT 0 0 0 0x77"),
+}
+HOPPER_CHANGED = {
+    "other receivers": lambda text: text.replace(" 80 1 3 ", " 80 1 f "),
+    "one receiver": lambda text: text.replace(" 80 1 3 ", " 80 0 "),
+    "more bytes": lambda text: text.replace(" 96 32 ", " 128 32 "),
+    "more bytes out of bounds": lambda text: text.replace(" 96 32 ", " 96 64 "),
+    "an address more": lambda text: text.replace("3 2 0x7f0000001000", "3 3 0x7f0000000fe0 0x7f0000001000"),
+    "another rank": lambda text: text.replace("rank = 1", "rank = 0"),
+    "another place in the cluster": lambda text: text.replace("cluster cta = 1,0,0", "cluster cta = 0,1,0"),
+}
+
+
+@pytest.mark.parametrize("name", HOPPER_MOVED)
+def test_the_stream_of_a_bulk_copy_in_a_cluster_is_the_same_with(name, stream):
+    changed = HOPPER_MOVED[name](HOPPER)
+    assert changed != HOPPER
+    assert stream(changed) == stream(HOPPER)
+
+
+@pytest.mark.parametrize("name", HOPPER_CHANGED)
+def test_the_stream_of_a_bulk_copy_in_a_cluster_differs_with(name, stream):
+    changed = HOPPER_CHANGED[name](HOPPER)
+    assert changed != HOPPER
+    assert stream(changed) != stream(HOPPER)
+
+
+def test_a_bulk_copy_is_one_access_of_its_bytes_inside_the_tensor(tmp_path):
+    work = scan_trace(write(tmp_path, HOPPER)).work
+    assert (work.global_accesses, work.sectors, work.bytes, work.thread_instructions) == (1, 2, 64, 33)
+
+
+def test_unknown_opcodes_are_counted_by_name_and_not_refused(tmp_path):
+    body = ["0000 ffffffff 0 FROB.X 0 0", "0010 ffffffff 0 FROB.X 0 0", "0020 1 0 ZAP 1 R1 0", LOADS[-1]]
+    scan = scan_trace(write(tmp_path, small_trace(cta(body))))
+    assert scan.unknown_opcodes == {"FROB.X": 2, "ZAP": 1}
+    assert scan.work.by_unit[UNITS.index("other")] == 3
+
+
+def test_store_data_of_a_fork_is_left_out_and_counted(tmp_path):
+    store = "0000 3 0 STG.E.64.SYS 2 R2 R4 8 1 0x7f0000001000 8 0"
+    data = "STORE_DATA F64 1 REG0:T0:1.5 T1:-2.5e-07  "
+    plain, fork = (
+        small_trace(cta([line, "0010 ffffffff 0 EXIT 0 0 0"]), version=5) for line in (store, f"{store} {data}")
+    )
+    scans = [scan_trace(write(tmp_path, text)) for text in (plain, fork)]
+    assert [scan.store_data_left_out for scan in scans] == [0, 1]
+    assert scans[0].stream == scans[1].stream and scans[0].work == scans[1].work
 
 
 def test_streams_of_many_small_changes_do_not_collide(tmp_path):

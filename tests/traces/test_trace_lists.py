@@ -75,8 +75,17 @@ def test_a_list_that_cannot_be_run_is_refused(folder, text, expected):
 def test_a_missing_list_an_empty_folder_and_a_launch_in_two_files_are_refused(folder, tmp_path_factory):
     with pytest.raises(TraceError, match="cannot be opened"):
         read_trace_list(folder / "none.g")
+    empty = tmp_path_factory.mktemp("empty")
     with pytest.raises(TraceError, match=r"expected files kernel-N.traceg"):
-        read_trace_list(tmp_path_factory.mktemp("empty"))
+        read_trace_list(empty)
     (folder / "kernel-1.traceg.xz").write_text(TEXT)
     with pytest.raises(TraceError, match=r"found both kernel-1.traceg and kernel-1.traceg.xz"):
         read_trace_list(folder)
+
+
+@pytest.mark.parametrize("name", ["kernel-1.trace", "kernel-1-ctx_0x1f13110.trace.xz"])
+def test_traces_before_their_post_processing_are_refused_with_what_to_run(tmp_path, name):
+    (tmp_path / name).write_text(TEXT)
+    for path in (tmp_path, write_list(tmp_path, f"{name}\n")):
+        with pytest.raises(TraceError, match=rf"{name} is not post-processed: run Accel-Sim's post-traces-processing"):
+            read_trace_list(path)

@@ -28,6 +28,8 @@ REGISTERS = st.one_of(
     st.integers(0, 255).map("R{}".format), st.integers(0, 63).map("UR{}".format), st.integers(0, 7).map("P{}".format)
 )
 PLAIN = ["MOV", "IMAD.WIDE.U32", "FFMA", "HMMA.16816.F32", "EXIT", "BAR.SYNC", "NEW_OPCODE.X"]
+GMMA = ["HGMMA.64x128x16.F32", "QGMMA.64x256x32.F32.E4M3.E4M3"]
+BULK = ["UTMALDG.2D.MULTICAST", "UTMASTG.3D", "UTMAPF.2D", "UTMAREDG.2D.ADD", "UBLKCP.S.G", "UBLKCP.G.S", "UBLKRED.G.S"]
 MEMORY = ["LDG.E.SYS", "LDG.E.64.SYS", "LDG.E.U8.SYS", "STG.E.128", "LDS.U.128", "LD.E.S16", "ATOMG.E.ADD", "LDC.64"]
 SMALL = st.integers(-(2**31), 2**31 - 1)
 
@@ -35,15 +37,27 @@ SMALL = st.integers(-(2**31), 2**31 - 1)
 @st.composite
 def instruction(draw, version: int, wild: bool) -> tuple[int, str]:
     """(PC, rest of the line from the mask on)."""
+    kind = draw(st.sampled_from(["plain", "memory", "memory", "bulk", "gmma"] if version >= 6 else ["plain", "memory"]))
     mask = draw(st.one_of(st.sampled_from([0, 1, 0xFFFFFFFF, 0x80000000, 0x0FF0]), st.integers(0, 2**32 - 1)))
-    is_memory = draw(st.booleans())
-    opcode = draw(st.sampled_from(MEMORY if is_memory else PLAIN))
+    opcode = draw(st.sampled_from({"plain": PLAIN, "memory": MEMORY, "bulk": BULK, "gmma": GMMA}[kind]))
     destinations = draw(st.lists(REGISTERS, max_size=2))
     sources = draw(st.lists(REGISTERS, max_size=5))
     words = [f"{mask:08x}", str(len(destinations)), *destinations, opcode, str(len(sources)), *sources]
-    words += ["4", *draw(addresses(mask, wild))] if is_memory else ["0"]
+    if kind == "gmma":
+        words.append(str(draw(st.integers(0, 1))))
+    if kind == "memory":
+        words += ["4", *draw(addresses(mask, wild))]
+    elif kind == "bulk":
+        words += [str(draw(st.sampled_from([0, 16, 32, 128, 65535]))), *draw(bulk_copy(wild))]
+    else:
+        words.append("0")
     if version >= 5:
         words.append(str(draw(SMALL)))
+    if version >= 6:
+        words += draw(st.sampled_from([[], ["0"], ["0x1f"], ["-3"]]))
+        words += draw(values(len(destinations) + len(sources)))
+    elif version == 5 and draw(st.integers(0, 9)) == 0:
+        words += ["STORE_DATA", "F32", "1", "REG0:T0:1.5", "T1:-2e-07"]
     return 16 * draw(st.integers(0, 40)), " ".join(words)
 
 
@@ -64,9 +78,44 @@ def addresses(draw, mask: int, wild: bool) -> list[str]:
 
 
 @st.composite
-def traces(draw, wild: bool = True) -> str:
+def bulk_copy(draw, wild: bool) -> list[str]:
+    """The fields of a TMA instruction behind its width."""
+    words = [f"{draw(st.integers(0, 2**32 - 1)):x}"]
+    words += draw(st.sampled_from([["0"], ["1", "3"], ["1", "ffff"]]))
+    total = draw(st.integers(0, 2**18))
+    words += [str(total), str(draw(st.integers(0, total)))]
+    count = draw(st.sampled_from([0, 1, 2, 5, 40, 100]))
+    base = draw(st.integers(0, 2**63 - 1) if wild else st.integers(2**47, 2**48))
+    if draw(st.booleans()):
+        step = draw(st.integers(0, 2**40))
+        return [*words, "3", str(count), *(f"0x{(base + i * step) % 2**64:x}" for i in range(count))]
+    deltas = draw(st.lists(st.integers(-(2**40), 2**40), min_size=max(count - 1, 0), max_size=max(count - 1, 0)))
+    return [*words, "4", f"0x{base:x}", str(count), *map(str, deltas)]
+
+
+@st.composite
+def values(draw, operands: int) -> list[str]:
+    """'NoVal', or 'Val' and one or 32 values for each operand."""
+    if draw(st.booleans()):
+        return ["NoVal"]
+    words = ["Val"]
+    for _ in range(operands):
+        count = draw(st.sampled_from([1, 1, 32]))
+        first = draw(st.integers(0, 2**64 - 1))
+        words += [str(count), *(f"0x{(first * (i + 1)) % 2**64:x}" for i in range(count))]
+    return words
+
+
+def cluster_lines(index: tuple[int, int, int], size: int) -> str:
+    """The lines that version 6 writes behind a CTA's index, for clusters of `size` CTAs along x."""
+    x, y, z = index
+    return f"cluster id = {x // size},{y},{z}\ncluster cta = {x % size},0,0\ncluster rank = {x % size}\n"
+
+
+@st.composite
+def traces(draw, wild: bool = True, version: int | None = None) -> str:
     """Text of a trace with one to four CTAs; unless `wild`, addresses stay inside the 49 bits that GPUs have."""
-    version = draw(st.integers(1, 5))
+    version = draw(st.integers(1, 6)) if version is None else version
     line_numbers = version >= 4 and draw(st.booleans())
     grid = draw(st.sampled_from([(1, 1, 1), (2, 1, 1), (1, 2, 2)]))
     block = draw(st.sampled_from([(32, 1, 1), (33, 1, 1), (16, 4, 2)]))
@@ -77,9 +126,11 @@ def traces(draw, wild: bool = True) -> str:
         lineinfo=f"-enable lineinfo = {int(line_numbers)}\n" if version >= 4 else "",
     )  # fmt: skip
     indices = [(x, y, z) for z in range(grid[2]) for y in range(grid[1]) for x in range(grid[0])]
+    cluster = draw(st.sampled_from([1, grid[0]]))
     warps = (block[0] * block[1] * block[2] + 31) // 32
     for number, index in enumerate(indices):
-        text += "#BEGIN_TB\n\nthread block = {},{},{}\n\n".format(*index)
+        text += "#BEGIN_TB\n\nthread block = {},{},{}\n".format(*index)
+        text += cluster_lines(index, cluster) if version >= 6 else ""
         chosen = draw(st.lists(st.integers(0, warps - 1), unique=True, min_size=number == 0, max_size=warps))
         for warp in chosen:
             body = draw(st.lists(instruction(version, wild), min_size=number == 0, max_size=5))

@@ -76,6 +76,7 @@ py::dict classify(const std::string& text) {
     result["is_branch"] = opcode.is_branch;
     result["is_barrier"] = opcode.is_barrier;
     result["is_exit"] = opcode.is_exit;
+    result["is_bulk_copy"] = opcode.is_bulk_copy;
     return result;
 }
 

@@ -53,6 +53,8 @@ void bind_scan(py::module_& module) {
     py::class_<Scan>(module, "Scan")
         .def_readonly("header", &Scan::header)
         .def_readonly("work", &Scan::work)
+        .def_readonly("unknown_opcodes", &Scan::unknown_opcodes)
+        .def_readonly("store_data_left_out", &Scan::store_data_left_out)
         .def_property_readonly("stream", [](const Scan& scan) { return scan.stream.hex(); });
 }
 
@@ -151,7 +153,7 @@ py::array_t<T> to_array(const std::vector<T>& values) {
 // Iterates over the CTAs of a trace; each is a dict of its index and numpy arrays of its own.
 class CtaIterator {
 public:
-    explicit CtaIterator(const std::string& path) : reader_(path) {}
+    CtaIterator(const std::string& path, bool keep_values) : reader_(path, keep_values) {}
     py::dict next() {
         {
             py::gil_scoped_release unlocked;
@@ -163,6 +165,11 @@ public:
         item["warps"] = to_array(cta_.warps);
         item["instructions"] = to_array(cta_.instructions);
         item["addresses"] = to_array(cta_.addresses);
+        item["bulk_copies"] = to_array(cta_.bulk_copies);
+        item["operand_values"] = to_array(cta_.operand_values);
+        item["values"] = to_array(cta_.values);
+        const Cluster& cluster = cta_.cluster;
+        item["cluster"] = py::make_tuple(to_tuple(cluster.index), to_tuple(cluster.cta), cluster.rank);
         return item;
     }
     const LaunchHeader& header() const { return reader_.header(); }
@@ -182,13 +189,17 @@ void bind_ctas(py::module_& module) {
     PYBIND11_NUMPY_DTYPE(Warp, id, first_instruction, instruction_count);
     PYBIND11_NUMPY_DTYPE(Instruction, pc, active_mask, opcode, width, destination_count, source_count, destinations,
                          sources, first_address, address_count);
+    PYBIND11_NUMPY_DTYPE(BulkCopy, instruction, barrier, bytes, bytes_outside, multicast);
+    PYBIND11_NUMPY_DTYPE(OperandValues, instruction, first, per_lane);
     py::class_<CtaIterator>(module, "CtaIterator")
         .def("__iter__", [](py::object self) { return self; })
         .def("__next__", &CtaIterator::next)
         .def_property_readonly("header", &CtaIterator::header)
         .def_property_readonly("opcodes", &CtaIterator::opcodes);  // as text; grows while CTAs are read
     module.def(
-        "read_ctas", [](const std::string& path) { return std::make_unique<CtaIterator>(path); }, py::arg("path"));
+        "read_ctas",
+        [](const std::string& path, bool keep_values) { return std::make_unique<CtaIterator>(path, keep_values); },
+        py::arg("path"), py::arg("keep_values") = false);
 }
 
 // (the trace of every launch, the tracer's number of each, rows (position among the commands, address, bytes) of the

@@ -1,5 +1,6 @@
 #include "native/graph/graph.h"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <unordered_map>
@@ -44,7 +45,7 @@ void write_instruction(float* row, const Instruction& instruction, const Opcode&
 void write_pseudo(float* row, const Step& step) {
     const uint32_t lanes = step.instruction.address_count, width = step.instruction.width;
     row[kAccessLogWidth] = log2p1(width) / 5;
-    row[kAccessLanes] = static_cast<float>(lanes) / 32;
+    row[kAccessLanes] = static_cast<float>(std::min(lanes, 32u)) / 32;  // a bulk copy has more addresses than lanes
     row[kLogSectors] = log2p1(step.access.sectors) / 6;
     if (step.access.sectors > 0) {
         double efficiency = static_cast<double>(lanes) * width / (32.0 * step.access.sectors);

@@ -180,7 +180,7 @@ private:
 
 AccessPattern access_pattern(const uint64_t* addresses, uint32_t count, uint32_t width) {
     AccessPattern result;
-    result.sectors = static_cast<uint16_t>(count_sectors(addresses, count, width));
+    result.sectors = static_cast<uint16_t>(std::min<uint32_t>(count_sectors(addresses, count, width), UINT16_MAX));
     const int64_t stride = count > 1 ? static_cast<int64_t>(addresses[1] - addresses[0]) : 0;
     result.regular = true;
     for (uint32_t i = 2; i < count; i++)

@@ -7,10 +7,11 @@
 
 namespace kernelpoint {
 
-TraceError::TraceError(std::string file_, uint64_t line_, const std::string& what_is_wrong)
-    : std::runtime_error(file_ + (line_ == 0 ? std::string() : ":" + std::to_string(line_)) + ": " + what_is_wrong),
+TraceError::TraceError(std::string file_, uint64_t line_, std::string what_is_wrong_)
+    : std::runtime_error(file_ + (line_ == 0 ? std::string() : ":" + std::to_string(line_)) + ": " + what_is_wrong_),
       file(std::move(file_)),
-      line(line_) {}
+      line(line_),
+      what_is_wrong(std::move(what_is_wrong_)) {}
 
 std::string_view Lines::text() {
     const char* begin = peek();

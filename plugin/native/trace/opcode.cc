@@ -7,7 +7,7 @@ namespace kernelpoint {
 
 namespace {
 
-enum Flag : uint8_t { load = 1, store = 2, atomic = 4, branch = 8, barrier_flag = 16, exit_flag = 32 };
+enum Flag : uint8_t { load = 1, store = 2, atomic = 4, branch = 8, barrier_flag = 16, exit_flag = 32, bulk = 64 };
 
 struct Entry {
     std::string_view base;
@@ -22,16 +22,19 @@ constexpr auto no = MemorySpace::none, global = MemorySpace::global, local = Mem
                shared = MemorySpace::shared, constant = MemorySpace::constant, generic = MemorySpace::generic,
                texture = MemorySpace::texture;
 
-// SASS opcodes of Volta, Turing, Ampere, Ada and Hopper, from NVIDIA's instruction set tables (CUDA Binary Utilities).
+// SASS opcodes of Volta, Turing, Ampere, Ada, Hopper and Blackwell, from NVIDIA's instruction set tables (CUDA Binary Utilities).
 // Sorted by base.
 // Model: half precision goes with single precision; uniform datapath instructions go with their 32-lane counterparts;
 // S2R, VOTE and the like are moves; LDGSTS reads global memory (its store into shared memory is not a second access);
-// warp-wide reductions and shuffles (REDUX, SHFL) are moves although they pass through the memory pipe.
+// warp-wide reductions and shuffles (REDUX, SHFL) are moves although they pass through the memory pipe. Bulk copies (TMA)
+// access global memory; their side in shared memory is not a second access, and a prefetch is a load. mbarriers (SYNCS,
+// ARRIVES, UTCBAR) are barriers with an address in shared memory; tensor memory counts as shared memory, as it lies on
+// the SM; asynchronous matrix multiplications (GMMA, UTC*MMA) are one tensor instruction each, whatever their size.
 constexpr Entry table[] = {
     {"ACQBULK", B, no, barrier_flag},
     {"ACQSHMINIT", B, no, barrier_flag},
     {"AL2P", V},
-    {"ARRIVES", B, no, barrier_flag},
+    {"ARRIVES", B, shared, barrier_flag},
     {"ATOM", M, generic, load | store | atomic},
     {"ATOMG", M, global, load | store | atomic},
     {"ATOMS", M, shared, load | store | atomic},
@@ -53,7 +56,10 @@ constexpr Entry table[] = {
     {"CCTL", M, generic},
     {"CCTLL", M, local},
     {"CCTLT", M, texture},
+    {"CGAERRBAR", B, no, barrier_flag},
+    {"CREDUX", V},
     {"CS2R", V},
+    {"CS2UR", V},
     {"DADD", D},
     {"DEPBAR", B, no, barrier_flag},
     {"DFMA", D},
@@ -70,14 +76,20 @@ constexpr Entry table[] = {
     {"F2I", V},
     {"F2IP", V},
     {"FADD", S},
+    {"FADD2", S},
     {"FADD32I", S},
     {"FCHK", S},
     {"FENCE", B, no, barrier_flag},
     {"FFMA", S},
+    {"FFMA2", S},
     {"FFMA32I", S},
+    {"FHADD", S},
+    {"FHFMA", S},
     {"FLO", I},
     {"FMNMX", S},
+    {"FMNMX3", S},
     {"FMUL", S},
+    {"FMUL2", S},
     {"FMUL32I", S},
     {"FRND", V},
     {"FSEL", S},
@@ -123,6 +135,7 @@ constexpr Entry table[] = {
     {"KILL", C, no, exit_flag},
     {"LD", M, generic, load},
     {"LDC", M, constant, load},
+    {"LDCU", M, constant, load},
     {"LDG", M, global, load},
     {"LDGDEPBAR", B, no, barrier_flag},
     {"LDGMC", M, global, load},
@@ -130,7 +143,8 @@ constexpr Entry table[] = {
     {"LDL", M, local, load},
     {"LDS", M, shared, load},
     {"LDSM", M, shared, load},
-    {"LDTM", M, local, load},
+    {"LDT", M, shared, load},
+    {"LDTM", M, shared, load},
     {"LEA", I},
     {"LEPC", V},
     {"LOP", I},
@@ -144,6 +158,7 @@ constexpr Entry table[] = {
     {"MUFU", F},
     {"NANOSLEEP", C},
     {"NOP", C},
+    {"OMMA", T},
     {"OUT", V},
     {"P2R", V},
     {"PIXLD", V},
@@ -154,6 +169,7 @@ constexpr Entry table[] = {
     {"PRMT", I},
     {"PSETP", V},
     {"QGMMA", T},
+    {"QMMA", T},
     {"QSPC", M, generic},
     {"R2B", V},
     {"R2P", V},
@@ -181,11 +197,13 @@ constexpr Entry table[] = {
     {"STL", M, local, store},
     {"STS", M, shared, store},
     {"STSM", M, shared, store},
+    {"STT", M, shared, store},
+    {"STTM", M, shared, store},
     {"SUATOM", M, texture, load | store | atomic},
     {"SULD", M, texture, load},
     {"SURED", M, texture, store | atomic},
     {"SUST", M, texture, store},
-    {"SYNCS", B, no, barrier_flag},
+    {"SYNCS", B, shared, barrier_flag},
     {"TEX", M, texture, load},
     {"TLD", M, texture, load},
     {"TLD4", M, texture, load},
@@ -193,16 +211,37 @@ constexpr Entry table[] = {
     {"TXA", M, texture, load},
     {"TXD", M, texture, load},
     {"TXQ", M, texture, load},
-    {"UBLKCP", M, global, load},
-    {"UBLKPF", M, global, load},
-    {"UBLKRED", M, global, store | atomic},
+    {"UBLKCP", M, global, load | bulk},
+    {"UBLKPF", M, global, load | bulk},
+    {"UBLKRED", M, global, store | atomic | bulk},
     {"UBMSK", I},
     {"UBREV", I},
+    {"UCGABAR_ARV", B, no, barrier_flag},
+    {"UCGABAR_WAIT", B, no, barrier_flag},
     {"UCLEA", I},
+    {"UCPRMT", I},
+    {"UF2F", V},
     {"UF2FP", V},
+    {"UF2I", V},
+    {"UF2IP", V},
+    {"UFADD", S},
+    {"UFFMA", S},
     {"UFLO", I},
+    {"UFMNMX", S},
+    {"UFMUL", S},
+    {"UFRND", V},
+    {"UFSEL", S},
+    {"UFSET", S},
+    {"UFSETP", S},
+    {"UGETNEXTWORKID", C},
+    {"UI2F", V},
+    {"UI2FP", V},
+    {"UI2I", V},
+    {"UI2IP", V},
+    {"UIABS", I},
     {"UIADD3", I},
     {"UIMAD", I},
+    {"UIMNMX", I},
     {"UISETP", I},
     {"ULDC", M, constant, load},
     {"ULEA", I},
@@ -223,10 +262,26 @@ constexpr Entry table[] = {
     {"USHF", I},
     {"USHL", I},
     {"USHR", I},
-    {"UTMALDG", M, global, load},
-    {"UTMAPF", M, global, load},
-    {"UTMAREDG", M, global, store | atomic},
-    {"UTMASTG", M, global, store},
+    {"UTCATOMSWS", B, no, barrier_flag},
+    {"UTCBAR", B, shared, barrier_flag},
+    {"UTCCP", M, shared, load | store},
+    {"UTCHMMA", T},
+    {"UTCIMMA", T},
+    {"UTCOMMA", T},
+    {"UTCQMMA", T},
+    {"UTCSHIFT", T},
+    {"UTMACCTL", M, generic},
+    {"UTMACMDFLUSH", B, no, barrier_flag},
+    {"UTMALDG", M, global, load | bulk},
+    {"UTMAPF", M, global, load | bulk},
+    {"UTMAREDG", M, global, store | atomic | bulk},
+    {"UTMASTG", M, global, store | bulk},
+    {"UVABSDIFF", I},
+    {"UVIADD", I},
+    {"UVIADDMNMX", I},
+    {"UVIMNMX", I},
+    {"UVIMNMX3", I},
+    {"UVIRTCOUNT", C},
     {"VABSDIFF", I},
     {"VABSDIFF4", I},
     {"VHMNMX", I},
@@ -266,6 +321,9 @@ Opcode classify_opcode(std::string_view text) {
     opcode.is_branch = entry->flags & branch;
     opcode.is_barrier = entry->flags & barrier_flag;
     opcode.is_exit = entry->flags & exit_flag;
+    opcode.is_bulk_copy = entry->flags & bulk;
+    if (opcode.base == "UBLKCP" && text.find(".G.S") != std::string_view::npos)  // destination, then source
+        opcode.is_load = false, opcode.is_store = true;
     return opcode;
 }
 

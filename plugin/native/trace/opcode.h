@@ -30,6 +30,7 @@ struct Opcode {
     MemorySpace space = MemorySpace::none;
     bool is_load = false, is_store = false, is_atomic = false;
     bool is_branch = false, is_barrier = false, is_exit = false;
+    bool is_bulk_copy = false;  // TMA: one instruction moves a block of memory and lists any number of addresses
 };
 
 // Never fails: an opcode that is not in the table gets Unit::other.

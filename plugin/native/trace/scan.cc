@@ -40,9 +40,12 @@ public:
     void add(const Cta& cta, const std::vector<Opcode>& opcodes);
     Work work;
     StreamHash stream() const { return hasher_.finish(); }
+    std::map<std::string, uint64_t> unknown_opcodes(const std::vector<Opcode>& opcodes) const;
 
 private:
     void learn(const std::vector<Opcode>& opcodes);
+    void add_cluster(const Cluster& cluster);
+    void add_bulk_copies(const Cta& cta);
     void add_access(const Instruction& instruction, const uint64_t* addresses);
     uint64_t distance_from_previous(uint32_t pc, uint64_t address);
     bool is_shared(MemorySpace space, uint64_t address) const {
@@ -54,6 +57,8 @@ private:
         uint64_t hash;
         size_t unit;
         MemorySpace space;
+        bool is_bulk_copy;
+        uint64_t count;
     };
     struct Previous {
         uint64_t warp = 0, address = 0;
@@ -70,13 +75,16 @@ private:
 void Scanner::learn(const std::vector<Opcode>& opcodes) {
     while (facts_.size() < opcodes.size()) {
         const Opcode& opcode = opcodes[facts_.size()];
-        facts_.push_back({hash_text(opcode.text).low, static_cast<size_t>(opcode.unit), opcode.space});
+        facts_.push_back({hash_text(opcode.text).low, static_cast<size_t>(opcode.unit), opcode.space,
+                          opcode.is_bulk_copy, 0});
     }
 }
 
 void Scanner::add(const Cta& cta, const std::vector<Opcode>& opcodes) {
     learn(opcodes);
     hasher_.add(pair(cta.index.x, cta.index.y), pair(cta.index.z, static_cast<uint32_t>(cta.warps.size())));
+    add_cluster(cta.cluster);
+    add_bulk_copies(cta);
     ++work.ctas;
     work.warps += cta.warps.size();
     work.instructions += cta.instructions.size();
@@ -85,7 +93,7 @@ void Scanner::add(const Cta& cta, const std::vector<Opcode>& opcodes) {
         hasher_.add(warp.id, warp.instruction_count);
         const Instruction* first = cta.instructions.data() + warp.first_instruction;
         for (const Instruction* i = first; i != first + warp.instruction_count; ++i) {
-            const OpcodeFacts& facts = facts_[i->opcode];
+            OpcodeFacts& facts = facts_[i->opcode];
             const uint64_t operands = uint64_t{i->width} << 16 | uint64_t{i->destination_count} << 8 | i->source_count;
             const uint64_t registers =
                 pair(pair16(i->destinations[0], i->destinations[1]), pair16(i->sources[0], i->sources[1]));
@@ -93,8 +101,23 @@ void Scanner::add(const Cta& cta, const std::vector<Opcode>& opcodes) {
             hasher_.add(registers, pair(pair16(i->sources[2], i->sources[3]), pair16(i->sources[4], i->sources[5])));
             work.thread_instructions += static_cast<uint64_t>(__builtin_popcount(i->active_mask));
             ++work.by_unit[facts.unit];
+            ++facts.count;
             if (i->address_count > 0) add_access(*i, cta.addresses.data() + i->first_address);
         }
+    }
+}
+
+void Scanner::add_cluster(const Cluster& cluster) {
+    const Dim3& cta = cluster.cta;
+    if ((cta.x | cta.y | cta.z | cluster.rank) != 0) hasher_.add(pair(cta.x, cta.y), pair(cta.z, cluster.rank));
+}
+
+void Scanner::add_bulk_copies(const Cta& cta) {
+    for (const BulkCopy& copy : cta.bulk_copies) {
+        const Instruction& instruction = cta.instructions[copy.instruction];
+        hasher_.add(pair(instruction.address_count, copy.multicast), copy.bytes);
+        hasher_.add(copy.bytes_outside, 0);
+        if (instruction.address_count > 0) work.bytes += copy.bytes - std::min(copy.bytes, copy.bytes_outside);
     }
 }
 
@@ -108,7 +131,7 @@ void Scanner::add_access(const Instruction& instruction, const uint64_t* address
         sectors = count_sectors(addresses, count, instruction.width);
         ++work.global_accesses;
         work.sectors += sectors;
-        work.bytes += uint64_t{count} * instruction.width;
+        if (!facts_[instruction.opcode].is_bulk_copy) work.bytes += uint64_t{count} * instruction.width;
     }
     const uint64_t stride = count > 1 ? addresses[1] - addresses[0] : 0;
     bool regular = true;
@@ -129,6 +152,13 @@ uint64_t Scanner::distance_from_previous(uint32_t pc, uint64_t address) {
     return distance;
 }
 
+std::map<std::string, uint64_t> Scanner::unknown_opcodes(const std::vector<Opcode>& opcodes) const {
+    std::map<std::string, uint64_t> counts;
+    for (size_t i = 0; i < facts_.size(); ++i)
+        if (opcodes[i].unit == Unit::other && facts_[i].count > 0) counts[opcodes[i].text] += facts_[i].count;
+    return counts;
+}
+
 }  // namespace
 
 std::string StreamHash::hex() const {
@@ -146,7 +176,8 @@ Scan scan_until(const std::string& path, const std::atomic<bool>& stop) {
     Scanner scanner(reader.header());
     Cta cta;
     while (!stop && reader.next(cta)) scanner.add(cta, reader.opcodes());
-    return {reader.header(), scanner.stream(), scanner.work};
+    return {reader.header(), scanner.stream(), scanner.work, scanner.unknown_opcodes(reader.opcodes()),
+            reader.store_data_left_out()};
 }
 
 }  // namespace

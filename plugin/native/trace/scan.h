@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,7 @@ struct Work {
     uint64_t ctas = 0, warps = 0;
     uint64_t global_accesses = 0, shared_accesses = 0;
     uint64_t sectors = 0;               // of global memory, summed over accesses
-    uint64_t bytes = 0;                 // requested from global memory: lanes times width
+    uint64_t bytes = 0;                 // requested from global memory: lanes times width; of a bulk copy, its bytes
     uint64_t by_unit[unit_count] = {};  // warp instructions by Unit
 };
 
@@ -34,16 +35,22 @@ struct Work {
 //  - of every instruction: PC, opcode text, active mask, registers, width;
 //  - of every memory access: each active lane's address minus the first active lane's; the first lane's address minus
 //    that of the same warp's previous access at the same PC (0 for the first one); and, to global memory, the number of
-//    sectors (so alignment counts as far as it changes traffic).
+//    sectors (so alignment counts as far as it changes traffic);
+//  - of every bulk copy (TMA): its numbers of addresses, bytes and bytes out of bounds, and the CTAs that receive it;
+//  - of a CTA that is not the first of its cluster: its place and rank there.
 // Left out: absolute addresses, so equal launches on other buffers agree; distances between warps and between PCs,
-// which depend on where buffers lie; kernel name and id, CUDA stream, source lines, immediates, and the versions of
-// tracer and binary.
-constexpr uint32_t stream_hash_version = 1;  // raised whenever equal traces would hash differently than before
+// which depend on where buffers lie; kernel name and id, CUDA stream, source lines, immediates, operand values, commit
+// flags, mbarriers' addresses, and the versions of tracer and binary.
+constexpr uint32_t stream_hash_version = 2;  // raised whenever equal traces would hash differently than before
 
 struct Scan {
     LaunchHeader header;
     StreamHash stream;
     Work work;
+    // What was read and not understood: warp instructions of opcodes that are in no table (Unit::other), by opcode
+    // text, and instructions whose STORE_DATA fields were left out.
+    std::map<std::string, uint64_t> unknown_opcodes;
+    uint64_t store_data_left_out = 0;
 };
 
 Scan scan_trace(const std::string& path);  // throws TraceError

@@ -4,14 +4,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace kernelpoint {
 
 constexpr unsigned sector_bits = 5;  // 32 bytes
 
-// Different sectors among [a, a + width) of every address a; `count` is at most 32, width at most 4096.
-inline uint32_t count_sectors(const uint64_t* addresses, size_t count, uint32_t width) {
-    uint64_t firsts[32];
+// What count_sectors does, given room for `count` sectors at `firsts` and `ends`.
+inline uint32_t count_sectors(const uint64_t* addresses, size_t count, uint32_t width, uint64_t* firsts,
+                              uint64_t* ends) {
     bool ascending = true;
     for (size_t i = 0; i < count; ++i) {
         firsts[i] = addresses[i] >> sector_bits;
@@ -23,7 +24,6 @@ inline uint32_t count_sectors(const uint64_t* addresses, size_t count, uint32_t 
     uint32_t sectors = 0;
     uint64_t next = 0;  // the first sector not counted yet
     const uint64_t straddle = width > 0 ? width - 1 : 0;
-    uint64_t ends[32];
     for (size_t i = 0; i < count; ++i) ends[i] = (addresses[i] + straddle) >> sector_bits;
     if (!ascending) std::sort(ends, ends + count);
     for (size_t i = 0; i < count; ++i) {
@@ -34,6 +34,14 @@ inline uint32_t count_sectors(const uint64_t* addresses, size_t count, uint32_t 
         }
     }
     return sectors;
+}
+
+// Different sectors among [a, a + width) of every address a. Warps have at most 32 addresses, bulk copies any number.
+inline uint32_t count_sectors(const uint64_t* addresses, size_t count, uint32_t width) {
+    uint64_t few[64];
+    if (count <= 32) return count_sectors(addresses, count, width, few, few + 32);
+    std::vector<uint64_t> many(2 * count);
+    return count_sectors(addresses, count, width, many.data(), many.data() + count);
 }
 
 }  // namespace kernelpoint

@@ -15,9 +15,10 @@ namespace kernelpoint {
 // A trace that cannot be used: which file, which line (1-based, 0 where no line applies), and what was expected there.
 class TraceError : public std::runtime_error {
 public:
-    TraceError(std::string file, uint64_t line, const std::string& what_is_wrong);
+    TraceError(std::string file, uint64_t line, std::string what_is_wrong);
     const std::string file;
     const uint64_t line;
+    const std::string what_is_wrong;
 };
 
 struct Dim3 {
@@ -52,7 +53,24 @@ struct Instruction {
     Register destinations[2] = {};
     Register sources[6] = {};
     uint32_t first_address = 0;  // range in Cta::addresses, one per active lane in lane order
-    uint32_t address_count = 0;
+    uint32_t address_count = 0;  // of a bulk copy: any number, at most most_transfers
+};
+
+constexpr uint32_t most_transfers = 1 << 16;  // addresses of one bulk copy
+
+// What the trace says of a bulk copy (TMA: Opcode::is_bulk_copy) besides its addresses.
+struct BulkCopy {
+    uint32_t instruction = 0;             // index into Cta::instructions
+    uint32_t barrier = 0;                 // address in shared memory of the mbarrier that counts the bytes
+    uint64_t bytes = 0, bytes_outside = 0;  // all, and those of them outside the tensor's bounds
+    uint16_t multicast = 0;               // bit per CTA of the cluster that receives it; 0: this CTA alone
+};
+
+// The values of an instruction's register operands: destinations, then sources, each one value for all lanes or 32.
+struct OperandValues {
+    uint32_t instruction = 0;  // index into Cta::instructions
+    uint32_t first = 0;        // in Cta::values
+    uint16_t per_lane = 0;     // bit per operand, destinations first: it has 32 values
 };
 
 struct Warp {
@@ -60,12 +78,25 @@ struct Warp {
     uint32_t first_instruction = 0, instruction_count = 0;  // range in Cta::instructions
 };
 
+// Where a CTA lies in its thread block cluster (tracer version 6, compute capability 9.0 on); otherwise zeros.
+struct Cluster {
+    Dim3 index{0, 0, 0};  // of the cluster in the grid
+    Dim3 cta{0, 0, 0};    // of the CTA in its cluster
+    uint32_t rank = 0;    // of the CTA in its cluster
+};
+
 // One CTA; its buffers are reused from call to call.
 struct Cta {
     Dim3 index{0, 0, 0};
+    Cluster cluster;
     std::vector<Warp> warps;
     std::vector<Instruction> instructions;
     std::vector<uint64_t> addresses;
+    std::vector<BulkCopy> bulk_copies;          // in the order of their instructions
+    std::vector<OperandValues> operand_values;  // likewise; empty unless the reader keeps values and the trace has them
+    std::vector<uint64_t> values;
+
+    void clear();
 };
 
 class TraceSource;
@@ -74,7 +105,9 @@ class TraceSource;
 // MacSim's layout, named by its trace.txt.
 class TraceReader {
 public:
-    explicit TraceReader(const std::string& path);  // reads the header; throws TraceError
+    // Reads the header; throws TraceError. Operand values are checked always, and kept only where that is asked for:
+    // they may be 20 times as many as addresses.
+    explicit TraceReader(const std::string& path, bool keep_values = false);
     ~TraceReader();
     TraceReader(const TraceReader&) = delete;
     TraceReader& operator=(const TraceReader&) = delete;
@@ -82,6 +115,8 @@ public:
     const LaunchHeader& header() const;
     // Every opcode text met so far, once; grows while CTAs are read.
     const std::vector<Opcode>& opcodes() const;
+    // Instructions so far whose STORE_DATA fields, which one fork's tracer writes, were left out.
+    uint64_t store_data_left_out() const;
     // Fills `cta` with the next CTA of the file; false at the end. Throws TraceError: a CTA is either whole or refused.
     bool next(Cta& cta);
 

@@ -79,11 +79,23 @@ struct NumberedFile {
     }
 };
 
+bool ends_with(std::string_view text, std::string_view ending) {
+    return text.size() >= ending.size() && text.substr(text.size() - ending.size()) == ending;
+}
+
+// What the tracer writes before its post-processing.
+bool is_unprocessed(std::string_view name) {
+    return starts_with(name, "kernel-") && (ends_with(name, ".trace") || ends_with(name, ".trace.xz"));
+}
+const char* const post_process =
+    "is not post-processed: run Accel-Sim's post-traces-processing on this list (or folder), and use the kernelslist.g "
+    "that it writes";
+
 bool parse_trace_name(const std::string& name, NumberedFile& file) {
-    const size_t dot = name.find(".traceg");
+    const size_t dot = name.find(".trace");
     if (!starts_with(name, "kernel-") || dot == std::string::npos) return false;
-    const std::string ending = name.substr(dot + 7);
-    if (!ending.empty() && ending != ".xz" && ending != ".zst") return false;
+    const std::string ending = name.substr(dot);
+    if (ending != ".traceg" && ending != ".traceg.xz" && ending != ".traceg.zst" && ending != ".tracez") return false;
     file.name = name;
     file.stem = name.substr(0, dot);
     std::string number = file.stem.substr(7);
@@ -110,6 +122,7 @@ TraceList read_list_file(const std::string& path) {
             list.commands.push_back(read_copy(lines));
         } else if (starts_with(text, "kernel")) {
             std::string trace = folder + std::string(text);
+            if (is_unprocessed(text)) lines.fail("the trace " + trace + " " + post_process);
             if (known.insert(trace).second && !is_file(trace)) lines.fail("the trace " + trace + " does not exist");
             NumberedFile file;
             const int64_t number = parse_trace_name(std::string(text), file) ? static_cast<int64_t>(file.number) : -1;
@@ -127,14 +140,18 @@ TraceList read_folder(const std::string& path) {
     std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(path.c_str()), closedir);
     if (folder == nullptr) throw TraceError(path, 0, std::string("cannot be opened: ") + std::strerror(errno));
     std::vector<NumberedFile> files;
+    std::string unprocessed;
     while (const dirent* entry = readdir(folder.get())) {
         NumberedFile file;
         if (parse_trace_name(entry->d_name, file)) files.push_back(std::move(file));
+        if (is_unprocessed(entry->d_name)) unprocessed = entry->d_name;
     }
     if (files.empty() && is_file(path + "/kernel_config.txt")) return read_list_file(path + "/kernel_config.txt");
+    if (files.empty() && !unprocessed.empty()) throw TraceError(path, 0, "the trace " + unprocessed + " " + post_process);
     if (files.empty())
-        throw TraceError(
-            path, 0, "expected files kernel-N.traceg[.xz|.zst] or a kernel_config.txt in this folder, found neither");
+        throw TraceError(path, 0,
+                         "expected files kernel-N.traceg[.xz|.zst], kernel-N.tracez or a kernel_config.txt in this "
+                         "folder, found none of them");
     std::sort(files.begin(), files.end());
     TraceList list;
     for (size_t i = 0; i < files.size(); ++i) {

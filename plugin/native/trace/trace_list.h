@@ -23,7 +23,7 @@ struct TraceList {
 
 // Reads what Accel-Sim reads: lines that start with `MemcpyHtoD` or `kernel`; all others are ignored. File names are
 // relative to the list. A list whose first line is `nvbit` is MacSim's; its launches' paths name their trace.txt. A
-// folder stands for its files kernel-N[-ctx_0x..].traceg[.xz|.zst] in the order of N, whether or not a list lies in it;
+// folder stands for its files kernel-N[-ctx_0x..].traceg[.xz|.zst] or .tracez by N, whether or not a list lies in it;
 // without any, for its kernel_config.txt. Throws TraceError: no list, no launch in it, a trace that does not exist, a
 // malformed copy, or one launch present in two files of a folder.
 TraceList read_trace_list(const std::string& path);

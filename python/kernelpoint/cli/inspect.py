@@ -100,6 +100,8 @@ def as_record(scan: Scan, details: Details) -> dict[str, Any]:
             "bytes": 32 * details.distinct_sectors,
         },
         "opcodes": details.opcodes,
+        "unknown_opcodes": scan.unknown_opcodes,
+        "store_data_left_out": scan.store_data_left_out,
     }
 
 
@@ -132,6 +134,10 @@ def _show(trace: Path, scan: Scan, details: Details, opcodes: int) -> None:
     units = [(unit.replace("_", " "), n) for unit, n in record["work"]["by_unit"].items() if n]
     table("Instructions by unit", _shares(sorted(units, key=lambda row: -row[1]), total))
     table("Opcodes", _shares(list(details.opcodes.items())[:opcodes], total))
+    if scan.unknown_opcodes:
+        table("Opcodes that are not known (unit other)", _shares(list(scan.unknown_opcodes.items()), total))
+    if scan.store_data_left_out:
+        console.print(f"STORE_DATA fields left out: {scan.store_data_left_out:,} instructions", highlight=False)
     console.print(f"stream {scan.stream}", highlight=False)
 
 

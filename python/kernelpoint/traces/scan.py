@@ -99,11 +99,17 @@ class Scan:
 
     What the hash covers is said in plugin/native/trace/scan.h: launches that run the same instructions with the same strides,
     sectors and distances agree, on whatever buffers they work.
+
+    Attributes:
+        unknown_opcodes: warp instructions of opcodes that are in no table, by opcode text; they count as unit "other".
+        store_data_left_out: instructions whose STORE_DATA fields, which one fork's tracer writes, were not read.
     """
 
     header: LaunchHeader
     work: Work
     stream: str
+    unknown_opcodes: dict[str, int]
+    store_data_left_out: int
 
 
 def read_header(path: str | os.PathLike[str]) -> LaunchHeader:
@@ -136,6 +142,8 @@ def scan_trace(path: str | os.PathLike[str]) -> Scan:
         header=header_from_native(scan.header),
         work=Work(**{name: getattr(work, name) for name in Work.__dataclass_fields__}),
         stream=scan.stream,
+        unknown_opcodes=scan.unknown_opcodes,
+        store_data_left_out=scan.store_data_left_out,
     )
 
 

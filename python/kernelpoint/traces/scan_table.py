@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -152,7 +153,7 @@ def scan_launches(
         paths: the launches' traces, as :func:`~kernelpoint.traces.launch_paths` gives them; a file may repeat.
         cache: by default the user's.
         progress: called with (traces read, traces to read) a few times a second, and may raise to stop the scan.
-        log: told what is worth knowing about the cache.
+        log: told what is worth knowing about the cache, and which opcodes and fields of the traces are not known.
         threads: by default as many as this process may use; the result does not depend on it.
 
     Example:
@@ -166,7 +167,7 @@ def scan_launches(
     files = list(rows)
     own_cache = TraceCache(log=log) if cache is None else cache
     try:
-        records, shapes, errors = _read_files(files, own_cache, progress or _quiet, threads or _usable_threads())
+        records, shapes, errors = _read_files(files, own_cache, progress or _quiet, threads or _usable_threads(), log)
     finally:
         if cache is None:
             own_cache.close()
@@ -174,7 +175,7 @@ def scan_launches(
 
 
 def _read_files(
-    files: list[str], cache: TraceCache, progress: Progress, threads: int
+    files: list[str], cache: TraceCache, progress: Progress, threads: int, log: Log
 ) -> tuple[np.ndarray, list[LaunchShape | None], dict[int, str]]:
     """Record, shape and error of every file; a file has either a shape or an error."""
     stats = _native.stat_many(files)
@@ -182,6 +183,7 @@ def _read_files(
     records, shapes = cached.records, cached.shapes
     errors: dict[int, str] = {}
     missing = np.flatnonzero(~cached.found)
+    remarks = _Remarks()
     if len(missing):
         records = records.copy()
     for start in range(0, len(missing), CHUNK):
@@ -193,12 +195,37 @@ def _read_files(
             if isinstance(scan, str):
                 errors[i] = scan
                 continue
+            remarks.add(scan)
             records[i] = _record(scan)
             shapes[i] = shape_from_native(scan.header)
             good.append(i)
         new_shapes = [shape for i in good if (shape := shapes[i]) is not None]
         cache.put_launches([files[i] for i in good], stats[good], records[good], new_shapes)
+    remarks.report(log)
     return records, shapes, errors
+
+
+class _Remarks:
+    """What traces held that was not understood; said once for all that were read."""
+
+    def __init__(self) -> None:
+        self.opcodes: Counter[str] = Counter()
+        self.store_data = 0
+
+    def add(self, scan: _native.Scan) -> None:
+        self.opcodes.update(scan.unknown_opcodes)
+        self.store_data += scan.store_data_left_out
+
+    def report(self, log: Log) -> None:
+        if self.opcodes:
+            names = [f"{name} ({count:,})" for name, count in self.opcodes.most_common(5)]
+            more = f" and {len(self.opcodes) - 5} more" if len(self.opcodes) > 5 else ""
+            log(
+                f"{self.opcodes.total():,} warp instructions have opcodes that are not known, which count as unit 'other': "
+                f"{', '.join(names)}{more}"
+            )
+        if self.store_data:
+            log(f"the STORE_DATA fields of {self.store_data:,} instructions were left out: nothing here uses them")
 
 
 def _record(scan: _native.Scan) -> tuple[bytes, list[int], list[int]]:

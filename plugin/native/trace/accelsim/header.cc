@@ -9,7 +9,7 @@ namespace kernelpoint {
 
 namespace {
 
-constexpr uint32_t newest_tracer = 5;
+constexpr uint32_t newest_tracer = 6;
 
 // One "-key = value" line; the value can be parsed as it is followed by blanks and a line feed.
 struct Field {
@@ -74,7 +74,7 @@ void read_tracer_version(Lines& lines, const Field& field, uint32_t& version) {
     read_number(lines, field, version);
     if (version < 1 || version > newest_tracer)
         lines.fail("accelsim tracer version " + std::to_string(version) +
-                   " is not known; known are versions 1 to 5 (version 6 changed registers and addresses)");
+                   " is not known; known are versions 1 to 6");
 }
 
 // Bit of each field that must be there; 0 for the others.
@@ -132,6 +132,10 @@ TraceHeader read_header_lines(Lines& lines) {
             lines.fail_expected(std::string("the header line '-") + field.key + " = ' before the first '#' line");
     while (lines.peek() != nullptr && lines.text() != "#BEGIN_TB") {
         const std::string_view line = lines.text();
+        if (!line.empty() && line[0] >= '0' && line[0] <= '9')
+            lines.fail(
+                "this trace is not post-processed: its instructions stand outside '#BEGIN_TB'. Run Accel-Sim's "
+                "post-traces-processing on its list (or folder), and use the kernelslist.g that it writes");
         if (!line.empty() && line[0] != '#') lines.fail_expected("'#BEGIN_TB'");
         lines.consume_text();
     }

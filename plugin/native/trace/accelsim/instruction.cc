@@ -56,13 +56,25 @@ bool parse_register(const char*& p, Register& result) {
     return true;
 }
 
+// A decimal or hexadecimal number with an optional sign.
+bool parse_immediate(const char*& p) {
+    skip_blanks(p);
+    if (*p == '-') ++p;
+    if (p[0] == '0' && (p[1] == 'x' || p[1] == 'X')) p += 2;
+    const char* start = p;
+    while (hex_value[static_cast<unsigned char>(*p)] >= 0) ++p;
+    return p != start && p - start <= 20 && ends_token(*p);
+}
+
 }  // namespace
 
-InstructionParser::InstructionParser(Lines& lines, const TraceHeader& header)
+InstructionParser::InstructionParser(Lines& lines, const TraceHeader& header, bool keep_values)
     : lines_(lines),
       with_cta_(header.launch.tracer_version < 3),
       with_line_number_(header.line_numbers),
-      with_immediate_(header.launch.tracer_version >= 5) {}
+      with_immediate_(header.launch.tracer_version >= 5),
+      with_values_(header.launch.tracer_version >= 6),
+      keep_values_(keep_values) {}
 
 void InstructionParser::parse(const char* p, const Warp& warp, Cta& cta) {
     if (with_cta_ || with_line_number_) parse_prefix(p, warp, cta);
@@ -72,24 +84,30 @@ void InstructionParser::parse(const char* p, const Warp& warp, Cta& cta) {
     skip_blanks(p);
 
     Instruction& instruction = cta.instructions.emplace_back();
+    bool is_bulk_copy;
     const size_t slot = pc >> 4;
     const Static* known = slot < statics_.size() ? &statics_[slot] : nullptr;
     if (known != nullptr && known->size != 0 && known->pc == pc && same_text(p, known->text, known->size) &&
         ends_token(p[known->size])) {
         instruction = known->instruction;
+        is_bulk_copy = known->is_bulk_copy;
         p += known->size;
     } else {
         const char* begin = p;
         instruction.pc = pc;
         parse_static(p, instruction);
+        is_bulk_copy = forms_[instruction.opcode].is_bulk_copy;
         remember(begin, p, instruction);
     }
     instruction.active_mask = mask;
     instruction.first_address = static_cast<uint32_t>(cta.addresses.size());
-    if (instruction.width != 0) parse_addresses(p, instruction, cta.addresses);
-    int64_t immediate;
-    if (with_immediate_ && !parse_signed(p, immediate)) lines_.fail_expected("a decimal immediate at the end");
+    if (is_bulk_copy)
+        parse_bulk_copy(p, instruction, cta);
+    else if (instruction.width != 0)
+        parse_addresses(p, instruction, cta.addresses);
+    if (with_immediate_) parse_end(p, instruction, cta);
     skip_blanks(p);
+    if (*p == 'S') leave_out_store_data(p);
     if (*p != '\n') lines_.fail_expected("the end of the line after the last operand");
     lines_.consume(p + 1);
 }
@@ -120,9 +138,13 @@ void InstructionParser::parse_static(const char*& p, Instruction& instruction) {
         lines_.fail_expected("an opcode after the destination registers");
     instruction.opcode = intern_opcode({begin, static_cast<size_t>(p - begin)});
     parse_registers(p, instruction.sources, instruction.source_count, std::size(instruction.sources), "source");
+    const Form& form = forms_[instruction.opcode];
+    uint8_t commit;
+    if (form.has_commit && !parse_decimal(p, commit))
+        lines_.fail_expected("a decimal commit flag after the source registers of a GMMA opcode");
     uint16_t traced_width;
     if (!parse_decimal(p, traced_width)) lines_.fail_expected("a decimal memory width after the source registers");
-    if (traced_width != 0) instruction.width = widths_[instruction.opcode];
+    instruction.width = traced_width != 0 && !form.is_bulk_copy ? form.width : traced_width;
 }
 
 void InstructionParser::remember(const char* begin, const char* end, const Instruction& instruction) {
@@ -132,6 +154,7 @@ void InstructionParser::remember(const char* begin, const char* end, const Instr
     Static& known = statics_[slot];
     known.pc = instruction.pc;
     known.size = static_cast<uint8_t>(size);
+    known.is_bulk_copy = forms_[instruction.opcode].is_bulk_copy;
     std::memcpy(known.text, begin, size);
     known.instruction = instruction;
 }
@@ -150,7 +173,9 @@ uint32_t InstructionParser::intern_opcode(std::string_view text) {
     const auto [found, is_new] = index_of_opcode_.try_emplace(std::string(text), opcodes_.size());
     if (is_new) {
         opcodes_.push_back(classify_opcode(text));
-        widths_.push_back(width_from_opcode(text));
+        const bool since6 = with_values_;
+        forms_.push_back({width_from_opcode(text), since6 && opcodes_.back().is_bulk_copy,
+                          since6 && text.find("GMMA") != std::string_view::npos});
     }
     return found->second;
 }
@@ -190,6 +215,111 @@ void InstructionParser::parse_addresses(const char*& p, Instruction& instruction
             lines_.fail_expected("decimal delta " + std::to_string(i) + " of " + std::to_string(lanes - 1));
         lane[i] = address += static_cast<uint64_t>(step);
     }
+}
+
+// Model: the bytes that one address stands for are the traced width, as Accel-Sim takes it; where that is 0, the bytes
+// of the copy shared out over its addresses. A copy that no lane executes moves nothing, whatever the trace lists.
+void InstructionParser::parse_bulk_copy(const char*& p, Instruction& instruction, Cta& cta) {
+    BulkCopy copy;
+    uint64_t barrier, multicast = 0;
+    uint8_t is_multicast;
+    if (!parse_address(p, barrier) || barrier > UINT32_MAX)
+        lines_.fail_expected("a bulk copy's mbarrier address, hexadecimal in 32 bits, after the memory width");
+    if (!parse_decimal(p, is_multicast) || is_multicast > 1) lines_.fail_expected("a bulk copy's multicast flag, 0 or 1");
+    if (is_multicast != 0 && (!parse_address(p, multicast) || multicast > UINT16_MAX))
+        lines_.fail_expected("a hexadecimal mask of 16 CTAs after the multicast flag");
+    if (!parse_decimal(p, copy.bytes) || !parse_decimal(p, copy.bytes_outside))
+        lines_.fail_expected("a bulk copy's bytes, and those of them out of bounds");
+    copy.instruction = static_cast<uint32_t>(cta.instructions.size() - 1);
+    copy.barrier = static_cast<uint32_t>(barrier);
+    copy.multicast = static_cast<uint16_t>(multicast);
+    cta.bulk_copies.push_back(copy);
+    const uint32_t count = parse_transfers(p, cta.addresses);
+    if (instruction.active_mask == 0) {
+        cta.addresses.resize(instruction.first_address);
+        return;
+    }
+    instruction.address_count = count;
+    if (instruction.width == 0 && count > 0)
+        instruction.width = static_cast<uint16_t>(std::clamp<uint64_t>(copy.bytes / count, 1, UINT16_MAX));
+}
+
+// Appends the addresses one by one: the count is believed only as far as the line goes.
+uint32_t InstructionParser::parse_transfers(const char*& p, std::vector<uint64_t>& addresses) {
+    uint32_t mode, count;
+    uint64_t address = 0;
+    if (!parse_decimal(p, mode) || (mode != 3 && mode != 4))
+        lines_.fail_expected("a bulk copy's address mode: 3 (list) or 4 (base and deltas)");
+    if (mode == 4 && !parse_address(p, address)) lines_.fail_expected("a hexadecimal base address");
+    if (!parse_decimal(p, count) || count > most_transfers)
+        lines_.fail_expected("a number of addresses, at most " + std::to_string(most_transfers));
+    if (addresses.size() > most_addresses - most_transfers)
+        lines_.fail("this CTA holds more addresses than can be counted in 32 bits");
+    for (uint32_t i = 0; i < count; ++i) {
+        int64_t step = 0;
+        if (mode == 3 && !parse_address(p, address))
+            lines_.fail_expected("hexadecimal address " + std::to_string(i + 1) + " of " + std::to_string(count));
+        if (mode == 4 && i > 0 && !parse_signed(p, step))
+            lines_.fail_expected("decimal delta " + std::to_string(i) + " of " + std::to_string(count - 1));
+        addresses.push_back(address += static_cast<uint64_t>(step));
+    }
+    return count;
+}
+
+// Model: immediates are left out. In version 6 they may be decimal or hexadecimal: Accel-Sim reads them in the base of
+// whatever stood before.
+void InstructionParser::parse_end(const char*& p, const Instruction& instruction, Cta& cta) {
+    if (!with_values_) {
+        int64_t immediate;
+        if (!parse_signed(p, immediate)) lines_.fail_expected("a decimal immediate at the end");
+        return;
+    }
+    if (!parse_immediate(p)) lines_.fail_expected("an immediate after the last operand");
+    skip_blanks(p);
+    if (*p != 'N' && *p != 'V' && !parse_immediate(p))
+        lines_.fail_expected("a second immediate, 'NoVal' or 'Val' after the immediate");
+    skip_blanks(p);
+    if (same_text(p, "NoVal", 5) && ends_token(p[5])) {
+        p += 5;
+    } else if (same_text(p, "Val", 3) && ends_token(p[3])) {
+        p += 3;
+        parse_values(p, instruction, cta);
+    } else {
+        lines_.fail_expected("'NoVal' or 'Val' after the immediates");
+    }
+}
+
+void InstructionParser::parse_values(const char*& p, const Instruction& instruction, Cta& cta) {
+    const unsigned operands = instruction.destination_count + instruction.source_count;
+    const size_t first = cta.values.size();
+    if (first > most_addresses - 8 * 32) lines_.fail("this CTA holds more operand values than can be counted in 32 bits");
+    OperandValues entry{static_cast<uint32_t>(cta.instructions.size() - 1), static_cast<uint32_t>(first), 0};
+    for (unsigned operand = 0; operand < operands; ++operand) {
+        const auto which = [&] {
+            return " of operand " + std::to_string(operand + 1) + " of " + std::to_string(operands);
+        };
+        unsigned count;
+        if (!parse_decimal(p, count) || (count != 1 && count != 32))
+            lines_.fail_expected("the number of values" + which() + ", 1 or 32");
+        if (count == 32) entry.per_lane = static_cast<uint16_t>(entry.per_lane | 1u << operand);
+        for (unsigned i = 0; i < count; ++i) {
+            uint64_t value;
+            if (!parse_address(p, value)) lines_.fail_expected("hexadecimal value " + std::to_string(i + 1) + which());
+            if (keep_values_) cta.values.push_back(value);
+        }
+    }
+    if (keep_values_) cta.operand_values.push_back(entry);
+}
+
+// 'STORE_DATA <type> <registers> REG0:T0:<value> ..', behind the immediate, in traces of a fork's tracer. Model: what is
+// stored matters neither to streams nor to simulators, which read over it too.
+void InstructionParser::leave_out_store_data(const char*& p) {
+    if (!same_text(p, "STORE_DATA", 10) || !ends_token(p[10])) return;
+    while (*p != '\n') {
+        if (static_cast<unsigned char>(*p) < ' ' && !is_blank(*p)) lines_.fail_expected("printable STORE_DATA fields");
+        ++p;
+    }
+    ++store_data_left_out_;
 }
 
 }  // namespace kernelpoint

@@ -18,15 +18,16 @@ bool starts_with(std::string_view text, std::string_view prefix) {
 
 class AccelsimSource : public TraceSource {
 public:
-    explicit AccelsimSource(const std::string& path)
+    AccelsimSource(const std::string& path, bool keep_values)
         : lines(path),
           launch_header(read_header_lines(lines)),
-          parser(lines, launch_header),
+          parser(lines, launch_header, keep_values),
           ctas_left(launch_header.launch.grid.count()) {}
 
     const LaunchHeader& header() const override { return launch_header.launch; }
     const std::vector<Opcode>& opcodes() const override { return parser.opcodes(); }
     bool next(Cta& cta) override;
+    uint64_t store_data_left_out() const override { return parser.store_data_left_out(); }
 
 private:
     void skip_empty_lines() {
@@ -52,7 +53,9 @@ private:
     }
 
     void end_of_trace();
+    bool read_triple(std::string_view key, Dim3& triple);
     void read_index(Dim3& index);
+    void read_cluster(Cluster& cluster);
     void read_warp(Cta& cta);
 
     Lines lines;
@@ -65,9 +68,7 @@ private:
 };
 
 bool AccelsimSource::next(Cta& cta) {
-    cta.warps.clear();
-    cta.instructions.clear();
-    cta.addresses.clear();
+    cta.clear();
     if (ended) return false;
     skip_empty_lines();
     if (lines.peek() == nullptr) return end_of_trace(), false;
@@ -77,6 +78,7 @@ bool AccelsimSource::next(Cta& cta) {
     lines.consume_text();
     skip_empty_lines();
     read_index(cta.index);
+    read_cluster(cta.cluster);
     warps_seen = 0;
     for (;;) {
         skip_empty_lines();
@@ -108,23 +110,41 @@ void AccelsimSource::end_of_trace() {
     ended = true;
 }
 
-void AccelsimSource::read_index(Dim3& index) {
+// Whether the line is "<key> x,y,z".
+bool AccelsimSource::read_triple(std::string_view key, Dim3& triple) {
     std::string text(lines.text());
+    if (!starts_with(text, key)) return false;
+    text = text.substr(key.size()) + '\n';
+    int commas = 0;
+    for (char& c : text)
+        if (c == ',') c = ' ', ++commas;
+    const char* p = text.c_str();
+    return commas == 2 && parse_decimal(p, triple.x) && parse_decimal(p, triple.y) && parse_decimal(p, triple.z) &&
+           *p == '\n';
+}
+
+void AccelsimSource::read_index(Dim3& index) {
     const Dim3& grid = header().grid;
-    bool well_formed = starts_with(text, "thread block =");
-    if (well_formed) {
-        text = text.substr(14) + '\n';
-        int commas = 0;
-        for (char& c : text)
-            if (c == ',') c = ' ', ++commas;
-        const char* p = text.c_str();
-        well_formed = commas == 2 && parse_decimal(p, index.x) && parse_decimal(p, index.y) &&
-                      parse_decimal(p, index.z) && *p == '\n';
-    }
+    const bool well_formed = read_triple("thread block =", index);
     if (!well_formed || index.x >= grid.x || index.y >= grid.y || index.z >= grid.z)
         lines.fail_expected("'thread block = x,y,z' within the grid (" + std::to_string(grid.x) + "," +
                             std::to_string(grid.y) + "," + std::to_string(grid.z) + ")");
     lines.consume_text();
+}
+
+// "cluster id = x,y,z", "cluster cta = x,y,z" and "cluster rank = n", as far as they are there.
+void AccelsimSource::read_cluster(Cluster& cluster) {
+    for (;; lines.consume_text()) {
+        skip_empty_lines();
+        const std::string_view text = lines.text();
+        if (!starts_with(text, "cluster ")) return;
+        bool well_formed = read_triple("cluster id =", cluster.index) || read_triple("cluster cta =", cluster.cta);
+        if (starts_with(text, "cluster rank =")) {
+            const char* p = text.data() + 14;
+            well_formed = parse_decimal(p, cluster.rank) && p == text.data() + text.size();
+        }
+        if (!well_formed) lines.fail_expected("'cluster id = x,y,z', 'cluster cta = x,y,z' or 'cluster rank = n'");
+    }
 }
 
 void AccelsimSource::read_warp(Cta& cta) {
@@ -151,8 +171,8 @@ void AccelsimSource::read_warp(Cta& cta) {
 
 }  // namespace
 
-std::unique_ptr<TraceSource> open_accelsim(const std::string& path) {
-    return std::make_unique<AccelsimSource>(path);
+std::unique_ptr<TraceSource> open_accelsim(const std::string& path, bool keep_values) {
+    return std::make_unique<AccelsimSource>(path, keep_values);
 }
 
 }  // namespace kernelpoint

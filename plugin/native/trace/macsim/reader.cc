@@ -74,9 +74,7 @@ void MacsimSource::name_by_code() {
 }
 
 bool MacsimSource::next(Cta& cta) {
-    cta.warps.clear();
-    cta.instructions.clear();
-    cta.addresses.clear();
+    cta.clear();
     const Dim3& grid = files_.header.grid;
     if (next_warp_ == files_.warps.size()) {
         // Model: as with Accel-Sim traces, a launch has exactly the CTAs of its grid.
