@@ -133,7 +133,8 @@ def test_moving_all_global_memory_by_whole_sectors_keeps_the_stream(tmp_path, te
 
 TMA = "0000 00000001 0 UTMALDG.2D.MULTICAST 2 UR4 UR8 32 80 1 3 96 32 3 2 0x7f0000001000 0x7f0000001020 0 NoVal"
 HOPPER = small_trace(
-    cta([TMA, "0010 ffffffff 0 EXIT 0 0 0 NoVal"]).replace("0,0,0\n", "0,0,0\n" + cluster_lines((1, 0, 0), 2), 1), version=6
+    cta([TMA, "0010 ffffffff 0 EXIT 0 0 0 NoVal"]).replace("0,0,0\n", "0,0,0\n" + cluster_lines((1, 0, 0), 2), 1),
+    version=6,
 )
 HOPPER_MOVED = {
     "other buffers": lambda text: text.replace("0x7f00000", "0x6a00000"),

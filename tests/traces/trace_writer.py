@@ -48,7 +48,7 @@ def instruction(draw, version: int, wild: bool) -> tuple[int, str]:
     if kind == "memory":
         words += ["4", *draw(addresses(mask, wild))]
     elif kind == "bulk":
-        words += [str(draw(st.sampled_from([0, 16, 32, 128, 65535]))), *draw(bulk_copy(wild))]
+        words += [str(draw(st.sampled_from([0, 16, 32, 128, 10485]))), *draw(bulk_copy(wild))]
     else:
         words.append("0")
     if version >= 5:

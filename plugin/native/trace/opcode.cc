@@ -22,14 +22,14 @@ constexpr auto no = MemorySpace::none, global = MemorySpace::global, local = Mem
                shared = MemorySpace::shared, constant = MemorySpace::constant, generic = MemorySpace::generic,
                texture = MemorySpace::texture;
 
-// SASS opcodes of Volta, Turing, Ampere, Ada, Hopper and Blackwell, from NVIDIA's instruction set tables (CUDA Binary Utilities).
-// Sorted by base.
-// Model: half precision goes with single precision; uniform datapath instructions go with their 32-lane counterparts;
-// S2R, VOTE and the like are moves; LDGSTS reads global memory (its store into shared memory is not a second access);
-// warp-wide reductions and shuffles (REDUX, SHFL) are moves although they pass through the memory pipe. Bulk copies (TMA)
-// access global memory; their side in shared memory is not a second access, and a prefetch is a load. mbarriers (SYNCS,
-// ARRIVES, UTCBAR) are barriers with an address in shared memory; tensor memory counts as shared memory, as it lies on
-// the SM; asynchronous matrix multiplications (GMMA, UTC*MMA) are one tensor instruction each, whatever their size.
+// SASS opcodes of Volta, Turing, Ampere, Ada, Hopper and Blackwell, from NVIDIA's instruction set tables (CUDA Binary
+// Utilities). Sorted by base. Model: half precision goes with single precision; uniform datapath instructions go with
+// their 32-lane counterparts; S2R, VOTE and the like are moves; LDGSTS reads global memory (its store into shared
+// memory is not a second access); warp-wide reductions and shuffles (REDUX, SHFL) are moves although they pass through
+// the memory pipe. Bulk copies (TMA) access global memory; their side in shared memory is not a second access, and a
+// prefetch is a load. mbarriers (SYNCS, ARRIVES, UTCBAR) are barriers with an address in shared memory; tensor memory
+// counts as shared memory, as it lies on the SM; asynchronous matrix multiplications (GMMA, UTC*MMA) are one tensor
+// instruction each, whatever their size.
 constexpr Entry table[] = {
     {"ACQBULK", B, no, barrier_flag},
     {"ACQSHMINIT", B, no, barrier_flag},

@@ -75,8 +75,8 @@ private:
 void Scanner::learn(const std::vector<Opcode>& opcodes) {
     while (facts_.size() < opcodes.size()) {
         const Opcode& opcode = opcodes[facts_.size()];
-        facts_.push_back({hash_text(opcode.text).low, static_cast<size_t>(opcode.unit), opcode.space,
-                          opcode.is_bulk_copy, 0});
+        facts_.push_back(
+            {hash_text(opcode.text).low, static_cast<size_t>(opcode.unit), opcode.space, opcode.is_bulk_copy, 0});
     }
 }
 

@@ -56,14 +56,15 @@ struct Instruction {
     uint32_t address_count = 0;  // of a bulk copy: any number, at most most_transfers
 };
 
-constexpr uint32_t most_transfers = 1 << 16;  // addresses of one bulk copy
+// Of one bulk copy: addresses, and bytes that they stand for. Shared memory, where most copies end, has 227 KiB.
+constexpr uint32_t most_transfers = 1 << 14, most_transferred = 1 << 20;
 
 // What the trace says of a bulk copy (TMA: Opcode::is_bulk_copy) besides its addresses.
 struct BulkCopy {
-    uint32_t instruction = 0;             // index into Cta::instructions
-    uint32_t barrier = 0;                 // address in shared memory of the mbarrier that counts the bytes
+    uint32_t instruction = 0;               // index into Cta::instructions
+    uint32_t barrier = 0;                   // address in shared memory of the mbarrier that counts the bytes
     uint64_t bytes = 0, bytes_outside = 0;  // all, and those of them outside the tensor's bounds
-    uint16_t multicast = 0;               // bit per CTA of the cluster that receives it; 0: this CTA alone
+    uint16_t multicast = 0;                 // bit per CTA of the cluster that receives it; 0: this CTA alone
 };
 
 // The values of an instruction's register operands: destinations, then sources, each one value for all lanes or 32.

@@ -147,7 +147,8 @@ TraceList read_folder(const std::string& path) {
         if (is_unprocessed(entry->d_name)) unprocessed = entry->d_name;
     }
     if (files.empty() && is_file(path + "/kernel_config.txt")) return read_list_file(path + "/kernel_config.txt");
-    if (files.empty() && !unprocessed.empty()) throw TraceError(path, 0, "the trace " + unprocessed + " " + post_process);
+    if (files.empty() && !unprocessed.empty())
+        throw TraceError(path, 0, "the trace " + unprocessed + " " + post_process);
     if (files.empty())
         throw TraceError(path, 0,
                          "expected files kernel-N.traceg[.xz|.zst], kernel-N.tracez or a kernel_config.txt in this "

@@ -73,8 +73,7 @@ bool split_field(std::string_view line, Field& field) {
 void read_tracer_version(Lines& lines, const Field& field, uint32_t& version) {
     read_number(lines, field, version);
     if (version < 1 || version > newest_tracer)
-        lines.fail("accelsim tracer version " + std::to_string(version) +
-                   " is not known; known are versions 1 to 6");
+        lines.fail("accelsim tracer version " + std::to_string(version) + " is not known; known are versions 1 to 6");
 }
 
 // Bit of each field that must be there; 0 for the others.

@@ -225,7 +225,8 @@ void InstructionParser::parse_bulk_copy(const char*& p, Instruction& instruction
     uint8_t is_multicast;
     if (!parse_address(p, barrier) || barrier > UINT32_MAX)
         lines_.fail_expected("a bulk copy's mbarrier address, hexadecimal in 32 bits, after the memory width");
-    if (!parse_decimal(p, is_multicast) || is_multicast > 1) lines_.fail_expected("a bulk copy's multicast flag, 0 or 1");
+    if (!parse_decimal(p, is_multicast) || is_multicast > 1)
+        lines_.fail_expected("a bulk copy's multicast flag, 0 or 1");
     if (is_multicast != 0 && (!parse_address(p, multicast) || multicast > UINT16_MAX))
         lines_.fail_expected("a hexadecimal mask of 16 CTAs after the multicast flag");
     if (!parse_decimal(p, copy.bytes) || !parse_decimal(p, copy.bytes_outside))
@@ -242,6 +243,9 @@ void InstructionParser::parse_bulk_copy(const char*& p, Instruction& instruction
     instruction.address_count = count;
     if (instruction.width == 0 && count > 0)
         instruction.width = static_cast<uint16_t>(std::clamp<uint64_t>(copy.bytes / count, 1, UINT16_MAX));
+    if (uint64_t{instruction.width} * count > most_transferred)
+        lines_.fail("this bulk copy's " + std::to_string(count) + " addresses of " + std::to_string(instruction.width) +
+                    " bytes are more than the 1 MiB that one may move");
 }
 
 // Appends the addresses one by one: the count is believed only as far as the line goes.
@@ -292,7 +296,8 @@ void InstructionParser::parse_end(const char*& p, const Instruction& instruction
 void InstructionParser::parse_values(const char*& p, const Instruction& instruction, Cta& cta) {
     const unsigned operands = instruction.destination_count + instruction.source_count;
     const size_t first = cta.values.size();
-    if (first > most_addresses - 8 * 32) lines_.fail("this CTA holds more operand values than can be counted in 32 bits");
+    if (first > most_addresses - 8 * 32)
+        lines_.fail("this CTA holds more operand values than can be counted in 32 bits");
     OperandValues entry{static_cast<uint32_t>(cta.instructions.size() - 1), static_cast<uint32_t>(first), 0};
     for (unsigned operand = 0; operand < operands; ++operand) {
         const auto which = [&] {
@@ -311,8 +316,8 @@ void InstructionParser::parse_values(const char*& p, const Instruction& instruct
     if (keep_values_) cta.operand_values.push_back(entry);
 }
 
-// 'STORE_DATA <type> <registers> REG0:T0:<value> ..', behind the immediate, in traces of a fork's tracer. Model: what is
-// stored matters neither to streams nor to simulators, which read over it too.
+// 'STORE_DATA <type> <registers> REG0:T0:<value> ..', behind the immediate, in traces of a fork's tracer. Model: what
+// is stored matters neither to streams nor to simulators, which read over it too.
 void InstructionParser::leave_out_store_data(const char*& p) {
     if (!same_text(p, "STORE_DATA", 10) || !ends_token(p[10])) return;
     while (*p != '\n') {

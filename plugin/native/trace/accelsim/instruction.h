@@ -1,5 +1,6 @@
 // Instruction lines:
-//   [x y z warp] [line] PC mask ndst dst.. opcode nsrc src.. [commit] width [access] [immediates] [values] [STORE_DATA ..]
+//   [x y z warp] [line] PC mask ndst dst.. opcode nsrc src.. [commit] width [access] [immediates] [values] [STORE_DATA
+//   ..]
 // The CTA and warp stand there below tracer version 3, the immediate from version 5 on, and from version 6 on perhaps a
 // second one and the operands' values. `commit` follows the sources of GMMA opcodes. The access is `mode addresses..`,
 // or for a bulk copy (TMA) `barrier multicast [mask] bytes outside mode addresses..`.
