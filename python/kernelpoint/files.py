@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import stat
 from pathlib import Path
@@ -30,13 +32,37 @@ def open_regular(path: str | Path) -> BinaryIO:
     ...
     OSError: [Errno 22] is a character device; expected a regular file: '/dev/null'
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # O_NONBLOCK: a FIFO does not block the open
-    kind = stat.S_IFMT(os.fstat(descriptor).st_mode)
-    if kind != stat.S_IFREG:
+    return os.fdopen(_descriptor(path, os.O_RDONLY), "rb")
+
+
+def open_to_append(path: str | Path) -> io.FileIO:
+    """Open a regular file, made where it is missing, for reading and for writing behind its end.
+
+    Raises:
+        OSError: as :func:`open_regular`.
+    """
+    return io.FileIO(_descriptor(path, os.O_RDWR | os.O_APPEND | os.O_CREAT), "r+")
+
+
+def _descriptor(path: str | Path, flags: int) -> int:
+    with contextlib.suppress(FileNotFoundError):
+        _check_regular(os.stat(path).st_mode, path)  # before: opening a device may act on it
+    descriptor = os.open(
+        path, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o666
+    )  # O_NONBLOCK: a FIFO does not block the open
+    try:
+        _check_regular(os.fstat(descriptor).st_mode, path)
+    except OSError:
         os.close(descriptor)
-        raise OSError(22, f"is {_KINDS.get(kind, 'not a file')}; expected a regular file", str(path))
+        raise
     os.set_blocking(descriptor, True)
-    return os.fdopen(descriptor, "rb")
+    return descriptor
+
+
+def _check_regular(mode: int, path: str | Path) -> None:
+    kind = stat.S_IFMT(mode)
+    if kind != stat.S_IFREG:
+        raise OSError(22, f"is {_KINDS.get(kind, 'not a file')}; expected a regular file", str(path))
 
 
 def read_regular(path: str | Path, most: int) -> bytes:

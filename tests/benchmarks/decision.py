@@ -23,11 +23,12 @@ import numpy as np
 
 from kernelpoint.config import parse_config
 from kernelpoint.estimation import Design, ErrorBudget
+from kernelpoint.journal import JournalWriter
+from kernelpoint.policies.registry import load_policy
 from kernelpoint.session.host_info import HostInfo
-from kernelpoint.session.journal import Journal
-from kernelpoint.session.opening import Run
 from kernelpoint.session.plan import Plan
 from kernelpoint.session.session import Session
+from kernelpoint.session.setup import Frame, Setup
 from kernelpoint.traces import launch_paths
 from kernelpoint.workload import Population
 
@@ -48,8 +49,9 @@ def session_of(launches: int, clusters: int, folder: Path) -> Session:
     hashes = [f"{i:032x}" for i in range(clusters)]
     plan = Plan(design=design, origin={}, stream_ids=strata, stream_hashes=hashes, stream_names=["k"] * clusters)
     config = parse_config({"version": 1, "policy": "random"})
-    run = Run(config, HostInfo("benchmark"), population, plan, None, ErrorBudget(0.01), "mean", {})
-    session = Session(run, Journal(folder / "run.kpjournal", resume=False), lambda line: None)
+    frame = Frame(population, plan, None, {})
+    setup = Setup(config, HostInfo("benchmark"), load_policy("random"), ErrorBudget(0.01), "mean", frame)
+    session = Session(setup, JournalWriter(folder / "run.kpjournal", resume=False), lambda line: None)
     session.begin()
     return session
 

@@ -21,7 +21,7 @@ import numpy as np
 from kernelpoint.estimation import Design, Engine, ErrorBudget, strata_from
 from kernelpoint.policies._labels import context
 from kernelpoint.randomness import generator
-from kernelpoint.session.ledger import Ledger
+from kernelpoint.session.phases.ledger import Ledger
 from kernelpoint.workload import Population
 
 BODY = 5000  # launches of a loop body

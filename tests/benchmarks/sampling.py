@@ -25,11 +25,11 @@ from pathlib import Path
 
 from kernelpoint.cli.host import program
 from kernelpoint.config import parse_config
+from kernelpoint.journal import load_run
 from kernelpoint.policies.registry import load_policy
-from kernelpoint.report.run import load_run
 from kernelpoint.session.host_info import HostInfo
-from kernelpoint.session.opening import population_of
 from kernelpoint.session.planning import plan_for
+from kernelpoint.session.setup import population_of
 
 HEADINGS = (
     f"{'policy':<12}{'budget':>7}{'simulated':>11}{'passes':>7}{'cycle x':>9}{'CPU x':>8}{'wall x':>8}{'mean |err|':>12}"
@@ -76,8 +76,8 @@ def simulate(traces: Path, gpu: str, policy: str, budget: float, seed: int, work
             sys.exit(f"{' '.join(command)} ended with {process.returncode}:\n{errors.read()[-2000:]}")
     wall = time.monotonic() - planned
     run = load_run(journal)
-    cycles = {r["launch"]: r["counters"]["cycles"] for r in run.results()}
-    summary = run.summary
+    cycles = {unit: r.counters["cycles"] for unit, r in run.results.items()}
+    summary = run.content()
     journal.unlink()
     return Measured(summary, wall, usage.ru_utime + usage.ru_stime, peak, planned - started, cycles)
 

@@ -20,8 +20,9 @@ from replayed import Replayed, say
 import kernelpoint.encoder
 import kernelpoint.traces
 from kernelpoint.config import EncoderConfig
+from kernelpoint.journal.records import plain
 from kernelpoint.session import boundary
-from kernelpoint.session.online_clusters import OnlineClusters
+from kernelpoint.session.phases.online_clusters import OnlineClusters
 
 
 def remember(workload: Replayed) -> int:
@@ -61,7 +62,7 @@ def run(workload: Replayed, y: np.ndarray, budget: float, seed: int, online: boo
     session.journal.close()
     for path in folder.glob("run.kpjournal*"):
         path.unlink()
-    return session._summary.content
+    return plain(session.summary)
 
 
 def truths(y: np.ndarray, names: str) -> dict[str, np.ndarray]:

@@ -27,7 +27,9 @@ def compare(workload: Replayed, first: np.ndarray, second: np.ndarray, budget: f
     inside, exact = drawn[design.strata[drawn] >= 0], drawn[design.strata[drawn] < 0]
     totals = np.bincount(design.strata + 1, design.x, len(design.first_sizes) + 1)[1:]
     sample = Sample(design.strata[inside], design.sizes, design.clusters, design.x[inside], totals)
-    alpha = joint_error_probability(("sequential", "sequential"), 0.05, (a.kinds, b.kinds))
+    alpha = joint_error_probability(
+        ("sequential", "sequential"), 0.05, (a.pass_state()["kinds"], b.pass_state()["kinds"])
+    )
     values = np.column_stack([first, second])
     pair = paired_totals(sample, values[inside], values[exact], "regression", alpha)
     p, q = look_a.estimates["cycles"], look_b.estimates["cycles"]

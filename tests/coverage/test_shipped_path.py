@@ -12,9 +12,9 @@ from full_runs import known_from_traces
 from populations import Population
 
 from kernelpoint.estimation import Engine, ErrorBudget
+from kernelpoint.journal import load_run
 from kernelpoint.randomness import generator
 from kernelpoint.session import boundary
-from kernelpoint.session.journal import read_journal
 
 
 @pytest.fixture(scope="module")
@@ -47,10 +47,10 @@ def in_session(
         session.on_complete(0, after, False, int(people.y[after]), 1)
     session.finish()
     session.journal.close()
-    records = read_journal(journal)
-    results = [(record["pass"], record["launch"]) for record in records if record["type"] == "result"]
+    run = load_run(journal)
+    results = [(record.pass_index, record.launch) for record in run.results.values()]
     passes = [[launch for number, launch in results if number == k] for k in range(results[-1][0] + 1)]
-    return passes, records[-1]
+    return passes, run.content()
 
 
 @pytest.mark.parametrize("seed", [0, 1])

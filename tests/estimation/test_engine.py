@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -109,10 +110,10 @@ def test_an_engine_that_takes_sizes_and_results_from_a_journal_is_in_the_same_st
         done += wanted.tolist()
         engine.look()
         assert engine.grow()
-        passes.append((engine.sizes.copy(), engine.kinds))
+        passes.append(json.loads(json.dumps(engine.pass_state())))
     again = Engine(design, ErrorBudget(0.004))
-    for sizes, kinds in passes:
-        again.restore_pass(sizes, kinds)
+    for state_of_pass in passes:
+        again.restore_pass(state_of_pass)
     again.record_many(np.array(done[::-1]), ("cycles",), y[done[::-1]][:, None])
     assert again.wanted().tolist() == engine.wanted().tolist()
     for e in (engine, again):
@@ -123,8 +124,9 @@ def test_an_engine_that_takes_sizes_and_results_from_a_journal_is_in_the_same_st
 
 def test_sizes_that_do_not_fit_the_design_are_refused():
     engine = Engine(example()[0], ErrorBudget(0.01))
-    with pytest.raises(JournalError, match="the sizes of a pass in the journal do not fit"):
-        engine.restore_pass(engine.sizes - 1, ("first",))
+    for odd in ({"sizes": (engine.sizes - 1).tolist(), "kinds": ["first"]}, {}, {"sizes": "x", "kinds": None}):
+        with pytest.raises(JournalError, match="the sizes of a pass in the journal do not fit"):
+            engine.restore_pass(odd)
 
 
 def test_a_missing_result_leaves_no_bound_and_spends_nothing():

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kernelpoint.cli.host import program
-from kernelpoint.report.run import RunReport, load_run
+from kernelpoint.journal import Run, load_run
 
 # A runner in the background ignores Ctrl-C, and so would the programs that tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -40,7 +40,7 @@ class Bench:
             self.command(yaml, *options), cwd=self.folder, capture_output=True, text=True, timeout=120
         )
 
-    def report(self) -> RunReport:
+    def report(self) -> Run:
         return load_run(self.journal)
 
 

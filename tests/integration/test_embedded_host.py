@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from kernelpoint.session.journal import read_journal
+from kernelpoint.journal import read_records
 
 RANDOM = "policy: random\nerror_budget: {relative_error: 0.05}"
 
@@ -22,7 +22,7 @@ def test_policy_all_simulates_exactly_what_an_unsampled_run_does(bench):
     assert plain.returncode == sampled.returncode == 0, sampled.stderr
     assert totals(plain.stdout) == totals(sampled.stdout)
     assert "kernelpoint" not in plain.stdout
-    summary = bench.report().summary
+    summary = bench.report().content()
     assert summary["estimate"] == float(totals(plain.stdout)["gpu_tot_sim_cycle"]) and summary["half_width"] == 0
 
 
@@ -30,7 +30,7 @@ def test_random_sampling_states_a_bound_that_holds_the_full_run(bench):
     full = float(totals(bench.run(None).stdout)["gpu_tot_sim_cycle"])
     done = bench.run(RANDOM)
     assert done.returncode == 0, done.stderr
-    summary = bench.report().summary
+    summary = bench.report().content()
     assert summary["met"] and summary["skipped"] > 0
     assert (
         abs(summary["estimate"] - full) <= summary["half_width"] + 0.01 * full
@@ -39,16 +39,16 @@ def test_random_sampling_states_a_bound_that_holds_the_full_run(bench):
 
 def test_the_output_carries_the_estimate_and_what_it_rests_on(bench):
     lines = dict(re.findall(r"^(kernelpoint_\w+) = (\S+)", bench.run(RANDOM).stdout, re.MULTILINE))
-    summary = bench.report().summary
+    summary = bench.report().content()
     assert float(lines["kernelpoint_cycles"]) == pytest.approx(summary["estimate"])
     assert float(lines["kernelpoint_cycles_half_width"]) == pytest.approx(summary["half_width"])
     assert int(lines["kernelpoint_simulated"]) == summary["simulated"]
 
 
 def test_the_same_seed_gives_the_same_run_and_the_journal_says_all_of_it(bench):
-    first = (bench.run(RANDOM), read_journal(bench.journal))[1]
+    first = (bench.run(RANDOM), read_records(bench.journal))[1]
     bench.journal.unlink()
-    second = (bench.run(RANDOM), read_journal(bench.journal))[1]
+    second = (bench.run(RANDOM), read_records(bench.journal))[1]
     assert first == second
 
 
@@ -94,26 +94,26 @@ def test_a_corrupt_trace_costs_the_bound_but_not_the_other_results(bench):
     bench.list_path = broken_copy(bench, 17)
     done = bench.run("policy: all")
     assert done.returncode == 3, done.stderr
-    summary = bench.report().summary
+    summary = bench.report().content()
     assert summary["lost"] == [17] and summary["half_width"] is None
     assert summary["simulated"] == summary["launches"] - 1 and summary["degraded"]
 
 
 def test_a_corrupt_trace_that_is_not_drawn_changes_nothing(bench):
     bench.run(RANDOM)
-    simulated = {r["launch"] for r in bench.report().results()}
+    simulated = set(bench.report().results)
     spared = next(i for i in range(200) if i not in simulated)
     bench.journal.unlink()
     bench.list_path = broken_copy(bench, spared)
     assert bench.run(RANDOM).returncode == 0
-    assert not bench.report().summary["degraded"]
+    assert not bench.report().content()["degraded"]
 
 
 def test_runs_killed_at_random_moments_resume_to_the_same_summary(bench):
     yaml = "policy: random\nerror_budget: {relative_error: 0.002}"
     bench.run(yaml)
     whole = bench.report()
-    expected = {r["launch"]: r["counters"] for r in whole.results()}
+    expected = whole.results
     bench.journal.unlink()
     moments, kills = random.Random(11), 0
     for _ in range(12):
@@ -127,10 +127,8 @@ def test_runs_killed_at_random_moments_resume_to_the_same_summary(bench):
         process.wait(timeout=60)
     assert bench.run(yaml).returncode == 0
     again = bench.report()
-    results = [r["launch"] for r in again.results()]
-    assert kills > 0 and len(results) == len(set(results))
-    assert set(results) == set(expected)
-    assert again.summary["simulated"] + again.summary["skipped"] == 200
+    assert kills > 0 and set(again.results) == set(expected)
+    assert again.summary.simulated + again.summary.skipped == 200
 
 
 def wait_for_results(bench, more, process):
@@ -155,4 +153,4 @@ def test_ctrl_c_leaves_a_journal_from_which_the_run_goes_on(bench):
     before = count_results(bench)
     assert bench.run(yaml).returncode == 0
     assert before >= 5 and count_results(bench) == 200
-    assert bench.report().summary["simulated"] == 200
+    assert bench.report().content()["simulated"] == 200

@@ -8,8 +8,7 @@ import pytest
 from kernelpoint.cli import synth
 from kernelpoint.cli.host import program
 from kernelpoint.comparison.host import HOST_CONFIGS
-from kernelpoint.report.run import load_run
-from kernelpoint.session.journal import read_journal
+from kernelpoint.journal import load_run
 
 LAUNCHES = 4
 
@@ -47,7 +46,7 @@ def simulate(large_launches, tmp_path, monkeypatch):
 
 
 def summary_of(tmp_path):
-    return load_run(tmp_path / "run.kpjournal").summary
+    return load_run(tmp_path / "run.kpjournal").content()
 
 
 def test_cta_saves_cycles_and_its_bound_holds(simulate, tmp_path):
@@ -71,8 +70,8 @@ def test_pka_saves_cycles_and_states_no_bound(simulate, tmp_path):
 def test_the_projection_is_nearer_than_scaling_by_ctas(simulate, tmp_path):
     full = float(simulate(None)["gpu_tot_sim_cycle"])
     simulate("policy: all\ninside_kernel: cta\nerror_budget: {relative_error: 0.05}")
-    results = [r for r in read_journal(tmp_path / "run.kpjournal") if r["type"] == "result"]
-    scaled = sum(r["projection"]["simulated_cycles"] * r["projection"]["of"] / r["projection"]["ctas"] for r in results)
+    stops = [r.projection for r in load_run(tmp_path / "run.kpjournal").results.values()]
+    scaled = sum(stop.simulated_cycles * stop.of / stop.ctas for stop in stops)
     assert abs(summary_of(tmp_path)["estimate"] - full) < 0.5 * abs(scaled - full)
 
 

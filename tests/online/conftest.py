@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kernelpoint.journal.records import plain
 from kernelpoint.session import boundary
 from kernelpoint.synth.compose import compose, prepare
 from kernelpoint.synth.writer import write_list
@@ -80,7 +81,7 @@ class OnlineHost:
         assert status == 1
         session.finish()
         session.journal.close()
-        return session._summary.content
+        return plain(session.summary)
 
 
 @pytest.fixture

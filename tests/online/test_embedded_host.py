@@ -7,7 +7,7 @@ import pytest
 
 from kernelpoint.cli.host import program
 from kernelpoint.errors import KernelPointError
-from kernelpoint.report.run import load_run
+from kernelpoint.journal import load_run
 
 
 def host_program():
@@ -37,7 +37,7 @@ def test_the_embedded_host_runs_online(traces, cache, tmp_path, monkeypatch):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert "launches are not known beforehand" in done.stdout + done.stderr
-    summary = load_run(journal).summary
+    summary = load_run(journal).content()
     assert summary["launches"] == len(traces) and summary["met"] and not summary["degraded"]
     assert summary["simulated"] + summary["skipped"] == len(traces)
 

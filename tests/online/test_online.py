@@ -6,17 +6,18 @@ import numpy as np
 import pytest
 
 from kernelpoint.errors import ConfigError, HostError, JournalError, SessionError
-from kernelpoint.paired import compare_runs, load_sampled_run
-from kernelpoint.report.run import load_run
+from kernelpoint.journal import DecisionRecord, load_run
+from kernelpoint.journal.lines import seal
+from kernelpoint.journal.records import plain
+from kernelpoint.paired import compare_runs
 from kernelpoint.report.write import plan_of
-from kernelpoint.session.journal import read_journal
 
 LAUNCHES = 240  # as many as the list of conftest.py
 LOOSE = "error_budget: {relative_error: 0.05}"
 
 
 def decisions(host):
-    return [r for r in read_journal(host.journal) if r["type"] == "decision" and r["pass"] == 0]
+    return [r for r in load_run(host.journal).of(DecisionRecord) if r.pass_index == 0]
 
 
 def test_a_host_without_a_list_gets_an_estimate_of_launches_that_nobody_knew(host):
@@ -39,36 +40,36 @@ def test_every_new_cluster_has_its_first_launch_simulated_and_it_stands_for_itse
     host.walk(host.open(LOOSE))
     firsts = {}
     for record in decisions(host):
-        firsts.setdefault(record["cluster"], record)
+        firsts.setdefault(record.cluster, record)
     assert len(firsts) > 3
     for record in firsts.values():
-        assert record["action"] == "simulate" and record["take_all"] == "first of its cluster"
-    later = [r for r in read_journal(host.journal) if r["type"] == "decision" and r["pass"] > 0]
-    assert not {r["launch"] for r in firsts.values()} & {r["launch"] for r in later}
+        assert record.action == "simulate" and record.take_all == "first of its cluster"
+    later = [r for r in load_run(host.journal).of(DecisionRecord) if r.pass_index > 0]
+    assert not {r.launch for r in firsts.values()} & {r.launch for r in later}
 
 
 def test_later_launches_are_drawn_by_their_permanent_random_number_alone(host):
     host.walk(host.open(LOOSE))
     for record in decisions(host):
-        if "u" in record:
-            assert (record["action"] == "simulate") == (record["u"] <= record["threshold"])
+        if record.u is not None:
+            assert (record.action == "simulate") == (record.u <= record.threshold)
 
 
 def test_a_behaviour_that_comes_late_opens_a_cluster(host):
     host.walk(host.open(LOOSE))
     opened = {}
     for record in decisions(host):
-        opened.setdefault(record["cluster"], record["launch"])
+        opened.setdefault(record.cluster, record.launch)
     assert max(opened.values()) > 30, "attention grows with the cache"
 
 
 def test_results_do_not_change_what_the_first_pass_simulates(host):
     host.walk(host.open(LOOSE))
-    actions = [(r["launch"], r["action"]) for r in decisions(host)]
+    actions = [(r.launch, r.action) for r in decisions(host)]
     host.journal.unlink()
     host.cycles = host.cycles[::-1].copy()
     host.walk(host.open(LOOSE))
-    assert actions == [(r["launch"], r["action"]) for r in decisions(host)]
+    assert actions == [(r.launch, r.action) for r in decisions(host)]
 
 
 @pytest.mark.parametrize("limit", [0, 1, 5, 20, 30])
@@ -87,8 +88,7 @@ def test_a_run_killed_at_any_byte_ends_the_same(host):
     for cut in [*np.random.default_rng(0).integers(0, len(data), 12).tolist(), data.index(b'"population"') + 40]:
         host.journal.write_bytes(data[:cut])
         assert host.walk(host.open(LOOSE)) == whole
-        results = [r["launch"] for r in read_journal(host.journal) if r["type"] == "result"]
-        assert len(results) == len(set(results)) == whole["simulated"]
+        assert len(load_run(host.journal).results) == whole["simulated"]
 
 
 def test_resuming_on_other_traces_is_refused_with_the_launch(host):
@@ -97,7 +97,7 @@ def test_resuming_on_other_traces_is_refused_with_the_launch(host):
     number = next(i for i, line in enumerate(lines) if '"decision"' in line)
     record = json.loads(lines[number])
     record["trace"] = host.paths[record["launch"] + 1]
-    lines[number] = json.dumps(record) + "\n"
+    lines[number] = seal(json.dumps({k: v for k, v in record.items() if k != "crc32"})).decode()
     host.journal.write_text("".join(lines))
     with pytest.raises(JournalError, match="launch 0 of process 0 ran stream"):
         host.open(LOOSE)
@@ -108,7 +108,7 @@ def test_a_launch_that_cannot_be_read_is_simulated_for_certain_and_said(host):
     summary = host.walk(host.open(LOOSE))
     assert {50, 51} <= set(host.simulated) and len(summary["degraded"]) >= 2
     assert "no trace of this launch" in summary["degraded"][0] and "missing.traceg" in summary["degraded"][1]
-    assert [r["take_all"] for r in decisions(host) if r["launch"] in (50, 51)] == ["failure", "failure"]
+    assert [r.take_all for r in decisions(host) if r.launch in (50, 51)] == ["failure", "failure"]
     assert summary["met"] and summary["launches"] == LAUNCHES
 
 
@@ -153,7 +153,7 @@ def test_a_run_ended_early_speaks_of_no_launch_that_it_has_not_seen(host):
         if session.on_launch(0, index, host.paths[index])[0] == 0:
             host.complete(session, index)
     session.finish()
-    content = session._summary.content
+    content = plain(session.summary)
     assert content["launches"] == 100 and content["estimate"] is None and content["bound"] == "none"
     assert content["simulated"] + content["skipped"] == 100
 
@@ -169,7 +169,7 @@ def test_a_second_result_of_a_launch_is_refused(host):
 def test_the_report_reads_an_online_run(host):
     summary = host.walk(host.open(LOOSE))
     run = load_run(host.journal)
-    assert run.summary["estimate"] == summary["estimate"]
+    assert run.summary.estimate == summary["estimate"]
     assert len(plan_of(run)[0].design.strata) == LAUNCHES
 
 
@@ -195,7 +195,7 @@ def test_two_online_runs_are_compared_launch_by_launch(host):
     host.journal.rename(a)
     host.cycles = np.round(1.2 * first).astype(int)
     host.walk(host.open(LOOSE))
-    found = compare_runs(load_sampled_run(a), load_sampled_run(host.journal))
+    found = compare_runs(load_run(a), load_run(host.journal))
     cycles = next(row for row in found.rows if row.counter == "cycles")
     assert cycles.ratio.contains(host.cycles.sum() / first.sum()) and cycles.tighter > 3
 
@@ -214,7 +214,7 @@ def test_several_applications_are_walked_together(host):
                 if session.on_launch(process, index, host.paths[index])[0] == 0:
                     session.on_complete(process, index, False, int(host.cycles[index]), 1)
     session.finish()
-    content = session._summary.content
+    content = plain(session.summary)
     assert waited and content["met"] and content["launches"] == 110
     assert [p["launches"] for p in content["processes"]] == [60, 50]
 

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from kernelpoint.errors import JournalError
-from kernelpoint.paired import compare_runs, load_sampled_run
+from kernelpoint.journal import load_run
+from kernelpoint.journal.lines import seal, unseal
+from kernelpoint.paired import compare_runs, sample_of
 
 
 def compared(first, second):
-    return compare_runs(load_sampled_run(first), load_sampled_run(second))
+    return compare_runs(load_run(first), load_run(second))
 
 
 def row(comparison, counter="cycles"):
@@ -30,7 +32,7 @@ def test_the_ratio_of_totals_is_bounded_more_tightly_than_by_both_runs_alone(run
 def test_only_launches_drawn_in_both_count(run, cycles):
     first, second = run("a", cycles[0]), run("b", np.where(np.arange(400) % 2, 9000, 3000))
     found = compared(first, second)
-    a, b = (set(load_sampled_run(path).units.tolist()) for path in (first, second))
+    a, b = (set(sample_of(load_run(path)).units.tolist()) for path in (first, second))
     assert found.common == len(a & b) and len(a) < len(b)
     assert found.common == min(len(a), len(b))  # the same order of permanent random numbers: samples are nested
 
@@ -74,20 +76,22 @@ def test_a_run_that_has_not_ended_is_refused(run, cycles):
     path = run("a", cycles[0])
     path.write_text("".join(line for line in path.open() if '"type":"summary"' not in line))
     with pytest.raises(JournalError, match="has not ended"):
-        load_sampled_run(path)
+        sample_of(load_run(path))
 
 
 def test_a_run_without_a_bound_is_refused(run, cycles):
     path = run("a", cycles[0], "policy: random\nerror_budget: {bound: none}")
     with pytest.raises(JournalError, match="states no bound"):
-        load_sampled_run(path)
+        sample_of(load_run(path))
 
 
 def test_a_run_that_stopped_launches_inside_is_refused(run, cycles):
     path = run("a", cycles[0])
-    path.write_text(path.read_text().replace('"projected":0', '"projected":3'))
+    *lines, last = path.read_bytes().splitlines(keepends=True)
+    summary = unseal(last[:-1]).decode()
+    path.write_bytes(b"".join(lines) + seal(summary.replace('"projected":0', '"projected":3')))
     with pytest.raises(JournalError, match="3 launches were stopped inside"):
-        load_sampled_run(path)
+        sample_of(load_run(path))
 
 
 def test_where_the_runs_say_more_by_themselves_the_comparison_says_so(run):

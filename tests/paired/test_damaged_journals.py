@@ -5,8 +5,10 @@ import json
 import pytest
 
 from kernelpoint.errors import KernelPointError
-from kernelpoint.paired import compare_runs, load_sampled_run
-from kernelpoint.report.run import load_run
+from kernelpoint.journal import load_run
+from kernelpoint.journal.lines import seal, unseal
+from kernelpoint.paired import compare_runs
+from kernelpoint.report.sentences import sentences
 
 ODD = (None, "x", -1, 10**30, [None], {"x": None})
 GONE = object()
@@ -39,21 +41,21 @@ def journal(run, cycles):
 
 
 def test_no_field_of_a_journal_can_break_a_report_or_a_comparison(journal, tmp_path):
-    records = [json.loads(line) for line in journal.read_text().splitlines()]
-    lines = [json.dumps(record) for record in records]
-    other = load_sampled_run(journal)
+    lines = journal.read_bytes().splitlines(keepends=True)
+    records = [json.loads(unseal(line[:-1])) for line in lines]
+    other = load_run(journal)
     damaged, refused, tried = tmp_path / "damaged.kpjournal", 0, 0
     firsts = {record["type"]: number for number, record in reversed(list(enumerate(records)))}
     for number in firsts.values():
         for place in places(records[number]):
             for odd in (GONE, *ODD):
-                line = json.dumps(changed(records[number], place, odd))
-                damaged.write_text("\n".join([*lines[:number], line, *lines[number + 1 :], ""]))
+                line = seal(json.dumps(changed(records[number], place, odd)))
+                damaged.write_bytes(b"".join([*lines[:number], line, *lines[number + 1 :]]))
                 tried += 1
                 try:
                     report = load_run(damaged)
-                    assert report.sentences() and report.policy and report.estimates() is not None
-                    compare_runs(load_sampled_run(damaged), other).record()
+                    assert sentences(report) and report.policy and report.estimates() is not None
+                    compare_runs(load_run(damaged), other).record()
                 except KernelPointError as error:
                     assert str(error)
                     refused += 1

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from kernelpoint.errors import ConfigError, PolicyError, ProfileError
+from kernelpoint.journal.records import plain
 from kernelpoint.policies.registry import load_policy, policy_names
 from kernelpoint.profiles import read_profile
 from kernelpoint.profiles.names import demangle
@@ -64,7 +65,7 @@ def run(session):
         after = index
     session.finish()
     session.journal.close()
-    return session._summary.content, int(cycles.sum())
+    return plain(session.summary), int(cycles.sum())
 
 
 @pytest.mark.parametrize("policy", policy_names())
@@ -88,7 +89,7 @@ def test_what_does_not_match_between_profile_and_list_is_said_and_simulated(tmp_
     session = open_session(tmp_path, monkeypatch, traces, "stem", f"profile: {profile}\n", log)
     assert any("59 of 60 launches of the list are in the profile" in line for line in log)
     assert any("the first is launch 7" in line for line in log)
-    assert session.design.strata[7] == -1 and (np.delete(session.design.strata, 7) >= 0).all()
+    assert session.setup.frame.design.strata[7] == -1 and (np.delete(session.phase.design.strata, 7) >= 0).all()
     session.journal.close()
 
 
@@ -115,8 +116,8 @@ def test_a_bound_or_estimator_that_does_not_go_with_a_method_is_refused(tmp_path
 def test_a_plan_for_another_profile_is_another_plan(tmp_path, monkeypatch, traces, profile):
     first = open_session(tmp_path, monkeypatch, traces, "stem", f"profile: {profile}\n")
     first.journal.close()
-    assert first.run.plan.origin["profile"] == read_profile_hash(profile, traces)
-    assert first.run.plan.origin["error_budget"]["relative_error"] == 0.01
+    assert first.setup.frame.plan.origin["profile"] == read_profile_hash(profile, traces)
+    assert first.setup.frame.plan.origin["error_budget"]["relative_error"] == 0.01
 
 
 def read_profile_hash(profile, traces):

@@ -1,10 +1,11 @@
 """Output of full runs: Accel-Sim, MacSim, our own journal."""
 
-import json
-
 import pytest
 
 from kernelpoint.errors import ProfileError
+from kernelpoint.journal import PassRecord, ResultRecord, RunRecord
+from kernelpoint.journal.lines import seal
+from kernelpoint.journal.records import text_of
 from kernelpoint.profiles import read_profile
 
 
@@ -80,9 +81,9 @@ def test_a_macsim_run_that_stopped_early_is_refused(tmp_path, text):
 
 
 def journal(results, counts=(2, 1), tail=""):
-    lines = [{"type": "run", "version": 1, "launches": list(counts)}, {"type": "pass", "pass": 0}]
-    lines += [{"type": "result", "process": p, "launch": i, "counters": {"cycles": c}} for p, i, c in results]
-    return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines) + tail
+    first = RunRecord(kernelpoint="x", config={}, bound="none", estimate="mean", launches=list(counts), hashes={})
+    records = [first, PassRecord(0), *(ResultRecord(p, i, 0, {"cycles": float(c)}) for p, i, c in results)]
+    return b"".join(seal(text_of(record)) for record in records).decode() + tail
 
 
 def test_a_journal_of_a_full_run_gives_its_results_process_by_process(tmp_path):
@@ -96,5 +97,5 @@ def test_a_journal_of_a_sampled_run_is_refused(tmp_path):
 
 
 def test_a_damaged_journal_is_refused_with_its_line(tmp_path):
-    with pytest.raises(ProfileError, match=":3: not a journal record"):
-        read_profile(write(tmp_path, journal([]) + '{"type":"result"}\n'))
+    with pytest.raises(ProfileError, match=":3: the line does not have its checksum"):
+        read_profile(write(tmp_path, journal([]) + '{"type":"result","crc32":"00000000"}\n'))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from kernelpoint.journal.records import plain
 from kernelpoint.session import boundary
 from kernelpoint.session.session import Session
 
@@ -51,5 +52,5 @@ class SimulatedHost:
         assert status == 1
         session.finish()
         session.journal.close()
-        assert session._summary is not None
-        return session._summary.content
+        assert session.summary is not None
+        return plain(session.summary)

@@ -9,7 +9,7 @@ import pytest
 from simulated_host import SimulatedHost
 
 from kernelpoint.errors import ConfigError, HostError, JournalError
-from kernelpoint.session.journal import read_journal
+from kernelpoint.journal import load_run
 
 SLOTS, LATENCY, CTA_CYCLES = 10, 5000, 500
 
@@ -97,17 +97,17 @@ def test_projections_enter_the_total_with_their_own_error(gpu):
     assert summary["projected"] == summary["simulated"] > 0 and summary["inside_kernel"] == "cta"
     assert summary["met"] and summary["relative_half_width"] == 0.03
     assert abs(summary["estimate"] - gpu.truth()) <= summary["half_width"]
-    results = [r for r in read_journal(gpu.folder / "run.kpjournal") if r["type"] == "result"]
+    results = load_run(gpu.folder / "run.kpjournal").results.values()
     weight = 60 / len(results)
-    own = sum(weight * r["projection"]["half_widths"]["cycles"] for r in results)
+    own = sum(weight * r.projection.half_widths["cycles"] for r in results)
     assert 0 < own <= summary["half_width"] and summary["counters"]["cycles"]["half_width"] >= own
     assert any("stopped inside" in sentence for sentence in summary["assumptions"])
 
 
 def test_cycle_speedup_counts_what_was_simulated(gpu):
     summary = gpu.run(open_(gpu, "policy: all\ninside_kernel: cta\nerror_budget: {relative_error: 0.05}"), gpu.act)
-    results = [r for r in read_journal(gpu.folder / "run.kpjournal") if r["type"] == "result"]
-    simulated = sum(r["projection"]["simulated_cycles"] for r in results)
+    results = load_run(gpu.folder / "run.kpjournal").results.values()
+    simulated = sum(r.projection.simulated_cycles for r in results)
     assert summary["cycle_speedup"] == pytest.approx(summary["estimate"] / simulated) and summary["cycle_speedup"] > 1.3
 
 
@@ -225,7 +225,7 @@ def test_a_host_that_ends_in_time_gives_a_whole_result(gpu):
         step += 200
     assert session.on_progress(0, 0, step + 200, step, 2000, 1990, 2000) == 1  # the answer does not change
     gpu.end(session, 0, False, 105_500, 200_000, 2000)
-    assert session.inside.projected == 0
+    assert session.phase.inside.projected == 0
 
 
 def test_a_stop_that_nobody_asked_for_is_refused(gpu):
@@ -238,7 +238,7 @@ def test_a_stop_that_nobody_asked_for_is_refused(gpu):
 
 def test_warm_up_launches_are_simulated_whole(gpu):
     session = open_(gpu, CTA + "\nwarmup: {launches: 1}")
-    index = int(session.ledger.warming[0])
+    index = int(session.phase.ledger.warming[0])
     assert session.on_launch(0, index)[0] == 0 and session.on_launch(0, index)[2] == 0
 
 
@@ -248,4 +248,4 @@ def test_an_aborted_launch_begins_anew(gpu):
     session.on_launch(0, index)
     session.on_progress(0, index, 6000, 100, 20, 10, 2000)
     session.on_abort(0, index, "lost")
-    assert not session.inside._followed
+    assert not session.phase.inside._followed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kernelpoint.journal.records import plain
 from kernelpoint.session import boundary
 from kernelpoint.workload import Population
 
@@ -33,7 +34,7 @@ def run_two(folder, budget: str) -> dict:
             after[process] = index
     session.finish()
     session.journal.close()
-    return session._summary.content
+    return plain(session.summary)
 
 
 def test_each_application_has_its_own_total_and_meets_the_budget_by_itself(tmp_path):

@@ -5,13 +5,13 @@ import random
 import pytest
 
 from kernelpoint.errors import JournalError
-from kernelpoint.session.journal import read_journal
+from kernelpoint.journal import load_run
 
 TIGHT = "policy: random\nerror_budget: {relative_error: 0.001}"
 
 
 def results(host):
-    return {r["launch"]: r["counters"] for r in read_journal(host.folder / "run.kpjournal") if r["type"] == "result"}
+    return {unit: r.counters for unit, r in load_run(host.folder / "run.kpjournal").results.items()}
 
 
 def test_a_run_killed_at_many_random_bytes_ends_with_the_same_summary(host):
@@ -37,14 +37,14 @@ def test_a_run_killed_again_and_again_ends_with_the_same_summary(host):
         pass
 
     def dies_after_seven(session, index):
-        if session.results - began == 7:
+        if session.phase.sample.results - began == 7:
             session.journal.close()
             raise Killed
         host.complete(session, index)
 
     for _ in range(100):
         session = host.open(TIGHT)
-        began = session.results
+        began = session.phase.sample.results
         try:
             assert host.run(session, dies_after_seven) == whole
             return
@@ -142,7 +142,7 @@ def test_a_run_killed_just_after_its_estimate_failed_still_simulates_everything(
     def explode():
         raise ZeroDivisionError("boom")
 
-    monkeypatch.setattr(session.engine, "grow", explode)
+    monkeypatch.setattr(session.phase.sample.engine, "grow", explode)
     host.run(session)
     lines = (host.folder / "run.kpjournal").read_bytes().splitlines(keepends=True)
     last = next(i for i, line in enumerate(lines) if b'"everything":true' in line)

@@ -1,12 +1,11 @@
 """The state machine behind the ABI: passes, decisions, failures, the books."""
 
-import json
-
 import numpy as np
 import pytest
 
 from kernelpoint.errors import ConfigError, HostError, SessionError
-from kernelpoint.session.journal import read_journal
+from kernelpoint.journal import DecisionRecord, PassRecord, ResultRecord, load_run
+from kernelpoint.journal.records import plain
 
 LOOSE = "policy: random\nerror_budget: {relative_error: 0.05}"
 TIGHT = "policy: random\nerror_budget: {relative_error: 0.001}"
@@ -33,9 +32,9 @@ def test_a_budget_not_met_brings_further_passes_until_it_is(host):
 
 def test_launches_run_in_program_order_within_each_pass(host):
     host.run(host.open(TIGHT))
-    records = read_journal(host.folder / "run.kpjournal")
-    for number in {r["pass"] for r in records if r["type"] == "pass"}:
-        order = [r["launch"] for r in records if r["type"] == "result" and r["pass"] == number]
+    run = load_run(host.folder / "run.kpjournal")
+    for number in {r.pass_index for r in run.of(PassRecord)}:
+        order = [r.launch for r in run.of(ResultRecord) if r.pass_index == number]
         assert order == sorted(order)
 
 
@@ -58,7 +57,7 @@ def test_a_host_that_walks_its_list_gets_the_same_run_as_one_that_jumps(host, tm
                 host.complete(session, index)
         status, _ = session.next(0, -2)
     session.finish()
-    assert session._summary.content["estimate"] == jumped["estimate"]
+    assert plain(session.summary)["estimate"] == jumped["estimate"]
 
 
 def test_several_launches_in_flight_may_complete_in_any_order(host):
@@ -76,13 +75,12 @@ def test_several_launches_in_flight_may_complete_in_any_order(host):
 
 def test_journal_and_summary_add_up_to_the_list(host):
     summary = host.run(host.open(TIGHT))
-    records = read_journal(host.folder / "run.kpjournal")
-    results = [r["launch"] for r in records if r["type"] == "result"]
+    run = load_run(host.folder / "run.kpjournal")
+    results = [r.launch for r in run.of(ResultRecord)]
     assert len(results) == len(set(results)) == summary["simulated"]
     assert summary["simulated"] + summary["skipped"] == summary["launches"] == 200
-    decided = [r["launch"] for r in records if r["type"] == "decision" and r["action"] == "simulate"]
-    assert decided == results
-    assert all(r["u"] <= r["threshold"] for r in records if r["type"] == "decision")
+    assert results == [r.launch for r in run.of(DecisionRecord) if r.action == "simulate"]
+    assert all(r.u <= r.threshold for r in run.of(DecisionRecord))
 
 
 def test_every_counter_gets_its_own_bound_from_the_same_sample(host):
@@ -112,7 +110,7 @@ def test_a_second_result_of_a_launch_is_refused_and_changes_nothing(host):
     host.complete(session, index)
     with pytest.raises(HostError, match="not in flight: each launch is counted once"):
         host.complete(session, index)
-    assert session.results == 1
+    assert session.phase.sample.results == 1
 
 
 @pytest.mark.parametrize(("process", "index"), [(0, 200), (0, -5), (1, 0)])
@@ -164,11 +162,10 @@ def test_a_host_that_never_completes_a_launch_gets_no_bound(host):
     for _ in range(30):
         after = session.next(0, after)[1]
         session.on_launch(0, after)
-        if session.results < 29:
+        if session.phase.sample.results < 29:
             host.complete(session, after)
     assert session.next(0, after) == (2, -1)
-    flags, *_ = session.finish()
-    assert flags & 2 and session._summary.content["never_completed"] == [after]
+    assert session.finish().flags & 2 and plain(session.summary)["never_completed"] == [after]
 
 
 def test_an_exception_in_the_estimate_makes_the_rest_of_the_run_exact_and_degraded(host, monkeypatch):
@@ -177,7 +174,7 @@ def test_an_exception_in_the_estimate_makes_the_rest_of_the_run_exact_and_degrad
     def explode():
         raise ZeroDivisionError("boom")
 
-    monkeypatch.setattr(session.engine, "grow", explode)
+    monkeypatch.setattr(session.phase.sample.engine, "grow", explode)
     summary = host.run(session)
     assert summary["simulated"] == 200 and summary["estimate"] == host.cycles.sum()
     assert "ZeroDivisionError: boom" in summary["degraded"][0]
@@ -206,7 +203,8 @@ def test_processes_are_kept_apart(host):
             session.on_launch(process, index)
             session.on_complete(process, index, False, 100, 1)
     assert session.next(0, 1) == (1, -1)
-    assert json.loads(session.finish()[-1])["estimate"] == 500
+    session.finish()
+    assert session.summary.estimate == 500
 
 
 def test_a_launch_is_estimated_by_its_own_result_or_its_stratum(host):

@@ -24,6 +24,7 @@ LAYERS = [
     {"encoder", "estimation", "clustering", "synth", "patching"},
     {"graphs", "convert", "fast_model"},
     {"traces", "profiles"},
+    {"journal"},
     {"config", "randomness", "registry", "_native"},
     {"files"},
     {"errors"},

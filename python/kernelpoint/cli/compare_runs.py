@@ -12,7 +12,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from kernelpoint.paired import Comparison, CounterRow, load_sampled_run
+from kernelpoint.journal import load_run
+from kernelpoint.paired import Comparison, CounterRow
 from kernelpoint.paired import compare_runs as compare
 
 
@@ -22,7 +23,7 @@ def compare_runs(
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
 ) -> None:
     """Compare two sampled runs of the same list on two configurations of the simulated GPU."""
-    result = compare(load_sampled_run(first), load_sampled_run(second))
+    result = compare(load_run(first), load_run(second))
     if as_json:
         typer.echo(json.dumps(result.record()))
         return

@@ -6,15 +6,15 @@ import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from kernelpoint.cli.host import program
-from kernelpoint.errors import HostError
-from kernelpoint.report.run import RunReport, load_run
+from kernelpoint.errors import HostError, JournalError
+from kernelpoint.journal import Run, SummaryRecord, load_run
 from kernelpoint.report.write import write_page
 from kernelpoint.session.verdict import SAMPLING_ERROR, verdict
 
@@ -32,7 +32,7 @@ seed: 0
 class Timed:
     """A run and what it took: seconds of wall time."""
 
-    run: RunReport
+    run: Run
     seconds: float
 
 
@@ -78,8 +78,8 @@ def _plan(console: Console, output: Path, traces: Path, policy: str, budget: flo
     from kernelpoint.config import load_config
     from kernelpoint.policies.registry import load_policy
     from kernelpoint.session.host_info import HostInfo
-    from kernelpoint.session.opening import population_of
     from kernelpoint.session.planning import plan_for
+    from kernelpoint.session.setup import population_of
 
     config = load_config(_configuration(output, policy, budget))
     started = time.monotonic()
@@ -108,20 +108,24 @@ def _simulate(console: Console, output: Path, traces: Path, gpu: str, policy: st
 
 
 def _table(full: Timed, sampled: Timed, plan_seconds: float) -> Table:
-    f, s = full.run.summary, sampled.run.summary
-    error = s["estimate"] / f["estimate"] - 1
+    f, s = full.run.ended(), sampled.run.ended()
+    if s.estimate is None or f.estimate is None or s.cycle_speedup is None:
+        raise JournalError(
+            f"{sampled.run.path}: one of the two runs states no estimate; see its log beside the journal"
+        )
+    error = s.estimate / f.estimate - 1
     rows = [
-        ("launches", f"{f['launches']:,}", f"{s['launches']:,}"),
-        ("simulated", f"{f['simulated']:,}", f"{s['simulated']:,}"),
-        ("passes", str(f["passes"]), str(s["passes"])),
-        ("total cycles", f"{f['estimate']:,.0f}", f"{s['estimate']:,.0f}"),
+        ("launches", f"{f.launches:,}", f"{s.launches:,}"),
+        ("simulated", f"{f.simulated:,}", f"{s.simulated:,}"),
+        ("passes", str(f.passes), str(s.passes)),
+        ("total cycles", f"{f.estimate:,.0f}", f"{s.estimate:,.0f}"),
         ("error", "", f"{100 * error:+.3f} %"),
         ("  non-sampling error", "", f"{100 * _non_sampling_error(full.run, sampled.run):+.3f} %"),
         (_name_of_bound(s), "exact", _bound(s)),
-        ("cycle speedup", "1", f"{s['cycle_speedup']:.1f}x"),
+        ("cycle speedup", "1", f"{s.cycle_speedup:.1f}x"),
         ("wall speedup", "1", f"{full.seconds / sampled.seconds:.1f}x"),
         ("seconds", f"{full.seconds:.1f}", f"{sampled.seconds:.1f} (and {plan_seconds:.1f} once, for the plan)"),
-        ("floor: one launch per stream", "", f"{s['floor']:.1f}x" if s["floor"] else "-"),
+        ("one-per-stream speedup", "", f"{s.one_per_stream_speedup:.1f}x" if s.one_per_stream_speedup else "-"),
     ]
     table = Table(title="The same workload, simulated in full and sampled")
     table.add_column("")
@@ -132,26 +136,26 @@ def _table(full: Timed, sampled: Timed, plan_seconds: float) -> Table:
     return table
 
 
-def _non_sampling_error(full: RunReport, sampled: RunReport) -> float:
+def _non_sampling_error(full: Run, sampled: Run) -> float:
     """Relative excess of the simulated launches' cycles over the same launches in the full run."""
-    cycles = {r["launch"]: r["counters"]["cycles"] for r in full.results()}
-    taken = [(r["counters"]["cycles"], cycles[r["launch"]]) for r in sampled.results()]
+    cycles = {unit: result.counters["cycles"] for unit, result in full.results.items()}
+    taken = [(result.counters["cycles"], cycles[unit]) for unit, result in sampled.results.items()]
     return float(sum(after for after, _ in taken) / sum(before for _, before in taken) - 1)
 
 
-def _name_of_bound(summary: dict[str, Any]) -> str:
-    return "bound on sampling error only" if summary["covers"] == SAMPLING_ERROR else "stated bound"
+def _name_of_bound(summary: SummaryRecord) -> str:
+    return "bound on sampling error only" if summary.covers == SAMPLING_ERROR else "stated bound"
 
 
-def _judgement(full: RunReport, sampled: RunReport) -> str:
+def _judgement(full: Run, sampled: Run) -> str:
     """Say in two sentences whether the full run's total lies inside the interval that the sampled run states."""
-    f, s = full.summary, sampled.summary
-    if s["half_width"] is None:
+    f, s = full.ended(), sampled.ended()
+    if s.half_width is None or s.estimate is None or f.estimate is None:
         return verdict(s)
-    place = "inside" if abs(s["estimate"] - f["estimate"]) <= s["half_width"] else "OUTSIDE"
-    return f"Sampled run: {verdict(s)}.\nThe full run's total, {f['estimate']:,.0f}, lies {place} that interval."
+    place = "inside" if abs(s.estimate - f.estimate) <= s.half_width else "OUTSIDE"
+    return f"Sampled run: {verdict(s)}.\nThe full run's total, {f.estimate:,.0f}, lies {place} that interval."
 
 
-def _bound(summary: dict[str, Any]) -> str:
-    width = summary["relative_half_width"]
-    return "none" if width is None else f"± {100 * width:.3f} % at {100 * summary['confidence']:g} %"
+def _bound(summary: SummaryRecord) -> str:
+    width = summary.relative_half_width
+    return "none" if width is None else f"± {100 * width:.3f} % at {100 * summary.confidence:g} %"

@@ -13,8 +13,8 @@ from kernelpoint.config import Config, load_config, parse_config
 from kernelpoint.errors import ConfigError
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.session.host_info import HostInfo
-from kernelpoint.session.opening import population_of
 from kernelpoint.session.planning import make_plan, origin_of
+from kernelpoint.session.setup import population_of
 from kernelpoint.workload import Available, Need, check_available, complete, with_profile
 
 

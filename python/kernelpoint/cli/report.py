@@ -11,7 +11,8 @@ from rich.console import Console
 from rich.table import Table
 
 from kernelpoint.errors import ConfigError
-from kernelpoint.report.run import RunReport, load_run
+from kernelpoint.journal import Run, load_run
+from kernelpoint.report.sentences import sentences
 
 
 def report(
@@ -34,25 +35,25 @@ def report(
         write_page(loaded, output, load_run(full_run) if full_run else None)
     console = Console()
     if as_json:
-        typer.echo(json.dumps(loaded.summary))
+        typer.echo(json.dumps(loaded.content()))
         return
     console.print(_counters(loaded))
-    for line in loaded.sentences():
+    for line in sentences(loaded):
         console.print(line, soft_wrap=True, highlight=False, markup=False)
 
 
-def _counters(loaded: RunReport) -> Table:
+def _counters(loaded: Run) -> Table:
     table = Table(title=f"{loaded.path} ({loaded.policy})")
     for heading in ("counter", "estimated total", "half-width", "relative", "simulated"):
         table.add_column(heading, justify="left" if heading == "counter" else "right")
     for name, row in loaded.estimates().items():
-        relative = row["relative_half_width"]
+        relative = row.relative_half_width
         table.add_row(
             name,
-            _number(row["estimate"]),
-            _number(row["half_width"]),
+            _number(row.estimate),
+            _number(row.half_width),
             "-" if relative is None else f"{100 * relative:.3f} %",
-            _number(row["simulated"]),
+            _number(row.simulated),
         )
     return table
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from kernelpoint.errors import ConfigError, HostError
+from kernelpoint.errors import ConfigError
 from kernelpoint.estimation.design import ErrorBudget
 from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.measurement_error import MeasurementErrors, Reach, SystematicError, check_half_widths
@@ -17,6 +18,9 @@ from kernelpoint.estimation.results import Results
 
 class BaseEngine(ABC):
     """Draws passes, takes results in any order, looks at the end of each pass, grows the sample until the budget is met.
+
+    It is all that a session knows of estimation. At the begin of each pass `pass_state()` goes into the journal; a fresh engine
+    that is given, in the same order, every `restore_pass`, `record` and `look` of a journal is in the state that it was in.
 
     Args:
         units: the population size N; budget: error allowed; ratios: name -> (counter above, counter below).
@@ -44,6 +48,23 @@ class BaseEngine(ABC):
     def predict(self, units: Iterable[int]) -> Floats:
         """float64 [units, counters]: own result where simulated, else the prediction; they add up to the estimate."""
 
+    @property
+    @abstractmethod
+    def thresholds(self) -> Floats | None:
+        """float64 [H]: unit i of stratum h is drawn in this pass if u_i <= T_h; None where no such rule draws."""
+
+    @abstractmethod
+    def pass_state(self) -> dict[str, Any]:
+        """What a journal has to keep of the present pass, as JSON's types."""
+
+    @abstractmethod
+    def restore_pass(self, state: Mapping[str, Any]) -> None:
+        """Take a pass from a journal instead of drawing it again.
+
+        Raises:
+            JournalError: it is not of this design.
+        """
+
     @abstractmethod
     def _look(self, missing: int, budget: ErrorBudget) -> Look:
         """A look of the sampling design alone; `missing` drawn units have no result."""
@@ -70,6 +91,10 @@ class BaseEngine(ABC):
 
     missing = wanted
 
+    def check(self, unit: int, counters: Sequence[str], values: Sequence[float]) -> None:
+        """Refuse what `record` would refuse, with HostError; nothing is kept."""
+        self._results.check(np.array([unit]), tuple(counters), np.asarray(values, dtype=float).reshape(1, -1))
+
     def record(
         self,
         unit: int,
@@ -88,7 +113,6 @@ class BaseEngine(ABC):
             HostError: unknown unit, second result of a unit, other counters than before, a value that is not finite, or a
                 half-width below 0.
         """
-        self._check(unit)
         if half_widths is not None:
             check_half_widths(unit, half_widths)
         self._results.add(np.array([unit]), tuple(counters), np.asarray(values, dtype=float).reshape(1, -1))
@@ -98,9 +122,6 @@ class BaseEngine(ABC):
     def record_many(self, units: Iterable[int], counters: Sequence[str], values: Floats) -> None:
         """The same for many units: values is float64 [units, counters]."""
         array = np.asarray(list(units) if not isinstance(units, np.ndarray) else units, dtype=np.int64)
-        if len(array):
-            self._check(int(array.min()))
-            self._check(int(array.max()))
         self._results.add(array, tuple(counters), np.asarray(values, dtype=float).reshape(len(array), len(counters)))
 
     def take_over(self, other: BaseEngine) -> None:
@@ -128,10 +149,6 @@ class BaseEngine(ABC):
         """The sum of each counter over all results: what was simulated, with no estimate in it."""
         units = np.flatnonzero(self._results.rows >= 0)
         return dict(zip(self.counters, self._results.of(units).sum(axis=0).tolist(), strict=True))
-
-    def _check(self, unit: int) -> None:
-        if not 0 <= unit < len(self._results.rows):
-            raise HostError(f"unit {unit} is not in the population of {len(self._results.rows)} units")
 
     # ---- looks ------------------------------------------------------------------------------------------------------
 

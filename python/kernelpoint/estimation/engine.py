@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -201,20 +202,24 @@ class Engine(BaseEngine):
         self._last = None
         return True
 
-    @property
-    def kinds(self) -> tuple[Kind, ...]:
-        """The kind of each pass so far, the present one last; with `sizes` all that a pass adds to the engine's state."""
-        return self._kinds
+    def pass_state(self) -> dict[str, Any]:
+        """What a journal has to keep of the present pass: sizes of the strata, and the kind of each pass so far."""
+        return {"sizes": self.sizes.tolist(), "kinds": list(self._kinds)}
 
-    def restore_pass(self, sizes: Ints, kinds: Sequence[Kind]) -> None:
-        """Take the sizes and kinds of a pass from a journal instead of allocating them again; sizes only grow.
+    def restore_pass(self, state: Mapping[str, Any]) -> None:
+        """Take a pass from a journal instead of allocating it again; sizes only grow.
 
         Raises:
-            JournalError: another number of strata, or a stratum that shrinks.
+            JournalError: another number of strata, a stratum that shrinks, or a state that is not of this engine.
         """
-        if len(sizes) != len(self.sizes) or bool((sizes < self.sizes).any() or (sizes > self._population).any()):
+        try:
+            sizes, kinds = np.asarray(state["sizes"], dtype=np.int64), tuple(map(str, state["kinds"]))
+            fits = len(sizes) == len(self.sizes) and bool(((sizes >= self.sizes) & (sizes <= self._population)).all())
+        except (LookupError, TypeError, ValueError, OverflowError):
+            fits = False
+        if not fits:
             raise JournalError("the sizes of a pass in the journal do not fit this design")
-        self.sizes, self._kinds = np.asarray(sizes, dtype=np.int64), tuple(kinds)
+        self.sizes, self._kinds = sizes, cast("tuple[Kind, ...]", kinds)
 
     def predict(self, units: Iterable[int]) -> Floats:
         """float64 [units, counters]: own result where simulated, else the prediction of the unit's stratum.

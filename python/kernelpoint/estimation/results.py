@@ -29,18 +29,27 @@ class Results:
         self.count = 0
         self._table: Floats = np.zeros((64, 0))
 
+    def check(self, units: Ints, counters: tuple[str, ...], values: Floats) -> Floats:
+        """The values in the order of the counters of earlier results; HostError where `add` would refuse them."""
+        if len(units) and not 0 <= units.min() <= units.max() < len(self.rows):
+            outside = units[(units < 0) | (units >= len(self.rows))][0]
+            raise HostError(f"unit {outside} is not in the population of {len(self.rows)} units")
+        known = self.counters or counters
+        if not counters or len(set(counters)) != len(counters):
+            raise HostError(f"counters {counters!r}: give at least one name, and each once")
+        if counters != known:
+            if sorted(counters) != sorted(known):
+                raise HostError(f"unit {units[0]}: counters {counters!r}, but earlier results have {known!r}")
+            values = values[:, [counters.index(name) for name in known]]
+        self._refuse(units, values, known)
+        return values
+
     def add(self, units: Ints, counters: tuple[str, ...], values: Floats) -> None:
         """Take the results of several units; nothing is kept where one of them is refused."""
+        values = self.check(units, counters, values)
         if not self.counters:
-            if len(set(counters)) != len(counters) or not counters:
-                raise HostError(f"counters {counters!r}: give at least one name, and each once")
             self.counters = counters
             self._table = np.zeros((64, len(counters)))
-        if counters != self.counters:
-            if sorted(counters) != sorted(self.counters):
-                raise HostError(f"unit {units[0]}: counters {counters!r}, but earlier results have {self.counters!r}")
-            values = values[:, [counters.index(name) for name in self.counters]]
-        self._refuse(units, values)
         needed = self.count + len(units)
         if needed > len(self._table):
             grown = np.zeros((max(needed, 2 * len(self._table)), len(self.counters)))
@@ -50,12 +59,12 @@ class Results:
         self.rows[units] = np.arange(self.count, needed, dtype=np.int32)
         self.count = needed
 
-    def _refuse(self, units: Ints, values: Floats) -> None:
-        if values.shape != (len(units), len(self.counters)):
-            raise HostError(f"unit {units[:1]}: values of shape {values.shape}, {len(self.counters)} counters")
+    def _refuse(self, units: Ints, values: Floats, counters: tuple[str, ...]) -> None:
+        if values.shape != (len(units), len(counters)):
+            raise HostError(f"unit {units[:1]}: values of shape {values.shape}, {len(counters)} counters")
         if not np.isfinite(values).all():
             bad = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
-            raise HostError(f"unit {units[bad]}: counters {self.counters} = {values[bad].tolist()} are not all finite")
+            raise HostError(f"unit {units[bad]}: counters {counters} = {values[bad].tolist()} are not all finite")
         twice = units[self.rows[units] >= 0]
         if len(twice) or len(np.unique(units)) != len(units):
             raise HostError(f"unit {twice[0] if len(twice) else units[0]}: a second result of the same unit")

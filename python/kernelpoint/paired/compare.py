@@ -11,11 +11,9 @@ import numpy as np
 from kernelpoint.errors import JournalError
 from kernelpoint.estimation.estimators import Sample
 from kernelpoint.estimation.paired import Interval, PairedTotals, joint_error_probability, paired_totals
-from kernelpoint.paired.sampled_run import SampledRun
+from kernelpoint.journal import Run
+from kernelpoint.paired.sample import DrawnSample, sample_of
 from kernelpoint.session.summary import NOT_COVERED, number
-
-# What two runs must share: without it launch i of one is not launch i of the other, or was not drawn by the same number.
-SHARED = ("launches", "hashes.list", "hashes.traces", "hashes.design", "config.seed", "config.policy", "estimate")
 
 FEW = 2  # common launches of a stratum, from which on it may hide much
 
@@ -73,7 +71,7 @@ class Comparison:
         return {**counts, **drawn, "confidence": self.confidence, "counters": rows, "notes": list(self.notes)}
 
 
-def compare_runs(first: SampledRun, second: SampledRun) -> Comparison:
+def compare_runs(first: Run, second: Run) -> Comparison:
     """Compare `second` with `first`, counter by counter.
 
     Draws of both are prefixes of the same order of permanent random numbers in every stratum, so the launches drawn in
@@ -81,51 +79,51 @@ def compare_runs(first: SampledRun, second: SampledRun) -> Comparison:
     are chosen by the runs' own results; what that costs is paid with `joint_error_probability`.
 
     Raises:
-        JournalError: list, plan, seed, policy or estimator differ; the message names each key with both values.
+        JournalError: list, plan, seed, policy or estimator differ (the message names each key with both values), or a run has
+            not ended, or states no bound.
     """
+    a, b = sample_of(first), sample_of(second)
     _check_shared(first, second)
-    confidence = min(float(run.summary["confidence"]) for run in (first, second))
-    units, own, other = np.intersect1d(first.units, second.units, return_indices=True)
-    alpha = joint_error_probability((first.bound, second.bound), 1.0 - confidence, (first.kinds, second.kinds))
+    confidence = min(run.ended().confidence for run in (first, second))
+    units, own, other = np.intersect1d(a.units, b.units, return_indices=True)
+    alpha = joint_error_probability((a.bound, b.bound), 1.0 - confidence, (a.kinds, b.kinds))
     rows = []
-    for name in first.counters:
-        if name not in second.counters:
+    for name in a.counters:
+        if name not in b.counters:
             continue
-        columns = first.values[own, first.counters.index(name)], second.values[other, second.counters.index(name)]
-        pair = _pair(first, own, np.column_stack(columns), alpha)
+        columns = a.values[own, a.counters.index(name)], b.values[other, b.counters.index(name)]
+        pair = _pair(a, own, np.column_stack(columns), alpha)
         rows.append(
             CounterRow(name, pair.first, pair.second, pair.ratio, pair.difference, _separate(first, second, name))
         )
     return Comparison(
         tuple(rows),
-        int(first.summary["launches"]),
+        first.ended().launches,
         len(units),
-        len(first.units),
-        len(second.units),
+        len(a.units),
+        len(b.units),
         confidence,
-        (*_notes(first, second, rows), *_assumed(first, own)),
+        (*_notes(first, second, rows), *_assumed(a, own)),
     )
 
 
-def _check_shared(first: SampledRun, second: SampledRun) -> None:
-    def value(run: SampledRun, key: str) -> Any:
-        found: Any = run.record
-        for part in key.split("."):
-            found = found.get(part)
-        return found
+def _check_shared(first: Run, second: Run) -> None:
+    """Without these launch i of one is not launch i of the other, or was not drawn by the same number."""
 
-    differing = [
-        f"{key}: {first.path} has {value(first, key)!r}, {second.path} {value(second, key)!r}"
-        for key in SHARED
-        if value(first, key) != value(second, key)
-    ]
+    def shared(run: Run) -> dict[str, Any]:
+        hashes = {f"hashes.{name}": run.hashes.get(name) for name in ("list", "traces", "design")}
+        config = {f"config.{key}": run.setting(key) for key in ("seed", "policy")}
+        return {"launches": run.launches, **hashes, **config, "estimate": run.header.estimate}
+
+    a, b = shared(first), shared(second)
+    differing = [f"{key}: {first.path} has {a[key]!r}, {second.path} {b[key]!r}" for key in a if a[key] != b[key]]
     if differing:
         raise JournalError(
             "runs are compared launch by launch; both need the same list, plan and seed:\n" + "\n".join(differing)
         )
 
 
-def _pair(run: SampledRun, rows: np.ndarray, values: np.ndarray, alpha: float) -> PairedTotals:
+def _pair(run: DrawnSample, rows: np.ndarray, values: np.ndarray, alpha: float) -> PairedTotals:
     """The comparison of one counter over the common launches, which are `rows` of `run`."""
     stratum, total = run.stratum[rows], run.strata_covariate
     inside = stratum >= 0
@@ -134,28 +132,23 @@ def _pair(run: SampledRun, rows: np.ndarray, values: np.ndarray, alpha: float) -
     return paired_totals(sample, values[inside], values[~inside], run.method, alpha)
 
 
-def _separate(first: SampledRun, second: SampledRun, counter: str) -> float:
+def _separate(first: Run, second: Run, counter: str) -> float:
     """Half-width of the ratio if all that is known are the two intervals that the runs state; nan if one states none."""
-    a, b = (run.summary["counters"][counter] for run in (first, second))
-    if (
-        any(row[key] is None for row in (a, b) for key in ("estimate", "half_width"))
-        or a["estimate"] <= a["half_width"]
-    ):
-        return math.nan
-    high = (b["estimate"] + b["half_width"]) / (a["estimate"] - a["half_width"])
-    low = (b["estimate"] - b["half_width"]) / (a["estimate"] + a["half_width"])
-    return float(0.5 * (high - low))
+    known = [run.ended().counters[counter] for run in (first, second)]
+    (a, wide_a), (b, wide_b) = (
+        (math.nan if row.estimate is None else row.estimate, math.nan if row.half_width is None else row.half_width)
+        for row in known
+    )
+    return 0.5 * ((b + wide_b) / (a - wide_a) - (b - wide_b) / (a + wide_a)) if a > wide_a else math.nan
 
 
-def _notes(first: SampledRun, second: SampledRun, rows: list[CounterRow]) -> list[str]:
+def _notes(first: Run, second: Run, rows: list[CounterRow]) -> list[str]:
     """What a reader has to know beside the numbers."""
     found = []
-    if first.simulated_gpu == second.simulated_gpu:
+    if first.hashes.get("simulator_config") == second.hashes.get("simulator_config"):
         found.append("both runs simulated the same GPU: the ratio of a deterministic simulator is 1")
-    if (a := first.record["config"]["warmup"]) != (b := second.record["config"]["warmup"]):
-        found.append(
-            f"warm-up differs ({a['launches']} and {b['launches']} launches), and so does the non-sampling error"
-        )
+    if (a := first.setting("warmup.launches")) != (b := second.setting("warmup.launches")):
+        found.append(f"warm-up differs ({a} and {b} launches), and so does the non-sampling error")
     wider = [row.counter for row in rows if row.tighter < 1.0]
     if wider:
         found.append(
@@ -165,7 +158,7 @@ def _notes(first: SampledRun, second: SampledRun, rows: list[CounterRow]) -> lis
     return found + [f"not covered by the bound: {text}" for text in NOT_COVERED]
 
 
-def _assumed(run: SampledRun, rows: np.ndarray) -> list[str]:
+def _assumed(run: DrawnSample, rows: np.ndarray) -> list[str]:
     """What the bound takes for granted of the common launches, which are `rows` of `run`; nothing where all are known."""
     stratum = run.stratum[rows]
     drawn = np.bincount(stratum[stratum >= 0], minlength=len(run.strata_units))

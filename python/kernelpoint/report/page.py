@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from html import escape
-from typing import Any
 
+from kernelpoint.journal import Run, SummaryRecord
 from kernelpoint.report.pictures import bound_as_it_shrinks, clusters_by_share, embedding_map, launches_along_the_run
-from kernelpoint.report.run import RunReport
+from kernelpoint.report.sentences import sentences
 from kernelpoint.report.svg import short
 from kernelpoint.report.view import RunView
 from kernelpoint.session.verdict import SAMPLING_ERROR, verdict
@@ -39,7 +39,7 @@ th:first-child, td:first-child { text-align: left; }
 """
 
 
-def html_page(run: RunReport, view: RunView, note: str = "") -> str:
+def html_page(run: Run, view: RunView, note: str = "") -> str:
     """The whole page of a finished run; `note` says what the page lacks."""
     title = f"KernelPoint: {run.path.stem}"
     sections = [
@@ -76,34 +76,34 @@ def html_page(run: RunReport, view: RunView, note: str = "") -> str:
     )
 
 
-def _lead(run: RunReport, view: RunView) -> str:
-    s = run.summary
-    if s["estimate"] is None:
+def _lead(run: Run, view: RunView) -> str:
+    s = run.ended()
+    if s.estimate is None:
         return "<p>This run states no estimate.</p>"
-    sentence = f"<b>{escape(verdict(s))}</b>. {s['simulated']:,} of {s['launches']:,} kernel launches were simulated."
+    sentence = f"<b>{escape(verdict(s))}</b>. {s.simulated:,} of {s.launches:,} kernel launches were simulated."
     if view.truth:
-        error = 100 * (s["estimate"] / view.truth - 1)
+        error = 100 * (s.estimate / view.truth - 1)
         sentence += f" The full run took {view.truth:,.0f}: the estimate is off by {error:+.3f} %."
     return f"<p>{sentence}</p>"
 
 
-def _numbers(run: RunReport, view: RunView) -> str:
-    s = run.summary
+def _numbers(run: Run, view: RunView) -> str:
+    s = run.ended()
     boxes = [
-        (f"{s['simulated']:,} / {s['launches']:,}", "launches simulated"),
-        (f"{s['cycle_speedup']:.3g}x" if s["cycle_speedup"] else "-", "cycle speedup"),
-        (f"{100 * s['relative_half_width']:.2g} %" if s["half_width"] is not None else "none", _name_of_bound(s)),
-        (str(s["passes"]), "passes over the list"),
+        (f"{s.simulated:,} / {s.launches:,}", "launches simulated"),
+        (f"{s.cycle_speedup:.3g}x" if s.cycle_speedup else "-", "cycle speedup"),
+        (f"{100 * (s.relative_half_width or 0):.2g} %" if s.half_width is not None else "none", _name_of_bound(s)),
+        (str(s.passes), "passes over the list"),
         (str(view.clusters), "clusters"),
     ]
-    if s["floor"]:
-        boxes.append((f"{s['floor']:.3g}x", "floor: one launch per stream"))
+    if s.one_per_stream_speedup:
+        boxes.append((f"{s.one_per_stream_speedup:.3g}x", "one-per-stream speedup"))
     cells = "".join(f"<div><b>{escape(value)}</b><span>{escape(name)}</span></div>" for value, name in boxes)
     return f'<div class="numbers">{cells}</div>'
 
 
-def _name_of_bound(summary: dict[str, Any]) -> str:
-    return "bound on sampling error only" if summary["covers"] == SAMPLING_ERROR else "stated bound"
+def _name_of_bound(summary: SummaryRecord) -> str:
+    return "bound on sampling error only" if summary.covers == SAMPLING_ERROR else "stated bound"
 
 
 def _picture_section(title: str, caption: str, draw: Callable[[int], str]) -> str:
@@ -114,16 +114,16 @@ def _picture_section(title: str, caption: str, draw: Callable[[int], str]) -> st
     return f'<h2>{escape(title)}</h2><p class="soft">{escape(caption)}</p>{pictures}'
 
 
-def _counters(run: RunReport) -> str:
+def _counters(run: Run) -> str:
     rows = ""
     for name, row in run.estimates().items():
-        width = "-" if row["half_width"] is None else f"{100 * (row['relative_half_width'] or 0):.3f} %"
-        total, simulated = ("-" if row[key] is None else short(row[key]) for key in ("estimate", "simulated"))
+        width = "-" if row.half_width is None else f"{100 * (row.relative_half_width or 0):.3f} %"
+        total, simulated = ("-" if value is None else short(value) for value in (row.estimate, row.simulated))
         rows += f"<tr><td>{escape(name)}</td><td>{total}</td><td>{width}</td><td>{simulated}</td></tr>"
     head = "<tr><th>counter</th><th>estimated total</th><th>half-width</th><th>simulated</th></tr>"
     return f'<h2>Every counter</h2><div class="scroll"><table>{head}{rows}</table></div>'
 
 
-def _notes(run: RunReport) -> str:
-    items = "".join(f"<li>{escape(line)}</li>" for line in run.sentences())
+def _notes(run: Run) -> str:
+    items = "".join(f"<li>{escape(line)}</li>" for line in sentences(run))
     return f'<h2>Small print</h2><ul class="soft">{items}</ul>'

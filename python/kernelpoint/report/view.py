@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kernelpoint.journal import LookRecord, ResultRecord, Run
 from kernelpoint.report.names import readable
-from kernelpoint.report.run import RunReport
 from kernelpoint.session.plan import Plan
 from kernelpoint.session.ratios import RATIOS
 
@@ -48,7 +48,7 @@ class RunView:
     stream_names: list[str]
 
 
-def view_run(run: RunReport, plan: Plan, truth: float | None = None) -> RunView:
+def view_run(run: Run, plan: Plan, truth: float | None = None) -> RunView:
     """Gather the arrays of a finished run.
 
     Args:
@@ -81,8 +81,8 @@ def view_run(run: RunReport, plan: Plan, truth: float | None = None) -> RunView:
         cluster_launches=launches,
         cluster_simulated=np.bincount(cluster[simulated], minlength=clusters),
         looks=_looks(run),
-        estimate=run.summary["estimate"],
-        budget=run.summary["relative_error"],
+        estimate=run.ended().estimate,
+        budget=run.ended().relative_error,
         truth=truth,
         stream_map=plan.stream_map,
         stream_cluster=_of_streams(plan, cluster),
@@ -91,40 +91,38 @@ def view_run(run: RunReport, plan: Plan, truth: float | None = None) -> RunView:
     )
 
 
-def _results(run: RunReport, count: int) -> tuple[np.ndarray, np.ndarray]:
-    offsets = np.concatenate([[0], np.cumsum(run.records[0]["launches"])])
+def _results(run: Run, count: int) -> tuple[np.ndarray, np.ndarray]:
     simulated, values = np.zeros(count, dtype=bool), np.zeros(count)
     counter = _shown_counter(run)
-    for record in run.results():
-        unit = int(offsets[record["process"]]) + record["launch"]
+    for unit, record in run.results.items():
         simulated[unit] = True
-        values[unit] = record["counters"][counter]
+        values[unit] = record.counters[counter]
     return simulated, values
 
 
-def _shares(run: RunReport, values: np.ndarray, cluster: np.ndarray, clusters: int) -> np.ndarray:
+def _shares(run: Run, values: np.ndarray, cluster: np.ndarray, clusters: int) -> np.ndarray:
     """Share of each cluster in the total: as the run estimated it; take-all units, which are in none, add their results."""
     totals = np.bincount(cluster, weights=values, minlength=clusters)
-    parts = run.summary["clusters"]
+    parts = run.ended().clusters
     for part in parts if len(parts) <= clusters else ():  # fewer: the plan is gone, and one cluster stands for all
-        totals[part["cluster"]] = part["estimates"][_shown_counter(run)]["estimate"]
+        totals[part.number] = part.estimates[_shown_counter(run)].estimate or 0.0
     return totals / max(float(totals.sum()), 1e-300)
 
 
-def _shown_counter(run: RunReport) -> str:
+def _shown_counter(run: Run) -> str:
     """The budget's counter; cycles where that is a ratio, of which launches have no share."""
-    counter = run.summary["counter"]
+    counter = run.ended().counter
     return "cycles" if counter in RATIOS else counter
 
 
-def _looks(run: RunReport) -> list[LookView]:
+def _looks(run: Run) -> list[LookView]:
     looks, seen = [], 0
-    counter = run.summary["counter"]
+    counter = run.ended().counter
     for record in run.records:
-        if record["type"] == "result":
+        if isinstance(record, ResultRecord):
             seen += 1
-        elif record["type"] == "look" and (estimate := {**record["ratios"], **record["estimates"]}.get(counter)):
-            looks.append(LookView(seen, estimate["estimate"], estimate["half_width"]))
+        elif isinstance(record, LookRecord) and (estimate := {**record.ratios, **record.estimates}.get(counter)):
+            looks.append(LookView(seen, estimate.estimate or 0.0, estimate.half_width))
     return looks
 
 

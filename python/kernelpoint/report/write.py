@@ -8,15 +8,14 @@ import numpy as np
 
 from kernelpoint.errors import ConfigError, JournalError, PlanError
 from kernelpoint.estimation import Design
+from kernelpoint.journal import Run
 from kernelpoint.randomness import permanent_random_numbers
 from kernelpoint.report.page import html_page
-from kernelpoint.report.run import RunReport
 from kernelpoint.report.view import view_run
-from kernelpoint.session.journal import frozen_record
 from kernelpoint.session.plan import Plan
 
 
-def write_page(run: RunReport, path: Path, full_run: RunReport | None = None) -> None:
+def write_page(run: Run, path: Path, full_run: Run | None = None) -> None:
     """Write the HTML report of a finished run.
 
     Args:
@@ -28,8 +27,7 @@ def write_page(run: RunReport, path: Path, full_run: RunReport | None = None) ->
         JournalError: the run has not ended, or the full run is of other traces or another simulated GPU.
         ConfigError: the page cannot be written there.
     """
-    if not run.ended:
-        raise JournalError(f"{run.path}: the run has not ended; a page needs its summary")
+    run.ended()
     truth = _truth(run, full_run) if full_run else None
     plan, note = plan_of(run)
     page = html_page(run, view_run(run, plan, truth), note)
@@ -39,10 +37,9 @@ def write_page(run: RunReport, path: Path, full_run: RunReport | None = None) ->
         raise ConfigError(f"--output: cannot write {path}: {error.strerror}") from None
 
 
-def plan_of(run: RunReport) -> tuple[Plan, str]:
+def plan_of(run: Run) -> tuple[Plan, str]:
     """The plan that a run used; one cluster of all launches, and a note where that is not what was, if there is no plan."""
-    first = frozen_record(run.records)
-    counts, seed, path = first["launches"], first["config"]["seed"], first.get("plan")
+    counts, seed, path = run.launches, run.setting("seed"), run.frozen.plan
     u = np.concatenate([permanent_random_numbers(seed, process, count) for process, count in enumerate(counts)])
     note = ""
     if path:
@@ -54,14 +51,14 @@ def plan_of(run: RunReport) -> tuple[Plan, str]:
     return Plan(design=design, origin={}), note
 
 
-def _truth(run: RunReport, full_run: RunReport) -> float:
-    ours, theirs = frozen_record(run.records)["hashes"], frozen_record(full_run.records)["hashes"]
+def _truth(run: Run, full_run: Run) -> float:
     for key in ("list", "traces", "simulator_config"):
-        if ours.get(key) != theirs.get(key):
+        if run.hashes.get(key) != full_run.hashes.get(key):
             raise JournalError(
                 f"{full_run.path}: not a run of the same launches on the same simulated GPU ({key} differs)"
             )
-    counters = full_run.estimates()
-    if full_run.summary["skipped"] or run.summary["counter"] not in counters:
-        raise JournalError(f"{full_run.path}: not a full run of counter {run.summary['counter']}")
-    return float(counters[run.summary["counter"]]["simulated"])
+    counter = run.ended().counter
+    total = full_run.estimates().get(counter)
+    if full_run.ended().skipped or total is None or total.simulated is None:
+        raise JournalError(f"{full_run.path}: not a full run of counter {counter}")
+    return total.simulated

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import OWN_ERROR_SHARE, ErrorBudget
 from kernelpoint.intrakernel import ProgressTrace, Projection, StoppingRule, load_method
+from kernelpoint.journal import ProjectionRecord
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.ratios import RATIOS
 
@@ -94,31 +94,25 @@ class InsideKernel:
 
     def result(
         self, unit: int, stopped: bool, counters: Mapping[str, float]
-    ) -> tuple[dict[str, float], dict[str, Any]]:
-        """The counters that enter the sample, and what the journal says of the projection ({} where there is none)."""
-        taken, record = dict(counters), {}
-        if stopped:
-            trace, method = self._followed[unit]
-            projection = method.project(trace, counters["cycles"], counters["instructions"])
-            taken = _projected(counters, projection)
-            record = {
-                "method": self.method,
-                "ctas": trace.issued,
-                "of": trace.total,
-                "simulated_cycles": counters["cycles"],
-                "half_widths": {
-                    name: None if math.isnan(h) else h
-                    for name, h in zip(PROJECTED, (projection.cycles_error, projection.instructions_error), strict=True)
-                },
-            }
-            self.take(taken["cycles"], record)
-        self.forget(unit)
-        return taken, record
+    ) -> tuple[dict[str, float], ProjectionRecord | None]:
+        """The counters that enter the sample, and what the journal says of their projection, if they are one."""
+        if not stopped:
+            return dict(counters), None
+        trace, method = self._followed[unit]
+        projection = method.project(trace, counters["cycles"], counters["instructions"])
+        errors = zip(PROJECTED, (projection.cycles_error, projection.instructions_error), strict=True)
+        return _projected(counters, projection), ProjectionRecord(
+            method=self.method,
+            ctas=trace.issued,
+            of=trace.total,
+            simulated_cycles=counters["cycles"],
+            half_widths={name: None if math.isnan(h) else h for name, h in errors},
+        )
 
-    def take(self, cycles: float, record: Mapping[str, Any]) -> None:
+    def take(self, cycles: float, projection: ProjectionRecord) -> None:
         """A projection of this process, or of the journal, is counted."""
         self.projected += 1
-        self.saved_cycles += cycles - record["simulated_cycles"]
+        self.saved_cycles += cycles - projection.simulated_cycles
 
     # ---- what it leaves to say --------------------------------------------------------------------------------------
 

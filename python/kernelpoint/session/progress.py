@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kernelpoint.estimation import Look
-    from kernelpoint.session.summary import Summary
 
 SECONDS_BETWEEN_LINES = 10.0
 
@@ -19,13 +18,11 @@ class Progress:
 
     Args:
         log: takes one line.
-        launches: the population size.
     """
 
-    def __init__(self, log: Callable[[str], None], launches: int) -> None:
+    def __init__(self, log: Callable[[str], None]) -> None:
         self._log = log
-        self._launches = launches
-        self._wanted = 0
+        self._launches = self._wanted = 0
         self._pass_start = self._last = time.monotonic()
 
     @contextlib.contextmanager
@@ -37,13 +34,17 @@ class Progress:
         finally:
             self._log = log
 
+    def say_plainly(self, line: str) -> None:
+        """One line as it is."""
+        self._log(line)
+
     def say(self, text: str) -> None:
         """One line, under the name that every line of the plugin carries."""
         self._log(f"kernelpoint: {text}")
 
-    def pass_begins(self, pass_index: int, wanted: int) -> None:
-        """A pass starts and will simulate `wanted` launches."""
-        self._wanted = wanted
+    def pass_begins(self, pass_index: int, wanted: int, launches: int) -> None:
+        """A pass over `launches` launches starts and will simulate `wanted` of them."""
+        self._launches, self._wanted = launches, wanted
         self._pass_start = self._last = time.monotonic()
         self.say(f"pass {pass_index}: {wanted:,} of {self._launches:,} launches to simulate")
 
@@ -71,7 +72,3 @@ class Progress:
         self.say(
             f"pass {pass_index}: {counter} {estimate.estimate:.6g} {bound}; sampling error {word} the error budget"
         )
-
-    def finished(self, summary: Summary) -> None:
-        """The end of the run."""
-        self.say(summary.sentence())

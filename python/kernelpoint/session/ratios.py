@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 # name: counter above, counter below. All are ratios of totals over the workload, not means over launches.
 RATIOS: dict[str, tuple[str, str]] = {
     "ipc": ("instructions", "cycles"),
     "l1_miss_rate": ("l1_misses", "l1_accesses"),
     "l2_miss_rate": ("l2_misses", "l2_accesses"),
 }
+
+
+def ratios_of(names: Sequence[str]) -> tuple[str, ...]:
+    """The ratios that can be made from counters of these names.
+
+    >>> ratios_of(("cycles", "instructions"))
+    ('ipc',)
+    """
+    return tuple(name for name, pair in RATIOS.items() if set(pair) <= set(names))

@@ -2,41 +2,62 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernelpoint.errors import JournalError
+from kernelpoint.errors import HostError, JournalError
+from kernelpoint.journal import PopulationRecord, Record, ResultRecord, ResumeRecord, RunRecord
+from kernelpoint.journal.records import plain
+from kernelpoint.session.setup import Frame
 
 if TYPE_CHECKING:
-    from kernelpoint.session.journal import Record
     from kernelpoint.session.session import Session
 
-# The only keys in which a resumed run may differ from the one that began the journal; looks are computed again anyway.
-_MAY_DIFFER = (
-    "config.resume",
-    "config.journal",
-    "config.plan",
-    "plan",
-    "bound",
-)  # the design's hash identifies the plan
+# The only keys in which a resumed run may differ from the one that began the journal; looks are computed again anyway. The
+# design's hash identifies the plan.
+_MAY_DIFFER = ("config.resume", "config.journal", "config.plan", "plan", "bound", "host.lists", "host.version", "type")
 _ERROR_BUDGET = "config.error_budget."
 # Launches were stopped inside by these: what the journal holds of them would be more exact under one budget than another.
 _STOPPED_BY = ("config.error_budget.confidence", "config.error_budget.relative_error")
-_IGNORED = ("host.lists", "host.version", "type")
 
 
-def check_same_run(old: Record, new: Record) -> None:
+def resume(session: Session, records: Sequence[Record]) -> None:
+    """Bring a fresh session to where the journal ends. Records win over recomputation.
+
+    The state of each pass and all results are taken from the journal; looks are computed again from them, which gives the same
+    numbers unless the error budget was changed, as is allowed. Launches that failed earlier get a fresh chance.
+
+    Raises:
+        JournalError: the journal is of another run, or its launches are no longer what they were.
+    """
+    path = session.journal.path
+    check_same_run(records[0], session.setup.record())
+    with session.recorder.replaying():
+        for line, record in enumerate(records[1:], start=2):
+            try:
+                session.apply(record)
+            except HostError as error:
+                raise JournalError(f"{path}:{line}: {error}") from None
+    results = sum(isinstance(record, ResultRecord) for record in records)
+    session.recorder.progress.say(f"resumed from {path}: {results:,} launches have their results")
+    session.recorder.write(ResumeRecord(results))
+    session.resume()
+
+
+def check_same_run(old: Record, new: RunRecord) -> None:
     """Refuse, by key, a journal of another run.
 
     Raises:
         JournalError: names every key that differs, with both values.
     """
-    before, after = _flatten(old), _flatten(new)
+    before, after = _flatten(plain(old)), _flatten(plain(new))
     stops_inside = before.get("config.inside_kernel", "off") != "off"
 
     def may_differ(key: str) -> bool:
         if key.startswith(_ERROR_BUDGET):
             return not (stops_inside and key in _STOPPED_BY)
-        return key in _MAY_DIFFER + _IGNORED
+        return key in _MAY_DIFFER
 
     differing = [
         f"{key}: the journal has {before.get(key)!r}, this run {after.get(key)!r}"
@@ -50,54 +71,17 @@ def check_same_run(old: Record, new: Record) -> None:
         )
 
 
-def replay(session: Session, records: list[Record]) -> None:
-    """Bring a fresh session to where the journal ends. Records win over recomputation.
+def check_same_frame(record: PopulationRecord, frame: Frame, path: Path) -> None:
+    """Refuse a journal whose screened launches now give another design.
 
-    Sizes of each pass and all results are taken from the journal; looks are computed again from them, which gives the same
-    numbers unless the error budget was changed, as is allowed. Launches that failed earlier get a fresh chance.
+    Raises:
+        JournalError: says so.
     """
-    with session.progress.muted():
-        for record in records[1:]:
-            apply_record(session, record)
-    session.progress.say(f"resumed from {session.journal.path}: {session.results:,} launches have their results")
-    session.journal.write({"type": "resume", "results": session.results})
-    ended = last_step(records)
-    if session.look is not None and ended == "look":
-        session.continue_after_look()
-    elif not any(record["type"] == "pass" for record in records):
-        session.begin_first_pass()
-
-
-def last_step(records: list[Record]) -> str:
-    """The last record that says where in a pass the run stood: "pass" or "look"."""
-    return next((r["type"] for r in reversed(records) if r["type"] in ("pass", "look")), "run")
-
-
-def apply_record(session: Session, record: Record) -> None:
-    """Do again what a record says was done; those that say nothing of the state are passed over."""
-    kind = record["type"]
-    if kind == "pass":
-        session.restore_pass(record)
-    elif kind in ("result", "warmup"):
-        unit = session.ledger.unit(record["process"], record["launch"])
-        counters = record["counters"]
-        session.ledger.start(unit)
-        if kind == "warmup":
-            session.take_warmup(unit, counters["cycles"])
-        else:
-            projection = record.get("projection")
-            if projection:
-                session.inside.take(counters["cycles"], projection)
-            half_widths = projection["half_widths"] if projection else None
-            session.take_result(unit, tuple(counters), tuple(counters.values()), half_widths)
-    elif kind == "abort":
-        unit = session.ledger.unit(record["process"], record["launch"])
-        session.ledger.start(unit)
-        session.ledger.complete(unit)
-    elif kind == "look":
-        session.look_now(write=False)
-    elif kind == "degraded":
-        session.restore_degraded(record)
+    if record.hashes.get("design") != frame.hashes["design"]:
+        raise JournalError(
+            f"{path}: hashes.design: the journal has {record.hashes.get('design')}, this run {frame.hashes['design']}: the "
+            "traces have changed"
+        )
 
 
 def _flatten(record: Any, prefix: str = "") -> dict[str, Any]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from kernelpoint.journal import SummaryRecord
 
 EXACT, TOTAL_ERROR, SAMPLING_ERROR, NOTHING = "exact", "total error", "sampling error", "nothing"
 STATE_NOT_RESTORED = (
@@ -29,29 +28,20 @@ def coverage_of_bound(bounded: bool, skipped: int, projected: int) -> str:
     return SAMPLING_ERROR if skipped or projected else EXACT
 
 
-def verdict(summary: Mapping[str, Any]) -> str:
-    """Say what the estimate of a finished run is worth, in one line.
-
-    Args:
-        summary: the content of the summary record.
-
-    >>> run = {"estimate": 1.5e6, "counter": "cycles", "covers": "sampling error", "confidence": 0.95}
-    >>> run["relative_half_width"] = 0.01
-    >>> verdict(run)
-    '1,500,000 cycles; bound on sampling error only: +- 1 % at 95 %'
-    """
-    if summary["estimate"] is None:
+def verdict(summary: SummaryRecord) -> str:
+    """Say what the estimate of a finished run is worth, in one line: "1,500,000 cycles; exact: every launch was simulated"."""
+    if summary.estimate is None:
         return "no estimate is stated"
-    value = summary["estimate"]
+    value = summary.estimate
     total = f"{value:,.0f}" if value >= 1000 else f"{value:.6g}"
-    return f"{total} {summary['counter']}; {_stated(summary)}"
+    return f"{total} {summary.counter}; {_stated(summary)}"
 
 
-def _stated(summary: Mapping[str, Any]) -> str:
-    covers, width = summary["covers"], summary["relative_half_width"]
+def _stated(summary: SummaryRecord) -> str:
+    covers, width = summary.covers, summary.relative_half_width
     if covers == EXACT:
         return "exact: every launch was simulated"
     if width is None or covers == NOTHING:
         return "no bound stated"
-    interval = f"+- {100 * width:.3g} % at {100 * summary['confidence']:g} %"
+    interval = f"+- {100 * width:.3g} % at {100 * summary.confidence:g} %"
     return f"total within {interval}" if covers == TOTAL_ERROR else f"bound on sampling error only: {interval}"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
+from pathlib import Path
 from typing import TextIO
 
-import numpy as np
-
-from kernelpoint.errors import ProfileError
+from kernelpoint.errors import JournalError, ProfileError
+from kernelpoint.journal import Run
+from kernelpoint.journal.reader import parse
 from kernelpoint.profiles.format import NOT_THIS, SIGNATURE, Beginning, TextFormat
 from kernelpoint.profiles.profile import Profile, ProfileBuilder
 
@@ -30,22 +30,15 @@ class KernelPointJournal(TextFormat):
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
         """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
-        counts: list[int] = []
+        try:
+            records, _ = parse(file.read().encode(), source)
+        except JournalError as error:
+            raise ProfileError(str(error)) from None
+        run = Run(Path(source), records)
+        if not records or len(run.results) != sum(run.launches):
+            known = f"{len(run.results)} of {sum(run.launches)}" if records else "none"
+            raise ProfileError(f"{source}: {known} launches have results; a profile needs a full run")
         builder = ProfileBuilder(source)
-        seen = 0
-        for number, line in enumerate(file, start=1):
-            if not line.endswith("\n"):
-                break  # torn by a kill
-            try:
-                record = json.loads(line)
-                if record["type"] == "run":
-                    counts = record["launches"]
-                elif record["type"] == "result":
-                    unit = int(np.sum(counts[: record["process"]])) + record["launch"]
-                    builder.add("", order=unit, counters={k: float(v) for k, v in record["counters"].items()})
-                    seen += 1
-            except (ValueError, KeyError, TypeError):
-                raise ProfileError(f"{source}:{number}: not a journal record: {line[:60]!r}") from None
-        if seen != sum(counts):
-            raise ProfileError(f"{source}: {seen} of {sum(counts)} launches have results; a profile needs a full run")
+        for unit, result in run.results.items():
+            builder.add("", order=unit, counters=result.counters)
         return builder.finish(device)

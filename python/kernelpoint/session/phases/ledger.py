@@ -68,15 +68,19 @@ class Ledger:
         """The host was told to simulate the unit."""
         self.in_flight.add(unit)
 
+    def forget_in_flight(self) -> None:
+        """The process that simulated them is gone: units in flight are wanted again, failed ones get a fresh chance."""
+        self.in_flight.clear()
+        self.attempts.clear()
+
     def complete(self, unit: int) -> None:
         """A result came in for a unit in flight."""
         self._leave(unit, "completed")
 
-    def abort(self, unit: int) -> int:
-        """A unit in flight could not be simulated; returns how often that has happened to it."""
+    def abort(self, unit: int) -> None:
+        """A unit in flight could not be simulated."""
         self._leave(unit, "aborted")
         self.attempts[unit] = self.attempts.get(unit, 0) + 1
-        return self.attempts[unit]
 
     def next_after(self, process: int, index: int) -> int | None:
         """The first wanted launch of a process behind `index` that is not in flight, as a launch index."""

@@ -1,4 +1,4 @@
-"""The first pass over launches that are not known beforehand: what each was, what became of it, what may be said."""
+"""Launches that were not known beforehand, as far as they came: decisions, results, and what holds for them."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy as np
 
 from kernelpoint.errors import HostError
 from kernelpoint.estimation import Design, Engine, ErrorBudget, Look, Method
-from kernelpoint.policies.population import Population
 from kernelpoint.randomness import permanent_random_numbers
-from kernelpoint.session.online_clusters import Placed
+from kernelpoint.session.phases.online_clusters import Placed
 from kernelpoint.session.ratios import RATIOS
+from kernelpoint.session.setup import PROBABILITY
+from kernelpoint.workload import Population
 
 # Model: as little as the rule needs. Every behaviour is simulated once; what the budget asks for beyond that is drawn by the
 # later passes, which know all launches and cost the same whenever they come.
 FIRSTS = 1  # launches that each new cluster has simulated for certain
-PROBABILITY = 0.01  # of each later one to be drawn
 FAILURE, FIRST, DRAWN, NOT_DRAWN = "failure", "first of its cluster", "drawn", "not drawn"
 
 Key = tuple[int, int]  # process, launch index
@@ -49,7 +49,7 @@ class Seen:
 
 
 @dataclass
-class FirstPass:
+class Screened:
     """Decides launches in the order in which they come; no result changes a decision.
 
     The first launches of each cluster are simulated for certain and stand for themselves only. Of the later ones launch i
@@ -105,6 +105,31 @@ class FirstPass:
             self._sizes[placed.cluster] = self._sizes.get(placed.cluster, 0) + 1
         seen = self.seen[key] = Seen(path or "", placed, why)
         return seen
+
+    def take(self, process: int, index: int, counters: dict[str, float]) -> None:
+        """The result of a launch; HostError where it was not to be simulated, or has one."""
+        self.awaited(process, index).result = counters
+        self.in_flight.discard((process, index))
+
+    def fail(self, process: int, index: int) -> None:
+        """A launch could not be simulated."""
+        self.awaited(process, index).attempts += 1
+        self.in_flight.discard((process, index))
+
+    def awaited(self, process: int, index: int) -> Seen:
+        """A launch that was decided to be simulated and has no result; HostError where it is none."""
+        seen = self.seen.get(self.check(process, index))
+        if seen is None or not seen.simulated or seen.result is not None:
+            raise HostError(
+                f"launch {index} of process {process} is not in flight; each decision to simulate has one result"
+            )
+        return seen
+
+    def forget_in_flight(self) -> None:
+        """The process that simulated them is gone: launches in flight are wanted again, failed ones get a fresh chance."""
+        self.in_flight.clear()
+        for seen in self.seen.values():
+            seen.attempts = 0
 
     def next_unseen(self, process: int, after: int) -> int | None:
         """The next launch index behind `after` that has to be asked about; None where the host told that there is none."""

@@ -1,0 +1,64 @@
+"""The journal of a run: typed records, one writer, one reader. The format is described in docs/journal.md.
+
+Example:
+    >>> import tempfile
+    >>> from kernelpoint.journal import DegradedRecord, JournalWriter, read_records
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     journal = JournalWriter(f"{folder}/run.kpjournal", resume=True)
+    ...     journal.write(RunRecord(kernelpoint="0.1.0", config={}, bound="none", estimate="mean", launches=[9], hashes={}))
+    ...     journal.write(DegradedRecord(reason="an example"))
+    ...     journal.close()
+    ...     [type(record).__name__ for record in read_records(f"{folder}/run.kpjournal")]
+    ['RunRecord', 'DegradedRecord']
+"""
+
+from kernelpoint.journal.reader import read_records
+from kernelpoint.journal.records import (
+    AbortRecord,
+    DecisionRecord,
+    DegradedRecord,
+    EstimateRecord,
+    HostRecord,
+    LookRecord,
+    PartRecord,
+    PassRecord,
+    PopulationRecord,
+    ProjectionRecord,
+    Record,
+    ResultRecord,
+    ResumeRecord,
+    RunRecord,
+    ScreenedRecord,
+    SeenRecord,
+    StrataRecord,
+    SummaryRecord,
+    WarmupRecord,
+)
+from kernelpoint.journal.run import Run, load_run
+from kernelpoint.journal.writer import JournalWriter
+
+__all__ = [
+    "AbortRecord",
+    "DecisionRecord",
+    "DegradedRecord",
+    "EstimateRecord",
+    "HostRecord",
+    "JournalWriter",
+    "LookRecord",
+    "PartRecord",
+    "PassRecord",
+    "PopulationRecord",
+    "ProjectionRecord",
+    "Record",
+    "ResultRecord",
+    "ResumeRecord",
+    "Run",
+    "RunRecord",
+    "ScreenedRecord",
+    "SeenRecord",
+    "StrataRecord",
+    "SummaryRecord",
+    "WarmupRecord",
+    "load_run",
+    "read_records",
+]

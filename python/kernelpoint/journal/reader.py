@@ -1,0 +1,96 @@
+"""The one reader of journals: bytes to records, everything checked that does not depend on what a record is read for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from kernelpoint.errors import JournalError
+from kernelpoint.files import open_regular
+from kernelpoint.journal.lines import split_lines
+from kernelpoint.journal.records import PopulationRecord, Record, ResultRecord, RunRecord
+
+
+def read_records(path: str | Path) -> list[Record]:
+    """The records of a journal; does not lock, so that a run under way can be looked at.
+
+    Raises:
+        JournalError: the file is missing, empty, no journal, of another version, or damaged; with the line.
+    """
+    try:
+        with open_regular(path) as file:
+            data = file.read()
+    except OSError as error:
+        raise JournalError(f"cannot read the journal {path}: {error.strerror}") from None
+    records, _ = parse(data, str(path))
+    if not records:
+        raise JournalError(f"{path}: the journal holds no record")
+    return records
+
+
+def parse(data: bytes, name: str) -> tuple[list[Record], int]:
+    """The records in the bytes of a journal, and where the last whole one ends.
+
+    Raises:
+        JournalError: see read_records.
+    """
+    lines, end = split_lines(data, name)
+    validate = _adapter().validate_json
+    records: list[Record] = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            records.append(validate(line))
+        except ValidationError as error:
+            raise JournalError(f"{name}:{number}: {_complaint(error)}") from None
+    _check_launches(records, name)
+    _check_counters(records, name)
+    return records, end
+
+
+@cache
+def _adapter() -> TypeAdapter[Any]:
+    return TypeAdapter(Record)
+
+
+def _complaint(error: ValidationError) -> str:
+    """The first thing that is wrong with a record."""
+    detail = error.errors()[0]
+    kind, *place = detail["loc"] or ("?",)
+    field, received = ".".join(map(str, place)), repr(detail["input"])
+    if detail["type"] in ("union_tag_invalid", "union_tag_not_found", "json_invalid"):
+        return f"expected a record of a known type, got {received[:60]}"
+    if detail["type"] == "missing":
+        return f"a {kind} record without {field!r}"
+    return f"a {kind} record whose {field!r} is {received[:60]}: {detail['msg'][0].lower()}{detail['msg'][1:]}"
+
+
+def _check_launches(records: Sequence[Any], name: str) -> None:
+    """Launches lie in the list, where its length is known; the first record, and no other, begins a run."""
+    counts: list[int] = []
+    for line, record in enumerate(records, start=1):
+        if isinstance(record, RunRecord) != (line == 1):
+            raise JournalError(f"{name}:{line}: a {record.type} record; a journal has one run record, its first")
+        if isinstance(record, RunRecord | PopulationRecord):
+            counts = record.launches if any(record.launches) else []
+        process, launch = getattr(record, "process", 0), getattr(record, "launch", 0)
+        if counts and (process >= len(counts) or launch >= max(counts[process], 1)):
+            raise JournalError(f"{name}:{line}: launch {launch} of process {process}; the run has {counts} launches")
+
+
+def _check_counters(records: Sequence[Any], name: str) -> None:
+    """All results report the same counters, cycles among them, and each launch has one."""
+    known: list[str] = []
+    seen: set[tuple[int, int]] = set()
+    for line, record in enumerate(records, start=1):
+        if not isinstance(record, ResultRecord):
+            continue
+        known = known or list(record.counters)
+        if list(record.counters) != known or "cycles" not in known:
+            raise JournalError(f"{name}:{line}: a result with the counters {list(record.counters)}; expected {known}")
+        if (record.process, record.launch) in seen:
+            raise JournalError(f"{name}:{line}: a second result of launch {record.launch} of process {record.process}")
+        seen.add((record.process, record.launch))

@@ -1,0 +1,343 @@
+"""The records of a journal, one class for each type, in the order in which a run writes them.
+
+A field that holds its default (None, or False) is not written. Numbers that are not finite stand as None: JSON has none.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import ConfigDict, Field
+
+FORMAT_VERSION = 2
+
+Count = Annotated[int, Field(ge=0, lt=2**64)]
+Size = Annotated[int, Field(ge=0, lt=2**40)]
+Stratum = Annotated[int, Field(ge=-1, lt=2**31)]  # -1: a take-all unit
+
+
+@dataclass
+class _Typed:
+    """A part of a record; the reader refuses fields that are missing, unknown, of another type or not finite."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+
+
+@dataclass
+class HostRecord(_Typed):
+    """The simulator: its name, its version, the trace list of each process."""
+
+    simulator: str
+    version: str = ""
+    lists: list[str | None] = field(default_factory=list)
+
+
+@dataclass
+class StrataRecord(_Typed):
+    """Launches, total of the covariate and cluster of each stratum: with the decisions, all that an estimate needs of a
+    design.
+    """
+
+    units: list[Size]
+    covariate: list[float] | None = None
+    clusters: list[Size] | None = None
+
+
+@dataclass
+class RunRecord(_Typed):
+    """The first record, once: the resolved configuration, versions, hashes, launches of each process (0 where nobody knows
+    them), plan file and strata; `online`: the parameters of a screening pass.
+    """
+
+    kernelpoint: str
+    config: dict[str, Any]
+    bound: str
+    estimate: str
+    launches: list[Size]
+    hashes: dict[str, str | None]
+    host: HostRecord | None = None
+    plan: str | None = None
+    strata: StrataRecord | None = None
+    online: dict[str, float] | None = None
+    type: Literal["run"] = "run"
+    version: Literal[2] = 2
+
+
+@dataclass
+class PassRecord(_Typed):
+    """The begin of a pass: how many launches it wants (None while nobody knows them) and the state of the engine, which is
+    the engine's own affair (estimation.BaseEngine.pass_state).
+    """
+
+    pass_index: Count
+    wanted: Count | None = None
+    state: dict[str, Any] | None = None
+    type: Literal["pass"] = "pass"
+
+
+@dataclass
+class DecisionRecord(_Typed):
+    """One launch decided. u, threshold: why, of a launch that may be drawn; take_all: why, of one that is simulated for
+    certain; cluster, stream: where known; prediction: expected cycles, to six digits; x: the covariate; trace:
+    path, where no list is known.
+    """
+
+    process: Count
+    launch: Count
+    pass_index: Count
+    action: Literal["simulate", "skip", "warm up"]
+    stratum: Stratum | None = None
+    u: float | None = None
+    threshold: float | None = None
+    take_all: str | None = None
+    cluster: Count | None = None
+    stream: str | None = None
+    prediction: float | None = None
+    x: float | None = None
+    trace: str | None = None
+    type: Literal["decision"] = "decision"
+
+
+@dataclass
+class ProjectionRecord(_Typed):
+    """A launch that was stopped inside: by which method, after how many of its CTAs and cycles; half-widths by counter."""
+
+    method: str
+    ctas: Count
+    of: Count
+    simulated_cycles: float
+    half_widths: dict[str, float | None]
+
+
+@dataclass
+class ResultRecord(_Typed):
+    """A launch simulated: its counters; of one that was stopped inside, what it is projected to be."""
+
+    process: Count
+    launch: Count
+    pass_index: Count
+    counters: dict[str, float]
+    projection: ProjectionRecord | None = None
+    type: Literal["result"] = "result"
+
+
+@dataclass
+class WarmupRecord(_Typed):
+    """A launch simulated only to warm the machine up; its counters are not used."""
+
+    process: Count
+    launch: Count
+    pass_index: Count
+    counters: dict[str, float]
+    type: Literal["warmup"] = "warmup"
+
+
+@dataclass
+class AbortRecord(_Typed):
+    """A launch that could not be simulated, and why."""
+
+    process: Count
+    launch: Count
+    pass_index: Count
+    reason: str | None = None
+    type: Literal["abort"] = "abort"
+
+
+@dataclass
+class DegradedRecord(_Typed):
+    """A failure: a launch, or with `everything` all that are left, is simulated instead of decided; and why."""
+
+    reason: str
+    everything: bool = False
+    type: Literal["degraded"] = "degraded"
+
+
+@dataclass
+class EstimateRecord(_Typed):
+    """One counter, or ratio of counters. simulated: over the simulated launches alone; None, which is written: not stated."""
+
+    writes_none: ClassVar[bool] = True
+
+    estimate: float | None = None
+    half_width: float | None = None
+    relative_half_width: float | None = None
+    std_error: float | None = None
+    degrees_of_freedom: float | None = None
+    confidence: float | None = None
+    simulated: float | None = None
+
+
+Estimates = dict[str, EstimateRecord]
+
+
+@dataclass
+class LookRecord(_Typed):
+    """The end of a pass: estimates by counter, and whether the error budget is met."""
+
+    pass_index: Count
+    met: bool
+    estimates: Estimates
+    ratios: Estimates
+    type: Literal["look"] = "look"
+
+
+@dataclass
+class SeenRecord(_Typed):
+    """Inside a screening pass: counts, and what holds for the launches seen so far."""
+
+    seen: Count
+    simulated: Count
+    clusters: Count
+    met: bool
+    estimates: Estimates
+    ratios: Estimates
+    type: Literal["seen"] = "seen"
+
+
+@dataclass
+class ScreenedRecord(_Typed):
+    """The launches that a screening pass simulated, by unit, and where they lie in the design, which came later."""
+
+    units: list[Count]
+    strata: list[Stratum]
+    x: list[float]
+
+
+@dataclass
+class PopulationRecord(_Typed):
+    """The end of a screening pass: what RunRecord says of a list that is known."""
+
+    launches: list[Size]
+    plan: str | None
+    hashes: dict[str, str | None]
+    strata: StrataRecord
+    simulated: ScreenedRecord
+    type: Literal["population"] = "population"
+
+
+@dataclass
+class ResumeRecord(_Typed):
+    """A new process took the run over, with so many results."""
+
+    results: Count
+    type: Literal["resume"] = "resume"
+
+
+@dataclass
+class PartRecord(_Typed):
+    """A process, or a cluster, by itself."""
+
+    number: Count
+    launches: Size
+    simulated: Size
+    estimates: Estimates
+
+
+@dataclass
+class SummaryRecord(_Typed):
+    """The end of the run. lost: units that failed as often as is allowed; never_completed: units in flight;
+    one_per_stream_speedup: total over the sum of one launch for each distinct stream; None: not stated.
+    """
+
+    launches: Count
+    simulated: Count
+    skipped: Count
+    passes: Count
+    warmups: Count
+    inside_kernel: str
+    projected: Count
+    counter: str
+    estimate: float | None
+    half_width: float | None
+    relative_half_width: float | None
+    confidence: float
+    relative_error: float
+    met: bool
+    bound: str
+    covers: str
+    cycle_speedup: float | None
+    one_per_stream_speedup: float | None
+    clusters: list[PartRecord]
+    counters: Estimates
+    ratios: Estimates
+    processes: list[PartRecord]
+    degraded: list[str]
+    lost: list[Count]
+    never_completed: list[Count]
+    assumptions: list[str]
+    warnings: list[str]
+    not_covered: list[str]
+    policy: str
+    seed: Count
+    type: Literal["summary"] = "summary"
+
+
+Record = Annotated[
+    RunRecord
+    | PassRecord
+    | DecisionRecord
+    | ResultRecord
+    | WarmupRecord
+    | AbortRecord
+    | DegradedRecord
+    | LookRecord
+    | SeenRecord
+    | PopulationRecord
+    | ResumeRecord
+    | SummaryRecord,
+    Field(discriminator="type"),
+]
+_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+
+
+def plain(record: Any) -> Any:
+    """A record as JSON's types; `type` (and the version) first, fields that hold their default left out.
+
+    >>> plain(AbortRecord(process=0, launch=4, pass_index=1))
+    {'type': 'abort', 'process': 0, 'launch': 4, 'pass_index': 1}
+    """
+    if is_dataclass(record):
+        named = [(f, getattr(record, f.name)) for f in fields(record)]
+        first = {f.name: value for f, value in named if f.name in ("type", "version")}
+        whole = getattr(record, "writes_none", False)
+        rest = {f.name: plain(v) for f, v in named if whole or not (f.default in (None, False) and v == f.default)}
+        return {**first, **rest}
+    if isinstance(record, dict):
+        return {key: plain(value) for key, value in record.items()}
+    return [plain(value) for value in record] if isinstance(record, list | tuple) else record
+
+
+def text_of(record: Record) -> str:
+    """A record as one line of JSON.
+
+    Raises:
+        ValueError: a number in it is not finite.
+    """
+    return decision_text(record) if isinstance(record, DecisionRecord) else _encode(plain(record))
+
+
+def decision_text(record: DecisionRecord) -> str:
+    """The same as `text_of` for the one record that is written for every launch: a dict would cost more than the rest."""
+    parts = [
+        f'{{"type":"decision","process":{record.process},"launch":{record.launch},"pass_index":{record.pass_index},'
+        f'"action":"{record.action}"'
+    ]
+    if record.stratum is not None:
+        parts.append(f',"stratum":{record.stratum}')
+    if record.u is not None:
+        parts.append(f',"u":{record.u:.17g},"threshold":{record.threshold:.17g}')
+    if record.take_all is not None:
+        parts.append(f',"take_all":{_encode(record.take_all)}')
+    if record.cluster is not None:
+        parts.append(f',"cluster":{record.cluster}')
+    if record.stream is not None:
+        parts.append(f',"stream":"{record.stream}"')
+    if record.prediction is not None:
+        parts.append(f',"prediction":{record.prediction:.6g}')
+    if record.x is not None:
+        parts.append(f',"x":{record.x:.17g}')
+    if record.trace is not None:
+        parts.append(f',"trace":{_encode(record.trace)}')
+    return "".join(parts) + "}"

@@ -1,0 +1,215 @@
+"""A run, as its journal tells it: what reports, comparisons and profiles read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import numpy as np
+
+from kernelpoint.errors import JournalError, SetupError
+from kernelpoint.journal.reader import read_records
+from kernelpoint.journal.records import (
+    DecisionRecord,
+    EstimateRecord,
+    LookRecord,
+    PassRecord,
+    PopulationRecord,
+    Record,
+    ResultRecord,
+    RunRecord,
+    ScreenedRecord,
+    SummaryRecord,
+    WarmupRecord,
+    plain,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Kind = TypeVar("Kind")
+
+
+@dataclass(frozen=True)
+class Run:
+    """The records of one run.
+
+    Units number the launches of all processes in one row: those of process 0 come first.
+    """
+
+    path: Path
+    records: list[Record]
+
+    def of(self, kind: type[Kind]) -> Iterator[Kind]:
+        """The records of one type, in order."""
+        return (record for record in self.records if isinstance(record, kind))
+
+    @property
+    def header(self) -> RunRecord:
+        """The first record."""
+        return cast(RunRecord, self.records[0])  # the reader has checked it
+
+    @cached_property
+    def frozen(self) -> RunRecord | PopulationRecord:
+        """The record that says which launches there are and how they were divided: the end of a screening pass, or the first
+        record where the launches were known.
+        """
+        return next(self.of(PopulationRecord), self.header)
+
+    @property
+    def screened(self) -> ScreenedRecord | None:
+        """Where the launches of a screening pass, which were decided before there were strata, lie in the design."""
+        return self.frozen.simulated if isinstance(self.frozen, PopulationRecord) else None
+
+    @cached_property
+    def launches(self) -> list[int]:
+        """The number of launches of each process; as far as they came where nobody knows yet."""
+        counts = list(self.frozen.launches)
+        for process in [number for number, count in enumerate(counts) if not count]:
+            own = (decision.launch for decision in self.of(DecisionRecord) if decision.process == process)
+            counts[process] = 1 + max(own, default=-1)
+        return counts
+
+    @property
+    def hashes(self) -> dict[str, str | None]:
+        """Hashes of list, traces, design and simulated GPU, by name."""
+        return {**self.header.hashes, **self.frozen.hashes}
+
+    @property
+    def policy(self) -> str:
+        """The name of the policy that made the decisions."""
+        return str(self.setting("policy"))
+
+    def setting(self, key: str) -> Any:
+        """A value of the run's configuration, by its key (`error_budget.counter`).
+
+        Raises:
+            JournalError: the configuration in the journal does not have it.
+        """
+        found: Any = self.header.config
+        for part in key.split("."):
+            if not isinstance(found, dict) or part not in found:
+                raise JournalError(f"{self.path}:1: a run record whose config lacks {key!r}")
+            found = found[part]
+        return found
+
+    @property
+    def summary(self) -> SummaryRecord | None:
+        """The summary of a run that has ended, else None."""
+        last = self.records[-1]
+        return last if isinstance(last, SummaryRecord) else None
+
+    def ended(self) -> SummaryRecord:
+        """The summary.
+
+        Raises:
+            JournalError: the run has not ended.
+        """
+        if self.summary is None:
+            raise JournalError(f"{self.path}: the run has not ended; start it again to resume it")
+        return self.summary
+
+    def content(self) -> dict[str, Any]:
+        """The summary as JSON's types; of a run that has not ended, what can be said so far."""
+        if self.summary is not None:
+            return {key: value for key, value in plain(self.summary).items() if key != "type"}
+        simulated, launches = len(self.results), sum(self.launches)
+        return {
+            "launches": launches,
+            "simulated": simulated,
+            "skipped": launches - simulated,
+            "passes": len({record.pass_index for record in self.of(PassRecord)}),
+            "counters": plain(self.simulated_only()),
+        }
+
+    def estimates(self) -> dict[str, EstimateRecord]:
+        """What is said of every counter, then of every ratio of counters, by name."""
+        return {**self.summary.counters, **self.summary.ratios} if self.summary else self.simulated_only()
+
+    def simulated_only(self) -> dict[str, EstimateRecord]:
+        """The total of each counter over the results, with no estimate."""
+        totals: dict[str, float] = {}
+        for result in self.results.values():
+            for name, value in result.counters.items():
+                totals[name] = totals.get(name, 0.0) + value
+        return {name: EstimateRecord(simulated=total if np.isfinite(total) else None) for name, total in totals.items()}
+
+    @cached_property
+    def results(self) -> dict[int, ResultRecord]:
+        """The result of every simulated launch, by unit, in the order in which they came."""
+        return {self.unit(record): record for record in self.of(ResultRecord)}
+
+    @property
+    def looks(self) -> list[LookRecord]:
+        """The estimates at the end of each pass."""
+        return list(self.of(LookRecord))
+
+    @property
+    def counters(self) -> list[str]:
+        """The names of the counters of every result."""
+        return next((list(record.counters) for record in self.of(ResultRecord)), [])
+
+    def unit(self, record: DecisionRecord | ResultRecord | WarmupRecord) -> int:
+        """The unit of the launch that a record is of."""
+        return int(self._offsets[record.process]) + record.launch
+
+    @cached_property
+    def _offsets(self) -> np.ndarray:
+        return np.concatenate([[0], np.cumsum(self.launches)])
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each launch of the list, in the order of processes and launch indices.
+
+        Columns: process, launch; of the last decision pass_index, action, stratum, cluster, stream, u, threshold, take_all,
+        prediction, x (missing where the journal does not say); simulated: bool; a column for each counter, missing where the
+        launch was not simulated.
+
+        Raises:
+            SetupError: pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise SetupError(
+                "to_frame needs pandas, which is not installed: pip install 'kernelpoint[pandas]'"
+            ) from None
+        rows: list[dict[str, Any]] = [
+            {"process": process, "launch": launch}
+            for process, count in enumerate(self.launches)
+            for launch in range(count)
+        ]
+        for decision in self.of(DecisionRecord):
+            rows[self.unit(decision)] |= {name: getattr(decision, name) for name in _COLUMNS}
+        for unit, stratum in zip(self.screened.units, self.screened.strata, strict=True) if self.screened else ():
+            rows[unit]["stratum"] = stratum
+        for unit, row in enumerate(rows):
+            result = self.results.get(unit)
+            row["simulated"] = result is not None
+            row.update(result.counters if result else {})
+        return pd.DataFrame(rows, columns=["process", "launch", *_COLUMNS, "simulated", *self.counters])
+
+
+_COLUMNS = (
+    *("pass_index", "action", "stratum", "cluster", "stream"),
+    *("u", "threshold", "take_all", "prediction", "x"),
+)
+
+
+def load_run(path: str | Path) -> Run:
+    """Read the journal of a run.
+
+    Raises:
+        JournalError: the journal is missing, empty or damaged, or does not add up to its list of launches.
+    """
+    run = Run(Path(path), read_records(path))
+    if (summary := run.summary) is not None:
+        launches = sum(run.launches)
+        if len(run.results) != summary.simulated or summary.simulated + summary.skipped != launches:
+            raise JournalError(
+                f"{path}: the books do not add up: {len(run.results)} launches have results, the summary says "
+                f"{summary.simulated} simulated and {summary.skipped} skipped of {launches}"
+            )
+    return run

@@ -1,0 +1,148 @@
+"""The one writer of a journal file."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from pathlib import Path
+
+from kernelpoint.errors import JournalError
+from kernelpoint.files import open_to_append
+from kernelpoint.journal.lines import BEGIN, check_begin, seal
+from kernelpoint.journal.reader import parse
+from kernelpoint.journal.records import (
+    LookRecord,
+    PopulationRecord,
+    Record,
+    RunRecord,
+    SummaryRecord,
+    text_of,
+)
+
+SYNC_SECONDS = 1.0
+_SYNCED = (RunRecord, PopulationRecord, LookRecord, SummaryRecord)
+
+
+class JournalWriter:
+    """Holds a journal under a lock and appends to it. The file is not changed before the first record is written.
+
+    A record is with the operating system when `write` returns, and survives the death of the process. It is on the disk at
+    the end of a pass and of the run; in between, when the last time is a second ago. A power loss costs what was written
+    within a second of the last record that was synced: those launches are simulated again.
+
+    Args:
+        path: the file; made where it is missing.
+        resume: go on after the records that are there; otherwise they are kept under a numbered name and a new file begins.
+
+    Raises:
+        JournalError: another process holds the file, it cannot be written, is no journal, or is damaged.
+
+    Attributes:
+        records: what the file held when it was opened; empty for a new run.
+    """
+
+    def __init__(self, path: str | Path, resume: bool) -> None:
+        self.path = Path(path)
+        self.records: list[Record] = []
+        self._owner = os.getpid()
+        self._resume = resume
+        self._begun = self._locked = False
+        self._synced = 0.0
+        self._made = not self.path.exists()
+        self._closed = ""
+        try:
+            self._file = open_to_append(self.path)
+        except OSError as error:
+            raise JournalError(f"cannot write the journal {path}: {error.strerror}") from None
+        try:
+            self._lock()
+            self._end = self._take_over()
+        except BaseException:
+            self.close()
+            raise
+
+    def write(self, record: Record) -> None:
+        """Append one record.
+
+        Raises:
+            JournalError: the system refused it, or an earlier one, or the journal is closed.
+            ValueError: a number in it is not finite; nothing is written.
+        """
+        line = seal(text_of(record))
+        if self._closed:
+            raise JournalError(self._closed)
+        if os.getpid() != self._owner:
+            raise JournalError(
+                f"the journal {self.path} belongs to process {self._owner}; a fork of it cannot go on with the run"
+            )
+        try:
+            if not self._begun:
+                self._begin()
+            if os.write(self._file.fileno(), line) != len(line):
+                raise OSError(0, "the disk took only part of a record")
+            self._sync(isinstance(record, _SYNCED))
+        except OSError as error:
+            self._fail(f"cannot write to the journal {self.path}: {error.strerror}")
+
+    def close(self) -> None:
+        """Release the file, and the lock with it; a file that this writer made and left empty goes."""
+        self._closed = self._closed or f"the journal {self.path} is closed"
+        if not self._file.closed:
+            if self._made and self._locked and not self._begun and os.getpid() == self._owner:
+                self.path.unlink(missing_ok=True)
+            self._file.close()
+
+    def _fail(self, reason: str) -> None:
+        """Close for good: behind a record that was written in part nothing may stand."""
+        self._closed = f"{reason}; the run is closed, and what was complete before stands in the journal"
+        self._file.close()
+        raise JournalError(self._closed)
+
+    def _sync(self, now: bool) -> None:
+        if now or time.monotonic() - self._synced >= SYNC_SECONDS:
+            os.fdatasync(self._file.fileno())
+            self._synced = time.monotonic()
+
+    def _lock(self) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            same = os.fstat(self._file.fileno()).st_ino == self.path.stat().st_ino
+        except OSError:
+            same = False
+        if not same:  # also where another process set the file aside between opening and locking it
+            raise JournalError(f"the journal {self.path} is in use by another run; name another with `journal:`")
+        self._locked = True
+
+    def _take_over(self) -> int:
+        """Read what is there; where new records begin."""
+        data = self._file.readall() or b""
+        if self._resume:
+            self.records, end = parse(data, str(self.path))
+            return end
+        if not data.startswith(BEGIN):  # a journal of whichever version may be set aside
+            check_begin(data, str(self.path))
+        return len(data)
+
+    def _begin(self) -> None:
+        """Make the file ready for the first record: without a torn line, or without what another run wrote."""
+        if self._resume:
+            self._file.truncate(self._end)
+        elif self._end:
+            self._set_aside()
+        self._begun = True
+        folder = os.open(self.path.absolute().parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)  # the file's name
+        finally:
+            os.close(folder)
+
+    def _set_aside(self) -> None:
+        """Keep the old journal under the first free number and begin an empty one in its place."""
+        number = 1
+        while (kept := self.path.with_name(f"{self.path.name}.{number}")).exists():
+            number += 1
+        self.path.rename(kept)
+        old, self._file = self._file, open_to_append(self.path)
+        self._lock()
+        old.close()

@@ -1,0 +1,120 @@
+"""The sample of a run, launch by launch, as a comparison needs it; from the journal alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from kernelpoint.errors import JournalError
+from kernelpoint.estimation import Bound, Method
+from kernelpoint.estimation.bounds import Kind
+from kernelpoint.journal import DecisionRecord, DegradedRecord, PassRecord, Run, StrataRecord
+
+
+@dataclass(frozen=True)
+class DrawnSample:
+    """What a finished run that stated a bound drew, and found.
+
+    Attributes:
+        units: int64 [n], launches with a result, ascending; stratum: int64 [n], -1 for take-all units; x: float64 [n],
+            the covariate, nan without one.
+        counters: names; values: float64 [n, counters].
+        strata_units: N_h, int64 [H]; strata_covariate: X_h, float64 [H], or None; clusters: int64 [H], 0 where none are named.
+        kinds: the kind of each of its passes; bound, method: what it stated, and how it estimated.
+    """
+
+    units: np.ndarray
+    stratum: np.ndarray
+    x: np.ndarray
+    counters: tuple[str, ...]
+    values: np.ndarray
+    strata_units: np.ndarray
+    strata_covariate: np.ndarray | None
+    clusters: np.ndarray
+    kinds: tuple[Kind, ...]
+    bound: Bound
+    method: Method
+
+
+def sample_of(run: Run) -> DrawnSample:
+    """The sample of a run.
+
+    Raises:
+        JournalError: the run has not ended or lacks launches that it drew, or its policy states no bound.
+    """
+    strata = _usable_strata(run)
+    stratum, x = _places(run)
+    _check_strata(run, strata, stratum, x)
+    results = run.results
+    if missing := results.keys() - stratum.keys():
+        raise JournalError(f"{run.path}: launch unit {min(missing)} has a result and no decision to simulate it")
+    if lacking := [name for name in run.counters if name not in run.ended().counters]:
+        raise JournalError(f"{run.path}: the summary says nothing of {', '.join(lacking)}, which results report")
+    units = sorted(results)
+    values = [[results[unit].counters[name] for name in run.counters] for unit in units]
+    return DrawnSample(
+        units=np.array(units, dtype=np.int64),
+        stratum=np.array([stratum[unit] for unit in units], dtype=np.int64),
+        x=np.array([x.get(unit, np.nan) for unit in units]),
+        counters=tuple(run.counters),
+        values=np.array(values, dtype=float).reshape(len(units), len(run.counters)),
+        strata_units=np.array(strata.units, dtype=np.int64),
+        strata_covariate=None if strata.covariate is None else np.array(strata.covariate, dtype=float),
+        clusters=np.array(strata.clusters or [0] * len(strata.units), dtype=np.int64),
+        kinds=_kinds(run),
+        bound=cast(Bound, run.header.bound),
+        method=cast(Method, run.header.estimate),
+    )
+
+
+def _usable_strata(run: Run) -> StrataRecord:
+    summary, strata = run.ended(), run.frozen.strata
+    if strata is None:
+        raise JournalError(f"{run.path}: the run's launches were never divided into strata")
+    if summary.projected:
+        raise JournalError(
+            f"{run.path}: {summary.projected} launches were stopped inside; a comparison needs runs with `inside_kernel: off`"
+        )
+    if summary.bound == "none" or summary.estimate is None:
+        raise JournalError(
+            f"{run.path}: the run (policy {run.policy}) states no bound; a comparison needs two runs that do"
+        )
+    if gave_up := next((record.reason for record in run.of(DegradedRecord) if record.everything), None):
+        raise JournalError(f"{run.path}: the run gave up its strata and simulated everything ({gave_up})")
+    return strata
+
+
+def _places(run: Run) -> tuple[dict[int, int], dict[int, float]]:
+    """Stratum and covariate of every launch that was to be simulated, by unit."""
+    stratum: dict[int, int] = {}
+    x: dict[int, float] = {}
+    for record in run.of(DecisionRecord):
+        if record.action == "simulate":
+            unit = run.unit(record)
+            stratum[unit] = -1 if record.stratum is None else record.stratum
+            if record.x is not None:
+                x[unit] = record.x
+    if (screened := run.screened) is not None:  # decided before there were strata
+        stratum.update(zip(screened.units, screened.strata, strict=True))
+        x.update(zip(screened.units, screened.x, strict=False))
+    return stratum, x
+
+
+def _check_strata(run: Run, strata: StrataRecord, stratum: dict[int, int], x: dict[int, float]) -> None:
+    count = len(strata.units)
+    lengths = {len(part) for part in (strata.covariate, strata.clusters) if part is not None} | {count}
+    if lengths != {count} or max(stratum.values(), default=-1) >= count:
+        raise JournalError(f"{run.path}: the strata do not add up: sizes of {count}, and others that do not fit them")
+    if strata.covariate is not None and (bare := [u for u, h in stratum.items() if h >= 0 and u not in x]):
+        raise JournalError(f"{run.path}: launch unit {min(bare)} was drawn without its covariate")
+
+
+def _kinds(run: Run) -> tuple[Kind, ...]:
+    """The kind of each pass, as the engine noted them with the last one."""
+    last = list(run.of(PassRecord))[-1:]
+    kinds = (last[0].state or {}).get("kinds") if last else ["first"]
+    if not isinstance(kinds, list) or not all(isinstance(kind, str) for kind in kinds):
+        raise JournalError(f"{run.path}: the state of the last pass does not say the kinds of the passes")
+    return cast("tuple[Kind, ...]", tuple(kinds))

@@ -1,0 +1,47 @@
+"""What a person wants to know of a run beside its table of counters."""
+
+from __future__ import annotations
+
+from kernelpoint.journal import PartRecord, Run
+from kernelpoint.session.verdict import EXACT, verdict
+
+
+def sentences(run: Run) -> list[str]:
+    """The lines of a report, the verdict first; of a run that has not ended, what can be said so far."""
+    if (s := run.summary) is None:
+        so_far = run.content()
+        return [_counts(so_far["simulated"], so_far["launches"], so_far["passes"]), _NOT_ENDED]
+    lines = [verdict(s), _counts(s.simulated, s.launches, s.passes)]
+    if s.warmups:
+        lines.append(f"{s.warmups:,} further simulations only warmed the machine up; the cycle speedup pays for them")
+    if s.cycle_speedup:
+        one = f" (one-per-stream speedup {s.one_per_stream_speedup:.4g}x)" if s.one_per_stream_speedup else ""
+        lines.append(f"cycle speedup {s.cycle_speedup:.4g}x{one}")
+    if s.covers != EXACT:
+        word = "within" if s.met else "beyond"
+        lines.append(
+            f"sampling error {word} the error budget of {100 * s.relative_error:g} % at {100 * s.confidence:g} %; "
+            f"bound: {s.bound}"
+        )
+    if len(s.processes) > 1:
+        lines += [_of_process(process, "cycles") for process in s.processes if "cycles" in process.estimates]
+    lines += [f"degraded: {reason}" for reason in s.degraded]
+    lines += [f"note: {warning}" for warning in s.warnings]
+    lines += [f"the bound assumes: {text}" for text in s.assumptions]
+    return lines + [f"not covered by the bound: {text}" for text in s.not_covered]
+
+
+_NOT_ENDED = "the run has not ended: start it again to resume it"
+
+
+def _counts(simulated: int, launches: int, passes: int) -> str:
+    return f"{simulated:,} of {launches:,} launches simulated, {launches - simulated:,} skipped, in {passes} passes"
+
+
+def _of_process(process: PartRecord, counter: str) -> str:
+    own = process.estimates[counter]
+    bound = "no bound stated" if own.relative_half_width is None else f"+- {100 * own.relative_half_width:.3g} %"
+    total = "no estimate" if own.estimate is None else f"{own.estimate:.8g} {counter}"
+    return (
+        f"process {process.number}: {total} {bound}; {process.simulated:,} of {process.launches:,} launches simulated"
+    )

@@ -1,0 +1,97 @@
+"""The interface of a phase, and what its answers to a host are made of (see kernelpoint/abi.h)."""
+
+from __future__ import annotations
+
+import math
+import traceback
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from kernelpoint.errors import HostError
+from kernelpoint.journal import Record
+from kernelpoint.session.ratios import RATIOS, ratios_of
+
+if TYPE_CHECKING:
+    from kernelpoint.session.phases.sampling import Sampling
+
+OK, DONE, PENDING = 0, 1, 2
+SIMULATE, SKIP = 0, 1
+BEFORE_FIRST, END_OF_LIST = -1, -2
+
+
+class Answer(NamedTuple):
+    """A decision for the host: action, pass, and cycles between its progress calls (0: none wanted)."""
+
+    action: int
+    pass_index: int
+    interval: int = 0
+
+
+class Phase(Protocol):
+    """A part of a run. It decides launches, takes their results, and gives the records of both to the session's Recorder.
+
+    Decisions, results and aborts change the state in `apply` alone, in the process that wrote the record as in one that
+    replays it.
+    """
+
+    def begin(self) -> None:
+        """Start, as the first thing of the phase."""
+
+    def resume(self) -> None:
+        """Go on after the last record was replayed: launches in flight are lost, failed ones get a fresh chance."""
+
+    def apply(self, record: Record) -> None:
+        """Do what a record says was done; records that say nothing of the state are passed over."""
+
+    def decide(self, process: int, index: int, trace_path: str | None) -> Answer:
+        """Decide a launch; asked twice, the same answer."""
+
+    def next(self, process: int, after: int) -> tuple[int, int]:
+        """The next launch to ask about behind `after`: (OK, launch index), (PENDING, -1), or (DONE, -1) at the end of the
+        phase.
+        """
+
+    def stops(self, process: int, index: int, point: Sequence[int]) -> bool:
+        """Whether a launch in flight is to be stopped, given (cycles, instructions, issued, completed, total CTAs)."""
+
+    def complete(
+        self, process: int, index: int, stopped: bool, names: tuple[str, ...], values: tuple[float, ...]
+    ) -> None:
+        """Take the result of a launch in flight."""
+
+    def abort(self, process: int, index: int, reason: str | None) -> None:
+        """A launch in flight could not be simulated."""
+
+    def name(self, process: int, index: int) -> str | None:
+        """The kernel name of a launch, where its trace was read."""
+
+    def sampling(self) -> Sampling:
+        """The phase that states the run's estimates: this one, or the one that takes its results over."""
+
+
+def check_result(index: int, names: Sequence[str], values: Sequence[float], known: Sequence[str], wanted: str) -> None:
+    """Refuse counters that are named twice, are others than the `known` ones of earlier results, lack what the `wanted` one
+    is made of, or are no amounts.
+
+    Raises:
+        HostError: says which, and what is allowed.
+
+    >>> check_result(0, ("cycles", "cycles"), (1.0, 2.0), (), "cycles")
+    Traceback (most recent call last):
+    ...
+    kernelpoint.errors.HostError: counters of launch 0: got ('cycles', 'cycles'); allowed: each name once
+    """
+    if len(set(names)) != len(names):
+        raise HostError(f"counters of launch {index}: got {tuple(names)}; allowed: each name once")
+    if known and tuple(names) != tuple(known):
+        raise HostError(f"counters of launch {index}: got {tuple(names)}; allowed: {tuple(known)}")
+    if not set(RATIOS.get(wanted, (wanted,))) <= set(names):
+        raise HostError(f"error_budget.counter: got {wanted!r}; the host reports {(*names, *ratios_of(names))}")
+    if not all(math.isfinite(v) and v >= 0 for v in values):
+        raise HostError(f"counters of launch {index}: got {tuple(values)}; allowed: finite numbers from 0")
+
+
+def describe(error: Exception) -> str:
+    """One line for the journal: type, message and where it happened."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({last.name}, line {last.lineno})"

@@ -1,0 +1,120 @@
+"""The sample of a run: which launches are drawn and why, their results, and what they say of all launches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from kernelpoint.estimation import BaseEngine, Design, Engine, Look
+from kernelpoint.journal import DecisionRecord
+from kernelpoint.session.ratios import RATIOS
+from kernelpoint.session.setup import Frame, Setup
+
+
+class Sample:
+    """An engine at work on the launches of a frame.
+
+    Args:
+        setup: what is fixed; frame: the launches and their plan.
+
+    Attributes:
+        engine: draws and estimates; look: its last one; results: how many launches have a result; has_result: bool [N], which
+            ones, of this process or of one before it.
+    """
+
+    def __init__(self, setup: Setup, frame: Frame) -> None:
+        self._setup, self._frame, self._design = setup, frame, frame.design
+        self.engine: BaseEngine = make_engine(setup, frame.design)
+        self.look: Look | None = None
+        self.results = 0
+        self.has_result = np.zeros(frame.population.size, dtype=bool)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every drawn launch has its result."""
+        return not len(self.engine.wanted())
+
+    # ---- passes -----------------------------------------------------------------------------------------------------
+
+    def open_pass(self, state: Mapping[str, Any] | None = None) -> np.ndarray:
+        """Begin a pass, from a journal's `state` of it or as the engine has it; the units that it wants."""
+        if state is not None:
+            self.engine.restore_pass(state)
+        wanted = self.engine.wanted()
+        self._thresholds = self.engine.thresholds
+        self._predictions = self._predict(wanted)
+        return wanted
+
+    def explain(self, unit: int, wanted: bool, record: DecisionRecord) -> None:
+        """Write into a decision why the launch is drawn or not, and what is expected of it."""
+        record.stratum = stratum = int(self._design.strata[unit])
+        if stratum < 0:
+            certain = self._design is self._frame.design and unit not in self._frame.plan.broken
+            record.take_all = "by design" if certain else "failure"
+        elif self._thresholds is not None:
+            record.u, record.threshold = self._design.u[unit], self._thresholds[stratum]
+        record.cluster, record.stream = self._frame.cluster_and_stream(unit)
+        record.prediction = self._predictions.get(unit)
+        if wanted and self._design.x is not None:
+            record.x = self._design.x[unit]
+
+    def take(
+        self, unit: int, counters: Mapping[str, float], half_widths: Mapping[str, float | None] | None = None
+    ) -> None:
+        """The result of a launch; half_widths: by counter, where it is not exact."""
+        self.engine.record(unit, tuple(counters), tuple(counters.values()), half_widths)
+        self.has_result[unit] = True
+        self.results += 1
+
+    def take_look(self) -> Look:
+        """The end of a pass."""
+        self.look = self.engine.look()
+        return self.look
+
+    def grow(self) -> bool:
+        """Draw more where the last look did not meet the budget; False where the sample ends here."""
+        return not (self.look is not None and self.look.met) and self.engine.grow()
+
+    def simulate_everything(self) -> None:
+        """Give the design up for one in which every launch is simulated (the failure rule)."""
+        known, frame = self.engine, self._frame.design
+        alone = np.full(len(self.has_result), -1, dtype=np.int32)
+        self._design = Design(alone, first_sizes=np.empty(0, dtype=np.int64), u=frame.u, domains=frame.domains)
+        self.engine = Engine(self._design, self._setup.budget, "mean", RATIOS)
+        self.engine.take_over(known)
+
+    # ---- what it says -----------------------------------------------------------------------------------------------
+
+    def estimates(self) -> np.ndarray:
+        """float64 [N, counters]: of each launch its result, else its prediction."""
+        return self.engine.predict(np.arange(len(self.has_result)))
+
+    def one_per_stream_cycles(self) -> float | None:
+        """Predicted cycles of one launch for each distinct stream; None where streams are not known."""
+        streams = self._frame.plan.stream_ids
+        if streams is None or "cycles" not in self.engine.counters:
+            return None
+        _, first = np.unique(streams, return_index=True)
+        return float(self.engine.predict(first)[:, self.engine.counters.index("cycles")].sum())
+
+    def processes(self) -> list[tuple[int, int]]:
+        """Launches of each process, and how many of them have a result."""
+        parts = np.split(self.has_result, self._frame.population.offsets[1:-1])
+        return [(len(part), int(part.sum())) for part in parts]
+
+    def _predict(self, wanted: np.ndarray) -> dict[int, float]:
+        """Predicted cycles of the launches of a pass, for their decisions; none before the first look."""
+        if self.look is None or not len(wanted):
+            return {}
+        rows = self.engine.predict(wanted)
+        if not rows.size:
+            return {}
+        known = np.isfinite(rows[:, 0])
+        return dict(zip(wanted[known].tolist(), rows[known, 0].tolist(), strict=True))
+
+
+def make_engine(setup: Setup, design: Design) -> BaseEngine:
+    """The engine of a run."""
+    return Engine(design, setup.budget, setup.estimate, RATIOS)

@@ -1,0 +1,296 @@
+"""The phase that draws: passes over launches that are known, decided by a frozen design.
+
+One pass simulates every wanted launch; at its end the engine looks at the bound and either the run is done or the sample
+grows and the next pass begins. Results never change a decision inside a pass (design, section 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from kernelpoint.errors import HostError, SessionError
+from kernelpoint.estimation import Look
+from kernelpoint.journal import (
+    AbortRecord,
+    DecisionRecord,
+    DegradedRecord,
+    LookRecord,
+    PassRecord,
+    Record,
+    ResultRecord,
+    ResumeRecord,
+    SummaryRecord,
+    WarmupRecord,
+)
+from kernelpoint.session.inside import InsideKernel
+from kernelpoint.session.phases.ledger import Ledger
+from kernelpoint.session.phases.phase import (
+    BEFORE_FIRST,
+    DONE,
+    END_OF_LIST,
+    OK,
+    PENDING,
+    SIMULATE,
+    SKIP,
+    Answer,
+    check_result,
+    describe,
+)
+from kernelpoint.session.phases.sample import Sample
+from kernelpoint.session.recorder import Recorder
+from kernelpoint.session.setup import Frame, Setup
+from kernelpoint.session.summary import Account, look_record, summarise
+
+
+class Sampling:
+    """Passes over the launches of a frame; see Phase for the methods.
+
+    Args:
+        setup: what is fixed; frame: the launches and their plan; recorder: takes records.
+        screened: results of launches that a screening pass simulated, by unit; attempts: how often others of it failed.
+
+    Attributes:
+        sample: the launches drawn and their results; ledger: what became of each launch of the pass; done: the run's end.
+    """
+
+    def __init__(
+        self,
+        setup: Setup,
+        frame: Frame,
+        recorder: Recorder,
+        screened: Mapping[int, Mapping[str, float]] | None = None,
+        attempts: Mapping[int, int] | None = None,
+    ) -> None:
+        self.setup, self.frame, self.recorder = setup, frame, recorder
+        self.sample = Sample(setup, frame)
+        self.ledger = Ledger(frame.population.offsets, setup.config.warmup.launches)
+        self.ledger.attempts |= attempts or {}
+        self.inside = InsideKernel(setup.config.inside_kernel, setup.budget)
+        self.done = False
+        self.pass_index = self.warmups = 0
+        self._warmup_cycles = 0.0
+        self._was_screened = screened is not None
+        self._stands_at = "begin"  # or "pass", "look"
+        for unit, counters in (screened or {}).items():
+            self.sample.take(unit, counters)
+
+    # ---- the host's calls -------------------------------------------------------------------------------------------
+
+    def decide(self, process: int, index: int, trace_path: str | None = None) -> Answer:
+        """See Phase."""
+        unit = self.ledger.unit(process, index)
+        if unit not in self.ledger.in_flight:
+            record = self._decision(process, index, unit)
+            self.recorder.write(record)
+            self.apply(record)
+            if record.action == "skip":
+                return Answer(SKIP, self.pass_index)
+        return Answer(SIMULATE, self.pass_index, 0 if self.ledger.is_warmup(unit) else self.inside.follow(unit))
+
+    def next(self, process: int, after: int) -> tuple[int, int]:
+        """See Phase; the launch is one to simulate."""
+        if self.done:
+            return DONE, -1
+        self.ledger.unit(process, max(after, 0))
+        if after != END_OF_LIST and (found := self.ledger.next_after(process, after)) is not None:
+            return OK, found
+        if (found := self.ledger.next_after(process, BEFORE_FIRST)) is not None:
+            return OK, found
+        if self.ledger.has_open():
+            return PENDING, -1
+        self._end_pass()
+        if self.done:
+            return DONE, -1
+        found = self.ledger.next_after(process, BEFORE_FIRST)
+        return (OK, found) if found is not None else (PENDING, -1)
+
+    def stops(self, process: int, index: int, point: Sequence[int]) -> bool:
+        """See Phase."""
+        unit = self._in_flight(process, index, "progress of")
+        try:
+            return self.inside.stops(unit, *point)
+        except (ArithmeticError, LookupError, ValueError) as error:  # the failure rule: leave nothing out by mistake
+            self.inside.forget(unit)
+            self.recorder.degrade(f"launch {index} of process {process} is simulated to its end: {describe(error)}")
+            return False
+
+    def complete(
+        self, process: int, index: int, stopped: bool, names: tuple[str, ...], values: tuple[float, ...]
+    ) -> None:
+        """See Phase. What the engine would refuse is refused before it stands in the journal."""
+        unit = self._in_flight(process, index, "a result for")
+        if stopped and not self.inside.was_told_to_stop(unit):
+            raise HostError(f"launch {index} was stopped inside although it was told to continue")
+        check_result(index, names, values, self.sample.engine.counters, self.setup.budget.counter)
+        counters = dict(zip(names, values, strict=True))
+        if self.ledger.is_warmup(unit):
+            record: Record = WarmupRecord(process, index, self.pass_index, counters)
+        else:
+            taken, projection = self.inside.result(unit, stopped, counters)
+            self.sample.engine.check(unit, tuple(taken), tuple(taken.values()))
+            record = ResultRecord(process, index, self.pass_index, taken, projection)
+        self.recorder.write(record)
+        self.apply(record)
+        self.recorder.progress.completed(self.pass_index, self.sample.results, self.ledger.open_count)
+
+    def abort(self, process: int, index: int, reason: str | None) -> None:
+        """See Phase: once more in the next pass, then never."""
+        unit = self._in_flight(process, index, "an abort of")
+        record = AbortRecord(process, index, self.pass_index, reason)
+        self.recorder.write(record)
+        self.apply(record)
+        if (attempt := self.ledger.attempts.get(unit)) and not self.ledger.is_warmup(unit):
+            why = reason or "no reason given"
+            what = f"launch {index} of process {process} could not be simulated: {why}"
+            self.recorder.degrade(f"{what} (attempt {attempt})")
+
+    def name(self, process: int, index: int) -> str | None:
+        """See Phase."""
+        return self.frame.plan.name_of_unit(self.ledger.unit(process, index))
+
+    # ---- passes -----------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """See Phase: the first pass, or what follows a screening pass, whose results are here."""
+        if self._was_screened:
+            self._end_pass()
+            return
+        for unit, why in sorted(self.frame.plan.broken.items()):
+            sentence = f"launch unit {unit} is simulated because its trace cannot be read: {why}"
+            if sentence not in self.recorder.degraded:  # by the process that was killed before the pass began
+                self.recorder.degrade(sentence)
+        self._begin_pass(0)
+
+    def _begin_pass(self, pass_index: int) -> None:
+        """Start a pass with the engine's present sample."""
+        engine = self.sample.engine
+        self.recorder.write(PassRecord(pass_index, len(engine.wanted()), engine.pass_state()))
+        self._open_pass(pass_index, self.sample.open_pass())
+        self.recorder.progress.pass_begins(pass_index, self.ledger.open_count, self.frame.population.size)
+
+    def _open_pass(self, pass_index: int, wanted: np.ndarray) -> None:
+        self.pass_index, self._stands_at = pass_index, "pass"
+        self.ledger.begin_pass(wanted)
+
+    def _end_pass(self) -> None:
+        if self.ledger.lost():
+            self.done = True
+            return
+        try:
+            self._look_and_grow()
+        except SessionError:
+            raise
+        except Exception as error:  # the failure rule: whatever goes wrong in a policy must not skip launches
+            if not self.frame.population.size > self.sample.results:
+                raise SessionError(f"the estimate of a full run failed: {describe(error)}") from error
+            what = f"the estimate failed at the end of pass {self.pass_index}: {describe(error)}"
+            self.recorder.degrade(f"{what}; every launch that is left is simulated", everything=True)
+            self.sample.simulate_everything()
+        if not self.done:
+            self._begin_pass(self.pass_index + 1)
+
+    def _look_and_grow(self) -> None:
+        if not self.sample.is_complete:
+            return  # launches that were aborted, or that a failure added: the next pass simulates them
+        look = self._take_look()
+        self.recorder.write(look_record(self.pass_index, look))
+        self.recorder.progress.looked(look, self.pass_index, self.setup.budget.counter)
+        self.done = not self.sample.grow()
+
+    def _take_look(self) -> Look:
+        self._stands_at = "look"
+        look = self.sample.take_look()
+        if self.sample.engine.wants_exact_results:
+            self.inside.stop_projecting()
+        return look
+
+    # ---- records ----------------------------------------------------------------------------------------------------
+
+    def apply(self, record: Record) -> None:
+        """See Phase."""
+        if isinstance(record, DecisionRecord):
+            if record.action != "skip":
+                self.ledger.start(self.ledger.unit(record.process, record.launch))
+        elif isinstance(record, ResultRecord):
+            self._apply_result(record)
+        elif isinstance(record, WarmupRecord):
+            self.ledger.complete(self.ledger.unit(record.process, record.launch))
+            self.warmups += 1
+            self._warmup_cycles += record.counters["cycles"]
+        elif isinstance(record, AbortRecord):
+            unit = self.ledger.unit(record.process, record.launch)
+            self.inside.forget(unit)
+            (self.ledger.complete if self.ledger.is_warmup(unit) else self.ledger.abort)(unit)
+        elif isinstance(record, PassRecord):
+            self._open_pass(record.pass_index, self.sample.open_pass(record.state or {}))
+        elif isinstance(record, LookRecord):  # computed again: the error budget may have changed
+            self._take_look()
+        elif isinstance(record, ResumeRecord):
+            self.ledger.forget_in_flight()
+        elif isinstance(record, DegradedRecord) and record.everything:
+            self.sample.simulate_everything()
+
+    def _apply_result(self, record: ResultRecord) -> None:
+        unit, projection = self.ledger.unit(record.process, record.launch), record.projection
+        self.ledger.complete(unit)
+        self.sample.take(unit, record.counters, projection.half_widths if projection else None)
+        self.inside.forget(unit)
+        if projection:
+            self.inside.take(record.counters["cycles"], projection)
+
+    def resume(self) -> None:
+        """See Phase."""
+        self.ledger.forget_in_flight()
+        if self._stands_at == "begin":
+            self.begin()
+        elif self._stands_at == "look":
+            self.done = self.sample.is_complete and not self.sample.grow()
+            if not self.done:
+                self._begin_pass(self.pass_index + 1)
+
+    def _decision(self, process: int, index: int, unit: int) -> DecisionRecord:
+        wanted = self.ledger.is_wanted(unit)
+        record = DecisionRecord(process, index, self.pass_index, "simulate" if wanted else "skip")
+        if wanted and self.ledger.is_warmup(unit):
+            record.action = "warm up"
+        self.sample.explain(unit, wanted, record)
+        return record
+
+    # ---- the end ----------------------------------------------------------------------------------------------------
+
+    def sampling(self) -> Sampling:
+        """See Phase."""
+        return self
+
+    def summary(self) -> SummaryRecord:
+        """What the run states at its end; no estimate where it ends inside a pass."""
+        look = self.sample.look if self.done and self.sample.is_complete else None
+        account = Account(
+            launches=self.frame.population.size,
+            simulated=self.sample.results,
+            passes=self.pass_index + 1,
+            warmups=self.warmups,
+            uncounted_cycles=self._warmup_cycles - self.inside.saved_cycles,
+            projected=self.inside.projected,
+            simulated_totals=self.sample.engine.simulated_totals(),
+            one_per_stream_cycles=self.sample.one_per_stream_cycles() if look else None,
+            processes=self.sample.processes(),
+            degraded=list(self.recorder.degraded),
+            lost=self.ledger.lost(),
+            never_completed=sorted(self.ledger.in_flight),
+            assumptions=self.inside.assumptions() if look else [],
+            warnings=self.inside.warnings(look.met) if look else [],
+        )
+        return summarise(self.setup, account, look)
+
+    # ---- small parts ------------------------------------------------------------------------------------------------
+
+    def _in_flight(self, process: int, index: int, what: str) -> int:
+        unit = self.ledger.unit(process, index)
+        if unit not in self.ledger.in_flight:
+            raise HostError(
+                f"{what} launch {index} of process {process}, which is not in flight: each launch is counted once"
+            )
+        return unit

@@ -1,0 +1,227 @@
+"""From a configuration and a host to a run that is ready to begin; everything that can be refused is refused here."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernelpoint import __version__
+from kernelpoint.config import Config
+from kernelpoint.errors import ConfigError, HostError
+from kernelpoint.estimation import Design, ErrorBudget, Method
+from kernelpoint.journal import HostRecord, RunRecord, StrataRecord
+from kernelpoint.policies.contract import Policy
+from kernelpoint.policies.registry import load_policy
+from kernelpoint.session.host_info import HostInfo
+from kernelpoint.session.inside import check_inside_kernel
+from kernelpoint.session.plan import Plan
+from kernelpoint.session.planning import plan_for
+from kernelpoint.session.ratios import RATIOS
+from kernelpoint.workload import Population, with_profile
+
+Log = Callable[[str], None]
+PROBABILITY = (
+    0.01  # of each launch of a screening pass, but the first of its cluster, to be drawn; see phases/screening.py
+)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The launches of a run and the plan that divides them (the sampling frame).
+
+    plan_path: the file in which the plan lies, if any; hashes: of list, traces, design, checkpoint.
+    """
+
+    population: Population
+    plan: Plan
+    plan_path: str | None
+    hashes: dict[str, str]
+
+    @classmethod
+    def of(cls, population: Population, plan: Plan, plan_path: str | None) -> Frame:
+        """The frame of a population and its plan, with its hashes."""
+        hashes = {"list": hash_lists(population), "traces": plan.origin["traces"], "design": hash_design(plan.design)}
+        if "checkpoint" in plan.origin:
+            hashes["checkpoint"] = plan.origin["checkpoint"]
+        return cls(population, plan, plan_path, hashes)
+
+    @property
+    def design(self) -> Design:
+        """The frozen sampling design."""
+        return self.plan.design
+
+    def cluster_and_stream(self, unit: int) -> tuple[int | None, str | None]:
+        """The cluster of a launch and the hash of its stream, where they are known."""
+        clusters, streams = self.design.clusters, self.plan.stream_ids
+        stratum, stream = int(self.design.strata[unit]), -1 if streams is None else int(streams[unit])
+        cluster = int(clusters[stratum]) if clusters is not None and stratum >= 0 else None
+        return cluster, self.plan.stream_hashes[stream] if stream >= 0 else None
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Everything about a run that is fixed when it opens. frame: None where nobody knows the launches yet."""
+
+    config: Config
+    host: HostInfo
+    policy: type[Policy]
+    budget: ErrorBudget
+    estimate: Method
+    frame: Frame | None
+
+    def record(self) -> RunRecord:
+        """The journal's first record; launches that the host did not count stand as 0."""
+        return RunRecord(
+            kernelpoint=__version__,
+            config=self.config.model_dump(),
+            bound=self.budget.bound,
+            estimate=self.estimate,
+            host=HostRecord(self.host.simulator, self.host.version, list(self.host.list_paths)),
+            **(_of_screening(self.config, self.host) if self.frame is None else _of_frame(self.frame, self.host)),
+        )
+
+
+def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = None) -> Setup:
+    """Read the lists, make the population and make or load its plan; a resumed run has one that it was `begun_with`.
+
+    Raises:
+        ConfigError: policy, budget and host do not go together.
+        TraceError: a trace list cannot be read.
+        PlanError: the named plan is not of this run.
+        PolicyError: the policy lacks an input.
+    """
+    policy = load_policy(config.policy)
+    budget = _budget(config, policy, host)
+    check_inside_kernel(config, host)
+    frame = None
+    if not _is_screened(config, policy, host):
+        population = with_profile(population_of(host, config.seed), config, log)
+        frame = Frame.of(population, *plan_for(config, policy, population, log, begun_with))
+    return Setup(config, host, policy, budget, policy.estimate_for(config), frame)
+
+
+def population_of(host: HostInfo, seed: int) -> Population:
+    """The launches of all processes, from their lists or from the numbers that the host gives."""
+    paths = [_list_of(host, process) for process in range(host.process_count)]
+    return Population(
+        counts=tuple(_count(host, process, found) for process, found in enumerate(paths)),
+        seed=seed,
+        paths=tuple(str(path) for found in paths for path in found or ()),
+    )
+
+
+def strata_record(design: Design) -> StrataRecord:
+    """What the journal says of a design."""
+    strata, x, covariate = np.asarray(design.strata), design.x, None
+    if x is not None:
+        covariate = np.bincount(strata + 1, weights=x, minlength=len(design.first_sizes) + 1)[1:].tolist()
+    clusters = None if design.clusters is None else np.asarray(design.clusters).tolist()
+    return StrataRecord(design.sizes.tolist(), covariate, clusters)
+
+
+def hash_design(design: Design) -> str:
+    """Identifies the frozen part of a run: everything that the design fixes."""
+    digest = hashlib.blake2b(digest_size=16)
+    parts = (
+        design.strata,
+        design.first_sizes,
+        design.u,
+        design.x,
+        design.cost,
+        design.clusters,
+        design.chosen,
+        design.domains,
+    )
+    for part in parts:
+        digest.update(b"none" if part is None else np.ascontiguousarray(part).tobytes())
+    return digest.hexdigest()
+
+
+def hash_lists(population: Population) -> str:
+    """Identifies the launches: number and file names in order, wherever the folder lies."""
+    digest = hashlib.blake2b(repr(population.counts).encode(), digest_size=16)
+    for path in population.paths:
+        digest.update(Path(path).name.encode() + b"\n")
+    return digest.hexdigest()
+
+
+def _of_frame(frame: Frame, host: HostInfo) -> dict[str, Any]:
+    return {
+        "launches": list(frame.population.counts),
+        "hashes": {**frame.hashes, "simulator_config": host.config_hash},
+        "plan": frame.plan_path,
+        "strata": strata_record(frame.design),
+    }
+
+
+def _of_screening(config: Config, host: HostInfo) -> dict[str, Any]:
+    from kernelpoint.encoder import checkpoint_hash
+
+    checkpoint = checkpoint_hash(config.encoder.checkpoint)
+    return {
+        "launches": list(host.launch_counts),
+        "hashes": {"simulator_config": host.config_hash, "checkpoint": checkpoint},
+        "online": {"probability": PROBABILITY},
+    }
+
+
+def _is_screened(config: Config, policy: type[Policy], host: HostInfo) -> bool:
+    """Whether launches are to be taken as they come: asked for, or nothing else is possible."""
+    if config.clusters == "online" and not policy.online:
+        raise ConfigError(f"clusters: got 'online'; policy {config.policy} plans beforehand, allowed: auto, plan")
+    if config.clusters == "online" and (named := [k for k in ("plan", "profile") if getattr(config, k) is not None]):
+        raise ConfigError(
+            f"{named[0]}: got {getattr(config, named[0])!r}; with `clusters: online` nothing is known beforehand"
+        )
+    unknown = config.plan is None and config.profile is None and all(path is None for path in host.list_paths)
+    screened = config.clusters == "online" or (config.clusters == "auto" and policy.online and unknown)
+    if screened and host.process_count > 1 and not all(host.launch_counts):
+        raise ConfigError("clusters: online needs the number of launches of each process where a host runs several")
+    return screened
+
+
+def _budget(config: Config, policy: type[Policy], host: HostInfo) -> ErrorBudget:
+    """The error budget of a run; ConfigError where the host's launches do not add up to what it is put on."""
+    wanted = config.error_budget
+    if host.concurrent and "cycles" in RATIOS.get(wanted.counter, (wanted.counter,)) and config.policy != "all":
+        raise ConfigError(
+            f"error_budget.counter: got {wanted.counter!r}, but this host lets kernel launches overlap, so the sum over "
+            "launches is not the simulator's total; allowed: a counter that adds up, or a host that runs launches one after "
+            "another"
+        )
+    return ErrorBudget(
+        relative_error=wanted.relative_error,
+        confidence=wanted.confidence,
+        counter=wanted.counter,
+        scope=wanted.scope,
+        bound=policy.bound_for(config),
+    )
+
+
+def _list_of(host: HostInfo, process: int) -> list[str] | None:
+    path = host.list_paths[process]
+    if path is None:
+        return None
+    from kernelpoint.traces import launch_paths  # needs the native reader, which a run without lists does not
+
+    return launch_paths(path)
+
+
+def _count(host: HostInfo, process: int, paths: list[str] | None) -> int:
+    told = host.launch_counts[process]
+    if paths is None:
+        if told <= 0:
+            raise ConfigError(
+                f"process {process}: neither its trace list nor its number of launches is known; the host has to give one"
+            )
+        return told
+    if told and told != len(paths):
+        raise HostError(
+            f"process {process}: the host counts {told} launches, its list {host.list_paths[process]} has {len(paths)}"
+        )
+    return len(paths)
