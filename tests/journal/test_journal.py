@@ -5,6 +5,9 @@ import json
 import os
 import random
 import stat
+from dataclasses import fields
+from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -17,6 +20,7 @@ from kernelpoint.journal import (
     DegradedRecord,
     JournalWriter,
     PassRecord,
+    Record,
     ResultRecord,
     ResumeRecord,
     RunRecord,
@@ -315,3 +319,17 @@ def test_data_is_synced_with_the_first_record_and_then_at_most_every_second(path
         journal.write(DegradedRecord("x"))
     assert len(synced) == 3  # at 101.2 and 102.4
     journal.close()
+
+
+# ---- the document -------------------------------------------------------------------------------------------------------
+
+
+def test_the_document_of_the_format_names_every_record_and_its_fields():
+    text = (Path(__file__).parents[2] / "docs" / "journal.md").read_text()
+    rows = {line.split("|")[1].strip(" `"): line for line in text.splitlines() if line.startswith("| `")}
+    kinds = {kind.__dataclass_fields__["type"].default: kind for kind in get_args(get_args(Record)[0])}
+    assert rows.keys() == kinds.keys()
+    for name, kind in kinds.items():
+        if name not in ("summary", "population", "warmup", "seen"):  # told by another row
+            missing = [f.name for f in fields(kind) if f.name != "type" and f"`{f.name}`" not in rows[name]]
+            assert not missing, f"{name}: {missing}"

@@ -18,15 +18,42 @@ def test_a_run_killed_at_many_random_bytes_ends_with_the_same_summary(host):
     whole = host.run(host.open(TIGHT))
     expected, data = results(host), (host.folder / "run.kpjournal").read_bytes()
     first = data.index(b"\n") + 1
-    points = random.Random(5).sample(range(first, len(data)), 60)
-    for point in points:
-        (host.folder / "run.kpjournal").write_bytes(data[:point])
+    chance = random.Random(5)
+    for point in chance.sample(range(first, len(data)), 60):
+        torn = b"" if data[point - 1 : point] == b"\n" else chance.choice([b"", b"\n", b"\0" * 9, b"\0\n"])
+        (host.folder / "run.kpjournal").write_bytes(data[:point] + torn)
         before = data[:point].count(b'"type":"result"')
         host.simulated = []
         again = host.run(host.open(TIGHT))
         assert again == whole
         assert results(host) == expected
         assert len(host.simulated) <= len(expected) - before + 1
+
+
+@pytest.mark.parametrize("kind", ["warm-up", "failing launches", "another counter"])
+def test_other_runs_killed_at_random_bytes_end_the_same(host, kind):
+    more = {"warm-up": "warmup: {launches: 2}", "another counter": "estimate: mean"}.get(kind, "")
+    budget = "reads, relative_error: 0.05" if kind == "another counter" else "cycles, relative_error: 0.001"
+    yaml = f"policy: random\nerror_budget: {{counter: {budget}}}\n{more}"
+    failed = set()
+
+    def act(session, index):
+        if kind == "failing launches" and index % 7 == 0 and index not in failed:
+            failed.add(index)
+            session.on_abort(0, index, "no memory")
+        else:
+            host.complete(session, index)
+
+    whole = host.run(host.open(yaml), act)
+    expected, data = results(host), (host.folder / "run.kpjournal").read_bytes()
+    for point in random.Random(6).sample(range(data.index(b"\n"), len(data)), 20):
+        (host.folder / "run.kpjournal").write_bytes(data[:point])
+        again = host.run(host.open(yaml))
+        if kind == "failing launches":  # those that failed once need not fail again
+            again, whole = (
+                {k: v for k, v in told.items() if k not in ("degraded", "passes")} for told in (again, whole)
+            )
+        assert again == whole and results(host) == expected
 
 
 def test_a_run_killed_again_and_again_ends_with_the_same_summary(host):

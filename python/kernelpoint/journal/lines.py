@@ -24,7 +24,7 @@ def seal(text: str) -> bytes:
     >>> seal('{"type":"resume","results":3}')
     b'{"type":"resume","results":3,"crc32":"07d06fe0"}\n'
     """
-    body = text.encode()[:-1]
+    body = text[:-1].encode()
     return b'%s,"crc32":"%08x"}\n' % (body, crc32(body))
 
 

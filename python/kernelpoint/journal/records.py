@@ -320,24 +320,16 @@ def text_of(record: Record) -> str:
 
 def decision_text(record: DecisionRecord) -> str:
     """The same as `text_of` for the one record that is written for every launch: a dict would cost more than the rest."""
-    parts = [
-        f'{{"type":"decision","process":{record.process},"launch":{record.launch},"pass_index":{record.pass_index},'
-        f'"action":"{record.action}"'
-    ]
-    if record.stratum is not None:
-        parts.append(f',"stratum":{record.stratum}')
-    if record.u is not None:
-        parts.append(f',"u":{record.u:.17g},"threshold":{record.threshold:.17g}')
-    if record.take_all is not None:
-        parts.append(f',"take_all":{_encode(record.take_all)}')
-    if record.cluster is not None:
-        parts.append(f',"cluster":{record.cluster}')
-    if record.stream is not None:
-        parts.append(f',"stream":"{record.stream}"')
-    if record.prediction is not None:
-        parts.append(f',"prediction":{record.prediction:.6g}')
-    if record.x is not None:
-        parts.append(f',"x":{record.x:.17g}')
-    if record.trace is not None:
-        parts.append(f',"trace":{_encode(record.trace)}')
-    return "".join(parts) + "}"
+    r = record
+    stratum = "" if r.stratum is None else f',"stratum":{r.stratum}'
+    u = "" if r.u is None else f',"u":{r.u:.17g},"threshold":{r.threshold:.17g}'
+    take_all = "" if r.take_all is None else f',"take_all":{_encode(r.take_all)}'
+    cluster = "" if r.cluster is None else f',"cluster":{r.cluster}'
+    stream = "" if r.stream is None else f',"stream":"{r.stream}"'
+    prediction = "" if r.prediction is None else f',"prediction":{r.prediction:.6g}'
+    x = "" if r.x is None else f',"x":{r.x:.17g}'
+    trace = "" if r.trace is None else f',"trace":{_encode(r.trace)}'
+    return (
+        f'{{"type":"decision","process":{r.process},"launch":{r.launch},"pass_index":{r.pass_index},"action":"{r.action}"'
+        f"{stratum}{u}{take_all}{cluster}{stream}{prediction}{x}{trace}}}"
+    )

@@ -21,7 +21,7 @@ from kernelpoint.journal.records import (
 )
 
 SYNC_SECONDS = 1.0
-_SYNCED = (RunRecord, PopulationRecord, LookRecord, SummaryRecord)
+_SYNCED = frozenset((RunRecord, PopulationRecord, LookRecord, SummaryRecord))
 
 
 class JournalWriter:
@@ -81,7 +81,7 @@ class JournalWriter:
                 self._begin()
             if os.write(self._file.fileno(), line) != len(line):
                 raise OSError(0, "the disk took only part of a record")
-            self._sync(isinstance(record, _SYNCED))
+            self._sync(type(record) in _SYNCED)
         except OSError as error:
             self._fail(f"cannot write to the journal {self.path}: {error.strerror}")
 

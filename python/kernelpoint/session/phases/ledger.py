@@ -23,6 +23,7 @@ class Ledger:
         self._offsets = offsets
         self._warmup = warmup
         self.warming = np.empty(0, dtype=np.int64)
+        self._warming: frozenset[int] = frozenset()
         self._wanted = np.zeros(int(offsets[-1]), dtype=bool)
         self._queue = np.empty(0, dtype=np.int64)
         self.open_count = 0
@@ -33,6 +34,7 @@ class Ledger:
         """Start a pass over the units `wanted` (sorted); none may be in flight."""
         self._wanted[self._queue] = False
         self.warming = self._before(wanted)
+        self._warming = frozenset(self.warming.tolist())
         self._queue = np.union1d(wanted, self.warming)
         self._wanted[self._queue] = True
         self.open_count = len(self._queue)
@@ -53,8 +55,7 @@ class Ledger:
 
     def is_warmup(self, unit: int) -> bool:
         """Whether the unit is simulated in this pass only to warm the machine up for a later one."""
-        position = int(np.searchsorted(self.warming, unit))
-        return position < len(self.warming) and int(self.warming[position]) == unit
+        return unit in self._warming
 
     def _before(self, wanted: np.ndarray) -> np.ndarray:
         """The launches that warm up for the wanted ones: those just before them in their process, sorted."""

@@ -1,0 +1,101 @@
+"""A run as its journal tells it."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from kernelpoint.errors import JournalError, SetupError
+from kernelpoint.journal import (
+    DecisionRecord,
+    JournalWriter,
+    PassRecord,
+    PopulationRecord,
+    ResultRecord,
+    RunRecord,
+    ScreenedRecord,
+    StrataRecord,
+    load_run,
+)
+
+
+def write(path, *records):
+    journal = JournalWriter(path, resume=False)
+    for record in records:
+        journal.write(record)
+    journal.close()
+    return path
+
+
+def first(launches, **more):
+    config = {"policy": "random", "error_budget": {"counter": "cycles"}}
+    return RunRecord(
+        kernelpoint="0.2.0", config=config, bound="none", estimate="mean", launches=launches, hashes={"a": "1"}, **more
+    )
+
+
+RECORDS = [
+    first([2, 3]),
+    PassRecord(0, 2),
+    DecisionRecord(0, 1, 0, "simulate", 0, u=0.25, threshold=0.5, x=2.0),
+    ResultRecord(0, 1, 0, {"cycles": 5.0, "reads": 1e308}),
+    DecisionRecord(1, 2, 0, "skip", 1, u=0.75, threshold=0.5),
+    DecisionRecord(1, 2, 1, "simulate", 1, u=0.75, threshold=0.8),
+    ResultRecord(1, 2, 1, {"cycles": 7.0, "reads": 1e308}),
+]
+
+
+def test_a_frame_has_a_row_for_each_launch_and_the_last_decision(tmp_path):
+    pd = pytest.importorskip("pandas")
+    frame = load_run(write(tmp_path / "run.kpjournal", *RECORDS)).to_frame()
+    assert frame[["process", "launch"]].to_numpy().tolist() == [[0, 0], [0, 1], [1, 0], [1, 1], [1, 2]]
+    assert frame["simulated"].tolist() == [False, True, False, False, True]
+    assert frame.loc[4, "action"] == "simulate" and frame.loc[4, "pass_index"] == 1
+    assert frame.loc[1, "x"] == 2.0 and frame["cycles"].sum() == 12.0 and pd.isna(frame.loc[0, "cycles"])
+
+
+def test_without_pandas_a_frame_is_refused_with_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    run = load_run(write(tmp_path / "run.kpjournal", *RECORDS))
+    with pytest.raises(SetupError, match=r"pip install 'kernelpoint\[pandas\]'"):
+        run.to_frame()
+
+
+def test_reading_a_run_does_not_import_pandas(tmp_path):
+    import subprocess
+
+    path = write(tmp_path / "run.kpjournal", *RECORDS)
+    code = (
+        f"import sys; from kernelpoint.journal import load_run; load_run({str(path)!r}); print('pandas' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"
+
+
+def test_a_run_that_has_not_ended_says_what_is_known_so_far(tmp_path):
+    run = load_run(write(tmp_path / "run.kpjournal", *RECORDS))
+    assert run.summary is None and run.content()["simulated"] == 2 and run.content()["skipped"] == 3
+    assert run.estimates()["cycles"].simulated == 12.0
+    assert run.estimates()["reads"].simulated is None, "the sum is not finite"
+    with pytest.raises(JournalError, match="has not ended"):
+        run.ended()
+
+
+def test_where_nobody_knows_the_launches_those_seen_count(tmp_path):
+    run = load_run(write(tmp_path / "run.kpjournal", first([0]), PassRecord(0), DecisionRecord(0, 4, 0, "skip")))
+    assert run.launches == [5] and run.content()["skipped"] == 5
+
+
+def test_a_screened_population_takes_the_place_of_the_first_record(tmp_path):
+    population = PopulationRecord([3], None, {"design": "d"}, StrataRecord([2]), ScreenedRecord([1], [0], [4.0]))
+    records = [first([0]), PassRecord(0), DecisionRecord(0, 1, 0, "simulate"), ResultRecord(0, 1, 0, {"cycles": 1.0})]
+    run = load_run(write(tmp_path / "run.kpjournal", *records, population))
+    assert run.launches == [3] and run.hashes == {"a": "1", "design": "d"} and run.frozen.strata.units == [2]
+    pytest.importorskip("pandas")
+    assert np.isnan(run.to_frame()["stratum"][0]) and run.to_frame()["stratum"][1] == 0
+
+
+def test_a_setting_that_the_journal_lacks_is_an_error(tmp_path):
+    run = load_run(write(tmp_path / "run.kpjournal", *RECORDS))
+    assert run.setting("error_budget.counter") == "cycles" and run.policy == "random"
+    with pytest.raises(JournalError, match="config lacks 'seed'"):
+        run.setting("seed")
