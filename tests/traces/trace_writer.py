@@ -113,9 +113,9 @@ def cluster_lines(index: tuple[int, int, int], size: int) -> str:
 
 
 @st.composite
-def traces(draw, wild: bool = True, version: int | None = None) -> str:
+def traces(draw, wild: bool = True, version: int | None = None, newest: int = 6) -> str:
     """Text of a trace with one to four CTAs; unless `wild`, addresses stay inside the 49 bits that GPUs have."""
-    version = draw(st.integers(1, 6)) if version is None else version
+    version = draw(st.integers(1, newest)) if version is None else version
     line_numbers = version >= 4 and draw(st.booleans())
     grid = draw(st.sampled_from([(1, 1, 1), (2, 1, 1), (1, 2, 2)]))
     block = draw(st.sampled_from([(32, 1, 1), (33, 1, 1), (16, 4, 2)]))

@@ -45,6 +45,12 @@ void Recorder::learn(const std::vector<Opcode>& opcodes) {
         facts.base = opcode.base;
         Record& record = facts.record;
         record.opcode = opcode_number(opcode.base, facts.exact);
+        // Model: MacSim's format has no bulk copies (TMA): one becomes a MOV, reported as approximated, and its traffic
+        // is lost.
+        if (opcode.is_bulk_copy) {
+            record.opcode = opcode_number("MOV", facts.exact);
+            facts.exact = false;
+        }
         const std::string_view known = opcode_name(record.opcode);
         const bool is_load =
             known == "LD" || known == "LDC" || known == "LDG" || known == "LDL" || known == "LDS" || known == "LDSM";
@@ -53,7 +59,7 @@ void Recorder::learn(const std::vector<Opcode>& opcodes) {
         record.is_fp = is_floating_point(record.opcode);
         record.is_load = is_load;
         record.control_flow = control_flow_of(opcode.base);
-        record.space = space_of(opcode.space);
+        record.space = opcode.is_bulk_copy ? none : space_of(opcode.space);
         if (known == "BAR")
             record.barrier_threads = static_cast<uint16_t>(std::min<uint64_t>(header_.block.count(), UINT16_MAX));
         facts_.push_back(facts);
