@@ -16,7 +16,8 @@ from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
-BESIDE = {"accelsim_patch": "patches/accelsim", "macsim_patch": "patches/macsim", "plugin/include": "include"}
+PATCHES = [path.parent.name for path in ROOT.glob("*_patch/patch.yaml")]
+BESIDE = {"plugin/include": "include", **{name: f"patches/{name.removesuffix('_patch')}" for name in PATCHES}}
 CXXFLAGS = ["-std=c++17", "-O3", "-fvisibility=hidden", "-Wall", "-Wextra"]
 
 

@@ -134,7 +134,8 @@ void log_open(kp_session* s, const kp_host_info* info) {
     s->log << "open " << info->simulator << " flags " << info->flags << " hash " << info->config_hash << std::endl;
     for (uint32_t p = 0; p < info->process_count; ++p)
         s->log << "process " << p << " launches " << s->launches[p] << " list "
-               << (info->list_paths[p] != nullptr ? info->list_paths[p] : "none") << std::endl;
+               << (info->list_paths != nullptr && info->list_paths[p] != nullptr ? info->list_paths[p] : "none")
+               << std::endl;
     if (!s->message.empty()) info->log(info->log_user, s->message.c_str());
 }
 

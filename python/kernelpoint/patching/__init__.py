@@ -6,7 +6,7 @@ added there, each marked (:mod:`kernelpoint.patching.lines`), and our own files 
 (:mod:`kernelpoint.patching.tree`). Nothing of the simulator is contained, changed or removed.
 """
 
-from kernelpoint.patching.description import SIMULATORS, Description, load_description
+from kernelpoint.patching.description import Description, load_description, simulators
 from kernelpoint.patching.tree import Edit, Plan, State, Tree
 
-__all__ = ["SIMULATORS", "Description", "Edit", "Plan", "State", "Tree", "load_description"]
+__all__ = ["Description", "Edit", "Plan", "State", "Tree", "load_description", "simulators"]

@@ -11,7 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 import kernelpoint
 from kernelpoint.errors import PatchError
 
-SIMULATORS = ("accelsim", "macsim")
 
 
 class _Section(BaseModel):
@@ -98,6 +97,19 @@ class Description(_Section):
     abi_folder: Path
 
 
+def simulators() -> dict[str, Path]:
+    """Simulators that can be patched, by name, and the folder of each: every folder that holds a ``patch.yaml``.
+
+    >>> list(simulators())
+    ['accelsim', 'macsim']
+    """
+    package = Path(kernelpoint.__file__).parent
+    installed = package.glob("patches/*/patch.yaml")
+    in_checkout = package.parents[1].glob("*_patch/patch.yaml")
+    found = {path.parent.name.removesuffix("_patch"): path.parent for path in (*in_checkout, *installed)}
+    return dict(sorted(found.items()))
+
+
 def load_description(simulator: str, folder: Path | None = None) -> Description:
     """The description of a simulator, from `folder` or from where the package keeps it.
 
@@ -109,9 +121,10 @@ def load_description(simulator: str, folder: Path | None = None) -> Description:
     ...
     kernelpoint.errors.PatchError: simulator: got 'gem5'; allowed: accelsim, macsim
     """
-    if simulator not in SIMULATORS:
-        raise PatchError(f"simulator: got {simulator!r}; allowed: {', '.join(SIMULATORS)}")
-    folder = folder or _kept_at(f"patches/{simulator}", f"{simulator}_patch")
+    known = simulators()
+    if folder is None and simulator not in known:
+        raise PatchError(f"simulator: got {simulator!r}; allowed: {', '.join(known)}")
+    folder = folder or known[simulator]
     path = folder / "patch.yaml"
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))

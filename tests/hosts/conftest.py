@@ -1,0 +1,26 @@
+"""Each host, built once."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from hosts import HOSTS, EmbeddedHost
+from kernelpoint.cli.host import program
+
+
+@pytest.fixture(scope="session", params=HOSTS, ids=lambda host: host.name)
+def host(request, tmp_path_factory, scripted_plugin):
+    """One host after the other."""
+    if request.param is EmbeddedHost:
+        if not program().is_file():
+            pytest.skip(f"{program()} is not built; `make build` does")
+        return EmbeddedHost(scripted_plugin, program())
+    if any(shutil.which(tool) is None for tool in ("gcc", "g++", "make")):
+        pytest.skip("gcc, g++ and make are needed to build this host")
+    return request.param(scripted_plugin, tmp_path_factory.mktemp("host"))

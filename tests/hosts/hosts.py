@@ -1,0 +1,191 @@
+"""Every host behind one interface: what it is given, what it did, and what it cannot do."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+
+TESTS = Path(__file__).parents[1]
+ROOT = TESTS.parent
+LAUNCHES = 6
+
+
+def load(name: str, path: Path) -> ModuleType:
+    """A file of another folder of tests as a module."""
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None and spec.loader is not None
+        sys.modules[name] = module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    return sys.modules[name]
+
+
+@dataclass
+class Run:
+    """What one run left behind: the plugin's log, and what the host stated of its totals."""
+
+    code: int
+    out: str
+    err: str
+    log: list[str]
+    totals: dict[str, float] = field(default_factory=dict)
+
+    def calls(self, word: str) -> list[list[str]]:
+        """Calls of one kind as words; the first is the launch, as process:launch."""
+        return [line.split()[1:] for line in self.log if line.split()[0] == word]
+
+    def units(self, word: str) -> list[str]:
+        """The launches of one kind of call, in order."""
+        return [call[0] for call in self.calls(word)]
+
+    def counters(self) -> set[str]:
+        """Names of the counters of every result."""
+        return {name for call in self.calls("complete") for name in call[7::2]}
+
+
+class HostUnderTest:
+    """One host with a workload of six launches in each of its processes.
+
+    Attributes:
+        can: of "stop" (a launch inside), "processes" (more than one), "overlap" (launches in flight together) and
+            "go on" (after a launch that cannot be simulated).
+        log_name: the plugin's log, beside the script.
+    """
+
+    name = ""
+    can: frozenset[str] = frozenset()
+
+    def __init__(self, plugin: Path, build: Path) -> None:
+        self.plugin, self.build = plugin, build
+
+    def run(self, folder: Path, script: str, processes: int = 1, broken: int | None = None, in_flight: int = 1) -> Run:
+        """Run a script of the scripted plugin over a fresh workload; `broken` is a launch that cannot be simulated."""
+        raise NotImplementedError
+
+    def _execute(self, command: list[str], script: Path, cwd: Path) -> tuple[int, str, str, list[str]]:
+        environment = {**os.environ, "KERNELPOINT_PLUGIN": str(self.plugin), "ASAN_OPTIONS": "detect_leaks=0"}
+        done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=120)
+        log = Path(f"{script}.log")
+        return done.returncode, done.stdout, done.stderr, log.read_text().splitlines() if log.exists() else []
+
+
+def printed(text: str, prefix: str) -> dict[str, float]:
+    """Lines `prefix name = number` as numbers; the last of each name."""
+    found = re.findall(rf"^{prefix}(\w+) = (\S+)$", text, re.MULTILINE)
+    return {name: float(value) for name, value in found if re.fullmatch(r"[-+.\deEnaif]+", value)}
+
+
+class CHost(HostUnderTest):
+    """examples/c_host, in C99."""
+
+    name = "c_host"
+    can = frozenset({"stop", "processes", "overlap", "go on"})
+
+    def __init__(self, plugin: Path, build: Path) -> None:
+        super().__init__(plugin, build)
+        self.program = build / "c_host"
+        source = ROOT / "examples" / "c_host" / "c_host.c"
+        strict = ["-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers", "-fsanitize=address,undefined"]
+        options = ["-std=c99", "-D_POSIX_C_SOURCE=200809L", *strict, f"-I{ROOT / 'plugin' / 'include'}"]
+        subprocess.run(["gcc", *options, str(source), "-o", str(self.program), "-ldl"], check=True, timeout=120)
+
+    def run(self, folder: Path, script: str, processes: int = 1, broken: int | None = None, in_flight: int = 1) -> Run:
+        config, lists = folder / "script.txt", []
+        config.write_text(script)
+        for process in range(processes):
+            lines = [f"{1000 + 100 * i} {200 + i} {i}" for i in range(LAUNCHES)]
+            if broken is not None:
+                lines[broken] = "broken"
+            lists.append(folder / f"list{process}")
+            lists[-1].write_text("".join(f"{line}\n" for line in lines))
+        command = [str(self.program), str(config), str(in_flight), *map(str, lists)]
+        code, out, err, log = self._execute(command, config, folder)
+        return Run(code, out, err, log, printed(out, ""))
+
+
+class EmbeddedHost(HostUnderTest):
+    """kernelpoint-host: the fast model with a command line. One process, one launch at a time."""
+
+    name = "kernelpoint-host"
+    can = frozenset({"stop", "go on"})
+
+    def run(self, folder: Path, script: str, processes: int = 1, broken: int | None = None, in_flight: int = 1) -> Run:
+        bench_module = load("bench", TESTS / "host" / "bench.py")
+        chain, warp, trace = bench_module.chain, bench_module.warp, bench_module.trace
+        bench = bench_module.Bench(folder, self.build)
+        launches = [trace([[warp(chain(10 * (i + 1)))]], name=f"k{i}") for i in range(LAUNCHES)]
+        if broken is not None:
+            launches[broken] = launches[broken].replace("#END_TB\n", "")
+        config = folder / "script.txt"
+        config.write_text(script)
+        command = bench.command(bench.workload(*launches), "-kernel_sampling", str(config))
+        code, out, err, log = self._execute(command, config, folder)
+        return Run(code, out, err, log, printed(out, "kernelpoint_"))
+
+
+class AccelSim(HostUnderTest):
+    """The miniature with Accel-Sim's names, patched. One process, one launch at a time; a bad trace ends the run."""
+
+    name = "accelsim miniature"
+    can = frozenset({"stop"})
+
+    def __init__(self, plugin: Path, build: Path) -> None:
+        super().__init__(plugin, build)
+        self.miniature = load("accelsim_miniature", TESTS / "accelsim_patch" / "conftest.py")
+        checkout = self.miniature.make_checkout(build, "class_layout")
+        self.miniature.Tree(checkout, self.miniature.load_description("accelsim")).apply()
+        command = ["make", "-C", str(checkout / "gpu-simulator"), "EXTRA=-O0"]
+        subprocess.run(command, check=True, timeout=300, capture_output=True)
+        self.program = checkout / "gpu-simulator" / "bin" / "accel-sim.out"
+
+    def run(self, folder: Path, script: str, processes: int = 1, broken: int | None = None, in_flight: int = 1) -> Run:
+        workload = self.miniature.write_workload(folder / "workload")
+        if broken is not None:
+            workload.with_name(f"kernel-{broken + 1}.traceg").write_text("garbage\n")
+        config = workload.with_name("script.txt")
+        config.write_text(script)
+        command = [str(self.program), "-trace", str(workload), "-kernel_sampling", str(config)]
+        code, out, err, log = self._execute(command, config, workload.parent)
+        return Run(code, out, err, log, printed(out, "kernelpoint_"))
+
+
+class MacSim(HostUnderTest):
+    """The miniature with MacSim's names, patched. Stops nothing inside; a bad trace ends the run."""
+
+    name = "macsim miniature"
+    can = frozenset({"processes", "overlap"})
+
+    def __init__(self, plugin: Path, build: Path) -> None:
+        super().__init__(plugin, build)
+        self.miniature = load("macsim_miniature", TESTS / "macsim_patch" / "conftest.py")
+        checkout = self.miniature.make_checkout(build)
+        self.miniature.Tree(checkout, self.miniature.load_description("macsim")).apply()
+        self.program = self.miniature.build(checkout)
+
+    def run(self, folder: Path, script: str, processes: int = 1, broken: int | None = None, in_flight: int = 1) -> Run:
+        lists = [self.miniature.write_workload(folder / f"workload{p}") for p in range(processes)]
+        if broken is not None:
+            kernel = list(self.miniature.WARPS)[broken]
+            (lists[0].parent / f"Kernel{kernel}" / "trace.txt").write_text("nvbit\n14\n")
+        where = folder / "run"
+        where.mkdir()
+        (where / "trace_file_list").write_text("".join(f"{word}\n" for word in (len(lists), *lists)))
+        config = where / "script.txt"
+        config.write_text(script)
+        command = [str(self.program), "--kernel_sampling=script.txt", *["--max_num_core_per_appl=2"] * (processes > 1)]
+        code, out, err, log = self._execute(command, config, where)
+        return Run(code, out, err, log, self._totals(where / "kernelpoint.stat.out"))
+
+    @staticmethod
+    def _totals(path: Path) -> dict[str, float]:
+        rows = [line.split() for line in path.read_text().splitlines() if line] if path.exists() else []
+        return {row[0].removeprefix("KERNELPOINT_").lower(): float(row[1]) for row in rows}
+
+
+HOSTS = (CHost, EmbeddedHost, AccelSim, MacSim)

@@ -1,0 +1,154 @@
+"""The contract of kernelpoint/abi.h from the host's side: one suite, every host, as far as the host can go.
+
+Accel-Sim and kernelpoint-host simulate one process, one launch at a time; MacSim stops nothing inside a launch; Accel-Sim
+and MacSim end the run at a launch that cannot be simulated, because the simulator cannot go on behind it.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+HEADER = Path(__file__).parents[2] / "plugin" / "include" / "kernelpoint" / "counters.h"
+
+
+def needs(host, ability: str) -> None:
+    if ability not in host.can:
+        pytest.skip(f"{host.name} cannot: {ability}")
+
+
+@pytest.mark.parametrize("wanted", [[], [0], [5], [0, 5], [1, 2, 3, 4], [0, 1, 2, 3, 4, 5]], ids=str)
+def test_exactly_the_wanted_launches_are_simulated_in_program_order(host, tmp_path, wanted):
+    run = host.run(tmp_path, "pass " + " ".join(map(str, wanted)) + "\nestimate 100 10")
+    assert run.code == 0, run.err
+    assert run.units("launch") == run.units("complete") == [f"0:{i}" for i in wanted]
+    assert run.log[-1] == "finish" and run.log.count("finish") == 1
+
+
+def test_a_launch_that_is_answered_with_skip_is_not_simulated(host, tmp_path):
+    run = host.run(tmp_path, "pass 0 1 2 3 4 5\nskip 0 3 5")
+    assert run.code == 0, run.err
+    assert run.units("launch") == [f"0:{i}" for i in range(6)]
+    assert run.units("complete") == ["0:1", "0:2", "0:4"]
+
+
+def test_a_further_pass_goes_back_in_the_list(host, tmp_path):
+    run = host.run(tmp_path, "pass 3 4\npass 0 5\npass 1 2")
+    assert run.code == 0, run.err
+    assert run.units("complete") == ["0:3", "0:4", "0:0", "0:5", "0:1", "0:2"]
+    assert [call[2] for call in run.calls("launch")] == ["0", "0", "1", "1", "2", "2"]
+    assert run.totals["passes"] == 3
+
+
+def test_the_same_launch_may_be_simulated_in_two_passes(host, tmp_path):
+    run = host.run(tmp_path, "pass 2\npass 2 4")
+    assert run.code == 0, run.err
+    assert run.units("complete") == ["0:2", "0:2", "0:4"]
+
+
+def test_what_the_plugin_states_is_what_the_host_states(host, tmp_path):
+    run = host.run(tmp_path, "pass 1 3\nestimate 1000 10")
+    simulated = sum(float(call[4]) for call in run.calls("complete"))
+    assert run.totals["cycles"] == pytest.approx(simulated + 4 * 1000, abs=1)
+    assert run.totals["launches"] == 6 and run.totals["simulated"] == 2
+    assert 2.5 <= run.totals["cycles_half_width"] <= 3, "a host that writes whole numbers rounds up"
+    assert run.totals["ipc"] == pytest.approx(run.totals["instructions"] / run.totals["cycles"], rel=1e-3)
+
+
+def test_a_run_without_a_bound_states_none(host, tmp_path):
+    run = host.run(tmp_path, "pass 1 3\nestimate 1000 10\nno_bound")
+    assert run.code == 0, run.err
+    assert not run.totals.get("cycles_half_width", 0) > 0
+
+
+def test_every_counter_has_a_meaning(host, tmp_path):
+    known = set(re.findall(r'X\("(\w+)", "', HEADER.read_text()))
+    found = host.run(tmp_path, "pass 0 1").counters()
+    assert found and found <= known, f"not in counters.h: {found - known}"
+
+
+def test_a_resumed_run_simulates_only_what_is_missing_and_counts_all(host, tmp_path):
+    run = host.run(tmp_path, "done 2 5000 50\ndone 4 7000 70\npass 0 3\nestimate 1000 10")
+    assert run.code == 0, run.err
+    assert run.units("complete") == ["0:0", "0:3"]
+    simulated = sum(float(call[4]) for call in run.calls("complete"))
+    assert run.totals["simulated"] == 4
+    assert run.totals["cycles"] == pytest.approx(5000 + 7000 + simulated + 2 * 1000, abs=1)
+
+
+@pytest.mark.parametrize("call", ["open", "next", "launch", "complete", "finish"])
+def test_what_the_plugin_refuses_ends_the_run_with_one_message(host, tmp_path, call):
+    run = host.run(tmp_path, f"pass 1 3\nfail {call}")
+    assert run.code == 1
+    assert "the script says so" in run.err and run.err.count("\n") == 1
+    assert not run.units("complete") or call == "finish"
+    assert "finish" not in run.log
+
+
+def test_a_launch_beyond_the_list_is_refused(host, tmp_path):
+    run = host.run(tmp_path, "pass 17")
+    assert run.code == 1 and "the plugin asks for" in run.err
+
+
+def test_a_plugin_that_waits_for_nothing_is_an_error_and_no_hang(host, tmp_path):
+    run = host.run(tmp_path, "pass 1\npending 1000000")
+    assert run.code == 1 and "waits for a launch" in run.err
+
+
+def test_a_launch_that_cannot_be_simulated_is_reported_with_its_reason(host, tmp_path):
+    run = host.run(tmp_path, "pass 0 1 2", broken=1)
+    assert run.calls("abort")[0][0] == "0:1" and len(run.calls("abort")[0]) > 1
+    assert "0:1" not in run.units("complete")
+    if "go on" not in host.can:
+        assert run.code == 1 and run.err.count("\n") == 1 and run.units("complete") == ["0:0"]
+        return
+    assert run.units("complete") == ["0:0", "0:2"]
+    assert run.units("abort") == ["0:1", "0:1"], "once more in the next pass, then never"
+    assert run.log[-1] == "finish" and not run.totals.get("cycles_half_width", 0) > 0
+
+
+def test_a_launch_is_stopped_inside(host, tmp_path):
+    needs(host, "stop")
+    run = host.run(tmp_path, "pass 3 5\ninterval 20\nstop 3 40")
+    assert run.code == 0, run.err
+    told = [int(call[2]) for call in run.calls("progress") if call[0] == "0:3"]
+    assert told[:2] == [20, 40]
+    assert all(int(call[4]) >= int(call[6]) for call in run.calls("progress")), "issued before completed"
+    flags = {call[0]: call[2] for call in run.calls("complete")}
+    assert flags["0:5"] == "0"
+    if host.name != "kernelpoint-host":  # its one CTA was issued already: nothing was left to stop
+        assert flags["0:3"] == "1"
+
+
+def test_the_passes_of_several_processes_wait_for_each_other(host, tmp_path):
+    needs(host, "processes")
+    script = "pass 0:2 1:0 1:1\npass 0:0\npass 1:2\nestimate 100 10"
+    run = host.run(tmp_path, script, processes=2)
+    assert run.code == 0, run.err
+    passes = [int(call[2]) for call in run.calls("launch")]
+    assert passes == sorted(passes) and sorted(run.units("complete")) == ["0:0", "0:2", "1:0", "1:1", "1:2"]
+    assert [call[2] for call in run.calls("process")] == ["6", "6"]
+
+
+def test_launches_in_flight_together_may_end_in_any_order(host, tmp_path):
+    needs(host, "overlap")
+    script = "pass 0:0 0:1 0:2 1:0 1:1 1:2\npass 0:4 1:5"
+    run = host.run(tmp_path, script, processes=2, in_flight=3)
+    assert run.code == 0, run.err
+    assert sorted(run.units("complete")) == sorted(run.units("launch"))
+    events = [line.split()[0] for line in run.log if line.startswith(("launch", "complete"))]
+    assert "launch launch" in " ".join(events), "two were in flight together"
+    if host.name == "c_host":
+        assert run.units("complete") != run.units("launch")
+
+
+def test_each_process_has_its_own_estimate(host, tmp_path):
+    needs(host, "processes")
+    run = host.run(tmp_path, "pass 0:0 1:0 1:2\nestimate 100 10", processes=2)
+    assert run.code == 0, run.err
+    prefix = {"c_host": "process", "macsim miniature": "appl"}[host.name]
+    parts = [run.totals[f"{prefix}{p}_cycles"] for p in (0, 1)]
+    assert sum(parts) == pytest.approx(run.totals["cycles"], abs=1)
+    assert run.totals[f"{prefix}1_simulated"] == 2
