@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelpoint.errors import PatchError
-from kernelpoint.patching import State, Tree, load_description
+from kernelpoint.patching import State, Tree, load_description, simulators
 from kernelpoint.patching.lines import add_lines, has_lines, strip_lines
 
 MINIATURE = Path(__file__).parents[1] / "accelsim_patch" / "miniature"
@@ -228,3 +228,15 @@ def test_any_text_is_restored_after_any_lines_were_added(text, where):
     patched = add_lines(text, [(min(number, count), "ours();") for number in where], "//")
     assert patched.count("[kernelpoint patch]") == len(where)
     assert strip_lines(patched) == text
+
+
+def test_a_simulator_is_added_by_one_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr("kernelpoint.__file__", str(tmp_path / "python" / "kernelpoint" / "__init__.py"))
+    folder = tmp_path / "newsim_patch"
+    folder.mkdir()
+    content = (MINIATURE.parents[2] / "accelsim_patch" / "patch.yaml").read_text()
+    (folder / "patch.yaml").write_text(content.replace("simulator: accelsim", "simulator: newsim"))
+    assert list(simulators()) == ["newsim"]
+    assert load_description("newsim").folder == folder
+    with pytest.raises(PatchError, match="got 'accelsim'; allowed: newsim"):
+        load_description("accelsim")

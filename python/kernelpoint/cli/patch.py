@@ -9,11 +9,11 @@ import typer
 from rich.console import Console
 
 from kernelpoint.errors import PatchError
-from kernelpoint.patching import Plan, State, Tree, load_description
+from kernelpoint.patching import Plan, State, Tree, load_description, simulators
 
 
 def patch(
-    simulator: Annotated[str, typer.Argument(help="accelsim or macsim", metavar="SIMULATOR")],
+    simulator: Annotated[str, typer.Argument(help=f"One of: {', '.join(simulators())}.", metavar="SIMULATOR")],
     checkout: Annotated[Path, typer.Argument(help="The simulator's checkout.", metavar="CHECKOUT")],
     check: Annotated[bool, typer.Option("--check", help="Change nothing; say whether the tree is patched.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing; show what would be added.")] = False,

@@ -12,7 +12,6 @@ import kernelpoint
 from kernelpoint.errors import PatchError
 
 
-
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
