@@ -75,7 +75,7 @@ class Run:
 
     @property
     def hashes(self) -> dict[str, str | None]:
-        """Hashes of list, traces, design and simulated GPU, by name."""
+        """Hashes of traces, design and simulated GPU, by name."""
         return {**self.header.hashes, **self.frozen.hashes}
 
     @property

@@ -111,7 +111,7 @@ def _check_shared(first: Run, second: Run) -> None:
     """Without these launch i of one is not launch i of the other, or was not drawn by the same number."""
 
     def shared(run: Run) -> dict[str, Any]:
-        hashes = {f"hashes.{name}": run.hashes.get(name) for name in ("list", "traces", "design")}
+        hashes = {f"hashes.{name}": run.hashes.get(name) for name in ("traces", "design")}
         config = {f"config.{key}": run.setting(key) for key in ("seed", "policy")}
         return {"launches": run.launches, **hashes, **config, "estimate": run.header.estimate}
 

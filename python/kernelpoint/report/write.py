@@ -52,7 +52,7 @@ def plan_of(run: Run) -> tuple[Plan, str]:
 
 
 def _truth(run: Run, full_run: Run) -> float:
-    for key in ("list", "traces", "simulator_config"):
+    for key in ("traces", "simulator_config"):
         if run.hashes.get(key) != full_run.hashes.get(key):
             raise JournalError(
                 f"{full_run.path}: not a run of the same launches on the same simulated GPU ({key} differs)"

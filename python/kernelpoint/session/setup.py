@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,7 +33,7 @@ PROBABILITY = (
 class Frame:
     """The launches of a run and the plan that divides them (the sampling frame).
 
-    plan_path: the file in which the plan lies, if any; hashes: of list, traces, design, checkpoint.
+    plan_path: the file in which the plan lies, if any; hashes: of traces (the list's fingerprint), design, checkpoint.
     """
 
     population: Population
@@ -45,7 +44,7 @@ class Frame:
     @classmethod
     def of(cls, population: Population, plan: Plan, plan_path: str | None) -> Frame:
         """The frame of a population and its plan, with its hashes."""
-        hashes = {"list": hash_lists(population), "traces": plan.origin["traces"], "design": hash_design(plan.design)}
+        hashes = {"traces": plan.origin["traces"], "design": hash_design(plan.design)}
         if "checkpoint" in plan.origin:
             hashes["checkpoint"] = plan.origin["checkpoint"]
         return cls(population, plan, plan_path, hashes)
@@ -139,14 +138,6 @@ def hash_design(design: Design) -> str:
     )
     for part in parts:
         digest.update(b"none" if part is None else np.ascontiguousarray(part).tobytes())
-    return digest.hexdigest()
-
-
-def hash_lists(population: Population) -> str:
-    """Identifies the launches: number and file names in order, wherever the folder lies."""
-    digest = hashlib.blake2b(repr(population.counts).encode(), digest_size=16)
-    for path in population.paths:
-        digest.update(Path(path).name.encode() + b"\n")
     return digest.hexdigest()
 
 
