@@ -1,6 +1,5 @@
 #include "fast_model/cache.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "fast_model/config.h"
@@ -18,7 +17,7 @@ void Cache::set_size(uint64_t bytes) {
 // Brings the set up to date with clear().
 uint64_t Cache::set_of(uint64_t line) {
     const uint64_t set = index_.remainder(line);
-    if (sets_[set].epoch != epoch_) sets_[set] = {epoch_, 0, 0};
+    if (sets_[set].epoch != epoch_) sets_[set] = {epoch_, 0};
     return set;
 }
 
@@ -30,12 +29,11 @@ CacheLine& Cache::find_or_replace(uint64_t line, uint32_t& evicted_dirty) {
 }
 
 CacheLine* Cache::find(uint64_t set, uint64_t line) {
-    Set& state = sets_[set];
+    const Set& state = sets_[set];
     CacheLine* const first = &lines_[set * ways_];
     uint32_t position = 0;
     while (position < state.used && first[position].line != line) ++position;
     if (position == state.used) return nullptr;
-    if (position + state.displaced >= state.used) --state.displaced;
     if (position > 0) {
         const CacheLine found = first[position];
         std::memmove(first + 1, first, position * sizeof *first);
@@ -45,14 +43,12 @@ CacheLine* Cache::find(uint64_t set, uint64_t line) {
 }
 
 CacheLine& Cache::replace(uint64_t set, uint64_t line, uint32_t& evicted_dirty) {
-    ++replacements_;
     Set& state = sets_[set];
     CacheLine* const first = &lines_[set * ways_];
     if (state.used < ways_) {
         ++state.used;
     } else {
         evicted_dirty = count_sectors(first[ways_ - 1].dirty);
-        if (state.displaced > 0) --state.displaced;
     }
     std::memmove(first + 1, first, (state.used - size_t{1}) * sizeof *first);
     *first = {line, 0, 0, 0};
@@ -63,21 +59,6 @@ void Cache::prefetch(uint64_t line) const {
     const CacheLine* first = &lines_[index_.remainder(line) * ways_];
     constexpr uint32_t step = 64 / sizeof(CacheLine);
     for (uint32_t way = 0; way < ways_; way += step) __builtin_prefetch(first + way, 1);
-}
-
-void Cache::displace(uint64_t lines) {
-    const uint64_t sets = index_.divisor();
-    for (uint64_t set = 0; set < sets; ++set) {
-        Set& state = sets_[set];
-        if (state.epoch != epoch_) continue;
-        const uint64_t unused = ways_ - state.used + state.displaced;
-        const uint64_t brought = std::min<uint64_t>(ways_, lines / sets + (set < lines % sets));
-        for (uint64_t n = unused; n < brought && state.displaced < state.used; ++n) {
-            ++state.displaced;  // the tag stays: see replacements()
-            CacheLine& oldest = lines_[set * ways_ + state.used - state.displaced];
-            oldest = {oldest.line, 0, 0, 0};
-        }
-    }
 }
 
 }  // namespace kernelpoint::fast_model

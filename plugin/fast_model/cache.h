@@ -38,17 +38,12 @@ public:
     void clear() { ++epoch_; }
     // Makes it smaller than it was built, or as large again; what it holds is lost.
     void set_size(uint64_t bytes);
-    // Empties the least recently used lines of every set, as reading `lines` other lines would.
-    void displace(uint64_t lines);
-    // Lines brought in. One that comes back after displace() took it does not count: it would not have left.
-    uint64_t replacements() const { return replacements_; }
     uint64_t lines() const { return index_.divisor() * ways_; }
 
 private:
     struct Set {
-        uint32_t epoch = 0;      // of the last clear() that this set has seen
-        uint16_t used = 0;       // lines that hold a tag, from the front
-        uint16_t displaced = 0;  // of those, the last ones: emptied by displace()
+        uint32_t epoch = 0;  // of the last clear() that this set has seen
+        uint32_t used = 0;   // lines that hold a tag, from the front
     };
 
     uint64_t set_of(uint64_t line);
@@ -58,7 +53,6 @@ private:
     const uint32_t ways_;
     Modulo index_;  // of a line's set
     uint32_t epoch_ = 1;
-    uint64_t replacements_ = 0;
     std::vector<Set> sets_;
     std::vector<CacheLine> lines_;
 };

@@ -30,8 +30,9 @@ public:
 
     void copy_from_host(uint64_t address, uint64_t bytes) { memory_.copy_from_host(address, bytes); }
 
-    // Launches were not simulated; see MemorySystem::skip.
-    void skip(uint64_t launches) { memory_.skip(launches); }
+    // Between launches: forget what earlier ones left, and replay what one of them did to a line.
+    void empty_state() { memory_.empty(); }
+    void touch(LineAccess touched, uint8_t written) { memory_.touch(touched, written); }
 
     // Opens the trace of a launch; throws TraceError or LaunchError.
     void start(const std::string& trace_path);

@@ -65,12 +65,9 @@ void MemorySystem::copy_from_host(uint64_t address, uint64_t bytes) {
     }
 }
 
-void MemorySystem::skip(uint64_t launches) {
-    if (launches_) l2_.displace(l2_.replacements() * launches / launches_);
-}
-
 void MemorySystem::start_launch(uint64_t shared_memory) {
-    ++launches_;
+    for (std::vector<Cycles>* free : {&port_free_, &bank_free_, &channel_free_})
+        std::fill(free->begin(), free->end(), 0);
     const uint64_t bytes = l1_bytes(shared_memory);
     const bool other_size = bytes / kLineBytes != l1_[0].lines();
     if (!config_.l1_invalidate_at_launch && !other_size) return;
@@ -144,6 +141,18 @@ void MemorySystem::write_back(Cycles now, uint64_t line, uint32_t sectors) {
     if (sectors == 0) return;
     counters_.dram_writes += sectors;
     use_dram(now, line, sectors);
+}
+
+void MemorySystem::empty() {
+    for (Cache& l1 : l1_) l1.clear();
+    l2_.clear();
+}
+
+void MemorySystem::touch(LineAccess touched, uint8_t written) {
+    uint32_t evicted_dirty = 0;
+    CacheLine& line = l2_.find_or_replace(touched.line, evicted_dirty);
+    line.valid |= touched.sectors;
+    line.dirty |= written;
 }
 
 }  // namespace kernelpoint::fast_model

@@ -36,11 +36,12 @@ public:
     // The copy costs no cycles and no counter, it belongs to no launch.
     void copy_from_host(uint64_t address, uint64_t bytes);
     // `shared_memory`: bytes that the launch takes of an SM with as many CTAs as fit.
+    // Model: launches do not overlap, and the queues of ports, banks and channels are empty when one starts.
     void start_launch(uint64_t shared_memory);
-    // Model: a skipped launch would have brought as many lines into L2 as a simulated one did on average; as many of
-    // the least recently used lines leave. What it would have left there for its successors is not known: they may be
-    // too cold, where without this they were too warm.
-    void skip(uint64_t launches);
+
+    // Functional, without time: forgets what earlier launches left; does to one line what a launch did to it.
+    void empty();
+    void touch(LineAccess touched, uint8_t written);
 
 private:
     uint64_t l1_bytes(uint64_t shared_memory) const;
@@ -59,7 +60,6 @@ private:
     std::vector<Cycles> port_free_, bank_free_, channel_free_;
     const Modulo banks_, channels_;
     const uint64_t dram_sector_time_;
-    uint64_t launches_ = 0;
 };
 
 }  // namespace kernelpoint::fast_model

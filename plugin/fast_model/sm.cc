@@ -1,5 +1,8 @@
 #include "fast_model/sm.h"
 
+#include <algorithm>
+#include <functional>
+
 namespace kernelpoint::fast_model {
 namespace {
 
@@ -51,6 +54,13 @@ Sm::Sm(const GpuConfig& config, uint32_t id, const Program& program, MemorySyste
         warps_[i].local_line = ((uint64_t{1} << 60) + (slot << 24)) / kLineBytes;
     }
     clear();
+}
+
+// Warp slots are given out in their order again, whatever the launch before did: local memory lies by slot.
+void Sm::start_launch(uint64_t residency) {
+    residency_ = residency;
+    std::sort(free_warps_.begin(), free_warps_.end(), std::greater<>());
+    for (Scheduler& scheduler : schedulers_) scheduler.clear();
 }
 
 void Sm::place(std::unique_ptr<ResidentCta> cta, Cycles start) {

@@ -27,7 +27,7 @@ class Sm {
 public:
     Sm(const GpuConfig& config, uint32_t id, const Program& program, MemorySystem& memory, Counters& counters);
 
-    void start_launch(uint64_t residency) { residency_ = residency; }
+    void start_launch(uint64_t residency);
     bool fits() const { return ctas_.size() < residency_; }
     bool empty() const { return ctas_.empty(); }
     // The CTA's warps may issue from `start` on. An empty CTA is done at `start`.

@@ -20,23 +20,25 @@ Run::Run(const fast_model::GpuConfig& config, const TraceList& list, Results& re
 }
 
 void Run::all() {
-    for (uint64_t launch = 0; launch < launches_.size(); ++launch) simulate(launch, 0, [] {});
+    for (uint64_t launch = 0; launch < launches_.size(); ++launch) {
+        keep_state(launch);
+        simulate(launch, 0, [] {});
+    }
 }
 
 uint64_t Run::sampled(SamplingHook& hook) {
     std::set<uint64_t> failed;
-    std::optional<uint32_t> pass;  // of the launch before
     const auto trace_of = [this](uint64_t launch) {
         check_interrupt();
         return list_.commands[launches_[launch]].path;
     };
     while (hook.next(trace_of)) {
         const uint64_t launch = hook.launch();
-        if (pass && *pass != hook.pass()) copy_before(launches_.size());  // the first pass has ended
-        pass = hook.pass();
-        const uint64_t expected = last_simulated_ + 1;
-        gpu_.skip(launch >= expected ? launch - expected : launches_.size() - expected + launch);
-        last_simulated_ = launch;
+        if (hook.replays()) {
+            replay_state(hook.replay_before());
+        } else {
+            keep_state(launch);
+        }
         if (simulate_sampled(hook)) {
             failed.erase(launch);
         } else {
@@ -69,7 +71,7 @@ bool Run::simulate_sampled(SamplingHook& hook) {
 
 // `at_interval` is called every `interval` cycles while the launch runs, unless `interval` is 0.
 void Run::simulate(uint64_t launch, fast_model::Cycles interval, const std::function<void()>& at_interval) {
-    copy_before(launch);
+    position_ = launches_[launch] + 1;
     const std::string& path = list_.commands[launches_[launch]].path;
     gpu_.start(path);
     fast_model::Cycles check_at = kCyclesBetweenChecks, report_at = interval ? interval : fast_model::kNever;
@@ -89,13 +91,23 @@ void Run::simulate(uint64_t launch, fast_model::Cycles interval, const std::func
     check_interrupt();
 }
 
-// Copies from the host happen in program order, those of skipped launches too, and once: further passes find the
-// memory as the first left it.
-void Run::copy_before(uint64_t launch) {
-    const size_t end = launch < launches_.size() ? launches_[launch] : list_.commands.size();
-    for (; next_copy_ < end; ++next_copy_) {
-        const TraceList::Command& command = list_.commands[next_copy_];
+// What the GPU holds is what the launch begins with, and the copies behind the launch before it.
+void Run::keep_state(uint64_t launch) {
+    for (; position_ < launches_[launch]; ++position_) {
+        const TraceList::Command& command = list_.commands[position_];
         if (command.kind == TraceList::Kind::memcpy) gpu_.copy_from_host(command.address, command.bytes);
+    }
+}
+
+// The launch begins with what all launches before it in the list leave, whatever this process has simulated.
+void Run::replay_state(const kp_replay& replay) {
+    gpu_.empty_state();
+    for (const kp_touch* touch = replay.touches; touch != replay.touches + replay.touch_count; ++touch) {
+        if (touch->copied) {
+            gpu_.copy_from_host(touch->line, KP_LINE_BYTES);
+        } else {
+            gpu_.touch({touch->line / KP_LINE_BYTES, touch->touched}, touch->written);
+        }
     }
 }
 

@@ -26,12 +26,12 @@ public:
 private:
     void simulate(uint64_t launch_index, fast_model::Cycles interval, const std::function<void()>& at_interval);
     bool simulate_sampled(SamplingHook& hook);
-    void copy_before(uint64_t launch_index);
+    void keep_state(uint64_t launch_index);
+    void replay_state(const kp_replay& replay);
 
     const TraceList& list_;
-    std::vector<size_t> launches_;          // positions in list_.commands
-    size_t next_copy_ = 0;                  // commands before this one have been looked at for copies
-    uint64_t last_simulated_ = UINT64_MAX;  // launch 0 comes after it
+    std::vector<size_t> launches_;  // positions in list_.commands
+    size_t position_ = 0;           // in list_.commands, behind the launch that was simulated last
     fast_model::Gpu gpu_;
     Results& results_;
     Progress progress_;

@@ -27,7 +27,13 @@ SamplingHook::SamplingHook(const std::string& sampling_config, const std::string
     host.simulator = "kernelpoint-host";
     host.version = fast_model::kModelVersion;
     host.config_hash = config.hash();
-    host.flags = KP_HOST_CAN_STOP;
+    host.flags = KP_HOST_CAN_STOP | KP_HOST_COPIES_FILL;
+    host.state_lines = config.l2_size / fast_model::kLineBytes;
+    host.sms = config.sms;
+    host.ctas_per_sm = config.max_ctas_per_sm;
+    host.warps_per_sm = config.max_warps_per_sm;
+    host.registers_per_sm = config.registers_per_sm;
+    host.shared_memory_per_sm = config.shared_memory_per_sm;
     host.processes = {{list_path, launches}};
     host.plugin = program_directory() + "/../lib/libkernelpoint.so";
     client_.open(sampling_config, host);

@@ -24,9 +24,11 @@ public:
     // Moves to the next launch to simulate; false when the run is over. `trace_of(launch)` is its trace's path.
     bool next(const std::function<std::string(uint64_t)>& trace_of);
     uint64_t launch() const { return at_.launch; }
-    uint32_t pass() const { return at_.decision.pass; }
+    bool replays() const { return at_.decision.state == KP_STATE_REPLAYED; }
     fast_model::Cycles progress_interval() const { return at_.decision.progress_interval; }
 
+    // What the launches before it leave in the caches; lives until the next call.
+    kp_replay replay_before() { return client_.replay_before(at_); }
     // Of the launch in flight: whether it is to be stopped inside; its result; why it could not be simulated.
     bool wants_stop(const fast_model::Gpu& gpu);
     void complete(const fast_model::LaunchResult& result);

@@ -30,6 +30,9 @@ struct Script {
     std::map<Unit, std::string> names;
     Cost other;
     std::string failing, message;
+    uint32_t state = KP_STATE_KEPT;
+    std::map<Unit, std::vector<kp_touch>> touches;
+    std::map<Unit, uint64_t> ctas;
 };
 
 inline Unit read_unit(const std::string& word) {
@@ -40,6 +43,14 @@ inline Unit read_unit(const std::string& word) {
 
 inline std::string text_of(const Unit& unit) {
     return std::to_string(unit.first) + ":" + std::to_string(unit.second);
+}
+
+inline kp_touch read_touch(std::istringstream& words) {
+    uint64_t line = 0;
+    unsigned touched = 0, written = 0, filled = 0, copied = 0;
+    words >> line >> touched >> written >> filled >> copied;
+    const auto byte = [](unsigned number) { return static_cast<uint8_t>(number); };
+    return {line, byte(touched), byte(written), byte(filled), byte(copied), 0};
 }
 
 inline void read_launch_line(Script& script, const std::string& word, std::istringstream& words) {
@@ -54,6 +65,8 @@ inline void read_launch_line(Script& script, const std::string& word, std::istri
     if (word == "whole") words >> script.projections[unit].cycles >> script.projections[unit].instructions;
     if (word == "done") words >> script.done[unit].cycles >> script.done[unit].instructions;
     if (word == "name") words >> script.names[unit];
+    if (word == "leaves") script.touches[unit].push_back(read_touch(words));
+    if (word == "ctas") words >> script.ctas[unit];
 }
 
 inline void read_line(Script& script, const std::string& word, std::istringstream& words) {
@@ -64,11 +77,13 @@ inline void read_line(Script& script, const std::string& word, std::istringstrea
     if (word == "interval") words >> script.interval;
     if (word == "estimate") words >> script.other.cycles >> script.other.instructions;
     if (word == "pending") words >> script.pending;
+    if (word == "replay") script.state = KP_STATE_REPLAYED;
     if (word == "say") words >> script.message;
     if (word == "fail") words >> script.failing;
     if (word == "no_bound") script.flags |= KP_SUMMARY_NO_BOUND;
     if (word == "degraded") script.flags |= KP_SUMMARY_DEGRADED;
-    if (word == "stop" || word == "whole" || word == "done" || word == "name") read_launch_line(script, word, words);
+    static const std::set<std::string> of_a_launch{"stop", "whole", "done", "name", "leaves", "ctas"};
+    if (of_a_launch.count(word) != 0) read_launch_line(script, word, words);
 }
 
 inline Script read_script(std::ifstream& file) {

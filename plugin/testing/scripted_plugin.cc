@@ -9,10 +9,14 @@
 //     estimate 100 10         cycles and instructions of a launch that was not simulated
 //     done 2 900 50           launch 2 was simulated before, by the process that this one resumes
 //     name 3 gemm             the kernel name of launch 3, as if it had been read before
+//     replay                  every launch begins with replayed state
+//     leaves 3 4096 15 0 15 0 what launch 3 did to the line at 4096 (touched, written, filled, copied): part of what is
+//                             replayed before every later launch of its process, in the order of the lines
+//     ctas 3 80               CTAs of launch 3
 //     say hello               log this word when the session opens
 //     no_bound, degraded      flags of the summary
 //     pending 2               so many KP_PENDING before the end of each pass
-//     fail launch             "open", "next", "launch", "complete", "progress", "abort" or "finish" fails
+//     fail launch             "open", "next", "launch", "replay", "complete", "progress", "abort" or "finish" fails
 //
 // Every call is logged, one line each, in the script's own path with ".log" behind it; a launch reads as
 // process:launch. A launch that was aborted is wanted again in the next pass, once. The estimate of a total is the sum
@@ -45,6 +49,7 @@ struct kp_session : Script {
     std::vector<std::string> counter_names;
     std::vector<double> counter_sums;
     std::unordered_set<std::string> texts;
+    std::vector<kp_touch> replayed;
 
     const char* keep(const std::string& text) { return texts.insert(text).first->c_str(); }
 };
@@ -198,6 +203,22 @@ kp_status kp_on_launch(kp_session* s, const kp_launch* launch, kp_decision* deci
     decision->action = simulate ? KP_SIMULATE : KP_SKIP;
     decision->pass = static_cast<uint32_t>(s->pass);
     decision->progress_interval = s->interval;
+    decision->state = s->state;
+    return KP_OK;
+}
+
+kp_status kp_replay_before(kp_session* s, uint32_t process, uint64_t index, kp_replay* replay) {
+    if (fails(s, "replay")) return KP_EFAILED;
+    s->replayed.clear();
+    for (const auto& left : s->touches)
+        if (left.first.first == process && left.first.second < index)
+            s->replayed.insert(s->replayed.end(), left.second.begin(), left.second.end());
+    for (const auto& ctas : s->ctas)
+        if (ctas.first.first == process && ctas.first.second < index) replay->earlier_ctas += ctas.second;
+    replay->launches = index;
+    replay->touch_count = s->replayed.size();
+    replay->touches = s->replayed.data();
+    s->log << "replay " << text_of({process, index}) << " touches " << s->replayed.size() << std::endl;
     return KP_OK;
 }
 

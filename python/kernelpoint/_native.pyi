@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 STREAM_HASH_VERSION: int
+FOOTPRINT_VERSION: int
 
 class LaunchHeader:
     kernel_name: str
@@ -51,6 +52,26 @@ def scan_many(
     paths: Sequence[str], threads: int, progress: Callable[[int], None] | None = None
 ) -> list[Scan | str]: ...
 def stat_many(paths: Sequence[str]) -> np.ndarray: ...
+def footprint(path: str, residency: Sequence[int]) -> tuple[np.ndarray, bytes]: ...
+
+class Replay:
+    def __init__(
+        self,
+        list: str,
+        *,
+        lines: int,
+        residency: Sequence[int],
+        with_copies: bool,
+        counts_ctas: bool,
+        memory: int,
+        load: Callable[[str], bytes | None],
+        save: Callable[[str, bytes], None],
+        refuse: Callable[[str, str], None],
+    ) -> None: ...
+    @property
+    def memory(self) -> int: ...
+    def before(self, launch: int) -> dict[str, Any]: ...
+
 def read_trace_list(path: str) -> tuple[list[str], np.ndarray, np.ndarray]: ...
 def read_ctas(path: str, keep_values: bool = False) -> CtaIterator: ...
 def build_graph(path: str, max_nodes: int) -> dict[str, Any]: ...

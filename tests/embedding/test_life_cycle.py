@@ -25,6 +25,10 @@ def test_host_information_arrives(host):
         "process_count": 2,
         "list_paths": ["/lists/kernelslist.g", None],
         "launch_counts": [7, 0],
+        "state_lines": 0,
+        "residency": (0, 0, 0, 0, 0),
+        "copies_fill": False,
+        "counts_ctas": False,
     }
 
 

@@ -147,9 +147,9 @@ def test_a_pass_that_stays_pending_is_an_error_and_no_hang(sampled):
     assert "waits for a launch in flight" in done.stderr
 
 
-@pytest.mark.parametrize("call", ["open", "next", "launch", "complete", "progress", "finish"])
+@pytest.mark.parametrize("call", ["open", "next", "launch", "replay", "complete", "progress", "finish"])
 def test_a_failing_plugin_ends_the_run_with_its_reason(sampled, call):
-    done = sampled.run(f"pass 0 1 2\ninterval 100\nfail {call}")
+    done = sampled.run(f"pass 0 1 2\nreplay\ninterval 100\nfail {call}")
     assert done.code == 1
     assert "the script says so" in done.stderr
     assert done.stderr.count("\n") == 1
@@ -202,7 +202,7 @@ def test_no_bound_because_the_policy_states_none_is_no_failure(sampled):
     assert sampled.run("pass 0 1\nno_bound").code == 0
 
 
-def test_copies_of_skipped_launches_are_made_and_only_in_the_first_pass(sampled):
+def test_without_replay_copies_of_skipped_launches_are_made_and_only_in_the_first_pass(sampled):
     base = 0x10000
     reads = trace([[warp([load(1, [base] * 32)])]])
     evicts = trace([[warp([load(1, [base + (6 << 20) * i] * 32) for i in range(1, 40)])]])
@@ -211,11 +211,3 @@ def test_copies_of_skipped_launches_are_made_and_only_in_the_first_pass(sampled)
     commands = [reads, f"MemcpyHtoD,0x{base:x},32", reads, evicts]
     done = sampled.run("pass 1 2\npass 1", *commands)
     assert done.counter("l2_misses") == [0, 39, 1]
-
-
-@pytest.mark.parametrize(("script", "misses"), [("pass 0 1", [1, 0]), ("pass 0 2", [1, 0]), ("pass 0 3", [1, 1])])
-def test_skipped_launches_displace_as_much_of_l2_as_simulated_ones_did_on_average(bench, sampled, script, misses):
-    bench.gpu.update(l2_ways=2, l2_size=256)
-    read_one_line = trace([[warp([load(1, [0x10000] * 32)])]])
-    done = sampled.run(script, *[read_one_line] * 4)
-    assert done.code == 0 and done.counter("l2_misses") == misses

@@ -64,9 +64,20 @@ typedef enum kp_progress_action { KP_CONTINUE = 0, KP_STOP = 1 } kp_progress_act
 
 /* What a host can and cannot do, for kp_host_info.flags. */
 enum {
-    KP_HOST_CONCURRENT = 1u << 0, /* launches may overlap in simulated time: the cycles budget is refused */
-    KP_HOST_CAN_STOP = 1u << 1    /* the host can stop a launch inside (kp_on_progress) */
+    KP_HOST_CONCURRENT = 1u << 0,  /* launches may overlap in simulated time: the cycles budget is refused */
+    KP_HOST_CAN_STOP = 1u << 1,    /* the host can stop a launch inside (kp_on_progress) */
+    KP_HOST_COPIES_FILL = 1u << 2, /* copies of the list (MemcpyHtoD) fill the state that replay restores */
+    KP_HOST_COUNTS_CTAS = 1u << 3  /* kp_replay.earlier_ctas is wanted: costs a header for each distinct trace */
 };
+
+#define KP_LINE_BYTES 128u  /* of a line of memory: four sectors */
+#define KP_SECTOR_BYTES 32u /* of a sector */
+
+/* What a launch begins with, for kp_decision.state. */
+typedef enum kp_state {
+    KP_STATE_KEPT = 0,    /* with whatever the simulator holds */
+    KP_STATE_REPLAYED = 1 /* the host empties its state and applies kp_replay_before() */
+} kp_state;
 
 /* Flags of kp_result, kp_summary, kp_estimate and kp_cost. */
 enum {
@@ -97,6 +108,16 @@ typedef struct kp_host_info {
     const uint64_t* launch_counts;
     kp_log_fn log; /* where the plugin's messages go; NULL: standard error */
     void* log_user;
+    /* Lines of memory in the state that the simulator keeps between launches (L2: its size / KP_LINE_BYTES; more where
+     * its sets fill unevenly); 0: the host cannot replay, and every launch keeps the state. */
+    uint64_t state_lines;
+    /* What the simulated GPU holds at once, for the order in which parallel CTAs touch memory; 0 where unknown. */
+    uint32_t sms;
+    uint32_t ctas_per_sm;
+    uint32_t warps_per_sm;
+    uint32_t registers_per_sm;
+    uint32_t shared_memory_per_sm; /* bytes */
+    uint32_t reserved;             /* 0 */
 } kp_host_info;
 
 /* A kernel launch. With a trace path the plugin can read the launch itself; NULL where there is none. */
@@ -112,7 +133,34 @@ typedef struct kp_decision {
     uint32_t action;            /* kp_action */
     uint32_t pass;              /* 0-based pass over the list */
     uint32_t progress_interval; /* cycles between calls of kp_on_progress for this launch; 0: none wanted */
+    uint32_t state;             /* kp_state; KP_STATE_KEPT where kp_host_info.state_lines is 0 */
 } kp_decision;
+
+/* What one launch, or one copy from the host, did to one line of memory. Masks have a bit for each sector. */
+typedef struct kp_touch {
+    uint64_t line;   /* address of its first byte */
+    uint8_t touched; /* sectors read or written */
+    uint8_t written; /* of those, written: by stores or atomics */
+    uint8_t filled;  /* of those, read, or written in every byte: complete without what DRAM holds */
+    uint8_t copied;  /* 1: by a copy from the host: clean and filled, whatever the line was before */
+    uint32_t reserved;
+} kp_touch;
+
+/* Flags of kp_replay. */
+enum {
+    KP_REPLAY_COVERED = 1u << 0 /* the touches name state_lines distinct lines; else they go back as far as they can add
+                                   something */
+};
+
+typedef struct kp_replay {
+    uint32_t size;         /* set by the host: sizeof(kp_replay) */
+    uint32_t flags;        /* KP_REPLAY_* */
+    uint64_t launches;     /* earlier launches looked at */
+    uint64_t unreadable;   /* of their distinct traces, those that cannot be read; each is named once in the log */
+    uint64_t earlier_ctas; /* CTAs of all earlier launches of the process; 0 without KP_HOST_COUNTS_CTAS */
+    uint64_t touch_count;
+    const kp_touch* touches;
+} kp_replay;
 
 typedef struct kp_progress {
     uint32_t size; /* sizeof(kp_progress) */
@@ -198,6 +246,15 @@ kp_status kp_open(const char* config_path, const kp_host_info* info, kp_session*
  * the decision then reads KP_SIMULATE.
  * A failure inside the decision is not an error here: the launch becomes KP_SIMULATE and the summary degraded. */
 kp_status kp_on_launch(kp_session* session, const kp_launch* launch, kp_decision* decision);
+
+/* What the launches before `index` leave in the state that a simulator keeps between launches: functional warming. To
+ * be called when kp_on_launch has answered KP_SIMULATE with KP_STATE_REPLAYED: the host empties its state, then applies
+ * the touches in their order, oldest first. Each acts on the line as a launch would: the touched sectors are valid and
+ * were used last, the written ones are dirty, and a sector that was dirty before stays so unless it is copied. A line
+ * comes more than once where an older touch adds something: it wrote a sector that the newer one only read.
+ * The touches live until the next call on that session.
+ * KP_OK | KP_EINVAL: unknown launch, state_lines is 0, no trace list on disk | KP_EFAILED. */
+kp_status kp_replay_before(kp_session* session, uint32_t process, uint64_t index, kp_replay* replay);
 
 /* The next launch of `process` that has to be simulated.
  *   after  the last launch handled, or KP_BEFORE_FIRST, or KP_END_OF_LIST (no launch is left in the host's list)

@@ -47,11 +47,22 @@ struct Process {
 
 // What a host tells of itself; see kp_host_info.
 struct Host {
-    Host() : flags(0), log(NULL), log_user(NULL) {}
+    Host()
+        : flags(0),
+          state_lines(0),
+          sms(0),
+          ctas_per_sm(0),
+          warps_per_sm(0),
+          registers_per_sm(0),
+          shared_memory_per_sm(0),
+          log(NULL),
+          log_user(NULL) {}
 
     std::string simulator, version, config_hash;
     uint32_t flags;
     std::vector<Process> processes;
+    uint64_t state_lines;
+    uint32_t sms, ctas_per_sm, warps_per_sm, registers_per_sm, shared_memory_per_sm;
     kp_log_fn log;
     void* log_user;
     std::string plugin;  // where the plugin is, if the host knows; empty: to be found
@@ -95,6 +106,12 @@ public:
         info.process_count = static_cast<uint32_t>(lists.size());
         info.list_paths = lists.data();
         info.launch_counts = m_launches.data();
+        info.state_lines = host.state_lines;
+        info.sms = host.sms;
+        info.ctas_per_sm = host.ctas_per_sm;
+        info.warps_per_sm = host.warps_per_sm;
+        info.registers_per_sm = host.registers_per_sm;
+        info.shared_memory_per_sm = host.shared_memory_per_sm;
         info.log = host.log;
         info.log_user = host.log_user;
         check(m_api.open(config.c_str(), &info, &m_session));
@@ -125,6 +142,13 @@ public:
         kp_decision decision = sized<kp_decision>();
         check(m_api.on_launch(m_session, &asked, &decision));
         return decision;
+    }
+
+    // What the launches before one leave in the simulator's state; the touches live until the next call.
+    kp_replay replay_before(const Position& at) {
+        kp_replay replay = sized<kp_replay>();
+        check(m_api.replay_before(m_session, at.process, at.launch, &replay));
+        return replay;
     }
 
     // Whether the launch in flight is to be stopped inside.

@@ -27,6 +27,7 @@ typedef struct kp_api {
     uint32_t (*abi_version)(void);
     kp_status (*open)(const char*, const kp_host_info*, kp_session**);
     kp_status (*on_launch)(kp_session*, const kp_launch*, kp_decision*);
+    kp_status (*replay_before)(kp_session*, uint32_t, uint64_t, kp_replay*);
     kp_status (*next)(kp_session*, uint32_t, uint64_t, uint64_t*);
     kp_status (*on_progress)(kp_session*, const kp_progress*, uint32_t*);
     kp_status (*on_complete)(kp_session*, const kp_result*);
@@ -71,6 +72,7 @@ static inline const char* kp_resolve(void* library, kp_api* api) {
         {"kp_abi_version", offsetof(kp_api, abi_version)},
         {"kp_open", offsetof(kp_api, open)},
         {"kp_on_launch", offsetof(kp_api, on_launch)},
+        {"kp_replay_before", offsetof(kp_api, replay_before)},
         {"kp_next", offsetof(kp_api, next)},
         {"kp_on_progress", offsetof(kp_api, on_progress)},
         {"kp_on_complete", offsetof(kp_api, on_complete)},

@@ -25,6 +25,7 @@ PYBIND11_MODULE(_native, module) {
     py::register_exception_translator(translate_trace_error);
     kernelpoint::register_traces(module);
     kernelpoint::register_graph(module);
+    kernelpoint::register_replay(module);
     kernelpoint::register_convert(module);
     kernelpoint::register_fast_model(module);
 }

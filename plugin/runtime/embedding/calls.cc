@@ -17,6 +17,8 @@ kp_set_error_fn g_set_error = nullptr;
 // Names of the session's methods, made once.
 struct Methods {
     PyObject* on_launch = PyUnicode_InternFromString("on_launch");
+    PyObject* launch_state = PyUnicode_InternFromString("launch_state");
+    PyObject* replay_before = PyUnicode_InternFromString("replay_before");
     PyObject* next = PyUnicode_InternFromString("next");
     PyObject* on_progress = PyUnicode_InternFromString("on_progress");
     PyObject* on_complete = PyUnicode_InternFromString("on_complete");
@@ -47,6 +49,11 @@ py::dict host_dictionary(const kp_host_info& info) {
     fields["config_hash"] = known_text(info.config_hash);
     fields["concurrent"] = py::bool_((info.flags & KP_HOST_CONCURRENT) != 0);
     fields["can_stop"] = py::bool_((info.flags & KP_HOST_CAN_STOP) != 0);
+    fields["copies_fill"] = py::bool_((info.flags & KP_HOST_COPIES_FILL) != 0);
+    fields["counts_ctas"] = py::bool_((info.flags & KP_HOST_COUNTS_CTAS) != 0);
+    fields["state_lines"] = number(info.state_lines);
+    fields["residency"] =
+        py::make_tuple(info.sms, info.ctas_per_sm, info.warps_per_sm, info.registers_per_sm, info.shared_memory_per_sm);
     fields["process_count"] = number(info.process_count);
     fields["list_paths"] = paths;
     fields["launch_counts"] = counts;
@@ -76,6 +83,7 @@ kp_status open(const char* config_path, const kp_host_info* info, kp_session** o
     auto* session = new kp_session;  // leaked where opening fails: Python may still hold its log
     session->log = info->log;
     session->log_user = info->log_user;
+    session->can_replay = info->state_lines > 0;
     if (const kp_status status = start(session)) return status;
     SessionLock lock(session);
     Current current(session);
@@ -91,7 +99,25 @@ kp_status on_launch(kp_session* session, const kp_launch* launch, kp_decision* d
                                            path(launch->trace_path));
         const auto [action, pass, interval] = integers<3>("on_launch", returned);
         *decision = {sizeof(kp_decision), static_cast<uint32_t>(action), static_cast<uint32_t>(pass),
-                     static_cast<uint32_t>(interval)};
+                     static_cast<uint32_t>(interval), KP_STATE_KEPT};
+        if (action != KP_SIMULATE || !session->can_replay) return;
+        const py::object state =
+            invoke(session, methods().launch_state, number(launch->process), number(launch->index));
+        decision->state = state.cast<uint32_t>();
+    });
+}
+
+kp_status replay_before(kp_session* session, uint32_t process, uint64_t index, kp_replay* replay) {
+    return call(session, [&] {
+        const py::object replayed = invoke(session, methods().replay_before, number(process), number(index));
+        session->touches = replayed.attr("touches");
+        const py::buffer_info touches = py::buffer(session->touches).request();
+        replay->flags = replayed.attr("covered").cast<bool>() ? KP_REPLAY_COVERED : 0;
+        replay->launches = replayed.attr("launches").cast<uint64_t>();
+        replay->unreadable = replayed.attr("unreadable").cast<uint64_t>();
+        replay->earlier_ctas = replayed.attr("earlier_ctas").cast<uint64_t>();
+        replay->touch_count = static_cast<uint64_t>(touches.size * touches.itemsize) / sizeof(kp_touch);
+        replay->touches = static_cast<const kp_touch*>(touches.ptr);
     });
 }
 
@@ -252,9 +278,9 @@ kp_status estimate_at(kp_session* session, uint32_t process, uint32_t index, kp_
     return look_up(session, "estimate", session->process_estimates[process], index, estimate);
 }
 
-const kp_embedding kFunctions = {open,       on_launch,       next,        on_progress, on_complete,
-                                 on_abort,   launch_estimate, launch_name, finish,      process_summary,
-                                 estimate_at};
+const kp_embedding kFunctions = {open,        on_launch,       next,        on_progress, on_complete,
+                                 on_abort,    launch_estimate, launch_name, finish,      process_summary,
+                                 estimate_at, replay_before};
 
 }  // namespace
 

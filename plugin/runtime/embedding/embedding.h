@@ -20,6 +20,7 @@ struct kp_embedding {
     decltype(&kp_finish) finish;
     decltype(&kp_process_summary) process_summary;
     decltype(&kp_estimate_at) estimate_at;
+    decltype(&kp_replay_before) replay_before;
 };
 
 // Sets the calling thread's kp_last_error().

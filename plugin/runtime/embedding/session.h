@@ -16,9 +16,12 @@ struct kp_session {
     pybind11::object object;
     kp_log_fn log = nullptr;
     void* log_user = nullptr;
+    bool can_replay = false;  // the host named a state to restore
     // Counter names of the last result, as C++ and as a Python tuple: they are the same for every result of a run.
     std::vector<std::string> counter_names;
     pybind11::object counter_tuple;
+    // The buffer that kp_replay_before handed out last.
+    pybind11::object touches;
     // What was handed out as text; it stays where it is.
     std::unordered_set<std::string> texts;
     // What kp_finish has found: the estimates of the run, and the counts and estimates of each process.

@@ -95,6 +95,15 @@ kp_status kp_on_launch(kp_session* session, const kp_launch* launch, kp_decision
     return status;
 }
 
+kp_status kp_replay_before(kp_session* session, uint32_t process, uint64_t index, kp_replay* replay) {
+    if (const kp_status status = check_session(session)) return status;
+    if (const kp_status status = check_size("replay", replay)) return status;
+    kp_replay full{};
+    const kp_status status = loaded_embedding()->replay_before(session, process, index, &full);
+    copy_out(full, replay);
+    return status;
+}
+
 kp_status kp_next(kp_session* session, uint32_t process, uint64_t after, uint64_t* next) {
     if (const kp_status status = check_session(session)) return status;
     if (next == nullptr) return fail(KP_EINVAL, "next is NULL");

@@ -26,6 +26,8 @@ inline constexpr uint32_t kFirstSize<kp_result> = 48;
 template <>
 inline constexpr uint32_t kFirstSize<kp_summary> = 56;
 template <>
+inline constexpr uint32_t kFirstSize<kp_replay> = 48;
+template <>
 inline constexpr uint32_t kFirstSize<kp_process> = 32;
 template <>
 inline constexpr uint32_t kFirstSize<kp_estimate> = 40;

@@ -19,6 +19,15 @@ class HostInfo:
     process_count: int = 1
     list_paths: tuple[str | None, ...] = (None,)
     launch_counts: tuple[int, ...] = (0,)
+    state_lines: int = 0
+    residency: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
+    copies_fill: bool = False
+    counts_ctas: bool = False
+
+    @property
+    def can_replay(self) -> bool:
+        """Whether the host can restore its state, and there is a trace list to restore it from."""
+        return self.state_lines > 0 and None not in self.list_paths
 
     @classmethod
     def from_mapping(cls, info: Mapping[str, Any]) -> HostInfo:

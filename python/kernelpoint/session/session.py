@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,9 +11,13 @@ from kernelpoint.errors import HostError
 from kernelpoint.journal import DegradedRecord, JournalWriter, PopulationRecord, Record, SummaryRecord
 from kernelpoint.session.phases import DONE, END_OF_LIST, Phase, Sampling, Screening
 from kernelpoint.session.recorder import Recorder
+from kernelpoint.session.replays import Replays
 from kernelpoint.session.resume import check_same_frame
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.summary import Summary, sentence
+
+if TYPE_CHECKING:
+    from kernelpoint.traces.replay import Replayed
 
 
 class Session:
@@ -35,6 +40,7 @@ class Session:
         self.phase: Phase = (
             Screening(setup, self.recorder) if setup.frame is None else Sampling(setup, setup.frame, self.recorder)
         )
+        self.replays = Replays(setup.host, setup.config.policy, log)
         self.summary: SummaryRecord | None = None
         self._estimates: np.ndarray | None = None
 
@@ -43,6 +49,15 @@ class Session:
     def on_launch(self, process: int, index: int, trace_path: str | None = None) -> tuple[int, int, int]:
         """Decide one launch: (action, pass, progress interval in cycles)."""
         return self._running().decide(process, index, trace_path)
+
+    def launch_state(self, process: int, index: int) -> int:
+        """What a launch that is simulated begins with, a kp_state."""
+        return self.replays.state_of(process, index)
+
+    def replay_before(self, process: int, index: int) -> Replayed:
+        """The touches of the launches before one; see kp_replay_before."""
+        self._running()
+        return self.replays.before(process, index)
 
     def next(self, process: int, after: int) -> tuple[int, int]:
         """The next launch to simulate, or to ask about, behind `after`: (status, launch index or -1)."""

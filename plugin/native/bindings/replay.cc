@@ -1,0 +1,94 @@
+#include "native/replay/replay.h"
+
+#include <pybind11/functional.h>
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "kernelpoint/abi.h"
+#include "native/bindings/bindings.h"
+#include "native/replay/packing.h"
+
+namespace py = pybind11;
+
+namespace kernelpoint {
+
+namespace {
+
+using namespace replay;
+
+static_assert(kLineBytes == KP_LINE_BYTES && kSectorBytes == KP_SECTOR_BYTES, "the host knows the same lines");
+
+kp_touch exported(const Touch& touch) {
+    return {touch.line * kLineBytes, touch.touched, touch.written, touch.filled, touch.copied, 0};
+}
+
+py::array_t<kp_touch> exported(const std::vector<Touch>& touches) {
+    py::array_t<kp_touch> all(static_cast<py::ssize_t>(touches.size()));
+    kp_touch* to = all.mutable_data();
+    for (const Touch& touch : touches) *to++ = exported(touch);
+    return all;
+}
+
+Residency residency_of(const std::array<uint32_t, 5>& numbers) {
+    return {numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]};
+}
+
+// `load` returns bytes, or None where the store has none.
+FootprintStore store_of(const py::function& load, const py::function& save, const py::function& refuse) {
+    FootprintStore store;
+    store.load = [load](const std::string& path, std::string& packed) {
+        const py::object found = load(path);
+        if (found.is_none()) return false;
+        packed = found.cast<std::string>();
+        return true;
+    };
+    store.save = [save](const std::string& path, const std::string& packed) { save(path, py::bytes(packed)); };
+    store.refuse = [refuse](const std::string& path, const std::string& reason) { refuse(path, reason); };
+    return store;
+}
+
+py::dict replay_before(Replay& self, uint64_t launch) {
+    if (launch >= self.launches()) throw py::index_error("launch " + std::to_string(launch) + " is not in the list");
+    const Replayed replayed = self.before(launch);
+    py::dict fields;
+    fields["touches"] = exported(replayed.touches);
+    fields["launches"] = replayed.launches;
+    fields["unreadable"] = replayed.unreadable;
+    fields["earlier_ctas"] = replayed.earlier_ctas;
+    fields["covered"] = replayed.covered;
+    return fields;
+}
+
+// The touches of one launch, and the bytes that its footprint is kept as.
+py::tuple footprint(const std::string& path, const std::array<uint32_t, 5>& residency) {
+    const Footprint found = read_footprint(path, residency_of(residency));
+    const std::string packed = pack(found);
+    Footprint again;
+    if (!unpack(packed, again) || again.touches != found.touches || again.ctas != found.ctas)
+        throw std::logic_error("a footprint is not what its bytes say");
+    std::vector<Touch> touches;
+    for (const LineTouch& touch : found.touches) touches.push_back({touch, false});
+    return py::make_tuple(exported(touches), py::bytes(packed));
+}
+
+}  // namespace
+
+void register_replay(py::module_& module) {
+    PYBIND11_NUMPY_DTYPE(kp_touch, line, touched, written, filled, copied, reserved);
+    module.attr("FOOTPRINT_VERSION") = kFootprintVersion;
+    module.def("footprint", footprint, py::arg("path"), py::arg("residency"));
+    py::class_<Replay>(module, "Replay")
+        .def(py::init([](const std::string& list, uint64_t lines, const std::array<uint32_t, 5>& residency,
+                         bool with_copies, bool counts_ctas, uint64_t memory, const py::function& load,
+                         const py::function& save, const py::function& refuse) {
+                 const StateInfo state{lines, with_copies, counts_ctas, residency_of(residency)};
+                 return std::make_unique<Replay>(list, state, memory, store_of(load, save, refuse));
+             }),
+             py::arg("list"), py::kw_only(), py::arg("lines"), py::arg("residency"), py::arg("with_copies"),
+             py::arg("counts_ctas"), py::arg("memory"), py::arg("load"), py::arg("save"), py::arg("refuse"))
+        .def_property_readonly("memory", &Replay::memory)
+        .def("before", replay_before, py::arg("launch"));
+}
+
+}  // namespace kernelpoint

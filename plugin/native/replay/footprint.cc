@@ -1,0 +1,159 @@
+#include "native/replay/footprint.h"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <unordered_map>
+
+namespace kernelpoint::replay {
+namespace {
+
+constexpr uint64_t kSharedWindow = uint64_t{1} << 24;
+constexpr uint32_t kWholeSector = UINT32_MAX;
+
+enum class Access : uint8_t { none, load, store, atomic };
+
+Access access_of(const Opcode& opcode) {
+    if (opcode.space != MemorySpace::global && opcode.space != MemorySpace::generic) return Access::none;
+    if (opcode.is_atomic) return Access::atomic;
+    if (opcode.is_load) return Access::load;
+    return opcode.is_store ? Access::store : Access::none;
+}
+
+// When slots for CTAs are free.
+class Slots {
+public:
+    explicit Slots(uint64_t count) {
+        for (uint64_t i = 0; i < count; ++i) free_at_.push(0);
+    }
+    uint64_t take() {
+        const uint64_t at = free_at_.top();
+        free_at_.pop();
+        return at;
+    }
+    void give(uint64_t at) { free_at_.push(at); }
+
+private:
+    std::priority_queue<uint64_t, std::vector<uint64_t>, std::greater<uint64_t>> free_at_;
+};
+
+class Builder {
+public:
+    Builder(const LaunchHeader& header, uint64_t slots) : header_(header), slots_(slots) {}
+
+    void add(const Cta& cta, const std::vector<Opcode>& opcodes) {
+        for (size_t i = accesses_.size(); i < opcodes.size(); ++i) accesses_.push_back(access_of(opcodes[i]));
+        const uint64_t start = slots_.take();
+        uint64_t end = start;
+        for (const Warp& warp : cta.warps) end = std::max(end, run(warp, cta, start));
+        slots_.give(end);
+        ++footprint_.ctas;
+    }
+
+    Footprint finish() {
+        std::vector<const std::pair<const uint64_t, Line>*> order;
+        order.reserve(lines_.size());
+        for (const auto& entry : lines_) order.push_back(&entry);
+        std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
+            return std::make_pair(a->second.step, a->first) < std::make_pair(b->second.step, b->first);
+        });
+        footprint_.touches.reserve(order.size());
+        for (const auto* entry : order) footprint_.touches.push_back(touch_of(entry->first, entry->second));
+        return std::move(footprint_);
+    }
+
+private:
+    struct Line {
+        uint64_t step = 0;  // of the last touch
+        uint8_t loaded = 0, written = 0;
+        uint32_t bytes[4] = {};  // written ones of each sector
+    };
+
+    // Returns the step behind the warp's last one.
+    uint64_t run(const Warp& warp, const Cta& cta, uint64_t step) {
+        const Instruction* instruction = cta.instructions.data() + warp.first_instruction;
+        const Instruction* const end = instruction + warp.instruction_count;
+        for (; instruction != end; ++instruction, ++step) {
+            const Access access = accesses_[instruction->opcode];
+            if (access == Access::none || instruction->address_count == 0) continue;
+            const uint64_t* addresses = cta.addresses.data() + instruction->first_address;
+            if (is_shared(addresses[0])) continue;
+            for (uint32_t i = 0; i < instruction->address_count; ++i) {
+                touch(addresses[i], std::max<uint64_t>(instruction->width, 1), access, step);
+            }
+            if (access != Access::store) step += kMemorySteps;
+        }
+        return step;
+    }
+
+    bool is_shared(uint64_t address) const {
+        return header_.shared_base != 0 && address >= header_.shared_base &&
+               address - header_.shared_base < kSharedWindow;
+    }
+
+    void touch(uint64_t address, uint64_t width, Access access, uint64_t step) {
+        const uint64_t end = address + width;
+        while (address < end) {
+            const uint64_t next = std::min(end, (address / kSectorBytes + 1) * kSectorBytes);
+            Line& line = line_at(address / kLineBytes);
+            const uint32_t sector = address % kLineBytes / kSectorBytes;
+            line.step = std::max(line.step, step);
+            if (access != Access::store) line.loaded |= 1u << sector;
+            if (access != Access::load) {
+                line.written |= 1u << sector;
+                const uint64_t size = next - address;
+                const uint32_t bytes = size == kSectorBytes ? kWholeSector : (1u << size) - 1;
+                line.bytes[sector] |= bytes << (address % kSectorBytes);
+            }
+            address = next;
+        }
+    }
+
+    Line& line_at(uint64_t line) {
+        if (last_ != nullptr && last_line_ == line) return *last_;
+        last_line_ = line;
+        last_ = &lines_[line];
+        return *last_;
+    }
+
+    static LineTouch touch_of(uint64_t line, const Line& from) {
+        LineTouch touch{line, static_cast<uint8_t>(from.loaded | from.written), from.written, from.loaded};
+        for (uint32_t sector = 0; sector < 4; ++sector) {
+            if (from.bytes[sector] == kWholeSector) touch.filled |= 1u << sector;
+        }
+        return touch;
+    }
+
+    const LaunchHeader& header_;
+    Slots slots_;
+    std::vector<Access> accesses_;  // by opcode
+    std::unordered_map<uint64_t, Line> lines_;
+    uint64_t last_line_ = 0;
+    Line* last_ = nullptr;  // elements of an unordered_map do not move
+    Footprint footprint_;
+};
+
+}  // namespace
+
+uint64_t Residency::resident_ctas(const LaunchHeader& launch) const {
+    const uint64_t warps = std::max<uint64_t>(launch.warps_per_cta(), 1);
+    uint64_t most = ctas_per_sm != 0 ? ctas_per_sm : UINT32_MAX;
+    const auto limit = [&most](uint64_t has, uint64_t needs) {
+        if (has != 0 && needs != 0) most = std::min(most, has / needs);
+    };
+    limit(warps_per_sm, warps);
+    limit(registers_per_sm, warps * 32 * launch.registers);
+    limit(shared_memory_per_sm, launch.shared_memory);
+    if (sms == 0) return 1;
+    return std::min<uint64_t>(std::max<uint64_t>(most, 1) * sms, std::max<uint64_t>(launch.grid.count(), 1));
+}
+
+Footprint read_footprint(const std::string& trace_path, const Residency& residency) {
+    TraceReader reader(trace_path);
+    Builder builder(reader.header(), residency.resident_ctas(reader.header()));
+    Cta cta;
+    while (reader.next(cta)) builder.add(cta, reader.opcodes());
+    return builder.finish();
+}
+
+}  // namespace kernelpoint::replay

@@ -1,0 +1,47 @@
+// The footprint of one launch: what it last did to each 128-byte line of global memory, in order of the last touches.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "native/trace/trace.h"
+
+namespace kernelpoint::replay {
+
+constexpr uint64_t kLineBytes = 128, kSectorBytes = 32;
+constexpr uint64_t kMemorySteps = 50;  // see read_footprint
+
+// One bit per 32-byte sector in each mask.
+struct LineTouch {
+    uint64_t line = 0;    // address / 128
+    uint8_t touched = 0;  // read or written
+    uint8_t written = 0;  // of those, written
+    uint8_t filled = 0;   // of those, read, or written in every byte: complete without what memory holds
+
+    bool operator==(const LineTouch& other) const {
+        return line == other.line && touched == other.touched && written == other.written && filled == other.filled;
+    }
+};
+
+// What the simulated GPU can hold at once. 0: not known.
+struct Residency {
+    uint32_t sms = 0, ctas_per_sm = 0, warps_per_sm = 0, registers_per_sm = 0, shared_memory_per_sm = 0;
+
+    // CTAs of this launch that run at the same time, at least 1; 1 where `sms` is not known.
+    uint64_t resident_ctas(const LaunchHeader& launch) const;
+};
+
+struct Footprint {
+    uint64_t ctas = 0;               // in the trace
+    std::vector<LineTouch> touches;  // each line once; oldest first
+};
+
+// Model: a CTA begins when a slot of the GPU is free, in the order of the trace, and a warp executes an instruction in
+// one step and waits `kMemorySteps` more for a load. This gives the order in which CTAs that run side by side touch
+// memory; it is no timing. Loads, stores and atomics of global memory count, generic ones outside the window of shared
+// memory (16 MiB from its base) included. Local memory does not: its addresses do not say which SM's it is. Throws
+// TraceError.
+Footprint read_footprint(const std::string& trace_path, const Residency& residency);
+
+}  // namespace kernelpoint::replay

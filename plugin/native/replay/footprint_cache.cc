@@ -1,0 +1,59 @@
+#include "native/replay/footprint_cache.h"
+
+#include "native/replay/packing.h"
+
+namespace kernelpoint::replay {
+
+FootprintCache::FootprintCache(size_t traces, const Residency& residency, uint64_t memory_bytes, FootprintStore store)
+    : residency_(residency),
+      most_bytes_(memory_bytes),
+      store_(std::move(store)),
+      kept_at_(traces, kept_.end()),
+      unreadable_(traces, false) {}
+
+const std::vector<LineTouch>& FootprintCache::touches(uint32_t trace, const std::string& path) {
+    const auto at = kept_at_[trace];
+    if (at != kept_.end()) {
+        kept_.splice(kept_.begin(), kept_, at);
+        unpack(at->packed, present_);
+        return present_.touches;
+    }
+    std::string packed;
+    if (unreadable_[trace] || (!load(path, packed) && !read(trace, path, packed))) {
+        present_.touches.clear();
+        return present_.touches;
+    }
+    keep(trace, std::move(packed));
+    return present_.touches;
+}
+
+bool FootprintCache::load(const std::string& path, std::string& packed) {
+    return store_.load(path, packed) && unpack(packed, present_);
+}
+
+bool FootprintCache::read(uint32_t trace, const std::string& path, std::string& packed) {
+    try {
+        present_ = read_footprint(path, residency_);
+    } catch (const TraceError& error) {
+        unreadable_[trace] = true;
+        store_.refuse(path, error.what());
+        return false;
+    }
+    packed = pack(present_);
+    store_.save(path, packed);
+    return true;
+}
+
+void FootprintCache::keep(uint32_t trace, std::string packed) {
+    if (packed.size() > most_bytes_) return;
+    bytes_ += packed.size();
+    kept_.push_front({trace, std::move(packed)});
+    kept_at_[trace] = kept_.begin();
+    while (bytes_ > most_bytes_) {
+        bytes_ -= kept_.back().packed.size();
+        kept_at_[kept_.back().trace] = kept_.end();
+        kept_.pop_back();
+    }
+}
+
+}  // namespace kernelpoint::replay

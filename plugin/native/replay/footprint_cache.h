@@ -1,0 +1,49 @@
+// The footprints of a list's traces, read at the first use and kept packed within a bound on memory.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <string>
+#include <vector>
+
+#include "native/replay/footprint.h"
+
+namespace kernelpoint::replay {
+
+// Keeps packed footprints beyond this process, and hears of traces that cannot be read.
+struct FootprintStore {
+    std::function<bool(const std::string& path, std::string& packed)> load;
+    std::function<void(const std::string& path, const std::string& packed)> save;
+    std::function<void(const std::string& path, const std::string& reason)> refuse;  // once for each trace
+};
+
+class FootprintCache {
+public:
+    FootprintCache(size_t traces, const Residency& residency, uint64_t memory_bytes, FootprintStore store);
+
+    // The touches of a trace, none where it cannot be read; they live until the next call.
+    const std::vector<LineTouch>& touches(uint32_t trace, const std::string& path);
+    bool is_unreadable(uint32_t trace) const { return unreadable_[trace]; }
+    uint64_t bytes() const { return bytes_; }
+
+private:
+    bool load(const std::string& path, std::string& packed);
+    bool read(uint32_t trace, const std::string& path, std::string& packed);
+    void keep(uint32_t trace, std::string packed);
+
+    struct Kept {
+        uint32_t trace;
+        std::string packed;
+    };
+
+    const Residency residency_;
+    const uint64_t most_bytes_;
+    const FootprintStore store_;
+    std::list<Kept> kept_;                            // the one used last first
+    std::vector<std::list<Kept>::iterator> kept_at_;  // by trace; end() where it is not kept
+    std::vector<bool> unreadable_;
+    uint64_t bytes_ = 0;
+    Footprint present_;
+};
+
+}  // namespace kernelpoint::replay

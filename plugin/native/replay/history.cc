@@ -1,0 +1,74 @@
+#include "native/replay/history.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+namespace kernelpoint::replay {
+
+History::History(const TraceList& list, bool with_copies) {
+    std::unordered_map<std::string, uint32_t> traces;
+    std::map<std::pair<uint64_t, uint64_t>, uint32_t> copies;
+    for (const TraceList::Command& command : list.commands) {
+        const auto number = static_cast<uint32_t>(sources_.size());
+        bool is_new = false;
+        uint32_t source = 0;
+        if (command.kind == TraceList::Kind::launch) {
+            const auto [known, added] = traces.emplace(command.path, number);
+            source = known->second;
+            is_new = added;
+            launches_.push_back(static_cast<uint32_t>(events_.size()));
+            if (is_new) sources_.push_back({command.path});
+        } else {
+            if (!with_copies || command.bytes == 0) continue;
+            const auto [known, added] = copies.emplace(std::make_pair(command.address, command.bytes), number);
+            source = known->second;
+            is_new = added;
+            const uint64_t last = command.address + (command.bytes - 1);
+            if (is_new) sources_.push_back({{}, command.address / kLineBytes, last / kLineBytes});
+        }
+        distinct_.push_back(number);
+        events_.push_back(source);
+    }
+    met_in_.assign(sources_.size(), 0);
+}
+
+void History::walk(uint64_t launch, uint64_t lines, const TouchesOf& touches_of, Walk& result) {
+    result.touches.clear();
+    result.launches = 0;
+    seen_.clear();
+    ++walk_;
+    const uint32_t end = launches_[launch];
+    uint32_t left = distinct_[end];  // sources not met yet
+    for (uint32_t event = end; event > 0 && left > 0 && seen_.lines() < lines; --event) {
+        const uint32_t number = events_[event - 1];
+        const Source& source = sources_[number];
+        if (!source.path.empty()) ++result.launches;
+        if (met_in_[number] == walk_) continue;
+        met_in_[number] = walk_;
+        --left;
+        if (source.path.empty()) {
+            add_copy(source, lines, result);
+            continue;
+        }
+        const std::vector<LineTouch>& touches = touches_of(number);
+        for (auto touch = touches.rbegin(); touch != touches.rend() && seen_.lines() < lines; ++touch) {
+            add({*touch, false}, result);
+        }
+    }
+    result.covered = seen_.lines() >= lines;
+    std::reverse(result.touches.begin(), result.touches.end());
+}
+
+void History::add(const Touch& touch, Walk& result) {
+    if (seen_.add(touch)) result.touches.push_back(touch);
+}
+
+void History::add_copy(const Source& copy, uint64_t lines, Walk& result) {
+    for (uint64_t line = copy.last_line; seen_.lines() < lines; --line) {
+        add({{line, 0xf, 0, 0xf}, true}, result);
+        if (line == copy.first_line) return;
+    }
+}
+
+}  // namespace kernelpoint::replay

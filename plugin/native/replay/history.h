@@ -1,0 +1,58 @@
+// The launches and copies of a list in program order, and the walk back over them from one launch.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "native/replay/seen_lines.h"
+#include "native/trace/trace_list.h"
+
+namespace kernelpoint::replay {
+
+struct Walk {
+    std::vector<Touch> touches;  // oldest first; an older touch of a line that comes again adds something to the newer
+    uint64_t launches = 0;       // earlier launches that were passed
+    bool covered = false;        // as many lines were met as were asked for
+};
+
+class History {
+public:
+    // `with_copies`: whether copies from the host count.
+    History(const TraceList& list, bool with_copies);
+
+    uint64_t launches() const { return launches_.size(); }
+    // The path of a launch's trace, and its number: equal paths, equal numbers.
+    uint32_t trace_of(uint64_t launch) const { return events_[launches_[launch]]; }
+    size_t sources() const { return sources_.size(); }
+    const std::string& path(uint32_t trace) const { return sources_[trace].path; }
+
+    // The touches of a trace; they live until the next call.
+    using TouchesOf = std::function<const std::vector<LineTouch>&(uint32_t trace)>;
+
+    // Walks back from `launch` until `lines` distinct lines are met or nothing is left that could add to them. A trace
+    // that was met already is passed: it touches the same lines again. Cost: the footprints of the distinct traces,
+    // and one comparison for each launch passed. `result` keeps its memory from walk to walk.
+    void walk(uint64_t launch, uint64_t lines, const TouchesOf& touches_of, Walk& result);
+
+private:
+    // What an event of the list does: a trace, or a copy to [first_line, last_line] where the path is empty.
+    struct Source {
+        std::string path;
+        uint64_t first_line = 0, last_line = 0;
+    };
+
+    void add(const Touch& touch, Walk& result);
+    void add_copy(const Source& copy, uint64_t lines, Walk& result);
+
+    std::vector<Source> sources_;     // numbered in the order of their first events
+    std::vector<uint32_t> events_;    // sources, in program order
+    std::vector<uint32_t> distinct_;  // distinct sources of the events before each event
+    std::vector<uint32_t> launches_;  // the event of each launch
+    SeenLines seen_;
+    std::vector<uint32_t> met_in_;  // for each source the walk that met it last
+    uint32_t walk_ = 0;
+};
+
+}  // namespace kernelpoint::replay

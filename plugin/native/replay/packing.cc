@@ -1,0 +1,97 @@
+#include "native/replay/packing.h"
+
+namespace kernelpoint::replay {
+namespace {
+
+// The masks that most lines have, in the two low bits of a line's first number; else the masks follow it.
+enum Kind : uint64_t { kRead = 0, kWritten = 1, kOther = 2 };
+
+Kind kind_of(const LineTouch& touch) {
+    if (touch.touched != 0xf || touch.filled != 0xf) return kOther;
+    return touch.written == 0 ? kRead : touch.written == 0xf ? kWritten : kOther;
+}
+
+// Seven bits a byte, the low ones first.
+void put(std::string& bytes, uint64_t number) {
+    for (; number >= 0x80; number >>= 7) bytes += static_cast<char>(number | 0x80);
+    bytes += static_cast<char>(number);
+}
+
+class Bytes {
+public:
+    explicit Bytes(const std::string& bytes) : at_(bytes.data()), end_(at_ + bytes.size()) {}
+
+    bool get(uint64_t& number) {
+        number = 0;
+        for (uint32_t shift = 0; at_ != end_ && shift < 64; shift += 7) {
+            const auto byte = static_cast<uint8_t>(*at_++);
+            number |= uint64_t{byte & 0x7fu} << shift;
+            if (byte < 0x80) return true;
+        }
+        return false;
+    }
+    bool ended() const { return at_ == end_; }
+
+private:
+    const char *at_, *end_;
+};
+
+// Small numbers for small differences of either sign. Lines have 57 bits, so two more fit.
+uint64_t fold(int64_t difference) {
+    return (static_cast<uint64_t>(difference) << 1) ^ static_cast<uint64_t>(difference >> 63);
+}
+
+int64_t unfold(uint64_t folded) {
+    return static_cast<int64_t>(folded >> 1) ^ -static_cast<int64_t>(folded & 1);
+}
+
+bool get(Bytes& bytes, uint64_t& line, LineTouch& touch) {
+    uint64_t number = 0, masks = 0;
+    if (!bytes.get(number)) return false;
+    line += static_cast<uint64_t>(unfold(number >> 2));
+    switch (number & 3) {
+        case kRead:
+            touch = {line, 0xf, 0, 0xf};
+            return true;
+        case kWritten:
+            touch = {line, 0xf, 0xf, 0xf};
+            return true;
+        case kOther:
+            if (!bytes.get(masks) || masks > 0xfff) return false;
+            touch = {line, static_cast<uint8_t>(masks & 15), static_cast<uint8_t>(masks >> 4 & 15),
+                     static_cast<uint8_t>(masks >> 8)};
+            return true;
+        default:
+            return false;
+    }
+}
+
+}  // namespace
+
+std::string pack(const Footprint& footprint) {
+    std::string bytes;
+    put(bytes, footprint.ctas);
+    put(bytes, footprint.touches.size());
+    uint64_t before = 0;
+    for (const LineTouch& touch : footprint.touches) {
+        const Kind kind = kind_of(touch);
+        put(bytes, fold(static_cast<int64_t>(touch.line - before)) << 2 | kind);
+        if (kind == kOther) put(bytes, touch.touched | touch.written << 4 | touch.filled << 8);
+        before = touch.line;
+    }
+    bytes.shrink_to_fit();
+    return bytes;
+}
+
+bool unpack(const std::string& packed, Footprint& footprint) {
+    Bytes bytes(packed);
+    uint64_t count = 0, line = 0;
+    if (!bytes.get(footprint.ctas) || !bytes.get(count) || count > packed.size()) return false;
+    footprint.touches.resize(count);
+    for (LineTouch& touch : footprint.touches) {
+        if (!get(bytes, line, touch)) return false;
+    }
+    return bytes.ended();
+}
+
+}  // namespace kernelpoint::replay

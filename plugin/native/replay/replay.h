@@ -1,0 +1,48 @@
+// What the launches before one leave in the state that a simulator keeps between launches (functional warming:
+// Wunderlich et al., SMARTS, ISCA 2003; found from the end: memory reference reuse latency, Haskins and Skadron 2003).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "native/replay/footprint_cache.h"
+#include "native/replay/history.h"
+
+namespace kernelpoint::replay {
+
+struct StateInfo {
+    uint64_t lines = 0;        // walks end when so many distinct lines are met
+    bool with_copies = false;  // copies from the host fill the state
+    bool counts_ctas = false;  // CTAs of all earlier launches are wanted
+    Residency residency;
+};
+
+struct Replayed {
+    const std::vector<Touch>& touches;  // oldest first; lives until the next call
+    uint64_t launches;                  // earlier launches walked over
+    uint64_t unreadable;                // of the distinct traces met, those that cannot be read
+    uint64_t earlier_ctas;              // of all earlier launches; 0 where not wanted
+    bool covered;
+};
+
+class Replay {
+public:
+    // Throws TraceError where the list cannot be read.
+    Replay(const std::string& list_path, const StateInfo& state, uint64_t memory_bytes, FootprintStore store);
+
+    uint64_t launches() const { return history_.launches(); }
+    uint64_t memory() const { return footprints_.bytes(); }
+    Replayed before(uint64_t launch);
+
+private:
+    uint64_t ctas_before(uint64_t launch);
+
+    const StateInfo state_;
+    History history_;
+    FootprintCache footprints_;
+    Walk walk_;
+    std::vector<uint64_t> ctas_before_;  // of the launches asked about so far
+    std::vector<int64_t> ctas_of_;       // by trace; -1 where not read yet
+};
+
+}  // namespace kernelpoint::replay

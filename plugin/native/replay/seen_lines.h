@@ -1,0 +1,42 @@
+// The lines met on a walk from the newest touch to the oldest.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "native/replay/footprint.h"
+
+namespace kernelpoint::replay {
+
+// A touch as a walk gives it: a LineTouch, or a line that a copy from the host has filled.
+struct Touch : LineTouch {
+    bool copied = false;  // clean and filled, whatever it was before
+};
+
+// A hash table by line, emptied in constant time.
+class SeenLines {
+public:
+    SeenLines() : slots_(1024) {}
+
+    void clear();
+    // Adds a touch older than all before it. False where it says nothing new about its line.
+    bool add(const Touch& older);
+    uint64_t lines() const { return lines_; }
+
+private:
+    struct Slot {
+        uint64_t line = 0;
+        uint32_t round = 0;  // the slot is free where this is not the present round
+        uint8_t touched = 0, written = 0, filled = 0;
+    };
+
+    Slot& slot_of(uint64_t line);
+    Slot& insert(uint64_t line);
+    void grow();
+
+    std::vector<Slot> slots_;  // a power of two, at most half of them taken
+    uint32_t round_ = 1;
+    uint64_t lines_ = 0;
+};
+
+}  // namespace kernelpoint::replay

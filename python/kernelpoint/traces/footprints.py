@@ -1,0 +1,92 @@
+"""Footprints of traces between runs: what one launch last did to each line of memory, packed by the native reader."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+from kernelpoint import _native
+from kernelpoint.traces.store import Log, cache_folder, open_store
+
+SCHEMA_VERSION = 1
+VERSION = SCHEMA_VERSION * 1000 + _native.FOOTPRINT_VERSION
+SCHEMA = """
+CREATE TABLE footprints (path TEXT NOT NULL, residency TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
+    packed BLOB NOT NULL, PRIMARY KEY (path, residency)) WITHOUT ROWID
+"""
+
+
+class FootprintStore:
+    """Packed footprints in `footprints.sqlite` of the cache folder; safe for several processes at once.
+
+    A footprint belongs to a trace as it is (path, size, modification time) and to how many CTAs the simulated GPU holds at
+    once, which decides the order of its touches. What is saved is written by :meth:`flush`. A file that cannot be used or is
+    damaged costs reading the traces again, and nothing else.
+
+    Args:
+        residency: of the simulated GPU, see ``kp_host_info``: SMs, and CTAs, warps, registers and shared memory of one.
+        folder: where the file lies; by default :func:`~kernelpoint.traces.store.cache_folder`.
+        log: told when the cache cannot be used, is damaged, or comes from another version.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> trace = folder / "kernel-1.traceg"
+        >>> _ = trace.write_text("-kernel name = sum\\n")
+        >>> store = FootprintStore((80, 32, 64, 65536, 98304), folder)
+        >>> store.load(str(trace)) is None
+        True
+        >>> store.save(str(trace), b"packed")
+        >>> store.flush()
+        >>> store.load(str(trace))
+        b'packed'
+    """
+
+    def __init__(
+        self,
+        residency: tuple[int, ...],
+        folder: str | os.PathLike[str] | None = None,
+        log: Log = lambda text: None,
+    ) -> None:
+        self.path = (cache_folder() if folder is None else Path(folder)) / "footprints.sqlite"
+        self._residency = ",".join(map(str, residency))
+        self._log = log
+        self._db: sqlite3.Connection | None = open_store(self.path, VERSION, SCHEMA, log)
+        self._unwritten: list[tuple[str, str, int, int, bytes]] = []
+
+    def load(self, path: str) -> bytes | None:
+        """The footprint of a trace that has not changed since it was saved."""
+        if self._db is None:
+            return None
+        query = "SELECT packed FROM footprints WHERE path = ? AND residency = ? AND size = ? AND mtime_ns = ?"
+        try:
+            row = self._db.execute(query, self._key(path)).fetchone()
+        except sqlite3.DatabaseError as error:
+            self._give_up(error)
+            return None
+        return None if row is None else row[0]
+
+    def save(self, path: str, packed: bytes) -> None:
+        """Remember a footprint until the next :meth:`flush`."""
+        self._unwritten.append((*self._key(path), packed))
+
+    def flush(self) -> None:
+        """Write what was saved."""
+        rows, self._unwritten = self._unwritten, []
+        if not rows or self._db is None:
+            return
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            with self._db:
+                self._db.executemany("INSERT OR REPLACE INTO footprints VALUES (?, ?, ?, ?, ?)", rows)
+        except sqlite3.DatabaseError as error:
+            self._give_up(error)
+
+    def _key(self, path: str) -> tuple[str, str, int, int]:
+        size, mtime = _native.stat_many([path])[0].tolist()
+        return os.path.abspath(path), self._residency, size, mtime
+
+    def _give_up(self, error: sqlite3.DatabaseError) -> None:
+        self._log(f"kernelpoint: the cache {self.path} cannot be used ({error}); footprints are read from the traces")
+        self._db = None

@@ -1,0 +1,91 @@
+"""What the launches before one leave in the state that a simulator keeps between launches."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernelpoint import _native
+from kernelpoint.traces.footprints import FootprintStore
+
+
+@dataclass(frozen=True)
+class StateInfo:
+    """The state of a simulator that replay restores; see ``kp_host_info`` for the meaning of the fields."""
+
+    lines: int
+    residency: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
+    copies_fill: bool = False
+    counts_ctas: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Replayed:
+    """The touches of earlier launches that matter, as ``kp_replay`` tells them."""
+
+    touches: np.ndarray  # structured, as kp_touch: line, touched, written, filled, copied; oldest first
+    launches: int  # earlier launches looked at
+    unreadable: int  # distinct traces among them that cannot be read
+    earlier_ctas: int  # of all earlier launches; 0 where they are not wanted
+    covered: bool  # the touches name as many distinct lines as the state holds
+
+
+class Replay:
+    """The walk back over one trace list, from any launch, until the state is covered.
+
+    For each distinct trace (its addresses included) the last touch of every line is read once, kept packed in memory within
+    a bound, and on disk for later runs. The walk takes the touches from the newest launch to the oldest, each line once, and
+    passes repetitions of a trace; copies from the host count where the simulator lets them. Its cost follows the size of the
+    state and the number of distinct traces met, not the number of launches. Functional warming: Wunderlich et al., SMARTS,
+    ISCA 2003. ``Model:`` the order of touches inside a launch is that of CTAs side by side, one step an instruction; see
+    ``plugin/native/replay/footprint.h``.
+
+    Args:
+        list_path: the trace list, or the folder of traces.
+        state: of the simulator.
+        memory: bytes of packed footprints that are kept.
+        folder: of the cache on disk.
+        log: told once of each trace that cannot be read: the replay goes on without it.
+
+    Raises:
+        TraceError: the list cannot be read.
+    """
+
+    def __init__(
+        self,
+        list_path: str,
+        state: StateInfo,
+        memory: int = 256 << 20,
+        folder: str | os.PathLike[str] | None = None,
+        log: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        self._store = FootprintStore(state.residency, folder, log)
+        self._native = _native.Replay(
+            list_path,
+            lines=state.lines,
+            residency=state.residency,
+            with_copies=state.copies_fill,
+            counts_ctas=state.counts_ctas,
+            memory=memory,
+            load=self._store.load,
+            save=self._store.save,
+            refuse=lambda path, reason: log(f"kernelpoint: replay goes on without a trace: {reason}"),
+        )
+
+    @property
+    def memory(self) -> int:
+        """Bytes of packed footprints kept at the moment."""
+        return self._native.memory
+
+    def before(self, launch: int) -> Replayed:
+        """The touches of the launches before `launch`, and of the copies among them.
+
+        Raises:
+            IndexError: the list has no such launch.
+        """
+        replayed = Replayed(**self._native.before(launch))
+        self._store.flush()
+        return replayed

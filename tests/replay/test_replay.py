@@ -1,0 +1,143 @@
+"""The walk back over earlier launches, against every touch of every launch."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lists import BASE, EVERYTHING, Lists, access, launch_text
+from oracle import State, slow_footprint, state_of
+
+from kernelpoint.errors import TraceError
+
+LINE = st.integers(0, 15).map(lambda line: 128 * line)
+ACCESS = st.builds(
+    lambda opcode, line, mask: access(opcode, line, mask),
+    st.sampled_from(["LDG.E", "STG.E", "STG.E.U8", "ATOMG.E.ADD"]), LINE, st.sampled_from([0xFFFFFFFF, 0xFF, 0xF]),
+)  # fmt: skip
+TRACES = st.lists(st.lists(ACCESS, min_size=1, max_size=5), min_size=1, max_size=4)
+COPY = st.tuples(LINE, st.integers(0, 600))
+
+
+def truth(folder: Lists, commands, launch: int, capacity: int, copies: bool) -> State:
+    """The state before a launch, from every touch of every launch and copy before it."""
+    state, seen = State(capacity), 0
+    for command in commands:
+        if isinstance(command, tuple):
+            if copies:
+                state.copy(BASE + command[0], command[1])
+            continue
+        if seen == launch:
+            return state
+        seen += 1
+        for touch in slow_footprint(str(folder.folder / f"kernel-{command}.traceg"), 1):
+            state.touch(*touch)
+    raise AssertionError("no such launch")
+
+
+@given(traces=TRACES, data=st.data(), copies=st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_everything_is_restored_where_the_walk_reaches_the_first_launch(tmp_path_factory, traces, data, copies):
+    lists = Lists(tmp_path_factory.mktemp("list"))
+    for number, lines in enumerate(traces):
+        lists.trace(number, launch_text(lines))
+    commands = [*data.draw(st.lists(st.one_of(st.integers(0, len(traces) - 1), COPY), max_size=12)), 0]
+    launch = sum(not isinstance(c, tuple) for c in commands) - 1
+    replayed = lists.replay(lists.write(commands), copies_fill=copies).before(launch)
+    expected = truth(lists, commands, launch, EVERYTHING, copies)
+    assert list(state_of(replayed.touches, EVERYTHING).lines.items()) == list(expected.lines.items())
+    assert not replayed.covered
+
+
+@given(traces=TRACES, data=st.data(), capacity=st.integers(1, 12))
+@settings(max_examples=60, deadline=None)
+def test_the_lines_of_a_full_cache_are_restored_in_their_order(tmp_path_factory, traces, data, capacity):
+    lists = Lists(tmp_path_factory.mktemp("list"))
+    for number, lines in enumerate(traces):
+        lists.trace(number, launch_text(lines))
+    commands = [*data.draw(st.lists(st.one_of(st.integers(0, len(traces) - 1), COPY), max_size=12)), 0]
+    launch = sum(not isinstance(c, tuple) for c in commands) - 1
+    replayed = lists.replay(lists.write(commands), capacity, copies_fill=True).before(launch)
+    expected = truth(lists, commands, launch, capacity, True)
+    assert list(state_of(replayed.touches, capacity).lines) == list(expected.lines)
+    assert replayed.covered == (len(expected.lines) == capacity)
+
+
+def test_a_walk_does_not_depend_on_the_walks_before_it(lists):
+    for number in range(6):
+        lists.trace(number, launch_text([access("STG.E", 128 * number), access("LDG.E", 256)]))
+    path = lists.write([0, 1, 2, 3, (512, 300), 4, 5])
+    in_order = [lists.replay(path, 4, copies_fill=True).before(i).touches.tolist() for i in range(6)]
+    replay = lists.replay(path, 4, copies_fill=True)
+    assert [replay.before(i).touches.tolist() for i in (5, 4, 3, 2, 1, 0)] == in_order[::-1]
+
+
+def test_a_walk_ends_where_no_distinct_trace_is_left(lists):
+    for number in range(2):
+        lists.trace(number, launch_text([access("LDG.E", 128 * number)]))
+    replay = lists.replay(lists.write([0, 1] * 500))
+    assert replay.before(999).launches == 2
+
+
+def test_a_trace_that_cannot_be_read_is_named_once_and_passed(lists):
+    lists.trace(0, launch_text([access("LDG.E", 0)]))
+    lists.trace(1, "-kernel name = broken\n")
+    replay = lists.replay(lists.write([0, 1, 0, 1, 0]))
+    assert [replay.before(i).unreadable for i in (4, 2, 1)] == [1, 1, 0]
+    assert [int(t["line"]) for t in replay.before(4).touches] == [BASE]
+    assert len(lists.said) == 1 and "kernel-1.traceg" in lists.said[0]
+
+
+@pytest.mark.parametrize("memory", [0, 40, 1 << 20])
+def test_memory_is_bounded_and_changes_nothing(lists, memory):
+    for number in range(8):
+        lists.trace(number, launch_text([access("LDG.E", 1280 * number + 128 * i) for i in range(10)]))
+    replay = lists.replay(lists.write([*range(8), 0]), memory=memory)
+    walks = [replay.before(8) for _ in range(2)]
+    assert replay.memory <= memory
+    assert [len(w.touches) for w in walks] == [80, 80]
+    assert walks[0].touches.tolist() == walks[1].touches.tolist()
+
+
+def test_footprints_outlive_the_process(lists, tmp_path):
+    cache = tmp_path / "cache"
+    trace = lists.trace(0, launch_text([access("LDG.E", 0)]))
+    path = lists.write([0, 0])
+    first = lists.replay(path, cache=cache).before(1).touches.tolist()
+    status = os.stat(trace)
+    (lists.folder / "kernel-0.traceg").write_text("x" * status.st_size)  # what is not read cannot be refused
+    os.utime(trace, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert lists.replay(path, cache=cache).before(1).touches.tolist() == first
+    assert lists.replay(path, cache=cache, residency=(2, 1, 0, 0, 0)).before(1).unreadable == 1, "of another GPU"
+    os.utime(trace, ns=(0, 0))
+    assert lists.replay(path, cache=cache).before(1).unreadable == 1
+
+
+def test_a_damaged_cache_is_replaced(lists, tmp_path):
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    (cache / "footprints.sqlite").write_bytes(b"no database" * 100)
+    lists.trace(0, launch_text([access("LDG.E", 0)]))
+    assert len(lists.replay(lists.write([0, 0]), cache=cache).before(1).touches) == 1
+    assert "damaged" in lists.said[0]
+
+
+def test_ctas_of_all_earlier_launches_are_counted_from_their_headers(lists):
+    for number, grid in enumerate([3, 7]):
+        lists.trace(number, launch_text([access("LDG.E", 0)], grid=grid))
+    replay = lists.replay(lists.write([0, 1, 1, 0]), counts_ctas=True)
+    assert [replay.before(i).earlier_ctas for i in (3, 0, 1, 2)] == [17, 0, 3, 10]
+    assert lists.replay(lists.write([0, 1])).before(1).earlier_ctas == 0
+
+
+def test_a_launch_that_is_not_in_the_list_is_refused(lists):
+    lists.trace(0, launch_text([access("LDG.E", 0)]))
+    with pytest.raises(IndexError, match="launch 1 is not in the list"):
+        lists.replay(lists.write([0])).before(1)
+
+
+def test_a_list_that_cannot_be_read_is_refused(lists):
+    with pytest.raises(TraceError, match=r"kernelslist\.g"):
+        lists.replay(str(lists.folder / "kernelslist.g"))
