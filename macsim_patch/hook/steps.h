@@ -6,17 +6,11 @@
 
 #include <vector>
 
+#include "macsim_record.h"
+
 namespace kernelpoint {
 
-// A warp instruction, or one further sector of the access before it, as MacSim's NVBit tracer writes it.
-struct Record {
-    uint8_t opcode, is_floating_point, is_load, control_flow, others[20];
-    uint32_t active_mask, taken_mask;
-    uint64_t pc, target, address;
-    uint8_t rest[8];
-};
-static_assert(sizeof(Record) == 64, "records are read as they lie in the file");
-enum ControlFlow { kJump = 1, kConditionalBranch = 2 };  // 0: none; the rest, calls and returns, is not predicted
+typedef macsim::Record Record;
 enum Opcode { kLdc = 72, kLds = 75, kLdsm = 76, kSt = 77, kStg = 78, kStl = 79, kSts = 80 };
 
 struct Step {
@@ -47,11 +41,11 @@ public:
     void add(const Record& record) {
         if (m_jumped) add_fetch(record);
         m_jumped = record.control_flow != 0;
-        const bool further = record.is_floating_point && record.opcode == m_opcode;
+        const bool further = record.is_fp != 0 && record.opcode == m_opcode;
         if (further && m_first) take_back();
         m_opcode = record.opcode;
         m_first = false;
-        if (record.control_flow == kJump || record.control_flow == kConditionalBranch)
+        if (record.control_flow == macsim::jump || record.control_flow == macsim::branch)
             add_branch(record);
         else if (!m_jumped && record.address != 0)
             m_first = add_access(record) && !further;
@@ -69,7 +63,7 @@ private:
         push(Step::kBranch, record.pc);
         m_line_kind = Step::kNone;
         steps.back().taken = record.taken_mask != 0;
-        steps.back().conditional = record.control_flow == kConditionalBranch;
+        steps.back().conditional = record.control_flow == macsim::branch;
     }
 
     // Whether it is a step: an access to the line of the access before it changes nothing.

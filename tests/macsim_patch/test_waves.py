@@ -8,13 +8,14 @@ import pytest
 
 HERE = Path(__file__).parent
 HOOK = HERE.parents[1] / "macsim_patch" / "hook"
+ABI = HERE.parents[1] / "plugin" / "include" / "kernelpoint"
 
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
     """The program that prints a launch's steps."""
     built = tmp_path_factory.mktemp("waves") / "print_waves"
-    flags = ["-std=c++14", "-g", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined", f"-I{HOOK}"]
+    flags = ["-std=c++14", "-g", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined", f"-I{HOOK}", f"-I{ABI}"]
     subprocess.run(["g++", *flags, str(HERE / "print_waves.cc"), "-o", str(built), "-lz"], check=True, timeout=120)
     return built
 

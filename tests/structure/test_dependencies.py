@@ -128,4 +128,4 @@ def test_a_header_of_macsims_hook_includes_only_those_below_it():
         for name in included & set(levels):
             assert levels[name] > levels[path.stem], f"{path.name} includes {name}.h"
         if path.stem in WITHOUT_MACSIM:
-            assert included <= set(levels), f"{path.name} includes {included}"
+            assert included <= {*levels, "macsim_record"}, f"{path.name} includes {included}"
