@@ -2,7 +2,8 @@
 //
 // The loop runs over a short list (copies in their order, then one launch) instead of the whole one, as often as there
 // is a launch to simulate, pass after pass. A skipped launch therefore costs one question to the plugin: no trace is
-// opened, no kernel object made. Copies to the GPU are handed over once, in the first pass.
+// opened, no kernel object made. Copies to the GPU are handed over once, in the first pass, or come with the state that
+// is replayed.
 #ifndef KERNELPOINT_ACCELSIM_WALK_H
 #define KERNELPOINT_ACCELSIM_WALK_H
 
@@ -13,6 +14,7 @@
 #include "client.hpp"
 #include "hook.h"
 #include "output.h"
+#include "replay.h"
 #include "statistics_reader.h"
 #include "trace_file.h"
 
@@ -26,6 +28,7 @@ public:
           m_list_path(list_path),
           m_statistics(sim),
           m_client(&stop_run),
+          m_replay(sim),
           m_begun(false),
           m_copied(0),
           m_in_flight(false) {}
@@ -67,6 +70,7 @@ private:
         host.version = "hook 2";
         host.config_hash = hook().config_hash;
         host.flags = KP_HOST_CAN_STOP;
+        m_replay.describe(&host);
         const Process process = {m_list_path, m_launches.size()};
         host.processes.push_back(process);
         host.log = &print_line;
@@ -91,16 +95,30 @@ private:
         const trace_command& command = m_commands[m_launches[m_at.launch]];
         const std::string problem = trace_problem(command.command_string);
         if (!problem.empty()) fail(problem);
-        const size_t copies_until = m_at.decision.pass > 0 ? m_commands.size() : m_launches[m_at.launch];
         list.clear();
-        for (; m_copied < copies_until; ++m_copied)
-            if (m_commands[m_copied].m_type != kernel_launch) list.push_back(m_commands[m_copied]);
+        if (replayed())
+            replay_before();
+        else
+            hand_over_copies(list, m_at.decision.pass > 0 ? m_commands.size() : m_launches[m_at.launch]);
         list.push_back(command);
         m_context->kernel_info_m_next_uid = static_cast<unsigned>(m_at.launch + 1);
         m_cycles = m_sim->gpu_tot_sim_cycle;
         m_instructions = m_sim->gpu_tot_sim_insn;
         m_in_flight = true;
         hook().expect(m_sim, &m_client, m_at.launch, m_at.decision.progress_interval);
+    }
+
+    void hand_over_copies(std::vector<trace_command>& list, size_t until) {
+        for (; m_copied < until; ++m_copied)
+            if (m_commands[m_copied].m_type != kernel_launch) list.push_back(m_commands[m_copied]);
+    }
+
+    bool replayed() const { return m_at.decision.state == KP_STATE_REPLAYED; }
+
+    // What the launches and copies before this one leave is put back, whatever was simulated so far.
+    void replay_before() {
+        m_replay.apply(m_at.launch, m_client.replay_before(m_at));
+        m_copied = m_launches[m_at.launch];
     }
 
     // Reports the launch that the loop has run; false when the simulator's own limits end the run.
@@ -111,6 +129,7 @@ private:
             finish();
             return false;
         }
+        if (replayed()) m_replay.drain();
         const uint64_t cycles = m_sim->gpu_tot_sim_cycle - m_cycles;
         if (!hook().launched || cycles == 0)
             fail(m_commands[m_launches[m_at.launch]].command_string + ": was not simulated");
@@ -189,6 +208,7 @@ private:
     const char* m_list_path;
     StatisticsReader m_statistics;
     Client m_client;
+    Replay m_replay;
     std::vector<trace_command> m_commands;  // the whole list
     std::vector<size_t> m_launches;         // launch index -> position in m_commands
     std::vector<bool> m_simulated;          // by this process

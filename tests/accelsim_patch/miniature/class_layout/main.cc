@@ -1,5 +1,7 @@
 #include "accel-sim.h"
 
+LocalInterconnect* g_localicnt_interface = new LocalInterconnect;
+
 int main(int argc, const char** argv) {
     accel_sim_framework framework(argc, argv);
     framework.simulation_loop();

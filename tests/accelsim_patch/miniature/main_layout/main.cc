@@ -5,6 +5,7 @@
 #include "gpgpu_context.h"
 #include "trace_driven.h"
 
+LocalInterconnect* g_localicnt_interface = new LocalInterconnect;
 static trace_config config;
 static gpgpu_sim* gpu = new gpgpu_sim;
 

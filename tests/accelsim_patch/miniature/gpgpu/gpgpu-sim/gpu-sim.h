@@ -1,23 +1,31 @@
-// A GPU for tests: issues one CTA per cycle, runs each for eight cycles, and warms one cache line per copy and kernel
-// name.
+// A GPU for tests: issues one CTA per cycle to its two clusters in turn and runs each for eight cycles. A CTA loads from
+// the one line of its kernel's name. With -timed_memory the kernels have eight lines each, a CTA stores into its line as
+// well, and what it finds in the L2, in the rows of DRAM and in everything that takes turns costs cycles.
 #pragma once
 #include <stdio.h>
 
-#include <list>
 #include <set>
 #include <string>
 
 #include "gpgpu-sim/l2cache.h"
+#include "gpgpu-sim/local_interconnect.h"
 #include "gpgpu-sim/mem_latency_stat.h"
 #include "gpgpu-sim/shader.h"
 #include "option_parser.h"
 
-struct gpgpu_sim_config {
+extern LocalInterconnect* g_localicnt_interface;
+
+class gpgpu_sim_config {
+public:
     bool g_power_simulation_enabled = false;
     const char* g_power_filename = "power.log";
-    unsigned num_cluster() const { return 1; }
-    unsigned num_shader() const { return 1; }
+    unsigned num_cluster() const { return 2; }
+    unsigned num_shader() const { return 4; }
     double get_core_freq() const { return 1e9; }
+
+private:
+    friend class gpgpu_sim;
+    double core_period = 1, icnt_period = 1, l2_period = 1, dram_period = 7;
 };
 
 class gpgpu_sim {
@@ -25,6 +33,7 @@ public:
     void reg_options(option_parser_t opp) {
         option_parser_register(opp, "-gpgpu_concurrent_kernel_sm", OPT_BOOL, &m_cores.gpgpu_concurrent_kernel_sm,
                                "let kernels overlap", "0");
+        option_parser_register(opp, "-timed_memory", OPT_BOOL, &m_timed, "let the state of memory cost cycles", "0");
         option_parser_register(opp, "-power", OPT_BOOL, &m_config.g_power_simulation_enabled, "report power", "0");
     }
     const shader_core_config* getShaderCoreConfig() { return &m_cores; }
@@ -33,14 +42,23 @@ public:
 
     bool can_start_kernel() const { return m_kernel == NULL; }
     void launch(kernel_info_t* next) { m_kernel = next; }
-    bool active() const { return m_kernel != NULL; }
+    bool active() const { return m_kernel != NULL || m_on_their_way > 0; }
     bool cycle_insn_cta_max_hit() const { return false; }
-    void perf_memcpy_to_gpu(size_t address, size_t) { m_warm.insert(std::to_string(address)); }
+    void perf_memcpy_to_gpu(size_t address, size_t bytes) {
+        for (size_t i = 0; i < bytes; i += 32) {
+            const unsigned cut = static_cast<unsigned>(address + i);
+            m_memory_sub_partition[place(cut).sub_partition]->copy(cut, gpu_tot_sim_cycle);
+        }
+    }
 
     void cycle() {
         ++gpu_sim_cycle;
+        core_time += m_config.core_period;
+        while (dram_time < core_time) dram_time += m_config.dram_period;
+        if (m_on_their_way > 0) --m_on_their_way;
+        if (m_kernel == NULL) return;
         if (!m_kernel->no_more_ctas_to_run()) issue();
-        while (!m_ends.empty() && m_ends.front() <= gpu_sim_cycle) retire();
+        while (!m_ends.empty() && *m_ends.begin() <= gpu_sim_cycle) retire();
         if (m_kernel->no_more_ctas_to_run() && !m_kernel->running()) finish();
     }
 
@@ -55,7 +73,11 @@ public:
         printf("gpu_sim_cycle = %llu\ngpu_sim_insn = %llu\n", gpu_sim_cycle, gpu_sim_insn);
         printf("gpu_tot_sim_cycle = %llu\n", gpu_tot_sim_cycle + gpu_sim_cycle);
         printf("gpu_tot_sim_insn = %llu\n", gpu_tot_sim_insn + gpu_sim_insn);
-        printf("L2_total_cache_accesses = %llu\n", m_l2.l2.hits + m_l2.l2.misses);
+        printf("L2_total_cache_accesses = %llu\n", l2_accesses());
+    }
+
+    unsigned long long l2_accesses() const {
+        return m_l2[0].l2.hits + m_l2[0].l2.misses + m_l2[1].l2.hits + m_l2[1].l2.misses;
     }
 
     void close_kernel() {
@@ -74,14 +96,35 @@ protected:
 
     void issue() {
         m_kernel->increment_cta_id();
+        m_last_cluster_issue = (m_last_cluster_issue + 1) % 2;
+        const new_addr_type kernel = (m_kernel->name().back() - '0') * 2304;
+        const new_addr_type line = m_timed ? (m_kernel->get_next_cta_id_single() - 1) % 8 * 128 : 0;
         ++m_kernel->resident;
-        m_ends.push_back(gpu_sim_cycle + 8);
-        ++(m_warm.count(m_kernel->name()) != 0 ? m_l2.l2.hits : m_l2.l2.misses);
-        m_memory_stats->reads[0] += m_warm.insert(m_kernel->name()).second;
+        unsigned cycles = access(kernel + line, false);
+        if (m_timed) cycles += access(kernel + line + 32, true) + whose_turn();
+        m_ends.insert(gpu_sim_cycle + 8 + (m_timed ? cycles : 0));
+    }
+
+    static addrdec_t place(new_addr_type address) {
+        addrdec_t found;
+        linear_to_raw_address_translation().addrdec_tlx(address, &found);
+        return found;
+    }
+
+    unsigned access(new_addr_type address, bool write) {
+        const addrdec_t to = place(address);
+        if (m_memory_sub_partition[to.sub_partition]->access(address, gpu_tot_sim_cycle + gpu_sim_cycle, write)) return 0;
+        ++m_memory_stats->reads[0];
+        m_on_their_way += m_timed ? 2 : 0;
+        return m_memory_partition_unit[0]->cost(to) + static_cast<unsigned>(dram_time - core_time);
+    }
+
+    unsigned whose_turn() {
+        return m_last_cluster_issue + m_cluster[m_last_cluster_issue]->turn() + g_localicnt_interface->turn();
     }
 
     void retire() {
-        m_ends.pop_front();
+        m_ends.erase(m_ends.begin());
         --m_kernel->resident;
         ++gpu_completed_cta;
         gpu_sim_insn += m_kernel->threads_per_cta();
@@ -101,20 +144,26 @@ protected:
     gpgpu_sim_config m_config;
     shader_core_config m_cores;
     memory_config m_memory_config;
-    simt_core_cluster m_one_cluster;
-    simt_core_cluster* m_cluster_list[1] = {&m_one_cluster};
+    simt_core_cluster m_two_clusters[2];
+    simt_core_cluster* m_cluster_list[2] = {&m_two_clusters[0], &m_two_clusters[1]};
     simt_core_cluster** m_cluster = m_cluster_list;
-    memory_sub_partition m_l2;
-    memory_sub_partition* m_l2_list[1] = {&m_l2};
+    memory_sub_partition m_l2[2];
+    memory_sub_partition* m_l2_list[2] = {&m_l2[0], &m_l2[1]};
     memory_sub_partition** m_memory_sub_partition = m_l2_list;
+    memory_partition_unit m_channel;
+    memory_partition_unit* m_channel_list[1] = {&m_channel};
+    memory_partition_unit** m_memory_partition_unit = m_channel_list;
+    unsigned m_last_cluster_issue = 1;
     shader_core_stats* m_shader_stats = new shader_core_stats;
     memory_stats_t* m_memory_stats = new memory_stats_t;
     unsigned gpu_completed_cta = 0;
 
 private:
     kernel_info_t* m_kernel = NULL;
-    std::list<unsigned long long> m_ends;
-    std::set<std::string> m_warm;
+    std::multiset<unsigned long long> m_ends;
+    double core_time = 0, icnt_time = 0, l2_time = 0, dram_time = 0;
+    unsigned m_on_their_way = 0;
     unsigned m_finished = 0, m_uid = 0;
+    bool m_timed = false;
     std::string m_name;
 };

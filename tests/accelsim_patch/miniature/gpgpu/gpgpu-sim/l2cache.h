@@ -1,8 +1,10 @@
-// The L2 cache of the miniature simulator.
+// The L2 cache and the DRAM channels behind it, of the miniature simulator.
 #pragma once
+#include "gpgpu-sim/dram.h"
 #include "gpgpu-sim/gpu-cache.h"
 
-struct memory_sub_partition {
+class memory_sub_partition {
+public:
     cache_stats l2;
     void get_L2cache_sub_stats(cache_sub_stats& sum) const {
         sum.accesses = l2.hits + l2.misses;
@@ -12,4 +14,37 @@ struct memory_sub_partition {
         sum.hits += l2.hits;
         sum.misses += l2.misses;
     }
+    unsigned invalidateL2() {
+        m_L2cache->invalidate();
+        return 0;
+    }
+    bool access(new_addr_type address, unsigned long long cycle, bool write) {
+        const bool hit = m_L2cache->access(address, m_memcpy_cycle_offset + cycle, write);
+        ++(hit ? l2.hits : l2.misses);
+        return hit;
+    }
+    void copy(new_addr_type address, unsigned long long cycle) {
+        const mem_access_sector_mask_t mask = mem_access_sector_mask_t().set(address % 128 / 32);
+        m_L2cache->force_tag_access(address, m_memcpy_cycle_offset++ + cycle, mask);
+    }
+
+private:
+    l2_cache* m_L2cache = new l2_cache(new tag_array(l2_cache_config()));
+    unsigned m_memcpy_cycle_offset = 0;
+};
+
+class memory_partition_unit {
+public:
+    unsigned cost(const addrdec_t& place) { return m_dram->cost(place) + m_arbitration_metadata.next(); }
+
+private:
+    class arbitration_metadata {
+    public:
+        unsigned next() { return ++m_last_borrower % 2; }
+
+    private:
+        int m_last_borrower = 1;
+    };
+    arbitration_metadata m_arbitration_metadata;
+    dram_t* m_dram = new dram_t;
 };

@@ -1,6 +1,8 @@
 // Cores and kernels of the miniature simulator.
 #pragma once
+#include <list>
 #include <string>
+#include <vector>
 
 #include "gpgpu-sim/gpu-cache.h"
 
@@ -10,6 +12,7 @@ struct dim3 {
 
 struct shader_core_config {
     bool gpgpu_concurrent_kernel_sm = false;
+    unsigned max_cta_per_core = 8, max_warps_per_shader = 16, gpgpu_shader_registers = 1024, gpgpu_shmem_size = 1024;
 };
 
 struct shader_core_stats {
@@ -17,7 +20,74 @@ struct shader_core_stats {
     unsigned gpgpu_n_shmem_bkconflict = 0, gpgpu_n_l1cache_bkconflict = 0;
 };
 
-struct simt_core_cluster {
+// Everything below takes turns, and whose turn it is costs cycles: a pointer that is not reset shows.
+class scheduler_unit {
+public:
+    virtual ~scheduler_unit() {}
+    virtual void done_adding_supervised_warps() { m_last = 0; }
+    unsigned turn() { return m_last = (m_last + 1) % 2; }
+
+private:
+    unsigned m_last = 0;
+};
+
+class opndcoll_rfu_t {
+public:
+    unsigned turn() { return m_arbiter.turn() + m_dispatch_units[0].turn(); }
+
+private:
+    class arbiter_t {
+    public:
+        unsigned turn() { return m_last_cu = (m_last_cu + 1) % 3; }
+
+    private:
+        unsigned m_last_cu = 0;
+    };
+    class dispatch_unit_t {
+    public:
+        unsigned turn() { return m_last_cu = (m_last_cu + 1) % 2; }
+
+    private:
+        unsigned m_last_cu = 0;
+    };
+    arbiter_t m_arbiter;
+    std::vector<dispatch_unit_t> m_dispatch_units = std::vector<dispatch_unit_t>(1);
+};
+
+class ldst_unit {
+public:
+    unsigned turn() { return m_writeback_arb = (m_writeback_arb + 1) % 5; }
+
+protected:
+    unsigned m_writeback_arb = 0;
+};
+
+class shader_core_ctx {
+public:
+    unsigned turn() {
+        Issue_Prio = (Issue_Prio + 1) % 4;
+        m_last_warp_fetched = (m_last_warp_fetched + 1) % 3;
+        return Issue_Prio + m_last_warp_fetched + schedulers[0]->turn() + m_operand_collector.turn() +
+               m_ldst_unit->turn();
+    }
+
+protected:
+    unsigned Issue_Prio = 0;
+    int m_last_warp_fetched = 0;
+    std::vector<scheduler_unit*> schedulers = {new scheduler_unit};
+    opndcoll_rfu_t m_operand_collector;
+    ldst_unit* m_ldst_unit = new ldst_unit;
+};
+
+class simt_core_cluster {
+public:
+    unsigned turn() {
+        m_cta_issue_next_core = (m_cta_issue_next_core + 1) % 2;
+        m_core_sim_order.splice(m_core_sim_order.end(), m_core_sim_order, m_core_sim_order.begin());
+        return m_core[m_cta_issue_next_core]->turn() + m_core_sim_order.front();
+    }
+    void cache_invalidate() {}
+
     cache_stats l1;
     void get_L1D_sub_stats(cache_sub_stats& sum) const {
         sum.accesses = l1.hits + l1.misses;
@@ -27,6 +97,13 @@ struct simt_core_cluster {
         sum.hits += l1.hits;
         sum.misses += l1.misses;
     }
+
+private:
+    shader_core_ctx m_own[2];
+    shader_core_ctx* m_list[2] = {&m_own[0], &m_own[1]};
+    shader_core_ctx** m_core = m_list;
+    unsigned m_cta_issue_next_core = 1;
+    std::list<unsigned> m_core_sim_order = {0, 1};
 };
 
 class kernel_info_t {

@@ -1,0 +1,109 @@
+// What the simulator keeps between launches beside the L2: where its round robins stand, its clocks, its L1 caches and
+// DRAM rows. Set before a launch to what depends on the launch only, never on what was simulated before it.
+#ifndef KERNELPOINT_ACCELSIM_KEPT_STATE_H
+#define KERNELPOINT_ACCELSIM_KEPT_STATE_H
+
+#include <stdint.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "statistics_reader.h"
+#include "draws.h"
+#include "reach.h"
+
+extern LocalInterconnect* g_localicnt_interface;
+
+namespace kernelpoint {
+
+// Model: CTAs go to the clusters in turn, so the cluster that comes next follows from the CTAs of all launches before,
+// and so does whether a core has run a warp: the next one is then fetched from its first. Where the other round robins
+// of a core stand and how far the clocks are out of step hangs on every cycle before, which is not known of launches
+// that were not simulated: it is drawn for each launch, evenly. Any fixed value would favour some kernels, always to the
+// same side. The network and DRAM begin as at the start of a run, with no row open.
+class KeptState {
+public:
+    explicit KeptState(gpgpu_sim* sim) : m_sim(sim) {}
+
+    // Lets requests end that are on their way still (write-backs): not counted as anybody's cycles. They would meet an
+    // L2 with other contents.
+    void drain() {
+        const unsigned long long cycles = m_sim->gpu_sim_cycle;
+        while (m_sim->active()) m_sim->cycle();
+        m_sim->gpu_sim_cycle = cycles;
+    }
+
+    void set(uint64_t launch, uint64_t ctas_before) {
+        const unsigned clusters = m_sim->get_config().num_cluster();
+        m_sim->*reach(ClusterIssuedLast()) = static_cast<unsigned>((clusters - 1 + ctas_before) % clusters);
+        Draws draws(launch);
+        for (unsigned i = 0; i < clusters; ++i) set(*Inside::cluster(m_sim, i), i < ctas_before, draws);
+        reset_network();
+        for (unsigned i = 0; i < m_sim->getMemoryConfig()->m_n_mem; ++i) reset(*(m_sim->*reach(Partitions()))[i]);
+        set_clocks(draws);
+    }
+
+private:
+    void set(simt_core_cluster& cluster, bool used, Draws& draws) {
+        cluster.cache_invalidate();
+        std::list<unsigned>& order = cluster.*reach(CoreOrder());
+        order.sort();
+        cluster.*reach(CoreIssuedLast()) = static_cast<unsigned>(order.size() - 1);
+        for (size_t i = 0; i < order.size(); ++i) set(*(cluster.*reach(Cores()))[i], used, draws);
+    }
+
+    void set(shader_core_ctx& core, bool used, Draws& draws) {
+        const int warps = static_cast<int>(m_sim->getShaderCoreConfig()->max_warps_per_shader);
+        core.*reach(WarpFetchedLast()) = used ? warps - 1 : 0;
+        std::vector<scheduler_unit*>& schedulers = core.*reach(Schedulers());
+        for (size_t i = 0; i < schedulers.size(); ++i) schedulers[i]->done_adding_supervised_warps();
+        core.*reach(FirstScheduler()) = draws.below(schedulers.size());
+        draw_collector(core.*reach(Collector()), draws);
+        ldst_unit* memory = core.*reach(MemoryUnit());
+        memory->*reach(NextWriteback()) = draws.below(memory->*reach(WritebackClients()));
+    }
+
+    // The built-in crossbar only (-network_mode 2).
+    static void reset_network() {
+        if (g_localicnt_interface == NULL) return;
+        std::vector<xbar_router*>& routers = g_localicnt_interface->*reach(Routers());
+        for (size_t i = 0; i < routers.size(); ++i) {
+            std::vector<unsigned>& next = routers[i]->*reach(NextInputs());
+            std::fill(next.begin(), next.end(), 0u);
+            routers[i]->*reach(NextInput()) = 0;
+        }
+    }
+
+    void reset(memory_partition_unit& partition) {
+        const memory_config* config = m_sim->getMemoryConfig();
+        reset_dram_arbiter(partition, static_cast<int>(config->m_n_sub_partition_per_memory_channel) - 1);
+        dram_t* dram = partition.*reach(Dram());
+        dram->*reach(FirstBank()) = 0;
+        dram->*reach(LastTransfer()) = READ;
+        for (unsigned i = 0; i < config->nbk; ++i) {
+            bank_t* bank = (dram->*reach(Banks()))[i];
+            bank->state = BANK_IDLE;
+            bank->curr_row = 0;
+            bank->rw = 0;
+        }
+    }
+
+    void set_clocks(Draws& draws) {
+        const gpgpu_sim_config& config = m_sim->get_config();
+        const double core = config.*reach(CorePeriod());
+        m_sim->*reach(CoreTime()) = 0;
+        m_sim->*reach(NetworkTime()) = start(draws, config.*reach(NetworkPeriod()), core);
+        m_sim->*reach(L2Time()) = start(draws, config.*reach(L2Period()), core);
+        m_sim->*reach(DramTime()) = start(draws, config.*reach(DramPeriod()), core);
+    }
+
+    // Clocks of one frequency never get out of step.
+    static double start(Draws& draws, double period, double core_period) {
+        return period == core_period ? 0 : period * draws.below_one();
+    }
+
+    gpgpu_sim* m_sim;
+};
+
+}  // namespace kernelpoint
+#endif

@@ -1,0 +1,97 @@
+// What earlier launches leave in the L2.
+#ifndef KERNELPOINT_ACCELSIM_L2_CONTENTS_H
+#define KERNELPOINT_ACCELSIM_L2_CONTENTS_H
+
+#include <stdint.h>
+
+#include <bitset>
+#include <cstddef>
+
+#include "abi.h"
+#include "statistics_reader.h"
+#include "reach.h"
+
+namespace kernelpoint {
+
+// Model: touches come in their order and each is the newest use of its line. A loaded sector is valid; a stored one is
+// modified, and readable once it was loaded or stored as a whole (the simulator reads it from DRAM once more otherwise);
+// a copied one is clean.
+class L2Contents {
+public:
+    explicit L2Contents(gpgpu_sim* sim) : m_sim(sim), m_memory(sim->getMemoryConfig()) {}
+
+    uint64_t lines() const {
+        return static_cast<uint64_t>(m_memory->m_L2_config.get_num_lines()) * m_memory->m_n_mem_sub_partition;
+    }
+
+    void empty() {
+        for (unsigned i = 0; i < m_memory->m_n_mem_sub_partition; ++i) {
+            tags(i)->*reach(IsUsed()) = true;  // the simulator skips a cache that it has not accessed itself
+            Inside::l2(m_sim, i)->invalidateL2();
+        }
+    }
+
+    void take(const kp_touch& touch) {
+        // The simulator cuts the addresses of copies to 32 bits (gpgpu_sim::perf_memcpy_to_gpu).
+        const uint64_t block = touch.copied ? touch.line & UINT32_MAX : touch.line;
+        addrdec_t place;
+        m_memory->m_address_mapping.addrdec_tlx(block, &place);
+        const unsigned time = now(place.sub_partition);
+        for (unsigned sector = 0; sector < SECTOR_CHUNCK_SIZE; ++sector)
+            if (touch.touched >> sector & 1) use(place.sub_partition, block, sector, touch, time);
+    }
+
+private:
+    void use(unsigned partition, uint64_t block, unsigned sector, const kp_touch& touch, unsigned time) {
+        const mem_access_sector_mask_t mask = mem_access_sector_mask_t().set(sector);
+        cache_block_t* line = touch.copied ? NULL : find(partition, block, mask);
+        bool readable = line != NULL && line->is_readable(mask);
+        if (line == NULL) {
+            cache(partition)->force_tag_access(block, time, mask);
+            line = find(partition, block, mask);
+        }
+        if (line == NULL) return;
+        line->set_last_access_time(time, mask);
+        readable = readable || touch.copied || (touch.filled >> sector & 1) != 0;
+        if (touch.written >> sector & 1) {
+            if (!line->is_modified_line()) count_dirty(tags(partition), 0);
+            line->set_status(MODIFIED, mask);
+        }
+        line->set_m_readable(readable, mask);
+    }
+
+    l2_cache* cache(unsigned partition) { return Inside::l2(m_sim, partition)->*reach(L2Cache()); }
+    tag_array* tags(unsigned partition) { return static_cast<baseline_cache*>(cache(partition))->*reach(Tags()); }
+
+    // The simulator's own clock of what enters the L2 between launches; later accesses are later than all of it.
+    unsigned now(unsigned partition) {
+        unsigned& offset = Inside::l2(m_sim, partition)->*reach(CopyOffset());
+        return static_cast<unsigned>(m_sim->gpu_sim_cycle + m_sim->gpu_tot_sim_cycle) + offset++;
+    }
+
+    cache_block_t* find(unsigned partition, uint64_t block, const mem_access_sector_mask_t& mask) {
+        const l2_cache_config& config = m_memory->m_L2_config;
+        const unsigned ways = config.get_num_lines() / config.get_nset();
+        const unsigned first = config.set_index(block) * ways;
+        tag_array* all = tags(partition);
+        for (unsigned way = 0; way < ways; ++way) {
+            cache_block_t* line = all->get_block(first + way);
+            if (line->m_tag == config.tag(block) && line->get_status(mask) != INVALID) return line;
+        }
+        return NULL;
+    }
+
+    // Trees before 2022 do not count dirty lines.
+    template <typename All>
+    static auto count_dirty(All* all, int) -> decltype(all->inc_dirty()) {
+        all->inc_dirty();
+    }
+    template <typename All>
+    static void count_dirty(All*, long) {}
+
+    gpgpu_sim* m_sim;
+    const memory_config* m_memory;
+};
+
+}  // namespace kernelpoint
+#endif

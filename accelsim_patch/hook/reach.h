@@ -1,0 +1,105 @@
+// Members that the simulator keeps to itself and the replay needs. An explicit instantiation may name them, so that no
+// line of the simulator is changed for it: object.*reach(Tag()).
+#ifndef KERNELPOINT_ACCELSIM_REACH_H
+#define KERNELPOINT_ACCELSIM_REACH_H
+
+#include <list>
+#include <vector>
+
+#include "draws.h"
+#include "gpgpu-sim/dram.h"
+#include "gpgpu-sim/gpu-cache.h"
+#include "gpgpu-sim/gpu-sim.h"
+#include "gpgpu-sim/l2cache.h"
+#include "gpgpu-sim/local_interconnect.h"
+#include "gpgpu-sim/shader.h"
+
+namespace kernelpoint {
+
+template <typename Tag, typename Tag::Member member>
+struct Reach {
+    friend typename Tag::Member reach(Tag) { return member; }
+};
+
+#define KERNELPOINT_REACH(Tag, Owner, Type, member) \
+    struct Tag {                                    \
+        typedef Type Owner::* Member;               \
+        friend Member reach(Tag);                   \
+    };                                              \
+    template struct Reach<Tag, &Owner::member>;
+
+KERNELPOINT_REACH(ClusterIssuedLast, gpgpu_sim, unsigned, m_last_cluster_issue)
+KERNELPOINT_REACH(Partitions, gpgpu_sim, memory_partition_unit**, m_memory_partition_unit)
+KERNELPOINT_REACH(CoreTime, gpgpu_sim, double, core_time)
+KERNELPOINT_REACH(NetworkTime, gpgpu_sim, double, icnt_time)
+KERNELPOINT_REACH(L2Time, gpgpu_sim, double, l2_time)
+KERNELPOINT_REACH(DramTime, gpgpu_sim, double, dram_time)
+KERNELPOINT_REACH(CorePeriod, gpgpu_sim_config, double, core_period)
+KERNELPOINT_REACH(NetworkPeriod, gpgpu_sim_config, double, icnt_period)
+KERNELPOINT_REACH(L2Period, gpgpu_sim_config, double, l2_period)
+KERNELPOINT_REACH(DramPeriod, gpgpu_sim_config, double, dram_period)
+
+KERNELPOINT_REACH(L2Cache, memory_sub_partition, l2_cache*, m_L2cache)
+KERNELPOINT_REACH(CopyOffset, memory_sub_partition, unsigned, m_memcpy_cycle_offset)
+KERNELPOINT_REACH(Tags, baseline_cache, tag_array*, m_tag_array)
+KERNELPOINT_REACH(IsUsed, tag_array, bool, is_used)
+
+KERNELPOINT_REACH(Dram, memory_partition_unit, dram_t*, m_dram)
+KERNELPOINT_REACH(Banks, dram_t, bank_t**, bk)
+KERNELPOINT_REACH(FirstBank, dram_t, unsigned, prio)
+KERNELPOINT_REACH(LastTransfer, dram_t, unsigned char, rw)
+
+KERNELPOINT_REACH(Routers, LocalInterconnect, std::vector<xbar_router*>, net)
+KERNELPOINT_REACH(NextInputs, xbar_router, std::vector<unsigned>, next_node)
+KERNELPOINT_REACH(NextInput, xbar_router, unsigned, next_node_id)
+
+KERNELPOINT_REACH(Cores, simt_core_cluster, shader_core_ctx**, m_core)
+KERNELPOINT_REACH(CoreIssuedLast, simt_core_cluster, unsigned, m_cta_issue_next_core)
+KERNELPOINT_REACH(CoreOrder, simt_core_cluster, std::list<unsigned>, m_core_sim_order)
+KERNELPOINT_REACH(FirstScheduler, shader_core_ctx, unsigned, Issue_Prio)
+KERNELPOINT_REACH(WarpFetchedLast, shader_core_ctx, int, m_last_warp_fetched)
+KERNELPOINT_REACH(Schedulers, shader_core_ctx, std::vector<scheduler_unit*>, schedulers)
+KERNELPOINT_REACH(Collector, shader_core_ctx, opndcoll_rfu_t, m_operand_collector)
+KERNELPOINT_REACH(MemoryUnit, shader_core_ctx, ldst_unit*, m_ldst_unit)
+KERNELPOINT_REACH(NextWriteback, ldst_unit, unsigned, m_writeback_arb)
+KERNELPOINT_REACH(WritebackClients, ldst_unit, unsigned, m_num_writeback_clients)
+#undef KERNELPOINT_REACH
+
+// Types that are private themselves cannot be named in a tag, only in the instantiation.
+inline void draw_collector(opndcoll_rfu_t& collector, Draws& draws);
+template <typename Arbiter, Arbiter arbiter, typename Last, Last last, typename Units, Units units, typename UnitLast,
+          UnitLast unit_last, typename UnitCount, UnitCount unit_count>
+struct ReachCollector {
+    friend void draw_collector(opndcoll_rfu_t& collector, Draws& draws) { draw(collector, draws); }
+    static void draw(opndcoll_rfu_t& collector, Draws& draws) {
+        unsigned all = 0;
+        for (size_t i = 0; i < (collector.*units).size(); ++i) {
+            const unsigned count = (collector.*units)[i].*unit_count;
+            (collector.*units)[i].*unit_last = draws.below(count);
+            all += count;
+        }
+        (collector.*arbiter).*last = draws.below(all);
+    }
+};
+template struct ReachCollector<
+    decltype(&opndcoll_rfu_t::m_arbiter), &opndcoll_rfu_t::m_arbiter, decltype(&opndcoll_rfu_t::arbiter_t::m_last_cu),
+    &opndcoll_rfu_t::arbiter_t::m_last_cu, decltype(&opndcoll_rfu_t::m_dispatch_units),
+    &opndcoll_rfu_t::m_dispatch_units, decltype(&opndcoll_rfu_t::dispatch_unit_t::m_last_cu),
+    &opndcoll_rfu_t::dispatch_unit_t::m_last_cu, decltype(&opndcoll_rfu_t::dispatch_unit_t::m_num_collectors),
+    &opndcoll_rfu_t::dispatch_unit_t::m_num_collectors>;
+
+inline void reset_dram_arbiter(memory_partition_unit& partition, int last_borrower);
+template <typename Arbiter, Arbiter arbiter, typename Last, Last last>
+struct ReachDramArbiter {
+    friend void reset_dram_arbiter(memory_partition_unit& partition, int borrower) { reset(partition, borrower); }
+    static void reset(memory_partition_unit& partition, int last_borrower) {
+        (partition.*arbiter).*last = last_borrower;
+    }
+};
+template struct ReachDramArbiter<decltype(&memory_partition_unit::m_arbitration_metadata),
+                                 &memory_partition_unit::m_arbitration_metadata,
+                                 decltype(&memory_partition_unit::arbitration_metadata::m_last_borrower),
+                                 &memory_partition_unit::arbitration_metadata::m_last_borrower>;
+
+}  // namespace kernelpoint
+#endif
