@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "statistics_reader.h"
 #include "draws.h"
 #include "reach.h"
+#include "statistics_reader.h"
 
 extern LocalInterconnect* g_localicnt_interface;
 
@@ -19,8 +19,8 @@ namespace kernelpoint {
 // Model: CTAs go to the clusters in turn, so the cluster that comes next follows from the CTAs of all launches before,
 // and so does whether a core has run a warp: the next one is then fetched from its first. Where the other round robins
 // of a core stand and how far the clocks are out of step hangs on every cycle before, which is not known of launches
-// that were not simulated: it is drawn for each launch, evenly. Any fixed value would favour some kernels, always to the
-// same side. The network and DRAM begin as at the start of a run, with no row open.
+// that were not simulated: it is drawn for each launch, evenly. Any fixed value would favour some kernels, always to
+// the same side. The network and DRAM begin as at the start of a run, with no row open.
 class KeptState {
 public:
     explicit KeptState(gpgpu_sim* sim) : m_sim(sim) {}

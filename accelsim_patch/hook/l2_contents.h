@@ -8,14 +8,14 @@
 #include <cstddef>
 
 #include "abi.h"
-#include "statistics_reader.h"
 #include "reach.h"
+#include "statistics_reader.h"
 
 namespace kernelpoint {
 
 // Model: touches come in their order and each is the newest use of its line. A loaded sector is valid; a stored one is
-// modified, and readable once it was loaded or stored as a whole (the simulator reads it from DRAM once more otherwise);
-// a copied one is clean.
+// modified, and readable once it was loaded or stored as a whole (the simulator reads it from DRAM once more
+// otherwise); a copied one is clean.
 class L2Contents {
 public:
     explicit L2Contents(gpgpu_sim* sim) : m_sim(sim), m_memory(sim->getMemoryConfig()) {}

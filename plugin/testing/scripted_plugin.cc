@@ -137,6 +137,9 @@ uint64_t simulated_in(const kp_session* s, uint32_t process) {
 
 void log_open(kp_session* s, const kp_host_info* info) {
     s->log << "open " << info->simulator << " flags " << info->flags << " hash " << info->config_hash << std::endl;
+    s->log << "state lines " << info->state_lines << " sms " << info->sms << " ctas_per_sm " << info->ctas_per_sm
+           << " warps_per_sm " << info->warps_per_sm << " registers_per_sm " << info->registers_per_sm << " shared "
+           << info->shared_memory_per_sm << std::endl;
     for (uint32_t p = 0; p < info->process_count; ++p)
         s->log << "process " << p << " launches " << s->launches[p] << " list "
                << (info->list_paths != nullptr && info->list_paths[p] != nullptr ? info->list_paths[p] : "none")

@@ -1,6 +1,6 @@
-// A GPU for tests: issues one CTA per cycle to its two clusters in turn and runs each for eight cycles. A CTA loads from
-// the one line of its kernel's name. With -timed_memory the kernels have eight lines each, a CTA stores into its line as
-// well, and what it finds in the L2, in the rows of DRAM and in everything that takes turns costs cycles.
+// A GPU for tests: issues one CTA per cycle to its two clusters in turn and runs each for eight cycles. A CTA loads
+// from the one line of its kernel's name. With -timed_memory the kernels have eight lines each, a CTA stores into its
+// line as well, and what it finds in the L2, in the rows of DRAM and in everything that takes turns costs cycles.
 #pragma once
 #include <stdio.h>
 
@@ -97,7 +97,7 @@ protected:
     void issue() {
         m_kernel->increment_cta_id();
         m_last_cluster_issue = (m_last_cluster_issue + 1) % 2;
-        const new_addr_type kernel = (m_kernel->name().back() - '0') * 2304;
+        const new_addr_type kernel = 0x100000 + (m_kernel->name().back() - '0') * 2304;
         const new_addr_type line = m_timed ? (m_kernel->get_next_cta_id_single() - 1) % 8 * 128 : 0;
         ++m_kernel->resident;
         unsigned cycles = access(kernel + line, false);
@@ -113,7 +113,8 @@ protected:
 
     unsigned access(new_addr_type address, bool write) {
         const addrdec_t to = place(address);
-        if (m_memory_sub_partition[to.sub_partition]->access(address, gpu_tot_sim_cycle + gpu_sim_cycle, write)) return 0;
+        if (m_memory_sub_partition[to.sub_partition]->access(address, gpu_tot_sim_cycle + gpu_sim_cycle, write))
+            return 0;
         ++m_memory_stats->reads[0];
         m_on_their_way += m_timed ? 2 : 0;
         return m_memory_partition_unit[0]->cost(to) + static_cast<unsigned>(dram_time - core_time);

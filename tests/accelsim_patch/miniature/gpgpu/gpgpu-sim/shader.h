@@ -16,7 +16,7 @@ struct shader_core_config {
 };
 
 struct shader_core_stats {
-    unsigned* m_num_sim_winsn = new unsigned[1]();
+    unsigned* m_num_sim_winsn = new unsigned[4]();
     unsigned gpgpu_n_shmem_bkconflict = 0, gpgpu_n_l1cache_bkconflict = 0;
 };
 
@@ -45,9 +45,10 @@ private:
     };
     class dispatch_unit_t {
     public:
-        unsigned turn() { return m_last_cu = (m_last_cu + 1) % 2; }
+        unsigned turn() { return m_last_cu = (m_last_cu + 1) % m_num_collectors; }
 
     private:
+        unsigned m_num_collectors = 2;
         unsigned m_last_cu = 0;
     };
     arbiter_t m_arbiter;
@@ -56,9 +57,10 @@ private:
 
 class ldst_unit {
 public:
-    unsigned turn() { return m_writeback_arb = (m_writeback_arb + 1) % 5; }
+    unsigned turn() { return m_writeback_arb = (m_writeback_arb + 1) % m_num_writeback_clients; }
 
 protected:
+    unsigned m_num_writeback_clients = 5;
     unsigned m_writeback_arb = 0;
 };
 
