@@ -30,7 +30,8 @@ struct Script {
     std::map<Unit, std::string> names;
     Cost other;
     std::string failing, message;
-    uint32_t state = KP_STATE_KEPT;
+    bool replays_all = false;
+    std::set<Unit> replays;
     std::map<Unit, std::vector<kp_touch>> touches;
     std::map<Unit, uint64_t> ctas;
 };
@@ -77,7 +78,8 @@ inline void read_line(Script& script, const std::string& word, std::istringstrea
     if (word == "interval") words >> script.interval;
     if (word == "estimate") words >> script.other.cycles >> script.other.instructions;
     if (word == "pending") words >> script.pending;
-    if (word == "replay") script.state = KP_STATE_REPLAYED;
+    if (word == "replay") script.replays_all = words.eof();
+    while (word == "replay" && words >> which) script.replays.insert(read_unit(which));
     if (word == "say") words >> script.message;
     if (word == "fail") words >> script.failing;
     if (word == "no_bound") script.flags |= KP_SUMMARY_NO_BOUND;

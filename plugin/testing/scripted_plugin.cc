@@ -9,7 +9,7 @@
 //     estimate 100 10         cycles and instructions of a launch that was not simulated
 //     done 2 900 50           launch 2 was simulated before, by the process that this one resumes
 //     name 3 gemm             the kernel name of launch 3, as if it had been read before
-//     replay                  every launch begins with replayed state
+//     replay 3                launches that begin with replayed state; none named: all
 //     leaves 3 4096 15 0 15 0 what launch 3 did to the line at 4096 (touched, written, filled, copied): part of what is
 //                             replayed before every later launch of its process, in the order of the lines
 //     ctas 3 80               CTAs of launch 3
@@ -206,7 +206,7 @@ kp_status kp_on_launch(kp_session* s, const kp_launch* launch, kp_decision* deci
     decision->action = simulate ? KP_SIMULATE : KP_SKIP;
     decision->pass = static_cast<uint32_t>(s->pass);
     decision->progress_interval = s->interval;
-    decision->state = s->state;
+    decision->state = s->replays_all || s->replays.count(unit) != 0 ? KP_STATE_REPLAYED : KP_STATE_KEPT;
     return KP_OK;
 }
 
