@@ -29,7 +29,7 @@ from kernelpoint.encoder import embed_streams
 from kernelpoint.encoder.encode import embed_graphs
 from kernelpoint.encoder.training import Trainer, TrainingConfig
 from kernelpoint.graphs import SCHEMA, TraceGraph, build_graph
-from kernelpoint.policies.kernelpoint import ALIKE, SMS
+from kernelpoint.policies.methods.kernelpoint import ALIKE, SMS
 from kernelpoint.traces import ScanTable, launch_paths, scan_launches
 
 CONFIGS = ("v100", "rtx")

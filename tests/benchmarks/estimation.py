@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from kernelpoint.estimation import Design, Engine, ErrorBudget, strata_from
-from kernelpoint.policies._labels import context
+from kernelpoint.policies.labels import context
 from kernelpoint.randomness import generator
 from kernelpoint.session.phases.ledger import Ledger
 from kernelpoint.workload import Population

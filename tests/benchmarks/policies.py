@@ -29,8 +29,8 @@ from kernelpoint.comparison.summary import means
 from kernelpoint.comparison.text import factor, percent
 from kernelpoint.comparison.workload import Workload, load_workload, parse_request
 from kernelpoint.estimation import Design, Engine, ErrorBudget
-from kernelpoint.policies.allegro import split
-from kernelpoint.policies.stem import Leaf, clustered_design, clusters_of, joint_sizes, sample_size
+from kernelpoint.policies.methods.allegro import split
+from kernelpoint.policies.methods.stem import Leaf, clustered_design, clusters_of, joint_sizes, sample_size
 from kernelpoint.workload import Population
 
 ROOT = Path(__file__).resolve().parents[2]

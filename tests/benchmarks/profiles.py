@@ -164,7 +164,7 @@ def write_gpu_trace(path: Path, count: int) -> Truth:
 
 def write_ncu(path: Path, count: int) -> Truth:
     """`ncu --csv --page raw` with PKA's twelve metrics among sixty; durations in us."""
-    from kernelpoint.policies.pka import COUNTERS
+    from kernelpoint.policies.methods.pka import COUNTERS
 
     metrics = ["gpu__time_duration.sum", *COUNTERS, *(f"sm__synthetic_metric_{n}.sum" for n in range(47))]
     units = ["usecond", *("sector" if "sectors" in m else "inst" for m in COUNTERS[:-2]), "", "", *["Kinst"] * 47]

@@ -6,7 +6,7 @@ import pytest
 from kernelpoint.comparison.evaluate import Cell, Inputs, Row, evaluate
 from kernelpoint.comparison.workload import Workload, load_workload, parse_request
 from kernelpoint.errors import ConfigError, ProfileError
-from kernelpoint.policies.pka import COUNTERS
+from kernelpoint.policies.methods.pka import COUNTERS
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles.profile import ProfileBuilder
 from kernelpoint.synth.compose import compose, prepare

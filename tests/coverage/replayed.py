@@ -13,7 +13,7 @@ from kernelpoint.comparison.host import full_run
 from kernelpoint.config import Config, parse_config
 from kernelpoint.encoder import embed_streams
 from kernelpoint.estimation import Design, Engine, ErrorBudget, Look
-from kernelpoint.policies.kernelpoint import KernelPoint
+from kernelpoint.policies.methods.kernelpoint import KernelPoint
 from kernelpoint.profiles import Profile
 from kernelpoint.traces import ScanTable, launch_paths, scan_launches
 from kernelpoint.workload import Population

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kernelpoint.errors import ConfigError, HostError, JournalError
 from kernelpoint.estimation import Design, Engine, ErrorBudget, strata_from
-from kernelpoint.policies._labels import context
+from kernelpoint.policies.labels import context
 from kernelpoint.randomness import generator, permanent_random_numbers
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelpoint.policies.allegro import FEWEST_DRAWS, MOST_DRAWS, draws_needed, split
+from kernelpoint.policies.methods.allegro import FEWEST_DRAWS, MOST_DRAWS, draws_needed, split
 
 Z = 1.96
 

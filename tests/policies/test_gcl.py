@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .conftest import make, stream_of
+from kernelpoint.policies.conformance import make, stream_of
 
 
 def test_streams_with_far_apart_embeddings_are_clusters_and_their_first_launches_represent():

@@ -5,8 +5,8 @@ import pytest
 
 from kernelpoint.config import parse_config
 from kernelpoint.estimation import Engine, ErrorBudget
-from kernelpoint.policies._labels import context, first_of_each_process
-from kernelpoint.policies.kernelpoint import KernelPoint
+from kernelpoint.policies.labels import context, first_of_each_process
+from kernelpoint.policies.methods.kernelpoint import KernelPoint
 from kernelpoint.profiles.profile import ProfileBuilder
 from kernelpoint.workload import Population
 

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from kernelpoint.config import parse_config
-from kernelpoint.policies.pka import COUNTERS, Pka
+from kernelpoint.policies.conformance import made_up_scan as scan
+from kernelpoint.policies.methods.pka import COUNTERS, Pka
 from kernelpoint.profiles.profile import ProfileBuilder
 from kernelpoint.workload import Available, Need, Population
-
-from .conftest import scan
 
 KINDS = {"small": 1.0, "middle": 40.0, "large": 900.0}
 

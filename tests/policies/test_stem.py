@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelpoint.policies._two_means import two_means
-from kernelpoint.policies.stem import clusters_of, joint_sizes, root, sample_size
-
-from .conftest import make
+from kernelpoint.policies.conformance import make
+from kernelpoint.policies.methods.stem import clusters_of, joint_sizes, root, sample_size
+from kernelpoint.policies.two_means import two_means
 
 Z = 1.959963984540054
 positive = st.floats(0.5, 1e6, allow_nan=False)

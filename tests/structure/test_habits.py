@@ -37,6 +37,8 @@ def test_every_public_definition_has_a_docstring(path):
 
 @pytest.mark.parametrize("path", PYTHON, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_user_errors_are_raised_as_such(path):
+    if path.name == "conformance.py":
+        return  # a suite of checks says what it finds by assertions
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Assert):
             narrows = "is not None" in ast.unparse(node.test)  # tells the type checker what the code knows

@@ -1,7 +1,8 @@
 """What a policy is: a rule that turns what is known beforehand into a frozen sampling design.
 
-To add one, put a file `<name>.py` in this folder with one subclass of :class:`Policy`; nothing else changes. `random.py` is
-the example to copy.
+To add one, put a file `<name>.py` in `methods` with one subclass of :class:`Policy`, or name a class of another package in the
+entry point group `kernelpoint.policies`; nothing else changes. `methods/random.py` is the example to copy, and
+`conformance.py` the suite that it has to pass.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ import numpy as np
 
 from kernelpoint.errors import PolicyError
 from kernelpoint.estimation import Bound, Design, Method
-from kernelpoint.policies._labels import numbered
 from kernelpoint.policies.contract import Policy
+from kernelpoint.policies.labels import numbered
 from kernelpoint.workload import Available, Need, Population, has_instructions, instructions, kernels
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import ClassVar
 import numpy as np
 
 from kernelpoint.estimation import Bound, Design, Method
-from kernelpoint.policies._two_means import two_means
 from kernelpoint.policies.contract import Policy
+from kernelpoint.policies.two_means import two_means
 from kernelpoint.workload import Available, Need, Population, kernels, known_times
 
 

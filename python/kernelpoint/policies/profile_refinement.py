@@ -19,7 +19,7 @@ def steps(times: np.ndarray) -> np.ndarray:
     return np.round(np.log(times) / np.log1p(STEP)).astype(np.int64)
 
 
-def sharpened(
+def refined(
     levels: list[np.ndarray], expected: np.ndarray, known: np.ndarray, profile: Profile
 ) -> tuple[list[np.ndarray], np.ndarray]:
     """Levels (int64 [N] each, coarse to fine) and expected costs (float64 [N]) of launches of which a profile knows times.
@@ -39,7 +39,7 @@ def sharpened(
     >>> rows = [np.zeros(4, int)] * 4
     >>> from types import SimpleNamespace
     >>> profile = SimpleNamespace(has_times=True, time=np.array([100.0, 101.0, 300.0, np.nan]), source="elsewhere")
-    >>> found, cost = sharpened(rows, np.array([1.0, 1.0, 3.0, 2.0]), np.ones(4, bool), profile)
+    >>> found, cost = refined(rows, np.array([1.0, 1.0, 3.0, 2.0]), np.ones(4, bool), profile)
     >>> found[1].tolist(), cost.tolist()
     ([1, 1, 2, 0], [100.0, 101.0, 300.0, 200.0])
     """

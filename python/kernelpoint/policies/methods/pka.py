@@ -8,8 +8,8 @@ import numpy as np
 
 from kernelpoint.errors import PolicyError
 from kernelpoint.estimation import Bound, Design, Method
-from kernelpoint.policies._labels import first_of_each, numbered
 from kernelpoint.policies.contract import Policy
+from kernelpoint.policies.labels import first_of_each, numbered
 from kernelpoint.randomness import generator
 from kernelpoint.workload import Available, Need, Population, kernels
 

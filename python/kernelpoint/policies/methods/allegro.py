@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from kernelpoint.estimation import Bound, Design, Method
-from kernelpoint.policies._two_means import two_means
 from kernelpoint.policies.contract import Policy
-from kernelpoint.policies.stem import Leaf, clustered_design
+from kernelpoint.policies.methods.stem import Leaf, clustered_design
+from kernelpoint.policies.two_means import two_means
 from kernelpoint.workload import Available, Need, Population, kernels, known_times
 
 MOST_DRAWS = 50  # a cluster that needs more is split

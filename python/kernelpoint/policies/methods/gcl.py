@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from kernelpoint.estimation import Bound, Design, Method
-from kernelpoint.policies._labels import first_of_each, numbered
 from kernelpoint.policies.contract import Policy
+from kernelpoint.policies.labels import first_of_each, numbered
 from kernelpoint.workload import Available, Need, Population
 
 

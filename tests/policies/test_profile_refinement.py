@@ -8,7 +8,7 @@ import pytest
 from kernelpoint.config import parse_config
 from kernelpoint.errors import PolicyError
 from kernelpoint.estimation import Engine, ErrorBudget
-from kernelpoint.policies.kernelpoint import KernelPoint
+from kernelpoint.policies.methods.kernelpoint import KernelPoint
 from kernelpoint.profiles.profile import ProfileBuilder
 from kernelpoint.traces import ScanTable
 from kernelpoint.workload import Available, Need, Population

@@ -1,0 +1,254 @@
+"""The contract of policies as checks, for those of KernelPoint and of other packages. With pytest:
+
+    from kernelpoint.policies.conformance import CHECKS
+
+    @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+    def test_my_policy_fulfils_the_contract(check):
+        check("mine")  # the name of its entry point
+
+A check raises AssertionError where the policy breaks the contract.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kernelpoint.config import parse_config
+from kernelpoint.errors import PolicyError
+from kernelpoint.estimation import Bound, Design, Engine, ErrorBudget, Look
+from kernelpoint.policies.contract import Policy
+from kernelpoint.policies.registry import load_policy
+from kernelpoint.profiles import Profile
+from kernelpoint.profiles.profile import ProfileBuilder
+from kernelpoint.traces import LaunchShape, ScanTable
+from kernelpoint.traces.cache import COUNTS
+from kernelpoint.traces.scan import UNITS
+from kernelpoint.workload import Available, Need, Population
+
+KERNELS = ("gemm", "softmax", "copy")
+LAUNCHES = 120
+
+Order = Callable[[np.ndarray], np.ndarray]
+
+
+# ---- a population that is made up --------------------------------------------------------------------------------------
+
+
+def stream_of(count: int) -> np.ndarray:
+    """int32 [count]: six streams, two of each kernel (stream s runs kernel s % 3), in a repeating order, three of them rare."""
+    launches = np.arange(count)
+    return np.where(launches % 11 == 7, 3 + launches % 3, launches % 3).astype(np.int32)
+
+
+def made_up_scan(count: int) -> ScanTable:
+    """What reading the traces of `count` launches would give."""
+    _, stream = np.unique(stream_of(count), return_inverse=True)  # numbered without gaps
+    present = np.unique(stream_of(count))
+    instructions = 100 * (1 + present[stream].astype(np.int64)) ** 2
+    counts = np.zeros((count, len(COUNTS)), dtype=np.int64)
+    columns = {"instructions": 1, "thread_instructions": 30, "ctas": 0.01, "warps": 0.04, "global_accesses": 0.2,
+               "shared_accesses": 0.1, "sectors": 0.8, "bytes": 25.6}  # fmt: skip
+    for name, factor in columns.items():
+        counts[:, COUNTS.index(name)] = instructions * factor
+    return ScanTable(
+        stream_ids=stream.astype(np.int32),
+        shape_ids=stream.astype(np.int32),
+        kernel_ids=(present[stream] % 3).astype(np.int32),
+        counts=counts,
+        by_unit=np.zeros((count, len(UNITS)), dtype=np.int64),
+        streams=np.array([bytes([s]) * 16 for s in range(len(present))], dtype="V16"),
+        shapes=tuple(LaunchShape(KERNELS[s % 3], (1 + int(s), 1, 1), (128, 1, 1), 0, 32) for s in present),
+        kernel_names=KERNELS,
+        errors={},
+        paths=tuple(f"kernel-{i}.traceg" for i in range(count)),
+    )
+
+
+def made_up_profile(count: int, times: np.ndarray | None = None) -> Profile:
+    """A profile with times (ns) that differ a little inside a stream and much between streams, unless `times` are given."""
+    builder = ProfileBuilder("made up")
+    noise = np.random.default_rng(5).normal(1.0, 0.02, count)
+    for launch, s in enumerate(stream_of(count).tolist()):
+        duration = 1000.0 * (1 + s) * noise[launch] if times is None else float(times[launch])
+        builder.add(KERNELS[s % 3], (1 + s, 1, 1), (128, 1, 1), 32, 0, 7, 10_000 * launch, duration)
+    return builder.finish()
+
+
+def made_up_embeddings(count: int) -> np.ndarray:
+    """float32 [streams, 256]: one far-apart point per stream."""
+    present = len(np.unique(stream_of(count)))
+    return np.random.default_rng(1).normal(size=(present, 256)).astype(np.float32)
+
+
+def make(
+    name: str, count: int = LAUNCHES, seed: int = 0, times: np.ndarray | None = None, **settings: Any
+) -> tuple[Policy, Population]:
+    """A policy and a population with what it needs, and nothing else; `settings` are keys of the configuration."""
+    chosen = load_policy(name)
+    needs = chosen.inputs(Available())
+    population = Population(
+        counts=(count,),
+        seed=seed,
+        scan=made_up_scan(count) if Need.TRACES in needs else None,
+        embeddings=made_up_embeddings(count) if Need.EMBEDDINGS in needs else None,
+        profile=made_up_profile(count, times) if Need.PROFILE in needs else None,
+    )
+    config = parse_config({"version": 1, "policy": name, "seed": seed, **settings})
+    return chosen(config), population
+
+
+def run(
+    name: str,
+    y: np.ndarray | None = None,
+    order: Order = lambda wanted: wanted,
+    bound: Bound = "none",
+    times: np.ndarray | None = None,
+) -> tuple[Engine, Look, np.ndarray]:
+    """A run whose results are `y`; by default every launch has the cost for which the policy's own estimator is exact."""
+    policy, population = make(name, LAUNCHES if y is None else len(y), times=times)
+    method = type(policy).estimates[0]
+    design = policy.design(population)
+    if y is None:
+        y = 7.0 * design.x if method == "separate_ratio" and design.x is not None else np.full(population.size, 7.0)
+    engine = Engine(design, ErrorBudget(0.05, bound=bound), method)
+    while True:
+        for unit in order(engine.wanted()):
+            engine.record(int(unit), ("cycles",), [float(y[unit])])
+        look = engine.look()
+        if look.met or not engine.grow():
+            return engine, look, y
+
+
+# ---- the checks ----------------------------------------------------------------------------------------------------------
+
+
+def _near(value: float, wanted: float) -> bool:
+    return abs(value - wanted) <= 1e-12 * abs(wanted)
+
+
+def _estimate(look: Look) -> float:
+    return look.estimates["cycles"].estimate
+
+
+def _same(first: Design, second: Design) -> bool:
+    parts = ("strata", "first_sizes", "u", "x", "cost", "clusters", "chosen")
+    pairs = [(getattr(first, part), getattr(second, part)) for part in parts]
+    return all(a is b if a is None or b is None else np.array_equal(a, b) for a, b in pairs)
+
+
+def equal_populations_and_seeds_give_equal_designs(name: str) -> None:
+    """Repeatable under a seed."""
+    (first, population), (second, again) = make(name), make(name)
+    assert _same(first.design(population), second.design(again))
+
+
+def the_population_is_not_changed(name: str) -> None:
+    """Inputs are not mutated."""
+    policy, population = make(name)
+    before = copy.deepcopy(population)
+    policy.design(population)
+    assert np.array_equal(population.u, before.u)
+    for part in ("scan", "profile"):
+        now, then = getattr(population, part), getattr(before, part)
+        for field, value in vars(then).items() if then is not None else ():
+            if isinstance(value, np.ndarray):
+                equal = np.array_equal(getattr(now, field), value, equal_nan=value.dtype.kind == "f")
+                assert equal, f"{part}.{field} was changed"
+    if population.embeddings is not None:
+        assert np.array_equal(population.embeddings, before.embeddings)
+
+
+def populations_of_any_size_are_estimated(name: str) -> None:
+    """From one launch on."""
+    for count in (1, 2, 30, 31):
+        _, look, y = run(name, np.arange(1.0, count + 1))
+        assert _estimate(look) > 0
+        assert count > 1 or _near(_estimate(look), float(y.sum()))
+
+
+def launches_of_equal_cost_are_estimated_exactly(name: str) -> None:
+    """Weights add up to the population, or to its work, with a bound and without."""
+    bounds: tuple[Bound, ...] = ("none", "fixed")
+    for bound in bounds:
+        _, look, y = run(name, bound=bound)
+        assert _near(_estimate(look), float(y.sum())), f"bound {bound}: weights do not add up"
+
+
+def strata_without_variance_and_of_one_launch_keep_their_weight(name: str) -> None:
+    """No stratum vanishes from the total."""
+    for times in (np.full(LAUNCHES, 5000.0), np.where(np.arange(LAUNCHES) == 60, 9e6, 1000.0)):
+        policy, population = make(name, times=times)
+        design = policy.design(population)
+        engine, look, y = run(name, times=times)
+        simulated = {unit for unit, _ in engine.records()}
+        drawn = np.bincount([design.strata[unit] for unit in simulated if design.strata[unit] >= 0], minlength=0)
+        assert len(drawn) == len(design.first_sizes) and (drawn > 0).all(), "a stratum without a draw"
+        alone = [int(np.flatnonzero(design.strata == stratum)[0]) for stratum in np.flatnonzero(design.sizes == 1)]
+        assert set(alone) <= simulated, "the only launch of a stratum is not simulated"
+        assert _near(_estimate(look), float(y.sum()))
+
+
+def every_launch_is_in_a_stratum_or_simulated(name: str) -> None:
+    """Strata are numbered 0 ... H - 1, none is empty; -1 marks take-all units."""
+    policy, population = make(name)
+    design = policy.design(population)
+    assert len(design.strata) == population.size
+    assert (design.sizes > 0).all(), "a stratum without launches"
+    assert np.array_equal(np.unique(design.strata[design.strata >= 0]), np.arange(len(design.first_sizes)))
+
+
+def results_out_of_order_give_the_same_estimate(name: str) -> None:
+    """The order of results inside a pass does not matter."""
+    y = np.random.default_rng(3).lognormal(size=LAUNCHES)
+    assert _near(_estimate(run(name, y)[1]), _estimate(run(name, y, order=lambda wanted: wanted[::-1])[1]))
+
+
+def the_estimate_uses_no_launch_that_was_not_simulated(name: str) -> None:
+    """True totals are withheld: what was not simulated may be anything."""
+    y = np.random.default_rng(4).lognormal(size=LAUNCHES)
+    engine, look, _ = run(name, y)
+    seen = np.zeros(len(y), dtype=bool)
+    seen[[unit for unit, _ in engine.records()]] = True
+    assert _estimate(run(name, np.where(seen, y, 1e9))[1]) == _estimate(look)
+
+
+def bounds_estimates_and_documentation_are_stated(name: str) -> None:
+    """A policy says what it can state and how it estimates; a purposive sample states no bound."""
+    kind = load_policy(name)
+    assert kind.__doc__, "no docstring"
+    assert kind.bounds and set(kind.bounds) <= {"sequential", "two_stage", "fixed", "none"}
+    assert kind.estimates and set(kind.estimates) <= {"regression", "ratio", "mean", "separate_ratio"}
+    policy, population = make(name)
+    if policy.design(population).chosen is not None:
+        assert kind.bounds == ("none",), "a purposive sample has no bound"
+
+
+def a_missing_input_is_named(name: str) -> None:
+    """A design without an input that the policy asks for is refused, in the policy's name."""
+    policy, _ = make(name)
+    if not load_policy(name).inputs(Available()):
+        return
+    try:
+        policy.design(Population(counts=(5,), seed=0))
+    except PolicyError as error:
+        assert name in str(error), f"the message does not name the policy: {error}"
+    else:
+        raise AssertionError("a design was made without the inputs that the policy asks for")
+
+
+CHECKS: tuple[Callable[[str], None], ...] = (
+    equal_populations_and_seeds_give_equal_designs,
+    the_population_is_not_changed,
+    populations_of_any_size_are_estimated,
+    launches_of_equal_cost_are_estimated_exactly,
+    strata_without_variance_and_of_one_launch_keep_their_weight,
+    every_launch_is_in_a_stratum_or_simulated,
+    results_out_of_order_give_the_same_estimate,
+    the_estimate_uses_no_launch_that_was_not_simulated,
+    bounds_estimates_and_documentation_are_stated,
+    a_missing_input_is_named,
+)

@@ -1,0 +1,111 @@
+"""KernelPoint's own policy: learned clusters, strata as fine as pays, random draws, a regression on work."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from kernelpoint.estimation import Design, ErrorBudget, strata_from
+from kernelpoint.policies.contract import Policy
+from kernelpoint.policies.labels import context, first_of_each_process
+from kernelpoint.policies.profile_refinement import refined, steps
+from kernelpoint.workload import Available, Need, Population, kernels, known_times
+
+# Model: what a launch costs before anything is simulated, in cycles, up to a factor: launch latency plus the warp
+# instructions of one of the SMs it spreads over. It shares out the first draws and is the covariate of the regression; the
+# bound does not rest on it. Over seven full runs in the embedded host, a line in this within equal kernels left a CoV of
+# 0.4 to 5 %, against 30 to 40 % with plain instruction counts (irregular graph traversal: 37 against 81 %).
+LATENCY = 3000.0
+SMS = 80
+
+# Model: expected CoV of residuals within a cell of each level, coarse to fine; decides how finely strata are split.
+CLUSTER_SPREADS: tuple[float, ...] = (0.3, 0.05, 0.02, 0.01)
+PROFILE_SPREADS: tuple[float, ...] = (0.3, 0.15, 0.1, 0.05)
+METADATA_SPREADS: tuple[float, ...] = (1.5, 0.05)  # names and shapes hide arguments, which only the context tells apart
+# Model: traffic behind the caches may sit wholly in launches that meet their data for the first time, too rare to be drawn.
+COLD_COUNTERS = ("dram", "miss")
+ALIKE = 0.3  # embeddings of length 1 closer than this open no new cluster
+
+
+class KernelPoint(Policy):
+    """Design section 4: strata frozen beforehand, permanent random numbers, passes, pooled variances, regression on work.
+
+    With traces, cells nest in four levels: streams whose embeddings are near (cluster), of about equal work, equal streams,
+    and equal streams between equal neighbours (context). Without traces, with a profile: equal kernels, where it has times
+    those within a factor of two and within a tenth, equal signature (kernel, grid, block, registers, shared memory), equal
+    context. With both, the times that launches took elsewhere take the place of the amount of work, and of what launches
+    are expected to cost (profile_refinement.py). Which cells become strata, and how many first draws each gets, is decided by
+    cost-complexity pruning for the error budget (estimation.strata_from); a random share of the strata gets a second draw,
+    which carries the pooled variance. Launches that cannot be read, or that the profile lacks where there is nothing else,
+    are simulated; so is the first of each stream where the error budget is on misses or DRAM traffic.
+    """
+
+    uses_budget: ClassVar[bool] = True
+    online: ClassVar[bool] = True
+
+    @classmethod
+    def inputs(cls, available: Available) -> frozenset[Need]:
+        """Traces and embeddings; the profile that the user names as well, or in their place where there are no traces."""
+        traces = frozenset({Need.TRACES, Need.EMBEDDINGS})
+        if available.profile is None:
+            return traces
+        return traces | {Need.PROFILE} if available.traces else frozenset({Need.PROFILE})
+
+    def design(self, population: Population) -> Design:
+        """Strata, first sizes and the covariate."""
+        if population.profile is not None and population.scan is None:
+            levels, expected, known = _from_profile(population)
+            spreads = PROFILE_SPREADS if population.profile.has_times else METADATA_SPREADS
+        else:
+            levels, expected, known = _from_traces(population)
+            spreads = CLUSTER_SPREADS
+            if population.profile is not None and population.profile.has_times:
+                levels, expected = refined(levels, expected, known, population.profile)
+        wanted = self.config.error_budget
+        certain = ~known
+        if any(part in wanted.counter for part in COLD_COUNTERS):
+            certain = certain | first_of_each_process(levels[-2], population.offsets)
+        return strata_from(
+            levels[-len(spreads) :],
+            population.u,
+            ErrorBudget(wanted.relative_error, wanted.confidence),
+            spreads=spreads,
+            expected=expected,
+            x=np.where(known, expected, 0.0),
+            cluster=np.unique(levels[0], return_inverse=True)[1],
+            take_all=np.flatnonzero(certain),
+            seed=population.seed,
+        )
+
+
+def _from_traces(population: Population) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
+    """Labels of each level, expected cost, and which launches could be read."""
+    scan, embeddings = population.scan_for("kernelpoint"), population.embeddings_for("kernelpoint")
+    from kernelpoint.clustering import ThresholdClusters, run_features
+
+    stream = scan.stream_ids.astype(np.int64)
+    known = stream >= 0
+    alike = ThresholdClusters(threshold=ALIKE).fit_predict(run_features(embeddings))[stream]
+    per_sm = scan.instructions / np.clip(scan.ctas, 1, SMS)
+    amount = np.round(np.log2(1.0 + per_sm)).astype(np.int64)
+    return [alike, amount, stream, context(stream, population.offsets)], LATENCY + per_sm, known
+
+
+def _from_profile(population: Population) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
+    """The same from a profile: its times are the expected costs, without times the cube root of the number of threads.
+
+    Model: the log-log slope of durations on threads is 0.2 to 0.5 on real profiles.
+    """
+    profile = population.profile_for("kernelpoint")
+    levels = [kernels(population), profile.signature, context(profile.signature, population.offsets)]
+    if not profile.has_times:
+        threads = profile.grid.prod(axis=1).astype(float) * profile.block.prod(axis=1)
+        return levels, np.cbrt(np.maximum(threads, 1.0)), np.ones(population.size, dtype=bool)
+    times, known = known_times(population, "kernelpoint")
+    positive = times[known & (times > 0)]
+    least = positive.min() if len(positive) else 1.0
+    cost = np.where(known, np.maximum(np.nan_to_num(times), least), least)
+    kernel, *finer = levels
+    octave = np.unique(np.column_stack([kernel, np.round(np.log2(cost))]), axis=0, return_inverse=True)[1].ravel()
+    return [kernel, octave, steps(cost), *finer], cost, known
