@@ -33,7 +33,7 @@ class Registry(Generic[T]):
 
     def names(self) -> list[str]:
         """The names of all implementations, sorted; imports none of them."""
-        return sorted({*self._own(), *self._installed()})
+        return sorted({*self.own_names(), *self._installed()})
 
     def load(self, name: str) -> type[T]:
         """The class of the implementation `name`; imports that one only.
@@ -41,7 +41,7 @@ class Registry(Generic[T]):
         Raises:
             ConfigError: there is none of that name, or what has it does not fulfil the contract.
         """
-        if name in self._own():
+        if name in self.own_names():
             return self._only_class(name)
         point = self._installed().get(name)
         if point is None:
@@ -58,10 +58,11 @@ class Registry(Generic[T]):
 
     def load_all(self) -> list[type[T]]:
         """Every implementation: ours in the order of their names, then those of other packages."""
-        own = self._own()
+        own = self.own_names()
         return [self.load(name) for name in [*own, *sorted(set(self._installed()) - set(own))]]
 
-    def _own(self) -> list[str]:
+    def own_names(self) -> list[str]:
+        """The names of ours, sorted."""
         paths = importlib.import_module(self.package).__path__
         return sorted(module.name for module in pkgutil.iter_modules(paths) if not module.name.startswith("_"))
 

@@ -40,7 +40,7 @@ def cluster(
         {"version": 1, "policy": policy, "seed": seed, "encoder": encoder, "profile": named}, "options"
     )
     population = _read(traces, config)
-    design = design_of(load_policy(policy)(config), population)
+    design = design_of(load_policy(config.policy)(config), population)
     clusters = np.zeros(len(design.first_sizes), np.int64) if design.clusters is None else np.asarray(design.clusters)
     scan = population.scan_for(policy)
     readable = np.where(scan.stream_ids >= 0, np.asarray(design.strata), -1)
@@ -60,7 +60,7 @@ def _read(traces: Path, config: Config) -> Population:
     population = with_profile(Population((len(paths),), config.seed, paths=paths), config, console.print)
     available = Available.of(population)
     needs = load_policy(config.policy).inputs(available)
-    check_available(config.policy, needs, available, "--profile")
+    check_available(config.policy.name, needs, available, "--profile")
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     cache = TraceCache(log=console.print)
     with Progress(*columns, console=console) as bar:
@@ -75,7 +75,7 @@ def _read(traces: Path, config: Config) -> Population:
             lambda done, total: bar.update(embedding, completed=done, total=total),
         )
     cache.close()
-    for launch, reason in list(population.scan_for(config.policy).errors.items())[:3]:
+    for launch, reason in list(population.scan_for(config.policy.name).errors.items())[:3]:
         console.print(f"launch {launch} is in no cluster (-1): {reason}")
     return population
 

@@ -40,7 +40,7 @@ def plan(
     origin = origin_of(settings, chosen, population)
     available = Available.of(population)
     option = "`profile:`" if config else "--profile"
-    check_available(settings.policy, chosen.inputs(available), available, option)
+    check_available(settings.policy.name, chosen.inputs(available), available, option)
     population = complete(population, frozenset({Need.TRACES}), settings.encoder, console.print)  # names, for reports
     made = make_plan(settings, chosen, population, origin, console.print)
     made.save(output)

@@ -115,8 +115,8 @@ class Inputs:
 
     def design(self, policy: type[Policy], config: Config, population: Population) -> tuple[Design, float]:
         """The policy's design and the seconds it took; made once where it does not depend on the budget."""
-        key = (config.policy, config.seed, config.error_budget.model_dump_json() if policy.uses_budget else None)
-        if any(other[0] != config.policy for other in self._designs):
+        key = (config.policy.name, config.seed, config.error_budget.model_dump_json() if policy.uses_budget else None)
+        if any(other[0] != config.policy.name for other in self._designs):
             self._designs.clear()  # cells come policy by policy, and designs of many launches are large
         if key not in self._designs:
             start = time.perf_counter()

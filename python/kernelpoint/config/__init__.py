@@ -1,6 +1,16 @@
 """The sampling configuration: one YAML file, checked before cycle 0."""
 
-from kernelpoint.config.load import load_config, parse_config
-from kernelpoint.config.schema import Config, EncoderConfig, ErrorBudgetConfig, WarmupConfig
+from kernelpoint.config.load import check_section, load_config, parse_config
+from kernelpoint.config.schema import Config, EncoderConfig, ErrorBudgetConfig, PolicyChoice, Section, WarmupConfig
 
-__all__ = ["Config", "EncoderConfig", "ErrorBudgetConfig", "WarmupConfig", "load_config", "parse_config"]
+__all__ = [
+    "Config",
+    "EncoderConfig",
+    "ErrorBudgetConfig",
+    "PolicyChoice",
+    "Section",
+    "WarmupConfig",
+    "check_section",
+    "load_config",
+    "parse_config",
+]

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 import reprlib
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 from pydantic import ValidationError
 
-from kernelpoint.config.schema import Config, sections
+from kernelpoint.config.schema import Config, Section, sections
 from kernelpoint.errors import ConfigError
 from kernelpoint.files import read_regular
 
+S = TypeVar("S", bound=Section)
 MOST_BYTES = 1 << 20
 _CUT = reprlib.Repr()  # its limits cut long text, deep nesting and long lists
 _CUT.maxstring = _CUT.maxother = _CUT.maxlong = 60
@@ -101,6 +102,28 @@ def parse_config(content: Any, source: str = "configuration") -> Config:
     except ValidationError as error:
         lines = [_complaint(detail) for detail in error.errors()]
         raise ConfigError("\n".join(f"{source}: {line}" for line in lines)) from None
+
+
+def check_section(model: type[S], content: dict[str, Any], key: str) -> S:
+    """The values of a mapping of the file, checked against its model.
+
+    Args:
+        key: where the mapping stands, for messages: "policy".
+
+    Raises:
+        ConfigError: a value is unknown, of the wrong type or out of range; the message names each.
+    """
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        lines = []
+        for detail in error.errors():
+            allowed = ", ".join(model.model_fields) or "no parameters"
+            unknown = f"unknown parameter (value {_short(detail['input'])}); allowed: {allowed}"
+            name = ".".join(map(str, detail["loc"]))[:80]
+            is_unknown = detail["type"] == "extra_forbidden"
+            lines.append(f"{key}.{name}: {unknown if is_unknown else _complaint(detail).partition(': ')[2]}")
+        raise ConfigError("\n".join(lines)) from None
 
 
 def _nested(content: dict[Any, Any], source: str) -> dict[Any, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_serializer
 from pydantic_core import PydanticCustomError
 
 
@@ -34,6 +34,41 @@ def _whole_number(value: Any) -> Any:
 
 
 Text = Annotated[str, BeforeValidator(_text)]
+
+
+class PolicyChoice(BaseModel):
+    """A policy and its parameters, which the policy itself declares and checks (Policy.Parameters).
+
+    >>> PolicyChoice(name="stem", epsilon=0.05).parameters
+    {'epsilon': 0.05}
+    """
+
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+    name: Text
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters that the user named."""
+        return dict(self.__pydantic_extra__ or {})
+
+    @model_serializer
+    def _written(self) -> str | dict[str, Any]:
+        """As in the file: the name alone where there is nothing else."""
+        return {"name": self.name, **self.parameters} if self.parameters else self.name
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _choice(value: Any) -> Any:
+    """A name stands for a policy with its default parameters."""
+    if isinstance(value, str):
+        return {"name": value}
+    if not isinstance(value, dict | PolicyChoice):
+        raise PydanticCustomError(
+            "policy", "input should be a policy's name, or a mapping of `name` and its parameters"
+        )
+    return value
 
 
 class ErrorBudgetConfig(Section):
@@ -93,8 +128,11 @@ class Config(Section):
         Annotated[Literal[1], BeforeValidator(_whole_number)], Field(description="version of this file's format: 1")
     ]
     policy: Annotated[
-        Text,
-        Field(description="`kernelpoint`, `gcl`, `allegro`, `stem`, `sieve`, `pka`, `random`, or `all` (the full run)"),
+        Annotated[PolicyChoice, BeforeValidator(_choice)],
+        Field(
+            description="`kernelpoint`, `gcl`, `allegro`, `stem`, `sieve`, `pka`, `random`, or `all` (the full run); "
+            "or a mapping of its name and its own parameters: `{name: stem, epsilon: 0.05}`"
+        ),
     ]
     encoder: EncoderConfig = EncoderConfig()
     clusters: Annotated[

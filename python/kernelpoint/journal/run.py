@@ -81,7 +81,8 @@ class Run:
     @property
     def policy(self) -> str:
         """The name of the policy that made the decisions."""
-        return str(self.setting("policy"))
+        choice = self.setting("policy")
+        return str(choice["name"] if isinstance(choice, dict) else choice)
 
     def setting(self, key: str) -> Any:
         """A value of the run's configuration, by its key (`error_budget.counter`).

@@ -136,8 +136,8 @@ def _estimate(look: Look) -> float:
 
 def _same(first: Design, second: Design) -> bool:
     parts = ("strata", "first_sizes", "u", "x", "cost", "clusters", "chosen")
-    pairs = [(getattr(first, part), getattr(second, part)) for part in parts]
-    return all(a is b if a is None or b is None else np.array_equal(a, b) for a, b in pairs)
+    pairs: list[tuple[Any, Any]] = [(getattr(first, part), getattr(second, part)) for part in parts]
+    return all(np.array_equal(a, b) if a is not None and b is not None else a is b for a, b in pairs)
 
 
 def equal_populations_and_seeds_give_equal_designs(name: str) -> None:

@@ -8,14 +8,12 @@ entry point group `kernelpoint.policies`; nothing else changes. `methods/random.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar
 
+from kernelpoint.config import Config, PolicyChoice, Section, check_section
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import Bound, Design, Method
 from kernelpoint.workload import Available, Need, Population
-
-if TYPE_CHECKING:
-    from kernelpoint.config import Config
 
 
 class Policy(ABC):
@@ -38,8 +36,25 @@ class Policy(ABC):
     online: ClassVar[bool] = False
     promises_budget: ClassVar[bool] = False
 
+    class Parameters(Section):
+        """Parameters of a policy, as the user names them behind `name`: `policy: {name: stem, epsilon: 0.05}`.
+
+        A policy that has any defines its own class of this name: each field has a type, bounds, a default and a description.
+        """
+
     def __init__(self, config: Config) -> None:
         self.config = config
+        self.parameters = self.check_parameters(config.policy)
+
+    @classmethod
+    def check_parameters(cls, choice: PolicyChoice) -> Any:
+        """The parameters that the user named, with defaults for the others.
+
+        Raises:
+            ConfigError: unknown, of the wrong type or out of range.
+        """
+        parameters: type[Section] = cls.Parameters
+        return check_section(parameters, choice.parameters, "policy")
 
     @classmethod
     def inputs(cls, available: Available) -> frozenset[Need]:

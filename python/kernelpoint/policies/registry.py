@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kernelpoint.config import PolicyChoice
 from kernelpoint.policies.contract import Policy
 from kernelpoint.registry import Registry
 
@@ -17,10 +18,24 @@ def policy_names() -> list[str]:
     return POLICIES.names()
 
 
-def load_policy(name: str) -> type[Policy]:
-    """The class of the policy `name`; imports that policy only.
+def load_policy(choice: str | PolicyChoice) -> type[Policy]:
+    """The class of a policy, by its name or as a configuration names it; imports that policy only.
 
     Raises:
-        ConfigError: there is no such policy, or what has its name is none.
+        ConfigError: there is no such policy, what has its name is none, or a parameter is not one that it allows.
     """
-    return POLICIES.load(name)
+    if isinstance(choice, str):
+        return POLICIES.load(choice)
+    policy = POLICIES.load(choice.name)
+    policy.check_parameters(choice)
+    return policy
+
+
+def parameters_table() -> str:
+    """The table of docs/configuration.md: what each policy of ours lets a user set."""
+    rows = []
+    for name in POLICIES.own_names():
+        for key, field in POLICIES.load(name).Parameters.model_fields.items():
+            default = "the error budget" if field.default is None else f"`{field.default}`"
+            rows.append(f"| `{name}` | `{key}` | {default} | {field.description} |")
+    return "\n".join(["| Policy | Parameter | Default | Meaning |", "|---|---|---|---|", *rows]) + "\n"

@@ -37,7 +37,7 @@ def plan_for(
     """
     available = Available.of(population)
     needs = policy.inputs(available)
-    check_available(config.policy, needs, available)
+    check_available(config.policy.name, needs, available)
     origin = origin_of(config, policy, population)
     if config.plan is not None:
         plan = Plan.load(config.plan, population.u)
@@ -95,7 +95,7 @@ def origin_of(config: Config, policy: type[Policy], population: Population) -> d
     """What a plan depends on, by name; two runs whose origins agree have the same plan."""
     origin: dict[str, Any] = {
         "kernelpoint": __version__,
-        "policy": config.policy,
+        "policy": config.policy.model_dump(),
         "seed": config.seed,
         "launches": list(population.counts),
         "traces": fingerprint(population.counts, population.paths),

@@ -179,7 +179,7 @@ def _is_screened(config: Config, policy: type[Policy], host: HostInfo) -> bool:
 def _budget(config: Config, policy: type[Policy], host: HostInfo) -> ErrorBudget:
     """The error budget of a run; ConfigError where the host's launches do not add up to what it is put on."""
     wanted = config.error_budget
-    if host.concurrent and "cycles" in RATIOS.get(wanted.counter, (wanted.counter,)) and config.policy != "all":
+    if host.concurrent and "cycles" in RATIOS.get(wanted.counter, (wanted.counter,)) and config.policy.name != "all":
         raise ConfigError(
             f"error_budget.counter: got {wanted.counter!r}, but this host lets kernel launches overlap, so the sum over "
             "launches is not the simulator's total; allowed: a counter that adds up, or a host that runs launches one after "

@@ -122,7 +122,7 @@ def summarise(setup: Setup, account: Account, look: Look | None) -> SummaryRecor
         if look
         else ["the run ended before its pass was complete: no estimate is stated"],
         not_covered=list(NOT_COVERED[1:] if covers == EXACT else NOT_COVERED),
-        policy=setup.config.policy,
+        policy=setup.config.policy.name,
         seed=setup.config.seed,
     )
 

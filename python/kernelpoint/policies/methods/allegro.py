@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from statistics import NormalDist
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
+from pydantic import Field
 
+from kernelpoint.config import Section
 from kernelpoint.estimation import Bound, Design, Method
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.methods.stem import Leaf, clustered_design
@@ -64,6 +66,14 @@ class Allegro(Policy):
     equal are never split. Launches that the profile lacks are simulated.
     """
 
+    class Parameters(Section):
+        """What a user may set."""
+
+        epsilon: Annotated[
+            float | None,
+            Field(gt=0, lt=1, description="relative error that samples are sized for"),
+        ] = None
+
     bounds: ClassVar[tuple[Bound, ...]] = ("none", "sequential", "two_stage", "fixed")
     estimates: ClassVar[tuple[Method, ...]] = ("mean", "regression", "ratio")
     uses_budget = True
@@ -78,7 +88,9 @@ class Allegro(Policy):
         """Strata are the clusters."""
         times, known = known_times(population, "allegro")
         budget = self.config.error_budget
-        z_over_eps = NormalDist().inv_cdf((1 + budget.confidence) / 2) / budget.relative_error
+        z_over_eps = NormalDist().inv_cdf((1 + budget.confidence) / 2) / (
+            self.parameters.epsilon or budget.relative_error
+        )
         kernel = np.where(known, kernels(population), -1)
         leaves = [
             leaf

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
+from pydantic import Field
 
+from kernelpoint.config import Section
 from kernelpoint.estimation import Bound, Design, Method
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.labels import first_of_each, numbered
@@ -26,6 +28,11 @@ class Gcl(Policy):
     z-scored, and work is no feature, as in the paper. Launches whose trace cannot be read are simulated.
     """
 
+    class Parameters(Section):
+        """What a user may set."""
+
+        max_clusters: Annotated[int, Field(ge=2, description="largest number of clusters tried")] = 20
+
     bounds: ClassVar[tuple[Bound, ...]] = ("none",)
     estimates: ClassVar[tuple[Method, ...]] = ("mean",)
 
@@ -39,7 +46,7 @@ class Gcl(Policy):
         embeddings, stream = population.embeddings_for("gcl"), population.scan_for("gcl").stream_ids
         readable = np.flatnonzero(stream >= 0)
         strata = np.full(population.size, -1, dtype=np.int64)
-        strata[readable] = _clusters(embeddings[stream[readable]], population.seed)
+        strata[readable] = _clusters(embeddings[stream[readable]], self.parameters.max_clusters, population.seed)
         strata = numbered(strata)
         chosen = first_of_each(strata)
         return Design(
@@ -51,10 +58,10 @@ class Gcl(Policy):
         )
 
 
-def _clusters(rows: np.ndarray, seed: int) -> np.ndarray:
+def _clusters(rows: np.ndarray, most: int, seed: int) -> np.ndarray:
     """int64 [n]: the cluster of each row; one cluster where all rows agree."""
     from kernelpoint.clustering import SilhouetteKMeans
 
     if len(rows) < 2:
         return np.zeros(len(rows), dtype=np.int64)
-    return SilhouetteKMeans(random_state=seed % 2**31).fit_predict(rows)
+    return SilhouetteKMeans(max_clusters=most, random_state=seed % 2**31).fit_predict(rows)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
+from pydantic import Field
 
+from kernelpoint.config import Section
 from kernelpoint.errors import PolicyError
 from kernelpoint.estimation import Bound, Design, Method
 from kernelpoint.policies.contract import Policy
@@ -70,6 +72,11 @@ class Pka(Policy):
     unscaled and picks a random representative. The paper's classifiers (SGD, naive Bayes, a network) are one here: SGD.
     """
 
+    class Parameters(Section):
+        """What a user may set."""
+
+        max_clusters: Annotated[int, Field(ge=2, description="largest number of clusters tried")] = MOST_CLUSTERS
+
     counters: ClassVar[tuple[str, ...]] = COUNTERS
     bounds: ClassVar[tuple[Bound, ...]] = ("none",)
     estimates: ClassVar[tuple[Method, ...]] = ("mean",)
@@ -109,7 +116,7 @@ class Pka(Policy):
             _principal_components(features), axis=0, return_inverse=True, return_counts=True
         )
         total, best, least = float(amounts.sum()), np.zeros(len(features), dtype=np.int64), np.inf
-        for k in range(1, min(MOST_CLUSTERS, len(points)) + 1):
+        for k in range(1, min(self.parameters.max_clusters, len(points)) + 1):
             labels = _k_means(points, weights, k, self.config.seed)[inverse.ravel()]
             _, first, number = np.unique(labels, return_index=True, return_counts=True)
             error = abs(float((number * amounts[first]).sum()) / total - 1.0) if total > 0.0 else 0.0

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Annotated
 
+import numpy as np
+from pydantic import Field
+
+from kernelpoint.config import Section
 from kernelpoint.estimation import Design
 from kernelpoint.policies.contract import Policy
 from kernelpoint.workload import Population
@@ -19,10 +23,17 @@ class Random(Policy):
     bound meets the budget. It looks into no trace, so it runs wherever the number of launches is known.
     """
 
+    class Parameters(Section):
+        """What a user may set."""
+
+        first_sample: Annotated[
+            int, Field(ge=2, description="launches of the first pass, which give the first variance")
+        ] = PILOT_SIZE
+
     def design(self, population: Population) -> Design:
         """One stratum, a pilot of 30 launches (all of them where there are fewer)."""
         return Design(
             strata=np.zeros(population.size, dtype=np.int32),
-            first_sizes=np.array([min(PILOT_SIZE, population.size)], dtype=np.int64),
+            first_sizes=np.array([min(self.parameters.first_sample, population.size)], dtype=np.int64),
             u=population.u,
         )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
+from pydantic import Field
 
+from kernelpoint.config import Section
 from kernelpoint.errors import PolicyError
 from kernelpoint.estimation import Bound, Design, Method
 from kernelpoint.policies.contract import Policy
@@ -78,6 +80,13 @@ class Sieve(Policy):
     profile with counters, CTA sizes likewise. Departure: launches whose count is unknown are simulated.
     """
 
+    class Parameters(Section):
+        """What a user may set."""
+
+        theta: Annotated[
+            float, Field(gt=0, description="coefficient of variation from which launches of a kernel are split")
+        ] = THETA
+
     bounds: ClassVar[tuple[Bound, ...]] = ("none",)
     estimates: ClassVar[tuple[Method, ...]] = ("separate_ratio",)
 
@@ -98,7 +107,7 @@ class Sieve(Policy):
         chosen: list[int] = []
         for number in np.unique(kernel[usable]):
             units = np.flatnonzero(usable & (kernel == number))
-            for part, representative in _strata_of(units, counts[units], threads[units]):
+            for part, representative in _strata_of(units, counts[units], threads[units], self.parameters.theta):
                 strata[part] = len(chosen)
                 chosen.append(representative)
         order = numbered(strata)
@@ -112,11 +121,13 @@ class Sieve(Policy):
         )
 
 
-def _strata_of(units: np.ndarray, counts: np.ndarray, threads: np.ndarray) -> list[tuple[np.ndarray, int]]:
+def _strata_of(
+    units: np.ndarray, counts: np.ndarray, threads: np.ndarray, theta: float
+) -> list[tuple[np.ndarray, int]]:
     """Launches and representative of every stratum of one kernel."""
     if (counts == counts[0]).all():
         return [(units, int(units[0]))]
-    if variation(counts) < THETA:
+    if variation(counts) < theta:
         dominant = threads == most_frequent(threads)
         return [(units, int(units[dominant & (counts == most_frequent(counts[dominant]))][0]))]
     strata = []

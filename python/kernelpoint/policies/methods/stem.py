@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
+from pydantic import Field
 
+from kernelpoint.config import Section
 from kernelpoint.estimation import Bound, Design, Method
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.two_means import two_means
@@ -109,6 +111,14 @@ class Stem(Policy):
     is solved exactly. Launches that the profile lacks are simulated.
     """
 
+    class Parameters(Section):
+        """What a user may set."""
+
+        epsilon: Annotated[
+            float | None,
+            Field(gt=0, lt=1, description="relative error that samples are sized for"),
+        ] = None
+
     bounds: ClassVar[tuple[Bound, ...]] = ("none", "sequential", "two_stage", "fixed")
     estimates: ClassVar[tuple[Method, ...]] = ("mean", "regression", "ratio")
     uses_budget = True
@@ -123,7 +133,9 @@ class Stem(Policy):
         """Strata are ROOT's clusters, first sizes STEM's."""
         times, known = known_times(population, "stem")
         budget = self.config.error_budget
-        z_over_eps = NormalDist().inv_cdf((1 + budget.confidence) / 2) / budget.relative_error
+        z_over_eps = NormalDist().inv_cdf((1 + budget.confidence) / 2) / (
+            self.parameters.epsilon or budget.relative_error
+        )
         leaves = clusters_of(times, np.where(known, kernels(population), -1), z_over_eps)
         N, mean, deviation = (np.array([getattr(leaf, name) for leaf in leaves]) for name in ("N", "mean", "deviation"))
         if budget.scope == "workload":

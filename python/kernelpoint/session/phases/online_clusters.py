@@ -10,7 +10,7 @@ import numpy as np
 from kernelpoint.clustering import ThresholdClusters, run_features
 from kernelpoint.config import EncoderConfig
 from kernelpoint.errors import TraceError
-from kernelpoint.policies.kernelpoint import ALIKE, LATENCY, SMS
+from kernelpoint.policies.methods.kernelpoint import ALIKE, LATENCY, SMS
 from kernelpoint.traces import TraceCache, scan_launches
 
 Log = Callable[[str], None]

@@ -1,0 +1,95 @@
+"""Parameters of policies: declared, checked and documented by the policy, part of what a run is."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kernelpoint.config import parse_config
+from kernelpoint.errors import ConfigError
+from kernelpoint.policies.conformance import made_up_profile, made_up_scan, make
+from kernelpoint.policies.registry import load_policy, parameters_table, policy_names
+from kernelpoint.session.planning import origin_of
+from kernelpoint.workload import Population
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
+
+
+def config(choice, **more):
+    return parse_config({"version": 1, "policy": choice, **more})
+
+
+def design(choice, population):
+    settings = config(choice)
+    return load_policy(settings.policy)(settings).design(population)
+
+
+def test_a_name_alone_stands_for_the_defaults():
+    short, long = config("stem"), config({"name": "stem"})
+    assert short == long and short.model_dump()["policy"] == "stem"
+    assert load_policy(short.policy)(short).parameters.epsilon is None
+
+
+def test_stem_and_allegro_size_their_samples_for_epsilon():
+    for name in ("stem", "allegro"):
+        population = make(name)[1]
+        fine, coarse = (design({"name": name, "epsilon": e}, population).first_sizes.sum() for e in (0.001, 0.2))
+        settings = config(name, error_budget={"relative_error": 0.2})
+        assert fine > coarse == load_policy(name)(settings).design(population).first_sizes.sum()
+
+
+def test_random_draws_its_first_sample():
+    assert design({"name": "random", "first_sample": 7}, Population((50,), 0)).first_sizes.tolist() == [7]
+
+
+def test_sieve_splits_from_theta_on():
+    population = Population((120,), 0, scan=made_up_scan(120))
+    split, whole = (len(design({"name": "sieve", "theta": t}, population).first_sizes) for t in (0.01, 100.0))
+    assert split > whole == 3
+
+
+@pytest.mark.parametrize("name", ["gcl", "pka"])
+def test_no_more_clusters_are_made_than_allowed(name):
+    population = make(name)[1]
+    assert len(design({"name": name, "max_clusters": 2}, population).first_sizes) == 2
+
+
+@pytest.mark.parametrize(
+    ("choice", "message"),
+    [
+        ({"name": "stem", "epsilon": 2.0}, r"policy.epsilon: got 2.0; input should be less than 1"),
+        ({"name": "stem", "eps": 0.1}, r"policy.eps: unknown parameter \(value 0.1\); allowed: epsilon"),
+        ({"name": "all", "epsilon": 0.1}, r"policy.epsilon: unknown parameter \(value 0.1\); allowed: no parameters"),
+        ({"name": "random", "first_sample": True}, r"policy.first_sample: got True; input should be a valid integer"),
+        ({"epsilon": 0.1}, r"policy.name: this key is required"),
+        (["stem"], r"policy: got \['stem'\]; input should be a policy's name, or a mapping"),
+        ({"name": "simpoint", "epsilon": 0.1}, r"policy: got 'simpoint'; allowed: all"),
+    ],
+)
+def test_what_a_policy_does_not_allow_is_refused(choice, message):
+    with pytest.raises(ConfigError, match=message):
+        load_policy(config(choice).policy)
+
+
+def test_a_plan_with_other_parameters_is_another_plan():
+    population = Population((120,), 0, profile=made_up_profile(120))
+    choices = ("stem", {"name": "stem", "epsilon": 0.05}, {"name": "stem", "epsilon": 0.1})
+    origins = [origin_of(config(choice), load_policy("stem"), population)["policy"] for choice in choices]
+    assert origins == list(choices)
+
+
+def test_every_parameter_has_a_default_and_a_description():
+    for name in policy_names():
+        for key, field in load_policy(name).Parameters.model_fields.items():
+            assert field.description and not field.is_required(), f"{name}.{key}"
+
+
+@pytest.mark.skipif(not PAGE.exists(), reason="the documents are not beside the installed package")
+def test_the_documents_list_every_parameter():
+    assert parameters_table() in PAGE.read_text(encoding="utf-8")
+
+
+def test_equal_parameters_give_equal_designs():
+    population = make("stem")[1]
+    first, second = (design({"name": "stem", "epsilon": 0.02}, population) for _ in range(2))
+    assert np.array_equal(first.first_sizes, second.first_sizes)
