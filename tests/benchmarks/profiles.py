@@ -243,7 +243,7 @@ def main() -> None:
         ("Nsight Systems CSV", "csv", write_gpu_trace, options.kernels),
         ("Nsight Compute raw CSV", "csv", write_ncu, options.rows),
     ]
-    _, floor, _ = read(options.folder, "nothing", "")
+    _, least, _ = read(options.folder, "nothing", "")
     for title, kind, write, size in files:
         path, small = (options.folder / f"{title.replace(' ', '-')}{part}" for part in ("", "-tenth"))
         truth, part = write(path, size), write(small, size // 10)
@@ -254,7 +254,7 @@ def main() -> None:
         megabytes = path.stat().st_size / 1e6
         table.add_row(
             title, f"{megabytes:,.0f} MB", f"{truth.launches:,}", f"{seconds:.1f} s", f"{megabytes / seconds:.0f} MB/s",
-            f"{peak:,.0f} MiB", f"{(peak - floor) * 2**20 / truth.launches:.0f}", f"{ours[0]:.1f} s, {ours[1]:,.0f} MiB",
+            f"{peak:,.0f} MiB", f"{(peak - least) * 2**20 / truth.launches:.0f}", f"{ours[0]:.1f} s, {ours[1]:,.0f} MiB",
             f"{other[0]:.1f} s, {other[1]:,.0f} MiB", f"{ours[0] / other[0]:.2f} time, {ours[1] / other[1]:.2f} memory",
         )  # fmt: skip
         if not options.keep:
@@ -263,7 +263,7 @@ def main() -> None:
     console = Console(width=200, highlight=False)
     console.print(table)
     console.print(
-        f"peak of a process that only imports the readers: {floor:,.0f} MiB; all sums were checked against what was written"
+        f"peak of a process that only imports the readers: {least:,.0f} MiB; all sums were checked against what was written"
     )
 
 

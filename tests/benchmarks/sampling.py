@@ -33,7 +33,7 @@ from kernelpoint.session.setup import population_of
 
 HEADINGS = (
     f"{'policy':<12}{'budget':>7}{'simulated':>11}{'passes':>7}{'cycle x':>9}{'CPU x':>8}{'wall x':>8}{'mean |err|':>12}"
-    f"{'max |err|':>11}{'beyond lat.':>12}{'non-sampl.':>11}{'bound':>9}{'held':>7}{'floor':>7}{'plan s':>8}{'MiB':>6}"
+    f"{'max |err|':>11}{'beyond lat.':>12}{'non-sampl.':>11}{'bound':>9}{'held':>7}{'1/stream':>9}{'plan s':>8}{'MiB':>6}"
 )
 
 
@@ -126,13 +126,13 @@ def line(policy: str, budget: float, runs: list[Measured], full: Measured, laten
     bound = f"{100 * mean([w or 0 for w in widths]):.2f} %" if stated else "none"
     share = f"{sum(held)}/{len(held)}" if stated else "-"
     state = [sum(run.cycles.values()) / sum(full.cycles[i] for i in run.cycles) - 1 for run in runs]
-    floor = runs[0].summary["floor"]
-    floor_text = "-" if floor is None else f"{floor:.1f}"
+    one_per_stream = runs[0].summary["one_per_stream_speedup"]
+    one_per_stream_text = "-" if one_per_stream is None else f"{one_per_stream:.1f}"
     return (
         f"{policy:<12}{100 * budget:>5.1f} %{simulated:>11}{mean([run.summary['passes'] for run in runs]):>7.1f}"
         f"{mean(speed):>9.2f}{full.cpu / mean([run.cpu for run in runs]):>8.2f}{full.wall / mean([r.wall for r in runs]):>8.2f}"
         f"{100 * mean(errors):>10.3f} %{100 * max(errors):>9.3f} %{100 * mean([abs(d) / beyond for d in differences]):>10.3f} %"
-        f"{100 * mean(state):>+9.3f} %{bound:>9}{share:>7}{floor_text:>7}{max(run.plan for run in runs):>8.1f}"
+        f"{100 * mean(state):>+9.3f} %{bound:>9}{share:>7}{one_per_stream_text:>7}{max(run.plan for run in runs):>8.1f}"
         f"{max(run.mib for run in runs):>6.0f}"
     )
 

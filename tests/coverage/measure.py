@@ -5,7 +5,7 @@
 
 Rows that the file has are not measured again, so a long measurement can be split. `within`, `cover`, `ever` and `t SE` count
 runs: error inside the budget; stated interval at the stop holds the truth; a wrong statement at any look; what the interval
-would have held without the floor of bounds.stated. Knowledge: (a) traces or launch metadata, (b) the very times that are then
+would have held without being raised to the budget (bounds.stated). Knowledge: (a) traces or launch metadata, (b) the very times that are then
 sampled, an oracle, (c) times of the other GPU configuration.
 """
 
@@ -125,7 +125,7 @@ def measure(cell: tuple[str, float, float, str, str], seeds: int) -> Row:
         "knowledge": knowledge,
         "method": method,
         "tuning": name in TUNING,
-        "floor": total / float(people.y[first].sum()),
+        "one_per_stream_speedup": total / float(people.y[first].sum()),
         "beyond_latency": total / (total - people.latency * len(people.y)),
         **row,
     }

@@ -17,7 +17,7 @@ from kernelpoint.estimation.quantiles import two_sided
 @dataclass(frozen=True)
 class Outcome:
     """One run: relative error, relative half-width stated, whether a statement was ever wrong, share of the total simulated,
-    relative half-width t SE before the floor of bounds.stated, passes."""
+    relative half-width t SE before it is raised to the budget (bounds.stated), passes."""
 
     error: float
     half_width: float

@@ -33,10 +33,10 @@ def draw_cost(look: Inference, prior: Floats | None) -> Floats:
     seen = mean > 0.0
     if not seen.any():
         return np.ones(len(mean)) if prior is None else prior
-    floor = mean[seen].min()
+    least_cost = mean[seen].min()
     if prior is None:
-        return np.where(look.n > 0, np.maximum(mean, floor), mean[seen].mean())
-    return np.where(look.n > 0, np.maximum(mean, floor), prior * mean[seen].sum() / prior[seen].sum())
+        return np.where(look.n > 0, np.maximum(mean, least_cost), mean[seen].mean())
+    return np.where(look.n > 0, np.maximum(mean, least_cost), prior * mean[seen].sum() / prior[seen].sum())
 
 
 def expected_degrees(look: Inference, S2: Floats, n: Ints, part: Ints) -> float:

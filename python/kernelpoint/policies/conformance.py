@@ -158,7 +158,7 @@ def the_population_is_not_changed(name: str) -> None:
             if isinstance(value, np.ndarray):
                 equal = np.array_equal(getattr(now, field), value, equal_nan=value.dtype.kind == "f")
                 assert equal, f"{part}.{field} was changed"
-    if population.embeddings is not None:
+    if population.embeddings is not None and before.embeddings is not None:
         assert np.array_equal(population.embeddings, before.embeddings)
 
 

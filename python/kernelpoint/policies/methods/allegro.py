@@ -16,7 +16,7 @@ from kernelpoint.policies.two_means import two_means
 from kernelpoint.workload import Available, Need, Population, kernels, known_times
 
 MOST_DRAWS = 50  # a cluster that needs more is split
-FEWEST_DRAWS = 30  # the floor under every sample, for which a mean is taken to be normal
+FEWEST_DRAWS = 30  # the smallest sample, for which a mean is taken to be normal
 
 
 def draws_needed(values: np.ndarray, z_over_eps: float) -> float:

@@ -12,7 +12,7 @@ from kernelpoint.estimation import Design
 from kernelpoint.policies.contract import Policy
 from kernelpoint.workload import Population
 
-# The smallest sample for which the mean of very skewed launch times is near normal; the floor of Allegro's sample too.
+# The smallest sample for which the mean of very skewed launch times is near normal; Allegro's smallest sample too.
 PILOT_SIZE = 30
 
 
