@@ -29,7 +29,7 @@ from kernelpoint.encoder import embed_streams
 from kernelpoint.encoder.encode import embed_graphs
 from kernelpoint.encoder.training import Trainer, TrainingConfig
 from kernelpoint.graphs import SCHEMA, TraceGraph, build_graph
-from kernelpoint.policies.methods.kernelpoint import ALIKE, SMS
+from kernelpoint.policies.methods.kernelpoint import CLUSTER_DISTANCE, SMS
 from kernelpoint.traces import ScanTable, launch_paths, scan_launches
 
 CONFIGS = ("v100", "rtx")
@@ -141,13 +141,15 @@ def show(title: str, launches: Launches, compared: dict[str, list[np.ndarray]]) 
 
 def show_threshold(launches: Launches, compared: dict[str, list[np.ndarray]]) -> None:
     """Clusters of streams that the policy `kernelpoint` makes, and the share of streams of their cluster's main kernel."""
-    print(f"\n| threshold {ALIKE} | mean cosine | clusters | purity by name, over streams |\n|---|---|---|---|")
+    print(
+        f"\n| threshold {CLUSTER_DISTANCE} | mean cosine | clusters | purity by name, over streams |\n|---|---|---|---|"
+    )
     names = launches.names[launches.first]
     for name, repetitions in compared.items():
         cosines, counts, pure = [], [], []
         for embedding in repetitions:
             rows = run_features(embedding[launches.streams[launches.first]])
-            labels = ThresholdClusters(threshold=ALIKE).fit_predict(rows)
+            labels = ThresholdClusters(threshold=CLUSTER_DISTANCE).fit_predict(rows)
             cosines.append(float((rows @ rows.T)[~np.eye(len(rows), dtype=bool)].mean()))
             counts.append(labels.max() + 1)
             pure.append(purity(labels, names))

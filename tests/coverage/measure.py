@@ -5,8 +5,8 @@
 
 Rows that the file has are not measured again, so a long measurement can be split. `within`, `cover`, `ever` and `t SE` count
 runs: error inside the budget; stated interval at the stop holds the truth; a wrong statement at any look; what the interval
-would have held without being raised to the budget (bounds.stated). Knowledge: (a) traces or launch metadata, (b) the very times that are then
-sampled, an oracle, (c) times of the other GPU configuration.
+would have held without being raised to the budget (bounds.stated). Knowledge: (a) traces or launch metadata, (b) the very
+times that are then sampled, an oracle, (c) times of the other GPU configuration.
 """
 
 from __future__ import annotations

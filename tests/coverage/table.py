@@ -58,7 +58,7 @@ def cell(row: Row | None, fails: bool) -> str:
 
 
 def coverage_table(rows: list[Row], level: float, knowledge: str) -> list[str]:
-    """One line per population: one-per-stream speedup, one cell per budget, root-mean-square error at 1 % in all and beyond launch latency."""
+    """One line per population: one-per-stream speedup, one cell per budget, rms error at 1 % in all and beyond latency."""
     every = [row for row in rows if row["method"] == "kernelpoint"]
     bad = {id(every[index]) for index in failing(every)}
     part = [row for row in every if row["confidence"] == level and row["knowledge"] == knowledge]

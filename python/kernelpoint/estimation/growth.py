@@ -15,10 +15,17 @@ from kernelpoint.estimation.pooling import PRIOR_DEGREES
 from kernelpoint.estimation.stratify import least_draws
 from kernelpoint.estimation.variance import variance_and_degrees
 
-FEWEST = 2  # draws of every stratum once a sample grows: what a single draw hides would else stay hidden
-LEARN = 3  # a stratum's sample may grow to at most this many times its size in one pass
-LEAST = 1.05  # a pass adds a twentieth to what is spent, or it would spend error probability for next to nothing
-MARGINS = (0.95, 0.85, 0.7, 0.5)  # the share of the budget that a pass is sized for: the first that adds that much
+MIN_DRAWS_PER_STRATUM = 2  # once a sample grows: a single draw gives no variance within its stratum
+MAX_GROWTH_FACTOR = 3  # a stratum's sample may grow to at most this many times its size in one pass
+MIN_COST_GROWTH_FACTOR = (
+    1.05  # a pass adds a twentieth to what is spent, or it would spend error probability for next to nothing
+)
+BUDGET_SHARES = (
+    0.95,
+    0.85,
+    0.7,
+    0.5,
+)  # the share of the budget that a pass is sized for: the first that adds that much
 
 
 def draw_cost(look: Inference, prior: Floats | None) -> Floats:
@@ -62,27 +69,27 @@ def next_sizes(look: Inference, prior_cost: Floats | None) -> tuple[Ints, Kind]:
 
     Neyman allocation over all strata of a group jointly, the group being the workload (each domain of it) or, in scope
     "cluster", each cluster that has not met the budget. The variance allowed is (margin * eps * that / t)^2, t the quantile
-    of the next look at the degrees of freedom expected there. Every stratum gets at least FEWEST draws. No stratum grows by
-    more than LEARN times in a pass: where one would have to, its spread is still a guess from few draws (or from other
-    strata), and a pass that first learns it is cheaper than one sized for the guess. Such a pass is "learning", any other
-    "sized".
+    of the next look at the degrees of freedom expected there. Every stratum gets at least MIN_DRAWS_PER_STRATUM draws. No
+    stratum grows by more than MAX_GROWTH_FACTOR times in a pass: where one would have to, its spread is still a guess from
+    few draws (or from other strata), and a pass that first learns it is cheaper than one sized for the guess. Such a pass is
+    "learning", any other "sized".
     """
     N, low = look.sample.N, fewest(look)
     cost = draw_cost(look, prior_cost)
-    most = np.maximum(np.minimum(np.where(look.n > 0, LEARN * look.n, 1), N), low)
+    most = np.maximum(np.minimum(np.where(look.n > 0, MAX_GROWTH_FACTOR * look.n, 1), N), low)
     if look.pilot is not None:  # a pass between would teach nothing: the pilot's spreads stand
         most = N
-    for margin in MARGINS:
+    for margin in BUDGET_SHARES:
         wanted = _sizes(look, cost, low, margin)
         sizes = np.minimum(wanted, most)
-        if float((sizes * cost).sum()) >= LEAST * float((look.n * cost).sum()):
+        if float((sizes * cost).sum()) >= MIN_COST_GROWTH_FACTOR * float((look.n * cost).sum()):
             break
     kind: Kind = "sized" if (sizes == wanted).all() else "learning"
     return (np.minimum(sizes + 1, N) if (sizes == look.n).all() else sizes), kind
 
 
 def fewest(look: Inference) -> Ints:
-    """Draws that each stratum has at least once a sample grows: FEWEST, what it has, and least_draws of its share."""
+    """Least draws of each stratum once a sample grows: MIN_DRAWS_PER_STRATUM, what it has, and least_draws of its share."""
     names, budget = look.targets.counters, look.targets.budget
     name = look.targets.ratios.get(budget.counter, (budget.counter,))[0]
     index, groups = names.index(name), look.target_groups
@@ -91,7 +98,7 @@ def fewest(look: Inference) -> Ints:
     whole += np.bincount(groups.of_exact[keep], weights=np.abs(look.exact[keep, index]), minlength=groups.count)
     share = look.sizes(index) / np.where(whole > 0.0, whole, 1.0)[groups.of_stratum]
     least = np.ceil(least_draws(share, budget.relative_error)).astype(np.int64)
-    return np.minimum(np.maximum(np.maximum(look.n, FEWEST), least), look.sample.N)
+    return np.minimum(np.maximum(np.maximum(look.n, MIN_DRAWS_PER_STRATUM), least), look.sample.N)
 
 
 def _sizes(look: Inference, cost: Floats, low: Ints, margin: float) -> Ints:

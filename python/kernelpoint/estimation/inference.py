@@ -16,10 +16,10 @@ from kernelpoint.estimation.estimators import Fit, Sample, estimate_totals
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.quantiles import two_sided
-from kernelpoint.estimation.stratify import INFLUENCE
+from kernelpoint.estimation.stratify import SINGLE_DRAW_DEVIATION
 from kernelpoint.estimation.variance import Spread, pooled_spread, scales, variance_and_degrees
 
-PILOT = (
+PILOT_DEGREES = (
     10  # degrees of freedom, known from sizes alone, that the pilot of "two_stage" needs: less would cost more later
 )
 
@@ -125,8 +125,8 @@ class Inference:
         """What each stratum adds to the total of a counter, float64 [H], as far as the oddity of one of its draws goes.
 
         Model: a stratum that showed nothing but zeros (misses, DRAM traffic) may hold launches that are no zeros, and no
-        spread tells of them. One in N_h / n_h may be as large as those that were seen elsewhere: it counts as N_h / INFLUENCE
-        times their mean. Cycles are never zero; zeros of a profile are its clock's.
+        spread tells of them. One in N_h / n_h may be as large as those that were seen elsewhere: it counts as N_h /
+        SINGLE_DRAW_DEVIATION times their mean. Cycles are never zero; zeros of a profile are its clock's.
         """
         size = np.abs(self.fits[index].totals)
         if self.targets.counters[index] == "cycles":
@@ -135,10 +135,11 @@ class Inference:
         shown = np.bincount(self.sample.strata, weights=np.abs(self.values[:, index]), minlength=len(size))
         nothing = (shown == 0.0) & (self.n > 0) & (self.n < self.sample.N)
         usual = float(seen[seen > 0.0].mean()) if bool(seen.any()) else 0.0
-        return np.where(nothing, self.sample.N * usual / INFLUENCE, size)
+        return np.where(nothing, self.sample.N * usual / SINGLE_DRAW_DEVIATION, size)
 
     def _influence(self, size: Floats, groups: Groups) -> Floats:
-        """How far each group's total moves, float64 [groups], if the draw that stands for most of it is off by INFLUENCE.
+        """Change of each group's total, float64 [groups], if the draw that stands for most of it is off by
+        SINGLE_DRAW_DEVIATION.
 
         Args:
             size: float64 [H], what each stratum adds to its group.
@@ -146,7 +147,7 @@ class Inference:
         N, n = self.sample.N, self.n
         rest = np.where(n < N, 1.0 - n / np.maximum(N, 1), 0.0)
         most = np.zeros(groups.count)
-        np.maximum.at(most, groups.of_stratum, INFLUENCE * rest * size / np.maximum(n, 1))
+        np.maximum.at(most, groups.of_stratum, SINGLE_DRAW_DEVIATION * rest * size / np.maximum(n, 1))
         return most
 
     def _estimate(
@@ -330,7 +331,7 @@ def infer(
             continue
         scale = scales(Moments.of(sample.strata, y, H).mean, sample.n)
         spread = pooled_spread(sample.N, Moments.of(sample.strata, fit.residuals, H), scale)
-        if targets.budget.bound == "two_stage" and spread.degrees.sum() < PILOT and (sample.n < sample.N).any():
+        if targets.budget.bound == "two_stage" and spread.degrees.sum() < PILOT_DEGREES and (sample.n < sample.N).any():
             spread = replace(spread, uncertainty=math.inf)
         spreads.append(spread)
     return Inference(targets, sample, values, exact, clusters, domains, fits, spreads, pilot)

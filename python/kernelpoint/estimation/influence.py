@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernelpoint.estimation.design import Method
-from kernelpoint.estimation.estimators import FEWEST, Sample
+from kernelpoint.estimation.estimators import MIN_OTHER_DRAWS_FOR_LINE, Sample
 from kernelpoint.estimation.moments import Floats, Moments
 
 
@@ -54,7 +54,7 @@ def _through_lines(sample: Sample, expansion: Floats, given_x: Floats, X: Floats
     m = np.bincount(group, minlength=count)[group] - 1.0
     sx, squares = total(x) - x, total(x * x) - x * x
     sxx = squares - sx * sx / np.maximum(m, 1.0)
-    usable = (m >= FEWEST) & (sxx > 1e-9 * squares) & (sxx > 0.0)
+    usable = (m >= MIN_OTHER_DRAWS_FOR_LINE) & (sxx > 1e-9 * squares) & (sxx > 0.0)
     drawn = np.bincount(strata, weights=given_x, minlength=H)
     rest = (sample.N - sample.n)[strata]
     k = np.where(rest > 0, (X - drawn)[strata] - rest * given_x, 0.0) / sample.n[strata]

@@ -19,9 +19,13 @@ from kernelpoint.estimation.moments import Floats, Moments
 from kernelpoint.estimation.quantiles import two_sided
 from kernelpoint.estimation.variance import pooled_spread, scales, variance_and_degrees
 
-HIDDEN = 2.0  # Model: degrees of freedom that "a stratum spreads by as much as it moved" counts for, before the draws
+PRIOR_DEGREES_OF_CHANGE = (
+    2.0  # Model: degrees of freedom that "a stratum spreads by as much as it moved" counts for, before the draws
+)
 SAME = 0.75  # of the error probability goes to pairs of runs that stopped at equal looks
-FINER = 0.2  # Model: spreads below 0.1 % of a launch are read as that (pooling.NO_SPREAD reads 0.5 % of one total's)
+PAIRED_SCALE_SHARE = (
+    0.2  # Model: spreads below 0.1 % of a launch are read as that (pooling.NO_SPREAD reads 0.5 % of one total's)
+)
 
 
 @dataclass(frozen=True)
@@ -123,7 +127,7 @@ def _interval(
     """
     residuals = fits[1].residuals - ratio * fits[0].residuals
     size = [np.abs(Moments.of(sample.strata, values[:, k], len(sample.N)).mean) for k in (0, 1)]
-    scale = FINER * scales((size[1] + abs(ratio) * size[0]) / 2.0, sample.n)
+    scale = PAIRED_SCALE_SHARE * scales((size[1] + abs(ratio) * size[0]) / 2.0, sample.n)
     undrawn = bool((sample.n < sample.N).any())
     if undrawn and any(not fit.totals.any() for fit in fits):
         return Interval(value, math.nan, math.nan, 0.0)  # only zeros were drawn: what the others hold, nothing tells
@@ -180,9 +184,9 @@ def _alone(sample: Sample, residuals: Floats, moved: Floats) -> tuple[float, flo
 
     d_h is the mean in the stratum of `moved`, b_i - R a_i: where the change of configuration moves a stratum, it need not
     move all of its launches alike, and few draws that agree do not show that. k is how much strata that move spread, k =
-    (p + nu khat) / (p + nu) with p = HIDDEN degrees of freedom for k = 1; khat = sum_h w_h min(s_h^2 / d_h^2, 1) /
-    sum_h w_h and nu = (sum_h w_h)^2 / sum_h (w_h^2 / nu_h) over strata with two or more draws, w_h = A_h d_h^2. Degrees of
-    freedom V^2 / sum_h (V_h^2 / (n_h + 2)) - 2 (Welch 1947), at least 1: few where few strata make up V.
+    (p + nu khat) / (p + nu) with p = PRIOR_DEGREES_OF_CHANGE degrees of freedom for k = 1; khat = sum_h w_h min(s_h^2 /
+    d_h^2, 1) / sum_h w_h and nu = (sum_h w_h)^2 / sum_h (w_h^2 / nu_h) over strata with two or more draws, w_h = A_h d_h^2.
+    Degrees of freedom V^2 / sum_h (V_h^2 / (n_h + 2)) - 2 (Welch 1947), at least 1: few where few strata make up V.
     """
     N, n = sample.N.astype(float), sample.n
     A = np.where(n < N, N * N * (1.0 - n / np.maximum(N, 1.0)) / np.maximum(n, 1), 0.0)
@@ -194,7 +198,9 @@ def _alone(sample: Sample, residuals: Floats, moved: Floats) -> tuple[float, flo
     if (w * w).any():
         spread = np.minimum(own / np.where(w > 0.0, shift2, 1.0), 1.0)
         degrees = float(w.sum() ** 2 / (w * w / nu).sum())
-        k = (HIDDEN + degrees * float((w * spread).sum() / w.sum())) / (HIDDEN + degrees)
+        k = (PRIOR_DEGREES_OF_CHANGE + degrees * float((w * spread).sum() / w.sum())) / (
+            PRIOR_DEGREES_OF_CHANGE + degrees
+        )
     terms = A * (own + k * shift2 / nu)
     V, noise = float(terms.sum()), float((terms * terms / (n + 2)).sum())
     return V, max(1.0, V * V / noise - 2.0) if noise > 0.0 else math.inf

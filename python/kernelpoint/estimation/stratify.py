@@ -19,9 +19,11 @@ Ints = NDArray[np.int64]
 # Model: tuned on the named tuning populations of tests/coverage, judged on the others.
 SPREAD_OF_SIGNATURE = 1.5  # expected CoV among launches of one signature, whose arguments it hides
 SPREAD_IN_CONTEXT = 0.05  # and among those that have the same neighbours too
-SECOND = 0.25  # least chance of a second draw: one draw in most strata, two in a random part of them
-AMBITION = 0.2  # first sizes: this share of what the expected spreads would need
-INFLUENCE = 0.2  # a draw that is off by this much of its value moves the total by the error allowed, at most
+SECOND_DRAW_PROBABILITY = 0.25  # least chance of a second draw: one draw in most strata, two in a random part of them
+FIRST_SIZE_SHARE = 0.2  # first sizes: this share of what the expected spreads would need
+SINGLE_DRAW_DEVIATION = (
+    0.2  # a draw that is off by this much of its value moves the total by the error allowed, at most
+)
 
 
 @dataclass(frozen=True)
@@ -149,27 +151,28 @@ def prune_to_budget(cells: Sequence[Cells], spreads: Sequence[float], budget: Er
 
 
 def least_draws(share: Floats, relative_error: float) -> Floats:
-    """Draws that a stratum with a given share of the total needs at least, whatever its spread: INFLUENCE share / eps.
+    """Least draws of a stratum with a given share of the total, whatever its spread: SINGLE_DRAW_DEVIATION share / eps.
 
     Then no single draw stands for so much of the total that its own oddity, unseen by any estimated variance, breaks the
-    budget. Summed over all strata these are INFLUENCE / eps draws, so it costs little but where strata are few.
+    budget. Summed over all strata these are SINGLE_DRAW_DEVIATION / eps draws, so it costs little but where strata are few.
 
     >>> least_draws(np.array([0.5, 0.05]), 0.02).round(6).tolist()
     [5.0, 0.5]
     """
-    return INFLUENCE * share / relative_error
+    return SINGLE_DRAW_DEVIATION * share / relative_error
 
 
 def first_sizes(pruned: Pruned, relative_error: float, seed: int) -> Ints:
-    """Sizes of the first samples, int64 [H]: AMBITION times the expected ones, rounded up or down at random, no fewer than
-    least_draws, at least one draw and, with probability SECOND or more, a second.
+    """Sizes of the first samples, int64 [H]: FIRST_SIZE_SHARE times the expected ones, rounded up or down at random.
+
+    They are no fewer than least_draws, at least one draw and, with probability SECOND_DRAW_PROBABILITY or more, a second.
 
     >>> pruned = Pruned(np.zeros(9, np.int64), np.array([10.0]), np.array([1.0]), np.array([0.1]))
     >>> first_sizes(pruned, 0.5, 0).tolist()
     [2]
     """
     share = pruned.total / max(float(pruned.total.sum()), 1e-300)
-    wanted = np.maximum(pruned.sizes * AMBITION, 1.0 + SECOND)
+    wanted = np.maximum(pruned.sizes * FIRST_SIZE_SHARE, 1.0 + SECOND_DRAW_PROBABILITY)
     wanted = np.maximum(wanted, least_draws(share, relative_error))
     first = np.floor(wanted + generator(seed, "second draws").random(len(wanted))).astype(np.int64)
     return np.minimum(first, np.bincount(pruned.strata, minlength=len(wanted)))
@@ -243,9 +246,9 @@ def strata_from(
 ) -> Design:
     """A design from labels known without simulating: strata by pruning, sizes by expected spreads, seconds at random.
 
-    Strata: the cheapest partition expected to meet the budget (prune_to_budget). First sizes: AMBITION times the sizes
-    expected to be needed, at least one draw, and with probability SECOND (at least) a second one. The strata with a
-    second draw are thus chosen at random beforehand, and the spread of the others is pooled from them.
+    Strata: the cheapest partition expected to meet the budget (prune_to_budget). First sizes: FIRST_SIZE_SHARE times the sizes
+    expected to be needed, at least one draw, and with probability SECOND_DRAW_PROBABILITY (at least) a second one. The strata
+    with a second draw are thus chosen at random beforehand, and the spread of the others is pooled from them.
 
     Args:
         levels: labels, int [N] each, coarse to fine: signature of a unit, signature with its neighbours, ...

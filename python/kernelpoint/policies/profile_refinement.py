@@ -7,7 +7,7 @@ import numpy as np
 from kernelpoint.errors import PolicyError
 from kernelpoint.profiles import Profile
 
-STEP = 0.1  # Model: times within a tenth of each other are alike on any GPU
+TIME_STEP = 0.1  # Model: times within a tenth of each other are alike on any GPU
 
 
 def steps(times: np.ndarray) -> np.ndarray:
@@ -16,7 +16,7 @@ def steps(times: np.ndarray) -> np.ndarray:
     >>> steps(np.array([100.0, 101.0, 300.0])).tolist()
     [48, 48, 60]
     """
-    return np.round(np.log(times) / np.log1p(STEP)).astype(np.int64)
+    return np.round(np.log(times) / np.log1p(TIME_STEP)).astype(np.int64)
 
 
 def refined(

@@ -25,7 +25,7 @@ PROFILE_SPREADS: tuple[float, ...] = (0.3, 0.15, 0.1, 0.05)
 METADATA_SPREADS: tuple[float, ...] = (1.5, 0.05)  # names and shapes hide arguments, which only the context tells apart
 # Model: traffic behind the caches may sit wholly in launches that meet their data for the first time, too rare to be drawn.
 COLD_COUNTERS = ("dram", "miss")
-ALIKE = 0.3  # embeddings of length 1 closer than this open no new cluster
+CLUSTER_DISTANCE = 0.3  # embeddings of length 1 closer than this open no new cluster
 
 
 class KernelPoint(Policy):
@@ -86,7 +86,7 @@ def _from_traces(population: Population) -> tuple[list[np.ndarray], np.ndarray, 
 
     stream = scan.stream_ids.astype(np.int64)
     known = stream >= 0
-    alike = ThresholdClusters(threshold=ALIKE).fit_predict(run_features(embeddings))[stream]
+    alike = ThresholdClusters(threshold=CLUSTER_DISTANCE).fit_predict(run_features(embeddings))[stream]
     per_sm = scan.instructions / np.clip(scan.ctas, 1, SMS)
     amount = np.round(np.log2(1.0 + per_sm)).astype(np.int64)
     return [alike, amount, stream, context(stream, population.offsets)], LATENCY + per_sm, known

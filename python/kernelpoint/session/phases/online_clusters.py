@@ -10,7 +10,7 @@ import numpy as np
 from kernelpoint.clustering import ThresholdClusters, run_features
 from kernelpoint.config import EncoderConfig
 from kernelpoint.errors import TraceError
-from kernelpoint.policies.methods.kernelpoint import ALIKE, LATENCY, SMS
+from kernelpoint.policies.methods.kernelpoint import CLUSTER_DISTANCE, LATENCY, SMS
 from kernelpoint.traces import TraceCache, scan_launches
 
 Log = Callable[[str], None]
@@ -31,7 +31,7 @@ class Placed:
 class OnlineClusters:
     """The nearest known cluster by embedding, of about equal work; where there is none, a new one.
 
-    Streams whose embeddings lie within ALIKE of a cluster's first one are near (leader clustering, see
+    Streams whose embeddings lie within CLUSTER_DISTANCE of a cluster's first one are near (leader clustering, see
     ThresholdClusters.partial_fit), and within those, launches whose work per SM rounds to the same power of two are one
     cluster: the two coarse levels of policy kernelpoint. Centres never move, so a launch's cluster is final the moment it
     comes, and does not depend on any result. torch is imported with the first stream that the cache does not know.
@@ -44,7 +44,7 @@ class OnlineClusters:
     def __init__(self, encoder: EncoderConfig, log: Log) -> None:
         self._encoder = encoder
         self._cache = TraceCache(log=log)
-        self._leaders = ThresholdClusters(threshold=ALIKE)
+        self._leaders = ThresholdClusters(threshold=CLUSTER_DISTANCE)
         self._leader_of_stream: dict[str, int] = {}
         self._numbers: dict[tuple[int, int], int] = {}
 
