@@ -89,7 +89,8 @@ def test_what_does_not_match_between_profile_and_list_is_said_and_simulated(tmp_
     session = open_session(tmp_path, monkeypatch, traces, "stem", f"profile: {profile}\n", log)
     assert any("59 of 60 launches of the list are in the profile" in line for line in log)
     assert any("the first is launch 7" in line for line in log)
-    assert session.setup.frame.design.strata[7] == -1 and (np.delete(session.setup.frame.design.strata, 7) >= 0).all()
+    strata = session.setup.frame.design.strata
+    assert strata[7] == -1 and (np.delete(strata, 7) >= 0).all()
     session.journal.close()
 
 

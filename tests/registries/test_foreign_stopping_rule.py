@@ -39,5 +39,5 @@ def test_a_method_of_another_package_stops_and_projects(install):
     assert not inside.stops(0, 100, 10, 40, 0, 100) and inside.stops(0, 200, 20, 50, 0, 100)
     taken, record = inside.result(0, True, {"cycles": 300.0, "instructions": 30.0, "l2_misses": 5.0})
     assert taken == {"cycles": 600.0, "instructions": 60.0, "l2_misses": 10.0}
-    assert record["half_widths"] == {"cycles": pytest.approx(0.6 * 0.1 * 300.0), "instructions": None}
+    assert record.half_widths == {"cycles": pytest.approx(0.6 * 0.1 * 300.0), "instructions": None}
     assert inside.assumptions() == ["1 simulated launches were stopped inside: both halves are alike"]

@@ -40,7 +40,7 @@ class Session:
         self.phase: Phase = (
             Screening(setup, self.recorder) if setup.frame is None else Sampling(setup, setup.frame, self.recorder)
         )
-        self.replays = Replays(setup.host, setup.config.policy, log)
+        self.replays = Replays(setup.host, setup.config.policy.name, log)
         self.summary: SummaryRecord | None = None
         self._estimates: np.ndarray | None = None
 
