@@ -40,6 +40,7 @@ struct Hook {
         for (const char* line = text; *line != '\0';) {
             const size_t length = strcspn(line, "\n") + (line[strcspn(line, "\n")] == '\n');
             const bool ours = strncmp(line, "-kernel_sampling ", 17) == 0 || strncmp(line, "-trace ", 7) == 0;
+            if (!ours) configuration.append(line, length);
             for (size_t i = 0; i < length && !ours; ++i)
                 hash = (hash ^ static_cast<unsigned char>(line[i])) * 1099511628211ull;
             line += length;
@@ -88,6 +89,7 @@ struct Hook {
     char* config;  // the YAML file named by -kernel_sampling
     option_parser_t options;
     std::string config_hash;
+    std::string configuration;  // all options but the list's path and our own, as the simulator prints them
     gpgpu_sim* sim;
     Client* client;
     kernel_info_t* kernel;

@@ -69,6 +69,7 @@ private:
         host.simulator = "accelsim";
         host.version = "hook 2";
         host.config_hash = hook().config_hash;
+        host.configuration = hook().configuration;
         host.flags = KP_HOST_CAN_STOP;
         m_replay.describe(&host);
         const Process process = {m_list_path, m_launches.size()};

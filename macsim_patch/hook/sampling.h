@@ -102,6 +102,7 @@ private:
         host.simulator = "macsim";
         host.version = "hook 2";
         host.config_hash = setup.config_hash();
+        host.configuration = setup.configuration();
         for (size_t i = 0; i < setup.lists().size(); ++i) {
             const TraceList& list = setup.lists()[i];
             if (!list.on_gpu()) continue;

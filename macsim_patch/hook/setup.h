@@ -79,19 +79,26 @@ public:
                 "of the cores. The first application takes all cores otherwise, and the others never run");
     }
 
-    // All knobs but those that name files or only print.
-    std::string config_hash() const {
+    // All knobs but those that name files or only print, `name value` each.
+    std::string configuration() const {
         std::stringstream all;
         all << *m_base->m_knobsContainer;
-        uint64_t hash = 14695981039346656037ull;  // FNV-1a
+        std::string kept;
         for (std::string line; std::getline(all, line);) {
             const std::string name = line.substr(0, line.find(' '));
             if (name == "kernel_sampling" || name == "trace_name_file" || name == "out" || name == "stdout" ||
                 name == "stderr" || name.compare(0, 6, "debug_") == 0)
                 continue;
-            for (size_t i = 0; i < line.size(); ++i)
-                hash = (hash ^ static_cast<unsigned char>(line[i])) * 1099511628211ull;
+            kept += line + "\n";
         }
+        return kept;
+    }
+
+    std::string config_hash() const {
+        uint64_t hash = 14695981039346656037ull;  // FNV-1a
+        const std::string text = configuration();
+        for (size_t i = 0; i < text.size(); ++i)
+            if (text[i] != '\n') hash = (hash ^ static_cast<unsigned char>(text[i])) * 1099511628211ull;
         char digits[17];
         snprintf(digits, sizeof(digits), "%016llx", static_cast<unsigned long long>(hash));
         return digits;

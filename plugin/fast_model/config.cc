@@ -145,6 +145,12 @@ std::string GpuConfig::hash() const {
     return digits;
 }
 
+std::string GpuConfig::text() const {
+    std::string text = "name: " + name + "\n";
+    for (const auto& [key, value] : values()) text += key + ": " + std::to_string(value) + "\n";
+    return text;
+}
+
 std::vector<std::pair<std::string, uint32_t>> GpuConfig::values() const {
     GpuConfig copy = *this;
     std::vector<std::pair<std::string, uint32_t>> values;

@@ -63,6 +63,8 @@ struct GpuConfig {
 
     // Identifies the simulated GPU and this simulator's model: equal hashes, equal cycles. 16 hexadecimal digits.
     std::string hash() const;
+    // As a configuration file that reads as this one.
+    std::string text() const;
     // Every key with its value, in the order of the configuration file.
     std::vector<std::pair<std::string, uint32_t>> values() const;
 };

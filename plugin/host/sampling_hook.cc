@@ -34,6 +34,7 @@ SamplingHook::SamplingHook(const std::string& sampling_config, const std::string
     host.warps_per_sm = config.max_warps_per_sm;
     host.registers_per_sm = config.registers_per_sm;
     host.shared_memory_per_sm = config.shared_memory_per_sm;
+    host.configuration = config.text();
     host.processes = {{list_path, launches}};
     host.plugin = program_directory() + "/../lib/libkernelpoint.so";
     client_.open(sampling_config, host);

@@ -145,6 +145,11 @@ def test_methods_choose_under_one_configuration_and_are_judged_under_another(mon
     assert "stem" in printed and "stem *" not in printed and len(list((out / "host").glob("host-*.csv"))) == 2
     rows = json.loads((out / "comparison.json").read_text())["rows"]
     assert not any(row["from_truth"] or row["reason"] for row in rows)
+    model = f"host=rtx,profile=model,traces={traces / 'kernelslist.g'},name=solver"
+    assert compare(monkeypatch, "-w", model, "-p", "stem,sieve", "--budgets", "0.05", "--seeds", "1", "-o", out) == 0
+    printed = capsys.readouterr()
+    assert "stem" in printed.out and "stem *" not in printed.out
+    assert "the fast model predicts with v100, another GPU" in printed.err + printed.out
 
 
 def test_a_narrow_terminal_gets_the_columns_that_fit(monkeypatch, capsys, truth_file):

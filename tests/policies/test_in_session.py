@@ -138,3 +138,11 @@ def test_a_profile_without_names_gets_those_of_the_traces(traces):
     profile = aligned(builder.finish(), paths, lambda text: None)
     assert [profile.name(row) for row in range(LAUNCHES)] == [read_header(path).shape.kernel_name for path in paths]
     assert (profile.grid > 0).all() and np.array_equal(profile.time, 1000.0 + np.arange(LAUNCHES))
+
+
+def test_a_policy_that_plans_from_times_takes_those_of_the_fast_model(tmp_path, monkeypatch, traces):
+    log = []
+    session = open_session(tmp_path, monkeypatch, traces, "stem", "profile: model\n", log)
+    assert sum("the fast model predicts 60 of 60 launches" in line for line in log) == 1
+    summary, _ = run(session)
+    assert summary["simulated"] + summary["skipped"] == LAUNCHES and not summary["degraded"]

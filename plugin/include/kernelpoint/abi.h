@@ -118,6 +118,9 @@ typedef struct kp_host_info {
     uint32_t registers_per_sm;
     uint32_t shared_memory_per_sm; /* bytes */
     uint32_t reserved;             /* 0 */
+    /* The simulated GPU: all options of the simulator in its own words, one a line (Accel-Sim `-key value`, MacSim
+     * `key value`, the embedded host `key: value`); NULL: not stated. The fast model is configured from it. */
+    const char* configuration;
 } kp_host_info;
 
 /* A kernel launch. With a trace path the plugin can read the launch itself; NULL where there is none. */

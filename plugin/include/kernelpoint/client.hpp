@@ -59,6 +59,7 @@ struct Host {
           log_user(NULL) {}
 
     std::string simulator, version, config_hash;
+    std::string configuration;  // the simulated GPU's options as text; empty: not stated
     uint32_t flags;
     std::vector<Process> processes;
     uint64_t state_lines;
@@ -114,6 +115,7 @@ public:
         info.shared_memory_per_sm = host.shared_memory_per_sm;
         info.log = host.log;
         info.log_user = host.log_user;
+        info.configuration = host.configuration.empty() ? NULL : host.configuration.c_str();
         check(m_api.open(config.c_str(), &info, &m_session));
     }
 

@@ -57,6 +57,7 @@ py::dict host_dictionary(const kp_host_info& info) {
     fields["process_count"] = number(info.process_count);
     fields["list_paths"] = paths;
     fields["launch_counts"] = counts;
+    fields["configuration"] = known_text(info.configuration);
     return fields;
 }
 

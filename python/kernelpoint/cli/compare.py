@@ -29,7 +29,8 @@ WORKLOAD_HELP = (
     "FILE with the full run's times or cycles of every launch (profile, results CSV, journal, simulator output), or "
     "key=value,...: truth=FILE, name=NAME, traces=LIST, profile=FILE (what methods plan from; default: the truth, marked, for "
     "those that need times; profile=truth for all that can use them), host=v100|rtx|FILE (run the embedded host for the "
-    "truth; profile=host:NAME does so for the profile), device=N, latency=CYCLES. May be repeated."
+    "truth; profile=host:NAME does so for the profile; profile=model predicts it with the fast model, configured by "
+    "fast_model=gpgpusim.config, params.in, v100, rtx), device=N, latency=CYCLES. May be repeated."
 )
 
 WIDE_TERMINAL = 150  # columns of text from which on every column of the table fits

@@ -91,7 +91,8 @@ class Inputs:
         """What the policy may look at, what it needs of it, and whether it sees the truth's times."""
         profile, sees_truth = self._profile(policy)
         traces = bool(self.workload.paths)
-        needs = policy.inputs(Available(profile, traces))
+        model = self.workload.model
+        needs = policy.inputs(Available(profile, traces, model is not None))
         made = (
             self._complete(needs, config) if traces else self._made
         )  # without, such a policy says itself what it lacks
@@ -102,6 +103,7 @@ class Inputs:
             paths=made.paths,
             embeddings=made.embeddings if Need.EMBEDDINGS in needs else None,
             profile=profile,
+            model=model,
         )
         return population, needs, sees_truth
 

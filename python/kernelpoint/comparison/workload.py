@@ -15,7 +15,8 @@ from kernelpoint.workload import aligned, fingerprint, named
 
 Log = Callable[[str], None]
 HOST = "host:"  # begins a profile that the embedded host makes
-KEYS = ("truth", "name", "traces", "profile", "host", "device", "latency")
+MODEL = "model"  # the profile that the fast model makes
+KEYS = ("truth", "name", "traces", "profile", "host", "fast_model", "device", "latency")
 
 
 @dataclass(frozen=True)
@@ -24,8 +25,10 @@ class Request:
 
     truth: per-launch results of the full run; name: in tables; traces: its trace list; profile: what methods plan from
     (none: the truth, for those that cannot do without; "truth": for all that can use its times; "host:NAME": a full run of
-    the embedded host in that configuration; or a file); host: the configuration of the embedded host that makes the truth;
-    device: GPU of the truth file; latency: cycles of each launch that no method can save, taken off for a second error.
+    the embedded host in that configuration; "model": what the fast model predicts; or a file); host: the configuration of the
+    embedded host that makes the truth; fast_model: the model's configuration, as in kernelpoint.yaml (`auto`: another GPU
+    than the host's, else the nearest shipped); device: GPU of the truth file; latency: cycles of each launch that no method
+    can save, taken off for a second error.
     """
 
     name: str
@@ -33,6 +36,7 @@ class Request:
     traces: str | None = None
     profile: str | None = None
     host: str | None = None
+    fast_model: str = "auto"
     device: int | None = None
     latency: float = 0.0
 
@@ -56,8 +60,9 @@ def parse_request(text: str) -> Request:
         fields[key] = value
     if "truth" not in fields and not ("host" in fields and "traces" in fields):
         raise ConfigError(f"--workload {text}: needs truth=FILE, or host=CONFIG and traces=LIST")
-    if fields.get("profile", "").startswith(HOST) and "traces" not in fields:
-        raise ConfigError(f"--workload {text}: profile={HOST}NAME needs traces=LIST")
+    from_traces = fields.get("profile", "").startswith(HOST) or fields.get("profile") == MODEL
+    if from_traces and "traces" not in fields:
+        raise ConfigError(f"--workload {text}: profile={HOST}NAME and profile={MODEL} need traces=LIST")
     try:
         device = int(fields["device"]) if "device" in fields else None
         latency = float(fields.get("latency", 0.0))
@@ -65,7 +70,8 @@ def parse_request(text: str) -> Request:
         raise ConfigError(f"--workload {text}: device and latency are numbers") from None
     name = fields.get("name") or _name_of(fields.get("truth") or fields["traces"])
     request = {key: fields.get(key) for key in ("truth", "traces", "profile", "host")}
-    return Request(name=name, device=device, latency=latency, **request)
+    fast_model = fields.get("fast_model", "auto")
+    return Request(name=name, device=device, latency=latency, fast_model=fast_model, **request)
 
 
 def _name_of(path: str) -> str:
@@ -84,6 +90,7 @@ class Workload:
         counter: "cycles" or "ns".
         known: times, counters and shapes known beforehand.
         from_truth: whether `known` is the truth itself, so that its times may be given only to methods marked so.
+        model: what the fast model predicts, where the user asked for it; rows as in `results`.
         informed: whether the user asked that methods which can do without those times get them too.
         paths: traces, one per launch, where there are any.
         notes: what a reader of the table has to know.
@@ -98,6 +105,7 @@ class Workload:
     latency: float = 0.0
     notes: tuple[str, ...] = field(default=())
     informed: bool = False
+    model: Profile | None = None
 
     @property
     def size(self) -> int:
@@ -141,13 +149,36 @@ def load_workload(request: Request, truth_file: str, communication: bool, log: L
         notes += more
     known, informed = named(truth, paths), request.profile == "truth"
     from_truth = request.profile in (None, "truth")
-    if not from_truth:
+    model = _predicted(request, paths, log) if request.profile == MODEL else None
+    if model is not None:
+        known = named(model, paths)
+    elif not from_truth:
         known = named(_other_profile(str(request.profile), truth, paths, communication, log), paths)
         if known.has_times and np.array_equal(known.time, results):
             from_truth = informed = True
             notes.append(f"{request.profile} holds the very times of the truth: methods that plan from it are marked")
     counter = "ns" if np.isfinite(truth.duration).any() else "cycles"
-    return Workload(request.name, results, counter, known, from_truth, paths, request.latency, tuple(notes), informed)
+    latency = request.latency
+    return Workload(request.name, results, counter, known, from_truth, paths, latency, tuple(notes), informed, model)
+
+
+def _predicted(request: Request, paths: tuple[str, ...], log: Log) -> Profile:
+    """What the fast model predicts of the launches at `paths`, of which the list may hold more: it runs over all of them."""
+    from kernelpoint.fast_model import configuration_for, predict
+    from kernelpoint.fast_model.configuration import configuration_of_host
+    from kernelpoint.traces import read_trace_list
+
+    listed = read_trace_list(str(request.traces))
+    simulator, hash_of_host = ("the truth", "")
+    if request.host is not None:
+        simulator, hash_of_host = "kernelpoint-host", configuration_of_host(request.host).hash
+    configuration = configuration_for(request.fast_model, simulator, "", hash_of_host, listed.paths, log)
+    identity = fingerprint((len(listed.paths),), listed.paths)
+    found = predict(listed.paths, listed.copies, configuration, identity, log).profile()
+    if listed.paths == paths:
+        return found
+    row_of = {path: row for row, path in enumerate(listed.paths)}
+    return found.take(np.array([row_of[path] for path in paths], dtype=np.int64))
 
 
 def _traces_of(truth: Profile, traces: str) -> tuple[tuple[str, ...], list[str]]:

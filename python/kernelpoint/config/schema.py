@@ -118,7 +118,7 @@ class WarmupConfig(Section):
 
 
 # YAML reads a bare `off` as the boolean false.
-InsideKernel = Annotated[Text, BeforeValidator(lambda value: "off" if value is False else value)]
+OrOff = Annotated[Text, BeforeValidator(lambda value: "off" if value is False else value)]
 
 
 class Config(Section):
@@ -146,15 +146,23 @@ class Config(Section):
     profile: Annotated[
         Text | None,
         Field(
-            description="times or counters of every launch from a profiler or another full run; policies plan from them"
+            description="times or counters of every launch from a profiler or another full run; policies plan from them; "
+            "`model`: from the fast model"
         ),
     ] = None
+    fast_model: Annotated[
+        OrOff,
+        Field(
+            description="predicts every launch beforehand, where the list is on disk; `auto`: configured as the simulated GPU; "
+            "or a file: gpgpusim.config, params.in, the model's own YAML, or `v100` or `rtx`"
+        ),
+    ] = "auto"
     error_budget: ErrorBudgetConfig = ErrorBudgetConfig()
     estimate: Annotated[
         Literal["regression", "ratio", "mean"], Field(description="how skipped launches are estimated inside a stratum")
     ] = "regression"
     inside_kernel: Annotated[
-        InsideKernel,
+        OrOff,
         Field(
             description="stop large launches inside and project the rest: `pka` states no bound; `cta` adds its error to the "
             "bound"

@@ -23,7 +23,13 @@ def shipped(name: str) -> Configuration:
     >>> shipped("v100").values["sms"]
     80
     """
-    return configuration_of([str(SHIPPED / f"{name}.yaml")])
+    return configuration_of_host(name)
+
+
+def configuration_of_host(name: str) -> Configuration:
+    """What the embedded host takes as `-config`: a packaged name, or a file."""
+    packaged = SHIPPED / f"{name}.yaml"
+    return configuration_of([str(packaged) if packaged.is_file() else name])
 
 
 def configuration_of(paths: Sequence[str]) -> Configuration:
@@ -58,8 +64,7 @@ def configuration_for(
         ConfigError: the file, or what the host states, is refused.
     """
     if setting != "auto":
-        named = SHIPPED / f"{setting}.yaml"
-        found = configuration_of([str(named) if named.is_file() else setting])
+        found = configuration_of_host(setting)
     elif simulator == "kernelpoint-host":
         found = _another(config_hash)
         log(

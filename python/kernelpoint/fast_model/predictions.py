@@ -8,6 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
+from kernelpoint.profiles.profile import UNKNOWN, Profile
+
 # The model's counter that stands for one of another name.
 _COUNTERPARTS = {
     "l1_global_reads": "l1_accesses",
@@ -100,10 +102,19 @@ class Predictions:
             begin += part.size
         return replace(parts[0], counters=counters, failures=failures)
 
-    def identity(self) -> dict[str, str]:
-        """What a journal keeps of the model: its configuration's name and hash, and its version."""
-        return {
-            "configuration": self.configuration,
-            "config_hash": self.config_hash,
-            "model_version": self.model_version,
-        }
+    def profile(self) -> Profile:
+        """The same as a profile without names and shapes: counters by name, nan where nothing was predicted."""
+        n = self.size
+        return Profile(
+            source=f"fast model ({self.configuration} {self.config_hash}, model {self.model_version})",
+            names=("",),
+            name_ids=np.zeros(n, dtype=np.int32),
+            grid=np.zeros((n, 3), dtype=np.int64),
+            block=np.zeros((n, 3), dtype=np.int64),
+            registers=np.full(n, UNKNOWN, dtype=np.int64),
+            shared_memory=np.full(n, UNKNOWN, dtype=np.int64),
+            stream=np.full(n, UNKNOWN, dtype=np.int64),
+            start=np.zeros(n, dtype=np.int64),
+            duration=np.full(n, np.nan),
+            counters=dict(self.counters),
+        )

@@ -19,6 +19,7 @@ class HostInfo:
     process_count: int = 1
     list_paths: tuple[str | None, ...] = (None,)
     launch_counts: tuple[int, ...] = (0,)
+    configuration: str = ""
     state_lines: int = 0
     residency: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
     copies_fill: bool = False

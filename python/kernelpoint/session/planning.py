@@ -104,7 +104,10 @@ def origin_of(config: Config, policy: type[Policy], population: Population) -> d
         origin["profile"] = population.profile.hash()
     if policy.uses_budget:
         origin["error_budget"] = config.error_budget.model_dump(include={"relative_error", "confidence", "scope"})
-    if Need.EMBEDDINGS in policy.inputs(Available.of(population)):
+    needs = policy.inputs(Available.of(population))
+    if Need.MODEL in needs and population.model_source is not None:
+        origin["fast_model"] = population.model_source.identity()
+    if Need.EMBEDDINGS in needs:
         from kernelpoint.encoder import checkpoint_hash
 
         origin["checkpoint"] = checkpoint_hash(config.encoder.checkpoint)

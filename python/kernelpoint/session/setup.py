@@ -21,7 +21,7 @@ from kernelpoint.session.inside import check_inside_kernel
 from kernelpoint.session.plan import Plan
 from kernelpoint.session.planning import plan_for
 from kernelpoint.session.ratios import RATIOS
-from kernelpoint.workload import Population, with_profile
+from kernelpoint.workload import Population, with_model_source, with_profile
 
 Log = Callable[[str], None]
 PROBABILITY = (
@@ -33,7 +33,8 @@ PROBABILITY = (
 class Frame:
     """The launches of a run and the plan that divides them (the sampling frame).
 
-    plan_path: the file in which the plan lies, if any; hashes: of traces (the list's fingerprint), design, checkpoint.
+    plan_path: the file in which the plan lies, if any; hashes: of traces (the list's fingerprint), design, checkpoint, fast
+    model.
     """
 
     population: Population
@@ -47,6 +48,8 @@ class Frame:
         hashes = {"traces": plan.origin["traces"], "design": hash_design(plan.design)}
         if "checkpoint" in plan.origin:
             hashes["checkpoint"] = plan.origin["checkpoint"]
+        if "fast_model" in plan.origin:
+            hashes["fast_model"] = plan.origin["fast_model"]["config_hash"]
         return cls(population, plan, plan_path, hashes)
 
     @property
@@ -99,7 +102,8 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
     check_inside_kernel(config, host)
     frame = None
     if not _is_screened(config, policy, host):
-        population = with_profile(population_of(host, config.seed), config, log)
+        population = with_model_source(population_of(host, config.seed), config.fast_model, host, log)
+        population = with_profile(population, config, log)
         frame = Frame.of(population, *plan_for(config, policy, population, log, begun_with))
     return Setup(config, host, policy, budget, policy.estimate_for(config), frame)
 

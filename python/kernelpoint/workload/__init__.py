@@ -1,13 +1,15 @@
 """A workload before it is simulated: its launches, what is known of each, and the fingerprint of its trace list."""
 
-from kernelpoint.workload.alignment import aligned, named, with_profile
+from kernelpoint.workload.alignment import aligned, named
 from kernelpoint.workload.fingerprint import fingerprint, launch_name
-from kernelpoint.workload.inputs import Available, Need, check_available, complete
+from kernelpoint.workload.inputs import Available, Need, check_available, complete, with_profile
 from kernelpoint.workload.known import has_instructions, instructions, kernels, known_times
+from kernelpoint.workload.model import ModelSource, model_profile, predicted, with_model_source
 from kernelpoint.workload.population import Population
 
 __all__ = [
     "Available",
+    "ModelSource",
     "Need",
     "Population",
     "aligned",
@@ -19,6 +21,9 @@ __all__ = [
     "kernels",
     "known_times",
     "launch_name",
+    "model_profile",
     "named",
+    "predicted",
+    "with_model_source",
     "with_profile",
 ]

@@ -3,42 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
-from kernelpoint.config import Config
 from kernelpoint.errors import ProfileError, TraceError
-from kernelpoint.profiles import Launches, Profile, match, read_profile
+from kernelpoint.profiles import Launches, Profile, match
 from kernelpoint.profiles.profile import ProfileBuilder
-from kernelpoint.workload.population import Population
 
 Log = Callable[[str], None]
 MATCHED_SHARE = (
     0.5  # of the launches (of the rows where there are fewer) that have to match; else it is another workload's
 )
-
-
-def with_profile(population: Population, config: Config, log: Log) -> Population:
-    """The population with the profile that the configuration names, if any.
-
-    With a trace list the rows are matched with its launches; what did not match is said. Without one the profile has to
-    have exactly one row per launch.
-
-    Raises:
-        ProfileError: the file cannot be read, or does not fit the launches.
-    """
-    if config.profile is None:
-        return population
-    profile = read_profile(config.profile)
-    if not population.paths:
-        if profile.size != population.size:
-            raise ProfileError(
-                f"{config.profile}: {profile.size} launches; the run has {population.size}, and there is no trace list to "
-                "match them with"
-            )
-        return replace(population, profile=profile)
-    return replace(population, profile=aligned(profile, population.paths, log))
 
 
 def aligned(profile: Profile, paths: tuple[str, ...], log: Log) -> Profile:

@@ -7,11 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from kernelpoint.errors import ConfigError, PolicyError, TraceError
+from kernelpoint.errors import ConfigError, PolicyError, ProfileError, TraceError
+from kernelpoint.workload.alignment import aligned
+from kernelpoint.workload.model import model_profile, predicted
 from kernelpoint.workload.population import Population
 
 if TYPE_CHECKING:
-    from kernelpoint.config import EncoderConfig
+    from kernelpoint.config import Config, EncoderConfig
     from kernelpoint.profiles import Profile
     from kernelpoint.traces import TraceCache
 
@@ -24,6 +26,7 @@ class Need(enum.Enum):
 
     TRACES = "traces"  # every launch is read once beforehand: Population.scan
     EMBEDDINGS = "embeddings"  # every stream is embedded by the encoder: Population.embeddings; comes with TRACES
+    MODEL = "model"  # the fast model has run over the list: Population.model
     PROFILE = "profile"  # times or counters of every launch, known from elsewhere: Population.profile
 
 
@@ -31,16 +34,19 @@ class Need(enum.Enum):
 class Available:
     """What a policy may choose from.
 
-    profile: the one that the user named; traces: whether the trace of every launch is on disk.
+    profile: the one that the user named; traces: whether the trace of every launch is on disk; model: whether the fast
+    model predicts them.
     """
 
     profile: Profile | None = None
     traces: bool = False
+    model: bool = False
 
     @classmethod
     def of(cls, population: Population) -> Available:
         """What there is of a population before anything is read."""
-        return cls(population.profile, population.has_traces)
+        predicts = population.model is not None or population.model_source is not None
+        return cls(population.profile, population.has_traces, predicts)
 
 
 def check_available(policy: str, needs: frozenset[Need], available: Available, option: str = "`profile:`") -> None:
@@ -70,6 +76,7 @@ def complete(
     cache: TraceCache | None = None,
     read: Progress | None = None,
     embedded: Progress | None = None,
+    modelled: Progress | None = None,
 ) -> Population:
     """The population with every input that is needed; what it has already is not made again.
 
@@ -77,7 +84,7 @@ def complete(
         needs: what a policy asks for, available as it is (`check_available`).
         encoder: checkpoint and bound on nodes of the embeddings.
         cache: of traces and embeddings; by default the user's.
-        read, embedded: called with (done, total) while traces are read and streams embedded.
+        read, embedded, modelled: called with (done, total) while traces are read, streams embedded, launches predicted.
 
     Raises:
         TraceError: not one launch can be read.
@@ -96,4 +103,39 @@ def complete(
 
         embeddings = embed_streams(population.scan, cache, encoder.checkpoint, encoder.max_nodes, embedded, log=log)
         population = replace(population, embeddings=embeddings)
+    if Need.MODEL in needs and population.model is None and population.model_source is not None:
+        population = predicted(population, population.model_source, log, modelled)
     return population
+
+
+def with_profile(population: Population, config: Config, log: Log) -> Population:
+    """The population with the profile that the configuration names, if any.
+
+    `profile: model` takes the fast model's predictions. With a trace list the rows are matched with its launches; what did
+    not match is said. Without one the profile has to have exactly one row per launch.
+
+    Raises:
+        ProfileError: the file cannot be read, or does not fit the launches; or the model has nothing to predict.
+    """
+    if config.profile is None:
+        return population
+    if config.profile == "model":
+        population = complete(population, frozenset({Need.MODEL}), config.encoder, log)
+        found = model_profile(population)
+        if found is None:
+            raise ProfileError(
+                "profile: got 'model', but the fast model is off, or there is no trace list on disk; allowed: a file of times "
+                "or counters, or `model` with `fast_model: auto` and a list"
+            )
+        return replace(population, profile=found)
+    from kernelpoint.profiles import read_profile
+
+    profile = read_profile(config.profile)
+    if not population.paths:
+        if profile.size != population.size:
+            raise ProfileError(
+                f"{config.profile}: {profile.size} launches; the run has {population.size}, and there is no trace list to "
+                "match them with"
+            )
+        return replace(population, profile=profile)
+    return replace(population, profile=aligned(profile, population.paths, log))

@@ -14,6 +14,7 @@ from kernelpoint.randomness import permanent_random_numbers
 if TYPE_CHECKING:
     from kernelpoint.profiles import Profile
     from kernelpoint.traces import ScanTable
+    from kernelpoint.workload.model import ModelSource
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Population:
         profile: times and counters known from elsewhere, where the user named a profile; rows in unit order, nan for
             launches that the profile does not have.
         model: the fast model's cycles and counters of every launch, where the run has them; rows in unit order.
+        model_source: where the model's predictions come from, where it may be asked for them.
         first_process: number of the first process; above 0 only in a part of a larger population.
     """
 
@@ -39,6 +41,7 @@ class Population:
     embeddings: np.ndarray | None = None
     profile: Profile | None = None
     model: Profile | None = None
+    model_source: ModelSource | None = None
     first_process: int = 0
 
     @cached_property
@@ -95,5 +98,6 @@ class Population:
             embeddings=embeddings,
             profile=None if self.profile is None else self.profile.take(np.arange(first, last)),
             model=None if self.model is None else self.model.take(np.arange(first, last)),
+            model_source=None,  # the model runs over whole populations
             first_process=self.first_process + number,
         )

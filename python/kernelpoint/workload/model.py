@@ -1,0 +1,118 @@
+"""The fast model's predictions as an input of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from kernelpoint.workload.alignment import named
+from kernelpoint.workload.fingerprint import fingerprint
+from kernelpoint.workload.population import Population
+
+if TYPE_CHECKING:
+    from kernelpoint.fast_model import Configuration
+    from kernelpoint.profiles import Profile
+
+Log = Callable[[str], None]
+Progress = Callable[[int, int], None]
+
+
+class Simulator(Protocol):
+    """What a simulator tells of itself, as far as the model's configuration depends on it."""
+
+    @property
+    def simulator(self) -> str: ...
+    @property
+    def configuration(self) -> str: ...
+    @property
+    def config_hash(self) -> str: ...
+    @property
+    def list_paths(self) -> tuple[str | None, ...]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class ModelSource:
+    """Where predictions come from. The configuration is worked out, and said, when it is first asked for.
+
+    Attributes:
+        setting: of the key `fast_model`: `auto`, or a file.
+        simulator: what the host tells of itself.
+        paths: traces of all launches.
+        lists: trace list of each process.
+        log: told which configuration was chosen.
+    """
+
+    setting: str
+    simulator: Simulator
+    paths: tuple[str, ...]
+    lists: tuple[str, ...]
+    log: Log
+
+    @cached_property
+    def configuration(self) -> Configuration:
+        """The simulated GPU in the model's terms; ConfigError where the file, or what the simulator states, is refused."""
+        from kernelpoint.fast_model import configuration_for
+
+        told = self.simulator
+        return configuration_for(
+            self.setting, told.simulator, told.configuration, told.config_hash, self.paths, self.log
+        )
+
+    def identity(self) -> dict[str, str]:
+        """What predictions depend on besides the launches: for a plan's origin and the journal."""
+        from kernelpoint.fast_model import MODEL_VERSION
+
+        found = self.configuration
+        return {"configuration": found.name, "config_hash": found.hash, "model_version": MODEL_VERSION}
+
+
+def with_model_source(population: Population, setting: str, simulator: Simulator, log: Log) -> Population:
+    """The population with the source of predictions, unless `fast_model` is off or a process has no list on disk.
+
+    Args:
+        setting: `auto`, `off`, or a file; see :func:`kernelpoint.fast_model.configuration_for`.
+        simulator: what the host tells of itself.
+
+    Raises:
+        ConfigError: the file is refused.
+    """
+    lists = tuple(path for path in simulator.list_paths if path is not None)
+    if setting == "off" or not population.has_traces or len(lists) != len(population.counts):
+        return population
+    source = ModelSource(setting, simulator, population.paths, lists, log)
+    if setting != "auto":
+        _ = source.configuration  # a bad file is refused at once, used or not
+    return replace(population, model_source=source)
+
+
+def predicted(population: Population, source: ModelSource, log: Log, progress: Progress | None = None) -> Population:
+    """The population with what the model predicts of each launch, process by process, made or recalled."""
+    from kernelpoint.fast_model import Predictions, predict
+    from kernelpoint.traces import read_trace_list
+
+    configuration = source.configuration
+    parts = []
+    for number, path in enumerate(source.lists):
+        part = population.process(number)
+        copies = read_trace_list(path).copies
+        identity = fingerprint(part.counts, part.paths)
+        parts.append(predict(part.paths, copies, configuration, identity, log, progress=progress))
+    found = Predictions.joined(parts)
+    log(
+        f"kernelpoint: the fast model predicts {int(found.predicted.sum()):,} of {found.size:,} launches "
+        f"({found.configuration}, {found.config_hash}, model {found.model_version})"
+    )
+    return replace(population, model=found.profile())
+
+
+def model_profile(population: Population) -> Profile | None:
+    """The predictions as a profile of the launches: with their names and shapes, for policies that plan from times."""
+    if population.model is None:
+        return None
+    known = named(population.model, population.paths)
+    unknown = np.isnan(known.counters["cycles"])
+    return known.take(np.where(unknown, -1, np.arange(known.size))) if unknown.any() else known

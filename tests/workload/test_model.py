@@ -1,0 +1,119 @@
+"""The fast model's predictions as an input of a plan."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from kernelpoint.config import parse_config
+from kernelpoint.errors import ConfigError, ProfileError
+from kernelpoint.fast_model import predict, shipped
+from kernelpoint.synth.compose import compose
+from kernelpoint.synth.writer import write_list
+from kernelpoint.traces import read_trace_list
+from kernelpoint.workload import (
+    Available,
+    Need,
+    Population,
+    complete,
+    fingerprint,
+    model_profile,
+    with_model_source,
+    with_profile,
+)
+
+LAUNCHES = 8
+ENCODER = parse_config({"version": 1, "policy": "all"}).encoder
+MODEL = frozenset({Need.MODEL})
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a simulator tells of itself."""
+
+    simulator: str = "accelsim"
+    configuration: str = "-gpgpu_n_clusters 7\n"
+    config_hash: str = "0"
+    list_paths: tuple[str | None, ...] = ()
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture(scope="module")
+def lists(tmp_path_factory):
+    made = []
+    for name in ("graph-traversal", "iterative-solver"):
+        folder = tmp_path_factory.mktemp("lists") / name
+        folder.mkdir()
+        request = compose(name, launches=LAUNCHES)
+        write_list(request.sequence, folder, request.launches, request.description)
+        made.append(str(folder / "kernelslist.g"))
+    return tuple(made)
+
+
+@pytest.fixture
+def population(lists):
+    return Population((LAUNCHES, LAUNCHES), 0, paths=tuple(p for path in lists for p in read_trace_list(path).paths))
+
+
+def sourced(population, told, setting="auto", said=None):
+    return with_model_source(population, setting, told, (said if said is not None else []).append)
+
+
+def test_predictions_are_made_process_by_process_under_the_simulators_own_configuration(population, lists):
+    said = []
+    source = sourced(population, Told(list_paths=lists), said=said)
+    assert Available.of(source).model and not Available.of(population).model
+    assert source.model is None and said == []  # nothing is made, or said, before it is needed
+    found = complete(source, MODEL, ENCODER, said.append).model
+    assert source.model_source.configuration.values["sms"] == 7
+    for number, path in enumerate(lists):
+        listed = read_trace_list(path)
+        identity = fingerprint((LAUNCHES,), listed.paths)
+        alone = predict(listed.paths, listed.copies, source.model_source.configuration, identity, said.append)
+        rows = slice(number * LAUNCHES, (number + 1) * LAUNCHES)
+        assert found.counters["cycles"][rows].tolist() == alone.counters["cycles"].tolist()
+    assert any(source.model_source.configuration.hash in line for line in said)
+
+
+def test_predictions_that_are_there_are_not_made_again(population, lists):
+    made = complete(sourced(population, Told(list_paths=lists)), MODEL, ENCODER, print)
+    assert complete(made, MODEL, ENCODER, print) is made
+
+
+@pytest.mark.parametrize("setting, kept", [("off", (0, 1)), ("auto", (0,))])
+def test_there_are_none_where_the_model_is_off_or_a_list_is_missing(population, lists, setting, kept):
+    told = Told(list_paths=tuple(path if n in kept else None for n, path in enumerate(lists)))
+    assert sourced(population, told, setting) is population
+
+
+def test_a_bad_file_is_refused_though_nobody_asks_for_predictions(population, lists, tmp_path):
+    bad = tmp_path / "bad.config"
+    bad.write_text("-gpgpu_n_clusters many\n")
+    with pytest.raises(ConfigError, match="-gpgpu_n_clusters is 'many'"):
+        sourced(population, Told(list_paths=lists), str(bad))
+
+
+def test_the_identity_names_configuration_hash_and_version(population, lists):
+    identity = sourced(population, Told(list_paths=lists), "rtx").model_source.identity()
+    assert identity["configuration"] == "rtx" and identity["config_hash"] == shipped("rtx").hash
+    assert set(identity) == {"configuration", "config_hash", "model_version"}
+
+
+def test_as_a_profile_predictions_have_names_and_launches_without_one_match_nothing(population, lists):
+    made = complete(sourced(population, Told(list_paths=lists)), MODEL, ENCODER, print)
+    made.model.counters["cycles"][3] = np.nan
+    profile = model_profile(made)
+    assert profile.name(0) and not profile.name(3)
+    assert np.flatnonzero(np.isnan(profile.time)).tolist() == [3]
+
+
+def test_profile_model_gives_a_policy_the_predictions_as_times(population, lists):
+    config = parse_config({"version": 1, "policy": "stem", "profile": "model"})
+    found = with_profile(sourced(population, Told(list_paths=lists)), config, print)
+    assert found.profile.time.tolist() == found.model.counters["cycles"].tolist()
+    with pytest.raises(ProfileError, match="got 'model', but the fast model is off"):
+        with_profile(population, config, print)
