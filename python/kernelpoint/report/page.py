@@ -1,129 +1,116 @@
-"""The report of a run as one self-contained HTML page: no script, no font, no picture from elsewhere."""
+"""The report of a run as one self-contained HTML page: nothing is loaded from elsewhere."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from html import escape
 
-from kernelpoint.journal import Run, SummaryRecord
-from kernelpoint.report.pictures import bound_as_it_shrinks, clusters_by_share, embedding_map, launches_along_the_run
+from kernelpoint.journal import EstimateRecord, Run
+from kernelpoint.report.charts import charts
+from kernelpoint.report.html import document, section, table
 from kernelpoint.report.sentences import sentences
-from kernelpoint.report.svg import short
 from kernelpoint.report.view import RunView
-from kernelpoint.session.verdict import SAMPLING_ERROR, verdict
+from kernelpoint.session.verdict import verdict
 
-WIDE, NARROW = 860, 360  # pictures are drawn twice, so that text stays readable on a phone
-
-STYLE = """
-:root { --ink: #1d2129; --soft: #5c6470; --paper: #fff; --line: #d5d9e0; --card: #f5f7fa; --blue: #2a78d6; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e8eaee; --soft: #a3abb8; --paper: #16191f; --line: #3a404b; --card: #20242c; --blue: #62a4f0; }
+SECTIONS = {
+    "share": (
+        "Where the cycles are",
+        "Estimated cycles of each kernel. Click a bar, a mark or a row of the table to single out a kernel on the whole page.",
+    ),
+    "timeline": (
+        "What was simulated along the run",
+        "Program order from left to right. Grey: the kernel has launches there. Blue: a launch that was simulated. "
+        "Drag to move, scroll to zoom.",
+    ),
+    "passes": (
+        "How the bound shrank",
+        "The stated interval at the end of each pass. The run ends when the interval is within the error budget. Dashed: the "
+        "full run's total, where it is given.",
+    ),
+    "map": (
+        "Which streams are alike",
+        "Each dot is one instruction stream. Near dots are alike to the encoder. Larger dots stand for more launches.",
+    ),
 }
-body { margin: 0 auto; max-width: 900px; padding: 20px; background: var(--paper); color: var(--ink);
-  font: 16px/1.5 system-ui, sans-serif; }
-h1 { font-size: 1.5rem; margin: .2em 0; } h2 { font-size: 1.15rem; margin: 1.8em 0 .2em; }
-p { margin: .4em 0; } .soft { color: var(--soft); font-size: .92rem; }
-.numbers { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 10px; margin: 16px 0; }
-.numbers div { background: var(--card); border-radius: 8px; padding: 10px 14px; }
-.numbers b { display: block; font-size: 1.45rem; font-variant-numeric: tabular-nums; }
-.numbers span { color: var(--soft); font-size: .85rem; }
-svg { width: 100%; height: auto; display: block; } svg text { font: 13px system-ui, sans-serif; fill: var(--soft); }
-svg text.strong { fill: var(--ink); font-weight: 600; }
-.narrow { display: none; } @media (max-width: 620px) { .wide { display: none; } .narrow { display: block; } }
-.axis { stroke: var(--soft); } .grid { stroke: var(--line); } .band { fill: var(--blue); fill-opacity: .18; }
-.whisker { stroke: var(--blue); stroke-width: 2; } .truth { stroke: #d1453b; stroke-width: 1.5; stroke-dasharray: 6 4; }
-table { border-collapse: collapse; width: 100%; font-size: .92rem; font-variant-numeric: tabular-nums; }
-.scroll { overflow-x: auto; } th, td { text-align: right; white-space: nowrap;
-  padding: 4px 10px; border-bottom: 1px solid var(--line); }
-th:first-child, td:first-child { text-align: left; }
-"""
 
 
 def html_page(run: Run, view: RunView, note: str = "") -> str:
     """The whole page of a finished run; `note` says what the page lacks."""
     title = f"KernelPoint: {run.path.stem}"
-    sections = [
-        _picture_section(
-            "Which launches behave alike",
-            "Each dot is one instruction stream; its place comes from the encoder, so near dots do nearly the same. Colours "
-            "are clusters, larger dots stand for more launches.",
-            lambda width: embedding_map(view, width),
-        ),
-        _picture_section(
-            "What was simulated along the run",
-            "One row per cluster, program order from left to right. Pale: the cluster has launches there. Full marks: "
-            "launches that were simulated; all others were skipped and are estimated from them.",
-            lambda width: launches_along_the_run(view, width),
-        ),
-        _picture_section(
-            "How the bound shrank",
-            f"The interval after each pass, around the final estimate. The green band is the error budget of "
-            f"{100 * view.budget:g} %: the run ends once the interval fits inside. Very wide intervals are cut off.",
-            lambda width: bound_as_it_shrinks(view, width),
-        ),
-        _picture_section(
-            "Where the cycles are",
-            "The largest clusters by share of the estimated total; in brackets launches simulated of launches there are.",
-            lambda width: clusters_by_share(view, width),
-        ),
-    ]
-    lead = f"<h1>{escape(title)}</h1>{_lead(run, view)}" + (f"<p>{escape(note)}</p>" if note else "")
-    body = f"{lead}{_numbers(run, view)}{''.join(sections)}{_counters(run)}{_notes(run)}"
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style></head>'
-        f"<body>{body}</body></html>\n"
-    )
+    specs = charts(view)
+    body = [f"<h1>{escape(title)}</h1>", _verdict(run, view), f"<p>{escape(note)}</p>" if note else "", _facts(run)]
+    for name, (heading, caption) in SECTIONS.items():
+        if name in specs:
+            body.append(section(name, heading, caption))
+        if name == "share":
+            body.append(_kernel_table(view))
+    body += [_counters(run), _notes(run)]
+    return document(title, "".join(body), specs)
 
 
-def _lead(run: Run, view: RunView) -> str:
+def _verdict(run: Run, view: RunView) -> str:
+    """The answer to "can I trust this number", first on the page."""
     s = run.ended()
-    if s.estimate is None:
-        return "<p>This run states no estimate.</p>"
-    sentence = f"<b>{escape(verdict(s))}</b>. {s.simulated:,} of {s.launches:,} kernel launches were simulated."
-    if view.truth:
+    kind = s.covers.split()[0]
+    lines = [f"{s.simulated:,} of {s.launches:,} kernel launches were simulated in {s.passes} passes."]
+    if view.truth and s.estimate is not None:
+        place = "inside" if s.half_width is not None and abs(s.estimate - view.truth) <= s.half_width else "outside"
         error = 100 * (s.estimate / view.truth - 1)
-        sentence += f" The full run took {view.truth:,.0f}: the estimate is off by {error:+.3f} %."
-    return f"<p>{sentence}</p>"
+        lines.append(f"The full run took {view.truth:,.0f}: the error is {error:+.3f} %, {place} the stated interval.")
+    lines += [f"Degraded: {reason}" for reason in s.degraded[:3]]
+    lines += [f"Not covered: {text}" for text in s.not_covered]
+    text = "".join(f"<p>{escape(line)}</p>" for line in lines)
+    return f'<div class="verdict {kind}"><b>{escape(verdict(run.content()))}</b>{text}</div>'
 
 
-def _numbers(run: Run, view: RunView) -> str:
-    s = run.ended()
-    boxes = [
-        (f"{s.simulated:,} / {s.launches:,}", "launches simulated"),
-        (f"{s.cycle_speedup:.3g}x" if s.cycle_speedup else "-", "cycle speedup"),
-        (f"{100 * (s.relative_half_width or 0):.2g} %" if s.half_width is not None else "none", _name_of_bound(s)),
-        (str(s.passes), "passes over the list"),
-        (str(view.clusters), "clusters"),
-    ]
-    if s.one_per_stream_speedup:
-        boxes.append((f"{s.one_per_stream_speedup:.3g}x", "one-per-stream speedup"))
-    cells = "".join(f"<div><b>{escape(value)}</b><span>{escape(name)}</span></div>" for value, name in boxes)
-    return f'<div class="numbers">{cells}</div>'
+def _facts(run: Run) -> str:
+    s, host = run.ended(), run.header.host
+    lists = [name for name in host.lists if name] if host else []
+    configuration = run.hashes.get("simulator_config")
+    facts = {
+        "cycle speedup": f"{s.cycle_speedup:.3g}x" if s.cycle_speedup else "-",
+        "one-per-stream speedup": f"{s.one_per_stream_speedup:.3g}x" if s.one_per_stream_speedup else "-",
+        "error budget": f"{100 * s.relative_error:g} % at {100 * s.confidence:g} %",
+        "policy, seed": f"{run.policy}, {run.setting('seed')}",
+        "workload": ", ".join(lists) or "-",
+        "simulator": f"{host.simulator} {host.version}" if host else "-",
+        "simulated GPU (hash)": configuration[:12] if configuration else "-",
+        "KernelPoint": run.header.kernelpoint,
+    }
+    cells = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts.items())
+    return f"<dl>{cells}</dl>"
 
 
-def _name_of_bound(summary: SummaryRecord) -> str:
-    return "bound on sampling error only" if summary.covers == SAMPLING_ERROR else "stated bound"
-
-
-def _picture_section(title: str, caption: str, draw: Callable[[int], str]) -> str:
-    wide = draw(WIDE)
-    if not wide:
+def _kernel_table(view: RunView) -> str:
+    if not view.kernels:
         return ""
-    pictures = f'<div class="wide">{wide}</div><div class="narrow">{draw(NARROW)}</div>'
-    return f'<h2>{escape(title)}</h2><p class="soft">{escape(caption)}</p>{pictures}'
+    rows = []
+    for kernel in view.kernels:
+        numbers = [
+            (f"{kernel.launches:,}", kernel.launches),
+            (f"{kernel.simulated:,}", kernel.simulated),
+            (f"{kernel.cycles:,.0f}", kernel.cycles),
+            (f"{kernel.cycles / kernel.launches:,.0f}", kernel.cycles / kernel.launches),
+            (f"{100 * kernel.share:.2f} %", kernel.share),
+        ]
+        cells = "".join(f'<td data-value="{value:.10g}">{text}</td>' for text, value in numbers)
+        rows.append(f'<tr data-kernel="{escape(kernel.name)}"><td>{escape(kernel.name)}</td>{cells}</tr>')
+    head = ("kernel", "launches", "simulated", "estimated cycles", "mean cycles", "share")
+    find = '<p><input id="filter" type="search" placeholder="filter kernels by name" aria-label="filter kernels by name"></p>'
+    return find + table(head, rows, "kernels")
 
 
 def _counters(run: Run) -> str:
-    rows = ""
-    for name, row in run.estimates().items():
-        width = "-" if row.half_width is None else f"{100 * (row.relative_half_width or 0):.3f} %"
-        total, simulated = ("-" if value is None else short(value) for value in (row.estimate, row.simulated))
-        rows += f"<tr><td>{escape(name)}</td><td>{total}</td><td>{width}</td><td>{simulated}</td></tr>"
-    head = "<tr><th>counter</th><th>estimated total</th><th>half-width</th><th>simulated</th></tr>"
-    return f'<h2>Every counter</h2><div class="scroll"><table>{head}{rows}</table></div>'
+    rows = [f"<tr><td>{escape(name)}</td>{_estimate(row)}</tr>" for name, row in run.estimates().items()]
+    return "<h2>Every counter</h2>" + table(("counter", "estimated total", "half-width", "simulated"), rows)
+
+
+def _estimate(row: EstimateRecord) -> str:
+    width = "-" if row.half_width is None else f"{100 * (row.relative_half_width or 0):.3g} %"
+    numbers = ("-" if value is None else f"{value:,.6g}" for value in (row.estimate, row.simulated))
+    total, simulated = numbers
+    return f"<td>{total}</td><td>{width}</td><td>{simulated}</td>"
 
 
 def _notes(run: Run) -> str:
-    items = "".join(f"<li>{escape(line)}</li>" for line in sentences(run))
-    return f'<h2>Small print</h2><ul class="soft">{items}</ul>'
+    items = "".join(f"<li>{escape(line)}</li>" for line in sentences(run)[1:])
+    return f'<h2>What the numbers rest on</h2><ul class="soft">{items}</ul>'

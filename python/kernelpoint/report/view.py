@@ -1,4 +1,4 @@
-"""What the pictures of a run need, as plain arrays, gathered from its journal and plan."""
+"""Arrays that the page of a run draws, gathered from its journal and plan."""
 
 from __future__ import annotations
 
@@ -6,15 +6,29 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelpoint.journal import LookRecord, ResultRecord, Run
+from kernelpoint.journal import Run
 from kernelpoint.report.names import readable
 from kernelpoint.session.plan import Plan
 from kernelpoint.session.ratios import RATIOS
 
+OTHERS = "other kernels"
+UNNAMED = "(name not known)"
+
 
 @dataclass(frozen=True)
-class LookView:
-    """One look: how many launches were simulated until then, the estimate and its half-width."""
+class Kernel:
+    """One kernel of the workload: launches, simulated ones, estimated cycles, and their share of the total."""
+
+    name: str
+    launches: int
+    simulated: int
+    cycles: float
+    share: float
+
+
+@dataclass(frozen=True)
+class PassEnd:
+    """The end of a pass: launches simulated until then, the estimate and its half-width."""
 
     simulated: int
     estimate: float
@@ -23,29 +37,27 @@ class LookView:
 
 @dataclass(frozen=True)
 class RunView:
-    """Arrays over launches [N], clusters [C] and streams [S].
+    """What the page draws.
 
-    rank_of_cluster orders the clusters by their share of the estimated cycles, 0 for the largest. truth is the full run's
-    total where it is known.
+    Attributes:
+        counter: the counter of `values`: that of the error budget, or cycles where the budget is on a ratio.
+        simulated: bool [launches]; values: float64 [launches], 0 where not simulated.
+        kernels: by falling share; kernel_of_launch: int64 [launches], an index into it.
+        looks: one for each finished pass; truth: the full run's total where it is known.
+        stream_map: float [S, 2] or None; stream_names, stream_launches: of each stream.
     """
 
     launches: int
-    clusters: int
+    counter: str
     simulated: np.ndarray
-    cluster_of_launch: np.ndarray
-    rank_of_cluster: np.ndarray
-    share: np.ndarray
-    cluster_names: list[str]
-    cluster_launches: np.ndarray
-    cluster_simulated: np.ndarray
-    looks: list[LookView]
-    estimate: float | None
-    budget: float
+    values: np.ndarray
+    kernels: list[Kernel]
+    kernel_of_launch: np.ndarray
+    looks: list[PassEnd]
     truth: float | None
     stream_map: np.ndarray | None
-    stream_cluster: np.ndarray
-    stream_launches: np.ndarray
     stream_names: list[str]
+    stream_launches: np.ndarray
 
 
 def view_run(run: Run, plan: Plan, truth: float | None = None) -> RunView:
@@ -57,79 +69,66 @@ def view_run(run: Run, plan: Plan, truth: float | None = None) -> RunView:
         truth: total of the budget's counter in a full run, where there was one.
     """
     count = len(plan.design.strata)
-    simulated, values = _results(run, count)
-    cluster = plan.cluster_of_unit()
-    clusters = int(cluster.max()) + 1 if count else 0
-    launches = np.bincount(cluster, minlength=clusters)
-    share = _shares(run, values, cluster, clusters)
-    rank = np.empty(clusters, dtype=np.int64)
-    rank[np.argsort(-share, kind="stable")] = np.arange(clusters)
-    names = [readable(name) for name in plan.stream_names]
-    first = np.full(clusters, -1)
-    first[cluster[::-1]] = np.arange(count)[::-1]
-    streams = plan.stream_ids if plan.stream_ids is not None and names else None
+    simulated, values, counter = _results(run, count)
+    streams = plan.stream_ids if plan.stream_ids is not None and plan.stream_names else None
+    names = [readable(name) for name in plan.stream_names] if streams is not None else []
+    kernels, of_launch = _kernels(run, streams, names, simulated)
     return RunView(
         launches=count,
-        clusters=clusters,
+        counter=counter,
         simulated=simulated,
-        cluster_of_launch=cluster,
-        rank_of_cluster=rank,
-        share=share,
-        cluster_names=[
-            f"cluster {c}" if streams is None or streams[u] < 0 else names[streams[u]] for c, u in enumerate(first)
-        ],
-        cluster_launches=launches,
-        cluster_simulated=np.bincount(cluster[simulated], minlength=clusters),
+        values=values,
+        kernels=kernels,
+        kernel_of_launch=of_launch,
         looks=_looks(run),
-        estimate=run.ended().estimate,
-        budget=run.ended().relative_error,
         truth=truth,
-        stream_map=plan.stream_map,
-        stream_cluster=_of_streams(plan, cluster),
-        stream_launches=np.empty(0, dtype=np.int64) if streams is None else np.bincount(streams[streams >= 0]),
+        stream_map=plan.stream_map if streams is not None else None,
         stream_names=names,
+        stream_launches=np.empty(0, dtype=np.int64) if streams is None else np.bincount(streams[streams >= 0]),
     )
 
 
-def _results(run: Run, count: int) -> tuple[np.ndarray, np.ndarray]:
+def _kernels(
+    run: Run, streams: np.ndarray | None, names: list[str], simulated: np.ndarray
+) -> tuple[list[Kernel], np.ndarray]:
+    """The kernels by falling share, and the place of each launch's kernel among them."""
+    estimates = {readable(k.name): k.cycles for k in run.ended().kernels}
+    if streams is None or not estimates:
+        return [], np.zeros(len(simulated), dtype=np.int64)
+    distinct, of_stream = np.unique([*names, UNNAMED], return_inverse=True)
+    kernel = of_stream[np.where(streams >= 0, streams, len(names))]
+    launches = np.bincount(kernel, minlength=len(distinct))
+    drawn = np.bincount(kernel[simulated], minlength=len(distinct))
+    cycles = np.array([estimates.get(name, 0.0) for name in distinct.tolist()])
+    order = np.argsort(-cycles, kind="stable")
+    order = order[launches[order] > 0]
+    total = max(float(cycles.sum()), 1e-300)
+    kernels = [
+        Kernel(str(distinct[k]), int(launches[k]), int(drawn[k]), float(cycles[k]), float(cycles[k]) / total)
+        for k in order.tolist()
+    ]
+    rank = np.empty(len(distinct), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return kernels, rank[kernel]
+
+
+def _results(run: Run, count: int) -> tuple[np.ndarray, np.ndarray, str]:
+    counter = run.ended().counter
+    if counter in RATIOS:  # launches have no share of a ratio; they have one of the cycles
+        counter = "cycles"
     simulated, values = np.zeros(count, dtype=bool), np.zeros(count)
-    counter = _shown_counter(run)
     for unit, record in run.results.items():
         simulated[unit] = True
         values[unit] = record.counters[counter]
-    return simulated, values
+    return simulated, values, counter
 
 
-def _shares(run: Run, values: np.ndarray, cluster: np.ndarray, clusters: int) -> np.ndarray:
-    """Share of each cluster in the total: as the run estimated it; take-all units, which are in none, add their results."""
-    totals = np.bincount(cluster, weights=values, minlength=clusters)
-    parts = run.ended().clusters
-    for part in parts if len(parts) <= clusters else ():  # fewer: the plan is gone, and one cluster stands for all
-        totals[part.number] = part.estimates[_shown_counter(run)].estimate or 0.0
-    return totals / max(float(totals.sum()), 1e-300)
-
-
-def _shown_counter(run: Run) -> str:
-    """The budget's counter; cycles where that is a ratio, of which launches have no share."""
-    counter = run.ended().counter
-    return "cycles" if counter in RATIOS else counter
-
-
-def _looks(run: Run) -> list[LookView]:
-    looks, seen = [], 0
-    counter = run.ended().counter
-    for record in run.records:
-        if isinstance(record, ResultRecord):
-            seen += 1
-        elif isinstance(record, LookRecord) and (estimate := {**record.ratios, **record.estimates}.get(counter)):
-            looks.append(LookView(seen, estimate.estimate or 0.0, estimate.half_width))
+def _looks(run: Run) -> list[PassEnd]:
+    looks, counter, seen = [], run.ended().counter, 0
+    results = sorted(record.pass_index for record in run.results.values())
+    for look in run.looks:
+        seen = int(np.searchsorted(results, look.pass_index, side="right"))
+        estimate = {**look.ratios, **look.estimates}.get(counter)
+        if estimate is not None and estimate.estimate is not None:
+            looks.append(PassEnd(seen, estimate.estimate, estimate.half_width))
     return looks
-
-
-def _of_streams(plan: Plan, cluster: np.ndarray) -> np.ndarray:
-    if plan.stream_ids is None:
-        return np.empty(0, dtype=np.int64)
-    found = np.zeros(len(plan.stream_names), dtype=np.int64)
-    readable = np.flatnonzero(plan.stream_ids >= 0)[::-1]
-    found[plan.stream_ids[readable]] = cluster[readable]
-    return found

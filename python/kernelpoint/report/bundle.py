@@ -1,0 +1,30 @@
+"""The JavaScript of Vega, Vega-Lite and Vega-Embed, so that a page needs nothing from elsewhere."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+
+from kernelpoint.traces.store import cache_folder
+
+
+def javascript() -> str:
+    """The bundle that vl-convert carries; about 0.9 MB. Making it takes seconds, so it is kept in the cache."""
+    kept = Path(cache_folder()) / f"vega-{version('vl-convert-python')}.js"
+    try:
+        return kept.read_text(encoding="utf-8")
+    except OSError:
+        pass
+    import vl_convert
+
+    text = str(vl_convert.javascript_bundle()).replace("</script", "<\\/script")
+    try:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=kept.parent, delete=False, encoding="utf-8") as file:
+            file.write(text)
+        os.replace(file.name, kept)
+    except OSError:  # a cache that cannot be written costs time, nothing else
+        pass
+    return text

@@ -1,0 +1,178 @@
+"""The charts of a report, as Vega-Lite specifications made with Altair.
+
+Colours are those of Okabe and Ito, which the colour-blind can tell apart: blue for simulated, grey for what was skipped,
+vermilion for the full run.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from kernelpoint.report.view import OTHERS, RunView
+
+BLUE, GREY, VERMILION, GREEN = "#0072B2", "#9aa3b0", "#D55E00", "#009E73"
+ROWS = 14  # kernels with a row of their own in the charts; the table lists all
+BINS = 300  # steps of the timeline
+POINTS = 4000  # simulated launches drawn one by one
+
+Rows = list[dict[str, Any]]
+
+
+def charts(view: RunView) -> dict[str, dict[str, Any]]:
+    """The specifications by the id of their place in the page; a chart without data is left out."""
+    made = {"share": _share(view), "timeline": _timeline(view), "passes": _passes(view), "map": _map(view)}
+    return {name: chart.properties(width="container").to_dict() for name, chart in made.items() if chart is not None}
+
+
+def _data(rows: Rows) -> alt.InlineData:
+    return alt.InlineData(values=rows)
+
+
+def _chosen() -> tuple[alt.Parameter, Any]:
+    """The kernel chosen on the page, and the opacity that it gives: the page sets it in every chart at once."""
+    chosen = alt.param(name="chosen", value="")
+    return chosen, alt.when("chosen === '' || chosen === datum.kernel").then(alt.value(1.0)).otherwise(alt.value(0.15))
+
+
+def _share(view: RunView) -> alt.Chart | None:
+    """Estimated cycles of each kernel, as a share of the total."""
+    if not view.kernels:
+        return None
+    rows: Rows = [
+        {"kernel": k.name, "share": k.share, "launches": k.launches, "simulated": k.simulated, "cycles": k.cycles}
+        for k in view.kernels[:ROWS]
+    ]
+    if rest := view.kernels[ROWS:]:
+        total = {key: sum(getattr(k, key) for k in rest) for key in ("share", "launches", "simulated", "cycles")}
+        rows.append({"kernel": f"{OTHERS} ({len(rest)})", **total})
+    chosen, opacity = _chosen()
+    return (
+        alt.Chart(_data(rows), height=alt.Step(20))
+        .mark_bar(color=BLUE, cursor="pointer")
+        .encode(
+            x=alt.X("share:Q", title="share of the estimated cycles", axis=alt.Axis(format="%")),
+            y=alt.Y("kernel:N", sort=None, title=None, axis=alt.Axis(labelLimit=260)),
+            opacity=opacity,
+            tooltip=[
+                alt.Tooltip("kernel:N"),
+                alt.Tooltip("share:Q", format=".2%"),
+                alt.Tooltip("cycles:Q", format=",.0f"),
+                alt.Tooltip("launches:Q", format=","),
+                alt.Tooltip("simulated:Q", format=","),
+            ],
+        )
+        .add_params(chosen)
+    )
+
+
+def _timeline(view: RunView) -> alt.LayerChart | None:
+    """Rows are kernels; grey where a kernel has launches, a blue mark where one was simulated."""
+    if not view.kernels:
+        return None
+    names = [k.name for k in view.kernels[:ROWS]]
+    row_of = np.minimum(view.kernel_of_launch, len(names))
+    labels = np.array([*names, OTHERS], dtype=object)
+    step = max(1, -(-view.launches // BINS))
+    cells, counts = np.unique(
+        row_of * (view.launches // step + 1) + np.arange(view.launches) // step, return_counts=True
+    )
+    bins = view.launches // step + 1
+    back: Rows = [
+        {
+            "kernel": labels[cell // bins],
+            "from": int(cell % bins) * step,
+            "to": int(cell % bins + 1) * step,
+            "launches": int(n),
+        }
+        for cell, n in zip(cells, counts, strict=True)
+    ]
+    drawn = np.flatnonzero(view.simulated)
+    drawn = drawn[:: max(1, -(-len(drawn) // POINTS))]
+    marks: Rows = [
+        {"kernel": labels[row_of[u]], "launch": int(u), "value": float(view.values[u])} for u in drawn.tolist()
+    ]
+    chosen, opacity = _chosen()
+    order = alt.Y("kernel:N", sort=[*names, OTHERS], title=None, axis=alt.Axis(labelLimit=260))
+    zoom = alt.selection_interval(bind="scales", encodings=["x"])
+    grey = alt.Chart(_data(back)).mark_bar(color=GREY, opacity=0.45, height=14)
+    grey = grey.encode(x=alt.X("from:Q", title="launch index"), x2="to:Q", y=order, opacity=opacity)
+    tips = [
+        alt.Tooltip("kernel:N"),
+        alt.Tooltip("launch:Q", format=","),
+        alt.Tooltip("value:Q", format=",.6~g", title=view.counter),
+    ]
+    blue = alt.Chart(_data(marks)).mark_tick(color=BLUE, thickness=2, height=14, cursor="pointer")
+    blue = blue.encode(x="launch:Q", y=order, opacity=opacity, tooltip=tips)
+    return alt.layer(grey, blue).add_params(chosen, zoom).properties(height=alt.Step(20))
+
+
+def _passes(view: RunView) -> alt.LayerChart | None:
+    """The interval after each pass; the full run's total where it is known."""
+    rows: Rows = [
+        {
+            "pass": f"{number + 1}",
+            "estimate": look.estimate,
+            "low": look.estimate - look.half_width,
+            "high": look.estimate + look.half_width,
+            "simulated": look.simulated,
+        }
+        for number, look in enumerate(view.looks)
+        if look.half_width is not None
+    ]
+    if not rows:
+        return None
+    scale = alt.Scale(zero=False)
+    base = alt.Chart(_data(rows), height=220).encode(
+        x=alt.X("pass:O", title="pass", sort=None, axis=alt.Axis(labelAngle=0)),
+        tooltip=["pass:O", alt.Tooltip("estimate:Q", format=",.0f"), alt.Tooltip("simulated:Q", format=",")],
+    )
+    title = f"estimated {view.counter}"
+    layers = [
+        base.mark_rule(color=BLUE, strokeWidth=2).encode(y=alt.Y("low:Q", title=title, scale=scale), y2="high:Q"),
+        base.mark_point(color=BLUE, filled=True, size=70).encode(y=alt.Y("estimate:Q", scale=scale)),
+    ]
+    if view.truth is not None:
+        truth = alt.Chart(_data([{"total": view.truth, "line": "full run"}]))
+        layers.append(
+            truth.mark_rule(color=VERMILION, strokeDash=[6, 4]).encode(
+                y="total:Q", tooltip=["line:N", alt.Tooltip("total:Q", format=",.0f")]
+            )
+        )
+    return alt.layer(*layers)
+
+
+def _map(view: RunView) -> alt.Chart | None:
+    """Embeddings of the streams in two dimensions; the largest kernels are named by colour."""
+    if view.stream_map is None or not len(view.stream_map):
+        return None
+    top = [k.name for k in view.kernels[:6]]
+    rows: Rows = [
+        {
+            "kernel": name,
+            "group": name if name in top else OTHERS,
+            "x": float(x),
+            "y": float(y),
+            "launches": int(count),
+        }
+        for name, (x, y), count in zip(view.stream_names, view.stream_map, view.stream_launches, strict=True)
+    ]
+    chosen, opacity = _chosen()
+    colours = [*[BLUE, VERMILION, GREEN, "#CC79A7", "#E69F00", "#56B4E9"][: len(top)], GREY]
+    scale = alt.Scale(domain=[*top, OTHERS], range=colours)
+    legend = alt.Legend(title=None, orient="bottom", columns=1, labelLimit=360)
+    return (
+        alt.Chart(_data(rows), height=320)
+        .mark_circle(opacity=0.8, cursor="pointer")
+        .encode(
+            x=alt.X("x:Q", axis=None),
+            y=alt.Y("y:Q", axis=None),
+            size=alt.Size("launches:Q", scale=alt.Scale(type="log", range=[30, 400]), legend=None),
+            color=alt.Color("group:N", scale=scale, legend=legend),
+            opacity=opacity,
+            tooltip=["kernel:N", alt.Tooltip("launches:Q", format=",")],
+        )
+        .add_params(chosen)
+    )

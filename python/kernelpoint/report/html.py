@@ -1,0 +1,51 @@
+"""A self-contained HTML page: text, tables and Vega-Lite charts, nothing loaded from elsewhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from kernelpoint.report.bundle import javascript
+
+
+def document(title: str, body: str, specs: Mapping[str, Any], style: str = "") -> str:
+    """A whole page.
+
+    Args:
+        title: plain text.
+        body: HTML; a chart of `specs` is drawn in the element whose id is its key.
+        specs: Vega-Lite specifications.
+        style: CSS that follows the common one.
+    """
+    assets = files("kernelpoint.report") / "assets"
+    common, script = (assets.joinpath(name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    data = json.dumps(specs, separators=(",", ":")).replace("</", "<\\/")
+    code = f'<script>{javascript()}</script><script type="module">const SPECS = {data};\n{script}</script>'
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{common}{style}</style></head>'
+        f"<body>{body}{code}</body></html>\n"
+    )
+
+
+def section(name: str, heading: str, caption: str) -> str:
+    """The place of the chart `name`, under a heading and a sentence that explains it."""
+    return f'<h2>{escape(heading)}</h2><p class="soft">{escape(caption)}</p><div class="chart" id="{name}"></div>'
+
+
+def table(head: Iterable[str], rows: Iterable[str], name: str = "") -> str:
+    """A table that scrolls sideways where it is too wide.
+
+    Args:
+        head: plain text of the headings.
+        rows: HTML of the rows.
+        name: id of the table, where the page's script handles it.
+    """
+    cells = "".join(f"<th>{escape(text)}</th>" for text in head)
+    mark = f' id="{name}"' if name else ""
+    return (
+        f'<div class="scroll"><table{mark}><thead><tr>{cells}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+    )
