@@ -236,9 +236,20 @@ class PartRecord(_Typed):
 
 
 @dataclass
+class KernelRecord(_Typed):
+    """A kernel: its launches, those that were simulated, and the estimated cycles of all of them."""
+
+    name: str
+    launches: Size
+    simulated: Size
+    cycles: float | None
+
+
+@dataclass
 class SummaryRecord(_Typed):
     """The end of the run. lost: units that failed as often as is allowed; never_completed: units in flight;
-    one_per_stream_speedup: total over the sum of one launch for each distinct stream; None: not stated.
+    one_per_stream_speedup: total over the sum of one launch for each distinct stream; None: not stated. kernels: where the
+    plan knows their names; their cycles add up to the estimate.
     """
 
     launches: Count
@@ -271,6 +282,7 @@ class SummaryRecord(_Typed):
     not_covered: list[str]
     policy: str
     seed: Count
+    kernels: list[KernelRecord] = field(default_factory=list)
     type: Literal["summary"] = "summary"
 
 

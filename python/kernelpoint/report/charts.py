@@ -19,6 +19,7 @@ BINS = 300  # steps of the timeline
 POINTS = 4000  # simulated launches drawn one by one
 
 Rows = list[dict[str, Any]]
+Chart = alt.Chart | alt.LayerChart | alt.FacetChart
 
 
 def charts(view: RunView) -> dict[str, dict[str, Any]]:
@@ -37,7 +38,7 @@ def _chosen() -> tuple[alt.Parameter, Any]:
     return chosen, alt.when("chosen === '' || chosen === datum.kernel").then(alt.value(1.0)).otherwise(alt.value(0.15))
 
 
-def _share(view: RunView) -> alt.Chart | None:
+def _share(view: RunView) -> Chart | None:
     """Estimated cycles of each kernel, as a share of the total."""
     if not view.kernels:
         return None
@@ -68,7 +69,7 @@ def _share(view: RunView) -> alt.Chart | None:
     )
 
 
-def _timeline(view: RunView) -> alt.LayerChart | None:
+def _timeline(view: RunView) -> Chart | None:
     """Rows are kernels; grey where a kernel has launches, a blue mark where one was simulated."""
     if not view.kernels:
         return None
@@ -109,7 +110,7 @@ def _timeline(view: RunView) -> alt.LayerChart | None:
     return alt.layer(grey, blue).add_params(chosen, zoom).properties(height=alt.Step(20))
 
 
-def _passes(view: RunView) -> alt.LayerChart | None:
+def _passes(view: RunView) -> Chart | None:
     """The interval after each pass; the full run's total where it is known."""
     rows: Rows = [
         {
@@ -144,7 +145,7 @@ def _passes(view: RunView) -> alt.LayerChart | None:
     return alt.layer(*layers)
 
 
-def _map(view: RunView) -> alt.Chart | None:
+def _map(view: RunView) -> Chart | None:
     """Embeddings of the streams in two dimensions; the largest kernels are named by colour."""
     if view.stream_map is None or not len(view.stream_map):
         return None

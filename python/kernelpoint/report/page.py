@@ -59,7 +59,7 @@ def _verdict(run: Run, view: RunView) -> str:
     lines += [f"Degraded: {reason}" for reason in s.degraded[:3]]
     lines += [f"Not covered: {text}" for text in s.not_covered]
     text = "".join(f"<p>{escape(line)}</p>" for line in lines)
-    return f'<div class="verdict {kind}"><b>{escape(verdict(run.content()))}</b>{text}</div>'
+    return f'<div class="verdict {kind}"><b>{escape(verdict(s))}</b>{text}</div>'
 
 
 def _facts(run: Run) -> str:

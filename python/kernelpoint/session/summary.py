@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernelpoint.estimation import Estimate, Look
-from kernelpoint.journal import EstimateRecord, LookRecord, PartRecord, SummaryRecord
+from kernelpoint.journal import EstimateRecord, KernelRecord, LookRecord, PartRecord, SummaryRecord
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.verdict import EXACT, STATE_NOT_RESTORED, coverage_of_bound, verdict
 
@@ -40,6 +40,7 @@ class Account:
     simulated_totals: Mapping[str, float]
     one_per_stream_cycles: float | None
     processes: list[tuple[int, int]]
+    kernels: list[KernelRecord]
     degraded: list[str]
     lost: list[int]
     never_completed: list[int]
@@ -122,6 +123,7 @@ def summarise(setup: Setup, account: Account, look: Look | None) -> SummaryRecor
         if look
         else ["the run ended before its pass was complete: no estimate is stated"],
         not_covered=list(NOT_COVERED[1:] if covers == EXACT else NOT_COVERED),
+        kernels=account.kernels,
         policy=setup.config.policy.name,
         seed=setup.config.seed,
     )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernelpoint.estimation import BaseEngine, Design, Engine, Look
-from kernelpoint.journal import DecisionRecord
+from kernelpoint.journal import DecisionRecord, KernelRecord
 from kernelpoint.session.ratios import RATIOS
 from kernelpoint.session.setup import Frame, Setup
 
@@ -99,6 +99,22 @@ class Sample:
         _, first = np.unique(streams, return_index=True)
         return float(self.engine.predict(first)[:, self.engine.counters.index("cycles")].sum())
 
+    def kernels(self) -> list[KernelRecord]:
+        """What is known of each kernel, by name; none where the plan knows no names."""
+        plan = self._frame.plan
+        if plan.stream_ids is None or not plan.stream_names or "cycles" not in self.engine.counters:
+            return []
+        names, of_stream = np.unique([*plan.stream_names, ""], return_inverse=True)
+        kernel = of_stream[np.where(plan.stream_ids >= 0, plan.stream_ids, len(plan.stream_names))]
+        cycles = self.estimates()[:, self.engine.counters.index("cycles")]
+        launches = np.bincount(kernel, minlength=len(names))
+        simulated = np.bincount(kernel[self.has_result], minlength=len(names))
+        totals = np.bincount(kernel, weights=cycles, minlength=len(names))
+        return [
+            KernelRecord(str(names[k]), int(launches[k]), int(simulated[k]), _finite(float(totals[k])))
+            for k in np.flatnonzero(launches)
+        ]
+
     def processes(self) -> list[tuple[int, int]]:
         """Launches of each process, and how many of them have a result."""
         parts = np.split(self.has_result, self._frame.population.offsets[1:-1])
@@ -113,6 +129,10 @@ class Sample:
             return {}
         known = np.isfinite(rows[:, 0])
         return dict(zip(wanted[known].tolist(), rows[known, 0].tolist(), strict=True))
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None
 
 
 def make_engine(setup: Setup, design: Design) -> BaseEngine:

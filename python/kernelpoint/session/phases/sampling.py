@@ -277,6 +277,7 @@ class Sampling:
             simulated_totals=self.sample.engine.simulated_totals(),
             one_per_stream_cycles=self.sample.one_per_stream_cycles() if look else None,
             processes=self.sample.processes(),
+            kernels=self.sample.kernels() if look else [],
             degraded=list(self.recorder.degraded),
             lost=self.ledger.lost(),
             never_completed=sorted(self.ledger.in_flight),
