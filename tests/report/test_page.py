@@ -94,7 +94,9 @@ def in_browser(page: str, folder, script: str = "", width: int = 1200) -> str:
     if CHROMIUM is None:
         pytest.skip("no Chromium on this machine")
     wait = f"<script>setTimeout(() => {{ {script} }}, 1500)</script>"
-    (folder / "page.html").write_text(page.replace("</body>", f"{wait}</body>"), encoding="utf-8")
+    (folder / "page.html").write_text(
+        page.removesuffix("</body></html>\n") + wait + "</body></html>\n", encoding="utf-8"
+    )
     command = [CHROMIUM, *FLAGS, f"--user-data-dir={folder}/profile", f"--window-size={width},1600"]
     command += ["--virtual-time-budget=6000", "--dump-dom", f"file://{folder}/page.html"]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
@@ -129,7 +131,7 @@ def test_a_long_run_is_drawn_in_bins():
 def test_every_chart_is_drawn_in_a_browser(page, tmp_path):
     dom = in_browser(page, tmp_path)
     assert 'data-charts="4"' in dom
-    assert dom.count("<svg") == 4
+    assert dom.count('class="marks"') == 4
 
 
 def test_a_click_on_a_row_chooses_a_kernel_in_all_charts(page, tmp_path):
