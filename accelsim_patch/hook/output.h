@@ -32,12 +32,14 @@ inline void print_totals(const Totals& totals) {
     printf("gpu_tot_ipc = %12.4f\n", ratio(totals.instructions, totals.cycles));
 }
 
-// The block of a launch that this process did not simulate; zeros where there is no estimate of it. It holds no line
-// that is cumulative inside a component: the scripts would take the difference to the block before.
-inline void print_launch(const std::string& name, uint64_t launch, const Totals& own, const Totals& so_far) {
+// The block of a launch that this process did not simulate; zeros where there is no estimate of it. `estimated` is
+// false where a process that this one resumes simulated it. The block holds no line that is cumulative inside a
+// component: the scripts would take the difference to the block before.
+inline void print_launch(const std::string& name, uint64_t launch, bool estimated, const Totals& own,
+                         const Totals& so_far) {
     printf("kernel_name = %s\n", name.c_str());
     printf("kernel_launch_uid = %llu\n", static_cast<unsigned long long>(launch + 1));
-    printf("kernelpoint_estimated = %d\n", own.cycles > 0);
+    printf("kernelpoint_estimated = %d\n", estimated);
     printf("gpu_sim_cycle = %lld\n", whole(own.cycles));
     printf("gpu_sim_insn = %lld\n", whole(own.instructions));
     printf("gpu_ipc = %12.4f\n", ratio(own.instructions, own.cycles));

@@ -182,7 +182,9 @@ private:
             if (m_simulated[i]) continue;
             const Totals own = cost_of(i);
             add(&totals, own);
-            print_launch(name_of(i), i, own, totals);
+            // A process that this one resumes may have simulated it.
+            const bool before = (m_client.cost(0, i).flags & KP_COST_SIMULATED) != 0;
+            print_launch(name_of(i), i, !before && own.cycles > 0, own, totals);
         }
     }
 

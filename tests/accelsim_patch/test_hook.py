@@ -98,6 +98,12 @@ def test_blocks_of_skipped_launches_carry_on_the_totals_up_to_the_estimate(simul
         assert not re.search(r"L1D_|L2_|dram|icount", block), "no line that is cumulative inside a component"
 
 
+def test_a_launch_that_an_earlier_process_simulated_is_not_called_estimated(simulator, workload):
+    run = simulator.run(workload, "done 0 70 20\npass 1 3\nestimate 100 10")
+    assert run.values("kernelpoint_estimated") == ["0", "1", "1", "1"]
+    assert run.values("gpu_sim_cycle")[-4:] == ["70", "100", "100", "100"]
+
+
 def test_a_skipped_launch_has_the_name_that_the_plugin_knows(simulator, workload):
     run = simulator.run(workload, "pass 1 3\nestimate 100 10\nname 2 gemm")
     blocks = run.out.split("kernel_name = ")[3:-1]
