@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "abi.h"
+#include "statistics_reader.h"
 
 namespace kernelpoint {
 
@@ -73,6 +74,32 @@ inline double estimate_of(const std::vector<kp_estimate>& estimates, const std::
     for (size_t i = 0; i < estimates.size(); ++i)
         if (name == estimates[i].name && std::isfinite(estimates[i].estimate)) return estimates[i].estimate;
     return otherwise;
+}
+
+// Whether an estimate may stand under the simulator's own name, where a script takes it for a count: not where its
+// half-width is above a quarter of it, nor where no simulated launch has seen any of what it counts.
+inline bool is_known(const kp_estimate& e, bool all_simulated) {
+    const bool seen = e.simulated != 0 || all_simulated;
+    return std::isfinite(e.estimate) && seen && !(e.half_width > 0.25 * std::fabs(e.estimate));
+}
+
+// The totals of the simulator's own counters, and the names of those of which too little is known.
+inline void print_counters(const std::vector<Amount>& counters, const std::vector<kp_estimate>& estimates,
+                           bool all_simulated) {
+    std::string unknown;
+    for (size_t i = 0; i < counters.size(); ++i)
+        for (size_t j = 0; j < estimates.size() && counters[i].native != NULL; ++j) {
+            if (std::string(counters[i].name) != estimates[j].name) continue;
+            if (is_known(estimates[j], all_simulated))
+                printf("%s = %lld\n", counters[i].native, whole(estimates[j].estimate));
+            else
+                unknown += std::string(" ") + counters[i].name;
+        }
+    if (!unknown.empty())
+        printf(
+            "kernelpoint: half-width above 25 %%, or not met by any simulated launch, so not under their own "
+            "names:%s\n",
+            unknown.c_str());
 }
 
 }  // namespace kernelpoint

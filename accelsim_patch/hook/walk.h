@@ -164,10 +164,7 @@ private:
         const Totals whole_run = {estimate_of(estimates, "cycles", static_cast<double>(m_sim->gpu_tot_sim_cycle)),
                                   estimate_of(estimates, "instructions", static_cast<double>(m_sim->gpu_tot_sim_insn))};
         print_totals(whole_run);
-        for (size_t i = 0; i < m_before.size(); ++i)
-            if (m_before[i].native != NULL)
-                printf("%s = %lld\n", m_before[i].native,
-                       whole(estimate_of(estimates, m_before[i].name, m_before[i].value)));
+        print_counters(m_before, estimates, summary.simulated == summary.launches);
         print_summary(summary, estimates);
         fflush(stdout);
     }

@@ -30,6 +30,7 @@ struct Script {
     std::map<Unit, std::string> names;
     Cost other;
     std::string failing, message;
+    std::map<std::string, double> counter_bounds;  // relative half-widths
     bool replays_all = false;
     std::set<Unit> replays;
     std::map<Unit, std::vector<kp_touch>> touches;
@@ -80,6 +81,7 @@ inline void read_line(Script& script, const std::string& word, std::istringstrea
     if (word == "pending") words >> script.pending;
     if (word == "replay") script.replays_all = words.eof();
     while (word == "replay" && words >> which) script.replays.insert(read_unit(which));
+    if (word == "bound" && words >> which) words >> script.counter_bounds[which];
     if (word == "say") words >> script.message;
     if (word == "fail") words >> script.failing;
     if (word == "no_bound") script.flags |= KP_SUMMARY_NO_BOUND;

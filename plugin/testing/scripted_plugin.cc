@@ -13,6 +13,7 @@
 //     leaves 3 4096 15 0 15 0 what launch 3 did to the line at 4096 (touched, written, filled, copied): part of what is
 //                             replayed before every later launch of its process, in the order of the lines
 //     ctas 3 80               CTAs of launch 3
+//     bound l2_misses 0.3     relative half-width of a counter's total; none stated otherwise
 //     say hello               log this word when the session opens
 //     no_bound, degraded      flags of the summary
 //     pending 2               so many KP_PENDING before the end of each pass
@@ -123,8 +124,12 @@ std::vector<kp_estimate> totals_of(const kp_session* s, uint32_t process, double
 std::vector<kp_estimate> estimates_of(const kp_session* s, uint32_t process) {
     if (process != KP_ALL_PROCESSES) return totals_of(s, process, 1.5);
     std::vector<kp_estimate> all = totals_of(s, process, 2.5);
-    for (size_t i = 0; i < s->counter_names.size(); ++i)
-        all.push_back({0, 0, s->counter_names[i].c_str(), 2 * s->counter_sums[i], NAN, s->counter_sums[i]});
+    for (size_t i = 0; i < s->counter_names.size(); ++i) {
+        const double sum = s->counter_sums[i];
+        const auto bound = s->counter_bounds.find(s->counter_names[i]);
+        const double half_width = bound != s->counter_bounds.end() ? bound->second * 2 * sum : NAN;
+        all.push_back({0, 0, s->counter_names[i].c_str(), 2 * sum, half_width, sum});
+    }
     all.push_back({0, KP_ESTIMATE_RATIO, "ipc", all[1].estimate / all[0].estimate, 0.001, NAN});
     return all;
 }

@@ -89,6 +89,21 @@ def test_the_totals_at_the_end_are_the_estimates_under_the_native_names(simulato
     assert run.values("kernelpoint_simulated") == ["2"] and run.values("kernelpoint_skipped") == ["4"]
 
 
+def test_a_counter_of_which_too_little_is_known_does_not_stand_under_its_own_name(simulator, workload):
+    run = simulator.run(workload, "pass 1 3\nbound l2_misses 0.26\nbound l2_accesses 0.24")
+    names = {line.split("=")[0].strip() for line in run.out.split(f"kernel_name = {TOTAL}")[1].splitlines()}
+    assert "L2_total_cache_accesses" in names and "total dram reads" in names
+    assert "L2_total_cache_misses" not in names, "its half-width is above a quarter of it"
+    assert "total dram writes" not in names, "no simulated launch has written, the others may"
+    (said,) = run.lines("kernelpoint: half-width above 25 %")
+    assert {"l2_misses", "dram_writes"} <= set(said.split()) and "l2_accesses" not in said.split()
+
+
+def test_zero_is_a_count_where_every_launch_was_simulated(simulator, workload):
+    run = simulator.run(workload, "pass 0 1 2 3 4 5")
+    assert run.values("total dram writes") == ["0"] and not run.lines("kernelpoint: half-width above")
+
+
 def test_blocks_of_skipped_launches_carry_on_the_totals_up_to_the_estimate(simulator, workload):
     run = simulator.run(workload, "pass 1 3\nestimate 100 10")
     assert run.values("gpu_tot_sim_cycle") == ["48", "356", "456", "556", "656", "756", "756"]
