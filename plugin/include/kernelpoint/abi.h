@@ -62,7 +62,7 @@ typedef enum kp_status {
 typedef enum kp_action { KP_SIMULATE = 0, KP_SKIP = 1 } kp_action;
 typedef enum kp_progress_action { KP_CONTINUE = 0, KP_STOP = 1 } kp_progress_action;
 
-/* What a host can and cannot do, for kp_host_info.flags. */
+/* Abilities of a host, for kp_host_info.flags. */
 enum {
     KP_HOST_CONCURRENT = 1u << 0,  /* launches may overlap in simulated time: the cycles budget is refused */
     KP_HOST_CAN_STOP = 1u << 1,    /* the host can stop a launch inside (kp_on_progress) */
@@ -73,7 +73,7 @@ enum {
 #define KP_LINE_BYTES 128u  /* of a line of memory: four sectors */
 #define KP_SECTOR_BYTES 32u /* of a sector */
 
-/* What a launch begins with, for kp_decision.state. */
+/* State that a launch begins with, for kp_decision.state. */
 typedef enum kp_state {
     KP_STATE_KEPT = 0,    /* with whatever the simulator holds */
     KP_STATE_REPLAYED = 1 /* the host empties its state and applies kp_replay_before() */
@@ -111,7 +111,7 @@ typedef struct kp_host_info {
     /* Lines of memory in the state that the simulator keeps between launches (L2: its size / KP_LINE_BYTES; more where
      * its sets fill unevenly); 0: the host cannot replay, and every launch keeps the state. */
     uint64_t state_lines;
-    /* What the simulated GPU holds at once, for the order in which parallel CTAs touch memory; 0 where unknown. */
+    /* Capacity of the simulated GPU, for the order in which parallel CTAs touch memory; 0 where unknown. */
     uint32_t sms;
     uint32_t ctas_per_sm;
     uint32_t warps_per_sm;
@@ -139,7 +139,7 @@ typedef struct kp_decision {
     uint32_t state;             /* kp_state; KP_STATE_KEPT where kp_host_info.state_lines is 0 */
 } kp_decision;
 
-/* What one launch, or one copy from the host, did to one line of memory. Masks have a bit for each sector. */
+/* Effect of one launch, or one copy from the host, on one line of memory. Masks have a bit for each sector. */
 typedef struct kp_touch {
     uint64_t line;   /* address of its first byte */
     uint8_t touched; /* sectors read or written */
@@ -214,7 +214,7 @@ typedef struct kp_process {
     uint64_t skipped;
 } kp_process;
 
-/* What is stated of a total over all launches, or of a ratio of two totals. */
+/* Statement on a total over all launches, or of a ratio of two totals. */
 typedef struct kp_estimate {
     uint32_t size;     /* set by the host: sizeof(kp_estimate) */
     uint32_t flags;    /* KP_ESTIMATE_* */
@@ -224,7 +224,7 @@ typedef struct kp_estimate {
     double simulated;  /* total over the simulated launches; of one stopped inside, what it was projected to be */
 } kp_estimate;
 
-/* What one launch is estimated to cost: its own result where it was simulated, else the prediction of the estimator. */
+/* Estimated cost of one launch: its own result where it was simulated, else the prediction of the estimator. */
 typedef struct kp_cost {
     uint32_t size;  /* set by the host: sizeof(kp_cost) */
     uint32_t flags; /* KP_COST_* */
@@ -250,7 +250,7 @@ kp_status kp_open(const char* config_path, const kp_host_info* info, kp_session*
  * A failure inside the decision is not an error here: the launch becomes KP_SIMULATE and the summary degraded. */
 kp_status kp_on_launch(kp_session* session, const kp_launch* launch, kp_decision* decision);
 
-/* What the launches before `index` leave in the state that a simulator keeps between launches: functional warming. To
+/* State that the launches before `index` leave in what a simulator keeps between launches: functional warming. To
  * be called when kp_on_launch has answered KP_SIMULATE with KP_STATE_REPLAYED: the host empties its state, then applies
  * the touches in their order, oldest first. Each acts on the line as a launch would: the touched sectors are valid and
  * were used last, the written ones are dirty, and a sector that was dirty before stays so unless it is copied. A line
@@ -280,7 +280,7 @@ kp_status kp_on_complete(kp_session* session, const kp_result* result);
  * without a stated bound. reason: one line for the journal, may be NULL. KP_OK | KP_EINVAL: not in flight. */
 kp_status kp_on_abort(kp_session* session, uint32_t process, uint64_t index, const char* reason);
 
-/* What a launch is estimated to cost. After kp_finish. Over all launches the costs add up to the estimate of the total,
+/* Estimated cost of a launch. After kp_finish. Over all launches the costs add up to the estimate of the total,
  * where one is stated. KP_OK | KP_EINVAL: unknown launch, or too early. */
 kp_status kp_launch_estimate(kp_session* session, uint32_t process, uint64_t index, kp_cost* cost);
 

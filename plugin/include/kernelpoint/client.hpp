@@ -45,7 +45,7 @@ struct Process {
     uint64_t launches;  // 0: not known
 };
 
-// What a host tells of itself; see kp_host_info.
+// Description of a host by itself; see kp_host_info.
 struct Host {
     Host()
         : flags(0),
@@ -69,7 +69,7 @@ struct Host {
     std::string plugin;  // where the plugin is, if the host knows; empty: to be found
 };
 
-// Where a host stands in the list of one process.
+// Position of a host in the list of one process.
 struct Position {
     explicit Position(uint32_t its_process = 0) : process(its_process), launch(KP_BEFORE_FIRST) {
         decision = sized<kp_decision>();
@@ -146,14 +146,14 @@ public:
         return decision;
     }
 
-    // What the launches before one leave in the simulator's state; the touches live until the next call.
+    // State that the launches before one leave in the simulator; the touches live until the next call.
     kp_replay replay_before(const Position& at) {
         kp_replay replay = sized<kp_replay>();
         check(m_api.replay_before(m_session, at.process, at.launch, &replay));
         return replay;
     }
 
-    // Whether the launch in flight is to be stopped inside.
+    // True if the launch in flight is to be stopped inside.
     bool wants_stop(const kp_progress& progress) {
         uint32_t action = KP_CONTINUE;
         check(m_api.on_progress(m_session, &progress, &action));

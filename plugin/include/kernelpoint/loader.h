@@ -53,7 +53,7 @@ static inline void kp_first_line_of(const char* command, char* line, size_t size
     line[strcspn(line, "\r\n")] = '\0';
 }
 
-/* Where the plugin is: the environment, what the host was told, or what the installed command says. */
+/* Path of the plugin: the environment, what the host was told, or what the installed command says. */
 static inline void kp_plugin_path(const char* default_path, char* path, size_t size) {
     const char* named = getenv("KERNELPOINT_PLUGIN");
     if (named == NULL || *named == '\0') named = default_path;

@@ -54,7 +54,7 @@ def conversion_progress(console: Console) -> Iterator[tuple[Progress, Callable[[
 
 
 def show_conversion(made: Conversion, output: Path, console: Console) -> None:
-    """What was written, what was approximated, and how many files MacSim will hold open."""
+    """Print what was written, what was approximated, and how many files MacSim will hold open."""
     console.print(
         f"{output / 'kernel_config.txt'}: {made.launches:,} launches in {made.folders:,} folders, "
         f"{made.warps:,} warps, {made.records:,} records",

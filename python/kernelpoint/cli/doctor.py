@@ -71,7 +71,7 @@ def findings() -> Iterator[Finding]:
 
 
 def why_no_embedding(shared: int | None) -> str:
-    """Why the embedding library is missing and what to do.
+    """Reason why the embedding library is missing, and what to do.
 
     Args:
         shared: Python's build variable Py_ENABLE_SHARED.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def program() -> Path:
-    """Where the built embedded host is."""
+    """Path of the built embedded host."""
     return Path(__file__).resolve().parent.parent / "bin" / "kernelpoint-host"
 
 

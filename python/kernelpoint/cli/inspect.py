@@ -19,7 +19,7 @@ from kernelpoint.traces import UNITS, Scan, scan_trace
 
 @dataclass(frozen=True)
 class Details:
-    """What a scan does not keep: opcodes, and which memory is touched (addresses of shared memory left out)."""
+    """Details that a scan does not keep: opcodes, and which memory is touched (addresses of shared memory left out)."""
 
     opcodes: dict[str, int]
     lowest: int

@@ -1,4 +1,4 @@
-"""What `kernelpoint inspect` shows of a whole list of traces."""
+"""`kernelpoint inspect` of a whole list of traces."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LISTS = ("kernel_config.txt", "sampled_kernels_info.txt")
 
 
 def is_list(path: Path) -> bool:
-    """Whether a path names a list of launches rather than one launch's trace."""
+    """True if a path names a list of launches rather than one launch's trace."""
     return path.is_dir() or path.suffix == ".g" or path.name in LISTS
 
 

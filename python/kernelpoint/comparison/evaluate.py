@@ -22,7 +22,7 @@ Log = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Cell:
-    """What is asked for. bound: None takes the policy's own first choice."""
+    """One cell that is asked for. bound: None takes the policy's own first choice."""
 
     policy: str
     relative_error: float
@@ -34,7 +34,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """What came out. `reason` says why there is nothing else.
+    """The result of a cell. `reason` says why there is nothing else.
 
     error: (estimate - total) / total; error_beyond_latency: the same with the launch latency taken off the total, nan where the
     workload names none;
@@ -78,7 +78,7 @@ class Row:
 
 
 class Inputs:
-    """What policies look at, made at most once for a workload, with the seconds that making it took."""
+    """Inputs of the policies, made at most once for a workload, with the seconds that making it took."""
 
     def __init__(self, workload: Workload, log: Log) -> None:
         self.workload = workload
@@ -88,7 +88,7 @@ class Inputs:
         self._designs: dict[tuple[object, ...], tuple[Design, float]] = {}
 
     def population(self, policy: type[Policy], config: Config) -> tuple[Population, frozenset[Need], bool]:
-        """What the policy may look at, what it needs of it, and whether it sees the truth's times."""
+        """The population that the policy may look at, the inputs it needs, and whether it sees the truth's times."""
         profile, sees_truth = self._profile(policy)
         traces = bool(self.workload.paths)
         model = self.workload.model

@@ -47,7 +47,7 @@ def full_run(traces: str, config: str, folder: Path, log: Log) -> Path:
 
 
 def _key(traces: str, settings: Path) -> str:
-    """What the results depend on: the host itself, its configuration, and the traces."""
+    """Hash of all that the results depend on: the host itself, its configuration, and the traces."""
     digest = hashlib.blake2b(settings.read_bytes() + PROGRAM.read_bytes(), digest_size=8)
     paths = launch_paths(traces)
     digest.update(fingerprint([len(paths)], paths).encode())

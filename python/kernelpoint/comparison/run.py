@@ -91,7 +91,7 @@ def compare(
 
 
 def _encoder(policy: str) -> str:
-    """What the embeddings of a policy depend on; empty for one that uses none."""
+    """Hash of the checkpoint that the embeddings of a policy depend on; empty for one that uses none."""
     if Need.EMBEDDINGS not in load_policy(policy).inputs(Available(traces=True)):
         return ""
     from kernelpoint.encoder import checkpoint_hash

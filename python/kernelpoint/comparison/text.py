@@ -1,4 +1,4 @@
-"""How the numbers of a comparison are written, the same in the terminal and on the page."""
+"""Formats of the numbers of a comparison, the same in the terminal and on the page."""
 
 from __future__ import annotations
 

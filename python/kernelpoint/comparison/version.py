@@ -1,4 +1,4 @@
-"""What the rows of a comparison rest on besides its inputs: our code and the libraries that it calculates with."""
+"""Version of what the rows of a comparison rest on besides its inputs: our code and the libraries that it calculates with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What methods are compared on: launches with their results in a full run, and what was known of them before."""
+"""Workloads that methods are compared on: launches with their results in a full run, and what was known of them before."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def load_workload(request: Request, truth_file: str, communication: bool, log: L
 
 
 def _predicted(request: Request, paths: tuple[str, ...], log: Log) -> Profile:
-    """What the fast model predicts of the launches at `paths`, of which the list may hold more: it runs over all of them."""
+    """Predictions of the fast model for the launches at `paths`, of which the list may hold more: it runs over all of them."""
     from kernelpoint.fast_model import configuration_for, predict
     from kernelpoint.fast_model.configuration import configuration_of_host
     from kernelpoint.traces import read_trace_list

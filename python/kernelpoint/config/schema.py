@@ -72,7 +72,7 @@ def _choice(value: Any) -> Any:
 
 
 class ErrorBudgetConfig(Section):
-    """What the user asks of the estimate."""
+    """The user's demands on the estimate."""
 
     relative_error: Annotated[
         float, Field(gt=0, lt=1, description="half-width over estimate at which the run may end")
@@ -97,7 +97,7 @@ class ErrorBudgetConfig(Section):
 
 
 class EncoderConfig(Section):
-    """Which encoder embeds the launches, and how much of a launch it sees."""
+    """The encoder that embeds the launches, and the part of a launch that it sees."""
 
     checkpoint: Annotated[Text, Field(description="the shipped encoder, or a file made by `kernelpoint train`")] = (
         "builtin"

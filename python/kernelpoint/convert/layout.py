@@ -1,4 +1,4 @@
-"""Where launches go in MacSim's layout: which share a folder, and where each kernel's code lies.
+"""Layout of launches for MacSim: which share a folder, and where each kernel's code lies.
 
 MacSim decodes an instruction once for each PC of an application, so code of different kernels must not share PCs, and
 launches of one kernel should, as on hardware, or the instruction cache would see new code at each of them.
@@ -31,7 +31,7 @@ class Placement:
 
 
 class _Code:
-    """What is known to lie at the PCs of one kernel."""
+    """Instructions that are known to lie at the PCs of one kernel."""
 
     def __init__(self, base: int) -> None:
         self.base = base

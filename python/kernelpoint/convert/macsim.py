@@ -31,7 +31,7 @@ LEVEL = 1
 
 @dataclass(frozen=True)
 class Conversion:
-    """What a conversion wrote, counting what an earlier one had left.
+    """Result of a conversion: what it wrote, counting what an earlier one had left.
 
     Attributes:
         launches: in the list.

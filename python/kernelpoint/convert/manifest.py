@@ -1,4 +1,4 @@
-"""What an earlier, perhaps interrupted, conversion into the same folder has finished."""
+"""Record of what an earlier, perhaps interrupted, conversion into the same folder has finished."""
 
 from __future__ import annotations
 

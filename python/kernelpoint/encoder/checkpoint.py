@@ -23,7 +23,7 @@ BUILTIN = "builtin"
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What stands in a checkpoint file.
+    """Content of a checkpoint file.
 
     Attributes:
         path: where it lies.

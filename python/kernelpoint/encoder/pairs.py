@@ -1,4 +1,4 @@
-"""Which graphs of a batch belong together besides the two views of one graph: what kernel names say."""
+"""Pairs of graphs of a batch that belong together besides the two views of one graph, by their kernel names."""
 
 from __future__ import annotations
 

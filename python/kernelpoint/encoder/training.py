@@ -253,6 +253,6 @@ def write_log(path: Path, records: Sequence[EpochRecord]) -> None:
 
 
 def read_log(path: Path) -> list[EpochRecord]:
-    """What `write_log` wrote."""
+    """Read what `write_log` wrote."""
     rows = [line.split(",") for line in path.read_text().splitlines()[1:]]
     return [EpochRecord(int(epoch), *(float(value) for value in values)) for epoch, *values in rows]

@@ -1,4 +1,4 @@
-"""Which streams an encoder is trained on, and their graphs."""
+"""Streams that an encoder is trained on, and their graphs."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class CellSample:
 
     @property
     def q(self) -> Floats:
-        """What the total's variance grows by, for each cell, per squared relative error: N (N - 1) mean(size^2)."""
+        """Growth of the total's variance, for each cell, per squared relative error: N (N - 1) mean(size^2)."""
         return np.asarray(self.N * (self.N - 1.0) * self.square)
 
 
@@ -100,11 +100,11 @@ class AssistedFit:
 
     @property
     def doubted(self) -> bool:
-        """Whether predictions are so wrong that little may be concluded from where they agree."""
+        """True if predictions are so wrong that little may be concluded from where they agree."""
         return max(self.common, math.sqrt(self.spread.K)) > DOUBT or abs(self.slope) > DOUBT_SLOPE
 
     def oddity(self, least: float) -> float:
-        """How odd an unseen unit may be, relative to its prediction: `least`, or FAR standard deviations of what was seen."""
+        """Largest deviation of an unseen unit from its prediction, relative: `least`, or FAR standard deviations as seen."""
         K, nu = self.spread.K, self.spread.nu
         if self.doubted:
             K = (nu * K + LIKE_GROUPS * max(self.common**2, K)) / (nu + LIKE_GROUPS)

@@ -1,4 +1,4 @@
-"""What is fixed before the first draw of a run whose every unit has a prediction."""
+"""Design of a run whose every unit has a prediction, fixed before the first draw."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FLOOR = 0.05  # Model: a prediction below this part of the mean one may be off b
 
 @dataclass(frozen=True)
 class Care:
-    """How much is drawn for what predictions do not tell: units at least, how odd, relative to its prediction, a unit
+    """Draws made for what predictions do not tell: units at least, how odd, relative to its prediction, a unit
     that stands for a cell may be without breaking the budget, and whether looks share the error probability.
     """
 
@@ -81,7 +81,7 @@ class AssistedDesign:
 
     @property
     def care(self) -> Care:
-        """What `assume` asks for."""
+        """Draws that `assume` asks for."""
         return CARE[self.assume]
 
     @cached_property

@@ -235,7 +235,7 @@ class AssistedEngine(BaseEngine):
         ]
 
     def _assumptions(self) -> list[str]:
-        """What the statement rests on, and what a sample of this size cannot see."""
+        """Sentences on what the statement rests on, and what a sample of this size cannot see."""
         fit = self._fits.get(self._target)
         if fit is None:
             return []

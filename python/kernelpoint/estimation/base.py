@@ -1,4 +1,4 @@
-"""What every engine does with results, whatever its design: it takes them, and looks at them at the end of a pass."""
+"""Base of every engine, whatever its design: takes results, and looks at them at the end of a pass."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class BaseEngine(ABC):
 
     @abstractmethod
     def pass_state(self) -> dict[str, Any]:
-        """What a journal has to keep of the present pass, as JSON's types."""
+        """State of the present pass that a journal has to keep, as JSON's types."""
 
     @abstractmethod
     def restore_pass(self, state: Mapping[str, Any]) -> None:
@@ -71,7 +71,7 @@ class BaseEngine(ABC):
 
     @abstractmethod
     def _reach(self) -> Reach:
-        """Where the results with errors of their own stand, and how far each moves the total."""
+        """Positions of the results with errors of their own, and how far each moves the total."""
 
     @abstractmethod
     def _expanded_totals(self) -> dict[str, float]:
@@ -137,7 +137,7 @@ class BaseEngine(ABC):
 
     @property
     def wants_exact_results(self) -> bool:
-        """Whether results with errors of their own have kept a look from the budget: those to come should have none."""
+        """True if results with errors of their own have kept a look from the budget: those to come should have none."""
         return self._wants_exact
 
     def records(self) -> Iterator[tuple[int, Floats]]:

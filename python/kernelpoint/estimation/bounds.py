@@ -1,4 +1,4 @@
-"""How much error probability a look may spend: the bounds `sequential`, `two_stage` and `fixed`."""
+"""Error probability that a look may spend: the bounds `sequential`, `two_stage` and `fixed`."""
 
 from __future__ import annotations
 

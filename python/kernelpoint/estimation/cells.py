@@ -50,7 +50,7 @@ class Leaves:
 
     @property
     def mixes(self) -> bool:
-        """Whether any leaf holds units of more than one group."""
+        """True if any leaf holds units of more than one group."""
         return bool((self.mixed > 0.0).any())
 
     @property

@@ -1,4 +1,4 @@
-"""What is fixed before the first unit is drawn: the design of the sample and the error budget."""
+"""Definitions that are fixed before the first unit is drawn: the design of the sample and the error budget."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def check_assume(value: str) -> None:
 
 @dataclass(frozen=True)
 class ErrorBudget:
-    """How wrong a total may be: |estimate - truth| <= relative_error * estimate with probability confidence.
+    """Error allowed in a total: |estimate - truth| <= relative_error * estimate with probability confidence.
 
     Args:
         relative_error: half-width over estimate at which a run may stop, above 0 and below 1.

@@ -168,7 +168,7 @@ class Engine(BaseEngine):
         return inference.report(missing)
 
     def _reach(self) -> Reach:
-        """Where the results with errors of their own stand, and how far each moves the total."""
+        """Positions of the results with errors of their own, and how far each moves the total."""
         units = self._errors.units
         strata = np.asarray(self.design.strata)[units]
         domains = None if self.design.domains is None else self.design.domains[units]
@@ -203,7 +203,7 @@ class Engine(BaseEngine):
         return True
 
     def pass_state(self) -> dict[str, Any]:
-        """What a journal has to keep of the present pass: sizes of the strata, and the kind of each pass so far."""
+        """State of the present pass that a journal has to keep: sizes of the strata, and the kind of each pass so far."""
         return {"sizes": self.sizes.tolist(), "kinds": list(self._kinds)}
 
     def restore_pass(self, state: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""How many more draws each stratum gets when the budget is not met."""
+"""Growth of the sample when the budget is not met: further draws of each stratum."""
 
 from __future__ import annotations
 

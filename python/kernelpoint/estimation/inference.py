@@ -26,7 +26,7 @@ PILOT_DEGREES = (
 
 @dataclass(frozen=True)
 class Targets:
-    """What is asked for. looks: the kinds of the looks up to this one; empty where no bound may be stated."""
+    """Targets of an inference. looks: the kinds of the looks up to this one; empty where no bound may be stated."""
 
     budget: ErrorBudget
     method: Method
@@ -88,7 +88,7 @@ class Inference:
 
     @property
     def may_be_pilot(self) -> bool:
-        """Whether its spreads may stand for all later looks (two-stage): those of the counters that the budget is about."""
+        """True if its spreads may stand for all later looks (two-stage): those of the counters that the budget is about."""
         wanted = self.targets.budget.counter
         names = self.targets.ratios.get(wanted, (wanted,))
         return all(math.isfinite(self.spreads[self.targets.counters.index(name)].uncertainty) for name in names)
@@ -122,7 +122,7 @@ class Inference:
         ]
 
     def sizes(self, index: int) -> Floats:
-        """What each stratum adds to the total of a counter, float64 [H], as far as the oddity of one of its draws goes.
+        """Amount that each stratum adds to the total of a counter, float64 [H], as far as the oddity of one of its draws goes.
 
         Model: a stratum that showed nothing but zeros (misses, DRAM traffic) may hold launches that are no zeros, and no
         spread tells of them. One in N_h / n_h may be as large as those that were seen elsewhere: it counts as N_h /
@@ -237,13 +237,13 @@ class Inference:
 
     @property
     def met(self) -> bool:
-        """Whether every estimate the budget is about has its half-width within it."""
+        """True if every estimate the budget is about has its half-width within it."""
         if not self.targets.looks or not self.targets.counters:
             return False
         return all(e.relative_half_width <= self.targets.budget.relative_error for e in self.budgeted())
 
     def _parts(self, groups: Groups, name: str) -> list[dict[str, Any]]:
-        """What a look says of each group: its number under `name`, units, simulated units, estimates by counter."""
+        """Statement of a look on each group: its number under `name`, units, simulated units, estimates by counter."""
         by_counter = [self.totals(i, groups) for i in range(len(self.targets.counters))]
         units, simulated = groups.units(self.sample.N), groups.units(self.n)
         return [
@@ -257,7 +257,7 @@ class Inference:
         ]
 
     def report(self, missing: int) -> Look:
-        """What the look says; `missing` drawn units have no result."""
+        """Report of the look; `missing` drawn units have no result."""
         counters = self.targets.counters
         return Look(
             index=len(self.targets.looks),
@@ -282,7 +282,7 @@ class Inference:
         ]
 
     def _unseen(self) -> list[str]:
-        """How much of the total may be of a kind that no draw is of; of the strata that are not drawn whole."""
+        """Share of the total that may be of a kind that no draw is of; of the strata that are not drawn whole."""
         budget = self.targets.budget
         name = self.targets.ratios.get(budget.counter, (budget.counter,))[0]
         if name not in self.targets.counters:

@@ -1,4 +1,4 @@
-"""How far an estimated total moves when the value of one draw is off: what errors of the values themselves add to a bound."""
+"""Influence of single draws on an estimated total: what errors of their values add to a bound."""
 
 from __future__ import annotations
 

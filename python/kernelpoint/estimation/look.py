@@ -1,4 +1,4 @@
-"""What a look at the end of a pass reports."""
+"""Report of a look at the end of a pass."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Estimate:
     simulated: float
 
     def contains(self, truth: float) -> bool:
-        """Whether the interval holds a value, allowing for rounding in the sums."""
+        """True if the interval holds a value, allowing for rounding in the sums."""
         return bool(abs(self.estimate - truth) <= self.half_width + 1e-9 * abs(truth))
 
 

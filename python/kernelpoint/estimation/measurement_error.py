@@ -68,7 +68,7 @@ class SystematicError:
 
 @dataclass(frozen=True)
 class Reach:
-    """Where the results with errors of their own stand, in the order in which they came.
+    """Positions of the results with errors of their own, in the order in which they came.
 
     weights: float64 [m], I_i; clusters: int [m], -1 for take-all units; domains: int [m] or None; shared: whether one
     estimated ratio serves all strata, so that an error anywhere moves every part, by no more than the whole.
@@ -95,7 +95,7 @@ def check_half_widths(unit: int, half_widths: Mapping[str, float | None]) -> Non
 
 
 class MeasurementErrors:
-    """What is known of the errors of results; widens looks and says how much of the budget is left for sampling.
+    """Errors of results as far as they are known; widens looks and says how much of the budget is left for sampling.
 
     Args:
         budget: of the run.
@@ -120,7 +120,7 @@ class MeasurementErrors:
 
     @property
     def known(self) -> bool:
-        """Whether any result is known not to be exact."""
+        """True if any result is known not to be exact."""
         return bool(self._own or self.systematic)
 
     def add(self, unit: int, half_widths: Mapping[str, float | None]) -> None:
@@ -182,7 +182,7 @@ class MeasurementErrors:
     # ---- amounts ----------------------------------------------------------------------------------------------------
 
     def _counters(self) -> tuple[str, ...]:
-        """What the budget is about: one counter, or the two of a ratio, whose relative errors add up."""
+        """Counters that the budget is about: one counter, or the two of a ratio, whose relative errors add up."""
         return self._ratios.get(self._budget.counter, (self._budget.counter,))
 
     def _own_half_width(self, name: str, reach: Reach, inside: NDArray[np.bool_]) -> float:

@@ -38,7 +38,7 @@ class Interval:
     degrees_of_freedom: float
 
     def contains(self, truth: float) -> bool:
-        """Whether the interval holds a value, allowing for rounding in the sums."""
+        """True if the interval holds a value, allowing for rounding in the sums."""
         return bool(abs(self.value - truth) <= self.half_width + 1e-9 * abs(truth))
 
 
@@ -53,7 +53,7 @@ class PairedTotals:
 
 
 def joint_error_probability(bounds: Sequence[Bound], alpha: float, kinds: Sequence[Sequence[Kind]]) -> float:
-    """What a comparison of two runs may spend of alpha that stopped at their looks j and k.
+    """Part of alpha that a comparison of two runs may spend that stopped at their looks j and k.
 
     Each run decides by its own results when it stops, so which pair of looks is compared is not known beforehand. Shares
     s_k = alpha_k / alpha of a run's looks (bounds.error_probability) add up to 1 at most. A pair of equal looks (j = k), the

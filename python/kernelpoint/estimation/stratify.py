@@ -75,7 +75,7 @@ def _costs(cells: Cells, spread: float, price: float) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class _Choice:
-    """What a price of variance leads to: of each level, best size of every cell, and the cells that become strata (bool)."""
+    """Partition at a price of variance: of each level, best size of every cell, and the cells that become strata (bool)."""
 
     sizes: list[Floats]
     chosen: list[NDArray[np.bool_]]

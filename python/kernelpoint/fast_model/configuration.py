@@ -27,7 +27,7 @@ def shipped(name: str) -> Configuration:
 
 
 def configuration_of_host(name: str) -> Configuration:
-    """What the embedded host takes as `-config`: a packaged name, or a file."""
+    """Argument that the embedded host takes as `-config`: a packaged name, or a file."""
     packaged = SHIPPED / f"{name}.yaml"
     return configuration_of([str(packaged) if packaged.is_file() else name])
 

@@ -81,7 +81,7 @@ def _tell_missing(found: Predictions, paths: Sequence[str], log: Log) -> None:
 
 
 def _line_on_terminal(paths: Sequence[str]) -> Progress:
-    """How far the model is, and how long it will still take, by the size of the traces."""
+    """Progress of the model, and the time that is left, by the size of the traces."""
     if not sys.stderr.isatty():
         return lambda done, total: None
     distinct = sorted({path for path in paths if path})
@@ -122,7 +122,7 @@ def _save(path: Path, key: str, predictions: Predictions, log: Log) -> None:
 
 
 def _load(path: Path, key: str, configuration: Configuration, log: Log) -> Predictions | None:
-    """What was kept, or None where nothing was or where it is damaged."""
+    """Predictions that were kept, or None where nothing was or where it is damaged."""
     if not path.exists():
         return None
     try:

@@ -1,4 +1,4 @@
-"""What the fast model predicts of each launch."""
+"""Predictions of the fast model for each launch."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class StoppingRule(ABC):
 
     @abstractmethod
     def stops(self, trace: ProgressTrace) -> bool:
-        """Whether the launch may be stopped now. Asked at every point of the trace, in order, and no more after a yes."""
+        """True if the launch may be stopped now. Asked at every point of the trace, in order, and no more after a yes."""
 
     @abstractmethod
     def project(self, trace: ProgressTrace, cycles: float, instructions: float) -> Projection:

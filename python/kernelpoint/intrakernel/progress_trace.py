@@ -1,4 +1,4 @@
-"""How far a running launch was at each of its progress calls."""
+"""Progress of a running launch at each of its progress calls."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def split_lines(data: bytes, name: str) -> tuple[list[bytes], int]:
 
 
 def _is_whole(line: bytes) -> bool:
-    """Whether a line that fails its check was written to its end: it has the frame of a checksum, but for one byte."""
+    """True if a line that fails its check was written to its end: it has the frame of a checksum, but for one byte."""
     return any(len(part) == len(_FRAME) and _differing(part) <= 1 for part in (line[-20:], line[-21:-1]))
 
 

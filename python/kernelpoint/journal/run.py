@@ -61,7 +61,7 @@ class Run:
 
     @property
     def screened(self) -> ScreenedRecord | None:
-        """Where the launches of a screening pass, which were decided before there were strata, lie in the design."""
+        """Strata of the launches of a screening pass, which were decided before there were strata."""
         return self.frozen.simulated if isinstance(self.frozen, PopulationRecord) else None
 
     @cached_property
@@ -127,7 +127,7 @@ class Run:
         }
 
     def estimates(self) -> dict[str, EstimateRecord]:
-        """What is said of every counter, then of every ratio of counters, by name."""
+        """Estimates of every counter, then of every ratio of counters, by name."""
         return {**self.summary.counters, **self.summary.ratios} if self.summary else self.simulated_only()
 
     def simulated_only(self) -> dict[str, EstimateRecord]:

@@ -34,7 +34,7 @@ class CounterRow:
 
     @property
     def tighter(self) -> float:
-        """How many times narrower the paired interval of the ratio is than that of the separate bounds."""
+        """Factor by which the paired interval of the ratio is than that of the separate bounds."""
         return self.separate / self.ratio.half_width if self.ratio.half_width > 0.0 else math.inf
 
     def record(self) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def _separate(first: Run, second: Run, counter: str) -> float:
 
 
 def _notes(first: Run, second: Run, rows: list[CounterRow]) -> list[str]:
-    """What a reader has to know beside the numbers."""
+    """Sentences that a reader has to know beside the numbers."""
     found = []
     if first.hashes.get("simulator_config") == second.hashes.get("simulator_config"):
         found.append("both runs simulated the same GPU: the ratio of a deterministic simulator is 1")
@@ -159,7 +159,7 @@ def _notes(first: Run, second: Run, rows: list[CounterRow]) -> list[str]:
 
 
 def _assumed(run: DrawnSample, rows: np.ndarray) -> list[str]:
-    """What the bound takes for granted of the common launches, which are `rows` of `run`; nothing where all are known."""
+    """Assumptions of the bound on the common launches, which are `rows` of `run`; nothing where all are known."""
     stratum = run.stratum[rows]
     drawn = np.bincount(stratum[stratum >= 0], minlength=len(run.strata_units))
     left = drawn < run.strata_units

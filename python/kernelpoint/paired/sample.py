@@ -15,7 +15,7 @@ from kernelpoint.journal import DecisionRecord, DegradedRecord, PassRecord, Run,
 
 @dataclass(frozen=True)
 class DrawnSample:
-    """What a finished run that stated a bound drew, and found.
+    """Sample and results of a finished run that stated a bound.
 
     Attributes:
         units: int64 [n], launches with a result, ascending; stratum: int64 [n], -1 for take-all units; x: float64 [n],

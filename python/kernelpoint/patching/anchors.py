@@ -21,7 +21,7 @@ _WORD = re.compile(r"[A-Za-z_]\w{3,}")
 
 @dataclass(frozen=True)
 class Place:
-    """Where an insertion goes: before line `line` (0-based) of `file`, beside a node of kind `kind`."""
+    """Place of an insertion: before line `line` (0-based) of `file`, beside a node of kind `kind`."""
 
     file: str
     line: int

@@ -1,4 +1,4 @@
-"""What a patch consists of, read from a simulator's ``patch.yaml``."""
+"""Description of a patch, read from a simulator's ``patch.yaml``."""
 
 from __future__ import annotations
 

@@ -33,5 +33,5 @@ def strip_lines(text: str) -> str:
 
 
 def has_lines(text: str) -> bool:
-    """Whether `text` carries our mark."""
+    """True if `text` carries our mark."""
     return MARK in text

@@ -19,7 +19,7 @@ LISTING = "FILES"  # in our folder: the names of the files that we laid there
 
 
 class State(Enum):
-    """How far a checkout is patched."""
+    """State of a checkout: how far it is patched."""
 
     PRISTINE = "not patched"
     PATCHED = "patched"
@@ -38,7 +38,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a patch adds to a checkout.
+    """Additions of a patch to a checkout.
 
     Attributes:
         edits: the added lines.
@@ -71,7 +71,7 @@ class Tree:
             )
 
     def plan(self) -> Plan:
-        """What the patch adds, whether or not the tree is patched already.
+        """Additions of the patch, whether or not the tree is patched already.
 
         Raises:
             PatchError: a place is missing or ambiguous; see :mod:`kernelpoint.patching.anchors`.
@@ -87,7 +87,7 @@ class Tree:
         return Plan(edits, {**files, **self._own_files()})
 
     def state(self) -> State:
-        """How far the tree is patched."""
+        """State of the tree: how far it is patched."""
         if not any(map(has_lines, self._sources().values())) and not self._laid_down():
             return State.PRISTINE
         try:

@@ -45,7 +45,7 @@ def stream_of(count: int) -> np.ndarray:
 
 
 def made_up_scan(count: int) -> ScanTable:
-    """What reading the traces of `count` launches would give."""
+    """Scan that reading the traces of `count` launches would give."""
     _, stream = np.unique(stream_of(count), return_inverse=True)  # numbered without gaps
     present = np.unique(stream_of(count))
     instructions = 100 * (1 + present[stream].astype(np.int64)) ** 2

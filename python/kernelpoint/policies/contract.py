@@ -1,4 +1,4 @@
-"""What a policy is: a rule that turns what is known beforehand into a frozen sampling design.
+"""Contract of a policy: a rule that turns what is known beforehand into a frozen sampling design.
 
 To add one, put a file `<name>.py` in `methods` with one subclass of :class:`Policy`, or name a class of another package in the
 entry point group `kernelpoint.policies`; nothing else changes. `methods/random.py` is the example to copy, and

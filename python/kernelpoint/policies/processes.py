@@ -51,6 +51,6 @@ def beside(parts: Sequence[Design], population: Population) -> Design:
 
 
 def _all_or_none(parts: Sequence, of: Callable) -> np.ndarray | None:
-    """What every part has, joined; None where any lacks it."""
+    """Arrays that every part has, joined; None where any lacks it."""
     values = [of(part) for part in parts]
     return None if any(value is None for value in values) else np.concatenate(values)

@@ -1,4 +1,4 @@
-"""What a profile adds to what the traces say: levels and expected costs from times that another GPU took."""
+"""Refinement of the traces' labels by a profile: levels and expected costs from times that another GPU took."""
 
 from __future__ import annotations
 

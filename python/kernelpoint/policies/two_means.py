@@ -6,7 +6,7 @@ import numpy as np
 
 
 def two_means(values: np.ndarray) -> int:
-    """Where to cut sorted values in two with the least sum of squares within; 0 where all are equal.
+    """Position of the cut of sorted values in two with the least sum of squares within; 0 where all are equal.
 
     On one dimension the best two clusters are a cut between neighbours, so all n - 1 cuts are tried: with prefix sums S,
     the best maximises S_k^2 / k + (S_n - S_k)^2 / (n - k). Equal values stay together. Of equal cuts the first is taken.

@@ -1,4 +1,4 @@
-"""What is known of launches from elsewhere: per-launch times and counters of profilers and of full simulations.
+"""Knowledge of launches from elsewhere: per-launch times and counters of profilers and of full simulations.
 
 `read_profile` tells the format by its content. Readers convert units once, to nanoseconds and bytes. A profile lists kernel
 launches of one GPU in program order:

@@ -1,4 +1,4 @@
-"""Which row of a profile belongs to which launch of a trace list; explicit, and reported."""
+"""Matching of a profile's rows with the launches of a trace list; explicit, and reported."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Matching:
         return int((self.rows >= 0).sum())
 
     def sentences(self) -> list[str]:
-        """What a user has to know of the matching."""
+        """Sentences that a user has to know of the matching."""
         lines = [
             f"{self.matched:,} of {len(self.rows):,} launches of the list are in the profile, matched by {self.how}"
         ]

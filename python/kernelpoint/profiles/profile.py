@@ -58,7 +58,7 @@ class Profile:
 
     @property
     def has_times(self) -> bool:
-        """Whether any launch has a duration or cycles."""
+        """True if any launch has a duration or cycles."""
         return bool(np.isfinite(self.duration).any()) or "cycles" in self.counters
 
     @cached_property
@@ -129,8 +129,10 @@ class Profile:
         return replace(kept, left_out={**self.left_out, "NCCL kernel": int(communicates.sum())})
 
     def without_results(self, counters: Collection[str] = ()) -> Profile:
-        """What is known before anything ran: names, shapes and instruction counts, but no time; of the other counters only
-        those that are named."""
+        """Profile of what is known before anything ran: names, shapes and instruction counts, but no time.
+
+        Of the other counters it has only those that are named.
+        """
         kept = {name: values for name, values in self.counters.items() if name in INSTRUCTIONS or name in counters}
         unknown = np.full(self.size, math.nan)
         return replace(self, start=np.zeros(self.size, dtype=np.int64), duration=unknown, counters=kept)

@@ -1,4 +1,4 @@
-"""What a person wants to know of a run beside its table of counters."""
+"""Sentences on a run beside its table of counters."""
 
 from __future__ import annotations
 

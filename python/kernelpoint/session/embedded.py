@@ -1,4 +1,4 @@
-"""What the embedding does first in the interpreter it starts inside a simulator.
+"""First steps of the embedding in the interpreter it starts inside a simulator.
 
 The simulator keeps what is its own: its output streams, its signals, its cores. Called by plugin/runtime/embedding only, and
 never in an interpreter that somebody else started.

@@ -1,4 +1,4 @@
-"""What the simulator tells of itself when it opens a session."""
+"""Description of the simulator by itself when it opens a session."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class HostInfo:
 
     @property
     def can_replay(self) -> bool:
-        """Whether the host can restore its state, and there is a trace list to restore it from."""
+        """True if the host can restore its state, and there is a trace list to restore it from."""
         return self.state_lines > 0 and None not in self.list_paths
 
     @classmethod

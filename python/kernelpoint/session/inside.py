@@ -84,7 +84,7 @@ class InsideKernel:
         return unit in self._stopped
 
     def was_told_to_stop(self, unit: int) -> bool:
-        """Whether a stopped result of this launch is what was asked for."""
+        """True if a stopped result of this launch is what was asked for."""
         return unit in self._stopped
 
     def forget(self, unit: int) -> None:
@@ -121,13 +121,13 @@ class InsideKernel:
         self._simulates_whole = True
 
     def assumptions(self) -> list[str]:
-        """What the projections rest on, for the summary."""
+        """Assumptions that the projections rest on, for the summary."""
         if self._rule is None or not self._rule.assumption or not self.projected:
             return []
         return [f"{self.projected} simulated launches were stopped inside: {self._rule.assumption}"]
 
     def warnings(self, met: bool) -> list[str]:
-        """What a user has to know of the projections in the summary of a run that met its error budget, or did not."""
+        """Warnings about the projections in the summary of a run that met its error budget, or did not."""
         if self._rule is None or not self.projected:
             return []
         if not self._rule.bounded:

@@ -21,7 +21,7 @@ _DESIGN_PARTS = tuple(f.name for f in fields(Design) if f.name != "u")
 
 @dataclass(frozen=True)
 class Plan:
-    """What a policy fixed before the first launch.
+    """Design that a policy fixed before the first launch, with its origin.
 
     Args:
         design: strata, first sizes, covariate.

@@ -92,7 +92,7 @@ def make_plan(config: Config, policy: type[Policy], population: Population, orig
 
 
 def origin_of(config: Config, policy: type[Policy], population: Population) -> dict[str, Any]:
-    """What a plan depends on, by name; two runs whose origins agree have the same plan."""
+    """Everything that a plan depends on, by name; two runs whose origins agree have the same plan."""
     origin: dict[str, Any] = {
         "kernelpoint": __version__,
         "policy": config.policy.model_dump(),

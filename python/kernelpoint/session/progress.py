@@ -1,4 +1,4 @@
-"""What the user sees while a run goes on: plain lines through the host's own output, at most one every few seconds."""
+"""Messages that the user sees while a run goes on: plain lines through the host's own output, at most one every few seconds."""
 
 from __future__ import annotations
 

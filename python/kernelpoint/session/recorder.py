@@ -1,4 +1,4 @@
-"""What a run writes and says: journal records, failures, progress lines."""
+"""Output of a run: journal records, failures, progress lines."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Recorder:
 
     @property
     def is_replaying(self) -> bool:
-        """Whether what is done now was done, and written, before."""
+        """True if what is done now was done, and written, before."""
         return self._replaying
 
     @contextlib.contextmanager

@@ -15,7 +15,7 @@ KEPT, REPLAYED = 0, 1  # kp_state
 
 
 class Replays:
-    """What launches of each process begin with; lists are read at the first use.
+    """State that launches of each process begin with; lists are read at the first use.
 
     Args:
         host: the simulator, with the state that it can restore.
@@ -33,7 +33,7 @@ class Replays:
         self._lists: dict[int, Replay] = {}
 
     def state_of(self, process: int, launch: int) -> int:
-        """What a launch that is to be simulated begins with."""
+        """State that a launch to be simulated begins with."""
         return REPLAYED if self.can_replay and not self._keeps else KEPT
 
     def before(self, process: int, launch: int) -> Replayed:

@@ -51,7 +51,7 @@ class Session:
         return self._running().decide(process, index, trace_path)
 
     def launch_state(self, process: int, index: int) -> int:
-        """What a launch that is simulated begins with, a kp_state."""
+        """State that a simulated launch begins with, a kp_state."""
         return self.replays.state_of(process, index)
 
     def replay_before(self, process: int, index: int) -> Replayed:

@@ -119,7 +119,7 @@ def population_of(host: HostInfo, seed: int) -> Population:
 
 
 def strata_record(design: Design) -> StrataRecord:
-    """What the journal says of a design."""
+    """Record of a design in the journal."""
     strata, x, covariate = np.asarray(design.strata), design.x, None
     if x is not None:
         covariate = np.bincount(strata + 1, weights=x, minlength=len(design.first_sizes) + 1)[1:].tolist()
@@ -166,7 +166,7 @@ def _of_screening(config: Config, host: HostInfo) -> dict[str, Any]:
 
 
 def _is_screened(config: Config, policy: type[Policy], host: HostInfo) -> bool:
-    """Whether launches are to be taken as they come: asked for, or nothing else is possible."""
+    """True if launches are to be taken as they come: asked for, or nothing else is possible."""
     if config.clusters == "online" and not policy.online:
         raise ConfigError(f"clusters: got 'online'; policy {config.policy} plans beforehand, allowed: auto, plan")
     if config.clusters == "online" and (named := [k for k in ("plan", "profile") if getattr(config, k) is not None]):

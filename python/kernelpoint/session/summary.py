@@ -23,7 +23,7 @@ Row = tuple[str, float, float, float]
 
 @dataclass(frozen=True)
 class Account:
-    """What a run did, for its summary.
+    """Counts of what a run did, for its summary.
 
     uncounted_cycles: simulated beyond those of the results: warm-up launches, less what projections left out.
     simulated_totals: the sum of each counter over the results; one_per_stream_cycles: predicted, of one launch for each
@@ -174,7 +174,7 @@ def _part(part: Mapping[str, Any], number_key: str) -> PartRecord:
 
 
 def _processes(account: Account, look: Look | None) -> list[PartRecord]:
-    """What is known of each application, without estimates where none may be stated."""
+    """Record of each application, without estimates where none may be stated."""
     if look is not None and look.domains:
         return [_part(part, "domain") for part in look.domains]
     estimates = _estimates(look.estimates) if look else {}

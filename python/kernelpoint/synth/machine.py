@@ -30,7 +30,7 @@ class Scope:
         self.rows = np.flatnonzero(self.present)
 
     def same(self, other: Scope) -> bool:
-        """Whether both mean the same lanes and warps."""
+        """True if both mean the same lanes and warps."""
         return self is other or (self.masks == other.masks)
 
 

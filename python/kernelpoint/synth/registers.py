@@ -24,7 +24,7 @@ def access_width(opcode: str) -> int:
 
 
 def registers_written(opcode: str) -> int:
-    """How many consecutive registers the destination takes.
+    """Number of consecutive registers that the destination takes.
 
     >>> registers_written("IMAD.WIDE"), registers_written("LDS.U.128"), registers_written("FFMA")
     (2, 4, 1)

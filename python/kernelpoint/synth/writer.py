@@ -53,7 +53,7 @@ class Written:
 
 @dataclass
 class Totals:
-    """What a list holds."""
+    """Content of a list."""
 
     launches: int = 0
     files: int = 0

@@ -1,4 +1,4 @@
-"""What was read and embedded before, in two levels (design section 3).
+"""Cache of what was read and embedded before, in two levels (design section 3).
 
 Level 1: (path, size, modification time) of a trace -> stream hash, shape, work.
 Level 2: (stream hash, what the embedding was made with) -> embedding.
@@ -52,7 +52,7 @@ WHOLE_FOLDER = 2000  # from here on all rows of a folder are read instead of ask
 
 @dataclass(frozen=True)
 class EmbeddingKey:
-    """What an embedding depends on besides the stream."""
+    """Everything that an embedding depends on besides the stream."""
 
     checkpoint: str  # hash
     graph_schema: str
@@ -117,7 +117,7 @@ class TraceCache:
         self._db.close()
 
     def get_launches(self, paths: Sequence[str], sizes_and_times: np.ndarray) -> CachedLaunches:
-        """What is known of traces whose size and modification time (int64 [n, 2]) have not changed."""
+        """Scans of traces whose size and modification time (int64 [n, 2]) have not changed."""
         found = np.zeros(len(paths), dtype=bool)
         shapes: list[LaunchShape | None] = [None] * len(paths)
         blobs = [bytes(RECORD.itemsize)] * len(paths)
@@ -159,7 +159,7 @@ class TraceCache:
             self._recover(error)
 
     def get_embeddings(self, key: EmbeddingKey, streams: Sequence[str]) -> tuple[np.ndarray, dict[int, np.ndarray]]:
-        """Which streams (hexadecimal hashes) are known, bool [n], and row -> float32 embedding for those."""
+        """Known streams (hexadecimal hashes) as bool [n], and row -> float32 embedding for those."""
         found = np.zeros(len(streams), dtype=bool)
         embeddings: dict[int, np.ndarray] = {}
         query = "SELECT stream, embedding FROM embeddings WHERE maker = (SELECT id FROM makers WHERE maker = ?)"

@@ -1,4 +1,4 @@
-"""What the launches before one leave in the state that a simulator keeps between launches."""
+"""State that the launches before one leave in what a simulator keeps between launches."""
 
 from __future__ import annotations
 

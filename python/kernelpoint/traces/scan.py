@@ -26,7 +26,7 @@ Dim3 = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class LaunchShape:
-    """What a launch was asked for: its kernel and how it is laid out.
+    """Shape of a launch: its kernel and how it is laid out.
 
     Attributes:
         kernel_name: as traced (mangled).
@@ -67,7 +67,7 @@ class LaunchHeader:
 
 @dataclass(frozen=True)
 class Work:
-    """How much a launch does.
+    """Amount of work of a launch.
 
     ``Model:`` global memory means what the L1 cache sees as data: global, local and texture opcodes, and generic ones
     outside the window of shared memory. A sector is 32 aligned bytes; sectors are summed over accesses.

@@ -22,7 +22,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, eq=False)
 class ScanTable:
-    """What is known of N launches without simulating any; row i is launch index i.
+    """Table of N launches, read without simulating any; row i is launch index i.
 
     Rows of launches in `errors` hold -1 as ids and 0 as counts.
 
@@ -206,7 +206,7 @@ def _read_files(
 
 
 class _Remarks:
-    """What traces held that was not understood; said once for all that were read."""
+    """Remarks on what traces held that was not understood; said once for all that were read."""
 
     def __init__(self) -> None:
         self.opcodes: Counter[str] = Counter()

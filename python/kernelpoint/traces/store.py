@@ -14,7 +14,7 @@ SECONDS_TO_WAIT = 60.0  # for another process that writes
 
 
 def cache_folder() -> Path:
-    """Where caches lie: ``$KERNELPOINT_CACHE``, else ``$XDG_CACHE_HOME/kernelpoint``, else ``~/.cache/kernelpoint``."""
+    """Folder of the caches: ``$KERNELPOINT_CACHE``, else ``$XDG_CACHE_HOME/kernelpoint``, else ``~/.cache/kernelpoint``."""
     told = os.environ.get("KERNELPOINT_CACHE")
     if told:
         return Path(told)
@@ -81,5 +81,5 @@ def _prepare(connection: sqlite3.Connection, version: int, schema: str) -> sqlit
 
 
 def _is_damage(error: sqlite3.OperationalError) -> bool:
-    """Whether an "operational" error in truth says that the file is damaged."""
+    """True if an "operational" error in truth says that the file is damaged."""
     return any(word in str(error) for word in ("malformed", "no such table", "no such column", "disk image"))

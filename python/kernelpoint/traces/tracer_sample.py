@@ -25,7 +25,7 @@ class DrawnCluster:
 
 @dataclass(frozen=True)
 class TracerSample:
-    """Which launches of a run were traced, and for how many each stands.
+    """Launches of a run that were traced, and for how many each stands.
 
     The tracer draws n_h of the N_h launches of a cluster with replacement, so one launch may be drawn repeatedly; it is
     traced once. A launch's weight is the sum of N_h / n_h over its draws.

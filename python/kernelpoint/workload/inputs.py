@@ -32,7 +32,7 @@ class Need(enum.Enum):
 
 @dataclass(frozen=True)
 class Available:
-    """What a policy may choose from.
+    """Inputs that a policy may choose from.
 
     profile: the one that the user named; traces: whether the trace of every launch is on disk; model: whether the fast
     model predicts them.
@@ -44,7 +44,7 @@ class Available:
 
     @classmethod
     def of(cls, population: Population) -> Available:
-        """What there is of a population before anything is read."""
+        """Inputs that a population has before anything is read."""
         predicts = population.model is not None or population.model_source is not None
         return cls(population.profile, population.has_traces, predicts)
 

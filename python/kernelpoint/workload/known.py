@@ -57,6 +57,6 @@ def instructions(population: Population, policy: str) -> np.ndarray:
 
 
 def has_instructions(profile: Profile | None) -> bool:
-    """Whether a profile counts the instructions of every launch."""
+    """True if a profile counts the instructions of every launch."""
     counts = None if profile is None else profile.instructions
     return counts is not None and bool(np.isfinite(counts).all())

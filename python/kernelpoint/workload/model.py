@@ -22,7 +22,7 @@ Progress = Callable[[int, int], None]
 
 
 class Simulator(Protocol):
-    """What a simulator tells of itself, as far as the model's configuration depends on it."""
+    """Description of a simulator by itself, as far as the model's configuration depends on it."""
 
     @property
     def simulator(self) -> str: ...
@@ -36,7 +36,7 @@ class Simulator(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ModelSource:
-    """Where predictions come from. The configuration is worked out, and said, when it is first asked for.
+    """Source of predictions. The configuration is worked out, and said, when it is first asked for.
 
     Attributes:
         setting: of the key `fast_model`: `auto`, or a file.
@@ -63,7 +63,7 @@ class ModelSource:
         )
 
     def identity(self) -> dict[str, str]:
-        """What predictions depend on besides the launches: for a plan's origin and the journal."""
+        """Everything that predictions depend on besides the launches: for a plan's origin and the journal."""
         from kernelpoint.fast_model import MODEL_VERSION
 
         found = self.configuration

@@ -56,7 +56,7 @@ class Population:
 
     @property
     def has_traces(self) -> bool:
-        """Whether the trace of every launch is on disk."""
+        """True if the trace of every launch is on disk."""
         return 0 < len(self.paths) == self.size
 
     @cached_property

@@ -104,7 +104,7 @@ class _Waves:
         self._unevenness = float(np.mean((trace.at_issue(inside)[0] - np.interp(inside, ends, at_end[0])) ** 2))
 
     def other_variance(self, tail: float) -> float:
-        """What phase and tail add to the variance of the cycles."""
+        """Variance of the cycles that phase and tail add."""
         return 2.0 * self._unevenness + 2.0 * (TAIL * max(tail - float(self.mean[0]), 0.0)) ** 2
 
     def half_width(self, alpha: float, amount: int, other_variance: float) -> float:

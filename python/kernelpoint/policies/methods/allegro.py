@@ -67,7 +67,7 @@ class Allegro(Policy):
     """
 
     class Parameters(Section):
-        """What a user may set."""
+        """Parameters that a user may set."""
 
         epsilon: Annotated[
             float | None,

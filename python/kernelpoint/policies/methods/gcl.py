@@ -29,7 +29,7 @@ class Gcl(Policy):
     """
 
     class Parameters(Section):
-        """What a user may set."""
+        """Parameters that a user may set."""
 
         max_clusters: Annotated[int, Field(ge=2, description="largest number of clusters tried")] = 20
 

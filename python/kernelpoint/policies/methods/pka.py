@@ -40,7 +40,7 @@ COUNTERS = (
 
 
 def has_counters(profile: Profile | None) -> bool:
-    """Whether a profile has the twelve counters for at least one launch."""
+    """True if a profile has the twelve counters for at least one launch."""
     return profile is not None and all(name in profile.counters for name in COUNTERS)
 
 
@@ -73,7 +73,7 @@ class Pka(Policy):
     """
 
     class Parameters(Section):
-        """What a user may set."""
+        """Parameters that a user may set."""
 
         max_clusters: Annotated[int, Field(ge=2, description="largest number of clusters tried")] = MOST_CLUSTERS
 

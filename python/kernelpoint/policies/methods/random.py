@@ -24,7 +24,7 @@ class Random(Policy):
     """
 
     class Parameters(Section):
-        """What a user may set."""
+        """Parameters that a user may set."""
 
         first_sample: Annotated[
             int, Field(ge=2, description="launches of the first pass, which give the first variance")

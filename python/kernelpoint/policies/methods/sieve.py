@@ -24,7 +24,7 @@ BANDWIDTH = 1.0
 
 
 def density_cuts(counts: np.ndarray) -> np.ndarray:
-    """Where to cut launches of a kernel: local minima of a Gaussian kernel density of their distinct instruction counts.
+    """Cuts between launches of a kernel: local minima of a Gaussian kernel density of their distinct instruction counts.
 
     The log density with bandwidth 1 is evaluated at 50 evenly spaced points between the least and the greatest count; a
     point that is nowhere above its two neighbours is a cut (as in the authors' scripts).
@@ -81,7 +81,7 @@ class Sieve(Policy):
     """
 
     class Parameters(Section):
-        """What a user may set."""
+        """Parameters that a user may set."""
 
         theta: Annotated[
             float, Field(gt=0, description="coefficient of variation from which launches of a kernel are split")

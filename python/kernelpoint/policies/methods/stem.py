@@ -112,7 +112,7 @@ class Stem(Policy):
     """
 
     class Parameters(Section):
-        """What a user may set."""
+        """Parameters that a user may set."""
 
         epsilon: Annotated[
             float | None,

@@ -98,7 +98,7 @@ def _add_row(builder: ProfileBuilder, row: dict[str, str], metrics: dict[str, fl
 
 
 def _factor(unit: str) -> float:
-    """What a metric in `unit` is multiplied with to be in its base unit: ns, or without a prefix.
+    """Factor that a metric in `unit` is multiplied with to be in its base unit: ns, or without a prefix.
 
     >>> _factor("usecond"), _factor("Kbyte/block"), _factor("inst"), _factor("")
     (1000.0, 1000.0, 1.0, 1.0)

@@ -1,4 +1,4 @@
-"""Which launches the current pass wants, and what became of each: nothing counted twice, nothing lost."""
+"""Ledger of the launches that the current pass wants, and of what became of each: nothing counted twice, nothing lost."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ class Ledger:
         return unit
 
     def is_wanted(self, unit: int) -> bool:
-        """Whether this pass simulates the unit: not yet done with in this pass."""
+        """True if this pass simulates the unit: not yet done with in this pass."""
         return bool(self._wanted[unit])
 
     def is_warmup(self, unit: int) -> bool:
-        """Whether the unit is simulated in this pass only to warm the machine up for a later one."""
+        """True if the unit is simulated in this pass only to warm the machine up for a later one."""
         return unit in self._warming
 
     def _before(self, wanted: np.ndarray) -> np.ndarray:
@@ -95,7 +95,7 @@ class Ledger:
         return None
 
     def has_open(self) -> bool:
-        """Whether a unit of this pass still awaits its result."""
+        """True if a unit of this pass still awaits its result."""
         return self.open_count > 0
 
     def lost(self) -> list[int]:

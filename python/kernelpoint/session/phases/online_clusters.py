@@ -18,8 +18,10 @@ Log = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Placed:
-    """Where a launch belongs. cluster: numbered in the order in which clusters open; stream: its hash; name: its kernel's;
-    expected: what it is expected to cost, as policy kernelpoint expects it.
+    """Place of a launch among the clusters.
+
+    cluster: numbered in the order in which clusters open; stream: its hash; name: its kernel's;
+    expected: its cost as policy kernelpoint expects it.
     """
 
     cluster: int

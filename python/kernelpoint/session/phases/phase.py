@@ -52,7 +52,7 @@ class Phase(Protocol):
         """
 
     def stops(self, process: int, index: int, point: Sequence[int]) -> bool:
-        """Whether a launch in flight is to be stopped, given (cycles, instructions, issued, completed, total CTAs)."""
+        """True if a launch in flight is to be stopped, given (cycles, instructions, issued, completed, total CTAs)."""
 
     def complete(
         self, process: int, index: int, stopped: bool, names: tuple[str, ...], values: tuple[float, ...]

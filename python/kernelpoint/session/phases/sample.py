@@ -33,7 +33,7 @@ class Sample:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every drawn launch has its result."""
+        """True if every drawn launch has its result."""
         return not len(self.engine.wanted())
 
     # ---- passes -----------------------------------------------------------------------------------------------------

@@ -265,7 +265,7 @@ class Sampling:
         return self
 
     def summary(self) -> SummaryRecord:
-        """What the run states at its end; no estimate where it ends inside a pass."""
+        """Statement of the run at its end; no estimate where it ends inside a pass."""
         look = self.sample.look if self.done and self.sample.is_complete else None
         account = Account(
             launches=self.frame.population.size,

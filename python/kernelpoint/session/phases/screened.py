@@ -39,12 +39,12 @@ class Seen:
 
     @property
     def simulated(self) -> bool:
-        """Whether this pass simulates it."""
+        """True if this pass simulates it."""
         return self.why != NOT_DRAWN
 
     @property
     def certain(self) -> bool:
-        """Whether it is a take-all unit: by its position in its cluster, or by a failure; never by its result."""
+        """True if it is a take-all unit: by its position in its cluster, or by a failure; never by its result."""
         return self.why in (FAILURE, FIRST)
 
 
@@ -94,7 +94,7 @@ class Screened:
         return process, index
 
     def decide(self, key: Key, path: str | None, placed: Placed | None) -> Seen:
-        """What becomes of a launch that is asked about for the first time; placed: None where that failed."""
+        """Decide a launch that is asked about for the first time; placed: None where that failed."""
         if placed is None:
             why = FAILURE
         elif self._sizes.get(placed.cluster, 0) < FIRSTS:
@@ -140,7 +140,7 @@ class Screened:
         return None if count and index >= count else index
 
     def is_open(self, key: Key, seen: Seen) -> bool:
-        """Whether a launch still has to be simulated: taken over from a killed run, with no result."""
+        """True if a launch still has to be simulated: taken over from a killed run, with no result."""
         return seen.simulated and seen.result is None and not seen.attempts and key not in self.in_flight
 
     def end(self, process: int) -> int | None:
@@ -156,7 +156,7 @@ class Screened:
 
     @property
     def complete(self) -> bool:
-        """Whether every process has ended and nothing is in flight."""
+        """True if every process has ended and nothing is in flight."""
         return len(self.ended) == len(self.told) and not self.in_flight
 
     def population(self) -> Population:
@@ -184,12 +184,12 @@ class Screened:
         return {unit: result for unit, result in sorted(found.items()) if result is not None}
 
     def attempts(self, population: Population) -> dict[int, int]:
-        """How often launches without a result failed, by unit."""
+        """Number of failures of launches without a result, by unit."""
         tried = {self._unit(population, k): s.attempts for k, s in self.seen.items() if s.result is None}
         return {unit: attempts for unit, attempts in tried.items() if attempts}
 
     def look(self, budget: ErrorBudget, estimate: Method) -> Look | None:
-        """What can be said of the launches seen so far, and of no other; None while one of them is in flight.
+        """Estimates of the launches seen so far, and of no other; None while one of them is in flight.
 
         Strata are the clusters. Where a cluster has no random draw yet its total is not known, and no bound is stated.
         """

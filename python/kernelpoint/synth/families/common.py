@@ -1,4 +1,4 @@
-"""What the families share: the usual prologue, opcodes by data width, reductions across a warp."""
+"""Code that the families share: the usual prologue, opcodes by data width, reductions across a warp."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def arithmetic(operation: str, width: int) -> str:
 
 
 def blocks(count: int, block: int) -> int:
-    """How many CTAs cover `count` threads."""
+    """Number of CTAs that cover `count` threads."""
     return max(1, -(-count // block))
 
 

@@ -78,7 +78,7 @@ class Model:
         ]
 
     def _tokens(self, batch: int) -> np.ndarray:
-        """Which token stands where; Zipf: few tokens make up most of a text."""
+        """Tokens by position; Zipf: few tokens make up most of a text."""
         rng = generator(self.seed, "synth", 8, batch)
         return np.minimum(rng.zipf(1.3, int(rng.choice(self.shape.tokens))), self.shape.vocabulary) - 1
 

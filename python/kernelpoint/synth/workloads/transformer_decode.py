@@ -79,7 +79,7 @@ class Layer:
         self.attention = cache(self._attention)
 
     def _attention(self, length: int) -> list[Launch]:
-        """What depends on the position: appending to the cache, and attention over `length` positions."""
+        """Launches that depend on the position: appending to the cache, and attention over `length` positions."""
         shape, b = self.shape, self.buffers
         hidden = shape.hidden
         appends = [

@@ -1,0 +1,48 @@
+"""Docstrings and comments of public headers open with a verb or a noun."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import kernelpoint
+
+PACKAGE = Path(kernelpoint.__file__).parent
+HEADERS = PACKAGE.parents[1] / "plugin" / "include"
+QUESTION = re.compile(r"(What|Which|How|Whether)\b")
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_a_docstring_opens_with_a_verb_or_a_noun(path):
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    for node in ast.walk(ast.parse(path.read_text())):
+        text = ast.get_docstring(node) if isinstance(node, documented) else None
+        assert text is None or not QUESTION.match(text), f"{path}:{getattr(node, 'lineno', 1)}: {text.splitlines()[0]}"
+
+
+def openings(text: str) -> list[tuple[int, str]]:
+    """Line number and text of every comment's beginning; lines of // that follow one another are one comment."""
+    found, inside = [], False
+    for number, line in enumerate(text.splitlines(), 1):
+        comment = re.search(r"(?:/\*+|//)\s*(.*)", line)
+        continues = inside and line.lstrip().startswith("//")
+        if comment and not continues:
+            found.append((number, comment.group(1)))
+        inside = line.lstrip().startswith("//")
+    return found
+
+
+def test_openings_are_found():
+    assert openings("// One\n// What\nint x;  // Which\n/* How\n * Whether */") == [
+        (1, "One"),
+        (3, "Which"),
+        (4, "How"),
+    ]
+
+
+@pytest.mark.skipif(not HEADERS.exists(), reason="the C++ sources are not beside the installed package")
+def test_a_comment_of_a_public_header_opens_with_a_verb_or_a_noun():
+    for path in sorted(HEADERS.rglob("*.h*")):
+        for number, text in openings(path.read_text()):
+            assert not QUESTION.match(text), f"{path}:{number}: {text}"
