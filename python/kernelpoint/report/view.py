@@ -37,7 +37,7 @@ class PassEnd:
 
 @dataclass(frozen=True)
 class RunView:
-    """What the page draws.
+    """Content of the page.
 
     Attributes:
         counter: the counter of `values`: that of the error budget, or cycles where the budget is on a ratio.

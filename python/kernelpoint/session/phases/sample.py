@@ -100,7 +100,7 @@ class Sample:
         return float(self.engine.predict(first)[:, self.engine.counters.index("cycles")].sum())
 
     def kernels(self) -> list[KernelRecord]:
-        """What is known of each kernel, by name; none where the plan knows no names."""
+        """Record of each kernel, by name; none where the plan knows no names."""
         plan = self._frame.plan
         if plan.stream_ids is None or not plan.stream_names or "cycles" not in self.engine.counters:
             return []
