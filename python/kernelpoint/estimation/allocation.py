@@ -36,7 +36,9 @@ def _bisect(low: float, high: float, enough: Callable[[float], bool]) -> float:
     return high
 
 
-def neyman(N: Ints, S2: Floats, cost: Floats, target: float, low: Ints) -> Ints:
+def neyman(
+    N: Ints, S2: Floats, cost: Floats, target: float, low: Ints, expected: tuple[Floats, Floats] | None = None
+) -> Ints:
     """The cheapest sizes with variance of the total at most target: minimise sum n_h c_h subject to V(n) <= target.
 
     Formula: n_h = N_h S_h / sqrt(c_h lambda), clamped to [low_h, N_h], lambda by bisection so that V(n) = target
@@ -47,6 +49,8 @@ def neyman(N: Ints, S2: Floats, cost: Floats, target: float, low: Ints) -> Ints:
     Args:
         N: int [H], units per stratum; S2: float [H], variances S_h^2; cost: float [H], positive; low: int [H], at least.
         target: variance allowed; 0 or less takes everything that varies.
+        expected: S_h^2 and c_h that decide how the draws are shared out, where these must not be those that V(n) is
+            computed with; None: the same.
 
     Returns:
         int64 [H], low_h <= n_h <= N_h.
@@ -54,7 +58,8 @@ def neyman(N: Ints, S2: Floats, cost: Floats, target: float, low: Ints) -> Ints:
     >>> neyman(np.array([100, 100]), np.array([1.0, 9.0]), np.ones(2), 2000.0, np.ones(2, dtype=np.int64)).tolist()
     [14, 41]
     """
-    root = np.sqrt(S2 / cost) * N
+    shares, price = (S2, cost) if expected is None else expected
+    root = np.sqrt(shares / price) * N
     low = np.minimum(low, N)
 
     def sizes(scale: float) -> Floats:
@@ -64,7 +69,7 @@ def neyman(N: Ints, S2: Floats, cost: Floats, target: float, low: Ints) -> Ints:
         return low.astype(np.int64)
     positive = root[root > 0.0]
     if target <= 0.0 or not len(positive):
-        return np.where(S2 > 0.0, N, low).astype(np.int64)
+        return np.where((S2 > 0.0) | (root > 0.0), N, low).astype(np.int64)
     full = float((N[root > 0.0] / positive).max())  # at this scale every stratum that varies is drawn whole
     start = float((np.maximum(low, 0.5)[root > 0.0] / positive).min())  # below it every size is at its lower bound
     scale = _bisect(start, full, lambda s: variance_of_total(N, S2, sizes(s)) <= target)

@@ -10,6 +10,7 @@ from kernelpoint.estimation.design import Bound
 
 Kind = Literal["first", "learning", "sized"]
 
+PASSES = 8  # looks of a run at most; the last pass simulates whatever is left
 SHARES = {"first": 0.25, "learning": 0.1, "sized": 0.65}  # of alpha, over all looks of a kind; tuned
 
 
@@ -18,8 +19,8 @@ def error_probability(bound: Bound, alpha: float, kinds: Sequence[Kind]) -> floa
 
     "sequential": the kind of a pass is fixed before it begins. A pass is "sized" if it should meet the budget, "learning" if
         it is held back because spreads are still too uncertain to size it. The first look spends 0.25 alpha, the j-th
-        learning one 0.1 alpha / 2^j, the first sized one 0.39 alpha and the j-th 0.26 alpha / 2^(j - 1). They add up to
-        alpha at most, so by the union bound the probability that any look's interval misses the truth is at most alpha,
+        learning one 0.1 alpha / 2^j, the first sized one 0.39 alpha and each of six later ones 0.043 alpha. They add
+        up to alpha at most, so by the union bound the probability that any look's interval misses the truth is at most alpha,
         whenever the run stops (alpha spending after Lan and DeMets 1983). Nearly all goes to looks that can stop a run:
         what a look before them spends is paid for by larger samples later.
     "two_stage" (Stein 1945): every look uses the variance of the first pass only, so looking again teaches nothing about it.
@@ -36,7 +37,7 @@ def error_probability(bound: Bound, alpha: float, kinds: Sequence[Kind]) -> floa
     elif kind == "learning":
         share = 0.5**number
     else:
-        share = 0.6 if number == 1 else 0.4 * 0.5 ** (number - 1)
+        share = 0.6 if number == 1 else 0.4 / (PASSES - 2)
     return max(alpha * SHARES[kind] * share, 1e-12)  # Numerics: a quantile must exist
 
 
@@ -48,8 +49,8 @@ def stated(computed: float, estimate: float, relative_error: float, influence: f
     figure by which it seems to beat it: measured, t SE alone holds the truth too seldom on populations with rare slow
     launches, while the budget holds. t SE follows from `std_error` and `degrees_of_freedom`, which are reported as they are.
 
-    influence: how far the total moves if the draw that stands for most of it is odd (stratify.SINGLE_DRAW_DEVIATION):
-    an outlier that was not drawn is not in the estimated variance.
+    influence: how far the total moves if the draw that stands for most of it is odd (Design.odd): a variance that
+    was estimated without that oddity cannot know.
 
     >>> stated(3.0, 1000.0, 0.01), stated(30.0, 1000.0, 0.01), stated(0.0, 1000.0, 0.01), stated(3.0, 1000.0, 0.01, 25.0)
     (10.0, 30.0, 0.0, 25.0)

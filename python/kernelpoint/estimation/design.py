@@ -76,6 +76,9 @@ class Design:
         clusters: int [H] or None, cluster of each stratum (0 ... C - 1): scope "cluster", regression lines, reports.
         chosen: int [..] or None, a purposive sample: exactly these units represent their strata. Nothing is drawn at
             random, so no bound can be stated, and the sample never grows.
+        balanced: whether samples are spread over the run (balance.spread_over_run of u), and variances taken from neighbours.
+        kinds: int [H] or None, kind of each stratum (0 ... K - 1): spreads are pooled within a kind.
+        odd: how odd, relative to its value, an unseen unit may be without breaking the budget.
         domains: int [N] or None, the part of the population each unit belongs to (0 ... D - 1), each with a total of its own
             that must meet the budget (several applications in one run). A stratum lies in one domain.
 
@@ -94,10 +97,20 @@ class Design:
     clusters: NDArray[np.integer] | None = None
     chosen: NDArray[np.integer] | None = None
     domains: NDArray[np.integer] | None = None
+    balanced: bool = False
+    kinds: NDArray[np.integer] | None = None
+    odd: float = 0.2
 
     def __post_init__(self) -> None:
         units, strata = len(self.strata), len(self.first_sizes)
-        for name, length in (("u", units), ("x", units), ("domains", units), ("cost", strata), ("clusters", strata)):
+        for name, length in (
+            ("u", units),
+            ("x", units),
+            ("domains", units),
+            ("cost", strata),
+            ("clusters", strata),
+            ("kinds", strata),
+        ):
             value = getattr(self, name)
             if value is not None and len(value) != length:
                 raise ConfigError(

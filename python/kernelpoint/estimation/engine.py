@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.errors import ConfigError, JournalError
+from kernelpoint.estimation.balance import spread_over_run
 from kernelpoint.estimation.base import BaseEngine
 from kernelpoint.estimation.bounds import Kind
 from kernelpoint.estimation.design import Design, ErrorBudget, Method
@@ -78,6 +79,7 @@ class Engine(BaseEngine):
         )
         self._certain = np.flatnonzero(np.asarray(design.strata) == -1)
         self._start = np.concatenate(([0], np.cumsum(self._population)))
+        self.u = spread_over_run(design.u, design.strata) if design.balanced else design.u
         self._order = self._unit_order()
         self.sizes: Ints = np.minimum(np.maximum(design.first_sizes, 1), self._population).astype(np.int64)
         if design.chosen is not None:
@@ -89,7 +91,7 @@ class Engine(BaseEngine):
 
     def _unit_order(self) -> NDArray[np.int32] | Ints:
         """Units in order of (stratum, u); a purposive sample stands first in its stratum."""
-        u = self.design.u
+        u = self.u
         if self.design.chosen is not None:
             u = np.ones(len(u))
             u[self.design.chosen] = 0.0
@@ -107,11 +109,11 @@ class Engine(BaseEngine):
 
     @property
     def thresholds(self) -> Floats:
-        """T_h, float64 [H]: unit i of stratum h is drawn if u_i <= T_h; -1 for a stratum without draws."""
+        """T_h, float64 [H]: unit i of stratum h is drawn if u_i <= T_h (`u` of the engine); -1 for a stratum without draws."""
         last = np.maximum(self._start[:-1] + self.sizes - 1, 0)
         if not len(self._order):
             return np.full(len(self.sizes), -1.0)
-        return np.where(self.sizes > 0, self.design.u[self._order[np.minimum(last, len(self._order) - 1)]], -1.0)
+        return np.where(self.sizes > 0, self.u[self._order[np.minimum(last, len(self._order) - 1)]], -1.0)
 
     @property
     def nbytes(self) -> int:
@@ -135,7 +137,16 @@ class Engine(BaseEngine):
         certain = self._certain[self._results.rows[self._certain] >= 0]
         x = None if self.design.x is None else self.design.x[units]
         return (
-            Sample(np.asarray(self.design.strata)[units], self._population, self.clusters, x, self._X),
+            Sample(
+                np.asarray(self.design.strata)[units],
+                self._population,
+                self.clusters,
+                x,
+                self._X,
+                self.design.kinds,
+                self.design.balanced,
+                self.design.odd,
+            ),
             units,
             certain,
         )

@@ -8,23 +8,24 @@ from dataclasses import replace
 import numpy as np
 
 from kernelpoint.estimation.allocation import neyman
-from kernelpoint.estimation.bounds import Kind
+from kernelpoint.estimation.bounds import PASSES, Kind
 from kernelpoint.estimation.inference import Inference
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.pooling import PRIOR_DEGREES
 from kernelpoint.estimation.stratify import least_draws
 from kernelpoint.estimation.variance import variance_and_degrees
 
-MIN_DRAWS_PER_STRATUM = 2  # once a sample grows: a single draw gives no variance within its stratum
+MIN_DRAWS_PER_STRATUM = 2  # draws of every stratum once a sample grows: what a single draw hides would else stay hidden
 MAX_GROWTH_FACTOR = 3  # a stratum's sample may grow to at most this many times its size in one pass
-MIN_COST_GROWTH_FACTOR = (
-    1.05  # a pass adds a twentieth to what is spent, or it would spend error probability for next to nothing
-)
+MIN_COST_GROWTH_FACTOR = 1.05  # a pass adds a twentieth to what is spent, or it would spend error probability for next to nothing
+EARLY_LOOKS = 3  # looks after which a pass is sized for what it needs, whatever the step,
+LATE_COST_GROWTH_FACTOR = 1.3  # and adds at least this to what is spent
 BUDGET_SHARES = (
     0.95,
     0.85,
     0.7,
     0.5,
+    0.35,
 )  # the share of the budget that a pass is sized for: the first that adds that much
 
 
@@ -44,6 +45,27 @@ def draw_cost(look: Inference, prior: Floats | None) -> Floats:
     if prior is None:
         return np.where(look.n > 0, np.maximum(mean, least_cost), mean[seen].mean())
     return np.where(look.n > 0, np.maximum(mean, least_cost), prior * mean[seen].sum() / prior[seen].sum())
+
+
+def expected_means(look: Inference) -> Floats:
+    """Mean of every stratum as its cluster's other strata let one expect it, float64 [H] > 0: never from its own draws.
+
+    Formula: xbar_h exp((sum_g l_g + lbar) / (k + 1)), l_g = log(ybar_g / xbar_g) over the k other strata of the cluster that
+    have draws, lbar the mean of l over all other strata; xbar is 1 without a covariate.
+    """
+    sample, names, budget = look.sample, look.targets.counters, look.targets.budget
+    y = np.abs(look.values[:, names.index(look.targets.ratios.get(budget.counter, (budget.counter,))[0])])
+    mean = Moments.of(sample.strata, y, len(sample.N)).mean
+    x = np.ones(len(sample.N)) if sample.X is None else sample.X / np.maximum(sample.N, 1)
+    positive = x[x > 0.0]
+    x = np.where(x > 0.0, x, positive.min() if len(positive) else 1.0)
+    seen = (mean > 0.0) & (look.n > 0)
+    level = np.where(seen, np.log(np.where(seen, mean, 1.0) / x), 0.0)
+    count = int(sample.clusters.max(initial=0)) + 1
+    sums, strata = (np.bincount(sample.clusters, weights=v, minlength=count)[sample.clusters] for v in (level, seen))
+    others, known = sums - level, strata - seen
+    overall = (level.sum() - level) / np.maximum(seen.sum() - seen, 1)
+    return np.asarray(x * np.exp((others + overall) / (known + 1.0)))
 
 
 def expected_degrees(look: Inference, S2: Floats, n: Ints, part: Ints) -> float:
@@ -76,13 +98,17 @@ def next_sizes(look: Inference, prior_cost: Floats | None) -> tuple[Ints, Kind]:
     """
     N, low = look.sample.N, fewest(look)
     cost = draw_cost(look, prior_cost)
+    looks = len(look.targets.looks)
+    if looks >= PASSES - 1:
+        return N.copy(), "sized"
     most = np.maximum(np.minimum(np.where(look.n > 0, MAX_GROWTH_FACTOR * look.n, 1), N), low)
-    if look.pilot is not None:  # a pass between would teach nothing: the pilot's spreads stand
+    if look.pilot is not None or looks >= EARLY_LOOKS:  # the pilot's spreads stand, or enough was learned
         most = N
+    least = MIN_COST_GROWTH_FACTOR if looks < EARLY_LOOKS else LATE_COST_GROWTH_FACTOR
     for margin in BUDGET_SHARES:
         wanted = _sizes(look, cost, low, margin)
         sizes = np.minimum(wanted, most)
-        if float((sizes * cost).sum()) >= MIN_COST_GROWTH_FACTOR * float((look.n * cost).sum()):
+        if float((sizes * cost).sum()) >= least * float((look.n * cost).sum()):
             break
     kind: Kind = "sized" if (sizes == wanted).all() else "learning"
     return (np.minimum(sizes + 1, N) if (sizes == look.n).all() else sizes), kind
@@ -97,7 +123,7 @@ def fewest(look: Inference) -> Ints:
     keep = groups.of_exact >= 0
     whole += np.bincount(groups.of_exact[keep], weights=np.abs(look.exact[keep, index]), minlength=groups.count)
     share = look.sizes(index) / np.where(whole > 0.0, whole, 1.0)[groups.of_stratum]
-    least = np.ceil(least_draws(share, budget.relative_error)).astype(np.int64)
+    least = np.ceil(least_draws(share, budget.relative_error, look.sample.odd)).astype(np.int64)
     return np.minimum(np.maximum(np.maximum(look.n, MIN_DRAWS_PER_STRATUM), least), look.sample.N)
 
 
@@ -107,7 +133,9 @@ def _sizes(look: Inference, cost: Floats, low: Ints, margin: float) -> Ints:
     wanted = look.budgeted()
     if any(math.isnan(estimate.estimate) for estimate in wanted):
         return N.copy()  # a ratio over nothing but zeros: its spread is not known at all
-    S2 = look.target_spread(budget.counter).S2
+    spread = look.target_spread(budget.counter)
+    S2, mean = spread.S2, expected_means(look)
+    shared = (spread.pooled * mean * mean, mean)  # Neyman's shares under one CoV for all strata of a kind
     following = replace(look.targets, looks=(*look.targets.looks, "sized"))
     groups = look.target_groups.of_stratum
     sizes = low.copy()
@@ -121,7 +149,9 @@ def _sizes(look: Inference, cost: Floats, low: Ints, margin: float) -> Ints:
         allowed = margin * budget.relative_error * abs(estimate.estimate)
         t = following.quantile(max(estimate.degrees_of_freedom, 1.0))
         for _ in range(2):  # t depends on the sizes through its degrees of freedom
-            sizes[part] = neyman(N[part], S2[part], cost[part], (allowed / t) ** 2, low[part])
+            sizes[part] = neyman(
+                N[part], S2[part], cost[part], (allowed / t) ** 2, low[part], (shared[0][part], shared[1][part])
+            )
             least = 1.0 if look.pilot is None else 0.0
             t = following.quantile(max(expected_degrees(look, S2, sizes, part), least))
     return sizes

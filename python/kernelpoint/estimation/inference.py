@@ -16,8 +16,7 @@ from kernelpoint.estimation.estimators import Fit, Sample, estimate_totals
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.quantiles import two_sided
-from kernelpoint.estimation.stratify import SINGLE_DRAW_DEVIATION
-from kernelpoint.estimation.variance import Spread, pooled_spread, scales, variance_and_degrees
+from kernelpoint.estimation.variance import Spread, pooled_by_kind, pooled_spread, scales, variance_and_degrees
 
 PILOT_DEGREES = (
     10  # degrees of freedom, known from sizes alone, that the pilot of "two_stage" needs: less would cost more later
@@ -125,8 +124,8 @@ class Inference:
         """Amount that each stratum adds to the total of a counter, float64 [H], as far as the oddity of one of its draws goes.
 
         Model: a stratum that showed nothing but zeros (misses, DRAM traffic) may hold launches that are no zeros, and no
-        spread tells of them. One in N_h / n_h may be as large as those that were seen elsewhere: it counts as N_h /
-        SINGLE_DRAW_DEVIATION times their mean. Cycles are never zero; zeros of a profile are its clock's.
+        spread tells of them. One in N_h / n_h may be as large as those that were seen elsewhere: it counts as N_h / odd
+        times their mean. Cycles are never zero; zeros of a profile are its clock's.
         """
         size = np.abs(self.fits[index].totals)
         if self.targets.counters[index] == "cycles":
@@ -135,11 +134,10 @@ class Inference:
         shown = np.bincount(self.sample.strata, weights=np.abs(self.values[:, index]), minlength=len(size))
         nothing = (shown == 0.0) & (self.n > 0) & (self.n < self.sample.N)
         usual = float(seen[seen > 0.0].mean()) if bool(seen.any()) else 0.0
-        return np.where(nothing, self.sample.N * usual / SINGLE_DRAW_DEVIATION, size)
+        return np.where(nothing, self.sample.N * usual / self.sample.odd, size)
 
     def _influence(self, size: Floats, groups: Groups) -> Floats:
-        """Change of each group's total, float64 [groups], if the draw that stands for most of it is off by
-        SINGLE_DRAW_DEVIATION.
+        """How far each group's total moves, float64 [groups], if the draw that stands for most of it is off by `odd`.
 
         Args:
             size: float64 [H], what each stratum adds to its group.
@@ -147,7 +145,7 @@ class Inference:
         N, n = self.sample.N, self.n
         rest = np.where(n < N, 1.0 - n / np.maximum(N, 1), 0.0)
         most = np.zeros(groups.count)
-        np.maximum.at(most, groups.of_stratum, SINGLE_DRAW_DEVIATION * rest * size / np.maximum(n, 1))
+        np.maximum.at(most, groups.of_stratum, self.sample.odd * rest * size / np.maximum(n, 1))
         return most
 
     def _estimate(
@@ -197,7 +195,8 @@ class Inference:
         H = len(self.sample.N)
         size = [np.abs(Moments.of(self.sample.strata, self.values[:, i], H).mean) for i in (above, below)]
         scale = scales((size[0] + abs(R) * size[1]) / (2.0 * abs(bottom)), self.n)
-        return pooled_spread(self.sample.N, Moments.of(self.sample.strata, residuals, H), scale)
+        moments = Moments.of_neighbours if self.sample.balanced else Moments.of
+        return pooled_spread(self.sample.N, moments(self.sample.strata, residuals, H), scale, self.sample.balanced)
 
     def ratio(self, name: str) -> Estimate:
         """A ratio of totals R = A / B, with the bound of its linearisation; nan where B is 0."""
@@ -330,7 +329,10 @@ def infer(
             spreads.append(pilot.spreads[index])
             continue
         scale = scales(Moments.of(sample.strata, y, H).mean, sample.n)
-        spread = pooled_spread(sample.N, Moments.of(sample.strata, fit.residuals, H), scale)
+        moments = Moments.of_neighbours if sample.balanced else Moments.of
+        spread = pooled_by_kind(
+            sample.N, moments(sample.strata, fit.residuals, H), scale, sample.kinds, sample.balanced
+        )
         if targets.budget.bound == "two_stage" and spread.degrees.sum() < PILOT_DEGREES and (sample.n < sample.N).any():
             spread = replace(spread, uncertainty=math.inf)
         spreads.append(spread)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelpoint.estimation.moments import Floats, Ints
+from kernelpoint.estimation.moments import Floats
 
 # Numerics and Model: tuned on the named tuning populations of tests/coverage, judged on the others.
 NO_SPREAD = 2.5e-5  # squared CoVs below (0.5 %)^2 are read as that: clocks that tick in whole units read 0
@@ -67,7 +67,7 @@ class LogNormal:
         """exp(mu + tau2 / 2): what is expected of a stratum of which nothing is known."""
         return math.exp(self.mu + 0.5 * self.tau2)
 
-    def shrink(self, own: Floats, degrees: Ints) -> tuple[Floats, Floats]:
+    def shrink(self, own: Floats, degrees: Floats) -> tuple[Floats, Floats]:
         """Squared CoV of each stratum, (nu_0 mean + nu_h c_h^2) / (nu_0 + nu_h), and the share of it that is its own;
         nu_0 is no more than UPWARD where c_h^2 is above the mean.
 
@@ -83,13 +83,13 @@ class LogNormal:
         return (1.0 - weight) * self.mean + weight * own, weight
 
 
-def _logarithms(own: Floats, degrees: Ints) -> tuple[Floats, Floats]:
+def _logarithms(own: Floats, degrees: Floats) -> tuple[Floats, Floats]:
     """t_h, an unbiased estimate of log c_h^2, and its variance."""
     half = np.asarray(degrees, dtype=float) / 2.0
     return np.log(np.maximum(own, NO_SPREAD)) - digamma(half) + np.log(half), trigamma(half)
 
 
-def fit(own: Floats, degrees: Ints, weight: Floats) -> LogNormal:
+def fit(own: Floats, degrees: Floats, weight: Floats) -> LogNormal:
     """The population of squared CoVs of all strata from those of some.
 
     Own c_h^2 = chi-square(nu_h) / nu_h times the true one, so t_h = log c_h^2 - psi(nu_h / 2) + log(nu_h / 2) has the log

@@ -21,9 +21,9 @@ SPREAD_OF_SIGNATURE = 1.5  # expected CoV among launches of one signature, whose
 SPREAD_IN_CONTEXT = 0.05  # and among those that have the same neighbours too
 SECOND_DRAW_PROBABILITY = 0.25  # least chance of a second draw: one draw in most strata, two in a random part of them
 FIRST_SIZE_SHARE = 0.2  # first sizes: this share of what the expected spreads would need
-SINGLE_DRAW_DEVIATION = (
-    0.2  # a draw that is off by this much of its value moves the total by the error allowed, at most
-)
+LARGE = 0.5  # a stratum expected to have a CoV above this gets WIDE first draws: its spread tells of no other, nor other of it
+WIDE = 3
+SINGLE_DRAW_DEVIATION = 0.2  # a draw that is off by this much of its value moves the total by the error allowed, at most
 
 
 @dataclass(frozen=True)
@@ -150,22 +150,21 @@ def prune_to_budget(cells: Sequence[Cells], spreads: Sequence[float], budget: Er
     return _partition(cells, spreads, result)
 
 
-def least_draws(share: Floats, relative_error: float) -> Floats:
-    """Least draws of a stratum with a given share of the total, whatever its spread: SINGLE_DRAW_DEVIATION share / eps.
+def least_draws(share: Floats, relative_error: float, odd: float) -> Floats:
+    """Draws that a stratum with a given share of the total needs at least, whatever its spread: odd share / eps.
 
     Then no single draw stands for so much of the total that its own oddity, unseen by any estimated variance, breaks the
-    budget. Summed over all strata these are SINGLE_DRAW_DEVIATION / eps draws, so it costs little but where strata are few.
+    budget. Summed over all strata these are odd / eps draws, so it costs little but where strata are few.
 
-    >>> least_draws(np.array([0.5, 0.05]), 0.02).round(6).tolist()
+    >>> least_draws(np.array([0.5, 0.05]), 0.02, 0.2).round(6).tolist()
     [5.0, 0.5]
     """
-    return SINGLE_DRAW_DEVIATION * share / relative_error
+    return odd * share / relative_error
 
 
-def first_sizes(pruned: Pruned, relative_error: float, seed: int) -> Ints:
-    """Sizes of the first samples, int64 [H]: FIRST_SIZE_SHARE times the expected ones, rounded up or down at random.
-
-    They are no fewer than least_draws, at least one draw and, with probability SECOND_DRAW_PROBABILITY or more, a second.
+def first_sizes(pruned: Pruned, relative_error: float, seed: int, odd: float = SINGLE_DRAW_DEVIATION) -> Ints:
+    """Sizes of the first samples, int64 [H]: FIRST_SIZE_SHARE times the expected ones, rounded up or down at random, no fewer than
+    least_draws, at least one draw and, with probability SECOND_DRAW_PROBABILITY or more, a second; WIDE where the expected CoV is LARGE.
 
     >>> pruned = Pruned(np.zeros(9, np.int64), np.array([10.0]), np.array([1.0]), np.array([0.1]))
     >>> first_sizes(pruned, 0.5, 0).tolist()
@@ -173,7 +172,8 @@ def first_sizes(pruned: Pruned, relative_error: float, seed: int) -> Ints:
     """
     share = pruned.total / max(float(pruned.total.sum()), 1e-300)
     wanted = np.maximum(pruned.sizes * FIRST_SIZE_SHARE, 1.0 + SECOND_DRAW_PROBABILITY)
-    wanted = np.maximum(wanted, least_draws(share, relative_error))
+    wanted = np.maximum(wanted, least_draws(share, relative_error, odd))
+    wanted = np.where(pruned.spread >= LARGE, np.maximum(wanted, WIDE), wanted)
     first = np.floor(wanted + generator(seed, "second draws").random(len(wanted))).astype(np.int64)
     return np.minimum(first, np.bincount(pruned.strata, minlength=len(wanted)))
 
@@ -183,7 +183,7 @@ class Stratification:
     """Strata without a sample: all of a design that does not depend on a seed.
 
     pruned: the partition of the units that are not certain; relative_error: of the budget it is made for; strata: int32 [N],
-    -1 for certain units; x, clusters: as in Design.
+    -1 for certain units; x, clusters, odd: as in Design.
     """
 
     pruned: Pruned
@@ -191,11 +191,19 @@ class Stratification:
     strata: NDArray[np.integer]
     x: Floats | None
     clusters: Ints | None
+    odd: float = SINGLE_DRAW_DEVIATION
 
     def design(self, u: Floats, seed: int) -> Design:
         """The design with permanent random numbers u (float64 [N]) and the second draws of a seed."""
         return Design(
-            self.strata, first_sizes(self.pruned, self.relative_error, seed), u, x=self.x, clusters=self.clusters
+            self.strata,
+            first_sizes(self.pruned, self.relative_error, seed, self.odd),
+            u,
+            x=self.x,
+            clusters=self.clusters,
+            balanced=True,
+            odd=self.odd,
+            kinds=np.unique(self.pruned.spread, return_inverse=True)[1].astype(np.int64),
         )
 
 
@@ -208,6 +216,7 @@ def stratify(
     x: Floats | None = None,
     cluster: NDArray[np.integer] | None = None,
     take_all: NDArray[np.integer] | None = None,
+    odd: float = SINGLE_DRAW_DEVIATION,
 ) -> Stratification:
     """Strata from labels known without simulating, by pruning; arguments as in strata_from.
 
@@ -229,7 +238,7 @@ def stratify(
     if cluster is not None:
         clusters = np.zeros(len(pruned.sizes), np.int64)
         clusters[pruned.strata] = np.asarray(cluster)[free]
-    return Stratification(pruned, budget.relative_error, strata, x, clusters)
+    return Stratification(pruned, budget.relative_error, strata, x, clusters, odd)
 
 
 def strata_from(
@@ -242,6 +251,7 @@ def strata_from(
     x: Floats | None = None,
     cluster: NDArray[np.integer] | None = None,
     take_all: NDArray[np.integer] | None = None,
+    odd: float = SINGLE_DRAW_DEVIATION,
     seed: int = 0,
 ) -> Design:
     """A design from labels known without simulating: strata by pruning, sizes by expected spreads, seconds at random.
@@ -257,7 +267,7 @@ def strata_from(
         expected: float64 [N] > 0, expected value of each unit up to a factor; default x ** (1 / 3) (Model: log-log slope
             of durations on threads, 0.2 to 0.5 on real profiles), or equal.
         x: covariate handed to the design; cluster: int [N], cluster of each unit, constant within the coarsest label.
-        take_all: units that are certain; seed: of the second draws.
+        take_all: units that are certain; odd: as in Design; seed: of the second draws.
 
     >>> signature = np.arange(600) % 3
     >>> finer = signature + 3 * (np.arange(600) % 599 == 0)  # the first and the last stand between other neighbours
@@ -266,6 +276,6 @@ def strata_from(
     (5, 600)
     """
     stratification = stratify(
-        levels, budget, spreads=spreads, expected=expected, x=x, cluster=cluster, take_all=take_all
+        levels, budget, spreads=spreads, expected=expected, x=x, cluster=cluster, take_all=take_all, odd=odd
     )
     return stratification.design(u, seed)

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.pooling import fit
 
+LEAST_KIND = 3  # strata with two draws that a kind needs to be pooled by itself
+FEW = 2.0  # degrees of freedom are at most this times the number of strata that make up what was seen of a variance
+
 
 @dataclass(frozen=True)
 class Spread:
@@ -24,8 +27,8 @@ class Spread:
     S2: Floats
     scale2: Floats
     own: Floats
-    pooled: float
-    degrees: Ints
+    pooled: Floats
+    degrees: Floats
     weight: Floats
     uncertainty: float
 
@@ -43,12 +46,13 @@ def scales(mean: Floats, n: Ints) -> Floats:
     return np.where(size > 0.0, size, positive.min() if len(positive) else 0.0)
 
 
-def pooled_spread(N: Ints, residuals: Moments, scale: Floats) -> Spread:
+def pooled_spread(N: Ints, residuals: Moments, scale: Floats, neighbours: bool = False) -> Spread:
     """Shrunk variances S_h^2 = scale_h^2 (nu_0 c_0^2 + nu_h c_h^2) / (nu_0 + nu_h): empirical Bayes (Smyth 2004, section 4).
 
     c_h^2 = s_h^2 / scale_h^2 is a stratum's own squared CoV of residuals, nu_h = n_h - 1. The population of c_h^2 is fitted
     to the strata D with two or more draws (pooling.fit, weights sqrt(N_h scale_h)) and raised, if need be, so that its mean
     is no less than sum_D g_h c_h^2 / sum_D g_h, g_h = N_h^2 scale_h^2 / n_h, the mean that matters for the total.
+    neighbours: whether residuals are Moments.of_neighbours.
 
     Model: a stratum's relative spread is exchangeable with that of the others.
     Without any stratum of two draws nothing is known: c_0^2 is 1 and no degree of freedom is claimed.
@@ -59,18 +63,49 @@ def pooled_spread(N: Ints, residuals: Moments, scale: Floats) -> Spread:
     True
     """
     n = residuals.n
-    degrees = np.maximum(n - 1, 0)
+    degrees = np.maximum(n - 1.0, 0.0)
+    if neighbours:  # von Neumann's ratio: differences share draws
+        degrees = np.where(n > 1, 2.0 * degrees**2 / np.maximum(3.0 * n - 4.0, 1.0), 0.0)
     scale2 = scale * scale
     known = (degrees > 0) & (scale2 > 0.0)
     own = np.where(known, residuals.variance / np.where(scale2 > 0.0, scale2, 1.0), 0.0)
     importance = np.where(known, N.astype(float) ** 2 * scale2 / np.maximum(n, 1), 0.0)
     if not known.any():
-        return Spread(scale2, scale2, own, 1.0, degrees, np.zeros(len(n)), math.inf)
+        return Spread(scale2, scale2, own, np.ones(len(n)), degrees, np.zeros(len(n)), math.inf)
     population = fit(own[known], degrees[known], np.sqrt(N[known] * scale[known]))
     plain = float((importance * own).sum() / importance.sum())
     population = replace(population, mu=population.mu + math.log(max(1.0, plain / population.mean)))
-    shrunk, weight = population.shrink(own, np.where(known, degrees, 0))
-    return Spread(scale2 * shrunk, scale2, own, population.mean, degrees, weight, population.uncertainty)
+    shrunk, weight = population.shrink(own, np.where(known, degrees, 0.0))
+    return Spread(
+        scale2 * shrunk, scale2, own, np.full(len(n), population.mean), degrees, weight, population.uncertainty
+    )
+
+
+def pooled_by_kind(
+    N: Ints, residuals: Moments, scale: Floats, kinds: NDArray[np.integer] | None, neighbours: bool = False
+) -> Spread:
+    """pooled_spread within each kind of strata by itself, where at least LEAST_KIND strata of the kind have two draws.
+
+    Strata whose spread is expected to be large tell nothing of those expected to be quiet, and the other way round.
+    The uncertainty is that of all kinds together, weighted by what they add.
+    """
+    whole = pooled_spread(N, residuals, scale, neighbours)
+    if kinds is None:
+        return whole
+    S2, weight, pooled = whole.S2.copy(), whole.weight.copy(), whole.pooled.copy()
+    uncertainty = np.full(len(N), whole.uncertainty)
+    for kind in np.unique(kinds):
+        part = np.flatnonzero(np.asarray(kinds) == kind)
+        if int((residuals.n[part] > 1).sum()) < LEAST_KIND:
+            continue
+        moments = Moments(residuals.n[part], residuals.mean[part], residuals.m2[part])
+        alone = pooled_spread(N[part], moments, scale[part], neighbours)
+        S2[part], weight[part], pooled[part] = alone.S2, alone.weight, alone.pooled
+        uncertainty[part] = alone.uncertainty
+    borrowed = N * np.sqrt(S2) * (1.0 - weight)
+    total = float(borrowed.sum())
+    mean = float((borrowed * uncertainty).sum() / total) if total > 0.0 else float(uncertainty.max(initial=0.0))
+    return replace(whole, S2=S2, weight=weight, pooled=pooled, uncertainty=mean)
 
 
 def variance_and_degrees(
@@ -94,8 +129,15 @@ def variance_and_degrees(
     V = np.bincount(groups, weights=terms, minlength=count).astype(float)
     if math.isinf(spread.uncertainty):
         return V, np.where(V > 0.0, 0.0, np.inf)
-    chi_square = np.where(spread.degrees > 0, 2.0 / np.maximum(spread.degrees, 1), 0.0)
+    chi_square = np.where(spread.degrees > 0, 2.0 / np.maximum(spread.degrees, 1e-9), 0.0)
     own = np.bincount(groups, weights=(terms * spread.weight) ** 2 * chi_square, minlength=count)
     borrowed = np.bincount(groups, weights=terms * (1.0 - spread.weight), minlength=count)
     noise = own + borrowed**2 * spread.uncertainty
-    return V, np.where(V > 0.0, 2.0 * V * V / np.where(noise > 0.0, noise, 1.0), np.inf)
+    nu = 2.0 * V * V / np.where(noise > 0.0, noise, 1.0)
+    shown = A * spread.scale2 * spread.own
+    sums, squares = (
+        np.bincount(groups, weights=v, minlength=count)
+        for v in (shown, shown * shown / np.maximum(spread.degrees, 1.0))
+    )
+    few = np.where(squares > 0.0, FEW * sums * sums / np.where(squares > 0.0, squares, 1.0), np.inf)
+    return V, np.where(V > 0.0, np.minimum(nu, np.maximum(few, 1.0)), np.inf)
