@@ -34,7 +34,9 @@ def _heavy(people: Population) -> np.ndarray:
     return inside[people.signature]
 
 
-Change = Callable[[Population, np.ndarray, np.random.Generator], np.ndarray]  # (base, place in the run, random) -> factors
+Change = Callable[
+    [Population, np.ndarray, np.random.Generator], np.ndarray
+]  # (base, place in the run, random) -> factors
 ORDINARY: dict[str, Change] = {
     "drift": lambda p, t, r: 1.0 + t,
     "blocks": lambda p, t, r: np.exp(0.3 * r.standard_normal(20))[np.minimum((20 * t).astype(int), 19)],

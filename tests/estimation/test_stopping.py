@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernelpoint.estimation import Design, Engine, ErrorBudget
-from kernelpoint.estimation.bounds import error_probability
+from kernelpoint.estimation.bounds import PASSES, error_probability
 from kernelpoint.randomness import generator, permanent_random_numbers
 
 
@@ -37,7 +37,7 @@ def test_looking_again_and_again_breaks_a_fixed_bound_and_not_a_sequential_one()
 def test_error_probabilities_never_add_up_to_more_than_alpha():
     random = generator(0, "kinds")
     for _ in range(50):
-        kinds = ("first", *random.choice(["learning", "sized"], 12))
+        kinds = ("first", *random.choice(["learning", "sized"], PASSES - 1))
         spent = sum(error_probability("sequential", 0.05, kinds[: k + 1]) for k in range(len(kinds)))
         assert spent <= 0.05
 

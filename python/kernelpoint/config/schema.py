@@ -161,6 +161,13 @@ class Config(Section):
     estimate: Annotated[
         Literal["regression", "ratio", "mean"], Field(description="how skipped launches are estimated inside a stratum")
     ] = "regression"
+    assume: Annotated[
+        Literal["repetitive", "ordinary", "hostile"],
+        Field(
+            description="what may hide from all that is known beforehand, paid for in draws: `repetitive`: launches do what "
+            "their like do; `ordinary`; `hostile`: single launches may take three times as long"
+        ),
+    ] = "ordinary"
     inside_kernel: Annotated[
         OrOff,
         Field(

@@ -66,7 +66,8 @@ class AssistedEngine(BaseEngine):
         self._target = self.ratios.get(budget.counter, (budget.counter,))[0]
         self._free = design.free
         self._certain = np.flatnonzero(np.asarray(design.groups) < 0)
-        self._u = np.asarray(design.u, dtype=float)[self._free]
+        self.u = np.asarray(design.u, dtype=float)
+        self._u = self.u[self._free]
         self._cells = design.cells(self._target, budget.relative_error)
         self._least: dict[int, int] = {}
         self._fits: dict[str, AssistedFit] = {}

@@ -24,7 +24,12 @@ class BaseEngine(ABC):
 
     Args:
         units: the population size N; budget: error allowed; ratios: name -> (counter above, counter below).
+
+    Attributes:
+        u: float64 [N], the numbers that decide which unit is drawn.
     """
+
+    u: Floats
 
     def __init__(self, units: int, budget: ErrorBudget, ratios: Mapping[str, tuple[str, str]] | None) -> None:
         self.budget = budget

@@ -106,7 +106,8 @@ class Plan:
             raise PlanError(
                 f"{path}: plan format {about['version']}, this version reads {FORMAT_VERSION}; make it anew"
             )
-        design = {name.removeprefix("design_"): arrays[name] for name in arrays if name.startswith("design_")}
+        parts = {name.removeprefix("design_"): arrays[name] for name in arrays if name.startswith("design_")}
+        design: dict[str, Any] = {name: value if value.ndim else value.item() for name, value in parts.items()}
         if len(design["strata"]) != len(u):
             raise PlanError(f"{path}: a plan for {len(design['strata'])} launches; this run has {len(u)}")
         return cls(

@@ -97,6 +97,7 @@ def origin_of(config: Config, policy: type[Policy], population: Population) -> d
         "kernelpoint": __version__,
         "policy": config.policy.model_dump(),
         "seed": config.seed,
+        "assume": config.assume,
         "launches": list(population.counts),
         "traces": fingerprint(population.counts, population.paths),
     }

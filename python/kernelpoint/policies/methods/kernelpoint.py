@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from kernelpoint.estimation import Design, ErrorBudget, strata_from
+from kernelpoint.estimation import Assume, Design, ErrorBudget, strata_from
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.labels import context, first_of_each_process
 from kernelpoint.policies.profile_refinement import refined, steps
@@ -22,7 +22,12 @@ SMS = 80
 # Model: expected CoV of residuals within a cell of each level, coarse to fine; decides how finely strata are split.
 CLUSTER_SPREADS: tuple[float, ...] = (0.3, 0.05, 0.02, 0.01)
 PROFILE_SPREADS: tuple[float, ...] = (0.3, 0.15, 0.1, 0.05)
-METADATA_SPREADS: tuple[float, ...] = (1.5, 0.05)  # names and shapes hide arguments, which only the context tells apart
+# Names and shapes hide arguments, which only the context tells apart: one neighbour on each side, or two.
+METADATA_SPREADS: tuple[float, ...] = (1.5, 0.1, 0.05)
+# Model: how odd a launch that no draw shows may be without breaking the budget, relative to its value, by what the user
+# assumes. Simulated launches repeat what their instructions say; measured ones (no traces) are now and then slower by much.
+ODD_SIMULATED: dict[Assume, float] = {"repetitive": 0.1, "ordinary": 0.2, "hostile": 1.0}
+ODD_MEASURED: dict[Assume, float] = {"repetitive": 0.2, "ordinary": 0.5, "hostile": 2.0}
 # Model: traffic behind the caches may sit wholly in launches that meet their data for the first time, too rare to be drawn.
 COLD_COUNTERS = ("dram", "miss")
 CLUSTER_DISTANCE = 0.3  # embeddings of length 1 closer than this open no new cluster
@@ -38,7 +43,8 @@ class KernelPoint(Policy):
     are expected to cost (profile_refinement.py). Which cells become strata, and how many first draws each gets, is decided by
     cost-complexity pruning for the error budget (estimation.strata_from); a random share of the strata gets a second draw,
     which carries the pooled variance. Launches that cannot be read, or that the profile lacks where there is nothing else,
-    are simulated; so is the first of each stream where the error budget is on misses or DRAM traffic.
+    are simulated; so is the first of each stream where the error budget is on misses or DRAM traffic, and without traces the
+    first launch of each kernel (`assume: hostile`: of each signature), which measured runs load or tune.
     """
 
     uses_budget: ClassVar[bool] = True
@@ -64,6 +70,9 @@ class KernelPoint(Policy):
                 levels, expected = refined(levels, expected, known, population.profile)
         wanted = self.config.error_budget
         certain = ~known
+        if population.scan is None and self.config.assume != "repetitive":
+            label = levels[0] if self.config.assume == "ordinary" else population.profile_for("kernelpoint").signature
+            certain = certain | first_of_each_process(label, population.offsets)
         if any(part in wanted.counter for part in COLD_COUNTERS):
             certain = certain | first_of_each_process(levels[-2], population.offsets)
         return strata_from(
@@ -75,6 +84,7 @@ class KernelPoint(Policy):
             x=np.where(known, expected, 0.0),
             cluster=np.unique(levels[0], return_inverse=True)[1],
             take_all=np.flatnonzero(certain),
+            odd=(ODD_MEASURED if population.scan is None else ODD_SIMULATED)[self.config.assume],
             seed=population.seed,
         )
 
@@ -101,6 +111,7 @@ def _from_profile(population: Population) -> tuple[list[np.ndarray], np.ndarray,
     levels = [kernels(population), profile.signature, context(profile.signature, population.offsets)]
     if not profile.has_times:
         threads = profile.grid.prod(axis=1).astype(float) * profile.block.prod(axis=1)
+        levels.append(context(levels[-1], population.offsets))
         return levels, np.cbrt(np.maximum(threads, 1.0)), np.ones(population.size, dtype=bool)
     times, known = known_times(population, "kernelpoint")
     positive = times[known & (times > 0)]

@@ -54,7 +54,7 @@ class Sample:
             certain = self._design is self._frame.design and unit not in self._frame.plan.broken
             record.take_all = "by design" if certain else "failure"
         elif self._thresholds is not None:
-            record.u, record.threshold = self._design.u[unit], self._thresholds[stratum]
+            record.u, record.threshold = self.engine.u[unit], self._thresholds[stratum]
         record.cluster, record.stream = self._frame.cluster_and_stream(unit)
         record.prediction = self._predictions.get(unit)
         if wanted and self._design.x is not None:

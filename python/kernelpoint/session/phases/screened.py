@@ -176,7 +176,8 @@ class Screened:
         strata[certain] = -1
         inside = (strata >= 0) & (design.u <= PROBABILITY)
         drawn = np.bincount(strata[inside], minlength=len(design.first_sizes))
-        return replace(design, strata=strata, first_sizes=np.maximum(design.first_sizes, drawn))
+        sizes = np.maximum(design.first_sizes, drawn)
+        return replace(design, strata=strata, first_sizes=sizes, balanced=False)  # drawn by u as they came
 
     def results(self, population: Population) -> dict[int, dict[str, float]]:
         """Counters of every launch that this pass simulated, by unit."""

@@ -1,0 +1,164 @@
+"""Growth of stratified samples: from other strata's draws, spread over the run, in few passes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernelpoint.estimation import Design, Engine, ErrorBudget, strata_from
+from kernelpoint.estimation.balance import spread_over_run
+from kernelpoint.estimation.growth import expected_means, next_sizes
+from kernelpoint.estimation.moments import Moments
+from kernelpoint.estimation.variance import pooled_by_kind, pooled_spread
+from kernelpoint.randomness import generator, permanent_random_numbers
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 200), st.integers(0, 7))
+def test_the_least_numbers_of_a_stratum_lie_one_in_each_part_of_the_run(seed, units, levels):
+    n = 2**levels
+    u = spread_over_run(permanent_random_numbers(seed, 0, units), np.zeros(units, int))
+    assert ((u >= 0.0) & (u < 1.0)).all()
+    if n > units:
+        return
+    first = np.sort(np.argsort(u)[:n])
+    gaps = np.diff(np.r_[first, first[0] + units])
+    assert gaps.max() < 2.0 * units / n + 4.0
+
+
+def test_every_unit_is_equally_likely_to_be_in_a_sample_of_any_size():
+    units, runs = 11, 4000
+    counts = np.zeros((3, units))
+    for seed in range(runs):
+        order = np.argsort(spread_over_run(permanent_random_numbers(seed, 0, units), np.zeros(units, int)))
+        for row, n in enumerate((1, 3, 6)):
+            counts[row, order[:n]] += 1
+    for row, n in enumerate((1, 3, 6)):
+        p = n / units
+        assert np.abs(counts[row] / runs - p).max() < 4.5 * np.sqrt(p * (1.0 - p) / runs)
+
+
+def test_strata_are_spread_each_by_itself_and_take_all_units_keep_their_numbers():
+    strata = np.array([0, -1, 1] * 40)
+    u = permanent_random_numbers(1, 0, 120)
+    both = spread_over_run(u, strata)
+    alone = spread_over_run(u[strata == 1], np.zeros(40, int))
+    assert both[strata == 1].tolist() == alone.tolist()
+    assert both[strata == -1].tolist() == u[strata == -1].tolist()
+
+
+def test_what_changes_slowly_along_the_run_is_no_spread_between_neighbours():
+    strata, ramp = np.repeat([0, 1], 50), np.tile(np.linspace(100.0, 200.0, 50), 2)
+    assert (Moments.of_neighbours(strata, ramp, 2).variance < 0.01 * Moments.of(strata, ramp, 2).variance).all()
+    noise = generator(0, "neighbours").normal(100.0, 10.0, 2000)
+    plain, differences = (of(np.zeros(2000, int), noise, 1).variance[0] for of in (Moments.of, Moments.of_neighbours))
+    assert differences == pytest.approx(plain, rel=0.1)
+
+
+def example(seed: int) -> tuple[Design, np.ndarray]:
+    """Forty signatures in a loop, each of a cost of its own, a third of them noisy; the design knows the signatures."""
+    random = generator(7, "growth test")
+    signature = np.tile(np.arange(40), 50)
+    y = random.lognormal(3.0, 1.0, 40)[signature] * random.lognormal(
+        0.0, np.where(np.arange(40) % 3 == 0, 0.8, 0.02)[signature]
+    )
+    u = permanent_random_numbers(seed, 0, 2000)
+    design = strata_from([signature], u, ErrorBudget(0.02), spreads=(0.3,), cluster=signature % 5, seed=seed)
+    return design, y
+
+
+def test_a_stratum_grows_alike_whatever_its_own_draws_are():
+    design, y = example(0)
+    engine = Engine(design, ErrorBudget(0.02))
+    wanted = engine.wanted()
+    engine.record_many(wanted, ("cycles",), y[wanted][:, None])
+    engine.look()
+    means = expected_means(engine._last)
+    for h in (0, 7, 12):
+        other = Engine(design, ErrorBudget(0.02))
+        changed = np.where(design.strata == h, 3.0 * y, y)
+        other.record_many(wanted, ("cycles",), changed[wanted][:, None])
+        other.look()
+        again = expected_means(other._last)
+        assert again[h] == pytest.approx(means[h], rel=1e-12)
+        assert not np.allclose(np.delete(again, h), np.delete(means, h))
+
+
+@pytest.mark.parametrize("eps", [0.05, 0.01])
+def test_estimates_of_samples_that_grew_are_not_biased(run_passes, eps):
+    errors = []
+    for seed in range(120):
+        design, y = example(seed)
+        look = run_passes(Engine(design, ErrorBudget(eps)), y)[-1]
+        errors.append(look.estimates["cycles"].estimate / y.sum() - 1.0)
+    assert abs(np.mean(errors)) < 3.5 * np.std(errors) / np.sqrt(120) + 2e-4
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.integers(0, 10_000), st.sampled_from([0.1, 0.02, 0.002]), st.sampled_from(["sequential", "two_stage", "fixed"])
+)
+def test_a_run_takes_eight_passes_at_most(run_passes, seed, eps, bound):
+    design, y = example(seed)
+    engine = Engine(design, ErrorBudget(eps, bound=bound))
+    looks = run_passes(engine, y)
+    assert len(looks) <= 8 and looks[-1].met
+
+
+def test_late_passes_grow_by_enough():
+    design, y = example(3)
+    engine = Engine(design, ErrorBudget(0.005))
+    spent = []
+    while True:
+        wanted = engine.wanted()
+        engine.record_many(wanted, ("cycles",), y[wanted][:, None])
+        spent.append(y[engine.drawn()].sum())
+        look = engine.look()
+        if look.met or not engine.grow():
+            break
+    whole = y.sum()
+    steps = [b / a for a, b in pairwise(spent[2:]) if b < whole]
+    assert all(step >= 1.2 for step in steps)
+
+
+def test_kinds_of_strata_do_not_lend_each_other_their_spread():
+    random = generator(0, "kinds")
+    strata = np.repeat(np.arange(40), 4)
+    values = 100.0 * (1.0 + np.where(strata < 20, 0.01, 0.8) * random.standard_normal(160))
+    residuals = Moments.of(strata, values, 40)
+    N, scale, kinds = np.full(40, 50), np.full(40, 100.0), (np.arange(40) >= 20).astype(int)
+    together, apart = pooled_spread(N, residuals, scale), pooled_by_kind(N, residuals, scale, kinds)
+    assert apart.S2[:20].mean() < 0.2 * together.S2[:20].mean()
+    assert apart.S2[20:].mean() > together.S2[20:].mean()
+
+
+def test_strata_expected_to_spread_widely_get_three_first_draws():
+    signature = np.tile([0, 1], 30)
+    design = strata_from([signature], permanent_random_numbers(0, 0, 60), ErrorBudget(0.5), spreads=(1.5,))
+    assert design.first_sizes.tolist() == [3, 3]
+
+
+def test_the_odder_an_unseen_launch_may_be_the_more_is_drawn():
+    signature = np.tile(np.arange(4), 100)
+    u = permanent_random_numbers(0, 0, 400)
+    draws = [
+        int(strata_from([signature], u, ErrorBudget(0.02), spreads=(0.05,), odd=odd).first_sizes.sum())
+        for odd in (0.1, 0.5, 2.0)
+    ]
+    assert draws[0] < draws[1] < draws[2]
+
+
+def test_after_the_seventh_look_everything_is_drawn():
+    design, y = example(0)
+    engine = Engine(design, ErrorBudget(0.02))
+    wanted = engine.wanted()
+    engine.record_many(wanted, ("cycles",), y[wanted][:, None])
+    engine.look()
+    last = engine._last
+    late = replace(last, targets=replace(last.targets, looks=("first",) * 7))
+    assert next_sizes(late, None)[0].tolist() == design.sizes.tolist()
