@@ -13,7 +13,7 @@ from populations import Population
 from kernelpoint.config import parse_config
 from kernelpoint.estimation import Design, ErrorBudget
 from kernelpoint.estimation.stratify import Stratification, strata_from, stratify
-from kernelpoint.policies import kernelpoint as shipped
+from kernelpoint.policies.methods import kernelpoint as shipped
 from kernelpoint.profiles.profile import Profile
 from kernelpoint.randomness import permanent_random_numbers
 from kernelpoint.workload import Population as Known

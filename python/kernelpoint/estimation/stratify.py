@@ -21,9 +21,11 @@ SPREAD_OF_SIGNATURE = 1.5  # expected CoV among launches of one signature, whose
 SPREAD_IN_CONTEXT = 0.05  # and among those that have the same neighbours too
 SECOND_DRAW_PROBABILITY = 0.25  # least chance of a second draw: one draw in most strata, two in a random part of them
 FIRST_SIZE_SHARE = 0.2  # first sizes: this share of what the expected spreads would need
-LARGE = 0.5  # a stratum expected to have a CoV above this gets WIDE first draws: its spread tells of no other, nor other of it
-WIDE = 3
-SINGLE_DRAW_DEVIATION = 0.2  # a draw that is off by this much of its value moves the total by the error allowed, at most
+WIDE = 0.5  # a stratum expected to have this CoV or more gets WIDE_DRAWS first draws: others tell nothing of its spread
+WIDE_DRAWS = 3
+SINGLE_DRAW_DEVIATION = (
+    0.2  # a draw that is off by this much of its value moves the total by the error allowed, at most
+)
 
 
 @dataclass(frozen=True)
@@ -163,8 +165,10 @@ def least_draws(share: Floats, relative_error: float, odd: float) -> Floats:
 
 
 def first_sizes(pruned: Pruned, relative_error: float, seed: int, odd: float = SINGLE_DRAW_DEVIATION) -> Ints:
-    """Sizes of the first samples, int64 [H]: FIRST_SIZE_SHARE times the expected ones, rounded up or down at random, no fewer than
-    least_draws, at least one draw and, with probability SECOND_DRAW_PROBABILITY or more, a second; WIDE where the expected CoV is LARGE.
+    """Sizes of the first samples, int64 [H]: FIRST_SIZE_SHARE times the expected ones, rounded up or down at random.
+
+    No fewer than least_draws, at least one draw and, with probability SECOND_DRAW_PROBABILITY or more, a second; WIDE_DRAWS
+    where the expected CoV is WIDE or more.
 
     >>> pruned = Pruned(np.zeros(9, np.int64), np.array([10.0]), np.array([1.0]), np.array([0.1]))
     >>> first_sizes(pruned, 0.5, 0).tolist()
@@ -173,7 +177,7 @@ def first_sizes(pruned: Pruned, relative_error: float, seed: int, odd: float = S
     share = pruned.total / max(float(pruned.total.sum()), 1e-300)
     wanted = np.maximum(pruned.sizes * FIRST_SIZE_SHARE, 1.0 + SECOND_DRAW_PROBABILITY)
     wanted = np.maximum(wanted, least_draws(share, relative_error, odd))
-    wanted = np.where(pruned.spread >= LARGE, np.maximum(wanted, WIDE), wanted)
+    wanted = np.where(pruned.spread >= WIDE, np.maximum(wanted, WIDE_DRAWS), wanted)
     first = np.floor(wanted + generator(seed, "second draws").random(len(wanted))).astype(np.int64)
     return np.minimum(first, np.bincount(pruned.strata, minlength=len(wanted)))
 
