@@ -1,6 +1,6 @@
 """What runs decide, measure and state, recorded so that two versions of KernelPoint can be held against each other.
 
-    python tests/reference/oracle.py record runs.json      with the version to look at on PYTHONPATH
+    python tests/reference/oracle.py record runs.json [PART ...]     with the version to look at on PYTHONPATH
     python tests/reference/oracle.py compare before.json after.json
 
 Every run is small and deterministic: hosts written in Python with every policy, bound, estimator, aborts, processes, launches
@@ -44,7 +44,7 @@ KEPT = (
 )
 # Names of format 1, and those of format 2; then what is a sentence, or the line's own.
 RENAMED = {"floor": "one_per_stream_speedup", "cluster": "number", "process": "number", "units": "launches"}
-NOT_STATED = ("covers", "pass", "pass_index", "not_covered", "warnings", "assumptions", "type", "crc32")
+NOT_STATED = ("covers", "kernels", "pass", "pass_index", "not_covered", "warnings", "assumptions", "type", "crc32")
 
 # ---- what is kept of a journal ----------------------------------------------------------------------------------------
 
@@ -331,12 +331,16 @@ def miniatures(folder: Path) -> Iterator[tuple[str, list[Any]]]:
 # ---- recording and comparing --------------------------------------------------------------------------------------------
 
 
-def record(target: Path) -> None:
+PARTS = (without_traces, with_traces, not_known_beforehand, embedded_host, miniatures)
+
+
+def record(target: Path, names: list[str]) -> None:
     found: dict[str, Any] = {}
+    parts = [part for part in PARTS if not names or part.__name__ in names]
     with tempfile.TemporaryDirectory() as name:
         os.environ["KERNELPOINT_CACHE"] = f"{name}/cache"
         os.environ["KERNELPOINT_PLUGIN"] = str(Path(boundary.__file__).parents[1] / "lib" / "libkernelpoint.so")
-        for part in (without_traces, with_traces, not_known_beforehand, embedded_host, miniatures):
+        for part in parts:
             (folder := Path(name) / part.__name__).mkdir()
             before = len(found)
             found.update(part(folder))
@@ -366,17 +370,20 @@ def differences(before: Any, after: Any, place: str = "") -> Iterator[tuple[str,
 def compare(before: Path, after: Path) -> int:
     first, second = json.loads(before.read_text()), json.loads(after.read_text())
     bad, rounded = 0, 0
-    for name in sorted(first.keys() | second.keys()):
+    both = sorted(first.keys() & second.keys())
+    for name in both:
         found = list(differences(first.get(name), second.get(name)))
         beyond = [line for line, size in found if size > ROUNDING]
         bad, rounded = bad + bool(beyond), rounded + bool(found and not beyond)
         for line in beyond[:5]:
             print(f"{name}{line}")
-    print(f"{len(first)} runs before, {len(second)} after; {bad} differ, {rounded} others in the last bits of a number")
-    return int(bad > 0)
+    print(
+        f"{len(first)} runs before, {len(second)} after, {len(both)} in both; {bad} differ, {rounded} others in the last bits"
+    )
+    return int(bad > 0 or not both)
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["compare"]:
         sys.exit(compare(Path(sys.argv[2]), Path(sys.argv[3])))
-    record(Path(sys.argv[2]))
+    record(Path(sys.argv[2]), sys.argv[3:])
