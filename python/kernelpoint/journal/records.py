@@ -18,14 +18,14 @@ Size = Annotated[int, Field(ge=0, lt=2**40)]
 Stratum = Annotated[int, Field(ge=-1, lt=2**31)]  # -1: a take-all unit
 
 
-@dataclass
+@dataclass(slots=True)
 class _Typed:
     """A part of a record; the reader refuses fields that are missing, unknown, of another type or not finite."""
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
 
-@dataclass
+@dataclass(slots=True)
 class HostRecord(_Typed):
     """The simulator: its name, its version, the trace list of each process."""
 
@@ -34,7 +34,7 @@ class HostRecord(_Typed):
     lists: list[str | None] = field(default_factory=list)
 
 
-@dataclass
+@dataclass(slots=True)
 class StrataRecord(_Typed):
     """Launches, total of the covariate and cluster of each stratum: with the decisions, all that an estimate needs of a
     design.
@@ -45,7 +45,7 @@ class StrataRecord(_Typed):
     clusters: list[Size] | None = None
 
 
-@dataclass
+@dataclass(slots=True)
 class RunRecord(_Typed):
     """The first record, once: the resolved configuration, versions, hashes, launches of each process (0 where nobody knows
     them), plan file and strata; `online`: the parameters of a screening pass.
@@ -65,7 +65,7 @@ class RunRecord(_Typed):
     version: Literal[2] = 2
 
 
-@dataclass
+@dataclass(slots=True)
 class PassRecord(_Typed):
     """The begin of a pass: how many launches it wants (None while nobody knows them) and the state of the engine, which is
     the engine's own affair (estimation.BaseEngine.pass_state).
@@ -77,7 +77,7 @@ class PassRecord(_Typed):
     type: Literal["pass"] = "pass"
 
 
-@dataclass
+@dataclass(slots=True)
 class DecisionRecord(_Typed):
     """One launch decided. u, threshold: why, of a launch that may be drawn; take_all: why, of one that is simulated for
     certain; cluster, stream: where known; prediction: expected cycles, to six digits; x: the covariate; trace:
@@ -100,7 +100,7 @@ class DecisionRecord(_Typed):
     type: Literal["decision"] = "decision"
 
 
-@dataclass
+@dataclass(slots=True)
 class ProjectionRecord(_Typed):
     """A launch that was stopped inside: by which method, after how many of its CTAs and cycles; half-widths by counter."""
 
@@ -111,7 +111,7 @@ class ProjectionRecord(_Typed):
     half_widths: dict[str, float | None]
 
 
-@dataclass
+@dataclass(slots=True)
 class ResultRecord(_Typed):
     """A launch simulated: its counters; of one that was stopped inside, what it is projected to be."""
 
@@ -123,7 +123,7 @@ class ResultRecord(_Typed):
     type: Literal["result"] = "result"
 
 
-@dataclass
+@dataclass(slots=True)
 class WarmupRecord(_Typed):
     """A launch simulated only to warm the machine up; its counters are not used."""
 
@@ -134,7 +134,7 @@ class WarmupRecord(_Typed):
     type: Literal["warmup"] = "warmup"
 
 
-@dataclass
+@dataclass(slots=True)
 class AbortRecord(_Typed):
     """A launch that could not be simulated, and why."""
 
@@ -145,7 +145,7 @@ class AbortRecord(_Typed):
     type: Literal["abort"] = "abort"
 
 
-@dataclass
+@dataclass(slots=True)
 class DegradedRecord(_Typed):
     """A failure: a launch, or with `everything` all that are left, is simulated instead of decided; and why."""
 
@@ -154,7 +154,7 @@ class DegradedRecord(_Typed):
     type: Literal["degraded"] = "degraded"
 
 
-@dataclass
+@dataclass(slots=True)
 class EstimateRecord(_Typed):
     """One counter, or ratio of counters. simulated: over the simulated launches alone; None, which is written: not stated."""
 
@@ -172,7 +172,7 @@ class EstimateRecord(_Typed):
 Estimates = dict[str, EstimateRecord]
 
 
-@dataclass
+@dataclass(slots=True)
 class LookRecord(_Typed):
     """The end of a pass: estimates by counter, and whether the error budget is met."""
 
@@ -183,7 +183,7 @@ class LookRecord(_Typed):
     type: Literal["look"] = "look"
 
 
-@dataclass
+@dataclass(slots=True)
 class SeenRecord(_Typed):
     """Inside a screening pass: counts, and what holds for the launches seen so far."""
 
@@ -196,7 +196,7 @@ class SeenRecord(_Typed):
     type: Literal["seen"] = "seen"
 
 
-@dataclass
+@dataclass(slots=True)
 class ScreenedRecord(_Typed):
     """The launches that a screening pass simulated, by unit, and where they lie in the design, which came later."""
 
@@ -205,7 +205,7 @@ class ScreenedRecord(_Typed):
     x: list[float]
 
 
-@dataclass
+@dataclass(slots=True)
 class PopulationRecord(_Typed):
     """The end of a screening pass: what RunRecord says of a list that is known."""
 
@@ -217,7 +217,7 @@ class PopulationRecord(_Typed):
     type: Literal["population"] = "population"
 
 
-@dataclass
+@dataclass(slots=True)
 class ResumeRecord(_Typed):
     """A new process took the run over, with so many results."""
 
@@ -225,7 +225,7 @@ class ResumeRecord(_Typed):
     type: Literal["resume"] = "resume"
 
 
-@dataclass
+@dataclass(slots=True)
 class PartRecord(_Typed):
     """A process, or a cluster, by itself."""
 
@@ -235,7 +235,7 @@ class PartRecord(_Typed):
     estimates: Estimates
 
 
-@dataclass
+@dataclass(slots=True)
 class KernelRecord(_Typed):
     """A kernel: its launches, those that were simulated, and the estimated cycles of all of them."""
 
@@ -245,7 +245,7 @@ class KernelRecord(_Typed):
     cycles: float | None
 
 
-@dataclass
+@dataclass(slots=True)
 class SummaryRecord(_Typed):
     """The end of the run. lost: units that failed as often as is allowed; never_completed: units in flight;
     one_per_stream_speedup: total over the sum of one launch for each distinct stream; None: not stated. kernels: where the
