@@ -20,7 +20,7 @@ from replayed import Replayed, say
 import kernelpoint.encoder
 import kernelpoint.traces
 from kernelpoint.config import EncoderConfig
-from kernelpoint.journal.records import plain
+from kernelpoint.journal.text import plain
 from kernelpoint.session import boundary
 from kernelpoint.session.phases.online_clusters import OnlineClusters
 

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from kernelpoint.journal import read_records
-from kernelpoint.journal.records import plain
+from kernelpoint.journal.text import plain
 
 RANDOM = "policy: random\nerror_budget: {relative_error: 0.05}"
 

@@ -29,7 +29,7 @@ from kernelpoint.journal import (
 from kernelpoint.journal import writer as writing
 from kernelpoint.journal.lines import seal
 from kernelpoint.journal.reader import parse
-from kernelpoint.journal.records import text_of
+from kernelpoint.journal.text import text_of
 
 RUN = RunRecord(
     kernelpoint="0.2.0", config={"policy": "random"}, bound="none", estimate="mean", launches=[9], hashes={}

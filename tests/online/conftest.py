@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernelpoint.journal.records import plain
+from kernelpoint.journal.text import plain
 from kernelpoint.session import boundary
 from kernelpoint.synth.compose import compose, prepare
 from kernelpoint.synth.writer import write_list

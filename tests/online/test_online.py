@@ -8,7 +8,7 @@ import pytest
 from kernelpoint.errors import ConfigError, HostError, JournalError, SessionError
 from kernelpoint.journal import DecisionRecord, load_run
 from kernelpoint.journal.lines import seal
-from kernelpoint.journal.records import plain
+from kernelpoint.journal.text import plain
 from kernelpoint.paired import compare_runs
 from kernelpoint.report.write import plan_of
 

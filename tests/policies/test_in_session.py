@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernelpoint.errors import ConfigError, PolicyError, ProfileError
-from kernelpoint.journal.records import plain
+from kernelpoint.journal.text import plain
 from kernelpoint.policies.registry import load_policy, policy_names
 from kernelpoint.profiles import read_profile
 from kernelpoint.profiles.names import demangle

@@ -5,7 +5,7 @@ import pytest
 from kernelpoint.errors import ProfileError
 from kernelpoint.journal import PassRecord, ResultRecord, RunRecord
 from kernelpoint.journal.lines import seal
-from kernelpoint.journal.records import text_of
+from kernelpoint.journal.text import text_of
 from kernelpoint.profiles import read_profile
 
 

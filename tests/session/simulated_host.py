@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kernelpoint.journal.records import plain
+from kernelpoint.journal.text import plain
 from kernelpoint.session import boundary
 from kernelpoint.session.session import Session
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelpoint.journal.records import plain
+from kernelpoint.journal.text import plain
 from kernelpoint.session import boundary
 from kernelpoint.workload import Population
 

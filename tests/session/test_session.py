@@ -5,7 +5,7 @@ import pytest
 
 from kernelpoint.errors import ConfigError, HostError, SessionError
 from kernelpoint.journal import DecisionRecord, PassRecord, ResultRecord, load_run
-from kernelpoint.journal.records import plain
+from kernelpoint.journal.text import plain
 
 LOOSE = "policy: random\nerror_budget: {relative_error: 0.05}"
 TIGHT = "policy: random\nerror_budget: {relative_error: 0.001}"

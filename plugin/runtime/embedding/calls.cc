@@ -17,7 +17,6 @@ kp_set_error_fn g_set_error = nullptr;
 // Names of the session's methods, made once.
 struct Methods {
     PyObject* on_launch = PyUnicode_InternFromString("on_launch");
-    PyObject* launch_state = PyUnicode_InternFromString("launch_state");
     PyObject* replay_before = PyUnicode_InternFromString("replay_before");
     PyObject* next = PyUnicode_InternFromString("next");
     PyObject* on_progress = PyUnicode_InternFromString("on_progress");
@@ -84,7 +83,6 @@ kp_status open(const char* config_path, const kp_host_info* info, kp_session** o
     auto* session = new kp_session;  // leaked where opening fails: Python may still hold its log
     session->log = info->log;
     session->log_user = info->log_user;
-    session->can_replay = info->state_lines > 0;
     if (const kp_status status = start(session)) return status;
     SessionLock lock(session);
     Current current(session);
@@ -98,13 +96,9 @@ kp_status on_launch(kp_session* session, const kp_launch* launch, kp_decision* d
     return call(session, [&] {
         const py::object returned = invoke(session, methods().on_launch, number(launch->process), number(launch->index),
                                            path(launch->trace_path));
-        const auto [action, pass, interval] = integers<3>("on_launch", returned);
+        const auto [action, pass, interval, state] = integers<4>("on_launch", returned);
         *decision = {sizeof(kp_decision), static_cast<uint32_t>(action), static_cast<uint32_t>(pass),
-                     static_cast<uint32_t>(interval), KP_STATE_KEPT};
-        if (action != KP_SIMULATE || !session->can_replay) return;
-        const py::object state =
-            invoke(session, methods().launch_state, number(launch->process), number(launch->index));
-        decision->state = state.cast<uint32_t>();
+                     static_cast<uint32_t>(interval), static_cast<uint32_t>(state)};
     });
 }
 

@@ -16,7 +16,6 @@ struct kp_session {
     pybind11::object object;
     kp_log_fn log = nullptr;
     void* log_user = nullptr;
-    bool can_replay = false;  // the host named a state to restore
     // Counter names of the last result, as C++ and as a Python tuple: they are the same for every result of a run.
     std::vector<std::string> counter_names;
     pybind11::object counter_tuple;

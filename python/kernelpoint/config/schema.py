@@ -117,6 +117,23 @@ class WarmupConfig(Section):
     ] = 0
 
 
+class ReplayConfig(Section):
+    """What launches before a drawn one left in caches, restored before it is simulated."""
+
+    check: Annotated[
+        int,
+        Field(
+            ge=0,
+            le=100,
+            description="run-ups: places where consecutive launches are simulated with their real state and again from "
+            "replayed state, so that the bound covers what replay misses; `0`: the bound is on the sampling error only",
+        ),
+    ] = 3
+    memory: Annotated[
+        int, Field(ge=1, le=1_000_000, description="MiB of footprints of traces that are kept in memory")
+    ] = 256
+
+
 # YAML reads a bare `off` as the boolean false.
 OrOff = Annotated[Text, BeforeValidator(lambda value: "off" if value is False else value)]
 
@@ -176,6 +193,7 @@ class Config(Section):
         ),
     ] = "off"
     warmup: WarmupConfig = WarmupConfig()
+    replay: ReplayConfig = ReplayConfig()
     on_error: Annotated[
         Literal["simulate", "abort"], Field(description="what a decision that fails becomes; `abort` ends the run")
     ] = "simulate"
@@ -192,7 +210,7 @@ def sections() -> dict[str, type[Section]]:
     """The keys of :class:`Config` that hold mappings, with their models.
 
     >>> sorted(sections())
-    ['encoder', 'error_budget', 'warmup']
+    ['encoder', 'error_budget', 'replay', 'warmup']
     """
     found = {name: field.annotation for name, field in Config.model_fields.items()}
     return {name: kind for name, kind in found.items() if isinstance(kind, type) and issubclass(kind, Section)}

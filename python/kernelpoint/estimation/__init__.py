@@ -7,6 +7,7 @@ from kernelpoint.estimation.design import Assume, Bound, Design, ErrorBudget, Me
 from kernelpoint.estimation.engine import Engine
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.measurement_error import OWN_ERROR_SHARE, SystematicError
+from kernelpoint.estimation.replay_error import replay_error
 from kernelpoint.estimation.stratify import strata_from
 from kernelpoint.estimation.with_replacement import with_replacement_total
 
@@ -25,6 +26,7 @@ __all__ = [
     "Method",
     "Scope",
     "SystematicError",
+    "replay_error",
     "strata_from",
     "with_replacement_total",
 ]

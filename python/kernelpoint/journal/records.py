@@ -5,8 +5,7 @@ A field that holds its default (None, or False) is not written. Numbers that are
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field
@@ -135,6 +134,20 @@ class WarmupRecord(_Typed):
 
 
 @dataclass(slots=True)
+class RunUpRecord(_Typed):
+    """A launch of a run-up simulated, with the state that the launch before it left or from replayed state; it is not part of
+    the sample.
+    """
+
+    process: Count
+    launch: Count
+    run_up: Count
+    state: Literal["kept", "replayed"]
+    counters: dict[str, float]
+    type: Literal["run_up"] = "run_up"
+
+
+@dataclass(slots=True)
 class AbortRecord(_Typed):
     """A launch that could not be simulated, and why."""
 
@@ -246,10 +259,21 @@ class KernelRecord(_Typed):
 
 
 @dataclass(slots=True)
+class ReplayErrorRecord(_Typed):
+    """What replay misses of a counter, as a fraction of its total, and the half-width of that estimate."""
+
+    writes_none: ClassVar[bool] = True
+
+    error: float | None
+    half_width: float | None
+
+
+@dataclass(slots=True)
 class SummaryRecord(_Typed):
     """The end of the run. lost: units that failed as often as is allowed; never_completed: units in flight;
     one_per_stream_speedup: total over the sum of one launch for each distinct stream; None: not stated. kernels: where the
-    plan knows their names; their cycles add up to the estimate.
+    plan knows their names; their cycles add up to the estimate. replay_errors: by counter, where run-ups told; restarts: of
+    a full run that was resumed, the units at which it went on; bound_excludes: why the bound is on the sampling error only.
     """
 
     launches: Count
@@ -283,6 +307,9 @@ class SummaryRecord(_Typed):
     policy: str
     seed: Count
     kernels: list[KernelRecord] = field(default_factory=list)
+    replay_errors: dict[str, ReplayErrorRecord] = field(default_factory=dict)
+    restarts: list[Count] = field(default_factory=list)
+    bound_excludes: str | None = None
     type: Literal["summary"] = "summary"
 
 
@@ -292,6 +319,7 @@ Record = Annotated[
     | DecisionRecord
     | ResultRecord
     | WarmupRecord
+    | RunUpRecord
     | AbortRecord
     | DegradedRecord
     | LookRecord
@@ -301,47 +329,3 @@ Record = Annotated[
     | SummaryRecord,
     Field(discriminator="type"),
 ]
-_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
-
-
-def plain(record: Any) -> Any:
-    """A record as JSON's types; `type` (and the version) first, fields that hold their default left out.
-
-    >>> plain(AbortRecord(process=0, launch=4, pass_index=1))
-    {'type': 'abort', 'process': 0, 'launch': 4, 'pass_index': 1}
-    """
-    if is_dataclass(record):
-        named = [(f, getattr(record, f.name)) for f in fields(record)]
-        first = {f.name: value for f, value in named if f.name in ("type", "version")}
-        whole = getattr(record, "writes_none", False)
-        rest = {f.name: plain(v) for f, v in named if whole or not (f.default in (None, False) and v == f.default)}
-        return {**first, **rest}
-    if isinstance(record, dict):
-        return {key: plain(value) for key, value in record.items()}
-    return [plain(value) for value in record] if isinstance(record, list | tuple) else record
-
-
-def text_of(record: Record) -> str:
-    """A record as one line of JSON.
-
-    Raises:
-        ValueError: a number in it is not finite.
-    """
-    return decision_text(record) if isinstance(record, DecisionRecord) else _encode(plain(record))
-
-
-def decision_text(record: DecisionRecord) -> str:
-    """The same as `text_of` for the one record that is written for every launch: a dict would cost more than the rest."""
-    r = record
-    stratum = "" if r.stratum is None else f',"stratum":{r.stratum}'
-    u = "" if r.u is None else f',"u":{r.u:.17g},"threshold":{r.threshold:.17g}'
-    take_all = "" if r.take_all is None else f',"take_all":{_encode(r.take_all)}'
-    cluster = "" if r.cluster is None else f',"cluster":{r.cluster}'
-    stream = "" if r.stream is None else f',"stream":"{r.stream}"'
-    prediction = "" if r.prediction is None else f',"prediction":{r.prediction:.6g}'
-    x = "" if r.x is None else f',"x":{r.x:.17g}'
-    trace = "" if r.trace is None else f',"trace":{_encode(r.trace)}'
-    return (
-        f'{{"type":"decision","process":{r.process},"launch":{r.launch},"pass_index":{r.pass_index},"action":"{r.action}"'
-        f"{stratum}{u}{take_all}{cluster}{stream}{prediction}{x}{trace}}}"
-    )

@@ -24,8 +24,8 @@ from kernelpoint.journal.records import (
     ScreenedRecord,
     SummaryRecord,
     WarmupRecord,
-    plain,
 )
+from kernelpoint.journal.text import plain
 
 if TYPE_CHECKING:
     import pandas as pd

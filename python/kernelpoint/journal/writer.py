@@ -11,14 +11,8 @@ from kernelpoint.errors import JournalError
 from kernelpoint.files import open_to_append
 from kernelpoint.journal.lines import BEGIN, check_begin, seal
 from kernelpoint.journal.reader import parse
-from kernelpoint.journal.records import (
-    LookRecord,
-    PopulationRecord,
-    Record,
-    RunRecord,
-    SummaryRecord,
-    text_of,
-)
+from kernelpoint.journal.records import LookRecord, PopulationRecord, Record, RunRecord, SummaryRecord
+from kernelpoint.journal.text import text_of
 
 SYNC_SECONDS = 1.0
 _SYNCED = frozenset((RunRecord, PopulationRecord, LookRecord, SummaryRecord))

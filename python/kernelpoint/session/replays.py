@@ -1,17 +1,52 @@
-"""Replay of the state between launches, one trace list for each process."""
+"""Replay of the state between launches, one trace list for each process; and what is known of its error."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kernelpoint.errors import HostError
 from kernelpoint.session.host_info import HostInfo
 
 if TYPE_CHECKING:
+    from kernelpoint.estimation import SystematicError
+    from kernelpoint.session.setup import Setup
     from kernelpoint.traces.replay import Replay, Replayed
 
 KEPT, REPLAYED = 0, 1  # kp_state
+LEAST_SHARE = 30  # launches that a list needs for each run-up
+
+
+@dataclass(frozen=True)
+class ReplayCheck:
+    """What run-ups told of the error of replay. errors: by counter; cycles: simulated for it; reason: why there are no
+    errors, or empty.
+    """
+
+    errors: dict[str, SystematicError] = field(default_factory=dict)
+    cycles: float = 0.0
+    reason: str = ""
+
+
+def why_not_checked(setup: Setup) -> str:
+    """Why the error of replay cannot be estimated in this run; empty where it can."""
+    if not setup.host.can_replay:
+        return "this simulator does not restore the state between launches"
+    if setup.host.process_count > 1 or setup.host.concurrent:
+        return "launches of several applications have no real state of their own"
+    if setup.config.replay.check == 0:
+        return "replay.check is 0"
+    if setup.frame is None:
+        return "the launches were not known beforehand"
+    if setup.frame.population.size < LEAST_SHARE * setup.config.replay.check:
+        return "the list is too short for run-ups"
+    return ""
+
+
+def needs_run_ups(setup: Setup) -> bool:
+    """Whether the run begins with run-ups: it states a bound, skips launches, and can replay them."""
+    return setup.budget.bound != "none" and setup.config.policy.name != "all" and not why_not_checked(setup)
 
 
 class Replays:
@@ -19,22 +54,15 @@ class Replays:
 
     Args:
         host: the simulator, with the state that it can restore.
-        policy: of the run.
-        log: told of traces that cannot be read.
         memory: bytes of packed footprints that are kept, shared by the processes.
+        log: told of traces that cannot be read.
     """
 
-    def __init__(self, host: HostInfo, policy: str, log: Callable[[str], None], memory: int = 256 << 20) -> None:
-        self.can_replay = host.can_replay
-        self._keeps = policy == "all"  # one launch after the other, with the simulator's own state
+    def __init__(self, host: HostInfo, memory: int, log: Callable[[str], None]) -> None:
         self._host = host
         self._log = log
         self._memory = memory // max(host.process_count, 1)
         self._lists: dict[int, Replay] = {}
-
-    def state_of(self, process: int, launch: int) -> int:
-        """State that a launch to be simulated begins with."""
-        return REPLAYED if self.can_replay and not self._keeps else KEPT
 
     def before(self, process: int, launch: int) -> Replayed:
         """The touches of the launches before one.
@@ -42,7 +70,7 @@ class Replays:
         Raises:
             HostError: the host cannot replay, or the list has no such launch.
         """
-        if not self.can_replay:
+        if not self._host.can_replay:
             raise HostError("kp_replay_before: this host stated no state_lines, or no trace list on disk")
         if process not in self._lists:
             self._lists[process] = self._open(process)

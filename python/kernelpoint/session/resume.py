@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernelpoint.errors import HostError, JournalError
 from kernelpoint.journal import PopulationRecord, Record, ResultRecord, ResumeRecord, RunRecord
-from kernelpoint.journal.records import plain
+from kernelpoint.journal.text import plain
 from kernelpoint.session.setup import Frame
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernelpoint.errors import HostError
-from kernelpoint.journal import DegradedRecord, JournalWriter, PopulationRecord, Record, SummaryRecord
-from kernelpoint.session.phases import DONE, END_OF_LIST, Phase, Sampling, Screening
+from kernelpoint.journal import DegradedRecord, JournalWriter, PassRecord, PopulationRecord, Record, SummaryRecord
+from kernelpoint.session.phases import DONE, END_OF_LIST, Answer, Phase, RunUps, Sampling, Screening
 from kernelpoint.session.recorder import Recorder
-from kernelpoint.session.replays import Replays
+from kernelpoint.session.replays import Replays, needs_run_ups
 from kernelpoint.session.resume import check_same_frame
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.summary import Summary, sentence
@@ -37,22 +37,16 @@ class Session:
     def __init__(self, setup: Setup, journal: JournalWriter, log: Callable[[str], None]) -> None:
         self.setup, self.journal = setup, journal
         self.recorder = Recorder(journal, log, setup.config.on_error == "abort")
-        self.phase: Phase = (
-            Screening(setup, self.recorder) if setup.frame is None else Sampling(setup, setup.frame, self.recorder)
-        )
-        self.replays = Replays(setup.host, setup.config.policy.name, log)
+        self.phase: Phase = first_phase(setup, self.recorder)
+        self.replays = Replays(setup.host, setup.config.replay.memory << 20, log)
         self.summary: SummaryRecord | None = None
         self._estimates: np.ndarray | None = None
 
     # ---- the host's calls -------------------------------------------------------------------------------------------
 
-    def on_launch(self, process: int, index: int, trace_path: str | None = None) -> tuple[int, int, int]:
-        """Decide one launch: (action, pass, progress interval in cycles)."""
+    def on_launch(self, process: int, index: int, trace_path: str | None = None) -> Answer:
+        """Decide one launch: (action, pass, progress interval in cycles, state to begin with)."""
         return self._running().decide(process, index, trace_path)
-
-    def launch_state(self, process: int, index: int) -> int:
-        """State that a simulated launch begins with, a kp_state."""
-        return self.replays.state_of(process, index)
 
     def replay_before(self, process: int, index: int) -> Replayed:
         """The touches of the launches before one; see kp_replay_before."""
@@ -136,6 +130,8 @@ class Session:
         if isinstance(record, PopulationRecord):
             self.phase = sampling = self.phase.sampling()
             check_same_frame(record, sampling.frame, self.journal.path)
+        if isinstance(record, PassRecord) and isinstance(self.phase, RunUps):
+            self.phase = self.phase.sampling()
         if isinstance(record, DegradedRecord):
             self.recorder.degraded.append(record.reason)
         self.phase.apply(record)
@@ -149,3 +145,12 @@ class Session:
         if self.summary is not None:
             raise HostError("the run is finished; open another session")
         return self.phase
+
+
+def first_phase(setup: Setup, recorder: Recorder) -> Phase:
+    """What a run begins with: reading launches as they come, measuring what replay misses, or the sample."""
+    if setup.frame is None:
+        return Screening(setup, recorder)
+    if needs_run_ups(setup):
+        return RunUps(setup, setup.frame, recorder)
+    return Sampling(setup, setup.frame, recorder)

@@ -8,16 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernelpoint.estimation import Estimate, Look
-from kernelpoint.journal import EstimateRecord, KernelRecord, LookRecord, PartRecord, SummaryRecord
+from kernelpoint.journal import EstimateRecord, KernelRecord, LookRecord, PartRecord, ReplayErrorRecord, SummaryRecord
+from kernelpoint.session.replays import ReplayCheck
 from kernelpoint.session.setup import Setup
-from kernelpoint.session.verdict import EXACT, STATE_NOT_RESTORED, coverage_of_bound, verdict
+from kernelpoint.session.verdict import SAMPLING_ERROR, coverage_of_bound, verdict
 
 DEGRADED, NO_BOUND = 1, 2
 
-NOT_COVERED = (
-    f"{STATE_NOT_RESTORED}: simulated launches may be colder or warmer than in a full run (non-sampling error)",
-    "the simulator's own distance from hardware (model error)",
-)
+MODEL_ERROR = "the simulator's own distance from hardware (model error)"
+NOT_COVERED = ("launches may begin colder or warmer than in a full run", MODEL_ERROR)
 Row = tuple[str, float, float, float]
 
 
@@ -28,7 +27,8 @@ class Account:
     uncounted_cycles: simulated beyond those of the results: warm-up launches, less what projections left out.
     simulated_totals: the sum of each counter over the results; one_per_stream_cycles: predicted, of one launch for each
     distinct stream; processes: (launches, simulated) of each; lost, never_completed: units; assumptions, warnings: of
-    launches that were stopped inside.
+    launches that were stopped inside; checked: what run-ups told of the error of replay; restarts: of a full run that was
+    resumed, the units at which it went on.
     """
 
     launches: int
@@ -46,6 +46,8 @@ class Account:
     never_completed: list[int]
     assumptions: list[str]
     warnings: list[str]
+    checked: ReplayCheck
+    restarts: list[int]
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,8 @@ def summarise(setup: Setup, account: Account, look: Look | None) -> SummaryRecor
     main = {**ratios, **counters}.get(budget.counter, EstimateRecord()) if look else EstimateRecord()
     cycles = counters.get("cycles", EstimateRecord()).estimate
     bounded, skipped = main.half_width is not None, account.launches - account.simulated
-    covers = coverage_of_bound(bounded, skipped, account.projected)
+    checked, replays = account.checked, setup.host.can_replay and setup.config.policy.name != "all"
+    covers = coverage_of_bound(bounded, skipped + account.projected, replays, bool(checked.errors))
     return SummaryRecord(
         launches=account.launches,
         simulated=account.simulated,
@@ -119,14 +122,37 @@ def summarise(setup: Setup, account: Account, look: Look | None) -> SummaryRecor
         lost=account.lost,
         never_completed=account.never_completed,
         assumptions=[*look.assumptions, *account.assumptions] if look else [],
-        warnings=[*look.warnings, *account.warnings]
+        warnings=[*look.warnings, *account.warnings, *_of_restarts(setup, account)]
         if look
         else ["the run ended before its pass was complete: no estimate is stated"],
-        not_covered=list(NOT_COVERED[1:] if covers == EXACT else NOT_COVERED),
+        not_covered=[*_state_not_covered(covers, checked.reason), MODEL_ERROR],
+        replay_errors={
+            name: ReplayErrorRecord(number(error.error), number(error.half_width))
+            for name, error in checked.errors.items()
+        },
+        restarts=list(account.restarts),
+        bound_excludes=checked.reason if covers == SAMPLING_ERROR else None,
         kernels=account.kernels,
         policy=setup.config.policy.name,
         seed=setup.config.seed,
     )
+
+
+def _state_not_covered(covers: str, reason: str) -> list[str]:
+    """What the bound leaves out of the state that simulated launches begin with."""
+    if covers != SAMPLING_ERROR:
+        return []
+    return [f"{NOT_COVERED[0]}, and by how much is not known: {reason}"]
+
+
+def _of_restarts(setup: Setup, account: Account) -> list[str]:
+    """What a full run says of having been resumed."""
+    how = "replayed state" if setup.host.can_replay else "whatever state the simulator starts with"
+    return [
+        f"the run was resumed at launch unit {unit}, with {how}: launches from there on may differ from those of a run "
+        "that was never interrupted"
+        for unit in account.restarts
+    ]
 
 
 def sentence(summary: SummaryRecord) -> str:

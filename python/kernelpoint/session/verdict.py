@@ -5,27 +5,29 @@ from __future__ import annotations
 from kernelpoint.journal import SummaryRecord
 
 EXACT, TOTAL_ERROR, SAMPLING_ERROR, NOTHING = "exact", "total error", "sampling error", "nothing"
-STATE_NOT_RESTORED = (
-    "skipped launches leave caches and memory in another state than a full run would, and nothing restores it"
-)
 
 
-def coverage_of_bound(bounded: bool, skipped: int, projected: int) -> str:
+def coverage_of_bound(bounded: bool, left_out: int, replays: bool, checked: bool) -> str:
     """Name the error that the stated half-width bounds.
 
     Args:
         bounded: whether a half-width is stated.
-        skipped: launches that were not simulated.
-        projected: launches that were stopped before their end.
+        left_out: launches that were not simulated, or not to their end.
+        replays: whether launches began with replayed state, not with what the launch before them left.
+        checked: whether the half-width holds the error of that, as it was estimated in the run.
 
-    >>> coverage_of_bound(bounded=True, skipped=10, projected=0)
+    >>> coverage_of_bound(bounded=True, left_out=10, replays=True, checked=True)
+    'total error'
+    >>> coverage_of_bound(bounded=True, left_out=10, replays=False, checked=False)
     'sampling error'
-    >>> coverage_of_bound(bounded=True, skipped=0, projected=0)
+    >>> coverage_of_bound(bounded=True, left_out=0, replays=False, checked=False)
     'exact'
     """
     if not bounded:
         return NOTHING
-    return SAMPLING_ERROR if skipped or projected else EXACT
+    if checked:
+        return TOTAL_ERROR
+    return SAMPLING_ERROR if left_out or replays else EXACT
 
 
 def verdict(summary: SummaryRecord) -> str:
@@ -44,4 +46,7 @@ def _stated(summary: SummaryRecord) -> str:
     if width is None or covers == NOTHING:
         return "no bound stated"
     interval = f"+- {100 * width:.3g} % at {100 * summary.confidence:g} %"
-    return f"total within {interval}" if covers == TOTAL_ERROR else f"bound on sampling error only: {interval}"
+    if covers == TOTAL_ERROR:
+        return f"total within {interval}{'; error budget met' if summary.met else ''}"
+    reason = f" ({summary.bound_excludes})" if summary.bound_excludes else ""
+    return f"bound on sampling error only{reason}: {interval}"

@@ -20,11 +20,14 @@ BEFORE_FIRST, END_OF_LIST = -1, -2
 
 
 class Answer(NamedTuple):
-    """A decision for the host: action, pass, and cycles between its progress calls (0: none wanted)."""
+    """A decision for the host: action, pass, cycles between its progress calls (0: none wanted), and the state that the launch
+    begins with (kp_state).
+    """
 
     action: int
     pass_index: int
     interval: int = 0
+    state: int = 0
 
 
 class Phase(Protocol):

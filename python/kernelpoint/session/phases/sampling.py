@@ -40,6 +40,7 @@ from kernelpoint.session.phases.phase import (
 )
 from kernelpoint.session.phases.sample import Sample
 from kernelpoint.session.recorder import Recorder
+from kernelpoint.session.replays import KEPT, REPLAYED, ReplayCheck, why_not_checked
 from kernelpoint.session.setup import Frame, Setup
 from kernelpoint.session.summary import Account, look_record, summarise
 
@@ -50,6 +51,7 @@ class Sampling:
     Args:
         setup: what is fixed; frame: the launches and their plan; recorder: takes records.
         screened: results of launches that a screening pass simulated, by unit; attempts: how often others of it failed.
+        checked: what run-ups told of the error of replay.
 
     Attributes:
         sample: the launches drawn and their results; ledger: what became of each launch of the pass; done: the run's end.
@@ -62,12 +64,17 @@ class Sampling:
         recorder: Recorder,
         screened: Mapping[int, Mapping[str, float]] | None = None,
         attempts: Mapping[int, int] | None = None,
+        checked: ReplayCheck | None = None,
     ) -> None:
         self.setup, self.frame, self.recorder = setup, frame, recorder
         self.sample = Sample(setup, frame)
         self.ledger = Ledger(frame.population.offsets, setup.config.warmup.launches)
         self.ledger.attempts |= attempts or {}
         self.inside = InsideKernel(setup.config.inside_kernel, setup.budget)
+        self.checked = checked or ReplayCheck(reason=why_not_checked(setup))
+        self.restarts: list[int] = []  # of a full run that was resumed: units at which it went on
+        self._restarting: set[int] = set()  # processes of it that have not gone on yet
+        self._last: int | None = None  # the unit whose result came last
         self.done = False
         self.pass_index = self.warmups = 0
         self._warmup_cycles = 0.0
@@ -87,7 +94,18 @@ class Sampling:
             self.apply(record)
             if record.action == "skip":
                 return Answer(SKIP, self.pass_index)
-        return Answer(SIMULATE, self.pass_index, 0 if self.ledger.is_warmup(unit) else self.inside.follow(unit))
+        interval = 0 if self.ledger.is_warmup(unit) else self.inside.follow(unit)
+        return Answer(SIMULATE, self.pass_index, interval, self._state(unit))
+
+    def _state(self, unit: int) -> int:
+        """What the launch begins with. A full run keeps the simulator's own state from launch to launch, and a launch that was
+        warmed up for that of its warm-up; every other one begins with replayed state, whatever else is simulated.
+        """
+        if not self.setup.host.can_replay:
+            return KEPT
+        if self.setup.config.policy.name == "all" and self.pass_index == 0:
+            return REPLAYED if unit in self.restarts else KEPT
+        return KEPT if self.setup.config.warmup.launches and self._last == unit - 1 else REPLAYED
 
     def next(self, process: int, after: int) -> tuple[int, int]:
         """See Phase; the launch is one to simulate."""
@@ -201,6 +219,8 @@ class Sampling:
 
     def _take_look(self) -> Look:
         self._stands_at = "look"
+        if self.checked.errors:
+            self.sample.engine.set_systematic_errors(self.checked.errors)
         look = self.sample.take_look()
         if self.sample.engine.wants_exact_results:
             self.inside.stop_projecting()
@@ -212,11 +232,12 @@ class Sampling:
         """See Phase."""
         if isinstance(record, DecisionRecord):
             if record.action != "skip":
-                self.ledger.start(self.ledger.unit(record.process, record.launch))
+                self._start(record.process, self.ledger.unit(record.process, record.launch))
         elif isinstance(record, ResultRecord):
             self._apply_result(record)
         elif isinstance(record, WarmupRecord):
-            self.ledger.complete(self.ledger.unit(record.process, record.launch))
+            self._last = self.ledger.unit(record.process, record.launch)
+            self.ledger.complete(self._last)
             self.warmups += 1
             self._warmup_cycles += record.counters["cycles"]
         elif isinstance(record, AbortRecord):
@@ -229,12 +250,26 @@ class Sampling:
             self._take_look()
         elif isinstance(record, ResumeRecord):
             self.ledger.forget_in_flight()
+            self._forget_state()
         elif isinstance(record, DegradedRecord) and record.everything:
             self.sample.simulate_everything()
+
+    def _forget_state(self) -> None:
+        """The process that held the state is gone."""
+        self._last = None
+        if self.setup.config.policy.name == "all":
+            self._restarting = set(range(self.setup.host.process_count))
+
+    def _start(self, process: int, unit: int) -> None:
+        self.ledger.start(unit)
+        if process in self._restarting:
+            self._restarting.remove(process)
+            self.restarts.append(unit)
 
     def _apply_result(self, record: ResultRecord) -> None:
         unit, projection = self.ledger.unit(record.process, record.launch), record.projection
         self.ledger.complete(unit)
+        self._last = unit
         self.sample.take(unit, record.counters, projection.half_widths if projection else None)
         self.inside.forget(unit)
         if projection:
@@ -243,6 +278,7 @@ class Sampling:
     def resume(self) -> None:
         """See Phase."""
         self.ledger.forget_in_flight()
+        self._forget_state()
         if self._stands_at == "begin":
             self.begin()
         elif self._stands_at == "look":
@@ -272,7 +308,7 @@ class Sampling:
             simulated=self.sample.results,
             passes=self.pass_index + 1,
             warmups=self.warmups,
-            uncounted_cycles=self._warmup_cycles - self.inside.saved_cycles,
+            uncounted_cycles=self._warmup_cycles + self.checked.cycles - self.inside.saved_cycles,
             projected=self.inside.projected,
             simulated_totals=self.sample.engine.simulated_totals(),
             one_per_stream_cycles=self.sample.one_per_stream_cycles() if look else None,
@@ -283,6 +319,8 @@ class Sampling:
             never_completed=sorted(self.ledger.in_flight),
             assumptions=self.inside.assumptions() if look else [],
             warnings=self.inside.warnings(look.met) if look else [],
+            checked=self.checked,
+            restarts=self.restarts,
         )
         return summarise(self.setup, account, look)
 

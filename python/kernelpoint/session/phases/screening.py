@@ -42,6 +42,7 @@ from kernelpoint.session.phases.screened import FAILURE, Key, Screened, Seen
 from kernelpoint.session.plan import Plan
 from kernelpoint.session.planning import make_plan, origin_of
 from kernelpoint.session.recorder import Recorder
+from kernelpoint.session.replays import KEPT, REPLAYED
 from kernelpoint.session.setup import PROBABILITY, Frame, Setup, strata_record
 from kernelpoint.session.summary import look_record
 
@@ -66,6 +67,11 @@ class Screening:
 
     # ---- the host's calls -------------------------------------------------------------------------------------------
 
+    @property
+    def _state(self) -> int:
+        """What every launch begins with."""
+        return REPLAYED if self.setup.host.can_replay else KEPT
+
     def decide(self, process: int, index: int, trace_path: str | None = None) -> Answer:
         """See Phase."""
         key = self.screened.check(process, index)
@@ -75,10 +81,10 @@ class Screening:
             self.recorder.write(self._decision(key, seen))
             self._say_now_and_then()
         elif not self.screened.is_open(key, seen):
-            return Answer(SIMULATE if key in self.screened.in_flight else SKIP, 0)
+            return Answer(SIMULATE if key in self.screened.in_flight else SKIP, 0, 0, self._state)
         if seen.simulated:
             self.screened.in_flight.add(key)
-        return Answer(SIMULATE if seen.simulated else SKIP, 0)
+        return Answer(SIMULATE if seen.simulated else SKIP, 0, 0, self._state)
 
     def next(self, process: int, after: int) -> tuple[int, int]:
         """See Phase; every launch may have to be simulated, so it is the one behind `after`."""

@@ -1,0 +1,49 @@
+"""The error of results that were simulated from replayed state, from run-ups that were simulated both ways."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelpoint.errors import HostError
+from kernelpoint.estimation.assisted import quantile
+from kernelpoint.estimation.measurement_error import SystematicError
+
+
+def replay_error(kept: NDArray[np.float64], replayed: NDArray[np.float64], confidence: float) -> SystematicError:
+    """Ratio estimator of the relative error of a total, one pair of sums for each run-up.
+
+    Formula: b = sum(replayed - kept) / sum(kept); v = t sqrt(s^2 / n) / mean(kept), with s^2 the variance of
+    replayed - (1 + b) kept and t of n - 1 degrees of freedom (Sarndal, Swensson, Wretman 1992, section 5.6).
+
+    Model: run-ups are a random sample of the run, and the state that a run-up carries on with is the real one.
+
+    Args:
+        kept: float64 [n], of each run-up the counter's sum over launches that began with the real state.
+        replayed: float64 [n], the same launches from replayed state.
+        confidence: of the half-width.
+
+    Returns:
+        The error as a fraction of the total; a half-width of nan where it cannot be known: fewer than two run-ups, or a counter
+        that is 0 in all of them from real state and not from replayed state.
+
+    Raises:
+        HostError: the arrays differ in length.
+
+    >>> error = replay_error(np.array([100.0, 100.0, 100.0]), np.array([101.0, 100.0, 99.0]), 0.95)
+    >>> round(error.error, 6), round(error.half_width, 4)
+    (0.0, 0.0248)
+    """
+    if kept.shape != replayed.shape:
+        raise HostError(f"run-ups: got {len(kept)} from real state, {len(replayed)} from replayed state")
+    n, total = len(kept), float(kept.sum())
+    if n < 2 or (total == 0.0 and replayed.any()):
+        return SystematicError(0.0, math.nan)
+    if total == 0.0:
+        return SystematicError(0.0, 0.0)
+    error = float((replayed - kept).sum()) / total
+    left = replayed - (1.0 + error) * kept
+    spread = math.sqrt(float((left**2).sum()) / (n - 1) / n)
+    return SystematicError(error, quantile(1.0 - confidence, n - 1) * spread / (total / n))

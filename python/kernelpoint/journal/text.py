@@ -1,0 +1,54 @@
+"""Records as JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from kernelpoint.journal.records import DecisionRecord, Record
+
+_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+
+
+def plain(record: Any) -> Any:
+    """A record as JSON's types; `type` (and the version) first, fields that hold their default left out.
+
+    >>> plain(AbortRecord(process=0, launch=4, pass_index=1))
+    {'type': 'abort', 'process': 0, 'launch': 4, 'pass_index': 1}
+    """
+    if is_dataclass(record):
+        named = [(f, getattr(record, f.name)) for f in fields(record)]
+        first = {f.name: value for f, value in named if f.name in ("type", "version")}
+        whole = getattr(record, "writes_none", False)
+        rest = {f.name: plain(v) for f, v in named if whole or not (f.default in (None, False) and v == f.default)}
+        return {**first, **rest}
+    if isinstance(record, dict):
+        return {key: plain(value) for key, value in record.items()}
+    return [plain(value) for value in record] if isinstance(record, list | tuple) else record
+
+
+def text_of(record: Record) -> str:
+    """A record as one line of JSON.
+
+    Raises:
+        ValueError: a number in it is not finite.
+    """
+    return decision_text(record) if isinstance(record, DecisionRecord) else _encode(plain(record))
+
+
+def decision_text(record: DecisionRecord) -> str:
+    """The same as `text_of` for the one record that is written for every launch: a dict would cost more than the rest."""
+    r = record
+    stratum = "" if r.stratum is None else f',"stratum":{r.stratum}'
+    u = "" if r.u is None else f',"u":{r.u:.17g},"threshold":{r.threshold:.17g}'
+    take_all = "" if r.take_all is None else f',"take_all":{_encode(r.take_all)}'
+    cluster = "" if r.cluster is None else f',"cluster":{r.cluster}'
+    stream = "" if r.stream is None else f',"stream":"{r.stream}"'
+    prediction = "" if r.prediction is None else f',"prediction":{r.prediction:.6g}'
+    x = "" if r.x is None else f',"x":{r.x:.17g}'
+    trace = "" if r.trace is None else f',"trace":{_encode(r.trace)}'
+    return (
+        f'{{"type":"decision","process":{r.process},"launch":{r.launch},"pass_index":{r.pass_index},"action":"{r.action}"'
+        f"{stratum}{u}{take_all}{cluster}{stream}{prediction}{x}{trace}}}"
+    )
