@@ -25,13 +25,20 @@ class Simulator(Protocol):
     """Description of a simulator by itself, as far as the model's configuration depends on it."""
 
     @property
-    def simulator(self) -> str: ...
+    def simulator(self) -> str:
+        """The name that it gives itself."""
+
     @property
-    def configuration(self) -> str: ...
+    def configuration(self) -> str:
+        """The simulated GPU's options as text; empty where it does not state them."""
+
     @property
-    def config_hash(self) -> str: ...
+    def config_hash(self) -> str:
+        """Identifies the simulated GPU."""
+
     @property
-    def list_paths(self) -> tuple[str | None, ...]: ...
+    def list_paths(self) -> tuple[str | None, ...]:
+        """Trace list of each process; None where there is none on disk."""
 
 
 @dataclass(frozen=True, eq=False)
