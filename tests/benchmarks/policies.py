@@ -7,7 +7,7 @@
    228.5x / 2.00 %). Speedups follow how often a workload repeats itself, so between suites only the direction compares.
 2. bias: first launches that represent, on simpletorch in Accel-Sim, against middle launches and random draws.
 
-Every policy on every profile and workload is what `kernelpoint compare` prints; its tables stand in comparison/README.md.
+Every policy on every profile and workload is what `kernelpoint compare` prints; its tables stand in evaluation/README.md.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from kernelpoint.comparison.evaluate import Cell, Inputs, Row, evaluate
-from kernelpoint.comparison.summary import means
-from kernelpoint.comparison.text import factor, percent
-from kernelpoint.comparison.workload import Workload, load_workload, parse_request
 from kernelpoint.estimation import Design, Engine, ErrorBudget
+from kernelpoint.evaluation.evaluate import Cell, Inputs, Row, evaluate
+from kernelpoint.evaluation.summary import means
+from kernelpoint.evaluation.text import factor, percent
+from kernelpoint.evaluation.workload import Workload, load_workload, parse_request
 from kernelpoint.policies.methods.allegro import split
 from kernelpoint.policies.methods.stem import Leaf, clustered_design, clusters_of, joint_sizes, sample_size
 from kernelpoint.workload import Population

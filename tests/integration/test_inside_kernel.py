@@ -7,7 +7,7 @@ import pytest
 
 from kernelpoint.cli import synth
 from kernelpoint.cli.host import program
-from kernelpoint.comparison.host import HOST_CONFIGS
+from kernelpoint.evaluation.host import HOST_CONFIGS
 from kernelpoint.journal import load_run
 
 LAUNCHES = 4

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from kernelpoint.journal.lines import seal, unseal
-from kernelpoint.report.names import readable
+from kernelpoint.profiles.names import base_key
 
 
 def kernelpoint(*arguments):
@@ -59,7 +59,7 @@ def test_a_missing_journal_is_one_message(tmp_path):
 
 
 def test_mangled_names_are_shortened():
-    assert readable("_Z10dot_kernelIfLi128EEvT_") == "dot_kernel"
+    assert base_key("_Z10dot_kernelIfLi128EEvT_") == "dot_kernel"
 
 
 def test_a_budget_on_a_ratio_is_reported_in_the_terminal_and_on_the_page(bench):

@@ -5,7 +5,7 @@ import pytest
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import ErrorBudget
 from kernelpoint.intrakernel import METHODS, load_method
-from kernelpoint.session.inside import InsideKernel
+from kernelpoint.session.intra_kernel import InsideKernel
 
 HALF = '''
 from kernelpoint.intrakernel import Projection, StoppingRule

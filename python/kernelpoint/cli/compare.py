@@ -13,16 +13,16 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from kernelpoint.comparison.evaluate import Row
-from kernelpoint.comparison.host import full_run
-from kernelpoint.comparison.run import Notebook, cells
-from kernelpoint.comparison.run import compare as compare_workload
-from kernelpoint.comparison.summary import Line, overall, per_workload
-from kernelpoint.comparison.text import BRIEF, HEADINGS, LEGEND, refusals
-from kernelpoint.comparison.text import cells as line_cells
-from kernelpoint.comparison.workload import HOST, Request, Workload, load_workload, parse_request
-from kernelpoint.comparison.write import write_files
 from kernelpoint.errors import ConfigError
+from kernelpoint.evaluation.evaluate import Row
+from kernelpoint.evaluation.host import full_run
+from kernelpoint.evaluation.run import Notebook, cells
+from kernelpoint.evaluation.run import compare as compare_workload
+from kernelpoint.evaluation.summary import Line, overall, per_workload
+from kernelpoint.evaluation.text import BRIEF, HEADINGS, LEGEND, refusals
+from kernelpoint.evaluation.text import cells as line_cells
+from kernelpoint.evaluation.workload import HOST, Request, Workload, load_workload, parse_request
+from kernelpoint.evaluation.write import write_files
 from kernelpoint.policies.registry import load_policy, policy_names
 
 WORKLOAD_HELP = (

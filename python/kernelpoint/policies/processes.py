@@ -22,10 +22,10 @@ def design_of(policy: Policy, population: Population) -> Design:
     if len(population.counts) == 1:
         return policy.design(population)
     parts = [policy.design(population.process(number)) for number in range(len(population.counts))]
-    return beside(parts, population)
+    return combined(parts, population)
 
 
-def beside(parts: Sequence[Design], population: Population) -> Design:
+def combined(parts: Sequence[Design], population: Population) -> Design:
     """The designs of the processes of a population as one: strata and clusters numbered on, one domain per process."""
     first_stratum = np.cumsum([0] + [len(part.first_sizes) for part in parts])
     strata = [

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelpoint.journal import Run
-from kernelpoint.report.names import readable
+from kernelpoint.profiles.names import base_key
 from kernelpoint.session.plan import Plan
 from kernelpoint.session.ratios import RATIOS
 
@@ -71,7 +71,7 @@ def view_run(run: Run, plan: Plan, truth: float | None = None) -> RunView:
     count = len(plan.design.strata)
     simulated, values, counter = _results(run, count)
     streams = plan.stream_ids if plan.stream_ids is not None and plan.stream_names else None
-    names = [readable(name) for name in plan.stream_names] if streams is not None else []
+    names = [base_key(name) for name in plan.stream_names] if streams is not None else []
     kernels, of_launch = _kernels(run, streams, names, simulated)
     return RunView(
         launches=count,
@@ -92,7 +92,7 @@ def _kernels(
     run: Run, streams: np.ndarray | None, names: list[str], simulated: np.ndarray
 ) -> tuple[list[Kernel], np.ndarray]:
     """The kernels by falling share, and the place of each launch's kernel among them."""
-    estimates = {readable(k.name): k.cycles for k in run.ended().kernels}
+    estimates = {base_key(k.name): k.cycles for k in run.ended().kernels}
     if streams is None or not estimates:
         return [], np.zeros(len(simulated), dtype=np.int64)
     distinct, of_stream = np.unique([*names, UNNAMED], return_inverse=True)

@@ -17,7 +17,7 @@ from kernelpoint.journal import HostRecord, RunRecord, StrataRecord
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.session.host_info import HostInfo
-from kernelpoint.session.inside import check_inside_kernel
+from kernelpoint.session.intra_kernel import check_inside_kernel
 from kernelpoint.session.plan import Plan
 from kernelpoint.session.planning import plan_for
 from kernelpoint.session.ratios import RATIOS

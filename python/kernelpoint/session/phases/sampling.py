@@ -24,7 +24,7 @@ from kernelpoint.journal import (
     SummaryRecord,
     WarmupRecord,
 )
-from kernelpoint.session.inside import InsideKernel
+from kernelpoint.session.intra_kernel import InsideKernel
 from kernelpoint.session.phases.ledger import Ledger
 from kernelpoint.session.phases.phase import (
     BEFORE_FIRST,

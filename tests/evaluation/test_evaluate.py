@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from kernelpoint.comparison.evaluate import Cell, Inputs, Row, evaluate
-from kernelpoint.comparison.workload import Workload, load_workload, parse_request
 from kernelpoint.errors import ConfigError, ProfileError
+from kernelpoint.evaluation.evaluate import Cell, Inputs, Row, evaluate
+from kernelpoint.evaluation.workload import Workload, load_workload, parse_request
 from kernelpoint.policies.methods.pka import COUNTERS
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles.profile import ProfileBuilder

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from kernelpoint.comparison.workload import Workload
 from kernelpoint.config import Config, parse_config
 from kernelpoint.errors import KernelPointError
 from kernelpoint.estimation import Design, Engine, ErrorBudget, Look
+from kernelpoint.evaluation.workload import Workload
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles import Profile

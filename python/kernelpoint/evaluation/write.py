@@ -10,11 +10,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from kernelpoint.comparison.evaluate import Row
-from kernelpoint.comparison.page import html_page
-from kernelpoint.comparison.summary import Line, overall, per_workload
-from kernelpoint.comparison.text import HEADINGS, LEGEND, cells, refusals
-from kernelpoint.comparison.workload import Workload
+from kernelpoint.evaluation.evaluate import Row
+from kernelpoint.evaluation.page import html_page
+from kernelpoint.evaluation.summary import Line, overall, per_workload
+from kernelpoint.evaluation.text import HEADINGS, LEGEND, cells, refusals
+from kernelpoint.evaluation.workload import Workload
 
 
 def write_files(folder: Path, workloads: Sequence[Workload], rows: Sequence[Row]) -> list[Path]:

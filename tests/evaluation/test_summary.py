@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from kernelpoint.comparison.evaluate import Row
-from kernelpoint.comparison.summary import overall, per_workload
+from kernelpoint.evaluation.evaluate import Row
+from kernelpoint.evaluation.summary import overall, per_workload
 
 GOOD = Row(
     "w",

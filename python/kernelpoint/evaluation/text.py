@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from kernelpoint.comparison.summary import Line
+from kernelpoint.evaluation.summary import Line
 
 HEADINGS = (
     "policy",

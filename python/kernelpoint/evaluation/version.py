@@ -11,7 +11,18 @@ import kernelpoint
 
 PACKAGE = Path(kernelpoint.__file__).parent
 # What decides how a launch is chosen, drawn, estimated and judged. Commands, pages and tables only show it.
-PARTS = ("clustering", "comparison", "encoder", "estimation", "graphs", "policies", "profiles", "traces")
+PARTS = (
+    "clustering",
+    "encoder",
+    "estimation",
+    "evaluation",
+    "fast_model",
+    "graphs",
+    "policies",
+    "profiles",
+    "traces",
+    "workload",
+)
 SHOWING = {"page.py", "text.py", "write.py", "summary.py"}
 LIBRARIES = ("numpy", "scikit-learn", "torch")
 

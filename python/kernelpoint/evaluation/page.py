@@ -8,9 +8,9 @@ from typing import Any
 
 import altair as alt
 
-from kernelpoint.comparison.summary import Line
-from kernelpoint.comparison.text import HEADINGS, LEGEND, cells, refusals, share
-from kernelpoint.comparison.workload import Workload
+from kernelpoint.evaluation.summary import Line
+from kernelpoint.evaluation.text import HEADINGS, LEGEND, cells, refusals, share
+from kernelpoint.evaluation.workload import Workload
 from kernelpoint.report.html import document, section, table
 
 WIDE = """

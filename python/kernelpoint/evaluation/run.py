@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from kernelpoint.comparison.evaluate import Cell, Inputs, Row, evaluate
-from kernelpoint.comparison.version import code_version
-from kernelpoint.comparison.workload import Workload
 from kernelpoint.errors import ConfigError
+from kernelpoint.evaluation.evaluate import Cell, Inputs, Row, evaluate
+from kernelpoint.evaluation.version import code_version
+from kernelpoint.evaluation.workload import Workload
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.workload import Available, Need
 
