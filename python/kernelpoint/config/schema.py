@@ -118,7 +118,7 @@ class WarmupConfig(Section):
 
 
 class ReplayConfig(Section):
-    """What launches before a drawn one left in caches, restored before it is simulated."""
+    """State that launches before a drawn one left in caches, restored before it is simulated."""
 
     check: Annotated[
         int,

@@ -55,12 +55,12 @@ def spread_over_run(u: Floats, strata: NDArray[np.integer]) -> Floats:
 
 
 def _first_of_each(stratum: NDArray[np.integer], part: Floats) -> NDArray[np.bool_]:
-    """Which units are the first of a part of their stratum, bool [n]; both are in order."""
+    """First units of the parts of their stratum, bool [n]; both are in order."""
     return np.r_[True, (part[1:] != part[:-1]) | (stratum[1:] != stratum[:-1])]
 
 
 def _turn_in_part(stratum: NDArray[np.integer], part: Floats, digits: Floats) -> Floats:
-    """When a unit's turn is among the units of its part, 0, 1, ...: by their numbers if there are two, at random if more."""
+    """Turn of each unit among the units of its part, 0, 1, ...: by their numbers if there are two, at random if more."""
     starts = np.flatnonzero(_first_of_each(stratum, part))
     units = np.diff(np.r_[starts, len(part)])
     turn = np.floor(digits * np.repeat(units, units))

@@ -137,7 +137,7 @@ class Inference:
         return np.where(nothing, self.sample.N * usual / self.sample.odd, size)
 
     def _influence(self, size: Floats, groups: Groups) -> Floats:
-        """How far each group's total moves, float64 [groups], if the draw that stands for most of it is off by `odd`.
+        """Change of each group's total, float64 [groups], if the draw that stands for most of it is off by `odd`.
 
         Args:
             size: float64 [H], what each stratum adds to its group.

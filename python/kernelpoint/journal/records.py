@@ -260,7 +260,7 @@ class KernelRecord(_Typed):
 
 @dataclass(slots=True)
 class ReplayErrorRecord(_Typed):
-    """What replay misses of a counter, as a fraction of its total, and the half-width of that estimate."""
+    """Error of replay in a counter, as a fraction of its total, and the half-width of that estimate."""
 
     writes_none: ClassVar[bool] = True
 

@@ -20,7 +20,7 @@ LEAST_SHARE = 30  # launches that a list needs for each run-up
 
 @dataclass(frozen=True)
 class ReplayCheck:
-    """What run-ups told of the error of replay. errors: by counter; cycles: simulated for it; reason: why there are no
+    """Estimates of the error of replay from run-ups. errors: by counter; cycles: simulated for it; reason: why there are no
     errors, or empty.
     """
 
@@ -30,7 +30,7 @@ class ReplayCheck:
 
 
 def why_not_checked(setup: Setup) -> str:
-    """Why the error of replay cannot be estimated in this run; empty where it can."""
+    """Reason why the error of replay cannot be estimated in this run; empty where it can."""
     if not setup.host.can_replay:
         return "this simulator does not restore the state between launches"
     if setup.host.process_count > 1 or setup.host.concurrent:
@@ -45,7 +45,7 @@ def why_not_checked(setup: Setup) -> str:
 
 
 def needs_run_ups(setup: Setup) -> bool:
-    """Whether the run begins with run-ups: it states a bound, skips launches, and can replay them."""
+    """True if the run begins with run-ups: it states a bound, skips launches, and can replay them."""
     return setup.budget.bound != "none" and setup.config.policy.name != "all" and not why_not_checked(setup)
 
 

@@ -148,7 +148,7 @@ class Session:
 
 
 def first_phase(setup: Setup, recorder: Recorder) -> Phase:
-    """What a run begins with: reading launches as they come, measuring what replay misses, or the sample."""
+    """First phase of a run: reading launches as they come, measuring what replay misses, or the sample."""
     if setup.frame is None:
         return Screening(setup, recorder)
     if needs_run_ups(setup):

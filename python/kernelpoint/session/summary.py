@@ -139,14 +139,14 @@ def summarise(setup: Setup, account: Account, look: Look | None) -> SummaryRecor
 
 
 def _state_not_covered(covers: str, reason: str) -> list[str]:
-    """What the bound leaves out of the state that simulated launches begin with."""
+    """Sentences on what the bound leaves out of the state that simulated launches begin with."""
     if covers != SAMPLING_ERROR:
         return []
     return [f"{NOT_COVERED[0]}, and by how much is not known: {reason}"]
 
 
 def _of_restarts(setup: Setup, account: Account) -> list[str]:
-    """What a full run says of having been resumed."""
+    """Sentences of a full run on having been resumed."""
     how = "replayed state" if setup.host.can_replay else "whatever state the simulator starts with"
     return [
         f"the run was resumed at launch unit {unit}, with {how}: launches from there on may differ from those of a run "

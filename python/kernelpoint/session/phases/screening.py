@@ -69,7 +69,7 @@ class Screening:
 
     @property
     def _state(self) -> int:
-        """What every launch begins with."""
+        """State that every launch begins with."""
         return REPLAYED if self.setup.host.can_replay else KEPT
 
     def decide(self, process: int, index: int, trace_path: str | None = None) -> Answer:
