@@ -98,7 +98,9 @@ class Sampling:
         return Answer(SIMULATE, self.pass_index, interval, self._state(unit))
 
     def _state(self, unit: int) -> int:
-        """State that the launch begins with. A full run keeps the simulator's own state from launch to launch, and a launch that was
+        """State that the launch begins with.
+
+        A full run keeps the simulator's own state from launch to launch, and a launch that was
         warmed up for that of its warm-up; every other one begins with replayed state, whatever else is simulated.
         """
         if not self.setup.host.can_replay:
