@@ -24,6 +24,7 @@ void translate_trace_error(std::exception_ptr pointer) {
 PYBIND11_MODULE(_native, module) {
     py::register_exception_translator(translate_trace_error);
     kernelpoint::register_traces(module);
+    kernelpoint::register_tracez(module);
     kernelpoint::register_graph(module);
     kernelpoint::register_replay(module);
     kernelpoint::register_convert(module);

@@ -150,6 +150,30 @@ py::array_t<T> to_array(const std::vector<T>& values) {
     return py::array_t<T>(static_cast<py::ssize_t>(values.size()), values.data());
 }
 
+}  // namespace
+
+py::dict cta_to_dict(const Cta& cta) {
+    py::dict item;
+    item["index"] = to_tuple(cta.index);
+    item["warps"] = to_array(cta.warps);
+    item["instructions"] = to_array(cta.instructions);
+    item["addresses"] = to_array(cta.addresses);
+    item["bulk_copies"] = to_array(cta.bulk_copies);
+    item["operand_values"] = to_array(cta.operand_values);
+    item["values"] = to_array(cta.values);
+    const Cluster& cluster = cta.cluster;
+    item["cluster"] = py::make_tuple(to_tuple(cluster.index), to_tuple(cluster.cta), cluster.rank);
+    return item;
+}
+
+py::tuple opcode_texts(const std::vector<Opcode>& opcodes) {
+    py::list texts;
+    for (const Opcode& opcode : opcodes) texts.append(opcode.text);
+    return texts;
+}
+
+namespace {
+
 // Iterates over the CTAs of a trace; each is a dict of its index and numpy arrays of its own.
 class CtaIterator {
 public:
@@ -160,24 +184,10 @@ public:
             if (!reader_.next(cta_)) ended_ = true;
         }
         if (ended_) throw py::stop_iteration();
-        py::dict item;
-        item["index"] = to_tuple(cta_.index);
-        item["warps"] = to_array(cta_.warps);
-        item["instructions"] = to_array(cta_.instructions);
-        item["addresses"] = to_array(cta_.addresses);
-        item["bulk_copies"] = to_array(cta_.bulk_copies);
-        item["operand_values"] = to_array(cta_.operand_values);
-        item["values"] = to_array(cta_.values);
-        const Cluster& cluster = cta_.cluster;
-        item["cluster"] = py::make_tuple(to_tuple(cluster.index), to_tuple(cluster.cta), cluster.rank);
-        return item;
+        return cta_to_dict(cta_);
     }
     const LaunchHeader& header() const { return reader_.header(); }
-    py::tuple opcodes() const {
-        py::list texts;
-        for (const Opcode& opcode : reader_.opcodes()) texts.append(opcode.text);
-        return texts;
-    }
+    py::tuple opcodes() const { return opcode_texts(reader_.opcodes()); }
 
 private:
     TraceReader reader_;

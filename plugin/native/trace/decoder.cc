@@ -6,6 +6,7 @@
 
 #include "native/trace/input.h"
 #include "native/trace/library.h"
+#include "native/trace/zstd.h"
 
 namespace kernelpoint {
 
@@ -78,41 +79,6 @@ private:
     const Lzma& lzma_;
     LzmaStream stream_{};
     bool done_ = false;
-};
-
-struct ZstdIn {  // ZSTD_inBuffer
-    const void* source;
-    size_t size, position;
-};
-struct ZstdOut {  // ZSTD_outBuffer
-    void* destination;
-    size_t size, position;
-};
-
-struct Zstd {
-    enum { window_log_max = 100 };
-    void* (*create)();
-    size_t (*destroy)(void*);
-    size_t (*set_parameter)(void*, int parameter, int value);
-    size_t (*decompress)(void*, ZstdOut*, ZstdIn*);
-    unsigned (*is_error)(size_t);
-    const char* (*error_name)(size_t);
-
-    static const Zstd& get() {
-        static const Zstd library;
-        return library;
-    }
-
-private:
-    Zstd() {
-        void* library = load_library("libzstd.so.1", "libzstd1 (libzstd on Red Hat systems)");
-        bind_symbol(library, "ZSTD_createDCtx", create);
-        bind_symbol(library, "ZSTD_freeDCtx", destroy);
-        bind_symbol(library, "ZSTD_DCtx_setParameter", set_parameter);
-        bind_symbol(library, "ZSTD_decompressStream", decompress);
-        bind_symbol(library, "ZSTD_isError", is_error);
-        bind_symbol(library, "ZSTD_getErrorName", error_name);
-    }
 };
 
 class ZstdDecoder : public Decoder {

@@ -46,8 +46,17 @@ Input::Input(const std::string& path) : path_(path) {
     }
 }
 
+Input::Input(const std::string& path, ByteSource& source) : path_(path), source_(&source), capacity_(block_size) {
+    buffer_.reset(new char[capacity_ + 1 + padding]);
+}
+
 Input::~Input() {
-    close(descriptor_);
+    if (descriptor_ >= 0) close(descriptor_);
+}
+
+void Input::restart() {
+    filled_ = handed_out_ = 0;
+    ended_ = false;
 }
 
 size_t Input::read_file(char* to, size_t size) {
@@ -102,7 +111,7 @@ bool Input::next_block(const char*& begin, const char*& end, uint64_t line) {
         size_t got = 0;
         try {
             char* to = buffer_.get() + filled_;
-            got = decoder_ ? read_decoded(to, wanted) : read_file(to, wanted);
+            got = source_ != nullptr ? source_->read(to, wanted) : decoder_ ? read_decoded(to, wanted) : read_file(to, wanted);
         } catch (const TraceError&) {
             throw;
         } catch (const std::runtime_error& error) {

@@ -22,11 +22,20 @@ Compression recognise_compression(const char* bytes, size_t size);
 // Loads liblzma or libzstd on first use; throws std::runtime_error that names the package where it is missing.
 std::unique_ptr<Decoder> make_decoder(Compression compression);
 
+// Bytes from elsewhere than a file of their own.
+class ByteSource {
+public:
+    virtual ~ByteSource() = default;
+    // Writes `size` bytes, or fewer at the end. Throws std::runtime_error.
+    virtual size_t read(char* to, size_t size) = 0;
+};
+
 // Files are read, not memory mapped: a file that another process truncates while it is mapped would kill the simulator
 // (SIGBUS), and reading through a buffer that stays in the cache measured as fast.
 class Input {
 public:
     explicit Input(const std::string& path);
+    Input(const std::string& path, ByteSource& source);  // `path` is for messages
     ~Input();
     Input(const Input&) = delete;
     Input& operator=(const Input&) = delete;
@@ -34,6 +43,9 @@ public:
     // The next run of whole lines, always ended by a line feed and followed by `padding` readable bytes; false at the
     // end. The run before it becomes invalid. `line` is the last line handed out, for messages only.
     bool next_block(const char*& begin, const char*& end, uint64_t line);
+
+    // Begins anew with what the source gives from here on.
+    void restart();
 
     static constexpr size_t padding = 128;
 
@@ -43,6 +55,7 @@ private:
     void make_room(uint64_t line);
 
     const std::string path_;
+    ByteSource* const source_ = nullptr;
     int descriptor_ = -1;
     std::unique_ptr<Decoder> decoder_;
     std::unique_ptr<char[]> packed_;  // compressed bytes not yet decoded: [packed_begin_, packed_end_)

@@ -11,6 +11,14 @@ namespace kernelpoint {
 class Lines {
 public:
     explicit Lines(const std::string& path) : path_(path), input_(path) {}
+    Lines(const std::string& path, ByteSource& source) : path_(path), input_(path, source) {}
+
+    // Goes on with what the source gives from here on, whose first line has the number `consumed` + 1.
+    void restart(uint64_t consumed) {
+        input_.restart();
+        next_ = end_ = nullptr;
+        number_ = consumed;
+    }
 
     // Start of the next line, which ends with a line feed; null at the end of the file. Call `consume` to move on.
     const char* peek() {

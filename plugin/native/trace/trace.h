@@ -102,8 +102,8 @@ struct Cta {
 
 class TraceSource;
 
-// Streams one launch: an Accel-Sim trace (plain, .xz or .zst, recognised by content), or the folder of a launch in
-// MacSim's layout, named by its trace.txt.
+// Streams one launch: an Accel-Sim trace (plain, .xz or .zst, recognised by content; or .tracez, by its name), or the
+// folder of a launch in MacSim's layout, named by its trace.txt.
 class TraceReader {
 public:
     // Reads the header; throws TraceError. Operand values are checked always, and kept only where that is asked for:

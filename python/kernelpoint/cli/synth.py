@@ -18,7 +18,7 @@ from kernelpoint.synth.macsim import write_macsim_list
 from kernelpoint.synth.workloads import DEFAULT_LAUNCHES, WORKLOADS
 from kernelpoint.synth.writer import LIST, Totals, write_list
 
-FORMATS = ("accelsim", "macsim")
+FORMATS = ("accelsim", "tracez", "macsim")
 Size = Annotated[int | None, typer.Option(help="Size of a family; see --list.", rich_help_panel="Family sizes")]
 
 
@@ -31,8 +31,12 @@ def synth(
     scale: Annotated[str, typer.Option(help="Kernel sizes: small, medium or large.")] = "small",
     seed: Annotated[int, typer.Option(help="Same seed, same bytes.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace the list in a folder that is not empty.")] = False,
-    tracer_version: Annotated[int, typer.Option(help="Accel-Sim tracer version: 3, 4 or 5.")] = 3,
-    format_: Annotated[str, typer.Option("--format", help="Whose traces: accelsim or macsim.")] = "accelsim",
+    tracer_version: Annotated[
+        int | None, typer.Option(help="Accel-Sim tracer version: 3 to 6. [default: 3; of tracez: 6]")
+    ] = None,
+    format_: Annotated[
+        str, typer.Option("--format", help="accelsim (text), tracez (Accel-Sim 2.0's compressed traces) or macsim.")
+    ] = "accelsim",
     listing: Annotated[bool, typer.Option("--list", help="Show workloads and families with their sizes.")] = False,
     n: Size = None,
     m: Size = None,
@@ -51,8 +55,9 @@ def synth(
 ) -> None:
     """Write a synthetic workload: kernel-N.traceg files, kernelslist.g and workload.json.
 
-    With --format macsim: Kernel<N> folders, kernel_config.txt, kernel_names.txt and workload.json. Equal launches share one
-    trace. The traces follow the shape of real ones and are no real program's.
+    With --format tracez: kernel-N.tracez instead. With --format macsim: Kernel<N> folders, kernel_config.txt,
+    kernel_names.txt and workload.json. Equal launches share one trace. The traces follow the shape of real ones and are no
+    real program's.
     """
     console = Console(markup=False)
     if listing:
@@ -71,8 +76,10 @@ def synth(
     if format_ == "macsim":
         _write_macsim(request, output, force, console)
         return
-    prepare(output, force, tracer_version)
-    totals = _write(request, output, tracer_version, console)
+    ending = "tracez" if format_ == "tracez" else "traceg"
+    version = tracer_version if tracer_version is not None else 6 if ending == "tracez" else 3
+    prepare(output, force, version, ending)
+    totals = _write(request, output, version, ending, console)
     console.print(
         f"{output / LIST}: {totals.launches:,} launches of {totals.files:,} traces, {totals.bytes / 1e6:,.1f} MB, "
         f"{totals.warp_instructions:,} warp instructions",
@@ -89,7 +96,7 @@ def _write_macsim(request: Request, output: Path, force: bool, console: Console)
     show_conversion(made, output, console)
 
 
-def _write(request: Request, output: Path, version: int, console: Console) -> Totals:
+def _write(request: Request, output: Path, version: int, ending: str, console: Console) -> Totals:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("launches", total=request.launches)
@@ -98,7 +105,7 @@ def _write(request: Request, output: Path, version: int, console: Console) -> To
             if totals.launches % 64 == 0 or totals.launches == request.launches:
                 progress.update(task, completed=totals.launches)
 
-        return write_list(request.sequence, output, request.launches, request.description, version, advance)
+        return write_list(request.sequence, output, request.launches, request.description, version, ending, advance)
 
 
 def _show(console: Console) -> None:

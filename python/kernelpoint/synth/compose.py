@@ -79,7 +79,7 @@ def family_parameters(family: Family, scale: str, sizes: Mapping[str, int]) -> d
     return parameters
 
 
-def prepare(directory: Path, force: bool, version: int) -> None:
+def prepare(directory: Path, force: bool, version: int, ending: str = "traceg") -> None:
     """Makes the folder. One with anything in it is refused without `force`; with it, an earlier list there is removed.
 
     Only what `kernelpoint synth` writes is removed. Raises ConfigError.
@@ -87,12 +87,14 @@ def prepare(directory: Path, force: bool, version: int) -> None:
     if version not in TRACER_VERSIONS:
         allowed = ", ".join(map(str, TRACER_VERSIONS))
         raise ConfigError(f"--tracer-version is {version}; allowed: {allowed}")
+    if ending == "tracez" and version != 6:
+        raise ConfigError(f"--tracer-version is {version}; allowed with --format tracez: 6")
     if directory.exists() and not directory.is_dir():
         raise ConfigError(f"{directory} is a file; allowed: a folder, or a path where one can be made")
     if directory.is_dir() and any(directory.iterdir()):
         if not force:
             raise ConfigError(f"the folder {directory} is not empty; allowed: an empty or new one, or --force")
-        for path in [directory / LIST, directory / DESCRIPTION, *directory.glob("kernel-*.traceg")]:
+        for path in [directory / LIST, directory / DESCRIPTION, *directory.glob("kernel-*.trace[gz]")]:
             path.unlink(missing_ok=True)
     try:
         directory.mkdir(parents=True, exist_ok=True)

@@ -40,7 +40,7 @@ def write_macsim_list(
     prepare(output, force, 3)
     with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}-") as folder:
         traces = Path(folder)
-        totals = write_list(request.sequence, traces, request.launches, request.description, 3, on_launch)
+        totals = write_list(request.sequence, traces, request.launches, request.description, on_launch=on_launch)
         made = convert_to_macsim(traces / LIST, output, progress=progress)
         document = json.loads((traces / DESCRIPTION).read_text())
     folders = [line.split("/")[1] for line in (output / "kernel_config.txt").read_text().splitlines()[3:]]

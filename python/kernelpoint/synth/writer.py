@@ -1,24 +1,33 @@
-"""Writes a sequence of launches as Accel-Sim traces: kernel-N.traceg files, kernelslist.g and workload.json."""
+"""Writes a sequence of launches as Accel-Sim traces: kernel-N.traceg or .tracez, kernelslist.g and workload.json."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 
 from kernelpoint.synth.launch import Launch
 from kernelpoint.synth.machine import Warps
 from kernelpoint.synth.memory import Tensor
+from kernelpoint.synth.tracez import TracezWriter
 
 WARPS_AT_ONCE = 1024
-TRACER_VERSIONS = (3, 4, 5)
+TRACER_VERSIONS = (3, 4, 5, 6)
+ENDINGS = ("traceg", "tracez")
 LIST, DESCRIPTION = "kernelslist.g", "workload.json"
 _FORMAT = (
     "#traces format = threadblock_x threadblock_y threadblock_z warpid_tb PC mask dest_num [reg_dests] opcode src_num "
     "[reg_srcs] mem_width [adrrescompress?] [mem_addresses]"
 )
+
+
+# What stands behind the operands of a line: from version 5 on an immediate, in version 6 two and no operand values.
+TAILS = {3: "", 4: "", 5: "0 ", 6: "0 0 NoVal "}
+NVBIT = {3: "1.5.3", 4: "1.5.3", 5: "1.7", 6: "1.8"}
+# Model: no clusters, as in traces of GPUs before compute capability 9.0.
+_CLUSTER = "cluster id = 0,0,0\ncluster cta = 0,0,0\ncluster rank = 0\n"
 
 
 @dataclass(frozen=True)
@@ -34,6 +43,9 @@ class HostCopy:
         'MemcpyHtoD,0x00007f3000000000,40\\n'
         """
         return f"MemcpyHtoD,0x{self.tensor.base:016x},{self.tensor.bytes}\n"
+
+
+Parts = Iterator[tuple[Warps, list[str]]]
 
 
 @dataclass(frozen=True)
@@ -76,7 +88,7 @@ def header(launch: Launch, number: int, registers: int, version: int) -> str:
         "cuda stream id = 0",
         "shmem base_addr = 0x00007f2000000000",
         "local mem base_addr = 0x00007f1e00000000",
-        f"nvbit version = {'1.7' if version >= 5 else '1.5.3'}",
+        f"nvbit version = {NVBIT[version]}",
         f"accelsim tracer version = {version}",
     ]
     if version >= 4:
@@ -85,35 +97,58 @@ def header(launch: Launch, number: int, registers: int, version: int) -> str:
 
 
 def write_trace(launch: Launch, path: Path, number: int, version: int = 3) -> Written:
-    """Writes the trace of one launch, some CTAs at a time, and returns what it holds."""
-    step = max(1, WARPS_AT_ONCE // launch.warps_per_cta)
-    warp_instructions = thread_instructions = 0
-    with path.open("w", encoding="ascii", newline="\n", buffering=1 << 20) as file:
+    """Writes the trace of one launch, some CTAs at a time, and returns what it holds; a .tracez is told by its name."""
+    counts = [0, 0]
+
+    def parts() -> Iterator[tuple[Warps, list[str]]]:
+        step = max(1, WARPS_AT_ONCE // launch.warps_per_cta)
         for first in range(0, launch.ctas, step):
-            # Tracer version 5 ends a line with the immediate operand.
-            warps = Warps(launch, first, min(first + step, launch.ctas), "0 " if version >= 5 else "")
+            warps = Warps(launch, first, min(first + step, launch.ctas), TAILS[version])
             launch.program(warps)
-            texts = warps.finish()
-            if first == 0:
-                file.write(header(launch, number, warps.registers.used, version))
-            file.write(_ctas(launch, warps, texts))
-            warp_instructions += int(warps.instructions.sum())
-            thread_instructions += warps.lanes
-        size = file.tell()
+            yield warps, warps.finish()
+            counts[0] += int(warps.instructions.sum())
+            counts[1] += warps.lanes
+
+    write = _write_tracez if path.suffix == ".tracez" else _write_text
+    size = write(launch, path, number, version, parts())
     return Written(
-        path.name, launch.family, launch.kernel, launch.label, launch.grid, launch.block,
-        warp_instructions, thread_instructions, size,
+        path.name, launch.family, launch.kernel, launch.label, launch.grid, launch.block, counts[0], counts[1], size,
     )  # fmt: skip
 
 
-def _ctas(launch: Launch, warps: Warps, texts: list[str]) -> str:
+def _write_text(launch: Launch, path: Path, number: int, version: int, parts: Parts) -> int:
+    with path.open("w", encoding="ascii", newline="\n", buffering=1 << 20) as file:
+        for first, (warps, texts) in enumerate(parts):
+            if first == 0:
+                file.write(header(launch, number, warps.registers.used, version))
+            file.write(_ctas(launch, warps, texts, _CLUSTER if version >= 6 else ""))
+        return file.tell()
+
+
+def _write_tracez(launch: Launch, path: Path, number: int, version: int, parts: Parts) -> int:
+    first_warps, first_texts = next(parts)
+    top = header(launch, number, first_warps.registers.used, version)
+    lines = [line for text in first_texts for line in text.splitlines()]
+    with TracezWriter(path, top, lines) as writer:
+        for warps, texts in chain([(first_warps, first_texts)], parts):
+            per_cta = launch.warps_per_cta
+            for cta, place in enumerate(_places(launch, warps)):
+                writer.add_cta(place, texts[cta * per_cta : (cta + 1) * per_cta])
+    return writer.size
+
+
+def _places(launch: Launch, warps: Warps) -> list[tuple[int, int, int]]:
+    step = launch.warps_per_cta
+    columns = (warps.cta_x[::step, 0].tolist(), warps.cta_y[::step, 0].tolist(), warps.cta_z[::step, 0].tolist())
+    return list(zip(*columns, strict=True))
+
+
+def _ctas(launch: Launch, warps: Warps, texts: list[str], cluster: str) -> str:
     pieces = []
     per_cta = launch.warps_per_cta
     counts = warps.instructions.tolist()
-    places = zip(warps.cta_x[::per_cta, 0].tolist(), warps.cta_y[::per_cta, 0].tolist(),
-                 warps.cta_z[::per_cta, 0].tolist(), strict=True)  # fmt: skip
-    for cta, (x, y, z) in enumerate(places):
-        pieces.append(f"#BEGIN_TB\n\nthread block = {x},{y},{z}\n\n")
+    for cta, (x, y, z) in enumerate(_places(launch, warps)):
+        pieces.append(f"#BEGIN_TB\n\nthread block = {x},{y},{z}\n{cluster}\n")
         for warp in range(per_cta):
             row = cta * per_cta + warp
             pieces.append(f"warp = {warp}\ninsts = {counts[row]}\n{texts[row]}\n")
@@ -127,6 +162,7 @@ def write_list(
     launches: int,
     description: Mapping[str, object],
     version: int = 3,
+    ending: str = "traceg",
     on_launch: Callable[[Totals], None] = lambda _: None,
 ) -> Totals:
     """Writes the first `launches` launches of a sequence; equal launches share one trace file.
@@ -136,7 +172,8 @@ def write_list(
         directory: an existing folder.
         launches: how many kernel lines the list gets; the copies before the last of them are kept.
         description: the head of workload.json: name, parameters, seed.
-        version: of the tracer, 3, 4 or 5.
+        version: of the tracer, 3 to 6.
+        ending: of the files, traceg (text) or tracez (version 6 only).
         on_launch: called after each launch.
     """
     written: dict[str, int] = {}
@@ -151,7 +188,7 @@ def write_list(
             if item.key not in written:
                 number = next(numbers)
                 written[item.key] = len(distinct)
-                distinct.append(write_trace(item, directory / f"kernel-{number}.traceg", number, version))
+                distinct.append(write_trace(item, directory / f"kernel-{number}.{ending}", number, version))
                 totals.files, totals.bytes = number, totals.bytes + distinct[-1].bytes
             order.append(written[item.key])
             lines.write(distinct[order[-1]].file + "\n")

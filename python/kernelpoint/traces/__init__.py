@@ -5,6 +5,7 @@ from kernelpoint.traces.scan import UNITS, LaunchHeader, LaunchShape, Scan, Work
 from kernelpoint.traces.scan_table import ScanTable, scan_launches
 from kernelpoint.traces.trace_list import TraceList, launch_paths, read_trace_list
 from kernelpoint.traces.tracer_sample import TracerSample, read_tracer_sample
+from kernelpoint.traces.tracez import TracezIndex, read_tracez_index
 
 __all__ = [
     "UNITS",
@@ -16,12 +17,14 @@ __all__ = [
     "TraceCache",
     "TraceList",
     "TracerSample",
+    "TracezIndex",
     "Work",
     "cache_folder",
     "launch_paths",
     "read_header",
     "read_trace_list",
     "read_tracer_sample",
+    "read_tracez_index",
     "round_embeddings",
     "scan_launches",
     "scan_trace",
