@@ -2,6 +2,9 @@
 // with the address and undefined behaviour sanitisers.
 //
 //     fuzz SEED SECONDS SCRATCH_FILE TRACE..
+//
+// A .tracez is mutated more finely: its numbers lie close together, and its frames, stored, hold text.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "native/trace/accelsim/tracez_source.h"
 #include "native/trace/scan.h"
 #include "native/trace/trace_list.h"
 
@@ -72,6 +76,18 @@ void mutate(std::string& text, Random& random) {
     }
 }
 
+// Of a .tracez: a number anywhere becomes another one.
+void mutate_number(std::string& bytes, Random& random) {
+    const uint64_t numbers[] = {0, 1, 2, 255, 65536, 0x7fffffff, 0xffffffff, bytes.size(), ~uint64_t{0}, random()};
+    const uint64_t number = numbers[random() % std::size(numbers)];
+    const size_t size = random() % 2 == 0 ? 4 : 8;
+    if (bytes.size() < size) return;
+    const size_t at = random() % 2 == 0
+                          ? random() % (bytes.size() - size + 1)
+                          : bytes.size() - size - random() % (std::min<size_t>(bytes.size(), 300) - size + 1);
+    for (size_t i = 0; i < size; ++i) bytes[at + i] = static_cast<char>(number >> 8 * i);
+}
+
 // What a reader must guarantee to those who use it without checks of their own.
 void check(const kernelpoint::TraceReader& reader, const kernelpoint::Cta& cta) {
     size_t instructions = 0, addresses = 0;
@@ -112,6 +128,23 @@ bool is_readable(const std::string& path) {
     }
 }
 
+// Warps by themselves: read like the whole, in any order.
+void read_warps(const std::string& path, Random& random) {
+    try {
+        kernelpoint::TracezWarps warps(path, true);
+        kernelpoint::Cta cta;
+        for (int i = 0; i < 3; ++i) {
+            const uint64_t number = random() % warps.cta_count();
+            const size_t count = warps.entry(number).warps.size();
+            if (count == 0) continue;
+            const auto warp = static_cast<uint32_t>(random() % count);
+            warps.read(number, warp, cta);
+            if (cta.warps.size() != 1 || cta.warps[0].id != warp) std::abort();
+        }
+    } catch (const kernelpoint::TraceError&) {
+    }
+}
+
 bool is_readable_list(const std::string& path) {
     try {
         return kernelpoint::read_trace_list(path).launches > 0;
@@ -125,18 +158,21 @@ bool is_readable_list(const std::string& path) {
 int main(int count, char** arguments) {
     Random random(std::strtoull(arguments[1], nullptr, 10));
     const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(std::atof(arguments[2]));
-    const std::string scratch = arguments[3];
-    std::vector<std::string> seeds;
+    std::vector<std::pair<std::string, bool>> seeds;  // bytes, whether a .tracez
     for (int i = 4; i < count; ++i) {
         std::ifstream file(arguments[i], std::ios::binary);
-        seeds.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+        seeds.emplace_back(std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()),
+                           kernelpoint::is_tracez(arguments[i]));
     }
     size_t tried = 0, readable = 0;
     for (; tried < 200000 && std::chrono::steady_clock::now() < end; ++tried) {
-        std::string text = seeds[random() % seeds.size()];
-        for (uint64_t left = random() % 4; left-- > 0;) mutate(text, random);
+        auto [text, is_tracez] = seeds[random() % seeds.size()];
+        const std::string scratch = std::string(arguments[3]) + (is_tracez ? ".tracez" : "");
+        for (uint64_t left = random() % 4; left-- > 0;)
+            is_tracez&& random() % 2 == 0 ? mutate_number(text, random) : mutate(text, random);
         std::ofstream(scratch, std::ios::binary) << text;
         readable += is_readable(scratch);
+        if (is_tracez) read_warps(scratch, random);
         is_readable_list(scratch);
     }
     std::printf("%zu tried, %zu readable\n", tried, readable);

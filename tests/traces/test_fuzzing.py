@@ -8,7 +8,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from plain_tracez import from_text, pack
 from trace_writer import cluster_lines, cta, small_trace
+
+try:
+    import zstandard
+except ImportError:  # then .zst is not fuzzed
+    zstandard = None
 
 ROOT = Path(__file__).parents[2]
 SANITISERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", "-O1", "-std=c++17"]
@@ -56,13 +62,19 @@ def seeds(folder):
         "MemcpyHtoD,0x7f00,64\nkernel-1.traceg\n",
     ]
     contents = [text.encode() for text in texts] + [lzma.compress(texts[0].encode())]
-    try:
-        import zstandard
-
+    if zstandard is not None:
         contents.append(zstandard.compress(texts[0].encode()))
-    except ImportError:
-        pass  # then .zst is not fuzzed
     paths = [folder / f"seed-{i}" for i in range(len(contents))]
+    both = "".join(
+        cta(latest, latest[:2], index=f"{x},0,0").replace(f"{x},0,0\n", f"{x},0,0\n" + cluster_lines((x, 0, 0), 2), 1)
+        for x in range(2)
+    )
+    launch = from_text(small_trace(both, grid="(2,1,1)", version=6))
+    paths += [folder / f"stored-{chunk}.tracez" for chunk in (2, 100)]
+    contents += [pack(launch, chunk) for chunk in (2, 100)]
+    if zstandard is not None:
+        paths.append(folder / "compressed.tracez")
+        contents.append(pack(launch, 3, zstandard.ZstdCompressor().compress))
     for path, content in zip(paths, contents, strict=True):
         path.write_bytes(content)
     return paths

@@ -32,8 +32,8 @@ py::tuple read_index(const std::string& path) {
             ctas.push_back(cta.cluster.rank);
             for (uint32_t warp = 0; warp < cta.warps.size(); ++warp) {
                 const TracezWarp& entry = cta.warps[warp];
-                warps.push_back({number, warp, entry.instructions, static_cast<uint32_t>(entry.sub_chunks.size()),
-                                 entry.offset});
+                warps.push_back(
+                    {number, warp, entry.instructions, static_cast<uint32_t>(entry.sub_chunks.size()), entry.offset});
             }
         }
     }

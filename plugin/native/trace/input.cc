@@ -111,7 +111,9 @@ bool Input::next_block(const char*& begin, const char*& end, uint64_t line) {
         size_t got = 0;
         try {
             char* to = buffer_.get() + filled_;
-            got = source_ != nullptr ? source_->read(to, wanted) : decoder_ ? read_decoded(to, wanted) : read_file(to, wanted);
+            got = source_ != nullptr ? source_->read(to, wanted)
+                  : decoder_         ? read_decoded(to, wanted)
+                                     : read_file(to, wanted);
         } catch (const TraceError&) {
             throw;
         } catch (const std::runtime_error& error) {

@@ -18,7 +18,7 @@ public:
 };
 
 std::unique_ptr<TraceSource> open_accelsim(const std::string& path, bool keep_values);  // accelsim/reader.cc
-std::unique_ptr<TraceSource> open_tracez(const std::string& path, bool keep_values);    
-std::unique_ptr<TraceSource> open_macsim(const std::string& path);                      // macsim/reader.cc
+std::unique_ptr<TraceSource> open_tracez(const std::string& path, bool keep_values);
+std::unique_ptr<TraceSource> open_macsim(const std::string& path);  // macsim/reader.cc
 
 }  // namespace kernelpoint

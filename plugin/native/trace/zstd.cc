@@ -84,8 +84,8 @@ std::string train_zstd_dictionary(const std::vector<std::string>& samples, size_
         all += sample;
         sizes.push_back(sample.size());
     }
-    const size_t trained = writer.train(dictionary.data(), size, all.data(), sizes.data(),
-                                        static_cast<unsigned>(sizes.size()));
+    const size_t trained =
+        writer.train(dictionary.data(), size, all.data(), sizes.data(), static_cast<unsigned>(sizes.size()));
     dictionary.resize(writer.training_failed(trained) != 0 ? 0 : trained);
     return dictionary;
 }

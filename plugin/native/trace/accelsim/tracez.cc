@@ -17,7 +17,7 @@ namespace {
 constexpr uint64_t longest_header = 1 << 20, largest_dictionary = 16 << 20;
 constexpr size_t packed_size = 128 << 10, index_block = 64 << 10;
 constexpr uint64_t longest_line = 1 << 20;
-constexpr uint64_t warp_head = 8;      // instructions and sub-chunks, before a warp's data
+constexpr uint64_t warp_head = 8;       // instructions and sub-chunks, before a warp's data
 constexpr uint64_t smallest_chunk = 5;  // its size, and something
 constexpr int window_log = 27;          // 128 MiB, what zstd allows by default
 
@@ -89,16 +89,18 @@ void TracezFile::open() {
     text.resize(end);
     unsigned char numbers[8];
     const uint64_t behind = end + 1 + sizeof numbers;
-    if (size < behind + 12) fail("expected a dictionary's size and an index behind the header, found the end of the file");
+    if (size < behind + 12)
+        fail("expected a dictionary's size and an index behind the header, found the end of the file");
     read(end + 1, numbers, sizeof numbers);
-    const uint64_t dictionary_size = u32_at(numbers);  // the second number, of a usual sub-chunk's instructions, says nothing
+    const uint64_t dictionary_size =
+        u32_at(numbers);  // the second number, of a usual sub-chunk's instructions, says nothing
     read(size - 8, numbers, sizeof numbers);
     index_begin = u64_at(numbers);
     index_end = size - 8;
     data_begin = behind + dictionary_size;
     if (dictionary_size > largest_dictionary || data_begin > index_end - 4)
-        fail("expected a dictionary that fits the file (at most 16 MiB), found one of " + std::to_string(dictionary_size) +
-             " bytes");
+        fail("expected a dictionary that fits the file (at most 16 MiB), found one of " +
+             std::to_string(dictionary_size) + " bytes");
     if (index_begin < data_begin || index_begin > index_end - 4)
         fail("expected the last 8 bytes to be the offset of an index between " + std::to_string(data_begin) + " and " +
              std::to_string(index_end - 4) + ", found " + std::to_string(index_begin));

@@ -2,8 +2,9 @@
 // warp's are its sub-chunks), an index of all CTAs and warps, and the index's offset. Numbers are little-endian.
 //
 // Nothing in the file is believed before it is checked: offsets and sizes against the file's size, counts against the
-// grid, the block and the bytes that are left, a frame's content against its index. Warps' data must lie in the order of
-// the index without overlap, as the only known writer leaves them, so that a small file cannot stand for endless text.
+// grid, the block and the bytes that are left, a frame's content against its index. Warps' data must lie in the order
+// of the index without overlap, as the only known writer leaves them, so that a small file cannot stand for endless
+// text.
 #pragma once
 
 #include <string>
@@ -42,7 +43,7 @@ private:
 
 struct TracezWarp {
     uint32_t instructions = 0;
-    uint64_t offset = 0;                // of its data
+    uint64_t offset = 0;               // of its data
     std::vector<uint32_t> sub_chunks;  // instructions of each
 };
 

@@ -14,8 +14,7 @@ std::string name_of(const Dim3& index) {
 
 class TracezSource : public TraceSource {
 public:
-    TracezSource(const std::string& path, bool keep_values)
-        : file_(path), index_(file_), reader_(file_, keep_values) {}
+    TracezSource(const std::string& path, bool keep_values) : file_(path), index_(file_), reader_(file_, keep_values) {}
 
     const LaunchHeader& header() const override { return file_.header.launch; }
     const std::vector<Opcode>& opcodes() const override { return reader_.parser().opcodes(); }
@@ -113,7 +112,8 @@ TracezCta TracezWarps::entry(uint64_t cta) {
 void TracezWarps::read(uint64_t cta, uint32_t warp, Cta& into) {
     const TracezCta found = entry(cta);
     if (warp >= found.warps.size())
-        throw std::out_of_range("no warp " + std::to_string(warp) + " of CTA " + std::to_string(cta) + " in " + file_.path);
+        throw std::out_of_range("no warp " + std::to_string(warp) + " of CTA " + std::to_string(cta) + " in " +
+                                file_.path);
     into.clear();
     into.index = found.index;
     into.cluster = found.cluster;

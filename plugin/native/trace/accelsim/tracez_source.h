@@ -17,8 +17,8 @@ public:
     TracezWarpReader(const TracezFile& file, bool keep_values)
         : file_(file), frames_(file), lines_(file.path, frames_), parser_(lines_, file.header, keep_values) {}
 
-    // Appends warp `number` of the CTA `entry` and returns where its data ends in the file. Throws TraceError: a warp is
-    // either whole or refused.
+    // Appends warp `number` of the CTA `entry` and returns where its data ends in the file. Throws TraceError: a warp
+    // is either whole or refused.
     uint64_t read(const TracezCta& entry, uint32_t number, Cta& cta);
     const InstructionParser& parser() const { return parser_; }
 
