@@ -136,6 +136,10 @@ class Trace:
 
     def _cta(self) -> None:
         x, y, z = self._field(r"thread block = (\d+),(\d+),(\d+)")
+        if self.version >= 6:
+            for key in ("id", "cta"):
+                self.need(self._field(rf"cluster {key} = (\d+),(\d+),(\d+)") == (0, 0, 0), "no clusters before sm_90")
+            self.need(self._field(r"cluster rank = (\d+)") == (0,), "no clusters before sm_90")
         warps: list[list[Instruction]] = []
         for number in range(-(-self.threads // 32)):
             self.need(self._field(r"warp = (\d+)") == (number,), "warps in order", self.at - 1)
@@ -163,6 +167,9 @@ class Trace:
             self.need(re.fullmatch(r"R\d+", register) and int(register[1:]) <= 255, f"register {register}", number)
         result = Instruction(number, int(words[0], 16), int(words[1], 16), destination, opcode, sources, int(rest[0]))
         rest = rest[1:]
+        if self.version >= 6:
+            self.need(rest[-1:] == ["NoVal"] and re.fullmatch(r"\d+", rest[-2]), "two immediates and NoVal", number)
+            rest = rest[:-2]
         if self.version >= 5:
             self.need(rest and re.fullmatch(r"-?\d+", rest[-1]), "immediate expected", number)
             rest = rest[:-1]

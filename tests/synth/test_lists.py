@@ -20,6 +20,7 @@ from kernelpoint.synth.families import SCALES
 from kernelpoint.synth.launch import Launch
 from kernelpoint.synth.workloads import DEFAULT_LAUNCHES, WORKLOADS
 from kernelpoint.synth.writer import HostCopy, Totals, write_list
+from kernelpoint.traces import read_header
 
 
 def write(folder: Path, name: str, launches: int | None, seed: int = 0) -> tuple[Totals, dict[str, Any]]:
@@ -155,6 +156,8 @@ def test_a_folder_in_use_is_refused_without_force_and_only_our_files_are_replace
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
     with pytest.raises(ConfigError, match="is a file"):
         prepare(tmp_path / "notes.txt", force=True, version=3)
+    with pytest.raises(ConfigError, match="--tracer-version is 5; allowed with --format tracez: 6"):
+        prepare(tmp_path / "new", force=True, version=5, ending="tracez")
     with pytest.raises(ConfigError, match="--tracer-version is 2"):
         prepare(tmp_path / "new", force=True, version=2)
 
@@ -170,5 +173,8 @@ def test_the_command_writes_lists_and_refuses(tmp_path: Path) -> None:
     assert len(check_list(tmp_path / "list")) == 3
     again = command("gemv", "-o", str(tmp_path / "list"))
     assert again.returncode == 1 and "not empty" in again.stderr and "Traceback" not in again.stderr
+    packed = command("gemv", "-o", str(tmp_path / "packed"), "--rows", "64", "--format", "tracez")
+    assert packed.returncode == 0 and (tmp_path / "packed" / "kernelslist.g").read_text() == "kernel-1.tracez\n"
+    assert read_header(tmp_path / "packed" / "kernel-1.tracez").tracer_version == 6
     listing = command("--list")
     assert all(name in listing.stdout for name in ("transformer-decode", "histogram", "--heads 4/8/32"))
