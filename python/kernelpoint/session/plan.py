@@ -31,6 +31,7 @@ class Plan:
         stream_hashes: hexadecimal hash of each stream.
         stream_names: kernel name of each stream.
         stream_map: float32 [S, 2], where each stream lies on a map of the embeddings, or None.
+        stream_counts: int64 [S, 8], work of one launch of each stream, columns as in traces.cache.COUNTS, or None.
     """
 
     design: Design
@@ -40,6 +41,7 @@ class Plan:
     stream_hashes: list[str] = field(default_factory=list)
     stream_names: list[str] = field(default_factory=list)
     stream_map: np.ndarray | None = None
+    stream_counts: np.ndarray | None = None
 
     def cluster_of_unit(self) -> np.ndarray:
         """int64 [N]: the cluster of each launch, as the engine numbers them: one where the design names none; take-all units
@@ -56,6 +58,17 @@ class Plan:
         stream = -1 if self.stream_ids is None else int(self.stream_ids[unit])
         return self.stream_names[stream] if stream >= 0 else None
 
+    def count_of_unit(self, name: str) -> np.ndarray | None:
+        """float64 [N]: a count of the traces (see traces.cache.COUNTS) for every launch, nan where its trace was not read; None
+        where the policy read none.
+        """
+        if self.stream_ids is None or self.stream_counts is None:
+            return None
+        from kernelpoint.traces.cache import COUNTS  # needs the native reader, which other runs do not
+
+        counts = np.append(self.stream_counts[:, COUNTS.index(name)].astype(np.float64), np.nan)
+        return counts[np.asarray(self.stream_ids)]
+
     def save(self, path: str | Path) -> None:
         """Write the plan; the file appears whole or not at all.
 
@@ -63,7 +76,7 @@ class Plan:
             PlanError: it cannot be written there.
         """
         arrays = {f"design_{n}": getattr(self.design, n) for n in _DESIGN_PARTS if getattr(self.design, n) is not None}
-        for name in ("stream_ids", "stream_map"):
+        for name in ("stream_ids", "stream_map", "stream_counts"):
             if getattr(self, name) is not None:
                 arrays[name] = getattr(self, name)
         about = {
@@ -118,4 +131,5 @@ class Plan:
             stream_hashes=about["stream_hashes"],
             stream_names=about["stream_names"],
             stream_map=arrays.get("stream_map"),
+            stream_counts=arrays.get("stream_counts"),
         )

@@ -9,6 +9,7 @@ import numpy as np
 
 from kernelpoint.estimation import BaseEngine, Design, Engine, Look
 from kernelpoint.journal import DecisionRecord, KernelRecord
+from kernelpoint.session.exact import exact_values, with_exact
 from kernelpoint.session.ratios import RATIOS
 from kernelpoint.session.setup import Frame, Setup
 
@@ -29,6 +30,7 @@ class Sample:
         self.engine: BaseEngine = make_engine(setup, frame.design)
         self.look: Look | None = None
         self.results = 0
+        self._projected: set[int] = set()
         self.has_result = np.zeros(frame.population.size, dtype=bool)
 
     @property
@@ -65,6 +67,8 @@ class Sample:
     ) -> None:
         """The result of a launch; half_widths: by counter, where it is not exact."""
         self.engine.record(unit, tuple(counters), tuple(counters.values()), half_widths)
+        if half_widths is not None:
+            self._projected.add(unit)
         self.has_result[unit] = True
         self.results += 1
 
@@ -88,8 +92,20 @@ class Sample:
     # ---- what it says -----------------------------------------------------------------------------------------------
 
     def estimates(self) -> np.ndarray:
-        """float64 [N, counters]: of each launch its result, else its prediction."""
-        return self.engine.predict(np.arange(len(self.has_result)))
+        """float64 [N, counters]: of each launch what its trace determines, else its result, else its prediction."""
+        rows = self.engine.predict(np.arange(len(self.has_result)))
+        for name, values in self._exact().items():
+            rows[:, self.engine.counters.index(name)] = values
+        return rows
+
+    def statement(self) -> Look | None:
+        """The last look, with what the traces determine stated without an error; None where the sample is not complete."""
+        if self.look is None or not self.is_complete:
+            return None
+        return with_exact(self.look, self._exact(), self._frame.population.offsets)
+
+    def _exact(self) -> dict[str, np.ndarray]:
+        return exact_values(self._frame.plan, self.engine, self._projected)
 
     def one_per_stream_cycles(self) -> float | None:
         """Predicted cycles of one launch for each distinct stream; None where streams are not known."""

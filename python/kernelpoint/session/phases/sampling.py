@@ -304,7 +304,7 @@ class Sampling:
 
     def summary(self) -> SummaryRecord:
         """Statement of the run at its end; no estimate where it ends inside a pass."""
-        look = self.sample.look if self.done and self.sample.is_complete else None
+        look = self.sample.statement() if self.done else None
         account = Account(
             launches=self.frame.population.size,
             simulated=self.sample.results,

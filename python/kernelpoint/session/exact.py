@@ -1,0 +1,101 @@
+"""Counters that the traces determine: summed over all launches, not estimated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from kernelpoint.estimation import BaseEngine, Estimate, Look
+from kernelpoint.session.plan import Plan
+from kernelpoint.session.ratios import RATIOS
+
+# Counter of a host -> what of a trace it may be; which it is, the simulated launches tell. MacSim's instructions are those of
+# warps.
+CANDIDATES: dict[str, tuple[str, ...]] = {
+    "instructions": ("thread_instructions", "instructions"),
+    "warp_instructions": ("instructions",),
+    "ctas": ("ctas",),
+    "warps": ("warps",),
+    "shared_accesses": ("shared_accesses",),
+}
+
+
+def exact_values(plan: Plan, engine: BaseEngine, projected: set[int]) -> dict[str, np.ndarray]:
+    """Counter -> float64 [N], its value for every launch, where the traces tell it.
+
+    A counter counts as told when every launch that was simulated to its end has exactly what its trace says. Launches whose
+    trace cannot be read have their result.
+
+    Args:
+        plan: of the run; engine: with the results; projected: units whose results are projections.
+    """
+    found: dict[str, np.ndarray] = {}
+    results = dict(engine.records())
+    units = np.array(sorted(results), dtype=np.int64)
+    for column, name in enumerate(engine.counters):
+        values = np.array([results[unit][column] for unit in units.tolist()])
+        for candidate in CANDIDATES.get(name, ()):
+            told = plan.count_of_unit(candidate)
+            if told is not None and (whole := _filled(told, units, values, projected)) is not None:
+                found[name] = whole
+                break
+    return found
+
+
+def _filled(told: np.ndarray, units: np.ndarray, values: np.ndarray, projected: set[int]) -> np.ndarray | None:
+    """The counts with results where traces tell none; None where results contradict them, or one is missing."""
+    unread = np.isnan(told[units])
+    compared = ~unread & ~np.isin(units, list(projected))
+    told[units[unread]] = values[unread]
+    agrees = compared.any() and np.array_equal(told[units[compared]], values[compared])
+    return told if agrees and not np.isnan(told).any() else None
+
+
+def with_exact(look: Look, values: Mapping[str, np.ndarray], offsets: np.ndarray) -> Look:
+    """A look in which the totals of `values` have no error, for the run and for each process, and ratios are made with them.
+
+    Model: the relative half-width of a ratio of which one total is exact is that of the other total.
+    """
+    if not values:
+        return look
+    domains = [
+        {**part, "estimates": _exact(part["estimates"], values, slice(*offsets[part["domain"] :][:2]))}
+        for part in look.domains
+    ]
+    estimates = _exact(look.estimates, values, slice(None))
+    ratios = {name: _ratio(name, ratio, estimates, values) for name, ratio in look.ratios.items()}
+    return replace(look, estimates=estimates, ratios=ratios, domains=domains)
+
+
+def _exact(estimates: Mapping[str, Estimate], values: Mapping[str, np.ndarray], units: slice) -> dict[str, Estimate]:
+    return {
+        name: replace(
+            estimate,
+            estimate=float(values[name][units].sum()),
+            half_width=0.0,
+            relative_half_width=0.0,
+            std_error=0.0,
+        )
+        if name in values
+        else estimate
+        for name, estimate in estimates.items()
+    }
+
+
+def _ratio(name: str, ratio: Estimate, estimates: Mapping[str, Estimate], values: Mapping[str, np.ndarray]) -> Estimate:
+    above, below = (estimates[counter] for counter in RATIOS[name])
+    if not {above.counter, below.counter} & set(values) or not below.estimate:
+        return ratio
+    other = below if above.counter in values else above
+    value, relative = above.estimate / below.estimate, other.relative_half_width
+    scale = abs(value / other.estimate) if other.estimate else 0.0
+    return replace(
+        ratio,
+        estimate=value,
+        half_width=relative * abs(value),
+        relative_half_width=relative,
+        std_error=other.std_error * scale,
+        degrees_of_freedom=other.degrees_of_freedom,
+    )

@@ -1,0 +1,79 @@
+"""What traces determine has no error bar."""
+
+import numpy as np
+import pytest
+
+from kernelpoint.estimation import Design, Engine, ErrorBudget, Estimate, Look
+from kernelpoint.session.exact import exact_values, with_exact
+from kernelpoint.session.plan import Plan
+from kernelpoint.traces.cache import COUNTS
+
+N = 6
+STREAMS = np.array([0, 0, 1, 1, 2, 2], dtype=np.int32)
+WARP, THREAD, CTAS = np.array([10, 20, 30]), np.array([300, 600, 900]), np.array([1, 2, 3])
+
+
+def plan(streams=STREAMS, **counts):
+    table = np.zeros((3, len(COUNTS)), dtype=np.int64)
+    for name, values in {"instructions": WARP, "thread_instructions": THREAD, "ctas": CTAS, **counts}.items():
+        table[:, COUNTS.index(name)] = values
+    design = Design(np.zeros(N, np.int32), np.array([2]), np.linspace(0, 0.9, N))
+    return Plan(design, {}, stream_ids=streams, stream_counts=table)
+
+
+def engine_with(results, names=("cycles", "instructions", "warp_instructions", "ctas")):
+    engine = Engine(plan().design, ErrorBudget(0.1))
+    for unit, values in results.items():
+        engine.record(unit, names, values)
+    return engine
+
+
+GOOD = {0: (500.0, 300.0, 10.0, 1.0), 4: (900.0, 900.0, 30.0, 3.0)}
+
+
+def test_counters_that_equal_the_traces_in_every_simulated_launch_are_summed_over_all():
+    found = exact_values(plan(), engine_with(GOOD), set())
+    assert {name: values.sum() for name, values in found.items()} == {
+        "instructions": 2 * THREAD.sum(),
+        "warp_instructions": 2 * WARP.sum(),
+        "ctas": 2 * CTAS.sum(),
+    }
+
+
+def test_a_host_whose_instructions_are_those_of_warps_is_recognised():
+    found = exact_values(plan(), engine_with({0: (500.0, 10.0), 5: (900.0, 30.0)}, ("cycles", "instructions")), set())
+    assert found["instructions"].tolist() == WARP[STREAMS].tolist()
+
+
+def test_a_counter_that_differs_in_one_simulated_launch_is_estimated():
+    results = {**GOOD, 4: (900.0, 901.0, 30.0, 3.0)}
+    assert set(exact_values(plan(), engine_with(results), set())) == {"warp_instructions", "ctas"}
+    assert "instructions" in exact_values(plan(), engine_with(results), {4}), "a projection contradicts nothing"
+
+
+def test_launches_without_a_trace_have_their_result_or_leave_the_total_unknown():
+    broken = np.array([0, 0, 1, 1, -1, 2], dtype=np.int32)
+    found = exact_values(plan(broken), engine_with({**GOOD, 4: (9.0, 7.0, 5.0, 4.0)}), set())
+    assert found["instructions"][4] == 7.0
+    assert exact_values(plan(broken), engine_with({0: GOOD[0], 5: GOOD[4]}), set()) == {}
+
+
+def test_a_plan_without_traces_determines_nothing():
+    assert exact_values(Plan(plan().design, {}), engine_with(GOOD), set()) == {}
+
+
+def estimate(name, value, relative):
+    return Estimate(name, value, relative * value, relative, relative * value / 2, 3.0, 0.95, 1.0)
+
+
+def test_totals_and_ratios_of_a_look_are_made_with_exact_counters():
+    estimates = {"cycles": estimate("cycles", 1000.0, 0.1), "instructions": estimate("instructions", 500.0, 0.4)}
+    look = Look(1, estimates, [], {"ipc": estimate("ipc", 0.5, 0.3)}, True, [{"domain": 0, "estimates": estimates}])
+    found = with_exact(look, {"instructions": np.array([100.0, 150.0])}, np.array([0, 1, 2]))
+    told = found.estimates["instructions"]
+    assert (told.estimate, told.half_width, told.simulated) == (250.0, 0.0, 1.0)
+    assert found.domains[0]["estimates"]["instructions"].estimate == 100.0
+    assert found.estimates["cycles"] == estimates["cycles"]
+    ipc = found.ratios["ipc"]
+    assert (ipc.estimate, ipc.relative_half_width) == (pytest.approx(0.25), 0.1)
+    assert ipc.half_width == pytest.approx(0.025) and ipc.std_error == pytest.approx(0.0125)
