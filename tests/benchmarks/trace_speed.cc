@@ -1,6 +1,6 @@
 // Reads traces in one of several ways and prints processor seconds and what was counted; run by traces.py.
 //
-//     trace_speed blocks|read|scan|naive TRACE..
+//     trace_speed blocks|frames|index|read|scan|naive TRACE..
 #include <cstdio>
 #include <ctime>
 #include <fstream>
@@ -8,8 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "trace/input.h"
-#include "trace/scan.h"
+#include "native/trace/accelsim/tracez.h"
+#include "native/trace/input.h"
+#include "native/trace/scan.h"
 
 namespace {
 
@@ -22,6 +23,31 @@ void read_blocks(const std::string& path, Count&) {
     const char *begin, *end;
     while (input.next_block(begin, end, 0)) {
     }
+}
+
+// Of a .tracez: decompresses every sub-chunk and looks at nothing.
+void read_frames(const std::string& path, Count&) {
+    const kernelpoint::TracezFile file(path);
+    kernelpoint::TracezIndex index(file);
+    kernelpoint::TracezFrames frames(file);
+    kernelpoint::TracezCta cta;
+    std::vector<char> text(256 << 10);
+    while (index.next(cta))
+        for (const kernelpoint::TracezWarp& warp : cta.warps) {
+            uint64_t offset = warp.offset + 8;
+            for (const uint32_t lines : warp.sub_chunks) {
+                offset = frames.open(offset, lines);
+                while (frames.read(text.data(), text.size()) > 0) {
+                }
+            }
+        }
+}
+
+// Of a .tracez: how many instructions its index says.
+void read_index(const std::string& path, Count& count) {
+    const kernelpoint::TracezFile file(path);
+    kernelpoint::TracezIndex index(file);
+    for (kernelpoint::TracezCta cta; index.next(cta);) count.instructions += cta.instructions();
 }
 
 void read_ctas(const std::string& path, Count& count) {
@@ -81,10 +107,12 @@ void read_naively(const std::string& path, Count& count) {
 
 int main(int count, char** arguments) {
     const std::string mode = arguments[1];
-    void (*const read)(const std::string&, Count&) = mode == "blocks" ? read_blocks
-                                                     : mode == "read" ? read_ctas
-                                                     : mode == "scan" ? scan
-                                                                      : read_naively;
+    void (*const read)(const std::string&, Count&) = mode == "blocks"   ? read_blocks
+                                                     : mode == "frames" ? read_frames
+                                                     : mode == "index"  ? read_index
+                                                     : mode == "read"   ? read_ctas
+                                                     : mode == "scan"   ? scan
+                                                                        : read_naively;
     Count total;
     const std::clock_t start = std::clock();
     for (int i = 2; i < count; ++i) read(arguments[i], total);

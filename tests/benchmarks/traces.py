@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import lzma
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from kernelpoint.synth.tracez import TracezWriter
 from kernelpoint.traces import launch_paths
 
 ROOT = Path(__file__).parents[2]
@@ -37,7 +39,16 @@ def compile_reader(folder: Path) -> Path:
         ROOT / "tests" / "benchmarks" / "trace_speed.cc",
         *sorted((ROOT / "plugin" / "native" / "trace").rglob("*.cc")),
     ]
-    command = [os.environ.get("CXX", "c++"), "-std=c++17", "-O3", "-I", ROOT / "plugin", *sources]
+    command = [
+        os.environ.get("CXX", "c++"),
+        "-std=c++17",
+        "-O3",
+        "-I",
+        ROOT / "plugin",
+        "-I",
+        ROOT / "plugin" / "include",
+        *sources,
+    ]
     subprocess.run([*command, "-ldl", "-pthread", "-o", program], check=True)
     return program
 
@@ -76,6 +87,32 @@ def compress(paths: list[str], folder: Path) -> dict[str, list[str]]:
     return packed
 
 
+def pack_tracez(paths: list[str], folder: Path) -> list[str]:
+    """The launches as .tracez; their lines stay as they are, whatever their tracer's version."""
+    packed = []
+    for number, path in enumerate(paths):
+        header, *ctas = Path(path).read_text().split("#BEGIN_TB")
+        lines = [line for line in "".join(ctas[:8]).splitlines() if line[:1].isdigit()]
+        packed.append(str(folder / f"kernel-{number}.tracez"))
+        with TracezWriter(Path(packed[-1]), header, lines) as writer:
+            for cta in ctas:
+                place, *warps = cta.split("warp = ")
+                x, y, z = map(int, place.split("thread block = ")[1].split("\n")[0].split(","))
+                bodies = ["\n".join(line for line in w.splitlines()[2:] if line[:1].isalnum()) for w in warps]
+                writer.add_cta((x, y, z), bodies)
+    return packed
+
+
+def as_version_6(paths: list[str], folder: Path) -> list[str]:
+    """The launches with lines as tracer version 6 writes them."""
+    written = []
+    for number, path in enumerate(paths):
+        text = re.sub(r"(?m)^([0-9a-f]{4,} [0-9a-f]{8} .*?) *$", r"\1 0 0 NoVal", Path(path).read_text())
+        written.append(str(folder / f"kernel-{number}-v6.traceg"))
+        Path(written[-1]).write_text(re.sub("tracer version = [345]", "tracer version = 6", text))
+    return written
+
+
 def reading(console: Console, paths: list[str], megabytes: int) -> None:
     """The table of ways to read."""
     chosen, size = choose(paths, megabytes)
@@ -93,12 +130,21 @@ def reading(console: Console, paths: list[str], megabytes: int) -> None:
                 (f".{form}: decompressing only", "blocks", packed),
                 (f".{form}: ours, hash and work", "scan", packed),
             ]
+        packed = pack_tracez(chosen, folder)
+        ways += [(".tracez: decompressing only", "frames", packed), (".tracez: ours, hash and work", "scan", packed)]
+        ways += [(".tracez: instructions from the index", "index", packed)]
+        sixth = as_version_6(chosen, folder)
+        ways += [("version 6 as text: ours, all addresses", "read", sixth), ("the same, hash and work", "scan", sixth)]
         naive = None
         for title, mode, files in ways:
             spent, counted = seconds(program, mode, files)
             naive = naive or spent
+            text = sum(map(os.path.getsize, sixth)) / 1e6 if files is sixth else size
             table.add_row(
-                title, f"{size / spent:,.0f}", f"{naive / spent:.1f}x", f"{int(counted):,}" if int(counted) else ""
+                title,
+                f"{text / max(spent, 1e-6):,.0f}",
+                f"{naive / max(spent, 1e-6):.1f}x",
+                f"{int(counted):,}" if int(counted) else "",
             )
     console.print(table)
 

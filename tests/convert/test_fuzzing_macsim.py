@@ -30,7 +30,16 @@ def fuzzer(tmp_path_factory):
         path for part in ("trace", "convert") for path in (ROOT / "plugin" / "native" / part).rglob("*.cc")
     )
     program = folder / "fuzz_macsim"
-    command = [COMPILER, *SANITISERS, "-I", ROOT / "plugin", Path(__file__).parent / "fuzz_macsim.cc", *sources]
+    command = [
+        COMPILER,
+        *SANITISERS,
+        "-I",
+        ROOT / "plugin",
+        "-I",
+        ROOT / "plugin" / "include",
+        Path(__file__).parent / "fuzz_macsim.cc",
+        *sources,
+    ]
     subprocess.run([*command, "-ldl", "-pthread", "-o", program], check=True, timeout=400)
     return program
 

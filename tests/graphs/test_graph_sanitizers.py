@@ -21,7 +21,17 @@ def builder(tmp_path_factory):
     sources = [*(ROOT / "plugin/native/trace").rglob("*.cc"), Path(__file__).with_name("sanitized_builder.cc")]
     sources += (ROOT / "plugin/native/graph").glob("*.cc")
     flags = ["-std=c++17", "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    command = ["g++", *flags, f"-I{ROOT}/plugin", *map(str, sources), "-o", str(program), "-ldl", "-pthread"]
+    command = [
+        "g++",
+        *flags,
+        f"-I{ROOT}/plugin",
+        f"-I{ROOT}/plugin/include",
+        *map(str, sources),
+        "-o",
+        str(program),
+        "-ldl",
+        "-pthread",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     if "cannot find -lasan" in done.stderr or "cannot find -lubsan" in done.stderr:
         pytest.skip("needs the sanitizers' libraries")

@@ -33,7 +33,16 @@ def fuzzer(tmp_path_factory):
         pytest.skip(f"{COMPILER} has no address and undefined behaviour sanitisers")
     sources = sorted((ROOT / "plugin" / "native" / "trace").rglob("*.cc"))
     program = folder / "fuzz"
-    command = [COMPILER, *SANITISERS, "-I", ROOT / "plugin", Path(__file__).parent / "fuzz.cc", *sources]
+    command = [
+        COMPILER,
+        *SANITISERS,
+        "-I",
+        ROOT / "plugin",
+        "-I",
+        ROOT / "plugin" / "include",
+        Path(__file__).parent / "fuzz.cc",
+        *sources,
+    ]
     subprocess.run([*command, "-ldl", "-pthread", "-o", program], check=True, timeout=300)
     return program
 
