@@ -33,3 +33,31 @@ def test_a_list_whose_traces_cannot_be_read_has_no_clusters(refused, tmp_path):
     )
     (tmp_path / "kernelslist.g").write_text("kernel-1.traceg\n")
     assert "none of the 1 launches can be read" in refused("cluster", "kernelslist.g")
+
+
+MARKUP = "a[/x].kpjournal"  # rich would take [/x] for a closing tag
+
+
+def test_names_that_look_like_markup_are_shown_as_they_are(bench, monkeypatch, capsys):
+    assert bench.run("policy: all").returncode == 0
+    odd = bench.folder / MARKUP
+    odd.parent.mkdir()
+    bench.journal.rename(odd)
+    monkeypatch.chdir(bench.folder)
+    for command in (
+        ["report", MARKUP],
+        ["compare-runs", MARKUP, MARKUP],
+        ["compare", "-w", f"truth={MARKUP},name=[/x]", "-p", "random", "--seeds", "1", "--budgets", "0.2"],
+        ["inspect", _list_in("b[", bench)],
+    ):
+        monkeypatch.setattr(sys, "argv", ["kernelpoint", *command])
+        with pytest.raises(SystemExit, match=r"^0$"):
+            main()
+        assert "[/x]" in capsys.readouterr().out, command
+
+
+def _list_in(name, bench):
+    """The list under a path that looks like markup."""
+    (bench.folder / name).mkdir()
+    (bench.folder / name / "x]").symlink_to(bench.list_path.parent, target_is_directory=True)
+    return f"{name}/x]/kernelslist.g"

@@ -250,6 +250,18 @@ def test_a_folder_that_is_not_there_is_named(tmp_path):
         JournalWriter(tmp_path / "absent" / "run.kpjournal", resume=True)
 
 
+def test_a_name_that_no_file_can_have_is_refused(tmp_path):
+    with pytest.raises(JournalError, match=r"cannot write the journal .*File name too long"):
+        JournalWriter(tmp_path / ("x" * 300), resume=True)
+
+
+def test_a_file_that_cannot_be_read_is_refused():
+    if not os.access("/proc/self/mem", os.W_OK):
+        pytest.skip("needs /proc/self/mem, whose first page cannot be read")
+    with pytest.raises(JournalError, match="cannot read the journal /proc/self/mem"):
+        JournalWriter("/proc/self/mem", resume=True)
+
+
 # ---- a disk that fails --------------------------------------------------------------------------------------------------
 
 

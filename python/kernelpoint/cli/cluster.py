@@ -55,13 +55,13 @@ def _read(traces: Path, config: Config) -> Population:
     """The launches with all that the policy asks for, and their traces."""
     from kernelpoint.traces import TraceCache, launch_paths
 
-    console = Console(stderr=True)
+    console = Console(stderr=True, markup=False)
     paths = tuple(launch_paths(str(traces)))
     population = with_profile(Population((len(paths),), config.seed, paths=paths), config, console.print)
     available = Available.of(population)
     needs = load_policy(config.policy).inputs(available)
     check_available(config.policy.name, needs, available, "--profile")
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     cache = TraceCache(log=console.print)
     with Progress(*columns, console=console) as bar:
         reading, embedding = bar.add_task("reading traces"), bar.add_task("embedding streams")
@@ -81,7 +81,7 @@ def _read(traces: Path, config: Config) -> Population:
 
 
 def _show(scan: ScanTable, labels: np.ndarray, design: Design, clusters: np.ndarray, rows: int) -> None:
-    console = Console()
+    console = Console(markup=False)
     headings = (
         "cluster",
         "launches",

@@ -72,7 +72,7 @@ def _make_folder(output: Path) -> None:
 
 
 def _rows(workloads: Sequence[Workload], wanted: list, notebook: Notebook, console: Console) -> list[Row]:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("runs", total=len(wanted) * len(workloads))
 

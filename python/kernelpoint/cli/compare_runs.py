@@ -27,7 +27,7 @@ def compare_runs(
     if as_json:
         typer.echo(json.dumps(result.record()))
         return
-    console = Console(width=None if sys.stdout.isatty() else 120)
+    console = Console(width=None if sys.stdout.isatty() else 120, markup=False)
     console.print(_table(result, first, second))
     console.print(
         f"{result.common:,} of {result.launches:,} launches drawn in both ({result.first_drawn:,} and "
@@ -35,7 +35,7 @@ def compare_runs(
         highlight=False,
     )
     for note in result.notes:
-        console.print(f"note: {note}", soft_wrap=True, highlight=False, markup=False)
+        console.print(f"note: {note}", soft_wrap=True, highlight=False)
 
 
 def _table(result: Comparison, first: Path, second: Path) -> Table:

@@ -41,7 +41,7 @@ def convert(
 @contextmanager
 def conversion_progress(console: Console) -> Iterator[tuple[Progress, Callable[[str, int, int], None]]]:
     """A progress display, and what a conversion calls to show its two stages there."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as bars:
         tasks: dict[str, TaskID] = {}
 

@@ -46,7 +46,7 @@ def demo(
     gpu: Annotated[str, typer.Option(help="The simulated GPU: v100, rtx, or a file.")] = "v100",
 ) -> None:
     """Simulate a synthesised workload in full and sampled, and write a report."""
-    console = Console()
+    console = Console(markup=False)
     output.mkdir(parents=True, exist_ok=True)
     traces = _traces(output, launches, console)
     full = _simulate(console, output, traces, gpu, "all", budget)

@@ -43,10 +43,10 @@ def doctor(
     if plugin:
         sys.stdout.write(f"{_existing(PLUGIN)}\n")
         return
-    console = Console(soft_wrap=True, highlight=False)
+    console = Console(markup=False, soft_wrap=True, highlight=False)
     problems = []
     for finding in findings():
-        console.print(f"{finding.name:16} {finding.value}{'   PROBLEM' if finding.problem else ''}", markup=False)
+        console.print(f"{finding.name:16} {finding.value}{'   PROBLEM' if finding.problem else ''}")
         problems += [finding.problem] if finding.problem else []
     if problems:
         raise SetupError("\n  ".join(["simulators cannot load KernelPoint here:", *problems]))

@@ -109,7 +109,7 @@ def _show(trace: Path, scan: Scan, details: Details, opcodes: int) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    console = Console()
+    console = Console(markup=False)
     record = as_record(scan, details)
     total = scan.work.instructions
 

@@ -107,7 +107,7 @@ def _show(path: Path, record: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    console = Console()
+    console = Console(markup=False)
     sample = record.pop("tracer_sample", None)
     numbers = record.pop("numbers", None)
     shown = Table(title=str(path), title_justify="left", show_header=False, min_width=40)

@@ -23,24 +23,22 @@ def patch(
     if check + dry_run + revert > 1:
         raise PatchError("got more than one of --check, --dry-run and --revert; allowed: one of them")
     tree = Tree(checkout, load_description(simulator))
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(markup=False, highlight=False, soft_wrap=True)
     if check:
         _check(tree, console)
     elif revert:
         changed = tree.revert()
-        console.print(
-            f"{checkout}: " + (f"restored {len(changed)} files" if changed else "was not patched"), markup=False
-        )
+        console.print(f"{checkout}: " + (f"restored {len(changed)} files" if changed else "was not patched"))
     else:
         plan = tree.plan() if dry_run else tree.apply()
         _show(plan, console)
         done = "would be patched (dry run)" if dry_run else f"patched; build {tree.description.title} as usual"
-        console.print(f"{checkout}: {done}", markup=False)
+        console.print(f"{checkout}: {done}")
 
 
 def _check(tree: Tree, console: Console) -> None:
     state = tree.state()
-    console.print(f"{tree.root}: {state.value}", markup=False)
+    console.print(f"{tree.root}: {state.value}")
     if state is State.PRISTINE:
         _show(tree.plan(), console)
     if state is not State.PATCHED:
@@ -49,8 +47,8 @@ def _check(tree: Tree, console: Console) -> None:
 
 def _show(plan: Plan, console: Console) -> None:
     for edit in sorted(plan.edits, key=lambda edit: (edit.file, edit.line)):
-        console.print(f"{edit.file}:{edit.line + 1}: {edit.name}\n  + {edit.text.strip()}", markup=False)
+        console.print(f"{edit.file}:{edit.line + 1}: {edit.name}\n  + {edit.text.strip()}")
     edited = {edit.file for edit in plan.edits}
     for name in plan.files:
         if name not in edited:
-            console.print(f"{name}: new file", markup=False)
+            console.print(f"{name}: new file")

@@ -32,7 +32,7 @@ def plan(
     """Read every launch once, embed, cluster, and fix the first draw."""
     if not output.parent.is_dir() or output.is_dir():
         raise ConfigError(f"--output: cannot write {output}; give a file in a folder that exists")
-    console = Console(stderr=True)
+    console = Console(stderr=True, markup=False)
     settings = load_config(config) if config else _options(policy, profile)
     chosen = load_policy(settings.policy)
     population = population_of(HostInfo(simulator="plan", list_paths=(str(traces),)), settings.seed)
@@ -47,7 +47,7 @@ def plan(
     strata = len(made.design.first_sizes)
     drawn = int(np.sum(made.design.first_sizes)) + int(np.sum(np.asarray(made.design.strata) < 0))
     clusters = int(made.cluster_of_unit().max()) + 1
-    Console().print(
+    Console(markup=False).print(
         f"{output}: {population.size:,} launches, {len(made.stream_hashes):,} streams, {clusters:,} clusters, "
         f"{strata:,} strata; the first pass simulates {drawn:,} launches",
         soft_wrap=True,

@@ -33,13 +33,13 @@ def report(
         from kernelpoint.report.write import write_page
 
         write_page(loaded, output, load_run(full_run) if full_run else None)
-    console = Console()
+    console = Console(markup=False)
     if as_json:
         typer.echo(json.dumps(loaded.content()))
         return
     console.print(_counters(loaded))
     for line in sentences(loaded):
-        console.print(line, soft_wrap=True, highlight=False, markup=False)
+        console.print(line, soft_wrap=True, highlight=False)
 
 
 def _counters(loaded: Run) -> Table:

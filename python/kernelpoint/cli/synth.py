@@ -97,7 +97,7 @@ def _write_macsim(request: Request, output: Path, force: bool, console: Console)
 
 
 def _write(request: Request, output: Path, version: int, ending: str, console: Console) -> Totals:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("launches", total=request.launches)
 

@@ -48,7 +48,7 @@ def train(
     from kernelpoint.encoder.training import Trainer, TrainingConfig
     from kernelpoint.encoder.training_data import training_data
 
-    console = Console(stderr=True)
+    console = Console(stderr=True, markup=False)
     if output.suffix != ".safetensors":
         raise ConfigError(f"--output: {output} given, a name that ends in .safetensors is needed")
     if not (output.parent.is_dir() and os.access(output.parent, os.W_OK)):
@@ -86,7 +86,7 @@ def _run(trainer: Trainer, output: Path, resume: bool, console: Console) -> list
         trainer.load_state(state)
         records = read_log(log)[: trainer.epoch]
         console.print(f"going on after epoch {trainer.epoch} of {state}")
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, TimeRemainingColumn(), console=console) as bar:
         task = bar.add_task("training", total=trainer.config.epochs, completed=trainer.epoch)
         for record in trainer.epochs():

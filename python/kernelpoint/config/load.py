@@ -16,6 +16,7 @@ from kernelpoint.files import read_regular
 
 S = TypeVar("S", bound=Section)
 MOST_BYTES = 1 << 20
+MOST_COMPLAINTS = 20
 _CUT = reprlib.Repr()  # its limits cut long text, deep nesting and long lists
 _CUT.maxstring = _CUT.maxother = _CUT.maxlong = 60
 _CUT.maxlevel = 2
@@ -77,7 +78,7 @@ def load_config(path: str | Path) -> Config:
         content = yaml.load(text, _OnceLoader)
     except (yaml.YAMLError, ValueError, TypeError, AttributeError, LookupError, RecursionError) as error:
         # PyYAML leaves what Python says of impossible dates, deep nesting and odd tags as it is.
-        raise ConfigError(f"{path} is not valid YAML: {str(error)[:500]}") from None
+        raise ConfigError(f"{path} is not valid YAML: {_yaml_complaint(error)}") from None
     return parse_config(content, str(path))
 
 
@@ -100,7 +101,10 @@ def parse_config(content: Any, source: str = "configuration") -> Config:
     try:
         return Config.model_validate(_nested(content, source))
     except ValidationError as error:
-        lines = [_complaint(detail) for detail in error.errors()]
+        details = error.errors()
+        lines = [_complaint(detail) for detail in details[:MOST_COMPLAINTS]]
+        if len(details) > len(lines):
+            lines.append(f"{len(details) - len(lines):,} more keys are refused")
         raise ConfigError("\n".join(f"{source}: {line}" for line in lines)) from None
 
 
@@ -142,6 +146,14 @@ def _is_dotted(key: Any) -> bool:
     return isinstance(key, str) and key.partition(".")[0] in sections() and "." in key
 
 
+def _yaml_complaint(error: Exception) -> str:
+    """One line: the place and the problem, as far as PyYAML tells."""
+    mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
+    if mark is None or problem is None:
+        return " ".join(str(error).split())[:300]
+    return f"line {mark.line + 1}, column {mark.column + 1}: {problem[:300]}"
+
+
 def _complaint(detail: Any) -> str:
     """One refused key: which, what was received, what is allowed."""
     key = ".".join(map(str, detail["loc"]))[:80]
@@ -151,4 +163,6 @@ def _complaint(detail: Any) -> str:
     if detail["type"] == "extra_forbidden":
         section = sections().get(str(detail["loc"][0]), Config)
         return f"{key}: unknown key (value {_short(detail['input'])}); allowed here: {', '.join(section.model_fields)}"
+    if detail["type"] == "model_type":
+        message = f"input should be a mapping of {', '.join(sections()[key].model_fields)}"
     return f"{key}: got {_short(detail['input'])}; {message}"

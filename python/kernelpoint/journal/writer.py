@@ -43,9 +43,9 @@ class JournalWriter:
         self._resume = resume
         self._begun = self._locked = False
         self._synced = 0.0
-        self._made = not self.path.exists()
         self._closed = ""
         try:
+            self._made = not self.path.exists()
             self._file = open_to_append(self.path)
         except OSError as error:
             raise JournalError(f"cannot write the journal {path}: {error.strerror}") from None
@@ -110,7 +110,10 @@ class JournalWriter:
 
     def _take_over(self) -> int:
         """Read what is there; where new records begin."""
-        data = self._file.readall() or b""
+        try:
+            data = self._file.readall() or b""
+        except OSError as error:
+            raise JournalError(f"cannot read the journal {self.path}: {error.strerror}") from None
         if self._resume:
             self.records, end = parse(data, str(self.path))
             return end
