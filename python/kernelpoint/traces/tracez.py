@@ -12,7 +12,7 @@ from kernelpoint import _native
 
 @dataclass(frozen=True, eq=False)
 class TracezIndex:
-    """What the index of a .tracez says, without decompressing anything.
+    """Content of the index of a .tracez, read without decompressing anything.
 
     Attributes:
         ctas: uint32 [CTAs, 10], in the order of the file: index x, y, z; cluster x, y, z; place in the cluster x, y, z; rank.
