@@ -30,6 +30,7 @@ public:
           m_client(&stop_run),
           m_replay(sim),
           m_begun(false),
+          m_replays(false),
           m_copied(0),
           m_in_flight(false) {}
 
@@ -100,7 +101,7 @@ private:
         if (replayed())
             replay_before();
         else
-            hand_over_copies(list, m_at.decision.pass > 0 ? m_commands.size() : m_launches[m_at.launch]);
+            hand_over_copies(list, m_at.decision.pass > 0 && !m_replays ? m_commands.size() : m_launches[m_at.launch]);
         list.push_back(command);
         m_context->kernel_info_m_next_uid = static_cast<unsigned>(m_at.launch + 1);
         m_cycles = m_sim->gpu_tot_sim_cycle;
@@ -119,7 +120,8 @@ private:
     // What the launches and copies before this one leave is put back, whatever was simulated so far.
     void replay_before() {
         m_replay.apply(m_at.launch, m_client.replay_before(m_at));
-        m_copied = m_launches[m_at.launch];
+        m_copied = m_launches[m_at.launch];  // a launch that goes on from this one finds the copies between them
+        m_replays = true;
     }
 
     // Reports the launch that the loop has run; false when the simulator's own limits end the run.
@@ -214,6 +216,7 @@ private:
     std::vector<bool> m_simulated;          // by this process
     std::vector<Amount> m_before;           // the counters when the launch in flight began
     bool m_begun;
+    bool m_replays;   // some launch began with replayed state
     size_t m_copied;  // commands before this position were handed over, unless they are launches
     Position m_at;    // the launch in flight
     bool m_in_flight;
