@@ -87,55 +87,68 @@ class Summary:
 
 def summarise(setup: Setup, account: Account, look: Look | None) -> SummaryRecord:
     """Close the books: launches, simulated and skipped add up to the list. look: None where no estimate may be stated."""
-    budget = setup.budget
     counters = _estimates(look.estimates) if look else _simulated_only(account.simulated_totals)
     ratios = _estimates(look.ratios) if look else {}
-    main = {**ratios, **counters}.get(budget.counter, EstimateRecord()) if look else EstimateRecord()
+    main = {**ratios, **counters}.get(setup.budget.counter, EstimateRecord()) if look else EstimateRecord()
     cycles = counters.get("cycles", EstimateRecord()).estimate
-    bounded, skipped = main.half_width is not None, account.launches - account.simulated
-    checked, replays = account.checked, setup.host.can_replay and setup.config.policy.name != "all"
-    covers = coverage_of_bound(bounded, skipped + account.projected, replays, bool(checked.errors))
+    skipped, replays = account.launches - account.simulated, setup.host.can_replay and setup.config.policy.name != "all"
+    bounded = main.half_width is not None
+    covers = coverage_of_bound(bounded, skipped + account.projected, replays, bool(account.checked.errors))
     return SummaryRecord(
-        launches=account.launches,
-        simulated=account.simulated,
-        skipped=skipped,
-        passes=account.passes,
-        warmups=account.warmups,
-        inside_kernel=setup.config.inside_kernel,
-        projected=account.projected,
-        counter=budget.counter,
+        **_books(setup, account),
+        **_sentences(setup, account, look, covers),
         estimate=main.estimate,
         half_width=main.half_width,
         relative_half_width=main.relative_half_width,
-        confidence=budget.confidence,
-        relative_error=budget.relative_error,
         met=bool(look.met) if look else False,
-        bound=budget.bound if bounded else "none",
-        covers=covers,
+        bound=setup.budget.bound if bounded else "none",
         cycle_speedup=_over(cycles, _simulated_cycles(counters, account)),
         one_per_stream_speedup=_over(cycles, account.one_per_stream_cycles),
         clusters=[_part(part, "cluster") for part in look.clusters] if look else [],
         counters=counters,
         ratios=ratios,
         processes=_processes(account, look),
-        degraded=account.degraded,
-        lost=account.lost,
-        never_completed=account.never_completed,
-        assumptions=[*look.assumptions, *account.assumptions] if look else [],
-        warnings=[*look.warnings, *account.warnings, *_of_restarts(setup, account)]
-        if look
-        else ["the run ended before its pass was complete: no estimate is stated"],
-        not_covered=[*_state_not_covered(covers, checked.reason), MODEL_ERROR],
-        replay_errors={
-            name: ReplayErrorRecord(number(error.error), number(error.half_width))
-            for name, error in checked.errors.items()
-        },
-        restarts=list(account.restarts),
-        bound_excludes=checked.reason if covers == SAMPLING_ERROR else None,
-        kernels=account.kernels,
-        policy=setup.config.policy.name,
-        seed=setup.config.seed,
     )
+
+
+def _books(setup: Setup, account: Account) -> dict[str, Any]:
+    """Counts and settings of a run, as fields of its summary."""
+    errors = account.checked.errors.items()
+    return {
+        "launches": account.launches,
+        "simulated": account.simulated,
+        "skipped": account.launches - account.simulated,
+        "passes": account.passes,
+        "warmups": account.warmups,
+        "projected": account.projected,
+        "inside_kernel": setup.config.inside_kernel,
+        "counter": setup.budget.counter,
+        "confidence": setup.budget.confidence,
+        "relative_error": setup.budget.relative_error,
+        "lost": account.lost,
+        "never_completed": account.never_completed,
+        "restarts": list(account.restarts),
+        "replay_errors": {name: ReplayErrorRecord(number(e.error), number(e.half_width)) for name, e in errors},
+        "kernels": account.kernels,
+        "policy": setup.config.policy.name,
+        "seed": setup.config.seed,
+    }
+
+
+def _sentences(setup: Setup, account: Account, look: Look | None, covers: str) -> dict[str, Any]:
+    """Statements on the bound and on the run, as fields of its summary."""
+    reason = account.checked.reason
+    warnings = ["the run ended before its pass was complete: no estimate is stated"]
+    if look is not None:
+        warnings = [*look.warnings, *account.warnings, *_of_restarts(setup, account)]
+    return {
+        "covers": covers,
+        "degraded": account.degraded,
+        "assumptions": [*look.assumptions, *account.assumptions] if look else [],
+        "warnings": warnings,
+        "not_covered": [*_state_not_covered(covers, reason), MODEL_ERROR],
+        "bound_excludes": reason if covers == SAMPLING_ERROR else None,
+    }
 
 
 def _state_not_covered(covers: str, reason: str) -> list[str]:
