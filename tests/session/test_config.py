@@ -82,6 +82,11 @@ def test_hostile_yaml_is_refused_with_a_short_message(tmp_path, text, expected):
     assert expected in str(error.value) and len(str(error.value)) < 1000
 
 
+def test_a_number_in_scientific_notation_needs_no_point(tmp_path):
+    (tmp_path / "a.yaml").write_text("version: 1\npolicy: all\nerror_budget: {relative_error: 5e-3}\n")
+    assert load_config(tmp_path / "a.yaml").error_budget.relative_error == 0.005
+
+
 def test_a_fifo_or_a_device_is_refused_without_waiting(tmp_path):
     os.mkfifo(tmp_path / "fifo")
     for path, kind in ((tmp_path / "fifo", "a FIFO"), ("/dev/zero", "a character device"), (tmp_path, "a folder")):

@@ -59,6 +59,10 @@ class _OnceLoader(yaml.SafeLoader):
 
 
 _OnceLoader.add_constructor("tag:yaml.org,2002:int", _OnceLoader.construct_yaml_int)
+# YAML 1.1 takes 1e-3 for text; people mean the number.
+_OnceLoader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)[eE][-+]?\d+$"), list("-+.0123456789")
+)
 
 
 def load_config(path: str | Path) -> Config:

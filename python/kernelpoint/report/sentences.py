@@ -10,7 +10,7 @@ def sentences(run: Run) -> list[str]:
     """The lines of a report, the verdict first; of a run that has not ended, what can be said so far."""
     if (s := run.summary) is None:
         so_far = run.content()
-        return [_counts(so_far["simulated"], so_far["launches"], so_far["passes"]), _NOT_ENDED]
+        return [f"{so_far['simulated']:,} of {so_far['launches']:,} launches simulated so far", _NOT_ENDED]
     lines = [verdict(s), _counts(s.simulated, s.launches, s.passes)]
     if s.warmups:
         lines.append(f"{s.warmups:,} further simulations only warmed the machine up; the cycle speedup pays for them")
