@@ -5,8 +5,7 @@ namespace kernelpoint::fast_model {
 
 void Sm::execute(Scheduler& scheduler, Scheduler::Slot& slot, Cycles now) {
     Warp& warp = *slot.warp;
-    const Step& step = *warp.next++;
-    __builtin_prefetch(warp.next + 4);  // steps of thousands of warps do not fit the machine's caches
+    const Step& step = *slot.next++;
     const Operation& operation = program_[step.operation];
     ++counters_.warp_instructions;
     instructions_ += step.lanes;
@@ -16,14 +15,15 @@ void Sm::execute(Scheduler& scheduler, Scheduler::Slot& slot, Cycles now) {
     const Cycles goes_on = active ? act(operation, warp, step, now) : now + 1;
 
     ResidentCta& cta = *warp.cta;
-    const bool ended = warp.next == warp.end;
+    const bool ended = slot.next == warp.end;
     const bool at_barrier = operation.action == Action::barrier;
     if (ended) {
         warp.results_at = std::max(warp.results_at, now + 1);
         end_warp(warp, operation.exits);
     } else {
-        const Operation& next = program_[warp.next->operation];
+        const Operation& next = program_[slot.next->operation];
         slot.unit = next.unit;
+        prefetch(warp, *slot.next);
         slot.ready_at = std::max(goes_on, warp.scoreboard.operands_ready(next));
         if (active && at_barrier) {
             slot.ready_at = kNever;
@@ -32,6 +32,13 @@ void Sm::execute(Scheduler& scheduler, Scheduler::Slot& slot, Cycles now) {
     }
     scheduler.issued(now, ended);
     if (ended || at_barrier) pass_barrier(cta, now);
+}
+
+// Asks the machine for what an access will read: the few lines of most, here; the many of others, when they issue.
+void Sm::prefetch(const Warp& warp, const Step& step) const {
+    if (step.reach != Reach::lines) return;
+    if (step.count > 4) return __builtin_prefetch(warp.accesses);
+    for (uint32_t i = 0; i < step.count; ++i) memory_.prefetch(id_, warp.accesses[i].line);
 }
 
 // Returns when the warp may issue again; results go to the scoreboard.
@@ -49,10 +56,11 @@ Cycles Sm::act(const Operation& operation, Warp& warp, const Step& step, Cycles 
             break;
         default:
             if (step.reach == Reach::shared_memory) {
-                result_at = access_shared(step, now);
+                result_at = access_shared(bank_passes(*warp.accesses), now);
             } else if (step.reach != Reach::nothing) {
                 result_at = access_memory(operation, warp, step, now);
             }
+            warp.accesses += step.count;
             warp.fence_at = std::max(warp.fence_at, result_at);
     }
     warp.scoreboard.write(operation, result_at);
@@ -61,10 +69,10 @@ Cycles Sm::act(const Operation& operation, Warp& warp, const Step& step, Cycles 
 }
 
 Cycles Sm::access_memory(const Operation& operation, const Warp& warp, const Step& step, Cycles now) {
-    const LineAccess* lines = warp.cta->decoded.lines.data() + step.first;
+    const LineAccess* lines = warp.accesses;
     const uint64_t base = step.reach == Reach::local_lines ? warp.local_line : 0;
     occupy_load_store_unit(now, step.count);
-    if (step.count > 1) {
+    if (step.count > 4) {
         for (uint32_t i = 0; i < step.count; ++i) memory_.prefetch(id_, base + lines[i].line);
     }
     Cycles done = now;
@@ -78,12 +86,11 @@ Cycles Sm::access_memory(const Operation& operation, const Warp& warp, const Ste
     return done;
 }
 
-Cycles Sm::access_shared(const Step& step, Cycles now) {
-    const uint32_t passes = step.first;
+Cycles Sm::access_shared(const BankPasses& banks, Cycles now) {
     ++counters_.shared_accesses;
-    counters_.shared_bank_conflicts += step.count;
-    occupy_load_store_unit(now, passes);
-    return now + config_.shared_latency + passes - 1;
+    counters_.shared_bank_conflicts += banks.conflicts;
+    occupy_load_store_unit(now, banks.passes);
+    return now + config_.shared_latency + banks.passes - 1;
 }
 
 // The SM's schedulers share it: one line, or one pass through the banks of shared memory, a cycle.

@@ -159,7 +159,7 @@ void Gpu::abandon() {
 void Gpu::forget_launch() {
     reader_.reset();
     read_ahead_.reset();
-    pool_.clear();
+    if (pool_.size() > sms_.size()) pool_.resize(sms_.size());  // the buffers that small launches use again and again
 }
 
 void Gpu::report_deadlock() const {

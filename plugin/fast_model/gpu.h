@@ -78,7 +78,7 @@ private:
     std::unique_ptr<TraceReader> reader_;
     Cta trace_;  // the CTA read last
     std::unique_ptr<ResidentCta> read_ahead_;
-    std::vector<std::unique_ptr<ResidentCta>> pool_;  // buffers of retired CTAs, reused within a launch
+    std::vector<std::unique_ptr<ResidentCta>> pool_;  // buffers of retired CTAs, to be used again
     CtaDemand demand_;
     size_t next_sm_ = 0;
     uint64_t ctas_completed_ = 0, instructions_before_ = 0;

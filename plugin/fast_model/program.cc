@@ -31,23 +31,45 @@ void Program::start(const LaunchHeader& header) {
     operations_.clear();
     index_.clear();
     by_pc_.fill(Remembered{});
+    lately_.fill(nullptr);
 }
 
 void Program::decode(const Cta& cta, const std::vector<Opcode>& opcodes, DecodedCta& decoded) {
     timings_.extend(opcodes);
     decoded.index = cta.index;
     decoded.warps.clear();
-    decoded.lines.clear();
-    for (const auto& warp : cta.warps) decoded.warps.push_back({warp.first_instruction, warp.instruction_count});
-    decoded.steps.resize(cta.instructions.size());
-    for (size_t i = 0; i < cta.instructions.size(); ++i) {
-        const Instruction& instruction = cta.instructions[i];
-        Step& step = decoded.steps[i];
-        step = {operation_of(instruction), 0, 0, count_lanes(instruction.active_mask), Reach::nothing};
-        if (instruction.address_count == 0 || step.lanes == 0) continue;
-        if (operations_[step.operation].action >= Action::load_global)
-            reach(instruction, cta.addresses.data() + instruction.first_address, step, decoded);
+    decoded.accesses.clear();
+    for (const auto& warp : cta.warps) {
+        const size_t first_access = decoded.accesses.size();
+        steps_.clear();
+        for (uint32_t i = 0; i < warp.instruction_count; ++i)
+            steps_.push_back(step_of(cta.instructions[warp.first_instruction + i], cta, decoded));
+        decoded.warps.push_back({shared(), first_access});
     }
+}
+
+Step Program::step_of(const Instruction& instruction, const Cta& cta, DecodedCta& decoded) {
+    Step step{operation_of(instruction), 0, count_lanes(instruction.active_mask), Reach::nothing};
+    if (instruction.address_count == 0 || step.lanes == 0) return step;
+    if (operations_[step.operation].action >= Action::load_global)
+        reach(instruction, cta.addresses.data() + instruction.first_address, step, decoded);
+    return step;
+}
+
+// The steps just read: those of an earlier warp, if it did the same.
+std::shared_ptr<const Steps> Program::shared() {
+    static_assert(sizeof(Step) == 8, "a step is hashed and compared as it lies in memory");
+    uint64_t hash = steps_.size();
+    for (const Step& step : steps_) {
+        uint64_t word;
+        std::memcpy(&word, &step, sizeof word);
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+    }
+    std::shared_ptr<const Steps>& known = lately_[(hash >> 32) % lately_.size()];
+    const size_t bytes = steps_.size() * sizeof(Step);
+    if (!known || known->size() != steps_.size() || std::memcmp(known->data(), steps_.data(), bytes) != 0)
+        known = std::make_shared<const Steps>(steps_);
+    return known;
 }
 
 uint32_t Program::operation_of(const Instruction& instruction) {
@@ -91,18 +113,16 @@ void Program::reach(const Instruction& instruction, const uint64_t* addresses, S
     const OpcodeTiming& timing = timings_[instruction.opcode];
     const uint32_t count = instruction.address_count;
     if (timing.action == Action::access_shared || (timing.space == MemorySpace::generic && is_shared(addresses[0]))) {
-        const BankPasses banks = count_bank_passes(addresses, count, instruction.width);
         step.reach = Reach::shared_memory;
-        step.first = banks.passes;
-        step.count = static_cast<uint16_t>(banks.conflicts);
+        step.count = 1;
+        decoded.accesses.push_back(bank_access(count_bank_passes(addresses, count, instruction.width)));
         return;
     }
     const bool local = timing.space == MemorySpace::local;
     coalesce(local ? interleave(instruction, addresses) : addresses, count, instruction.width, touched_);
     step.reach = local ? Reach::local_lines : Reach::lines;
-    step.first = static_cast<uint32_t>(decoded.lines.size());
     step.count = static_cast<uint16_t>(touched_.size());
-    decoded.lines.insert(decoded.lines.end(), touched_.begin(), touched_.end());
+    decoded.accesses.insert(decoded.accesses.end(), touched_.begin(), touched_.end());
 }
 
 // Model: the trace gives a local address as its thread sees it; hardware interleaves the threads of a warp, so that

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstring>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -28,23 +29,31 @@ struct Operation {
 // What an access of a step goes to.
 enum class Reach : uint8_t { nothing, lines, local_lines, shared_memory };
 
-// A dynamic instruction of a warp.
+// A dynamic instruction of a warp, without its addresses: warps that do the same have the same steps, and share them.
 struct Step {
     uint32_t operation;
-    uint32_t first;  // of `count` lines in DecodedCta::lines; of shared memory: passes through the banks
-    uint16_t count;  // of shared memory: how many passes are conflicts
+    uint16_t count;  // how many accesses it takes of DecodedCta::accesses
     uint8_t lanes;
     Reach reach;
 };
+using Steps = std::vector<Step>;
+
+// How an access to shared memory passes through the banks, in a LineAccess's place.
+inline LineAccess bank_access(const BankPasses& banks) {
+    return {(uint64_t{banks.conflicts} << 24) | banks.passes, 0};
+}
+inline BankPasses bank_passes(const LineAccess& access) {
+    return {static_cast<uint32_t>(access.line & 0xffffff), static_cast<uint32_t>(access.line >> 24)};
+}
 
 struct DecodedCta {
     struct Warp {
-        uint32_t first_step = 0, steps = 0;
+        std::shared_ptr<const Steps> steps;
+        size_t first_access = 0;
     };
     Dim3 index;
     std::vector<Warp> warps;
-    std::vector<Step> steps;
-    std::vector<LineAccess> lines;  // local ones relative to where the warp's local memory begins
+    std::vector<LineAccess> accesses;  // in order of the steps; local ones relative to where local memory begins
 };
 
 class Program {
@@ -66,6 +75,8 @@ private:
         uint32_t operation = UINT32_MAX;
     };
 
+    Step step_of(const Instruction& instruction, const Cta& cta, DecodedCta& decoded);
+    std::shared_ptr<const Steps> shared();
     uint32_t operation_of(const Instruction& instruction);
     Operation make(const Instruction& instruction) const;
     void reach(const Instruction& instruction, const uint64_t* addresses, Step& step, DecodedCta& decoded);
@@ -78,6 +89,9 @@ private:
     std::unordered_map<Key, uint32_t, KeyHash> index_;
     std::array<Remembered, 1024> by_pc_;
     std::vector<LineAccess> touched_;
+    Steps steps_;  // of the warp being read
+    // Steps that warps had lately, by a hash of them.
+    std::array<std::shared_ptr<const Steps>, 256> lately_;
     uint64_t local_addresses_[kWarpSize];
 };
 

@@ -2,20 +2,11 @@
 
 namespace kernelpoint::fast_model {
 
-void Scheduler::add(Warp* warp, Cycles ready_at, uint8_t unit) {
-    slots_.push_back({ready_at, warp, unit});
+void Scheduler::add(Warp* warp, const Step* first, Cycles ready_at) {
+    slots_.push_back({ready_at, warp, first, program_[first->operation].unit});
     if (ready_at >= next_event_) return;
     next_event_ = ready_at;
     chosen_ = kNone;
-}
-
-Scheduler::Slot* Scheduler::pick(Cycles now) {
-    if (chosen_ == kNone || earliest(slots_[chosen_]) > now) {
-        choose(now);
-        if (next_event_ > now) return nullptr;
-    }
-    greedy_ = chosen_;
-    return &slots_[chosen_];
 }
 
 void Scheduler::issued(Cycles now, bool ended) {
@@ -45,12 +36,18 @@ void Scheduler::choose(Cycles from) {
             chosen_ = i;
         }
     }
+    if (chosen_ == kNone) return;
+    // Thousands of warps do not fit the machine's caches: what issuing this one will read is asked for now.
+    const Slot& slot = slots_[chosen_];
+    __builtin_prefetch(slot.next);
+    __builtin_prefetch(slot.warp);
+    slot.warp->scoreboard.prefetch();
 }
 
 void Scheduler::release(const ResidentCta* cta, Cycles now) {
     for (Slot& slot : slots_) {
         if (slot.warp->cta != cta || slot.ready_at != kNever) continue;
-        slot.ready_at = std::max(now, slot.warp->scoreboard.operands_ready(program_[slot.warp->next->operation]));
+        slot.ready_at = std::max(now, slot.warp->scoreboard.operands_ready(program_[slot.next->operation]));
         if (slot.ready_at >= next_event_) continue;
         next_event_ = slot.ready_at;
         chosen_ = kNone;

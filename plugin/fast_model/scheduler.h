@@ -15,14 +15,22 @@ public:
     struct Slot {
         Cycles ready_at;  // operands and barrier; kNever while it waits at a barrier
         Warp* warp;
-        uint8_t unit;  // of its next instruction
+        const Step* next;
+        uint8_t unit;  // of the next step
     };
 
     explicit Scheduler(const Program& program) : program_(program) {}
 
-    void add(Warp* warp, Cycles ready_at, uint8_t unit);
+    void add(Warp* warp, const Step* first, Cycles ready_at);
     // The slot to issue at `now`, or null after moving next_event() to when one may be. Remembered as the greedy one.
-    Slot* pick(Cycles now);
+    Slot* pick(Cycles now) {
+        if (chosen_ == kNone || earliest(slots_[chosen_]) > now) {
+            choose(now);
+            if (next_event_ > now) return nullptr;
+        }
+        greedy_ = chosen_;
+        return &slots_[chosen_];
+    }
     // To be called when the slot from pick() has been issued and describes its warp's next instruction, or with
     // `ended` when it had none.
     void issued(Cycles now, bool ended);

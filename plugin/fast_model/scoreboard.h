@@ -31,6 +31,11 @@ public:
         for (uint32_t i = 0; i < operation.written; ++i) at_[operation.writes[i]] = result_at;
     }
 
+    // Asks the machine for the registers that nearly all code uses.
+    void prefetch() const {
+        for (uint32_t i = 0; i < 32; i += 8) __builtin_prefetch(&at_[i]);
+    }
+
 private:
     std::array<Cycles, kConstant> at_{};
 };

@@ -68,15 +68,16 @@ void Sm::place(std::unique_ptr<ResidentCta> cta, Cycles start) {
     cta->done_at = start;
     cta->warps.clear();
     for (const DecodedCta::Warp& decoded : cta->decoded.warps) {
-        if (decoded.steps == 0) continue;
+        if (decoded.steps->empty()) continue;
         Warp* warp = free_warps_.back();
         free_warps_.pop_back();
         cta->warps.push_back(warp);
-        warp->next = cta->decoded.steps.data() + decoded.first_step;
-        warp->end = warp->next + decoded.steps;
+        const Step* first = decoded.steps->data();
+        warp->end = first + decoded.steps->size();
+        warp->accesses = cta->decoded.accesses.data() + decoded.first_access;
         warp->cta = cta.get();
         warp->results_at = warp->fence_at = start;
-        scheduler_for_next_warp().add(warp, start, program_[warp->next->operation].unit);
+        scheduler_for_next_warp().add(warp, first, start);
         ++cta->running;
     }
     if (cta->running == 0) next_retirement_ = std::min(next_retirement_, start);

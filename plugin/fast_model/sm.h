@@ -47,9 +47,10 @@ public:
 
 private:
     void execute(Scheduler& scheduler, Scheduler::Slot& slot, Cycles now);
+    void prefetch(const Warp& warp, const Step& step) const;
     Cycles act(const Operation& operation, Warp& warp, const Step& step, Cycles now);
     Cycles access_memory(const Operation& operation, const Warp& warp, const Step& step, Cycles now);
-    Cycles access_shared(const Step& step, Cycles now);
+    Cycles access_shared(const BankPasses& banks, Cycles now);
     void occupy_load_store_unit(Cycles now, uint64_t passes);
     void end_warp(Warp& warp, bool exited);
     void pass_barrier(ResidentCta& cta, Cycles now);

@@ -18,7 +18,8 @@ struct ResidentCta {
 };
 
 struct alignas(64) Warp {
-    const Step *next = nullptr, *end = nullptr;
+    const Step* end = nullptr;
+    const LineAccess* accesses = nullptr;  // of the steps that are left
     ResidentCta* cta = nullptr;
     uint64_t local_line = 0;  // where its local memory begins
     Cycles results_at = 0;    // when the last of its results or stores is done
