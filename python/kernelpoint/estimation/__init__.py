@@ -5,6 +5,7 @@ from kernelpoint.estimation.assisted_engine import AssistedEngine
 from kernelpoint.estimation.base import BaseEngine
 from kernelpoint.estimation.design import Assume, Bound, Design, ErrorBudget, Method, Scope
 from kernelpoint.estimation.engine import Engine
+from kernelpoint.estimation.engines import engine_for
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.measurement_error import OWN_ERROR_SHARE, SystematicError
 from kernelpoint.estimation.replay_error import replay_error
@@ -26,6 +27,7 @@ __all__ = [
     "Method",
     "Scope",
     "SystematicError",
+    "engine_for",
     "replay_error",
     "strata_from",
     "with_replacement_total",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -78,6 +79,8 @@ class Design:
             random, so no bound can be stated, and the sample never grows.
         balanced: whether samples are spread over the run (balance.spread_over_run of u), and variances taken from neighbours.
         kinds: int [H] or None, kind of each stratum (0 ... K - 1): spreads are pooled within a kind.
+        predictions: float64 [N] by counter, or None; where there are some, strata are the groups whose predictions may be off
+            alike, and the engine makes cells of its own (assisted_engine.py). assume: how much may hide from them.
         odd: how odd, relative to its value, an unseen unit may be without breaking the budget.
         domains: int [N] or None, the part of the population each unit belongs to (0 ... D - 1), each with a total of its own
             that must meet the budget (several applications in one run). A stratum lies in one domain.
@@ -100,6 +103,8 @@ class Design:
     balanced: bool = False
     kinds: NDArray[np.integer] | None = None
     odd: float = 0.2
+    predictions: Mapping[str, NDArray[np.float64]] | None = None
+    assume: Assume = "ordinary"
 
     def __post_init__(self) -> None:
         units, strata = len(self.strata), len(self.first_sizes)

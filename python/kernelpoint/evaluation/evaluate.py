@@ -10,7 +10,7 @@ from typing import Any
 
 from kernelpoint.config import Config, parse_config
 from kernelpoint.errors import KernelPointError
-from kernelpoint.estimation import Design, Engine, ErrorBudget, Look
+from kernelpoint.estimation import BaseEngine, Design, ErrorBudget, Look, engine_for
 from kernelpoint.evaluation.workload import Workload
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
@@ -163,12 +163,12 @@ def evaluate(inputs: Inputs, cell: Cell) -> Row:
     return _judged(row, workload, config, policy, engine, look)
 
 
-def replay(design: Design, config: Config, policy: type[Policy], workload: Workload) -> tuple[Engine, Look]:
+def replay(design: Design, config: Config, policy: type[Policy], workload: Workload) -> tuple[BaseEngine, Look]:
     """The passes of a run whose results are looked up instead of simulated."""
     wanted = config.error_budget
     bound = policy.bound_for(config)
     budget = ErrorBudget(wanted.relative_error, wanted.confidence, workload.counter, wanted.scope, bound)
-    engine = Engine(design, budget, policy.estimate_for(config))
+    engine = engine_for(design, budget, policy.estimate_for(config))
     while True:
         units = engine.wanted()
         engine.record_many(units, (workload.counter,), workload.results[units][:, None])
@@ -184,7 +184,7 @@ def _config(cell: Cell) -> Config:
     return parse_config({"version": 1, "policy": cell.policy, "seed": cell.seed, "error_budget": budget})
 
 
-def _judged(row: Row, workload: Workload, config: Config, policy: type[Policy], engine: Engine, look: Look) -> Row:
+def _judged(row: Row, workload: Workload, config: Config, policy: type[Policy], engine: BaseEngine, look: Look) -> Row:
     estimate = look.estimates[workload.counter]
     error = estimate.estimate / workload.total - 1.0
     bound, half_width = "none", math.nan

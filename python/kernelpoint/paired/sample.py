@@ -72,7 +72,10 @@ def sample_of(run: Run) -> DrawnSample:
 def _usable_strata(run: Run) -> StrataRecord:
     summary, strata = run.ended(), run.frozen.strata
     if strata is None:
-        raise JournalError(f"{run.path}: the run's launches were never divided into strata")
+        raise JournalError(
+            f"{run.path}: the run's launches were never divided into strata that two runs could share; compare runs with "
+            "`fast_model: off`"
+        )
     if summary.projected:
         raise JournalError(
             f"{run.path}: {summary.projected} launches were stopped inside; a comparison needs runs with `inside_kernel: off`"

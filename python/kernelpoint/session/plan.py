@@ -16,7 +16,7 @@ from kernelpoint.errors import PlanError
 from kernelpoint.estimation import Design
 
 FORMAT_VERSION = 1
-_DESIGN_PARTS = tuple(f.name for f in fields(Design) if f.name != "u")
+_DESIGN_PARTS = tuple(f.name for f in fields(Design) if f.name not in ("u", "predictions"))
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,8 @@ class Plan:
             PlanError: it cannot be written there.
         """
         arrays = {f"design_{n}": getattr(self.design, n) for n in _DESIGN_PARTS if getattr(self.design, n) is not None}
+        predictions = self.design.predictions or {}
+        arrays |= {f"prediction_{index}": values for index, values in enumerate(predictions.values())}
         for name in ("stream_ids", "stream_map", "stream_counts"):
             if getattr(self, name) is not None:
                 arrays[name] = getattr(self, name)
@@ -85,6 +87,7 @@ class Plan:
             "broken": {str(unit): why for unit, why in self.broken.items()},
             "stream_hashes": self.stream_hashes,
             "stream_names": self.stream_names,
+            "predictions": list(predictions),
         }
         text = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
         target = Path(path)
@@ -121,6 +124,9 @@ class Plan:
             )
         parts = {name.removeprefix("design_"): arrays[name] for name in arrays if name.startswith("design_")}
         design: dict[str, Any] = {name: value if value.ndim else value.item() for name, value in parts.items()}
+        told = about.get("predictions", [])
+        if told:
+            design["predictions"] = {name: arrays[f"prediction_{index}"] for index, name in enumerate(told)}
         if len(design["strata"]) != len(u):
             raise PlanError(f"{path}: a plan for {len(design['strata'])} launches; this run has {len(u)}")
         return cls(

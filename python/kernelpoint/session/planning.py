@@ -121,7 +121,9 @@ def _check_origin(path: str, found: dict[str, Any], wanted: dict[str, Any]) -> N
     differing = [
         f"{key}: the plan has {found.get(key)!r}, this run {wanted.get(key)!r}"
         for key in sorted(found.keys() | wanted.keys())
-        if found.get(key) != wanted.get(key) and key != "error_budget"  # a plan serves any budget, some better
+        if found.get(key) != wanted.get(key)
+        and key != "error_budget"  # a plan serves any budget, some better
+        and (key != "fast_model" or key in found)  # and one made without the model needs none
     ]
     if differing:
         raise PlanError(f"{path} was made for another run:\n" + "\n".join(differing))

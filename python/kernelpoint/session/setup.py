@@ -139,6 +139,8 @@ def hash_design(design: Design) -> str:
         design.clusters,
         design.chosen,
         design.domains,
+        design.kinds,
+        *(values for _, values in sorted((design.predictions or {}).items())),
     )
     for part in parts:
         digest.update(b"none" if part is None else np.ascontiguousarray(part).tobytes())
@@ -150,7 +152,7 @@ def _of_frame(frame: Frame, host: HostInfo) -> dict[str, Any]:
         "launches": list(frame.population.counts),
         "hashes": {**frame.hashes, "simulator_config": host.config_hash},
         "plan": frame.plan_path,
-        "strata": strata_record(frame.design),
+        "strata": None if frame.design.predictions is not None else strata_record(frame.design),
     }
 
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kernelpoint.estimation import Assume, Design, ErrorBudget, strata_from
+from kernelpoint.fast_model.predictions import counterpart
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.labels import context, first_of_each_process
 from kernelpoint.policies.profile_refinement import refined, steps
@@ -36,9 +37,12 @@ CLUSTER_DISTANCE = 0.3  # embeddings of length 1 closer than this open no new cl
 class KernelPoint(Policy):
     """Design section 4: strata frozen beforehand, permanent random numbers, passes, pooled variances, regression on work.
 
-    With traces, cells nest in four levels: streams whose embeddings are near (cluster), of about equal work, equal streams,
-    and equal streams between equal neighbours (context). Without traces, with a profile: equal kernels, where it has times
-    those within a factor of two and within a tenth, equal signature (kernel, grid, block, registers, shared memory), equal
+    With `profile: model` the fast model's predictions are the covariates of every counter, and the engine makes cells from
+    them (estimation/assisted_engine.py); kernels are the groups that the model may be off alike for.
+
+    With traces alone, cells nest in four levels: streams whose embeddings are near (cluster), of about equal work, equal
+    streams, and equal streams between equal neighbours (context). Without traces, with a profile: equal kernels, where it
+    has times those within a factor of two and within a tenth, equal signature (kernel, grid, block, registers, shared memory), equal
     context. With both, the times that launches took elsewhere take the place of the amount of work, and of what launches
     are expected to cost (profile_refinement.py). Which cells become strata, and how many first draws each gets, is decided by
     cost-complexity pruning for the error budget (estimation.strata_from); a random share of the strata gets a second draw,
@@ -59,7 +63,9 @@ class KernelPoint(Policy):
         return traces | {Need.PROFILE} if available.traces else frozenset({Need.PROFILE})
 
     def design(self, population: Population) -> Design:
-        """Strata, first sizes and the covariate."""
+        """Strata, first sizes and the covariate; with predictions the groups of launches that they may be off alike for."""
+        if self._trusts_model(population):
+            return self._assisted(population)
         if population.profile is not None and population.scan is None:
             levels, expected, known = _from_profile(population)
             spreads = PROFILE_SPREADS if population.profile.has_times else METADATA_SPREADS
@@ -86,6 +92,43 @@ class KernelPoint(Policy):
             take_all=np.flatnonzero(certain),
             odd=(ODD_MEASURED if population.scan is None else ODD_SIMULATED)[self.config.assume],
             seed=population.seed,
+        )
+
+    def _trusts_model(self, population: Population) -> bool:
+        """Whether the fast model's predictions carry the design: they are of most launches, and of one application, and
+        what is asked is the workload's total by regression.
+        """
+        model, wanted = population.model, self.config.error_budget
+        if model is None or self.config.profile != "model" or population.scan is None or population.first_process:
+            return False
+        plain = wanted.scope == "workload" and wanted.bound in ("sequential", "fixed") and len(population.counts) == 1
+        cycles = model.counters["cycles"]
+        return plain and self.config.estimate == "regression" and 2 * int((cycles > 0.0).sum()) > population.size
+
+    def _assisted(self, population: Population) -> Design:
+        """Groups are kernels; launches without a prediction are simulated."""
+        model = population.model
+        assert model is not None
+        known = (model.counters["cycles"] > 0.0) & (kernels(population) >= 0)
+        kernel = np.where(known, kernels(population), -1)
+        groups = np.unique(kernel, return_inverse=True)[1].ravel() - (0 if known.all() else 1)
+        count = int(groups.max(initial=-1)) + 1
+        predictions = {
+            name: np.where(known, values, 0.0)
+            for name, values in model.counters.items()
+            if bool(np.isfinite(values[known]).all() and (values[known] >= 0.0).all())
+        }
+        asked = counterpart(predictions, self.config.error_budget.counter)
+        if asked is not None:
+            predictions[self.config.error_budget.counter] = np.maximum(asked, 0.0)
+        return Design(
+            strata=groups.astype(np.int32),
+            first_sizes=np.ones(count, dtype=np.int64),
+            u=population.u,
+            x=predictions["cycles"],
+            clusters=np.arange(count),
+            predictions=predictions,
+            assume=self.config.assume,
         )
 
 

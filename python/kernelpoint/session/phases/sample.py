@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelpoint.estimation import BaseEngine, Design, Engine, Look
+from kernelpoint.estimation import BaseEngine, Design, Engine, Look, engine_for
 from kernelpoint.journal import DecisionRecord, KernelRecord
 from kernelpoint.session.exact import exact_values, with_exact
 from kernelpoint.session.ratios import RATIOS
@@ -153,4 +153,4 @@ def _finite(value: float) -> float | None:
 
 def make_engine(setup: Setup, design: Design) -> BaseEngine:
     """The engine of a run."""
-    return Engine(design, setup.budget, setup.estimate, RATIOS)
+    return engine_for(design, setup.budget, setup.estimate, RATIOS)

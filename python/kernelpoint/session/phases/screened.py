@@ -177,7 +177,9 @@ class Screened:
         inside = (strata >= 0) & (design.u <= PROBABILITY)
         drawn = np.bincount(strata[inside], minlength=len(design.first_sizes))
         sizes = np.maximum(design.first_sizes, drawn)
-        return replace(design, strata=strata, first_sizes=sizes, balanced=False)  # drawn by u as they came
+        return replace(
+            design, strata=strata, first_sizes=sizes, balanced=False, predictions=None
+        )  # drawn by u as they came
 
     def results(self, population: Population) -> dict[int, dict[str, float]]:
         """Counters of every launch that this pass simulated, by unit."""
