@@ -42,13 +42,14 @@ class KernelPoint(Policy):
 
     With traces alone, cells nest in four levels: streams whose embeddings are near (cluster), of about equal work, equal
     streams, and equal streams between equal neighbours (context). Without traces, with a profile: equal kernels, where it
-    has times those within a factor of two and within a tenth, equal signature (kernel, grid, block, registers, shared memory), equal
-    context. With both, the times that launches took elsewhere take the place of the amount of work, and of what launches
-    are expected to cost (profile_refinement.py). Which cells become strata, and how many first draws each gets, is decided by
-    cost-complexity pruning for the error budget (estimation.strata_from); a random share of the strata gets a second draw,
-    which carries the pooled variance. Launches that cannot be read, or that the profile lacks where there is nothing else,
-    are simulated; so is the first of each stream where the error budget is on misses or DRAM traffic, and without traces the
-    first launch of each kernel (`assume: hostile`: of each signature), which measured runs load or tune.
+    has times those within a factor of two and within a tenth, equal signature (kernel, grid, block, registers, shared
+    memory), equal context. With both, the times that launches took elsewhere take the place of the amount of work, and of
+    what launches are expected to cost (profile_refinement.py). Which cells become strata, and how many first draws each
+    gets, is decided by cost-complexity pruning for the error budget (estimation.strata_from); a random share of the strata
+    gets a second draw, which carries the pooled variance. Launches that cannot be read, or that the profile lacks where
+    there is nothing else, are simulated; so is the first of each stream where the error budget is on misses or DRAM
+    traffic, and without traces the first launch of each kernel (`assume: hostile`: of each signature), which measured runs
+    load or tune.
     """
 
     uses_budget: ClassVar[bool] = True

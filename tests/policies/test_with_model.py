@@ -1,0 +1,81 @@
+"""Policy kernelpoint where the fast model's predictions stand for times: `profile: model`."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from kernelpoint.config import parse_config
+from kernelpoint.estimation import AssistedEngine, Engine, ErrorBudget, engine_for
+from kernelpoint.policies.methods.kernelpoint import KernelPoint
+from kernelpoint.randomness import generator
+from kernelpoint.session.plan import Plan
+from kernelpoint.workload import Population
+
+
+def population(unpredicted: int = 0) -> tuple[Population, np.ndarray]:
+    """Four kernels of 300 launches with a model that is right up to 2 %, but for the first launches; the truth."""
+    random = generator(0, "policy with a model")
+    kernel = np.arange(300) % 4
+    y = random.lognormal(8.0, 1.0, 4)[kernel] * random.lognormal(0.0, 0.5, 300)
+    cycles = y * np.exp(0.02 * random.standard_normal(300))
+    reads = np.where(kernel == 1, 0.5 * cycles, 0.0)
+    cycles[:unpredicted] = np.nan
+    model = SimpleNamespace(counters={"cycles": cycles, "dram_reads": reads, "l2_accesses": 2.0 * cycles})
+    scan = SimpleNamespace(stream_ids=kernel, kernel_ids=kernel)
+    return Population((300,), 0, scan=scan, model=model), y
+
+
+def policy(**keys) -> KernelPoint:
+    """The policy with a configuration."""
+    return KernelPoint(parse_config({"version": 1, "policy": "kernelpoint", "profile": "model", **keys}))
+
+
+def test_predictions_become_the_covariates_and_kernels_the_groups():
+    people, y = population()
+    design = policy(assume="hostile").design(people)
+    assert design.strata.tolist() == (np.arange(300) % 4).tolist()
+    assert set(design.predictions) >= {"cycles", "dram_reads"} and design.assume == "hostile"
+    engine = engine_for(design, ErrorBudget(0.05))
+    assert isinstance(engine, AssistedEngine)
+    while True:
+        wanted = engine.wanted()
+        engine.record_many(wanted, ("cycles",), y[wanted][:, None])
+        look = engine.look()
+        if look.met or not engine.grow():
+            break
+    assert look.met and look.estimates["cycles"].contains(y.sum()) and len(engine.drawn()) < 60
+
+
+def test_launches_without_a_prediction_are_simulated():
+    design = policy().design(population(unpredicted=7)[0])
+    assert np.flatnonzero(design.strata < 0).tolist() == list(range(7))
+    assert set(range(7)) <= set(engine_for(design, ErrorBudget(0.05)).wanted().tolist())
+
+
+def test_a_counter_is_predicted_by_the_models_counterpart():
+    people, _ = population()
+    design = policy(error_budget={"counter": "llc_accesses"}).design(people)
+    assert design.predictions["llc_accesses"].tolist() == design.predictions["l2_accesses"].tolist()
+
+
+def test_a_plan_keeps_predictions(tmp_path):
+    people, _ = population()
+    design = policy().design(people)
+    Plan(design, {}).save(tmp_path / "run.kpplan")
+    again = Plan.load(tmp_path / "run.kpplan", people.u).design
+    assert {k: v.tolist() for k, v in again.predictions.items()} == {
+        k: v.tolist() for k, v in design.predictions.items()
+    }
+    assert (
+        engine_for(again, ErrorBudget(0.05)).wanted().tolist()
+        == engine_for(design, ErrorBudget(0.05)).wanted().tolist()
+    )
+
+
+def test_a_design_without_predictions_is_stratified():
+    design = policy().design(population()[0])
+    from dataclasses import replace
+
+    assert isinstance(engine_for(replace(design, predictions=None), ErrorBudget(0.05)), Engine)
