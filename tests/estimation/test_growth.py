@@ -52,9 +52,9 @@ def test_strata_are_spread_each_by_itself_and_take_all_units_keep_their_numbers(
     assert both[strata == -1].tolist() == u[strata == -1].tolist()
 
 
-def test_what_changes_slowly_along_the_run_is_no_spread_between_neighbours():
+def test_what_changes_slowly_along_the_run_counts_a_quarter_between_neighbours():
     strata, ramp = np.repeat([0, 1], 50), np.tile(np.linspace(100.0, 200.0, 50), 2)
-    assert (Moments.of_neighbours(strata, ramp, 2).variance < 0.01 * Moments.of(strata, ramp, 2).variance).all()
+    assert (Moments.of_neighbours(strata, ramp, 2).variance < 0.26 * Moments.of(strata, ramp, 2).variance).all()
     noise = generator(0, "neighbours").normal(100.0, 10.0, 2000)
     plain, differences = (of(np.zeros(2000, int), noise, 1).variance[0] for of in (Moments.of, Moments.of_neighbours))
     assert differences == pytest.approx(plain, rel=0.1)
