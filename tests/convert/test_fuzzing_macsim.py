@@ -2,46 +2,22 @@
 
 import gzip
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 from plain_macsim import pack
+from sanitised import program
 from test_refused_launches import BODY, names_line, write_launch
 from trace_writer import cta, small_trace
 
-ROOT = Path(__file__).parents[2]
-SANITISERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", "-O1", "-std=c++17"]
-COMPILER = os.environ.get("CXX", "c++")
 SECONDS = 5
 
 
 @pytest.fixture(scope="module")
 def fuzzer(tmp_path_factory):
-    if shutil.which(COMPILER) is None or not (ROOT / "plugin" / "native" / "convert").exists():
-        pytest.skip(f"no C++ compiler ({COMPILER}) or no C++ sources here")
-    folder = tmp_path_factory.mktemp("fuzz")
-    empty = folder / "empty.cc"
-    empty.write_text("int main() { return 0; }\n")
-    if subprocess.run([COMPILER, *SANITISERS, empty, "-o", folder / "empty"], capture_output=True).returncode != 0:
-        pytest.skip(f"{COMPILER} has no address and undefined behaviour sanitisers")
-    sources = sorted(
-        path for part in ("trace", "convert") for path in (ROOT / "plugin" / "native" / part).rglob("*.cc")
-    )
-    program = folder / "fuzz_macsim"
-    command = [
-        COMPILER,
-        *SANITISERS,
-        "-I",
-        ROOT / "plugin",
-        "-I",
-        ROOT / "plugin" / "include",
-        Path(__file__).parent / "fuzz_macsim.cc",
-        *sources,
-    ]
-    subprocess.run([*command, "-ldl", "-pthread", "-o", program], check=True, timeout=400)
-    return program
+    output = tmp_path_factory.mktemp("fuzz") / "fuzz_macsim"
+    return program(Path(__file__).with_name("fuzz_macsim.cc"), ["trace", "convert"], output)
 
 
 @pytest.mark.parametrize("form", ["plain", "gzip"])

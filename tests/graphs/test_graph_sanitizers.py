@@ -2,41 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from sanitised import program
 from small_traces import ADD, EXIT, LOAD, trace_text
 
-ROOT = Path(__file__).parents[2]
 STORE = "0030 0000ffff 0 STG.E.128.SYS 2 R4 R2 4 2 0x7f6000000000" + " 16" * 15
 
 
 @pytest.fixture(scope="module")
 def builder(tmp_path_factory):
-    if shutil.which("g++") is None:
-        pytest.skip("needs g++")
-    program = tmp_path_factory.mktemp("sanitized") / "builder"
-    sources = [*(ROOT / "plugin/native/trace").rglob("*.cc"), Path(__file__).with_name("sanitized_builder.cc")]
-    sources += (ROOT / "plugin/native/graph").glob("*.cc")
-    flags = ["-std=c++17", "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    command = [
-        "g++",
-        *flags,
-        f"-I{ROOT}/plugin",
-        f"-I{ROOT}/plugin/include",
-        *map(str, sources),
-        "-o",
-        str(program),
-        "-ldl",
-        "-pthread",
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
-    if "cannot find -lasan" in done.stderr or "cannot find -lubsan" in done.stderr:
-        pytest.skip("needs the sanitizers' libraries")
-    assert done.returncode == 0, done.stderr
-    return program
+    output = tmp_path_factory.mktemp("sanitized") / "builder"
+    return program(Path(__file__).with_name("sanitized_builder.cc"), ["trace", "graph"], output)
 
 
 @pytest.mark.slow

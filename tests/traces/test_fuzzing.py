@@ -3,12 +3,12 @@
 import lzma
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 from plain_tracez import from_text, pack
+from sanitised import program
 from trace_writer import cluster_lines, cta, small_trace
 
 try:
@@ -16,35 +16,12 @@ try:
 except ImportError:  # then .zst is not fuzzed
     zstandard = None
 
-ROOT = Path(__file__).parents[2]
-SANITISERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", "-O1", "-std=c++17"]
-COMPILER = os.environ.get("CXX", "c++")
 SECONDS = 10
 
 
 @pytest.fixture(scope="module")
 def fuzzer(tmp_path_factory):
-    if shutil.which(COMPILER) is None or not (ROOT / "plugin" / "native" / "trace").exists():
-        pytest.skip(f"no C++ compiler ({COMPILER}) or no C++ sources here")
-    folder = tmp_path_factory.mktemp("fuzz")
-    empty = folder / "empty.cc"
-    empty.write_text("int main() { return 0; }\n")
-    if subprocess.run([COMPILER, *SANITISERS, empty, "-o", folder / "empty"], capture_output=True).returncode != 0:
-        pytest.skip(f"{COMPILER} has no address and undefined behaviour sanitisers")
-    sources = sorted((ROOT / "plugin" / "native" / "trace").rglob("*.cc"))
-    program = folder / "fuzz"
-    command = [
-        COMPILER,
-        *SANITISERS,
-        "-I",
-        ROOT / "plugin",
-        "-I",
-        ROOT / "plugin" / "include",
-        Path(__file__).parent / "fuzz.cc",
-        *sources,
-    ]
-    subprocess.run([*command, "-ldl", "-pthread", "-o", program], check=True, timeout=300)
-    return program
+    return program(Path(__file__).with_name("fuzz.cc"), ["trace"], tmp_path_factory.mktemp("fuzz") / "fuzz")
 
 
 def seeds(folder):
