@@ -96,7 +96,7 @@ class KernelPoint(Policy):
         )
 
     def _trusts_model(self, population: Population) -> bool:
-        """Whether the fast model's predictions carry the design: they are of most launches, and of one application, and
+        """True if the fast model's predictions carry the design: they are of most launches, and of one application, and
         what is asked is the workload's total by regression.
         """
         model, wanted = population.model, self.config.error_budget
