@@ -104,7 +104,8 @@ void set_memory(Options& options, GpuConfig& config) {
               0, kMost);
     config.dram_channels = whole(channels, 1, 1024);
     double row = 0;  // from the command to the data: activate, then read
-    if (const auto timing = options.text("-gpgpu_dram_timing_opt")) {
+    if (auto timing = options.text("-gpgpu_dram_timing_opt")) {
+        timing->erase(std::remove(timing->begin(), timing->end(), ' '), timing->end());
         for (const char* name : {"RCD=", "CL="}) {
             const size_t at = timing->find(std::string(":") + name);
             if (at != std::string::npos) row += std::atof(timing->c_str() + timing->find('=', at) + 1);
@@ -141,9 +142,10 @@ bool is_known(const std::string& key) {
         "-aggregate_power", "-steady_", "-gpuwattch", "-enable_ptx", "-ptx_", "-gpgpu_ptx_", "-save_embedded_ptx",
         "-gpgpu_experimental_lib", "-gpgpu_memlatency_stat", "-gpgpu_runtime_stat", "-gpgpu_stack_", "-gpgpu_heap_",
         "-gpgpu_runtime_", "-gpgpu_compute_capability", "-gpgpu_occupancy_sm_number", "-gpgpu_max_", "-gpgpu_cflog",
-        "-gpgpu_deadlock", "-gpgpu_clock_gated", "-gpgpu_stats", "-gpgpu_cdp_enabled", "-gpgpu_registers_per_block",
-        "-gpgpu_shmem_per_block", "-liveness", "-checkpoint", "-resume", "-inter_config_file", "-keep", "-gpgpu_option",
-        "-gpgpu_simt_core_sim_order", "-gpgpu_local_mem_map", "-n_regfile", "-gpgpu_dirty", "-gpgpu_verify",
+        "-gpgpu_deadlock", "-gpgpu_clock_gated", "-gpgpu_stats", "-gpgpu_cdp_enabled", "-cdp_latency",
+        "-gpgpu_registers_per_block", "-gpgpu_shmem_per_block", "-liveness", "-checkpoint", "-resume",
+        "-inter_config_file", "-keep", "-gpgpu_option", "-gpgpu_simt_core_sim_order", "-gpgpu_local_mem_map",
+        "-n_regfile", "-gpgpu_dirty", "-gpgpu_verify",
         // finer than the model
         "-gpgpu_operand_collector_", "-gpgpu_enable_specialized_operand", "-gpgpu_num_", "-gpgpu_reg_",
         "-gpgpu_pipeline_widths", "-gpgpu_tensor_core_avail", "-gpgpu_simd_model", "-gpgpu_sub_core_model",
