@@ -167,7 +167,11 @@ def _metadata(signature: np.ndarray, base: np.ndarray) -> Profile:
 
 @lru_cache(maxsize=64)
 def population(name: str) -> Population:
-    """A population by name."""
+    """A population by name; `base:trouble` plants trouble in one (trouble.py)."""
+    if ":" in name:
+        from trouble import planted
+
+        return planted(*name.split(":"))
     if name == "simpletorch accelsim":
         return simpletorch()
     if name in RUNS:
