@@ -15,7 +15,7 @@ namespace kernelpoint {
 namespace {
 
 constexpr uint64_t longest_header = 1 << 20, largest_dictionary = 16 << 20;
-constexpr size_t packed_size = 128 << 10, index_block = 64 << 10;
+constexpr size_t index_block = 64 << 10;
 constexpr uint64_t longest_line = 1 << 20;
 constexpr uint64_t warp_head = 8;       // instructions and sub-chunks, before a warp's data
 constexpr uint64_t smallest_chunk = 5;  // its size, and something
@@ -205,7 +205,7 @@ void TracezIndex::read_warp(TracezWarp& warp) {
     data_free_from_ = warp.offset + warp_head + smallest_chunk * count;
 }
 
-TracezFrames::TracezFrames(const TracezFile& file) : file_(file), packed_(packed_size) {
+TracezFrames::TracezFrames(const TracezFile& file) : file_(file), window_(longest_view) {
     try {
         zstd_ = &Zstd::get();
     } catch (const std::runtime_error& error) {
@@ -229,22 +229,30 @@ TracezFrames::~TracezFrames() {
     if (dictionary_ != nullptr) zstd_->destroy_dictionary(dictionary_);
 }
 
+const char* TracezFrames::view(uint64_t offset, size_t size) {
+    if (offset < window_from_ || offset + size > window_from_ + window_size_) {
+        window_size_ = static_cast<size_t>(std::min<uint64_t>(longest_view, file_.index_begin - offset));
+        file_.read(offset, window_.data(), window_size_);
+        window_from_ = offset;
+    }
+    return window_.data() + (offset - window_from_);
+}
+
 uint64_t TracezFrames::open(uint64_t offset, uint32_t lines) {
-    unsigned char number[4];
-    if (offset > file_.index_begin || file_.index_begin - offset < sizeof number)
+    constexpr size_t size_of_number = 4;
+    if (offset > file_.index_begin || file_.index_begin - offset < size_of_number)
         file_.fail("expected the size of a sub-chunk, found the index");
-    file_.read(offset, number, sizeof number);
-    const uint64_t size = u32_at(number);
-    file_at_ = offset + sizeof number;
+    const uint64_t size = u32_at(reinterpret_cast<const unsigned char*>(view(offset, size_of_number)));
+    file_at_ = offset + size_of_number;
     if (size > file_.index_begin - file_at_)
         file_.fail("expected a sub-chunk that ends before the index, found one of " + std::to_string(size) + " bytes");
     file_end_ = file_at_ + size;
     packed_begin_ = 0;
-    packed_end_ = static_cast<size_t>(std::min<uint64_t>(size, packed_.size()));
-    file_.read(file_at_, packed_.data(), packed_end_);
+    packed_end_ = static_cast<size_t>(std::min<uint64_t>(size, longest_view));
+    packed_ = view(file_at_, packed_end_);
     file_at_ += packed_end_;
     zstd_->reset(context_, Zstd::reset_session);
-    const unsigned long long content = zstd_->content_size(packed_.data(), packed_end_);
+    const unsigned long long content = zstd_->content_size(packed_, packed_end_);
     if (content == Zstd::not_a_frame || content == Zstd::unknown_size)
         file_.fail("expected a zstd frame that says how much it holds");
     if (content < lines || content / longest_line > lines)
@@ -260,11 +268,11 @@ size_t TracezFrames::read(char* to, size_t size) {
     while (total < size && !complete_) {
         if (packed_begin_ == packed_end_ && file_at_ < file_end_) {
             packed_begin_ = 0;
-            packed_end_ = static_cast<size_t>(std::min<uint64_t>(file_end_ - file_at_, packed_.size()));
-            file_.read(file_at_, packed_.data(), packed_end_);
+            packed_end_ = static_cast<size_t>(std::min<uint64_t>(file_end_ - file_at_, longest_view));
+            packed_ = view(file_at_, packed_end_);
             file_at_ += packed_end_;
         }
-        ZstdIn input{packed_.data(), packed_end_, packed_begin_};
+        ZstdIn input{packed_, packed_end_, packed_begin_};
         ZstdOut output{to + total, size - total, 0};
         const size_t status = zstd_->decompress(context_, &output, &input);
         if (zstd_->is_error(status) != 0)

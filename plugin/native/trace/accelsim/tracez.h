@@ -89,6 +89,10 @@ public:
     TracezFrames(const TracezFrames&) = delete;
     TracezFrames& operator=(const TracezFrames&) = delete;
 
+    // The bytes at `offset`, at most `longest_view`, which must lie before the index; they stay until the next call of
+    // this or another method. Reads ahead, as warps lie one behind the other.
+    static constexpr size_t longest_view = 128 << 10;
+    const char* view(uint64_t offset, size_t size);
     // The sub-chunk of `lines` lines whose size stands at `offset`; returns where the next one stands.
     uint64_t open(uint64_t offset, uint32_t lines);
     size_t read(char* to, size_t size) override;
@@ -97,7 +101,10 @@ private:
     const TracezFile& file_;
     const Zstd* zstd_ = nullptr;
     void *context_ = nullptr, *dictionary_ = nullptr;
-    std::vector<char> packed_;
+    std::vector<char> window_;
+    uint64_t window_from_ = 0;
+    size_t window_size_ = 0;
+    const char* packed_ = nullptr;
     size_t packed_begin_ = 0, packed_end_ = 0;
     uint64_t file_at_ = 0, file_end_ = 0;  // of the frame's bytes not yet read
     uint64_t content_left_ = 0;

@@ -1,5 +1,6 @@
 #include "native/trace/accelsim/tracez_source.h"
 
+#include <cstring>
 #include <stdexcept>
 
 namespace kernelpoint {
@@ -71,7 +72,7 @@ uint64_t TracezWarpReader::read(const TracezCta& entry, uint32_t number, Cta& ct
 
 uint64_t TracezWarpReader::read_lines(const TracezWarp& from, const Warp& warp, Cta& cta) {
     uint32_t head[2];
-    file_.read(from.offset, head, sizeof head);
+    std::memcpy(head, frames_.view(from.offset, sizeof head), sizeof head);
     if (head[0] != from.instructions || head[1] != from.sub_chunks.size())
         file_.fail("expected its data to begin with its " + std::to_string(from.instructions) + " instructions and " +
                    std::to_string(from.sub_chunks.size()) + " sub-chunks, found " + std::to_string(head[0]) + " and " +
