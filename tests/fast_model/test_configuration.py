@@ -190,6 +190,12 @@ def test_knobs_of_macsim_are_taken_over(derive):
     assert found.notes == []
 
 
+def test_what_macsim_prints_of_its_knobs_is_read_as_well(derive):
+    lines = [line.split() for line in MACSIM.splitlines() if line and not line.startswith("#")]
+    printed = "".join(f"{key}   =   {value}\n" for key, value in lines)
+    assert derive(printed).values == derive(MACSIM).values
+
+
 @pytest.mark.parametrize(
     "texts, message",
     [

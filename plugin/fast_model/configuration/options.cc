@@ -66,7 +66,9 @@ Options Options::of_macsim(const std::string& text, const std::string& where) {
     for (uint64_t number = 1; std::getline(lines, line); ++number) {
         std::istringstream words(without_comment(line));
         std::string key, value;
-        if (words >> key >> value) options.values_[key] = {value, where + ":" + std::to_string(number)};
+        words >> key >> value;
+        if (value == "=") words >> value;  // as MacSim prints its knobs
+        if (words) options.values_[key] = {value, where + ":" + std::to_string(number)};
     }
     return options;
 }

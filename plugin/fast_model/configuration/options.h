@@ -14,7 +14,7 @@ class Options {
 public:
     // Accel-Sim's `-key value # comment`; a value in quotes may go on over several lines.
     static Options of_accelsim(const std::string& text, const std::string& where);
-    // MacSim's `key value`.
+    // MacSim's `key value`, or `key = value` as it prints them.
     static Options of_macsim(const std::string& text, const std::string& where);
 
     void update(const Options& later);
