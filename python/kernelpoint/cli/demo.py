@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,16 @@ journal: {journal}
 resume: never
 seed: 0
 """
+NEXT = f"""
+Your own traces, with the embedded host:
+  {Path(sys.executable).parent}/kernelpoint init --simulator host
+  {Path(sys.executable).parent}/kernelpoint-host -trace kernelslist.g -config v100 -kernel_sampling kernelpoint.yaml
+Your own simulator: {Path(sys.executable).parent}/kernelpoint patch accelsim CHECKOUT
+"""
+PREDICTED = """\
+profile: model
+fast_model: {model}  # another GPU than the simulated one: predictions of the same GPU would be the results themselves
+"""
 
 
 @dataclass(frozen=True)
@@ -41,7 +52,7 @@ def demo(
         "out/demo"
     ),
     launches: Annotated[int, typer.Option(help="Launches of the synthesised workload, about.", min=100)] = 3000,
-    budget: Annotated[float, typer.Option(help="Relative error allowed.", min=0.0001, max=0.5)] = 0.02,
+    budget: Annotated[float, typer.Option(help="Relative error allowed.", min=0.0001, max=0.5)] = 0.01,
     policy: Annotated[str, typer.Option(help="The sampling policy.")] = "kernelpoint",
     gpu: Annotated[str, typer.Option(help="The simulated GPU: v100, rtx, or a file.")] = "v100",
 ) -> None:
@@ -50,13 +61,14 @@ def demo(
     output.mkdir(parents=True, exist_ok=True)
     traces = _traces(output, launches, console)
     full = _simulate(console, output, traces, gpu, "all", budget)
-    plan_seconds = _plan(console, output, traces, policy, budget)
+    plan_seconds = _plan(console, output, traces, policy, budget, gpu)
     sampled = _simulate(console, output, traces, gpu, policy, budget)
     console.print(_table(full, sampled, plan_seconds))
     console.print(_judgement(full.run, sampled.run), highlight=False, soft_wrap=True)
     page = output / "report.html"
     write_page(sampled.run, page, full.run)
     console.print(f"Pictures: {page}", soft_wrap=True)
+    console.print(NEXT, soft_wrap=True, highlight=False)
     console.print(
         "The embedded host is not validated against hardware: its cycles show the method, not a GPU.", style="dim"
     )
@@ -73,30 +85,30 @@ def _traces(output: Path, launches: int, console: Console) -> Path:
     return folder / "kernelslist.g"
 
 
-def _plan(console: Console, output: Path, traces: Path, policy: str, budget: float) -> float:
+def _plan(console: Console, output: Path, traces: Path, policy: str, budget: float, gpu: str) -> float:
     """Seconds to read, embed and cluster every launch; the sampled run finds the plan in the cache."""
     from kernelpoint.config import load_config
-    from kernelpoint.policies.registry import load_policy
     from kernelpoint.session.host_info import HostInfo
-    from kernelpoint.session.planning import plan_for
-    from kernelpoint.session.setup import population_of
+    from kernelpoint.session.setup import prepare
 
-    config = load_config(_configuration(output, policy, budget))
+    config = load_config(_configuration(output, policy, budget, gpu))
     started = time.monotonic()
-    with console.status("reading every launch once: graph, embedding, cluster ..."):
-        population = population_of(HostInfo(simulator="demo", list_paths=(str(traces),)), config.seed)
-        plan_for(config, load_policy(policy), population, lambda line: None)
+    with console.status("reading every launch once: graph, embedding, cluster, prediction ..."):
+        prepare(config, HostInfo(simulator="demo", list_paths=(str(traces),)), lambda line: None)
     return time.monotonic() - started
 
 
-def _configuration(output: Path, policy: str, budget: float) -> Path:
+def _configuration(output: Path, policy: str, budget: float, gpu: str) -> Path:
     path = output / f"{policy}.yaml"
-    path.write_text(CONFIGURATION.format(policy=policy, budget=budget, journal=output / f"{policy}.kpjournal"))
+    text = CONFIGURATION.format(policy=policy, budget=budget, journal=output / f"{policy}.kpjournal")
+    if policy == "kernelpoint":
+        text += PREDICTED.format(model="rtx" if gpu == "v100" else "v100")
+    path.write_text(text)
     return path
 
 
 def _simulate(console: Console, output: Path, traces: Path, gpu: str, policy: str, budget: float) -> Timed:
-    config = _configuration(output, policy, budget)
+    config = _configuration(output, policy, budget, gpu)
     command = [str(program()), "-trace", str(traces), "-config", gpu, "-kernel_sampling", str(config)]
     started = time.monotonic()
     with console.status(f"simulating with policy {policy} ..."), (output / f"{policy}.log").open("w") as log:
