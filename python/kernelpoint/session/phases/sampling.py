@@ -205,7 +205,7 @@ class Sampling:
         except Exception as error:  # the failure rule: whatever goes wrong in a policy must not skip launches
             if not self.frame.population.size > self.sample.results:
                 raise SessionError(f"the estimate of a full run failed: {describe(error)}") from error
-            what = f"the estimate failed at the end of pass {self.pass_index}: {describe(error)}"
+            what = f"no estimate could be made at the end of pass {self.pass_index}: {describe(error)}"
             self.recorder.degrade(f"{what}; every launch that is left is simulated", everything=True)
             self.sample.simulate_everything()
         if not self.done:

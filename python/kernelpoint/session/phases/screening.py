@@ -251,7 +251,7 @@ class Screening:
         try:
             plan = make_plan(config, self.setup.policy, population, origin, self.recorder.progress.say_plainly)
         except Exception as error:  # noqa: BLE001 - the failure rule, as for a look that fails
-            what = f"the plan failed: {type(error).__name__}: {error}"
+            what = f"no plan could be made: {type(error).__name__}: {error}"
             self.recorder.degrade(f"{what}; every launch that is left is simulated")
             alone = np.full(population.size, -1, dtype=np.int32)
             plan = Plan(Design(alone, np.empty(0, dtype=np.int64), population.u), origin)
