@@ -106,7 +106,7 @@ def test_synth_writes_macsim_and_refuses_other_formats(tmp_path):
     assert forced.returncode == 0 and "1 launches" in forced.stdout, forced.stderr
     assert sorted(path.name for path in tmp_path.glob("*")) == ["out"]
     refused = command("synth", "copy", "--format", "gem5", "-o", tmp_path / "other")
-    assert refused.returncode == 1 and "--format is 'gem5'; allowed: accelsim, macsim" in refused.stderr
+    assert refused.returncode == 1 and "--format is 'gem5'; allowed: accelsim, tracez, macsim" in refused.stderr
 
 
 SAMPLE = "Kernel sampling information from nsys.nsys-rep.\nMaximum cluster size: 50\n4 3 1 1 7\n1 1 0\n"
