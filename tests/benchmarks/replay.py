@@ -52,23 +52,24 @@ def full_run(trace_list: Path, gpu: str) -> np.ndarray:
         return np.array([float(row["cycles"]) for row in csv.DictReader(file)])
 
 
-def sampled_run(trace_list: Path, gpu: str, budget: float, seed: int) -> Run:
-    """A run with the shipped defaults."""
+def sampled_run(trace_list: Path, gpu: str, budget: float, seed: int, profile: str | None) -> Run:
+    """A run with the shipped defaults, and a profile where one is named."""
     with tempfile.TemporaryDirectory() as folder:
         journal, config = Path(folder) / "run.kpjournal", Path(folder) / "kernelpoint.yaml"
         config.write_text(
             f"version: 1\npolicy: kernelpoint\nerror_budget: {{relative_error: {budget}}}\nseed: {seed}\njournal: {journal}\n"
+            f"profile: {profile or 'null'}\n"
         )
         host(trace_list, gpu, "-kernel_sampling", str(config))
         return load_run(journal)
 
 
-def totals_row(trace_list: Path, gpu: str, budget: float, seeds: int) -> tuple[str, ...]:
+def totals_row(trace_list: Path, gpu: str, budget: float, seeds: int, profile: str | None) -> tuple[str, ...]:
     """Errors of the estimate and of the simulated launches, over seeds."""
     full = full_run(trace_list, gpu)
     errors, rests, speedups, widths, held = [], [], [], [], 0
     for seed in range(seeds):
-        run = sampled_run(trace_list, gpu, budget, seed)
+        run = sampled_run(trace_list, gpu, budget, seed, profile)
         end = run.ended()
         if end.estimate is None or end.half_width is None:
             sys.exit(f"{trace_list} {gpu} {budget} seed {seed}: no bound is stated")
@@ -88,7 +89,7 @@ def totals_row(trace_list: Path, gpu: str, budget: float, seeds: int) -> tuple[s
     )
 
 
-def totals(folder: Path, workloads: list[str], seeds: int) -> Table:
+def totals(folder: Path, workloads: list[str], seeds: int, profile: str | None) -> Table:
     """Every workload on both GPUs at every budget."""
     names = ("workload", "GPU", "budget", "errors %", "non-sampling %", "stated %", "held", "cycle speedup")
     table = Table(*names, title=f"Totals against the full run, {LAUNCHES:,} launches, {seeds} seeds")
@@ -97,7 +98,9 @@ def totals(folder: Path, workloads: list[str], seeds: int) -> Table:
             synth(workload, folder / workload, launches=LAUNCHES)
         for gpu in GPUS:
             for budget in BUDGETS:
-                table.add_row(workload, gpu, *totals_row(folder / workload / "kernelslist.g", gpu, budget, seeds))
+                table.add_row(
+                    workload, gpu, *totals_row(folder / workload / "kernelslist.g", gpu, budget, seeds, profile)
+                )
     return table
 
 
@@ -133,11 +136,12 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--workloads", default="transformer-decode,cnn-inference,iterative-solver")
     parser.add_argument("--folder", type=Path, help="where traces and full runs are kept (default: a temporary one)")
+    parser.add_argument("--profile", help="what the runs plan from besides: model")
     given = parser.parse_args()
     console, workloads = Console(width=160), given.workloads.split(",")
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.folder or Path(temporary)
-        console.print(totals(folder, workloads, given.seeds))
+        console.print(totals(folder, workloads, given.seeds, given.profile))
         console.print(walks(folder, workloads[0]))
 
 
