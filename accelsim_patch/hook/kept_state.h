@@ -1,5 +1,5 @@
-// What the simulator keeps between launches beside the L2: where its round robins stand, its clocks, its L1 caches and
-// DRAM rows. Set before a launch to what depends on the launch only, never on what was simulated before it.
+// State beside the L2 that the simulator keeps between launches: positions of its round robins, clocks, L1 caches, DRAM
+// rows. It is set before a launch to what depends on the launch only, never on what was simulated before it.
 #ifndef KERNELPOINT_ACCELSIM_KEPT_STATE_H
 #define KERNELPOINT_ACCELSIM_KEPT_STATE_H
 

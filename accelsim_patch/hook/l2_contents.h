@@ -1,4 +1,4 @@
-// What earlier launches leave in the L2.
+// The contents of the L2 that earlier launches leave.
 #ifndef KERNELPOINT_ACCELSIM_L2_CONTENTS_H
 #define KERNELPOINT_ACCELSIM_L2_CONTENTS_H
 

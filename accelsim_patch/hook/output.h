@@ -76,8 +76,8 @@ inline double estimate_of(const std::vector<kp_estimate>& estimates, const std::
     return otherwise;
 }
 
-// Whether an estimate may stand under the simulator's own name, where a script takes it for a count: not where its
-// half-width is above a quarter of it, nor where no simulated launch has seen any of what it counts.
+// True where an estimate may stand under the simulator's own name, which scripts take for a count: its half-width is at
+// most a quarter of it, and some simulated launch has seen what it counts.
 inline bool is_known(const kp_estimate& e, bool all_simulated) {
     const bool seen = e.simulated != 0 || all_simulated;
     return std::isfinite(e.estimate) && seen && !(e.half_width > 0.25 * std::fabs(e.estimate));

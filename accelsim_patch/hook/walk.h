@@ -117,7 +117,7 @@ private:
 
     bool replayed() const { return m_at.decision.state == KP_STATE_REPLAYED; }
 
-    // What the launches and copies before this one leave is put back, whatever was simulated so far.
+    // Puts back the state that the launches and copies before this one leave, whatever was simulated so far.
     void replay_before() {
         m_replay.apply(m_at.launch, m_client.replay_before(m_at));
         m_copied = m_launches[m_at.launch];  // a launch that goes on from this one finds the copies between them
@@ -192,7 +192,7 @@ private:
         totals->instructions += own.instructions;
     }
 
-    // What one launch is estimated to cost; zeros where nothing is known of it.
+    // The estimated cost of one launch; zeros where nothing is known of it.
     Totals cost_of(uint64_t launch) {
         const kp_cost cost = m_client.cost(0, launch);
         const bool known = std::isfinite(cost.cycles) && std::isfinite(cost.instructions);

@@ -111,7 +111,7 @@ inline void write_application(StatFile& file, const std::string& prefix, const k
     for (size_t i = 0; i < estimates.size(); ++i) file.estimate(estimates[i], prefix, true);
 }
 
-// What a launch cost or is estimated to cost; zeros where nothing is known of it.
+// Writes the cost of a launch, simulated or estimated; zeros where nothing is known of it.
 inline void write_launch(StatFile& file, const std::string& name, const kp_cost& cost) {
     const bool known = std::isfinite(cost.cycles) && std::isfinite(cost.instructions);
     const double cycles = known ? cost.cycles : 0, instructions = known ? cost.instructions : 0;

@@ -79,7 +79,7 @@ void set_l1(Options& options, GpuConfig& config) {
     config.l1_latency = whole(options.number("-gpgpu_l1_latency", config.l1_latency) + kLoadPipeline, 1, kMost);
     config.l1_invalidate_at_launch = options.number("-gpgpu_flush_l1_cache", 0) != 0;
     config.l1_miss_interval = 1;
-    // What shared memory leaves of one memory is L1.
+    // L1 is the part of the unified memory that shared memory leaves.
     const bool adaptive = options.number("-gpgpu_adaptive_cache_config", 0) != 0;
     options.text("-gpgpu_shmem_option");
     const double unified = 1024 * options.number("-gpgpu_unified_l1d_size", 0);
@@ -133,8 +133,8 @@ constexpr struct {
     {"-gpgpu_ignore_resources_limitation", "0"},
 };
 
-// How the names begin of options that change no cycle of a trace-driven run, or whose effect is finer than the model's
-// grain: how instructions are fetched and collected, how queues, banks and rows are arbitrated.
+// Prefixes of options that change no cycle of a trace-driven run, or whose effect is finer than the model's grain:
+// instruction fetch and operand collection, arbitration of queues, banks and rows.
 bool is_known(const std::string& key) {
     static const char* const beginnings[] = {
         // no effect on cycles
