@@ -12,7 +12,7 @@ from rich.table import Table
 
 from kernelpoint.errors import ConfigError
 from kernelpoint.journal import Run, load_run
-from kernelpoint.report.sentences import sentences
+from kernelpoint.report.sentences import percent, sentences
 
 
 def report(
@@ -47,12 +47,11 @@ def _counters(loaded: Run) -> Table:
     for heading in ("counter", "estimated total", "half-width", "relative", "simulated"):
         table.add_column(heading, justify="left" if heading == "counter" else "right")
     for name, row in loaded.estimates().items():
-        relative = row.relative_half_width
         table.add_row(
             name,
             _number(row.estimate),
             _number(row.half_width),
-            "-" if relative is None else f"{100 * relative:.3f} %",
+            percent(row.relative_half_width),
             _number(row.simulated),
         )
     return table

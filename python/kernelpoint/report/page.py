@@ -7,7 +7,7 @@ from html import escape
 from kernelpoint.journal import EstimateRecord, Run
 from kernelpoint.report.charts import charts
 from kernelpoint.report.html import document, section, table
-from kernelpoint.report.sentences import sentences
+from kernelpoint.report.sentences import percent, sentences
 from kernelpoint.report.view import RunView
 from kernelpoint.session.verdict import verdict
 
@@ -105,7 +105,7 @@ def _counters(run: Run) -> str:
 
 
 def _estimate(row: EstimateRecord) -> str:
-    width = "-" if row.half_width is None else f"{100 * (row.relative_half_width or 0):.3g} %"
+    width = percent(row.relative_half_width)
     numbers = ("-" if value is None else f"{value:,.6g}" for value in (row.estimate, row.simulated))
     total, simulated = numbers
     return f"<td>{total}</td><td>{width}</td><td>{simulated}</td>"

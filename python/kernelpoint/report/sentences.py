@@ -6,6 +6,17 @@ from kernelpoint.journal import PartRecord, Run
 from kernelpoint.session.verdict import EXACT, verdict
 
 
+def percent(relative: float | None) -> str:
+    """A relative half-width as text; more than the estimate itself is said so, not given in digits.
+
+    >>> percent(0.0125), percent(11483.3), percent(None)
+    ('1.250 %', 'over 100 %', '-')
+    """
+    if relative is None:
+        return "-"
+    return f"{100 * relative:.3f} %" if relative <= 1.0 else "over 100 %"
+
+
 def sentences(run: Run) -> list[str]:
     """The lines of a report, the verdict first; of a run that has not ended, what can be said so far."""
     if (s := run.summary) is None:
