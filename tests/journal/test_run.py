@@ -9,14 +9,18 @@ from kernelpoint.errors import JournalError, SetupError
 from kernelpoint.journal import (
     DecisionRecord,
     JournalWriter,
+    KernelRecord,
+    LaunchesRecord,
     PassRecord,
     PopulationRecord,
     ResultRecord,
     RunRecord,
     ScreenedRecord,
     StrataRecord,
+    SummaryRecord,
     load_run,
 )
+from kernelpoint.journal.arrays import pack
 
 
 def write(path, *records):
@@ -99,3 +103,53 @@ def test_a_setting_that_the_journal_lacks_is_an_error(tmp_path):
     assert run.setting("error_budget.counter") == "cycles" and run.policy == "random"
     with pytest.raises(JournalError, match="config lacks 'seed'"):
         run.setting("seed")
+
+
+def summary(launches, simulated):
+    return SummaryRecord(
+        **dict.fromkeys(("estimate", "half_width", "relative_half_width", "cycle_speedup", "one_per_stream_speedup")),
+        **dict.fromkeys(("passes", "warmups", "projected", "seed"), 0),
+        **dict.fromkeys(("inside_kernel", "bound", "covers", "policy"), ""),
+        **{key: [] for key in ("clusters", "processes", "degraded", "lost", "never_completed")},
+        **{key: [] for key in ("assumptions", "warnings", "not_covered")},
+        **{key: {} for key in ("counters", "ratios")},
+        launches=launches, simulated=simulated, skipped=launches - simulated, counter="cycles",
+        confidence=0.95, relative_error=0.01, met=True, kernels=[KernelRecord("gemm", launches, simulated, 1.0)],
+    )  # fmt: skip
+
+
+def estimates(process, first, cycles, kernels=None):
+    numbers = [0] * len(cycles)
+    return LaunchesRecord(
+        process, first, len(cycles), pack(cycles, "<f8"), pack(numbers, "<i4"), pack(kernels or numbers, "<i4")
+    )
+
+
+def test_estimates_of_launches_come_from_the_last_record_of_each_block(tmp_path):
+    blocks = [
+        estimates(0, 0, [9.0, 9.0]),
+        estimates(0, 0, [1.0, 5.0]),
+        estimates(1, 0, [2.0, np.nan]),
+        estimates(1, 2, [7.0]),
+    ]
+    run = load_run(write(tmp_path / "run.kpjournal", *RECORDS, *blocks, summary(5, 2)))
+    assert np.array_equal(run.launch_estimates.cycles, [1.0, 5.0, 2.0, np.nan, 7.0], equal_nan=True)
+    assert run.name_of(4) == "gemm" and run.to_frame()["estimated_cycles"].sum() == 15.0
+
+
+@pytest.mark.parametrize(
+    "blocks",
+    [
+        [estimates(0, 0, [1.0, 5.0])],
+        [estimates(0, 0, [1.0, 5.0, 3.0]), estimates(1, 0, [1.0, 2.0, 3.0])],
+        [estimates(0, 0, [1.0, 5.0]), estimates(1, 0, [1.0, 2.0, 3.0]), estimates(1, 1, [1.0])],
+        [estimates(0, 0, [1.0, 5.0]), estimates(1, 0, [1.0, 2.0, 3.0], [0, 1, 0])],
+        [estimates(0, 0, [1.0, 5.0]), LaunchesRecord(1, 0, 3, pack([1.0, 2.0], "<f8"), *[pack([0, 0, 0], "<i4")] * 2)],
+        [estimates(0, 0, [1.0, 5.0]), LaunchesRecord(1, 0, 3, "no base64", *[pack([0, 0, 0], "<i4")] * 2)],
+    ],
+    ids=["a launch is missing", "one too many", "one twice", "no such kernel", "a number is missing", "no array"],
+)
+def test_estimates_that_do_not_fit_the_launches_are_an_error(tmp_path, blocks):
+    run = load_run(write(tmp_path / "run.kpjournal", *RECORDS, *blocks, summary(5, 2)))
+    with pytest.raises(JournalError, match="launches"):
+        _ = run.launch_estimates

@@ -237,3 +237,11 @@ def test_a_counter_of_which_only_zeros_were_drawn_states_no_bound(host):
     host.complete = lambda session, index: (host.simulated.append(index), session.on_complete(0, index, False, 0, 0))[0]
     summary = host.run(host.open(LOOSE))
     assert summary["simulated"] == 200 or summary["half_width"] is None
+
+
+def test_the_journal_tells_the_estimate_of_every_launch_and_they_add_up_to_the_total(host):
+    summary = host.run(host.open(LOOSE))
+    run = load_run(host.folder / "run.kpjournal")
+    cycles = run.launch_estimates.cycles
+    assert cycles.sum() == pytest.approx(summary["estimate"], rel=1e-12)
+    assert all(cycles[unit] == result.counters["cycles"] for unit, result in run.results.items())

@@ -12,32 +12,35 @@ Example:
     ['RunRecord', 'DegradedRecord']
 """
 
+from kernelpoint.journal.parts import (
+    EstimateRecord,
+    HostRecord,
+    KernelRecord,
+    PartRecord,
+    ProjectionRecord,
+    ReplayErrorRecord,
+    ScreenedRecord,
+    StrataRecord,
+)
 from kernelpoint.journal.reader import read_records
 from kernelpoint.journal.records import (
     AbortRecord,
     DecisionRecord,
     DegradedRecord,
-    EstimateRecord,
-    HostRecord,
-    KernelRecord,
+    LaunchesRecord,
     LookRecord,
-    PartRecord,
     PassRecord,
     PopulationRecord,
-    ProjectionRecord,
     Record,
-    ReplayErrorRecord,
     ResultRecord,
     ResumeRecord,
     RunRecord,
     RunUpRecord,
-    ScreenedRecord,
     SeenRecord,
-    StrataRecord,
     SummaryRecord,
     WarmupRecord,
 )
-from kernelpoint.journal.run import Run, load_run
+from kernelpoint.journal.run import LaunchEstimates, Run, load_run
 from kernelpoint.journal.writer import JournalWriter
 
 __all__ = [
@@ -48,6 +51,8 @@ __all__ = [
     "HostRecord",
     "JournalWriter",
     "KernelRecord",
+    "LaunchEstimates",
+    "LaunchesRecord",
     "LookRecord",
     "PartRecord",
     "PassRecord",

@@ -6,46 +6,31 @@ A field that holds its default (None, or False) is not written. Numbers that are
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
+
+from kernelpoint.journal.arrays import BLOCK
+from kernelpoint.journal.parts import (
+    Count,
+    Estimates,
+    HostRecord,
+    KernelRecord,
+    PartRecord,
+    ProjectionRecord,
+    ReplayErrorRecord,
+    ScreenedRecord,
+    Size,
+    StrataRecord,
+    Stratum,
+    Typed,
+)
 
 FORMAT_VERSION = 2
 
-Count = Annotated[int, Field(ge=0, lt=2**64)]
-Size = Annotated[int, Field(ge=0, lt=2**40)]
-Stratum = Annotated[int, Field(ge=-1, lt=2**31)]  # -1: a take-all unit
-
 
 @dataclass(slots=True)
-class _Typed:
-    """A part of a record; the reader refuses fields that are missing, unknown, of another type or not finite."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
-
-
-@dataclass(slots=True)
-class HostRecord(_Typed):
-    """The simulator: its name, its version, the trace list of each process."""
-
-    simulator: str
-    version: str = ""
-    lists: list[str | None] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class StrataRecord(_Typed):
-    """Launches, total of the covariate and cluster of each stratum: with the decisions, all that an estimate needs of a
-    design.
-    """
-
-    units: list[Size]
-    covariate: list[float] | None = None
-    clusters: list[Size] | None = None
-
-
-@dataclass(slots=True)
-class RunRecord(_Typed):
+class RunRecord(Typed):
     """The first record, once: the resolved configuration, versions, hashes, launches of each process (0 where nobody knows
     them), plan file and strata; `online`: the parameters of a screening pass.
     """
@@ -65,7 +50,7 @@ class RunRecord(_Typed):
 
 
 @dataclass(slots=True)
-class PassRecord(_Typed):
+class PassRecord(Typed):
     """The begin of a pass: how many launches it wants (None while nobody knows them) and the state of the engine, which is
     the engine's own affair (estimation.BaseEngine.pass_state).
     """
@@ -77,7 +62,7 @@ class PassRecord(_Typed):
 
 
 @dataclass(slots=True)
-class DecisionRecord(_Typed):
+class DecisionRecord(Typed):
     """One launch decided. u, threshold: why, of a launch that may be drawn; take_all: why, of one that is simulated for
     certain; cluster, stream: where known; prediction: expected cycles, to six digits; x: the covariate; trace:
     path, where no list is known.
@@ -100,18 +85,7 @@ class DecisionRecord(_Typed):
 
 
 @dataclass(slots=True)
-class ProjectionRecord(_Typed):
-    """A launch that was stopped inside: by which method, after how many of its CTAs and cycles; half-widths by counter."""
-
-    method: str
-    ctas: Count
-    of: Count
-    simulated_cycles: float
-    half_widths: dict[str, float | None]
-
-
-@dataclass(slots=True)
-class ResultRecord(_Typed):
+class ResultRecord(Typed):
     """A launch simulated: its counters; of one that was stopped inside, what it is projected to be."""
 
     process: Count
@@ -123,7 +97,7 @@ class ResultRecord(_Typed):
 
 
 @dataclass(slots=True)
-class WarmupRecord(_Typed):
+class WarmupRecord(Typed):
     """A launch simulated only to warm the machine up; its counters are not used."""
 
     process: Count
@@ -134,7 +108,7 @@ class WarmupRecord(_Typed):
 
 
 @dataclass(slots=True)
-class RunUpRecord(_Typed):
+class RunUpRecord(Typed):
     """A launch of a run-up simulated, with the state that the launch before it left or from replayed state; it is not part of
     the sample.
     """
@@ -148,7 +122,7 @@ class RunUpRecord(_Typed):
 
 
 @dataclass(slots=True)
-class AbortRecord(_Typed):
+class AbortRecord(Typed):
     """A launch that could not be simulated, and why."""
 
     process: Count
@@ -159,7 +133,7 @@ class AbortRecord(_Typed):
 
 
 @dataclass(slots=True)
-class DegradedRecord(_Typed):
+class DegradedRecord(Typed):
     """A failure: a launch, or with `everything` all that are left, is simulated instead of decided; and why."""
 
     reason: str
@@ -168,25 +142,7 @@ class DegradedRecord(_Typed):
 
 
 @dataclass(slots=True)
-class EstimateRecord(_Typed):
-    """One counter, or ratio of counters. simulated: over the simulated launches alone; None, which is written: not stated."""
-
-    writes_none: ClassVar[bool] = True
-
-    estimate: float | None = None
-    half_width: float | None = None
-    relative_half_width: float | None = None
-    std_error: float | None = None
-    degrees_of_freedom: float | None = None
-    confidence: float | None = None
-    simulated: float | None = None
-
-
-Estimates = dict[str, EstimateRecord]
-
-
-@dataclass(slots=True)
-class LookRecord(_Typed):
+class LookRecord(Typed):
     """The end of a pass: estimates by counter, and whether the error budget is met."""
 
     pass_index: Count
@@ -197,7 +153,7 @@ class LookRecord(_Typed):
 
 
 @dataclass(slots=True)
-class SeenRecord(_Typed):
+class SeenRecord(Typed):
     """Inside a screening pass: counts, and what holds for the launches seen so far."""
 
     seen: Count
@@ -210,16 +166,7 @@ class SeenRecord(_Typed):
 
 
 @dataclass(slots=True)
-class ScreenedRecord(_Typed):
-    """The launches that a screening pass simulated, by unit, and where they lie in the design, which came later."""
-
-    units: list[Count]
-    strata: list[Stratum]
-    x: list[float]
-
-
-@dataclass(slots=True)
-class PopulationRecord(_Typed):
+class PopulationRecord(Typed):
     """The end of a screening pass: what RunRecord says of a list that is known."""
 
     launches: list[Size]
@@ -231,7 +178,7 @@ class PopulationRecord(_Typed):
 
 
 @dataclass(slots=True)
-class ResumeRecord(_Typed):
+class ResumeRecord(Typed):
     """A new process took the run over, with so many results."""
 
     results: Count
@@ -239,37 +186,25 @@ class ResumeRecord(_Typed):
 
 
 @dataclass(slots=True)
-class PartRecord(_Typed):
-    """A process, or a cluster, by itself."""
+class LaunchesRecord(Typed):
+    """Estimates of `count` launches from launch `first` on, before the summary of a run that skipped some.
 
-    number: Count
-    launches: Size
-    simulated: Size
-    estimates: Estimates
+    Each text is an array (journal.arrays) with one number for a launch: cycles, float64, its own result or its estimate; over
+    all launches they add up to the estimated total. strata, int32: its stratum, -1 where it was simulated for certain.
+    kernels, int32: its place in the summary's `kernels`, -1 where no name is known.
+    """
 
-
-@dataclass(slots=True)
-class KernelRecord(_Typed):
-    """A kernel: its launches, those that were simulated, and the estimated cycles of all of them."""
-
-    name: str
-    launches: Size
-    simulated: Size
-    cycles: float | None
+    process: Count
+    first: Count
+    count: Annotated[int, Field(ge=1, le=BLOCK)]
+    cycles: str
+    strata: str
+    kernels: str
+    type: Literal["launches"] = "launches"
 
 
 @dataclass(slots=True)
-class ReplayErrorRecord(_Typed):
-    """Error of replay in a counter, as a fraction of its total, and the half-width of that estimate."""
-
-    writes_none: ClassVar[bool] = True
-
-    error: float | None
-    half_width: float | None
-
-
-@dataclass(slots=True)
-class SummaryRecord(_Typed):
+class SummaryRecord(Typed):
     """The end of the run. lost: units that failed as often as is allowed; never_completed: units in flight;
     one_per_stream_speedup: total over the sum of one launch for each distinct stream; None: not stated. kernels: where the
     plan knows their names; their cycles add up to the estimate. replay_errors: by counter, where run-ups told; restarts: of
@@ -326,6 +261,7 @@ Record = Annotated[
     | SeenRecord
     | PopulationRecord
     | ResumeRecord
+    | LaunchesRecord
     | SummaryRecord,
     Field(discriminator="type"),
 ]

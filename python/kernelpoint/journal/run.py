@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from kernelpoint.errors import JournalError, SetupError
+from kernelpoint.journal.arrays import unpack
+from kernelpoint.journal.parts import EstimateRecord
 from kernelpoint.journal.reader import read_records
 from kernelpoint.journal.records import (
     DecisionRecord,
-    EstimateRecord,
+    LaunchesRecord,
     LookRecord,
     PassRecord,
     PopulationRecord,
@@ -31,6 +33,21 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Kind = TypeVar("Kind")
+
+
+@dataclass(frozen=True)
+class LaunchEstimates:
+    """What a finished run says of each launch of its list, one row a unit.
+
+    Attributes:
+        cycles: float64 [N], its own result where it was simulated, else its estimate; nan: none. They add up to the total.
+        strata: int32 [N], -1: simulated for certain.
+        kernels: int32 [N], its place in the summary's `kernels`; -1: the name is not known.
+    """
+
+    cycles: np.ndarray
+    strata: np.ndarray
+    kernels: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -143,6 +160,41 @@ class Run:
         """The result of every simulated launch, by unit, in the order in which they came."""
         return {self.unit(record): record for record in self.of(ResultRecord)}
 
+    @cached_property
+    def launch_estimates(self) -> LaunchEstimates | None:
+        """Estimates of every launch; None of a run that has not ended, states no estimate, or simulated everything.
+
+        Raises:
+            JournalError: the records do not hold every launch once.
+        """
+        records = {
+            (record.process, record.first): record for record in self.of(LaunchesRecord)
+        }  # a kill may double them
+        if self.summary is None or not records:
+            return None
+        total = int(self._offsets[-1])
+        cycles, strata = np.full(total, np.nan), np.full(total, -1, dtype=np.int32)
+        kernels, seen = np.full(total, -1, dtype=np.int32), np.zeros(total, dtype=np.int64)
+        for record in records.values():
+            first = int(self._offsets[record.process]) + record.first
+            place = f"{self.path}: launches from {record.first} of process {record.process}"
+            part = slice(first, first + record.count)
+            if part.stop > self._offsets[record.process + 1]:
+                raise JournalError(f"{place}: expected launches of the list, got {record.count} launches")
+            cycles[part] = unpack(record.cycles, "<f8", record.count, place)
+            strata[part] = unpack(record.strata, "<i4", record.count, place)
+            kernels[part] = unpack(record.kernels, "<i4", record.count, place)
+            seen[part] += 1
+        if not (seen == 1).all() or kernels.max(initial=-1) >= len(self.summary.kernels):
+            raise JournalError(f"{self.path}: the estimates of launches do not cover each launch once")
+        return LaunchEstimates(cycles, strata, kernels)
+
+    def name_of(self, unit: int) -> str:
+        """The kernel name of a launch; empty where it is not known."""
+        estimates = self.launch_estimates
+        kernel = -1 if estimates is None else int(estimates.kernels[unit])
+        return self.ended().kernels[kernel].name if kernel >= 0 else ""
+
     @property
     def looks(self) -> list[LookRecord]:
         """The estimates at the end of each pass."""
@@ -165,8 +217,8 @@ class Run:
         """One row for each launch of the list, in the order of processes and launch indices.
 
         Columns: process, launch; of the last decision pass_index, action, stratum, cluster, stream, u, threshold, take_all,
-        prediction, x (missing where the journal does not say); simulated: bool; a column for each counter, missing where the
-        launch was not simulated.
+        prediction, x (missing where the journal does not say); kernel and estimated_cycles, of a run that has ended; simulated:
+        bool; a column for each counter, missing where the launch was not simulated.
 
         Raises:
             SetupError: pandas is not installed.
@@ -190,7 +242,15 @@ class Run:
             result = self.results.get(unit)
             row["simulated"] = result is not None
             row.update(result.counters if result else {})
-        return pd.DataFrame(rows, columns=["process", "launch", *_COLUMNS, "simulated", *self.counters])
+        if (estimates := self.launch_estimates) is not None:
+            for unit, (row, cycles) in enumerate(zip(rows, estimates.cycles.tolist(), strict=True)):
+                row |= {
+                    "kernel": self.name_of(unit),
+                    "estimated_cycles": cycles,
+                    "stratum": int(estimates.strata[unit]),
+                }
+        columns = ["process", "launch", "kernel", *_COLUMNS, "simulated", "estimated_cycles", *self.counters]
+        return pd.DataFrame(rows, columns=columns)
 
 
 _COLUMNS = (

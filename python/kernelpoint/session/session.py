@@ -93,6 +93,8 @@ class Session:
         if self.summary is None:
             self.phase = sampling = self.phase.sampling()
             summary = sampling.summary()
+            for record in sampling.sample.launches() if summary.estimate is not None else ():
+                self.recorder.write(record)
             self.recorder.write(summary)
             self.summary = summary
             self.recorder.progress.say(sentence(summary))

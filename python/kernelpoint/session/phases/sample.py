@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from kernelpoint.estimation import BaseEngine, Design, Engine, Look, engine_for
-from kernelpoint.journal import DecisionRecord, KernelRecord
+from kernelpoint.journal import DecisionRecord, KernelRecord, LaunchesRecord
+from kernelpoint.journal.arrays import BLOCK, pack
 from kernelpoint.session.exact import exact_values, with_exact
 from kernelpoint.session.ratios import RATIOS
 from kernelpoint.session.setup import Frame, Setup
@@ -117,19 +119,47 @@ class Sample:
 
     def kernels(self) -> list[KernelRecord]:
         """Record of each kernel, by name; none where the plan knows no names."""
-        plan = self._frame.plan
-        if plan.stream_ids is None or not plan.stream_names or "cycles" not in self.engine.counters:
+        if (known := self._kernels()) is None:
             return []
-        names, of_stream = np.unique([*plan.stream_names, ""], return_inverse=True)
-        kernel = of_stream[np.where(plan.stream_ids >= 0, plan.stream_ids, len(plan.stream_names))]
+        names, kernel = known
         cycles = self.estimates()[:, self.engine.counters.index("cycles")]
         launches = np.bincount(kernel, minlength=len(names))
         simulated = np.bincount(kernel[self.has_result], minlength=len(names))
         totals = np.bincount(kernel, weights=cycles, minlength=len(names))
         return [
-            KernelRecord(str(names[k]), int(launches[k]), int(simulated[k]), _finite(float(totals[k])))
-            for k in np.flatnonzero(launches)
+            KernelRecord(name, int(launches[k]), int(simulated[k]), _finite(float(totals[k])))
+            for k, name in enumerate(names)
         ]
+
+    def _kernels(self) -> tuple[list[str], np.ndarray] | None:
+        """Names of the kernels, and int64 [N], which one each launch is; None where the plan knows no names."""
+        plan = self._frame.plan
+        if plan.stream_ids is None or not plan.stream_names or "cycles" not in self.engine.counters:
+            return None
+        of_launch = np.where(plan.stream_ids >= 0, plan.stream_ids, len(plan.stream_names))
+        present, place = np.unique(of_launch, return_inverse=True)
+        names, of_stream = np.unique(np.array([*plan.stream_names, ""])[present], return_inverse=True)
+        return names.tolist(), of_stream[place]
+
+    def launches(self) -> Iterator[LaunchesRecord]:
+        """Estimates of every launch, in blocks; none where every launch was simulated."""
+        if "cycles" not in self.engine.counters or self.has_result.all():
+            return
+        cycles = self.estimates()[:, self.engine.counters.index("cycles")]
+        known = self._kernels()
+        kernels = np.full(len(cycles), -1) if known is None else known[1]
+        offsets = self._frame.population.offsets.tolist()
+        for process, (begin, end) in enumerate(pairwise(offsets)):
+            for first in range(begin, end, BLOCK):
+                part = slice(first, min(first + BLOCK, end))
+                yield LaunchesRecord(
+                    process=process,
+                    first=first - begin,
+                    count=part.stop - first,
+                    cycles=pack(cycles[part], "<f8"),
+                    strata=pack(np.asarray(self._design.strata)[part], "<i4"),
+                    kernels=pack(kernels[part], "<i4"),
+                )
 
     def processes(self) -> list[tuple[int, int]]:
         """Launches of each process, and how many of them have a result."""

@@ -1,0 +1,107 @@
+"""Parts of journal records: dataclasses that stand inside others, and the types of their fields."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar
+
+from pydantic import ConfigDict, Field
+
+Count = Annotated[int, Field(ge=0, lt=2**64)]
+Size = Annotated[int, Field(ge=0, lt=2**40)]
+Stratum = Annotated[int, Field(ge=-1, lt=2**31)]  # -1: a take-all unit
+
+
+@dataclass(slots=True)
+class Typed:
+    """A part of a record; the reader refuses fields that are missing, unknown, of another type or not finite."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+
+
+@dataclass(slots=True)
+class HostRecord(Typed):
+    """The simulator: its name, its version, the trace list of each process."""
+
+    simulator: str
+    version: str = ""
+    lists: list[str | None] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class StrataRecord(Typed):
+    """Launches, total of the covariate and cluster of each stratum: with the decisions, all that an estimate needs of a
+    design.
+    """
+
+    units: list[Size]
+    covariate: list[float] | None = None
+    clusters: list[Size] | None = None
+
+
+@dataclass(slots=True)
+class ProjectionRecord(Typed):
+    """A launch that was stopped inside: by which method, after how many of its CTAs and cycles; half-widths by counter."""
+
+    method: str
+    ctas: Count
+    of: Count
+    simulated_cycles: float
+    half_widths: dict[str, float | None]
+
+
+@dataclass(slots=True)
+class EstimateRecord(Typed):
+    """One counter, or ratio of counters. simulated: over the simulated launches alone; None, which is written: not stated."""
+
+    writes_none: ClassVar[bool] = True
+
+    estimate: float | None = None
+    half_width: float | None = None
+    relative_half_width: float | None = None
+    std_error: float | None = None
+    degrees_of_freedom: float | None = None
+    confidence: float | None = None
+    simulated: float | None = None
+
+
+Estimates = dict[str, EstimateRecord]
+
+
+@dataclass(slots=True)
+class ScreenedRecord(Typed):
+    """The launches that a screening pass simulated, by unit, and where they lie in the design, which came later."""
+
+    units: list[Count]
+    strata: list[Stratum]
+    x: list[float]
+
+
+@dataclass(slots=True)
+class PartRecord(Typed):
+    """A process, or a cluster, by itself."""
+
+    number: Count
+    launches: Size
+    simulated: Size
+    estimates: Estimates
+
+
+@dataclass(slots=True)
+class KernelRecord(Typed):
+    """A kernel: its launches, those that were simulated, and the estimated cycles of all of them."""
+
+    name: str
+    launches: Size
+    simulated: Size
+    cycles: float | None
+
+
+@dataclass(slots=True)
+class ReplayErrorRecord(Typed):
+    """Error of replay in a counter, as a fraction of its total, and the half-width of that estimate."""
+
+    writes_none: ClassVar[bool] = True
+
+    error: float | None
+    half_width: float | None
