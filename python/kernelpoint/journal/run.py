@@ -37,7 +37,7 @@ Kind = TypeVar("Kind")
 
 @dataclass(frozen=True)
 class LaunchEstimates:
-    """What a finished run says of each launch of its list, one row a unit.
+    """Estimates of every launch of a list, as a finished run states them; one row for each unit.
 
     Attributes:
         cycles: float64 [N], its own result where it was simulated, else its estimate; nan: none. They add up to the total.
