@@ -2,10 +2,14 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 from kernelpoint.cli import synth
+from kernelpoint.cli.host import program
+from kernelpoint.randomness import permanent_random_numbers
+from kernelpoint.session.plan import Plan
 
 
 @pytest.fixture
@@ -42,3 +46,54 @@ def test_a_profile_can_be_named_on_the_command_line(plan, tmp_path):
     done = plan("--policy", "stem", "--profile", tmp_path / "times.csv")
     assert done.returncode == 0, done.stderr
     assert "3 launches" in done.stdout and (tmp_path / "a.kpplan").exists()
+
+
+class TestTheFastModel:
+    """Its predictions, made while planning, are those of the run."""
+
+    @pytest.fixture
+    def config(self, tmp_path):
+        path = tmp_path / "kp.yaml"
+        path.write_text("version: 1\npolicy: kernelpoint\nprofile: model\n")
+        return path
+
+    def kept(self, tmp_path):
+        return sorted(path.name for path in (tmp_path / "cache" / "predictions").glob("*.npz"))
+
+    def run_host(self, tmp_path, config):
+        if not program().is_file():
+            pytest.skip(f"{program()} is not built; `make build` does")
+        traces = tmp_path / "traces" / "kernelslist.g"
+        command = [str(program()), "-trace", str(traces), "-config", "v100", "-kernel_sampling", str(config)]
+        return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=tmp_path)
+
+    def test_a_run_finds_the_predictions_that_planning_kept(self, plan, tmp_path, config):
+        done = plan("--config", config, "--gpu", "v100")
+        assert done.returncode == 0, done.stderr
+        assert "predicts with rtx, another GPU" in done.stderr  # than the simulated v100
+        made = self.kept(tmp_path)
+        assert len(made) == 1
+        config.write_text(config.read_text() + f"plan: {tmp_path / 'a.kpplan'}\n")
+        run = self.run_host(tmp_path, config)
+        assert run.returncode == 0, run.stderr
+        assert "another simulated GPU" not in run.stderr
+        assert self.kept(tmp_path) == made
+
+    def test_a_plan_with_the_predictions_of_another_gpu_is_used_and_that_is_said(self, plan, tmp_path, config):
+        config.write_text("version: 1\npolicy: random\n")
+        assert plan("--config", config).returncode == 0
+        path = tmp_path / "a.kpplan"
+        made = Plan.load(path, permanent_random_numbers(0, 0, 3))
+        model = {"configuration": "some GPU", "config_hash": "12ab", "model_version": "1"}
+        replace(made, origin={**made.origin, "fast_model": model}).save(path)
+        config.write_text(config.read_text() + f"plan: {path}\n")
+        run = self.run_host(tmp_path, config)
+        assert run.returncode == 0, run.stderr
+        assert "predictions are those of another simulated GPU (some GPU, 12ab)" in run.stderr
+
+    @pytest.mark.parametrize("gpu", ["no such file", ""])
+    def test_a_gpu_that_cannot_be_read_is_refused(self, plan, tmp_path, config, gpu):
+        done = plan("--config", config, "--gpu", gpu)
+        assert done.returncode == 1
+        assert "configuration" in done.stderr
+        assert not (tmp_path / "a.kpplan").exists()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -14,8 +14,8 @@ from kernelpoint.errors import ConfigError
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.planning import make_plan, origin_of
-from kernelpoint.session.setup import population_of
-from kernelpoint.workload import Available, Need, check_available, complete, with_profile
+from kernelpoint.session.setup import population_for
+from kernelpoint.workload import Available, Need, check_available, complete
 
 
 def plan(
@@ -28,15 +28,24 @@ def plan(
     profile: Annotated[
         Path | None, typer.Option(help="Times or counters of every launch, where no configuration is given.")
     ] = None,
+    gpu: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="The simulated GPU, as the simulator takes it, so that the fast model predicts as in the run: "
+            "gpgpusim.config and trace.config, params.in, or v100 and rtx of the embedded host; once for each file."
+        ),
+    ] = None,
 ) -> None:
-    """Read every launch once, embed, cluster, and fix the first draw."""
+    """Read every launch once, embed, cluster, and fix the first draw.
+
+    Example: kernelpoint plan traces/kernelslist.g -o run.kpplan --config kernelpoint.yaml --gpu gpgpusim.config
+    """
     if not output.parent.is_dir() or output.is_dir():
         raise ConfigError(f"--output: cannot write {output}; give a file in a folder that exists")
     console = Console(stderr=True, markup=False)
     settings = load_config(config) if config else _options(policy, profile)
     chosen = load_policy(settings.policy)
-    population = population_of(HostInfo(simulator="plan", list_paths=(str(traces),)), settings.seed)
-    population = with_profile(population, settings, console.print)
+    population = population_for(settings, _host(traces, gpu or []), console.print)
     origin = origin_of(settings, chosen, population)
     available = Available.of(population)
     option = "`profile:`" if config else "--profile"
@@ -57,3 +66,11 @@ def plan(
 def _options(policy: str, profile: Path | None) -> Config:
     """The configuration that the options stand for."""
     return parse_config({"version": 1, "policy": policy, "profile": str(profile) if profile else None}, "options")
+
+
+def _host(traces: Path, gpu: list[str]) -> HostInfo:
+    """Stand-in for the simulator that will run the list: it tells of its simulated GPU what the simulator will."""
+    from kernelpoint.fast_model import stated_by
+
+    stated: dict[str, Any] = dict(stated_by(gpu)) if gpu else {"simulator": "the simulator"}
+    return HostInfo(list_paths=(str(traces),), **stated)

@@ -4,7 +4,7 @@ Its cycles are not validated against hardware. They are auxiliary variables: wha
 coverage (design section 7).
 """
 
-from kernelpoint.fast_model.configuration import Configuration, configuration_for, shipped
+from kernelpoint.fast_model.configuration import Configuration, configuration_for, shipped, stated_by
 from kernelpoint.fast_model.predict import MODEL_VERSION, predict
 from kernelpoint.fast_model.predictions import Predictions, counterpart
 
@@ -16,4 +16,5 @@ __all__ = [
     "counterpart",
     "predict",
     "shipped",
+    "stated_by",
 ]

@@ -38,13 +38,40 @@ def configuration_of(paths: Sequence[str]) -> Configuration:
     Raises:
         ConfigError: a file cannot be read or is refused.
     """
+    return _native.fast_model.derive(_texts(paths), str(SHIPPED / f"{BASE}.yaml"))
+
+
+def _texts(paths: Sequence[str]) -> list[tuple[str, str]]:
+    """Each file with its text."""
     texts = []
     for path in paths:
         try:
             texts.append((path, read_regular(path, LARGEST_FILE).decode()))
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(f"{path}: cannot be read as a configuration of a simulated GPU: {error}") from error
-    return _native.fast_model.derive(texts, str(SHIPPED / f"{BASE}.yaml"))
+    return texts
+
+
+def stated_by(gpu: Sequence[str]) -> dict[str, str]:
+    """The words in which a simulator that is started with these arguments will describe its simulated GPU.
+
+    Args:
+        gpu: a configuration of the embedded host, or the files of one simulator, of which later ones override.
+
+    Returns:
+        `simulator`, `configuration` and `config_hash`, as :func:`configuration_for` takes them.
+
+    Raises:
+        ConfigError: a file cannot be read or is refused.
+
+    >>> stated_by(["rtx"])["simulator"]
+    'kernelpoint-host'
+    """
+    if len(gpu) == 1 and not (found := configuration_of_host(gpu[0])).simulator:
+        return {"simulator": "kernelpoint-host", "configuration": "", "config_hash": found.hash}
+    texts = _texts(gpu)
+    found = _native.fast_model.derive(texts, str(SHIPPED / f"{BASE}.yaml"))
+    return {"simulator": found.simulator, "configuration": "\n".join(text for _, text in texts), "config_hash": ""}
 
 
 def configuration_for(

@@ -41,7 +41,7 @@ def plan_for(
     origin = origin_of(config, policy, population)
     if config.plan is not None:
         plan = Plan.load(config.plan, population.u)
-        _check_origin(config.plan, plan.origin, origin)
+        _check_origin(config.plan, plan.origin, origin, log)
         return plan, config.plan
     if begun_with is not None and Path(begun_with).exists():
         plan = Plan.load(begun_with, population.u)
@@ -117,16 +117,24 @@ def origin_of(config: Config, policy: type[Policy], population: Population) -> d
     return origin
 
 
-def _check_origin(path: str, found: dict[str, Any], wanted: dict[str, Any]) -> None:
+def _check_origin(path: str, found: dict[str, Any], wanted: dict[str, Any], log: Log) -> None:
+    """Refuse a plan that was made for other launches, another policy or seed.
+
+    A plan serves any error budget, some better, and any simulated GPU: predictions of another one cost draws, not coverage.
+    """
     differing = [
         f"{key}: the plan has {found.get(key)!r}, this run {wanted.get(key)!r}"
         for key in sorted(found.keys() | wanted.keys())
-        if found.get(key) != wanted.get(key)
-        and key != "error_budget"  # a plan serves any budget, some better
-        and (key != "fast_model" or key in found)  # and one made without the model needs none
+        if found.get(key) != wanted.get(key) and key not in ("error_budget", "fast_model")
     ]
     if differing:
         raise PlanError(f"{path} was made for another run:\n" + "\n".join(differing))
+    if "fast_model" in found and found["fast_model"] != wanted.get("fast_model"):
+        model = found["fast_model"]
+        log(
+            f"kernelpoint: {path}: its predictions are those of another simulated GPU ({model['configuration']}, "
+            f"{model['config_hash']}); that may cost draws, not coverage"
+        )
 
 
 def _cache_path(origin: dict[str, Any]) -> Path:

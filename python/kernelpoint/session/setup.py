@@ -102,10 +102,20 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
     check_inside_kernel(config, host)
     frame = None
     if not _is_screened(config, policy, host):
-        population = with_model_source(population_of(host, config.seed), config.fast_model, host, log)
-        population = with_profile(population, config, log)
+        population = population_for(config, host, log)
         frame = Frame.of(population, *plan_for(config, policy, population, log, begun_with))
     return Setup(config, host, policy, budget, policy.estimate_for(config), frame)
+
+
+def population_for(config: Config, host: HostInfo, log: Log) -> Population:
+    """The launches of all processes, with the sources of a plan's inputs: the fast model, and the profile that is named.
+
+    Raises:
+        TraceError: a trace list cannot be read.
+        ConfigError, ProfileError: the fast model's configuration, or the profile, is refused.
+    """
+    population = with_model_source(population_of(host, config.seed), config.fast_model, host, log)
+    return with_profile(population, config, log)
 
 
 def population_of(host: HostInfo, seed: int) -> Population:
