@@ -1,17 +1,22 @@
 """The report of a run, in the terminal and as a page."""
 
+import csv
+import itertools
 import json
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from kernelpoint.journal import load_run
 from kernelpoint.journal.lines import seal, unseal
 from kernelpoint.profiles.names import base_key
 
 
-def kernelpoint(*arguments):
+def kernelpoint(*arguments, cwd=None):
     command = [sys.executable, "-c", "from kernelpoint.cli import main; main()", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=cwd)
 
 
 def test_the_summary_is_printed_as_json(bench):
@@ -33,7 +38,8 @@ def test_the_page_is_self_contained_and_tells_the_error_against_a_full_run(bench
     page = bench.folder / "report.html"
     done = kernelpoint("report", bench.journal, "-o", page, "--full-run", full)
     html = page.read_text()
-    assert done.returncode == 0 and "the error is" in html and "the stated interval" in html
+    assert done.returncode == 0 and "the stated interval" in html
+    assert "non-sampling error" in html and "inside the stated interval" in done.stdout
     assert 'src="http' not in html and 'href="http' not in html, "a page is read without a network"
 
 
@@ -80,3 +86,47 @@ def test_a_page_can_be_made_when_the_plan_is_gone(bench):
     assert done.returncode == 0, done.stderr
     html = page.read_text()
     assert "plan cannot be read any more" in html and plan in html and "How the bound shrank" in html
+
+
+def test_every_launch_is_exported_and_the_cycles_add_up_to_the_estimate(bench):
+    bench.run("policy: kernelpoint\nerror_budget: {relative_error: 0.05}")
+    table, trace, figures = (bench.folder / name for name in ("launches.csv", "trace.json", "figures"))
+    done = kernelpoint("report", bench.journal, "--csv", table, "--perfetto", trace, "--figures", figures)
+    assert done.returncode == 0 and not bench.journal.with_suffix(".html").exists(), done.stderr
+    run = bench.report()
+    rows = list(csv.DictReader(table.open()))
+    assert [int(row["launch"]) for row in rows] == list(range(run.launches[0]))
+    assert sum(float(row["cycles"]) for row in rows) == pytest.approx(run.summary.estimate, rel=1e-9)
+    assert sum(row["how"] == "simulated" for row in rows) == run.summary.simulated and all(
+        row["kernel"] for row in rows
+    )
+    events = json.loads(trace.read_text())["traceEvents"]
+    drawn = [event for event in events if event["ph"] == "X"]
+    assert [event["args"]["launch"] for event in drawn] == list(range(len(rows)))
+    assert all(a["ts"] + a["dur"] == pytest.approx(b["ts"]) for a, b in itertools.pairwise(drawn))
+    assert len([event for event in events if event["ph"] == "C"]) == len(run.looks)
+    assert (figures / "share.pdf").read_bytes()[:5] == b"%PDF-" and "<svg" in (figures / "share.svg").read_text()
+
+
+def test_without_options_the_page_is_written_beside_the_journal(bench):
+    bench.run("policy: random\nerror_budget: {relative_error: 0.05}")
+    done = kernelpoint("report", cwd=bench.folder)
+    assert done.returncode == 0 and "page: run.html" in done.stdout and (bench.folder / "run.html").exists()
+
+
+def test_json_tells_the_error_against_a_full_run(bench):
+    bench.run("policy: all")
+    full = bench.journal.rename(bench.folder / "full.kpjournal")
+    bench.run("policy: random\nerror_budget: {relative_error: 0.05}")
+    told = json.loads(kernelpoint("report", bench.journal, "--json", "--full-run", full).stdout)["full_run"]
+    truth, run = load_run(full), bench.report()
+    assert told["total"] == truth.summary.estimate
+    assert told["error"] == pytest.approx(run.summary.estimate / truth.summary.estimate - 1)
+    simulated = sum(result.counters["cycles"] for result in run.results.values())
+    same = sum(truth.results[unit].counters["cycles"] for unit in run.results)
+    assert told["non_sampling_error"] == pytest.approx(simulated / same - 1, abs=1e-12)
+
+
+def test_a_folder_without_a_journal_is_one_message(tmp_path):
+    done = kernelpoint("report", cwd=tmp_path)
+    assert done.returncode == 1 and "expected one journal (.kpjournal) in this folder, found none" in done.stderr

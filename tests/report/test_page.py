@@ -17,6 +17,7 @@ from kernelpoint.journal import (
     load_run,
 )
 from kernelpoint.report.charts import charts
+from kernelpoint.report.full_run import FullRun
 from kernelpoint.report.page import html_page
 from kernelpoint.report.view import Kernel, PassEnd, RunView
 
@@ -46,7 +47,7 @@ def a_view(kernels: int = 20, launches: int = 5000) -> RunView:
         kernels=[Kernel(name, launches // kernels, int(simulated.sum()) // kernels, 1e6, share) for name in names],
         kernel_of_launch=of_launch,
         looks=[PassEnd(30, 1e6, 4e4), PassEnd(60, 1.01e6, 9e3)],
-        truth=1.005e6,
+        truth=FullRun(total=1.005e6, error=0.005, inside=True, non_sampling_error=0.0),
         stream_map=np.random.default_rng(0).normal(size=(kernels, 2)),
         stream_names=names,
         stream_launches=np.full(kernels, launches // kernels),

@@ -16,6 +16,7 @@ from rich.table import Table
 from kernelpoint.cli.host import program
 from kernelpoint.errors import HostError, JournalError
 from kernelpoint.journal import Run, SummaryRecord, load_run
+from kernelpoint.report.full_run import compare, sentence
 from kernelpoint.report.write import write_page
 from kernelpoint.session.verdict import SAMPLING_ERROR, verdict
 
@@ -125,14 +126,14 @@ def _table(full: Timed, sampled: Timed, plan_seconds: float) -> Table:
         raise JournalError(
             f"{sampled.run.path}: one of the two runs states no estimate; see its log beside the journal"
         )
-    error = s.estimate / f.estimate - 1
+    truth = compare(sampled.run, full.run)
     rows = [
         ("launches", f"{f.launches:,}", f"{s.launches:,}"),
         ("simulated", f"{f.simulated:,}", f"{s.simulated:,}"),
         ("passes", str(f.passes), str(s.passes)),
         ("total cycles", f"{f.estimate:,.0f}", f"{s.estimate:,.0f}"),
-        ("error", "", f"{100 * error:+.3f} %"),
-        ("  non-sampling error", "", f"{100 * _non_sampling_error(full.run, sampled.run):+.3f} %"),
+        ("error", "", _percent(truth.error)),
+        ("  non-sampling error", "", _percent(truth.non_sampling_error)),
         (_name_of_bound(s), "exact", _bound(s)),
         ("cycle speedup", "1", f"{s.cycle_speedup:.1f}x"),
         ("wall speedup", "1", f"{full.seconds / sampled.seconds:.1f}x"),
@@ -148,11 +149,8 @@ def _table(full: Timed, sampled: Timed, plan_seconds: float) -> Table:
     return table
 
 
-def _non_sampling_error(full: Run, sampled: Run) -> float:
-    """Relative excess of the simulated launches' cycles over the same launches in the full run."""
-    cycles = {unit: result.counters["cycles"] for unit, result in full.results.items()}
-    taken = [(result.counters["cycles"], cycles[unit]) for unit, result in sampled.results.items()]
-    return float(sum(after for after, _ in taken) / sum(before for _, before in taken) - 1)
+def _percent(error: float | None) -> str:
+    return "-" if error is None else f"{100 * error:+.3f} %"
 
 
 def _name_of_bound(summary: SummaryRecord) -> str:
@@ -160,12 +158,9 @@ def _name_of_bound(summary: SummaryRecord) -> str:
 
 
 def _judgement(full: Run, sampled: Run) -> str:
-    """Say in two sentences whether the full run's total lies inside the interval that the sampled run states."""
-    f, s = full.ended(), sampled.ended()
-    if s.half_width is None or s.estimate is None or f.estimate is None:
-        return verdict(s)
-    place = "inside" if abs(s.estimate - f.estimate) <= s.half_width else "OUTSIDE"
-    return f"Sampled run: {verdict(s)}.\nThe full run's total, {f.estimate:,.0f}, lies {place} that interval."
+    """Say whether the full run's total lies inside the interval that the sampled run states."""
+    line = sentence(compare(sampled, full))
+    return f"Sampled run: {verdict(sampled.ended())}.\n{line[0].upper()}{line[1:]}."
 
 
 def _bound(summary: SummaryRecord) -> str:

@@ -1,8 +1,9 @@
-"""`kernelpoint report`: the summary of a run, for people, as JSON, or as a page of pictures."""
+"""`kernelpoint report`: the summary of a run, for people, as JSON, as a page, or as files for other tools."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,30 +17,86 @@ from kernelpoint.report.sentences import percent, sentences
 
 
 def report(
-    run: Annotated[Path, typer.Argument(help="The journal of the run (.kpjournal).")],
+    run: Annotated[
+        Path | None, typer.Argument(help="The journal of the run; without it, the one .kpjournal of this folder.")
+    ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write a page with pictures here (.html).")
+        Path | None, typer.Option("--output", "-o", help="Write the page here, not beside the journal.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
     full_run: Annotated[
-        Path | None, typer.Option(help="Journal of a full run of the same list, to compare with.")
+        Path | None, typer.Option(help="Journal of a full run of the same list: tells the error.")
     ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON; no page.")] = False,
+    csv: Annotated[Path | None, typer.Option(help="Write every launch as CSV here; no page.")] = None,
+    perfetto: Annotated[Path | None, typer.Option(help="Write a trace for the Perfetto viewer; no page.")] = None,
+    figures: Annotated[Path | None, typer.Option(help="Write the charts as PDF and SVG here; no page.")] = None,
 ) -> None:
-    """Show what a run simulated, skipped and estimated."""
-    if full_run is not None and output is None:
-        raise ConfigError("--full-run: goes with --output FILE, on whose page the two are compared")
-    loaded = load_run(run)
-    if output is not None:
-        from kernelpoint.report.write import write_page
+    """Show what a run simulated, skipped and estimated, and write a page of it.
 
-        write_page(loaded, output, load_run(full_run) if full_run else None)
-    console = Console(markup=False)
+    Example: kernelpoint report run.kpjournal --full-run full.kpjournal
+    """
+    loaded = load_run(run or _only_journal())
+    full = load_run(full_run) if full_run else None
     if as_json:
-        typer.echo(json.dumps(loaded.content()))
+        typer.echo(json.dumps(_content(loaded, full)))
         return
+    console = Console(markup=False)
     console.print(_counters(loaded))
-    for line in sentences(loaded):
+    for line in [*sentences(loaded)[:1], *_truth(loaded, full), *sentences(loaded)[1:]]:
         console.print(line, soft_wrap=True, highlight=False)
+    made = _exports(loaded, full, csv, perfetto, figures)
+    if output is not None or (not made and loaded.summary is not None):
+        made.append(_page(loaded, full, output))
+    for text in made:
+        console.print(text, soft_wrap=True, highlight=False)
+
+
+def _only_journal() -> Path:
+    found = sorted(Path().glob("*.kpjournal"))
+    if len(found) != 1:
+        have = ", ".join(map(str, found[:5])) or "none"
+        raise ConfigError(
+            f"RUN: expected one journal (.kpjournal) in this folder, found {have}; name the one to report"
+        )
+    return found[0]
+
+
+def _content(run: Run, full: Run | None) -> dict[str, Any]:
+    from kernelpoint.report.full_run import compare
+
+    return run.content() if full is None else {**run.content(), "full_run": asdict(compare(run, full))}
+
+
+def _truth(run: Run, full: Run | None) -> list[str]:
+    from kernelpoint.report.full_run import compare, sentence
+
+    return [] if full is None else [sentence(compare(run, full))]
+
+
+def _exports(run: Run, full: Run | None, csv: Path | None, perfetto: Path | None, figures: Path | None) -> list[str]:
+    """Write the files that were asked for; a line on each."""
+    made = []
+    if csv is not None:
+        from kernelpoint.report.tables import write_csv
+
+        made.append(f"{csv}: {write_csv(run, csv):,} launches")
+    if perfetto is not None:
+        from kernelpoint.report.perfetto import write_trace
+
+        made.append(f"{perfetto}: {write_trace(run, perfetto):,} launches; open it in the Perfetto viewer")
+    if figures is not None:
+        from kernelpoint.report.figures import write_figures
+
+        made.append(f"{figures}: {', '.join(path.name for path in write_figures(run, figures, full))}")
+    return made
+
+
+def _page(run: Run, full: Run | None, output: Path | None) -> str:
+    from kernelpoint.report.write import write_page
+
+    path = output or run.path.with_suffix(".html")
+    write_page(run, path, full)
+    return f"page: {path}"
 
 
 def _counters(loaded: Run) -> Table:

@@ -136,7 +136,7 @@ def _passes(view: RunView) -> Chart | None:
         base.mark_point(color=BLUE, filled=True, size=70).encode(y=alt.Y("estimate:Q", scale=scale)),
     ]
     if view.truth is not None:
-        truth = alt.Chart(_data([{"total": view.truth, "line": "full run"}]))
+        truth = alt.Chart(_data([{"total": view.truth.total, "line": "full run"}]))
         layers.append(
             truth.mark_rule(color=VERMILION, strokeDash=[6, 4]).encode(
                 y="total:Q", tooltip=["line:N", alt.Tooltip("total:Q", format=",.0f")]

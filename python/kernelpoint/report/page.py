@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from html import escape
 
 from kernelpoint.journal import EstimateRecord, Run
 from kernelpoint.report.charts import charts
+from kernelpoint.report.full_run import sentence
 from kernelpoint.report.html import document, section, table
 from kernelpoint.report.sentences import percent, sentences
 from kernelpoint.report.view import RunView
@@ -52,10 +54,9 @@ def _verdict(run: Run, view: RunView) -> str:
     s = run.ended()
     kind = s.covers.split()[0]
     lines = [f"{s.simulated:,} of {s.launches:,} kernel launches were simulated in {s.passes} passes."]
-    if view.truth and s.estimate is not None:
-        place = "inside" if s.half_width is not None and abs(s.estimate - view.truth) <= s.half_width else "outside"
-        error = 100 * (s.estimate / view.truth - 1)
-        lines.append(f"The full run took {view.truth:,.0f}: the error is {error:+.3f} %, {place} the stated interval.")
+    if view.truth is not None:
+        text = sentence(view.truth)
+        lines.append(f"{text[0].upper()}{text[1:]}.")
     lines += [f"Degraded: {reason}" for reason in s.degraded[:3]]
     lines += [f"Not covered: {text}" for text in s.not_covered]
     text = "".join(f"<p>{escape(line)}</p>" for line in lines)
@@ -64,7 +65,8 @@ def _verdict(run: Run, view: RunView) -> str:
 
 def _facts(run: Run) -> str:
     s, host = run.ended(), run.header.host
-    lists = [name for name in host.lists if name] if host else []
+    lists = ["/".join(name.split("/")[-2:]) for name in host.lists if name] if host else []
+    written = datetime.fromtimestamp(run.path.stat().st_mtime)
     configuration = run.hashes.get("simulator_config")
     facts = {
         "cycle speedup": f"{s.cycle_speedup:.3g}x" if s.cycle_speedup else "-",
@@ -74,7 +76,7 @@ def _facts(run: Run) -> str:
         "workload": ", ".join(lists) or "-",
         "simulator": f"{host.simulator} {host.version}" if host else "-",
         "simulated GPU (hash)": configuration[:12] if configuration else "-",
-        "KernelPoint": run.header.kernelpoint,
+        "KernelPoint, journal written": f"{run.header.kernelpoint}, {written:%Y-%m-%d %H:%M}",
     }
     cells = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts.items())
     return f"<dl>{cells}</dl>"
@@ -90,13 +92,21 @@ def _kernel_table(view: RunView) -> str:
             (f"{kernel.simulated:,}", kernel.simulated),
             (f"{kernel.cycles:,.0f}", kernel.cycles),
             (f"{kernel.cycles / kernel.launches:,.0f}", kernel.cycles / kernel.launches),
+            (_percent(kernel.cov), kernel.cov or 0.0),
             (f"{100 * kernel.share:.2f} %", kernel.share),
         ]
+        if view.truth is not None:
+            numbers.append((_percent(kernel.error, "+"), kernel.error or 0.0))
         cells = "".join(f'<td data-value="{value:.10g}">{text}</td>' for text, value in numbers)
         rows.append(f'<tr data-kernel="{escape(kernel.name)}"><td>{escape(kernel.name)}</td>{cells}</tr>')
-    head = ("kernel", "launches", "simulated", "estimated cycles", "mean cycles", "share")
+    head = ["kernel", "launches", "simulated", "estimated cycles", "mean cycles", "CoV of simulated", "share"]
+    head += ["error"] if view.truth is not None else []
     find = '<p><input id="filter" type="search" placeholder="filter kernels by name" aria-label="filter kernels by name"></p>'
     return find + table(head, rows, "kernels")
+
+
+def _percent(value: float | None, sign: str = "") -> str:
+    return "-" if value is None else f"{100 * value:{sign}.2f} %"
 
 
 def _counters(run: Run) -> str:
@@ -106,7 +116,7 @@ def _counters(run: Run) -> str:
 
 def _estimate(row: EstimateRecord) -> str:
     width = percent(row.relative_half_width)
-    numbers = ("-" if value is None else f"{value:,.6g}" for value in (row.estimate, row.simulated))
+    numbers = ("-" if v is None else f"{v:,.0f}" if v >= 1000 else f"{v:.4g}" for v in (row.estimate, row.simulated))
     total, simulated = numbers
     return f"<td>{total}</td><td>{width}</td><td>{simulated}</td>"
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from kernelpoint.journal import Run
 from kernelpoint.profiles.names import base_key
+from kernelpoint.report.full_run import FullRun, compare
 from kernelpoint.session.plan import Plan
 from kernelpoint.session.ratios import RATIOS
 
@@ -17,13 +18,21 @@ UNNAMED = "(name not known)"
 
 @dataclass(frozen=True)
 class Kernel:
-    """One kernel of the workload: launches, simulated ones, estimated cycles, and their share of the total."""
+    """One kernel of the workload.
+
+    Attributes:
+        launches, simulated: how many; cycles: their estimated total; share: of the estimated total of all kernels.
+        cov: standard deviation over mean of the simulated launches' cycles; None of fewer than two.
+        error: relative error of `cycles` against a full run; None where there is none.
+    """
 
     name: str
     launches: int
     simulated: int
     cycles: float
     share: float
+    cov: float | None = None
+    error: float | None = None
 
 
 @dataclass(frozen=True)
@@ -43,7 +52,7 @@ class RunView:
         counter: the counter of `values`: that of the error budget, or cycles where the budget is on a ratio.
         simulated: bool [launches]; values: float64 [launches], 0 where not simulated.
         kernels: by falling share; kernel_of_launch: int64 [launches], an index into it.
-        looks: one for each finished pass; truth: the full run's total where it is known.
+        looks: one for each finished pass; truth: the full run, where there is one.
         stream_map: float [S, 2] or None; stream_names, stream_launches: of each stream.
     """
 
@@ -54,25 +63,25 @@ class RunView:
     kernels: list[Kernel]
     kernel_of_launch: np.ndarray
     looks: list[PassEnd]
-    truth: float | None
+    truth: FullRun | None
     stream_map: np.ndarray | None
     stream_names: list[str]
     stream_launches: np.ndarray
 
 
-def view_run(run: Run, plan: Plan, truth: float | None = None) -> RunView:
+def view_run(run: Run, plan: Plan, full_run: Run | None = None) -> RunView:
     """Gather the arrays of a finished run.
 
     Args:
         run: the journal.
         plan: the plan that the run used.
-        truth: total of the budget's counter in a full run, where there was one.
+        full_run: a full run of the same list, where there was one.
     """
     count = len(plan.design.strata)
     simulated, values, counter = _results(run, count)
     streams = plan.stream_ids if plan.stream_ids is not None and plan.stream_names else None
     names = [base_key(name) for name in plan.stream_names] if streams is not None else []
-    kernels, of_launch = _kernels(run, streams, names, simulated)
+    kernels, of_launch = _kernels(run, streams, names, full_run)
     return RunView(
         launches=count,
         counter=counter,
@@ -81,7 +90,7 @@ def view_run(run: Run, plan: Plan, truth: float | None = None) -> RunView:
         kernels=kernels,
         kernel_of_launch=of_launch,
         looks=_looks(run),
-        truth=truth,
+        truth=compare(run, full_run) if full_run else None,
         stream_map=plan.stream_map if streams is not None else None,
         stream_names=names,
         stream_launches=np.empty(0, dtype=np.int64) if streams is None else np.bincount(streams[streams >= 0]),
@@ -89,27 +98,51 @@ def view_run(run: Run, plan: Plan, truth: float | None = None) -> RunView:
 
 
 def _kernels(
-    run: Run, streams: np.ndarray | None, names: list[str], simulated: np.ndarray
+    run: Run, streams: np.ndarray | None, names: list[str], full_run: Run | None
 ) -> tuple[list[Kernel], np.ndarray]:
     """The kernels by falling share, and the place of each launch's kernel among them."""
     estimates = {base_key(k.name): k.cycles for k in run.ended().kernels}
     if streams is None or not estimates:
-        return [], np.zeros(len(simulated), dtype=np.int64)
+        return [], np.zeros(sum(run.launches), dtype=np.int64)
     distinct, of_stream = np.unique([*names, UNNAMED], return_inverse=True)
     kernel = of_stream[np.where(streams >= 0, streams, len(names))]
     launches = np.bincount(kernel, minlength=len(distinct))
-    drawn = np.bincount(kernel[simulated], minlength=len(distinct))
+    drawn, covs = _spreads(run, kernel, len(distinct))
+    truths = (
+        np.zeros(len(distinct))
+        if full_run is None
+        else np.bincount(
+            kernel[list(full_run.results)], [r.counters["cycles"] for r in full_run.results.values()], len(distinct)
+        )
+    )
     cycles = np.array([estimates.get(name, 0.0) for name in distinct.tolist()])
     order = np.argsort(-cycles, kind="stable")
     order = order[launches[order] > 0]
     total = max(float(cycles.sum()), 1e-300)
     kernels = [
-        Kernel(str(distinct[k]), int(launches[k]), int(drawn[k]), float(cycles[k]), float(cycles[k]) / total)
+        Kernel(
+            name=str(distinct[k]),
+            launches=int(launches[k]),
+            simulated=int(drawn[k]),
+            cycles=float(cycles[k]),
+            share=float(cycles[k]) / total,
+            cov=covs[k],
+            error=float(cycles[k] / truths[k]) - 1.0 if truths[k] else None,
+        )
         for k in order.tolist()
     ]
     rank = np.empty(len(distinct), dtype=np.int64)
     rank[order] = np.arange(len(order))
     return kernels, rank[kernel]
+
+
+def _spreads(run: Run, kernel: np.ndarray, count: int) -> tuple[np.ndarray, list[float | None]]:
+    """Of each kernel the number of simulated launches, and the coefficient of variation of their cycles."""
+    values: list[list[float]] = [[] for _ in range(count)]
+    for unit, result in run.results.items():
+        values[kernel[unit]].append(result.counters["cycles"])
+    covs = [float(np.std(v, ddof=1) / np.mean(v)) if len(v) > 1 and np.mean(v) > 0.0 else None for v in values]
+    return np.array([len(v) for v in values]), covs
 
 
 def _results(run: Run, count: int) -> tuple[np.ndarray, np.ndarray, str]:

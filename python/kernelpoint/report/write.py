@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kernelpoint.errors import ConfigError, JournalError, PlanError
+from kernelpoint.errors import ConfigError, PlanError
 from kernelpoint.estimation import Design
 from kernelpoint.journal import Run
 from kernelpoint.randomness import permanent_random_numbers
@@ -28,9 +28,8 @@ def write_page(run: Run, path: Path, full_run: Run | None = None) -> None:
         ConfigError: the page cannot be written there.
     """
     run.ended()
-    truth = _truth(run, full_run) if full_run else None
     plan, note = plan_of(run)
-    page = html_page(run, view_run(run, plan, truth), note)
+    page = html_page(run, view_run(run, plan, full_run), note)
     try:
         path.write_text(page, encoding="utf-8")
     except OSError as error:
@@ -49,16 +48,3 @@ def plan_of(run: Run) -> tuple[Plan, str]:
             note = f"The clusters are not shown, for the run's plan cannot be read any more: {error}"
     design = Design(strata=np.zeros(len(u), dtype=np.int32), first_sizes=np.ones(1, dtype=np.int64), u=u)
     return Plan(design=design, origin={}), note
-
-
-def _truth(run: Run, full_run: Run) -> float:
-    for key in ("traces", "simulator_config"):
-        if run.hashes.get(key) != full_run.hashes.get(key):
-            raise JournalError(
-                f"{full_run.path}: not a run of the same launches on the same simulated GPU ({key} differs)"
-            )
-    counter = run.ended().counter
-    total = full_run.estimates().get(counter)
-    if full_run.ended().skipped or total is None or total.simulated is None:
-        raise JournalError(f"{full_run.path}: not a full run of counter {counter}")
-    return total.simulated

@@ -45,7 +45,8 @@ def _stated(summary: SummaryRecord) -> str:
         return "exact: every launch was simulated"
     if width is None or covers == NOTHING:
         return "no bound stated"
-    interval = f"+- {100 * width:.3g} % at {100 * summary.confidence:g} %"
+    digits = f"{100 * width:.3g}" if width <= 1.0 else "over 100"
+    interval = f"+- {digits} % at {100 * summary.confidence:g} %"
     if covers == TOTAL_ERROR:
         return f"total within {interval}{'; error budget met' if summary.met else ''}"
     reason = f" ({summary.bound_excludes})" if summary.bound_excludes else ""

@@ -1,0 +1,76 @@
+"""A sampled run beside a full run of the same list: how far the estimate is off, and by how much the simulated launches are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kernelpoint.errors import JournalError
+from kernelpoint.journal import Run
+
+
+@dataclass(frozen=True)
+class FullRun:
+    """Truth for a sampled run.
+
+    Attributes:
+        total: total of the budget's counter in the full run.
+        error: (estimate - total) / total; None where the sampled run states no estimate.
+        inside: True if the total lies inside the stated interval; None where none is stated.
+        non_sampling_error: excess of the simulated launches' cycles over those of the same launches in the full run, as a
+            fraction; None where nothing was simulated.
+    """
+
+    total: float
+    error: float | None
+    inside: bool | None
+    non_sampling_error: float | None
+
+
+def compare(run: Run, full: Run) -> FullRun:
+    """Compare a finished run with a full run.
+
+    Args:
+        run: the sampled run; full: a run of the same list with `policy: all`.
+
+    Raises:
+        JournalError: one of them has not ended, or the full run is of other traces or another simulated GPU, or not full.
+    """
+    s, total = run.ended(), _total(run, full)
+    error = inside = None
+    if s.estimate is not None and total > 0.0:
+        error = s.estimate / total - 1.0
+    if s.estimate is not None and s.half_width is not None:
+        inside = abs(s.estimate - total) <= s.half_width
+    return FullRun(total, error, inside, _non_sampling_error(run, full))
+
+
+def sentence(full: FullRun) -> str:
+    """The comparison in one line.
+
+    >>> sentence(FullRun(total=1000.0, error=0.002, inside=True, non_sampling_error=0.0001))
+    'full run: 1,000; error +0.200 %, inside the stated interval; non-sampling error +0.010 %'
+    """
+    parts = [f"full run: {full.total:,.0f}"]
+    if full.error is not None:
+        place = "" if full.inside is None else f", {'inside' if full.inside else 'OUTSIDE'} the stated interval"
+        parts.append(f"error {100 * full.error:+.3f} %{place}")
+    if full.non_sampling_error is not None:
+        parts.append(f"non-sampling error {100 * full.non_sampling_error:+.3f} %")
+    return "; ".join(parts)
+
+
+def _total(run: Run, full: Run) -> float:
+    for key in ("traces", "simulator_config"):
+        if run.hashes.get(key) != full.hashes.get(key):
+            raise JournalError(f"{full.path}: not a run of the same launches on the same simulated GPU ({key} differs)")
+    counter = run.ended().counter
+    total = full.estimates().get(counter)
+    if full.ended().skipped or total is None or total.simulated is None:
+        raise JournalError(f"{full.path}: not a full run of counter {counter}")
+    return total.simulated
+
+
+def _non_sampling_error(run: Run, full: Run) -> float | None:
+    pairs = [(result.counters["cycles"], full.results[unit].counters["cycles"]) for unit, result in run.results.items()]
+    truth = sum(before for _, before in pairs)
+    return sum(after for after, _ in pairs) / truth - 1.0 if truth else None

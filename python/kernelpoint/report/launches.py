@@ -1,0 +1,54 @@
+"""Launches of a finished run, one after the other in program order, as exports need them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kernelpoint.journal import Run
+from kernelpoint.profiles.names import base_key
+
+SIMULATED, ESTIMATED, PROJECTED = "simulated", "estimated", "projected"
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch: what a run says of it.
+
+    Attributes:
+        process, launch: where it stands; kernel: its name, shortened; empty where it is not known.
+        how: simulated, projected (stopped inside, the rest estimated), or estimated.
+        cycles: its result or its estimate; None where there is neither.
+        stratum: -1 where it was simulated for certain; None where the journal does not say.
+        counters: of its result; empty where it was not simulated.
+    """
+
+    process: int
+    launch: int
+    kernel: str
+    how: str
+    cycles: float | None
+    stratum: int | None
+    counters: dict[str, float]
+
+
+def launches(run: Run) -> Iterator[Launch]:
+    """Every launch of a finished run.
+
+    Raises:
+        JournalError: the run has not ended, or its journal is inconsistent.
+    """
+    run.ended()
+    estimates, unit = run.launch_estimates, 0
+    for process, count in enumerate(run.launches):
+        for launch in range(count):
+            result = run.results.get(unit)
+            how = ESTIMATED if result is None else SIMULATED if result.projection is None else PROJECTED
+            cycles = None if result is None else result.counters["cycles"]
+            stratum = None
+            if estimates is not None:
+                value, stratum = float(estimates.cycles[unit]), int(estimates.strata[unit])
+                cycles = value if value == value else cycles
+            counters = {} if result is None else result.counters
+            yield Launch(process, launch, base_key(run.name_of(unit)), how, cycles, stratum, counters)
+            unit += 1

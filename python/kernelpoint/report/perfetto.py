@@ -1,0 +1,75 @@
+"""A run as a trace for the Perfetto viewer, in the Trace Event format of JSON, which it opens.
+
+One microsecond of the trace is one cycle. A launch begins where the one before it in its process ends. Each kernel has a row.
+Results, estimates and projections are groups of rows of their own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from kernelpoint.journal import Run
+from kernelpoint.report.launches import ESTIMATED, PROJECTED, SIMULATED, launches
+
+GROUPS = (SIMULATED, PROJECTED, ESTIMATED)
+UNNAMED = "(name not known)"
+PASSES = "passes"
+
+Event = dict[str, Any]
+
+
+def write_trace(run: Run, path: Path) -> int:
+    """Write the trace; returns the number of launches in it.
+
+    Raises:
+        JournalError: the run has not ended.
+        OSError: the file cannot be written.
+    """
+    count = 0
+    with path.open("w", encoding="utf-8") as file:
+        file.write('{"displayTimeUnit":"ns","traceEvents":[\n')
+        for number, event in enumerate(_events(run)):
+            file.write(("" if number == 0 else ",\n") + json.dumps(event, separators=(",", ":")))
+            count += event["ph"] == "X"
+        file.write("\n]}\n")
+    return count
+
+
+def _events(run: Run) -> Iterator[Event]:
+    rows: dict[tuple[int, str], int] = {}
+    named: set[int] = set()
+    process, now = -1, 0.0
+    for it in launches(run):
+        if it.process != process:
+            process, now = it.process, 0.0
+        group, kernel = it.process * len(GROUPS) + GROUPS.index(it.how) + 1, it.kernel or UNNAMED
+        if group not in named:
+            named.add(group)
+            yield _name("process_name", group, 0, f"process {it.process}: {it.how}")
+        row = rows.setdefault((group, kernel), len(rows) + 1)
+        if row == len(rows):
+            yield _name("thread_name", group, row, kernel)
+        cycles = it.cycles or 0.0
+        what = {"launch": it.launch, "stratum": it.stratum, **it.counters}
+        place: Event = {"pid": group, "tid": row, "ts": now, "dur": cycles}
+        yield {"ph": "X", "name": kernel, "cat": it.how, **place, "args": what}
+        now += cycles
+    yield from _looks(run)
+
+
+def _looks(run: Run) -> Iterator[Event]:
+    """A counter track: the half-width after each pass, in percent, over the cycles simulated until then."""
+    yield _name("process_name", 0, 0, "half-width after each pass, over simulated cycles")
+    for look in run.looks:
+        estimate = {**look.ratios, **look.estimates}.get(run.ended().counter)
+        if estimate is not None and estimate.relative_half_width is not None:
+            value = {"half-width in %": 100.0 * estimate.relative_half_width}
+            so_far = sum(r.counters["cycles"] for r in run.results.values() if r.pass_index <= look.pass_index)
+            yield {"ph": "C", "name": PASSES, "pid": 0, "ts": so_far, "args": value}
+
+
+def _name(kind: str, process: int, thread: int, name: str) -> Event:
+    return {"ph": "M", "name": kind, "pid": process, "tid": thread, "args": {"name": name}}
