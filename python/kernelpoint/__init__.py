@@ -1,3 +1,41 @@
-"""KernelPoint: simulate only the kernel launches that matter, within a stated error bound."""
+"""KernelPoint: simulate only the kernel launches that matter, within a stated error bound.
+
+The library's names, each imported when it is first used: Run, Plan, Engine, cluster, compare, embed, load_policy, simulate.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.2.0"
+
+if TYPE_CHECKING:
+    from kernelpoint.estimation import Engine as Engine
+    from kernelpoint.library import Plan as Plan
+    from kernelpoint.library import Run as Run
+    from kernelpoint.library import cluster as cluster
+    from kernelpoint.library import compare as compare
+    from kernelpoint.library import simulate as simulate
+    from kernelpoint.policies.registry import load_policy as load_policy
+
+_MODULES = {
+    "Engine": "kernelpoint.estimation",
+    "Plan": "kernelpoint.library",
+    "Run": "kernelpoint.library",
+    "cluster": "kernelpoint.library",
+    "compare": "kernelpoint.library",
+    "load_policy": "kernelpoint.policies.registry",
+    "simulate": "kernelpoint.library",
+}
+__all__ = ["Engine", "Plan", "Run", "cluster", "compare", "load_policy", "simulate"]
+
+
+def __getattr__(name: str) -> Any:
+    """A name of the library."""
+    if name not in _MODULES:
+        raise AttributeError(f"module 'kernelpoint' has no attribute {name!r}")
+    return getattr(import_module(_MODULES[name]), name)
+
+
+def __dir__() -> list[str]:
+    """Names that completion shows."""
+    return sorted([*globals(), *_MODULES])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
@@ -11,11 +11,7 @@ from rich.console import Console
 
 from kernelpoint.config import Config, load_config, parse_config
 from kernelpoint.errors import ConfigError
-from kernelpoint.policies.registry import load_policy
-from kernelpoint.session.host_info import HostInfo
-from kernelpoint.session.planning import make_plan, origin_of
-from kernelpoint.session.setup import population_for
-from kernelpoint.workload import Available, Need, check_available, complete
+from kernelpoint.library import Plan
 
 
 def plan(
@@ -44,20 +40,13 @@ def plan(
         raise ConfigError(f"--output: cannot write {output}; give a file in a folder that exists")
     console = Console(stderr=True, markup=False)
     settings = load_config(config) if config else _options(policy, profile)
-    chosen = load_policy(settings.policy)
-    population = population_for(settings, _host(traces, gpu or []), console.print)
-    origin = origin_of(settings, chosen, population)
-    available = Available.of(population)
-    option = "`profile:`" if config else "--profile"
-    check_available(settings.policy.name, chosen.inputs(available), available, option)
-    population = complete(population, frozenset({Need.TRACES}), settings.encoder, console.print)  # names, for reports
-    made = make_plan(settings, chosen, population, origin, console.print)
+    made = Plan.from_config(traces, settings, gpu or [], console.print, "`profile:`" if config else "--profile")
     made.save(output)
     strata = len(made.design.first_sizes)
     drawn = int(np.sum(made.design.first_sizes)) + int(np.sum(np.asarray(made.design.strata) < 0))
     clusters = int(made.cluster_of_unit().max()) + 1
     Console(markup=False).print(
-        f"{output}: {population.size:,} launches, {len(made.stream_hashes):,} streams, {clusters:,} clusters, "
+        f"{output}: {len(made.design.strata):,} launches, {len(made.stream_hashes):,} streams, {clusters:,} clusters, "
         f"{strata:,} strata; the first pass simulates {drawn:,} launches",
         soft_wrap=True,
     )
@@ -66,11 +55,3 @@ def plan(
 def _options(policy: str, profile: Path | None) -> Config:
     """The configuration that the options stand for."""
     return parse_config({"version": 1, "policy": policy, "profile": str(profile) if profile else None}, "options")
-
-
-def _host(traces: Path, gpu: list[str]) -> HostInfo:
-    """Stand-in for the simulator that will run the list: it tells of its simulated GPU what the simulator will."""
-    from kernelpoint.fast_model import stated_by
-
-    stated: dict[str, Any] = dict(stated_by(gpu)) if gpu else {"simulator": "the simulator"}
-    return HostInfo(list_paths=(str(traces),), **stated)

@@ -45,7 +45,7 @@ def html_page(run: Run, view: RunView, note: str = "") -> str:
             body.append(section(name, heading, caption))
         if name == "share":
             body.append(_kernel_table(view))
-    body += [_counters(run), _notes(run)]
+    body += ["<h2>Every counter</h2>", counter_table(run), _notes(run)]
     return document(title, "".join(body), specs)
 
 
@@ -109,9 +109,10 @@ def _percent(value: float | None, sign: str = "") -> str:
     return "-" if value is None else f"{100 * value:{sign}.2f} %"
 
 
-def _counters(run: Run) -> str:
+def counter_table(run: Run) -> str:
+    """HTML table of every counter's estimate."""
     rows = [f"<tr><td>{escape(name)}</td>{_estimate(row)}</tr>" for name, row in run.estimates().items()]
-    return "<h2>Every counter</h2>" + table(("counter", "estimated total", "half-width", "simulated"), rows)
+    return table(("counter", "estimated total", "half-width", "simulated"), rows)
 
 
 def _estimate(row: EstimateRecord) -> str:

@@ -1,0 +1,192 @@
+"""The library: what `import kernelpoint as kp` offers. Every name is imported when it is first used.
+
+Example:
+    >>> import kernelpoint as kp
+    >>> kp.load_policy("random").__name__
+    'Random'
+    >>> run = kp.Run.load("run.kpjournal")  # doctest: +SKIP
+    >>> run.to_frame().groupby("kernel")["estimated_cycles"].sum()  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import yaml
+
+from kernelpoint import journal
+from kernelpoint.config import Config, parse_config
+from kernelpoint.errors import ConfigError, HostError
+from kernelpoint.evaluation.evaluate import Row
+from kernelpoint.evaluation.run import Notebook, cells
+from kernelpoint.evaluation.run import compare as compare_workload
+from kernelpoint.evaluation.workload import load_workload, parse_request
+from kernelpoint.policies.registry import load_policy
+from kernelpoint.session import plan as plans
+from kernelpoint.session.host_info import HostInfo
+from kernelpoint.session.planning import make_plan, origin_of
+from kernelpoint.session.setup import population_for
+from kernelpoint.workload import Available, Need, check_available, complete
+
+if TYPE_CHECKING:
+    import altair as alt
+
+Log = Callable[[str], None]
+HOST_PROGRAM = Path(__file__).resolve().parent / "bin" / "kernelpoint-host"
+
+
+def _silent(line: str) -> None:
+    """Take a line of text and show it to nobody."""
+
+
+class Run(journal.Run):
+    """A run, as its journal tells it; shown in a notebook as the table of its counters and its verdict."""
+
+    @classmethod
+    def load(cls, path: str | Path) -> Run:
+        """Read the journal of a run.
+
+        Raises:
+            JournalError: the journal is missing, empty or damaged.
+        """
+        loaded = journal.load_run(path)
+        return cls(loaded.path, loaded.records)
+
+    def plot(self, chart: str = "share") -> alt.Chart:
+        """A chart of the run's page: share (cycles by kernel), timeline, passes, or map (of the embeddings).
+
+        Raises:
+            ConfigError: there is no such chart, or this run has no data for it.
+            JournalError: the run has not ended.
+        """
+        import altair as alt
+
+        from kernelpoint.report.charts import charts
+        from kernelpoint.report.view import view_run
+        from kernelpoint.report.write import plan_of
+
+        made = charts(view_run(self, plan_of(self)[0]))
+        if chart not in made:
+            raise ConfigError(f"chart: got {chart!r}; allowed: {', '.join(made)}")
+        return alt.Chart.from_dict(made[chart] | {"width": 600})
+
+    def _repr_html_(self) -> str:
+        """The verdict and the counters, for a notebook."""
+        from kernelpoint.report.page import counter_table
+        from kernelpoint.report.sentences import sentences
+
+        lines = "".join(f"<p>{line}</p>" for line in _escaped(sentences(self)[:3]))
+        return lines + counter_table(self)
+
+
+class Plan(plans.Plan):
+    """A plan, as `kernelpoint plan` makes it."""
+
+    @classmethod
+    def from_traces(
+        cls, traces: str | Path, policy: str = "kernelpoint", gpu: Sequence[str] = (), log: Log = _silent, **keys: Any
+    ) -> Plan:
+        """Read every launch of a list once, embed, cluster, predict, and fix the first draw.
+
+        Args:
+            traces: a kernelslist.g, or a folder of kernel-N.traceg files.
+            policy: its name; keys: other keys of kernelpoint.yaml (`seed=1`, `error_budget={"relative_error": 0.05}`).
+            gpu: the simulated GPU, as `kernelpoint plan --gpu` takes it.
+            log: takes lines for the user.
+
+        Raises:
+            TraceError: the list cannot be read; ConfigError: a key is refused.
+        """
+        config = parse_config({"version": 1, "policy": policy, **keys}, "keys")
+        return cls.from_config(traces, config, gpu, log)
+
+    @classmethod
+    def from_config(
+        cls, traces: str | Path, config: Config, gpu: Sequence[str], log: Log, option: str = "`profile:`"
+    ) -> Plan:
+        """Plan a list as a run with this configuration would; `option`: what the user names a profile with."""
+        chosen = load_policy(config.policy)
+        population = population_for(config, _stand_in(traces, gpu), log)
+        origin, available = origin_of(config, chosen, population), Available.of(population)
+        check_available(config.policy.name, chosen.inputs(available), available, option)
+        population = complete(population, frozenset({Need.TRACES}), config.encoder, log)  # names, for reports
+        made = make_plan(config, chosen, population, origin, log)
+        return cls(**{name: getattr(made, name) for name in made.__dataclass_fields__})
+
+
+def cluster(traces: str | Path, policy: str = "kernelpoint", **keys: Any) -> np.ndarray:
+    """The cluster of each launch that a policy makes: int64 [N]; launches that are simulated for certain come last.
+
+    Args: see Plan.from_traces.
+    """
+    return Plan.from_traces(traces, policy, **keys).cluster_of_unit()
+
+
+def simulate(
+    traces: str | Path, journal_path: str | Path, gpu: str = "v100", policy: str = "kernelpoint", **keys: Any
+) -> Run:
+    """Simulate a list with the embedded host, in a process of its own, and return the run.
+
+    Args:
+        traces: a kernelslist.g; journal_path: where the journal goes; one that is there is resumed.
+        gpu: v100, rtx, a YAML file or a gpgpusim.config.
+        policy: its name; `all` simulates every launch; keys: other keys of kernelpoint.yaml.
+
+    Raises:
+        ConfigError: a key is refused; HostError: the host ended with an error, which the message repeats.
+    """
+    path = Path(journal_path)
+    content = {"version": 1, "policy": policy, "journal": str(path), **keys}
+    parse_config(content, "keys")
+    config = path.with_suffix(".yaml")
+    config.write_text(yaml.safe_dump(content), encoding="utf-8")
+    command = [str(HOST_PROGRAM), "-trace", str(traces), "-config", gpu, "-kernel_sampling", str(config)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise HostError(f"the embedded host ended with code {done.returncode}:\n{done.stderr[-2000:]}")
+    return Run.load(path)
+
+
+def compare(
+    workload: Mapping[str, str] | str,
+    policies: Sequence[str],
+    budgets: Sequence[float] = (0.01,),
+    seeds: int = 10,
+    confidence: float = 0.95,
+    log: Log = _silent,
+) -> list[Row]:
+    """Run sampling methods on a workload whose full run is known; a row for each policy, budget and seed.
+
+    Args:
+        workload: a file with the full run's cycles of every launch, or the keys of `kernelpoint compare -w` (truth, traces,
+            profile, ...).
+
+    Raises:
+        ConfigError: the workload lacks its truth, or a policy is not known.
+    """
+    text = workload if isinstance(workload, str) else ",".join(f"{key}={value}" for key, value in workload.items())
+    request = parse_request(text)
+    if request.truth is None:
+        raise ConfigError("workload: expected a file with the full run's cycles (truth=FILE), got none")
+    for name in policies:
+        load_policy(name)
+    wanted = list(cells(policies, budgets, seeds, confidence, "workload", None))
+    return compare_workload(load_workload(request, request.truth, False, log), wanted, Notebook(None), log)
+
+
+def _stand_in(traces: str | Path, gpu: Sequence[str]) -> HostInfo:
+    """Stand-in for the simulator that will run the list: it tells of its simulated GPU what the simulator will."""
+    from kernelpoint.fast_model import stated_by
+
+    stated: dict[str, Any] = dict(stated_by(list(gpu))) if gpu else {"simulator": "the simulator"}
+    return HostInfo(list_paths=(str(traces),), **stated)
+
+
+def _escaped(lines: Sequence[str]) -> list[str]:
+    from html import escape
+
+    return [escape(line) for line in lines]

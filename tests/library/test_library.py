@@ -1,0 +1,80 @@
+"""The names that `import kernelpoint` offers, at work on a small list."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import kernelpoint as kp
+from kernelpoint.cli.host import program
+from kernelpoint.cli.synth import synth
+from kernelpoint.errors import ConfigError
+
+
+@pytest.fixture(scope="module")
+def traces(tmp_path_factory):
+    """A list of about sixty launches."""
+    folder = tmp_path_factory.mktemp("library") / "traces"
+    synth("iterative-solver", folder, launches=60)
+    return folder / "kernelslist.g"
+
+
+@pytest.fixture(scope="module")
+def runs(traces, tmp_path_factory):
+    """A full and a sampled run of the list."""
+    if not program().exists():
+        pytest.skip("the embedded host is not built; run `make build`")
+    folder = tmp_path_factory.mktemp("runs")
+    full = kp.simulate(traces, folder / "full.kpjournal", policy="all")
+    budget = {"relative_error": 0.05}
+    return full, kp.simulate(traces, folder / "run.kpjournal", policy="random", error_budget=budget, seed=1)
+
+
+def test_importing_the_package_imports_nothing_but_itself():
+    code = "import sys, kernelpoint; print(*[m for m in ('numpy', 'torch', 'yaml', 'pydantic') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == ""
+
+
+def test_every_name_that_is_offered_exists_and_no_other():
+    assert all(hasattr(kp, name) for name in kp.__all__) and set(kp.__all__) <= set(dir(kp))
+    with pytest.raises(AttributeError, match="has no attribute 'nosuch'"):
+        _ = kp.nosuch
+
+
+def test_a_plan_and_its_clusters_cover_every_launch(traces):
+    plan = kp.Plan.from_traces(traces, policy="random", seed=3)
+    labels = kp.cluster(traces, policy="random", seed=3)
+    assert len(labels) == len(plan.design.strata) and np.array_equal(labels, plan.cluster_of_unit())
+    assert len(plan.stream_names) > 0
+
+
+def test_a_simulated_run_comes_back_with_its_frame_and_its_verdict(runs):
+    full, sampled = runs
+    assert sampled.summary.simulated < full.summary.simulated == len(full.to_frame())
+    assert sampled.to_frame()["estimated_cycles"].sum() == pytest.approx(sampled.summary.estimate)
+    assert "95 %" in sampled._repr_html_() and "<td>cycles</td>" in sampled._repr_html_()
+
+
+def test_charts_of_a_run_are_altairs(runs):
+    chart = runs[1].plot("passes").to_dict()
+    assert chart["layer"] and chart["width"] == 600
+    with pytest.raises(ConfigError, match="allowed: "):
+        runs[1].plot("nosuch")
+
+
+def test_methods_are_compared_against_a_full_run(runs, traces):
+    workload = {"truth": str(runs[0].path), "traces": str(traces)}
+    rows = kp.compare(workload, ["random", "sieve"], budgets=[0.05], seeds=2)
+    assert {row.policy for row in rows} == {"random", "sieve"} and all(
+        row.estimate > 0 for row in rows if not row.reason
+    )
+    with pytest.raises(ConfigError, match="truth=FILE"):
+        kp.compare({"traces": str(traces)}, ["random"])
+
+
+def test_a_key_that_is_not_known_is_refused_before_anything_runs(traces, tmp_path):
+    with pytest.raises(ConfigError, match="seeed"):
+        kp.simulate(traces, tmp_path / "run.kpjournal", seeed=1)
+    assert not list(tmp_path.iterdir())
