@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -44,9 +45,18 @@ def open_to_append(path: str | Path) -> io.FileIO:
     return io.FileIO(_descriptor(path, os.O_RDWR | os.O_APPEND | os.O_CREAT), "r+")
 
 
+def require_regular(path: str | Path) -> None:
+    """Refuse what is not a regular file, before anything opens it.
+
+    Raises:
+        OSError: it is not there, or is a folder, FIFO, device or socket; `strerror` says which.
+    """
+    _check_regular(os.stat(path).st_mode, path)
+
+
 def _descriptor(path: str | Path, flags: int) -> int:
     with contextlib.suppress(FileNotFoundError):
-        _check_regular(os.stat(path).st_mode, path)  # before: opening a device may act on it
+        require_regular(path)  # before: opening a device may act on it
     descriptor = os.open(
         path, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o666
     )  # O_NONBLOCK: a FIFO does not block the open
@@ -76,3 +86,48 @@ def read_regular(path: str | Path, most: int) -> bytes:
     if len(data) > most:
         raise OSError(27, f"is larger than {most:,} bytes", str(path))
     return data
+
+
+@contextlib.contextmanager
+def replacing(path: str | Path) -> Iterator[BinaryIO]:
+    """Open a file, for writing and reading, that takes the place of `path` at the end: whole or not at all.
+
+    It is written beside its place, synced, and renamed; where the block raises, it goes and `path` stays as it was. Its name
+    is synced too, so that a power loss leaves the old file or the new one.
+
+    Raises:
+        OSError: it cannot be written there.
+
+    Example:
+        >>> import tempfile
+        >>> place = Path(tempfile.mkdtemp()) / "made.txt"
+        >>> with replacing(place) as file:
+        ...     _ = file.write(b"whole")
+        >>> place.read_bytes()
+        b'whole'
+    """
+    target = Path(path)
+    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        with open(beside, "w+b") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, target)
+    finally:
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)
+    sync_folder(target)
+
+
+def sync_folder(path: str | Path) -> None:
+    """Bring the name of a file to the disk.
+
+    Raises:
+        OSError: the system refuses it.
+    """
+    folder = os.open(Path(path).absolute().parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -27,6 +27,7 @@ LAYERS = [
     {"traces", "profiles"},
     {"journal"},
     {"config", "randomness", "registry", "_native"},
+    {"archive"},
     {"files"},
     {"errors"},
 ]

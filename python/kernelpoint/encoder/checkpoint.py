@@ -1,12 +1,17 @@
-"""Encoder checkpoints: safetensors files whose metadata says what they fit. Nothing here imports torch; nothing is pickled."""
+"""Encoder checkpoints: safetensors files whose metadata says what they fit. Nothing here imports torch; nothing is pickled.
+
+The metadata's `checksum` is 32 hexadecimal digits: BLAKE2b, 16 bytes long, of all bytes of the file with these digits read as
+zeros. So a change of any byte of header or weights is found.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
+import re
 from dataclasses import dataclass
 from importlib import resources
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +20,14 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from kernelpoint.errors import PlanError
+from kernelpoint.files import read_regular, replacing
 from kernelpoint.graphs.schema import schema_hash
 
 ENCODER_VERSION = 1  # raised when the same weights would give other embeddings
 BUILTIN = "builtin"
+MOST_BYTES = 1 << 30
+_ZEROS = b"0" * 32
+_SEAL = re.compile(rb'"checksum":"([0-9a-f]{32})"')
 
 
 @dataclass(frozen=True)
@@ -38,34 +47,74 @@ class Checkpoint:
     card: dict[str, Any]
 
 
-def checkpoint_path(name: str | os.PathLike[str]) -> Path:
+def checkpoint_path(name: str | PathLike[str]) -> Path:
     """The file that `name` means: "builtin" is the one that comes with the package."""
     if name == BUILTIN:
         return Path(str(resources.files("kernelpoint") / "checkpoints" / "builtin.safetensors"))
     return Path(name)
 
 
-def read_checkpoint(name: str | os.PathLike[str] = BUILTIN) -> Checkpoint:
+def read_checkpoint(name: str | PathLike[str] = BUILTIN) -> Checkpoint:
     """Reads a checkpoint's metadata and refuses what does not fit this version.
 
     Raises:
         PlanError: no such file, not a safetensors file, not an encoder, or of another graph schema or encoder version.
     """
     path = checkpoint_path(name)
+    data = read_sealed(path)
     try:
         with safe_open(path, framework="np") as file:
             metadata = file.metadata() or {}
-        digest = hashlib.blake2b(path.read_bytes(), digest_size=8).hexdigest()
-    except FileNotFoundError:
-        raise PlanError(f"{path}: no such checkpoint; `kernelpoint train` makes one") from None
     except (SafetensorError, OSError) as error:
-        raise PlanError(f"{path}: not a safetensors checkpoint ({error})") from error
+        raise PlanError(f"{path}: not a safetensors checkpoint ({str(error)[:200]})") from None
     _check(path, "graph schema", metadata.get("graph_schema"), schema_hash())
     _check(path, "encoder version", metadata.get("encoder_version"), str(ENCODER_VERSION))
-    return Checkpoint(path, digest, json.loads(metadata["settings"]), json.loads(metadata["card"]))
+    _check(path, "checksum", metadata.get("checksum"), _checksum(data))
+    try:
+        settings, card = json.loads(metadata["settings"]), json.loads(metadata["card"])
+    except (LookupError, ValueError):
+        raise PlanError(f"{path}: its metadata names no settings or card: train it again") from None
+    return Checkpoint(path, hashlib.blake2b(data, digest_size=8).hexdigest(), settings, card)
 
 
-def checkpoint_hash(name: str | os.PathLike[str] = BUILTIN) -> str:
+def read_sealed(path: str | PathLike[str]) -> bytes:
+    """The bytes of a safetensors file, whose checksum is right where it has one.
+
+    Raises:
+        PlanError: the file cannot be read, or was damaged or changed after it was written.
+    """
+    try:
+        data = read_regular(Path(path), MOST_BYTES)
+    except FileNotFoundError:
+        raise PlanError(f"{path}: no such checkpoint; `kernelpoint train` makes one") from None
+    except OSError as error:
+        raise PlanError(f"{path}: not a safetensors checkpoint ({error.strerror})") from None
+    found = _SEAL.search(_header(data))
+    if found is not None and found[1].decode() != _checksum(data):
+        raise PlanError(
+            f"{path}: its checksum is wrong: it was damaged or changed after it was written; take another copy"
+        )
+    return data
+
+
+def _header(data: bytes) -> bytes:
+    return data[8 : 8 + int.from_bytes(data[:8], "little")]
+
+
+def _checksum(data: bytes) -> str:
+    """The checksum that a file has to name; of one that names none, that of its bytes as they are."""
+    found = _SEAL.search(_header(data))
+    digest = hashlib.blake2b(digest_size=16)
+    if found is None:
+        digest.update(data)
+    else:
+        begin, end = (8 + place for place in found.span(1))
+        for part in (data[:begin], _ZEROS, data[end:]):
+            digest.update(part)
+    return digest.hexdigest()
+
+
+def checkpoint_hash(name: str | PathLike[str] = BUILTIN) -> str:
     """16 hexadecimal digits that identify a checkpoint's bytes; raises as `read_checkpoint`."""
     return read_checkpoint(name).digest
 
@@ -81,7 +130,7 @@ def _check(path: Path, what: str, found: str | None, needed: str) -> None:
 
 
 def write_checkpoint(
-    path: str | os.PathLike[str], weights: dict[str, np.ndarray], settings: dict[str, Any], card: dict[str, Any]
+    path: str | PathLike[str], weights: dict[str, np.ndarray], settings: dict[str, Any], card: dict[str, Any]
 ) -> None:
     """Writes an encoder's weights, whole or not at all."""
     metadata = {
@@ -93,14 +142,11 @@ def write_checkpoint(
     save_whole(path, weights, metadata)
 
 
-def save_whole(path: str | os.PathLike[str], tensors: dict[str, np.ndarray], metadata: dict[str, str]) -> None:
-    """Writes a safetensors file beside its place and moves it there, so that no reader meets half a file."""
-    target = Path(path)
-    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        content = save({k: np.ascontiguousarray(v) for k, v in tensors.items()}, metadata=metadata)
-        partial.write_bytes(content)
-        os.replace(partial, target)
-    finally:
-        partial.unlink(missing_ok=True)
+def save_whole(path: str | PathLike[str], tensors: dict[str, np.ndarray], metadata: dict[str, str]) -> None:
+    """Write a safetensors file with its checksum, whole or not at all."""
+    sealed = {**metadata, "checksum": _ZEROS.decode()}
+    content = save({k: np.ascontiguousarray(v) for k, v in tensors.items()}, metadata=sealed)
+    begin = content.index(b'"checksum":"' + _ZEROS) + len(b'"checksum":"')
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    with replacing(Path(path)) as file:
+        file.write(content[:begin] + _checksum(content).encode() + content[begin + len(_ZEROS) :])

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from kernelpoint.encoder.batch import collate
-from kernelpoint.encoder.checkpoint import save_whole, write_checkpoint
+from kernelpoint.encoder.checkpoint import read_sealed, save_whole, write_checkpoint
 from kernelpoint.encoder.loss import TEMPERATURE, alignment, info_nce, uniformity
 from kernelpoint.encoder.model import ProjectionHead, TraceEncoder
 from kernelpoint.encoder.pairs import RULES, draw_order, draw_some, equal_pairs
@@ -222,6 +222,7 @@ class Trainer:
         """Takes up a saved state; refused where it belongs to other data, settings or another schema."""
         from safetensors import safe_open
 
+        read_sealed(path)
         with safe_open(path, framework="pt", device=self.config.device) as file:
             metadata = file.metadata()
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import sys
 import time
-import zipfile
-import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from kernelpoint import _native
+from kernelpoint.archive import read_archive, write_archive
+from kernelpoint.errors import PlanError
 from kernelpoint.fast_model.configuration import Configuration
 from kernelpoint.fast_model.predictions import Predictions
 from kernelpoint.traces import cache_folder
@@ -111,14 +110,12 @@ def _save(path: Path, key: str, predictions: Predictions, log: Log) -> None:
     names = list(predictions.counters)
     values = np.stack([predictions.counters[name] for name in names])
     failures = {str(launch): reason for launch, reason in predictions.failures.items()}
-    head = json.dumps({"key": key, "counters": names, "failures": failures, "checksum": _digest([values])})
-    written = path.with_suffix(f".{os.getpid()}.npz")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        np.savez_compressed(written, head=np.array(head), values=values)
-        os.replace(written, path)
+        about = {"key": key, "counters": names, "failures": failures}
+        write_archive(path, about, {"values": values}, compress=True)
     except OSError as error:
-        log(f"kernelpoint: the fast model's predictions cannot be kept for other runs: {error}")
+        log(f"kernelpoint: the fast model's predictions cannot be kept for other runs: {error.strerror}")
 
 
 def _load(path: Path, key: str, configuration: Configuration, log: Log) -> Predictions | None:
@@ -126,13 +123,12 @@ def _load(path: Path, key: str, configuration: Configuration, log: Log) -> Predi
     if not path.exists():
         return None
     try:
-        with np.load(path) as file:
-            head, values = json.loads(str(file["head"])), file["values"]
-        if head["key"] != key or head["checksum"] != _digest([values]):
-            raise ValueError("its checksum is wrong")
-        counters = dict(zip(head["counters"], values, strict=True))
-        failures = {int(launch): reason for launch, reason in head["failures"].items()}
-    except (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile, zlib.error) as error:
+        about, arrays = read_archive(path)
+        if about["key"] != key:
+            raise ValueError("they are of something else")
+        counters = dict(zip(about["counters"], arrays["values"], strict=True))
+        failures = {int(launch): reason for launch, reason in about["failures"].items()}
+    except (PlanError, ValueError, LookupError, TypeError, AttributeError) as error:
         log(f"kernelpoint: the kept predictions {path} are made anew: {error}")
         return None
     return Predictions(counters, configuration.name, configuration.hash, MODEL_VERSION, failures)

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from kernelpoint.errors import JournalError
-from kernelpoint.files import open_to_append
+from kernelpoint.files import open_to_append, sync_folder
 from kernelpoint.journal.lines import BEGIN, check_begin, seal
 from kernelpoint.journal.reader import parse
 from kernelpoint.journal.records import LookRecord, PopulationRecord, Record, RunRecord, SummaryRecord
@@ -128,11 +128,7 @@ class JournalWriter:
         elif self._end:
             self._set_aside()
         self._begun = True
-        folder = os.open(self.path.absolute().parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)  # the file's name
-        finally:
-            os.close(folder)
+        sync_folder(self.path)
 
     def _set_aside(self) -> None:
         """Keep the old journal under the first free number and begin an empty one in its place."""

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import os
-import zipfile
-import zlib
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from kernelpoint.errors import PlanError
+from kernelpoint.archive import read_archive, write_archive
+from kernelpoint.errors import ConfigError, PlanError
 from kernelpoint.estimation import Design
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 _DESIGN_PARTS = tuple(f.name for f in fields(Design) if f.name not in ("u", "predictions"))
 
 
@@ -89,15 +86,9 @@ class Plan:
             "stream_names": self.stream_names,
             "predictions": list(predictions),
         }
-        text = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
-        target = Path(path)
-        unfinished = target.with_name(f"{target.name}.{os.getpid()}.tmp")
         try:
-            with unfinished.open("wb") as file:
-                np.savez(file, allow_pickle=False, about=text, **arrays)
-            unfinished.replace(target)
+            write_archive(path, about, arrays)
         except OSError as error:
-            unfinished.unlink(missing_ok=True)
             raise PlanError(f"cannot write the plan {path}: {error.strerror}") from None
 
     @classmethod
@@ -107,35 +98,73 @@ class Plan:
         Raises:
             PlanError: the file is missing, damaged, of another version, or for another number of launches.
         """
-        try:
-            with np.load(path, allow_pickle=False) as archive:
-                arrays = {name: archive[name] for name in archive.files}
-            about = json.loads(arrays.pop("about").tobytes())
-            lacking = {"version", "origin", "broken", "stream_hashes", "stream_names"} - about.keys()
-            if lacking or "design_strata" not in arrays:
-                raise ValueError(f"it lacks {', '.join(sorted(lacking)) or 'strata'}")
-        except (OSError, ValueError, LookupError, AttributeError, EOFError, zlib.error, zipfile.BadZipFile) as error:
+        about, arrays = read_archive(path)
+        if about.get("version") != FORMAT_VERSION:
             raise PlanError(
-                f"{path}: not a readable plan ({error}); expected a file written by `kernelpoint plan`"
-            ) from None
-        if about["version"] != FORMAT_VERSION:
-            raise PlanError(
-                f"{path}: plan format {about['version']}, this version reads {FORMAT_VERSION}; make it anew"
+                f"{path}: plan format {about.get('version')!r:.40}, this version reads {FORMAT_VERSION}; make it anew"
             )
-        parts = {name.removeprefix("design_"): arrays[name] for name in arrays if name.startswith("design_")}
+        try:
+            if len(arrays["design_strata"]) != len(u):
+                raise PlanError(
+                    f"{path}: a plan for {len(arrays['design_strata']):,} launches; this run has {len(u):,}"
+                )
+            return cls._of(about, arrays, u)
+        except (ConfigError, ValueError, LookupError, TypeError, AttributeError) as error:
+            raise PlanError(f"{path}: not a plan: {' '.join(str(error).split())[:200]}") from None
+
+    @classmethod
+    def _of(cls, about: dict[str, Any], arrays: dict[str, np.ndarray], u: np.ndarray) -> Plan:
+        """The plan in an archive; raises what is caught above where something does not fit."""
+        parts = {name: arrays[f"design_{name}"] for name in _DESIGN_PARTS if f"design_{name}" in arrays}
         design: dict[str, Any] = {name: value if value.ndim else value.item() for name, value in parts.items()}
-        told = about.get("predictions", [])
-        if told:
-            design["predictions"] = {name: arrays[f"prediction_{index}"] for index, name in enumerate(told)}
-        if len(design["strata"]) != len(u):
-            raise PlanError(f"{path}: a plan for {len(design['strata'])} launches; this run has {len(u)}")
+        if told := about["predictions"]:
+            design["predictions"] = {str(name): arrays[f"prediction_{index}"] for index, name in enumerate(told)}
+        broken = {int(unit): str(why) for unit, why in about["broken"].items()}
+        hashes, names = list(map(str, about["stream_hashes"])), list(map(str, about["stream_names"]))
+        streams = {name: arrays.get(name) for name in ("stream_ids", "stream_map", "stream_counts")}
+        _check_arrays(design, streams, len(u), len(hashes))
+        if len(names) != len(hashes) or not all(0 <= unit < len(u) for unit in broken):
+            raise ValueError("streams or launches are named that it does not have")
         return cls(
             design=Design(u=u, **design),
             origin=about["origin"],
-            broken={int(unit): why for unit, why in about["broken"].items()},
-            stream_ids=arrays.get("stream_ids"),
-            stream_hashes=about["stream_hashes"],
-            stream_names=about["stream_names"],
-            stream_map=arrays.get("stream_map"),
-            stream_counts=arrays.get("stream_counts"),
+            broken=broken,
+            stream_hashes=hashes,
+            stream_names=names,
+            **streams,
         )
+
+
+# Kinds of numbers (numpy's letters) of an array, its dimensions, and of what it has one row: units, strata, streams.
+_ARRAYS = {
+    "strata": ("iu", 1, "units"),
+    "first_sizes": ("iu", 1, "strata"),
+    "x": ("f", 1, "units"),
+    "cost": ("f", 1, "strata"),
+    "clusters": ("iu", 1, "strata"),
+    "chosen": ("iu", 1, None),
+    "domains": ("iu", 1, "units"),
+    "kinds": ("iu", 1, "strata"),
+    "stream_ids": ("iu", 1, "units"),
+    "stream_map": ("f", 2, "streams"),
+    "stream_counts": ("iu", 2, "streams"),
+}
+
+
+def _check_arrays(design: dict[str, Any], streams: dict[str, np.ndarray | None], units: int, count: int) -> None:
+    """ValueError where an array has other numbers or another shape than a plan's, or a setting another type."""
+    for name, kind in (("balanced", bool), ("odd", float), ("assume", str)):
+        if name in design and type(design[name]) is not kind:
+            raise ValueError(f"{name} is {design[name]!r:.60}")
+    lengths = {"units": units, "strata": len(design["first_sizes"]), "streams": count}
+    found = {name: array for name, array in {**design, **streams}.items() if name in _ARRAYS and array is not None}
+    for name, array in found.items():
+        kinds, dimensions, of = _ARRAYS[name]
+        if array.dtype.kind not in kinds or array.ndim != dimensions or (of and len(array) != lengths[of]):
+            raise ValueError(f"{name} is an array of {array.shape} {array.dtype}; there are {lengths}")
+    for name, values in design.get("predictions", {}).items():
+        if values.dtype.kind != "f" or values.shape != (units,):
+            raise ValueError(f"the predictions of {name} are an array of {values.shape} {values.dtype}")
+    ids = streams["stream_ids"]
+    if ids is not None and len(ids) and not -1 <= ids.min() <= ids.max() < count:
+        raise ValueError(f"stream_ids go from {ids.min()} to {ids.max()}; there are {count} streams")

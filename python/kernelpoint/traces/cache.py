@@ -18,7 +18,7 @@ import numpy as np
 from kernelpoint import _native
 from kernelpoint.errors import PlanError
 from kernelpoint.traces.scan import UNITS, LaunchShape
-from kernelpoint.traces.store import Log, cache_folder, move_aside, open_store
+from kernelpoint.traces.store import Log, cache_folder, checksum, is_damage, move_aside, open_store
 
 __all__ = ["COUNTS", "RECORD", "EmbeddingKey", "TraceCache", "cache_folder", "round_embeddings"]
 
@@ -36,18 +36,22 @@ COUNTS = (
 # One launch in the cache: stream hash, counts, instructions by unit.
 RECORD = np.dtype([("stream", "V16"), ("counts", "<i8", (len(COUNTS),)), ("by_unit", "<i8", (len(UNITS),))])
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 VERSION = SCHEMA_VERSION * 1000 + _native.STREAM_HASH_VERSION
 SCHEMA = """
 CREATE TABLE folders (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);
 CREATE TABLE shapes (id INTEGER PRIMARY KEY, shape TEXT NOT NULL UNIQUE);
 CREATE TABLE launches (folder INTEGER NOT NULL, name TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
-    shape INTEGER NOT NULL, record BLOB NOT NULL, PRIMARY KEY (folder, name)) WITHOUT ROWID;
+    shape INTEGER NOT NULL, record BLOB NOT NULL, crc32 INTEGER NOT NULL, PRIMARY KEY (folder, name)) WITHOUT ROWID;
 CREATE TABLE makers (id INTEGER PRIMARY KEY, maker TEXT NOT NULL UNIQUE);
 CREATE TABLE embeddings (maker INTEGER NOT NULL, stream BLOB NOT NULL, embedding BLOB NOT NULL,
-    PRIMARY KEY (maker, stream)) WITHOUT ROWID
+    crc32 INTEGER NOT NULL, PRIMARY KEY (maker, stream)) WITHOUT ROWID
 """
 WHOLE_FOLDER = 2000  # from here on all rows of a folder are read instead of asking for each name
+
+
+# Errors of damage that SQLite does not see: a row of other types, without its checksum, or that names what is not there.
+_DAMAGED = (sqlite3.DatabaseError, ValueError, TypeError, LookupError, AttributeError, OverflowError)
 
 
 @dataclass(frozen=True)
@@ -131,9 +135,12 @@ class TraceCache:
                     if hit is not None and [hit[0], hit[1]] == stats[row]:
                         if hit[2] not in known:
                             known[hit[2]] = _shape(texts[hit[2]])
+                        _check(hit[4], f"{folder}/{name} {hit[0]} {hit[1]} {texts[hit[2]]}", hit[3])
                         blobs[row], shapes[row], found[row] = hit[3], known[hit[2]], True
+            if any(len(blob) != RECORD.itemsize for blob in blobs):
+                raise ValueError("a record has another length")
             records = np.frombuffer(b"".join(blobs), dtype=RECORD)
-        except (sqlite3.DatabaseError, ValueError, KeyError) as error:
+        except _DAMAGED as error:
             self._recover(error)
             return CachedLaunches(np.zeros_like(found), np.zeros(len(paths), dtype=RECORD), [None] * len(paths))
         return CachedLaunches(found, records, shapes)
@@ -150,11 +157,12 @@ class TraceCache:
                 ids = [shape_ids[json.dumps(astuple(s))] for s in shapes]
                 for folder, names, rows in _by_folder(paths):
                     number = self._intern("folders", "path", [folder])[folder]
-                    values = (
-                        (number, name, *stats[i], ids[i], records[i].tobytes())
-                        for name, i in zip(names, rows, strict=True)
-                    )
-                    self._db.executemany("INSERT OR REPLACE INTO launches VALUES (?, ?, ?, ?, ?, ?)", values)
+                    values = []
+                    for name, i in zip(names, rows, strict=True):
+                        (size, mtime), record = stats[i], records[i].tobytes()
+                        text = f"{folder}/{name} {size} {mtime} {json.dumps(astuple(shapes[i]))}"
+                        values.append((number, name, size, mtime, ids[i], record, checksum(text, record)))
+                    self._db.executemany("INSERT OR REPLACE INTO launches VALUES (?, ?, ?, ?, ?, ?, ?)", values)
         except sqlite3.DatabaseError as error:
             self._recover(error)
 
@@ -162,15 +170,17 @@ class TraceCache:
         """Known streams (hexadecimal hashes) as bool [n], and row -> float32 embedding for those."""
         found = np.zeros(len(streams), dtype=bool)
         embeddings: dict[int, np.ndarray] = {}
-        query = "SELECT stream, embedding FROM embeddings WHERE maker = (SELECT id FROM makers WHERE maker = ?)"
+        query = "SELECT stream, embedding, crc32 FROM embeddings WHERE maker = (SELECT id FROM makers WHERE maker = ?)"
+        maker = json.dumps(astuple(key))
         try:
-            cached = dict(self._db.execute(query, (json.dumps(astuple(key)),)))
+            cached = {stream: rest for stream, *rest in self._db.execute(query, (maker,))}
             for row, stream in enumerate(streams):
-                blob = cached.get(bytes.fromhex(stream))
-                if blob is not None:
+                if (rest := cached.get(bytes.fromhex(stream))) is not None:
+                    blob, crc = rest
+                    _check(crc, f"{maker} {stream}", blob)
                     embeddings[row] = np.frombuffer(blob, dtype="<f2").astype(np.float32)
                     found[row] = True
-        except (sqlite3.DatabaseError, ValueError, TypeError) as error:
+        except _DAMAGED as error:
             self._recover(error)
             return np.zeros(len(streams), dtype=bool), {}
         return found, embeddings
@@ -188,25 +198,26 @@ class TraceCache:
                 maker = json.dumps(astuple(key))
                 number = self._intern("makers", "maker", [maker])[maker]
                 values = (
-                    (number, bytes.fromhex(stream), row.tobytes()) for stream, row in zip(streams, rounded, strict=True)
+                    (number, bytes.fromhex(stream), row.tobytes(), checksum(f"{maker} {stream}", row.tobytes()))
+                    for stream, row in zip(streams, rounded, strict=True)
                 )
-                self._db.executemany("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?)", values)
+                self._db.executemany("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?, ?)", values)
         except sqlite3.DatabaseError as error:
             self._recover(error)
 
-    def _rows(self, folder: str, names: Sequence[str]) -> dict[str, tuple[int, int, int, bytes]]:
-        """name -> (size, mtime_ns, shape, record) of the launches known in a folder."""
+    def _rows(self, folder: str, names: Sequence[str]) -> dict[str, tuple[int, int, int, bytes, int]]:
+        """name -> (size, mtime_ns, shape, record, checksum) of the launches known in a folder."""
         query = (
-            "SELECT name, size, mtime_ns, shape, record FROM launches "
+            "SELECT name, size, mtime_ns, shape, record, crc32 FROM launches "
             "WHERE folder = (SELECT id FROM folders WHERE path = ?)"
         )
-        rows: Iterable[tuple[str, int, int, int, bytes]]
+        rows: Iterable[tuple[str, int, int, int, bytes, int]]
         if len(names) >= WHOLE_FOLDER:
             rows = self._db.execute(query, (folder,))
         else:
             single = f"{query} AND name = ?"
             rows = [row for name in names for row in self._db.execute(single, (folder, name))]
-        return {name: (size, mtime, shape, record) for name, size, mtime, shape, record in rows}
+        return {name: (size, mtime, shape, record, crc) for name, size, mtime, shape, record, crc in rows}
 
     def _intern(self, table: str, column: str, texts: Iterable[str]) -> dict[str, int]:
         """The number of each text in a table of texts; new ones get one. Inside a transaction."""
@@ -217,7 +228,7 @@ class TraceCache:
 
     def _recover(self, error: Exception) -> None:
         """After an error inside a query: a file that cannot be written now is left alone, a damaged one replaced."""
-        if isinstance(error, sqlite3.OperationalError) and "malformed" not in str(error):
+        if not is_damage(error):
             self._log(f"kernelpoint: the cache {self.path} cannot be used at the moment ({error})")
             return
         self._db.close()
@@ -237,6 +248,11 @@ def _by_folder(paths: Sequence[str]) -> list[tuple[str, list[str], list[int]]]:
         (os.path.abspath(folder if folder or not paths[rows[0]].startswith("/") else "/"), names, rows)
         for folder, (names, rows) in groups.items()
     ]
+
+
+def _check(crc: int, text: str, blob: bytes) -> None:
+    if checksum(text, blob) != crc:
+        raise ValueError("a row does not have its checksum")
 
 
 def _shape(text: str) -> LaunchShape:

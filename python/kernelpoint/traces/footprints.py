@@ -7,13 +7,13 @@ import sqlite3
 from pathlib import Path
 
 from kernelpoint import _native
-from kernelpoint.traces.store import Log, cache_folder, open_store
+from kernelpoint.traces.store import Log, cache_folder, checksum, is_damage, move_aside, open_store
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 VERSION = SCHEMA_VERSION * 1000 + _native.FOOTPRINT_VERSION
 SCHEMA = """
 CREATE TABLE footprints (path TEXT NOT NULL, residency TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
-    packed BLOB NOT NULL, PRIMARY KEY (path, residency)) WITHOUT ROWID
+    packed BLOB NOT NULL, crc32 INTEGER NOT NULL, PRIMARY KEY (path, residency)) WITHOUT ROWID
 """
 
 
@@ -53,23 +53,27 @@ class FootprintStore:
         self._residency = ",".join(map(str, residency))
         self._log = log
         self._db: sqlite3.Connection | None = open_store(self.path, VERSION, SCHEMA, log)
-        self._unwritten: list[tuple[str, str, int, int, bytes]] = []
+        self._unwritten: list[tuple[str, str, int, int, bytes, int]] = []
 
     def load(self, path: str) -> bytes | None:
         """The footprint of a trace that has not changed since it was saved."""
         if self._db is None:
             return None
-        query = "SELECT packed FROM footprints WHERE path = ? AND residency = ? AND size = ? AND mtime_ns = ?"
+        query = "SELECT packed, crc32 FROM footprints WHERE path = ? AND residency = ? AND size = ? AND mtime_ns = ?"
+        key = self._key(path)
         try:
-            row = self._db.execute(query, self._key(path)).fetchone()
-        except sqlite3.DatabaseError as error:
-            self._give_up(error)
+            packed, crc = self._db.execute(query, key).fetchone() or (None, 0)
+            if packed is not None and checksum(repr(key), packed) != crc:
+                raise sqlite3.DatabaseError("a row does not have its checksum")
+        except (sqlite3.DatabaseError, TypeError) as error:
+            self._begin_anew(error)
             return None
-        return None if row is None else row[0]
+        return None if packed is None else bytes(packed)
 
     def save(self, path: str, packed: bytes) -> None:
         """Remember a footprint until the next :meth:`flush`."""
-        self._unwritten.append((*self._key(path), packed))
+        key = self._key(path)
+        self._unwritten.append((*key, packed, checksum(repr(key), packed)))
 
     def flush(self) -> None:
         """Write what was saved."""
@@ -79,14 +83,23 @@ class FootprintStore:
         try:
             self._db.execute("BEGIN IMMEDIATE")
             with self._db:
-                self._db.executemany("INSERT OR REPLACE INTO footprints VALUES (?, ?, ?, ?, ?)", rows)
+                self._db.executemany("INSERT OR REPLACE INTO footprints VALUES (?, ?, ?, ?, ?, ?)", rows)
         except sqlite3.DatabaseError as error:
-            self._give_up(error)
+            self._begin_anew(error)
 
     def _key(self, path: str) -> tuple[str, str, int, int]:
         size, mtime = _native.stat_many([path])[0].tolist()
         return os.path.abspath(path), self._residency, size, mtime
 
-    def _give_up(self, error: sqlite3.DatabaseError) -> None:
-        self._log(f"kernelpoint: the cache {self.path} cannot be used ({error}); footprints are read from the traces")
+    def _begin_anew(self, error: Exception) -> None:
+        """A damaged file is moved aside; one that cannot be used now is not asked again."""
+        if self._db is not None:
+            self._db.close()
         self._db = None
+        if is_damage(error):
+            move_aside(self.path, self._log)
+            self._db = open_store(self.path, VERSION, SCHEMA, self._log)
+        else:
+            self._log(
+                f"kernelpoint: the cache {self.path} cannot be used ({error}); footprints are read from the traces"
+            )

@@ -1,4 +1,9 @@
-"""A SQLite file that is only a cache: it may be lost, be damaged or come from another version, and no run breaks."""
+"""A SQLite file that is only a cache: it may be lost, be damaged or come from another version, and no run breaks.
+
+SQLite finds damage of its structure and not of what stands in a row, so every row carries a checksum of all that its reader
+believes (:func:`checksum`). A file with other tables, views or triggers than were made is damaged, and so is one in which a
+query takes more steps than it has bytes.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +12,51 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable
+from functools import cache, partial
+from itertools import repeat
 from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+from kernelpoint.files import require_regular
 
 Log = Callable[[str], None]
 SECONDS_TO_WAIT = 60.0  # for another process that writes
+
+
+_STEPS = 100_000  # of SQLite's machine between two counts
+_FEWEST_STEPS = 20_000_000
+_STEPS_PER_BYTE = 4  # a row takes some 20 bytes, and to read it some 20 steps
+
+
+class Store(sqlite3.Connection):
+    """A connection whose queries end: one that takes more steps than the file can need is interrupted."""
+
+    most_steps = _FEWEST_STEPS
+
+    def execute(self, *arguments: Any) -> sqlite3.Cursor:
+        """As of a connection."""
+        # Counted without Python code, which would take Ctrl-C for itself.
+        self.set_progress_handler(partial(next, repeat(0, self.most_steps // _STEPS), 1), _STEPS)
+        return super().execute(*arguments)
+
+
+def checksum(text: str, *blobs: bytes) -> int:
+    """CRC-32 of a row: its numbers and texts as one text, then its bytes.
+
+    >>> checksum("kernel-1.traceg 120", b"record")
+    2753436906
+    """
+    value = crc32(text.encode("utf-8", "surrogatepass"))
+    for blob in blobs:
+        value = crc32(blob, value)
+    return value
+
+
+def is_damage(error: Exception) -> bool:
+    """True if an error inside a query says that the file is damaged, and not that it cannot be used at the moment."""
+    words = ("malformed", "no such table", "no such column", "disk image", "decode", "interrupted")
+    return not isinstance(error, sqlite3.OperationalError) or any(word in str(error) for word in words)
 
 
 def cache_folder() -> Path:
@@ -21,7 +67,7 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kernelpoint"
 
 
-def open_store(path: Path, version: int, schema: str, log: Log) -> sqlite3.Connection:
+def open_store(path: Path, version: int, schema: str, log: Log) -> Store:
     """Open the cache file, several processes at once; make it where it is missing.
 
     A file of another version is emptied; a damaged one is moved aside and made anew; where no file can be made, the cache
@@ -29,18 +75,17 @@ def open_store(path: Path, version: int, schema: str, log: Log) -> sqlite3.Conne
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            return _open(path, version, schema, log)
+        except sqlite3.DatabaseError as error:
+            if not is_damage(error):
+                raise
+        move_aside(path, log)
         return _open(path, version, schema, log)
-    except sqlite3.OperationalError as error:
-        if not _is_damage(error):
-            log(f"kernelpoint: the cache {path} cannot be used ({error}); nothing read in this run is remembered")
-            return _prepare(sqlite3.connect(":memory:", isolation_level=None), version, schema)
-    except OSError as error:
-        log(f"kernelpoint: the cache {path} cannot be used ({error}); nothing read in this run is remembered")
-        return _prepare(sqlite3.connect(":memory:", isolation_level=None), version, schema)
-    except sqlite3.DatabaseError:
-        pass
-    move_aside(path, log)
-    return _open(path, version, schema, log)
+    except (OSError, sqlite3.DatabaseError) as error:
+        reason = error.strerror or error if isinstance(error, OSError) else error
+        log(f"kernelpoint: the cache {path} cannot be used ({reason}); nothing read in this run is remembered")
+        return _prepare(sqlite3.connect(":memory:", isolation_level=None, factory=Store), version, schema)
 
 
 def move_aside(path: Path, log: Log) -> None:
@@ -52,34 +97,53 @@ def move_aside(path: Path, log: Log) -> None:
     log(f"kernelpoint: the cache {path} is damaged; it was moved to {aside} and a new one begun")
 
 
-def _open(path: Path, version: int, schema: str, log: Log) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=SECONDS_TO_WAIT, isolation_level=None)
+def _open(path: Path, version: int, schema: str, log: Log) -> Store:
+    for suffix in ("", "-wal", "-shm"):
+        with contextlib.suppress(FileNotFoundError):
+            require_regular(f"{path}{suffix}")
+    connection = sqlite3.connect(path, timeout=SECONDS_TO_WAIT, isolation_level=None, factory=Store)
     try:
+        connection.most_steps = _FEWEST_STEPS + _STEPS_PER_BYTE * os.path.getsize(path)
+        connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         found = connection.execute("PRAGMA user_version").fetchone()[0]
         if found not in (0, version):
             log(f"kernelpoint: the cache {path} has version {found}, this KernelPoint uses {version}; it is begun anew")
-        return connection if found == version else _prepare(connection, version, schema)
+        if found != version:
+            return _prepare(connection, version, schema)
+        if _schema(connection) != _made(schema):
+            raise sqlite3.DatabaseError("it has other tables than were made")
+        return connection
     except BaseException:
         connection.close()
         raise
 
 
-def _prepare(connection: sqlite3.Connection, version: int, schema: str) -> sqlite3.Connection:
+def _prepare(connection: Store, version: int, schema: str) -> Store:
     """Replace whatever stands in the file by empty tables, unless another process just did."""
     connection.execute("BEGIN IMMEDIATE")
     with connection:
         if connection.execute("PRAGMA user_version").fetchone()[0] != version:
-            tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-            for (table,) in tables:
-                connection.execute(f'DROP TABLE "{table}"')
+            things = "SELECT type, name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
+            for kind, name in connection.execute(things).fetchall():
+                quoted = name.replace('"', '""')
+                connection.execute(f'DROP {kind} "{quoted}"')
             for statement in schema.split(";"):
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {version}")
     return connection
 
 
-def _is_damage(error: sqlite3.OperationalError) -> bool:
-    """True if an "operational" error in truth says that the file is damaged."""
-    return any(word in str(error) for word in ("malformed", "no such table", "no such column", "disk image"))
+def _schema(connection: sqlite3.Connection) -> list[Any]:
+    return connection.execute(
+        "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name"
+    ).fetchall()
+
+
+@cache
+def _made(schema: str) -> list[Any]:
+    """The schema as SQLite keeps it."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as made:
+        made.executescript(schema)
+        return _schema(made)

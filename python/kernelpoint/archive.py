@@ -1,0 +1,145 @@
+"""Named arrays and what is to be known about them, in one npz file that carries its own checksum.
+
+The file is a zip archive of .npy members, which other tools read, with `about.npy` (JSON as bytes). The archive's comment is
+`kernelpoint blake2b ` and 64 hexadecimal digits: BLAKE2b, 32 bytes long, of all bytes of the file but these 64.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from kernelpoint.errors import PlanError
+from kernelpoint.files import open_regular, replacing
+
+_ABOUT = "about"
+_COMMENT = b"kernelpoint blake2b "
+_DIGITS = 64
+_BLOCK = 1 << 20
+_EXPANSION = 1032  # bytes that deflate can make of one
+_FIRST_DATE = (1980, 1, 1, 0, 0, 0)  # equal content, equal file
+
+
+def write_archive(
+    path: str | Path, about: Mapping[str, Any], arrays: Mapping[str, np.ndarray], compress: bool = False
+) -> None:
+    """Write an archive; it appears whole or not at all, and is on the disk when this returns.
+
+    Args:
+        about: what JSON can hold.
+        arrays: by name; none may be called "about".
+        compress: smaller, and slower to read.
+
+    Raises:
+        OSError: it cannot be written there.
+    """
+    text = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+    method = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
+    with replacing(path) as file:
+        with zipfile.ZipFile(file, "w", method) as archive:
+            for name, array in {_ABOUT: text, **arrays}.items():
+                entry = zipfile.ZipInfo(f"{name}.npy", _FIRST_DATE)
+                entry.compress_type = method
+                with archive.open(entry, "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, np.asarray(array, order="C"), allow_pickle=False)
+            archive.comment = _COMMENT + b"0" * _DIGITS
+        size = file.tell()
+        digits = _checksum(file, size - _DIGITS)
+        file.seek(size - _DIGITS)
+        file.write(digits)
+
+
+def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Content of an archive: what stands about it, and its arrays by name.
+
+    The checksum is compared before anything else is believed, and no array takes more memory than the file has bytes for it.
+
+    Raises:
+        PlanError: the file cannot be read, is no archive of this kind, or is damaged.
+
+    Example:
+        >>> import tempfile
+        >>> file = f"{tempfile.mkdtemp()}/some.npz"
+        >>> write_archive(file, {"made": "today"}, {"values": np.arange(3)})
+        >>> about, arrays = read_archive(file)
+        >>> about, arrays["values"].tolist()
+        ({'made': 'today'}, [0, 1, 2])
+    """
+    try:
+        with open_regular(path) as file:
+            _check_seal(file)
+            return _read(file)
+    except OSError as error:
+        raise PlanError(f"cannot read {path}: {error.strerror or error}") from None
+    except (ValueError, LookupError, AttributeError, TypeError, EOFError, RecursionError, MemoryError) as error:
+        raise PlanError(f"{path}: {' '.join(str(error).split())[:200]}") from None
+    except (NotImplementedError, zlib.error, zipfile.BadZipFile, RuntimeError) as error:  # a member may name any method
+        raise PlanError(f"{path}: not a readable archive ({' '.join(str(error).split())[:200]})") from None
+
+
+def _check_seal(file: BinaryIO) -> None:
+    size = file.seek(0, io.SEEK_END)
+    length = len(_COMMENT) + _DIGITS
+    file.seek(max(size - length, 0))
+    comment, digits = (tail := file.read(length))[:-_DIGITS], tail[-_DIGITS:]
+    if comment != _COMMENT:
+        raise ValueError("it does not end with a checksum: cut short, or not written by this version of KernelPoint")
+    if _checksum(file, size - _DIGITS) != digits:
+        raise ValueError("its checksum is wrong: it was damaged or changed after it was written")
+
+
+def _checksum(file: BinaryIO, size: int) -> bytes:
+    """The digits of the first `size` bytes of a file."""
+    digest = hashlib.blake2b(digest_size=_DIGITS // 2)
+    file.seek(0)
+    while size > 0 and (block := file.read(min(_BLOCK, size))):
+        digest.update(block)
+        size -= len(block)
+    return digest.hexdigest().encode()
+
+
+def _read(file: BinaryIO) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    size = file.seek(0, io.SEEK_END)
+    arrays = {}
+    with zipfile.ZipFile(file) as archive:
+        for entry in archive.infolist():
+            if entry.file_size > _EXPANSION * min(entry.compress_size, size) + _BLOCK:
+                raise ValueError(
+                    f"its member {entry.filename[:80]!r} claims {entry.file_size:,} bytes, which it cannot hold"
+                )
+            with archive.open(entry) as member:
+                arrays[entry.filename.removesuffix(".npy")] = _array(member, entry.file_size)
+    about = json.loads(arrays.pop(_ABOUT).tobytes())
+    if not isinstance(about, dict):
+        raise ValueError("it does not say what it holds")
+    return about, arrays
+
+
+def _array(member: Any, size: int) -> np.ndarray:
+    """The array of a member of `size` bytes, whose header has to agree with that."""
+    version = np.lib.format.read_magic(member)
+    if version not in ((1, 0), (2, 0)):
+        raise ValueError(f"an array of format {version}; expected 1.0 or 2.0")
+    read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, fortran, dtype = read_header(member)
+    expected = math.prod(shape) * dtype.itemsize
+    if dtype.hasobject or fortran or expected != size - member.tell():
+        raise ValueError(f"an array of {shape} {dtype} does not fit its {size - member.tell():,} bytes")
+    array = np.empty(shape, dtype)
+    left = array.reshape(-1).view(np.uint8).data if expected else memoryview(b"")
+    while len(left):
+        got = member.readinto(left[:_BLOCK])
+        if not got:
+            raise EOFError("an array ends early")
+        left = left[got:]
+    member.read()  # up to its end, where zip's own checksum is compared
+    return array

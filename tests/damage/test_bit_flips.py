@@ -1,0 +1,145 @@
+"""Single bits flipped anywhere in a file that holds numbers: found, or without effect; never another number.
+
+FLIPS=20000 python -m pytest tests/damage/test_bit_flips.py     tries as many bits of each file, instead of a few
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kernelpoint.encoder import read_checkpoint
+from kernelpoint.encoder.checkpoint import write_checkpoint
+from kernelpoint.errors import PlanError
+from kernelpoint.estimation import Design
+from kernelpoint.session.plan import Plan
+from kernelpoint.traces import EmbeddingKey, TraceCache
+from kernelpoint.traces.cache import RECORD
+from kernelpoint.traces.footprints import FootprintStore
+from kernelpoint.traces.scan import LaunchShape
+
+FLIPS = int(os.environ.get("FLIPS", "150"))
+KEY = EmbeddingKey("c0ffee", "1", "1", 20000)
+STREAMS = [f"{i:032x}" for i in range(8)]
+
+
+def flips(path: Path, seed: int):
+    """Copies of a file, each with one bit changed; the file is left as it was."""
+    content = path.read_bytes()
+    random = np.random.default_rng(seed)
+    for bit in random.choice(8 * len(content), min(FLIPS, 8 * len(content)), replace=False).tolist():
+        damaged = bytearray(content)
+        damaged[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(damaged)
+        yield bit
+    path.write_bytes(content)
+
+
+@pytest.fixture
+def messages():
+    return []
+
+
+def write_cache(folder: Path) -> Path:
+    cache = TraceCache(folder)
+    random = np.random.default_rng(2)
+    records = np.zeros(12, RECORD)
+    records["counts"] = random.integers(1, 1 << 40, records["counts"].shape)
+    shapes = [LaunchShape(f"k{i % 3}", (i + 1, 1, 1), (32, 1, 1), 0, 16) for i in range(12)]
+    cache.put_launches(*launches(), records, shapes)
+    cache.put_embeddings(KEY, STREAMS, random.normal(size=(8, 256)).astype(np.float32))
+    cache.close()
+    return cache.path
+
+
+def launches():
+    paths = [f"/traces/run-{i % 2}/kernel-{i}.traceg" for i in range(12)]
+    return paths, np.arange(24).reshape(12, 2) + 1000
+
+
+def content_of(cache: TraceCache):
+    found = cache.get_launches(*launches())
+    seen = {i: (found.records[i].tobytes(), found.shapes[i]) for i in np.flatnonzero(found.found).tolist()}
+    known, embeddings = cache.get_embeddings(KEY, STREAMS)
+    return seen, {i: embeddings[i].tolist() for i in np.flatnonzero(known).tolist()}
+
+
+def test_a_flipped_bit_of_the_scan_cache_is_found_or_means_nothing(tmp_path, messages):
+    path = write_cache(tmp_path)
+    cache = TraceCache(tmp_path)
+    true = content_of(cache)
+    cache.close()
+    found = 0
+    for bit in flips(path, 1):
+        cache = TraceCache(tmp_path, messages.append)
+        for part, whole in zip(content_of(cache), true, strict=True):
+            assert part.items() <= whole.items(), bit
+        cache.close()
+        found += bool(messages)
+        assert len(messages) <= 2, messages  # damage, said once; a new file that cannot be kept, said once
+        messages.clear()
+        for other in tmp_path.iterdir():
+            if other != path:
+                other.unlink()
+    assert found > 0
+
+
+def test_a_flipped_bit_of_the_footprints_is_found_or_means_nothing(tmp_path, messages):
+    traces = [tmp_path / f"kernel-{i}.traceg" for i in range(6)]
+    store = FootprintStore((80, 32), tmp_path / "cache")
+    for i, trace in enumerate(traces):
+        trace.write_bytes(bytes(i))
+        store.save(str(trace), bytes([i]) * 700)
+    store.flush()
+    store._db.close()
+    for bit in flips(store.path, 2):
+        again = FootprintStore((80, 32), tmp_path / "cache", messages.append)
+        for i, trace in enumerate(traces):
+            assert again.load(str(trace)) in (None, bytes([i]) * 700), bit
+        again._db.close()
+        for other in store.path.parent.iterdir():
+            if other != store.path:
+                other.unlink()
+    assert messages
+
+
+def plan() -> Plan:
+    u = np.linspace(0, 0.9, 40)
+    strata = np.repeat(np.arange(4), 10)
+    design = Design(strata, np.full(4, 2), u, x=np.arange(40.0) + 1, clusters=np.arange(4), balanced=True, odd=0.5)
+    counts = np.arange(32).reshape(4, 8)
+    return Plan(design, {"seed": 3}, {7: "unreadable"}, strata, list("abcd"), ["k"] * 4, None, counts)
+
+
+def test_a_flipped_bit_of_a_plan_is_refused_with_one_message(tmp_path):
+    path, whole = tmp_path / "run.kpplan", plan()
+    whole.save(path)
+    again = Plan.load(path, whole.design.u)
+    assert again.origin == whole.origin and again.broken == whole.broken and again.design.balanced
+    for bit in flips(path, 3):
+        with pytest.raises(PlanError, match=r"checksum is wrong|does not end with a checksum") as caught:
+            Plan.load(path, whole.design.u)
+        assert "\n" not in str(caught.value) and len(str(caught.value)) < 400, bit
+
+
+def test_a_flipped_bit_of_a_checkpoint_is_refused_with_one_message(tmp_path):
+    path = tmp_path / "encoder.safetensors"
+    write_checkpoint(path, {"weights": np.arange(300, dtype=np.float32)}, {"num_bases": 4}, {"data": "none"})
+    assert read_checkpoint(path).settings == {"num_bases": 4}
+    for bit in flips(path, 4):
+        with pytest.raises(PlanError) as caught:
+            read_checkpoint(path)
+        assert "\n" not in str(caught.value) and len(str(caught.value)) < 400, bit
+
+
+def test_a_file_cut_anywhere_is_refused(tmp_path):
+    path, whole = tmp_path / "run.kpplan", plan()
+    whole.save(path)
+    data = path.read_bytes()
+    for length in range(0, len(data), max(len(data) // 60, 1)):
+        path.write_bytes(data[:length])
+        with pytest.raises(PlanError):
+            Plan.load(path, whole.design.u)

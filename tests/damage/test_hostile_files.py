@@ -1,0 +1,244 @@
+"""Files that were made to be read wrongly: their checksums are right, and what they say cannot be."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import sqlite3
+import struct
+import tracemalloc
+import zipfile
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernelpoint.archive import read_archive, write_archive
+from kernelpoint.errors import PlanError
+from kernelpoint.estimation import Design
+from kernelpoint.session.plan import FORMAT_VERSION, Plan
+from kernelpoint.traces import EmbeddingKey, TraceCache
+from kernelpoint.traces.cache import SCHEMA, VERSION
+from kernelpoint.traces.store import checksum
+
+KEY = EmbeddingKey("c0ffee", "1", "1", 20000)
+STREAM = "ab" * 16
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+
+
+def sealed(path, members):
+    """An archive of any bytes, with a right checksum."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+        archive.comment = b"kernelpoint blake2b " + b"0" * 64
+    body = data.getvalue()[:-64]
+    path.write_bytes(body + hashlib.blake2b(body, digest_size=32).hexdigest().encode())
+
+
+def npy(shape, descr="<f8", data=b""):
+    header = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape}, }}".encode()
+    header += b" " * (63 - (len(header) + 10) % 64) + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + data
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        npy((1 << 40,)),
+        npy((1 << 62, 1 << 62)),
+        npy((-1,)),
+        npy((2,), "|O", b"x" * 16),
+        npy((1,), "<U1000000000"),
+        b"\x93NUMPY\x09\x00" + b"x" * 50,
+        b"",
+        b"\x93NUMPY\x01\x00\xff\xff",
+    ],
+    ids=["2^40 numbers", "overflow", "negative", "objects", "long text", "version 9", "empty", "cut header"],
+)
+def test_an_array_is_as_large_as_its_bytes_whatever_its_header_says(tmp_path, member):
+    sealed(tmp_path / "a.npz", {"about.npy": npy((2,), "|u1", b"{}"), "values.npy": member})
+    tracemalloc.start()
+    with pytest.raises(PlanError) as caught:
+        read_archive(tmp_path / "a.npz")
+    assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    tracemalloc.stop()
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "about", [b"", b"[1]", b"{", b"\xff", b"[" * 100_000], ids=["none", "list", "cut", "not text", "deep"]
+)
+def test_an_archive_that_does_not_say_what_it_holds_is_refused(tmp_path, about):
+    sealed(tmp_path / "a.npz", {"about.npy": npy((len(about),), "|u1", about)})
+    with pytest.raises(PlanError):
+        read_archive(tmp_path / "a.npz")
+
+
+def parts():
+    """What a plan's file holds: JSON and arrays."""
+    about = {
+        "version": FORMAT_VERSION, "origin": {}, "broken": {}, "stream_hashes": ["a", "b"], "stream_names": ["k", "l"],
+        "predictions": [],
+    }  # fmt: skip
+    arrays = {
+        "design_strata": np.array([0, 0, 1, 1, -1]), "design_first_sizes": np.array([1, 1]), "design_x": np.ones(5),
+        "design_clusters": np.array([0, 1]), "design_balanced": np.array(True), "design_odd": np.array(0.2),
+        "design_assume": np.array("ordinary"), "stream_ids": np.array([0, 0, 1, 1, -1]),
+        "stream_counts": np.ones((2, 8), np.int64),
+    }  # fmt: skip
+    return about, arrays
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=4,
+)
+ODD_ARRAYS = [
+    *(np.full(5, value) for value in (0.0, np.nan, 9, -7, 2**63 - 1, "a", True)),
+    *(np.zeros(shape) for shape in (0, (5, 2), (2, 0))),
+    *(np.array(value) for value in (3, "x", 1e309)),
+]
+ARRAYS = st.sampled_from(ODD_ARRAYS)
+
+
+@settings(max_examples=int(os.environ.get("EXAMPLES", "80")), deadline=None)
+@given(data=st.data())
+def test_a_plan_of_whatever_content_is_a_plan_or_refused(tmp_path_factory, data):
+    about, arrays = parts()
+    for _ in range(data.draw(st.integers(1, 2))):
+        if data.draw(st.booleans()):
+            about[data.draw(st.sampled_from([*about, "more"]))] = data.draw(JSON)
+        else:
+            arrays[data.draw(st.sampled_from([*arrays, "design_chosen", "design_u", "prediction_0"]))] = data.draw(
+                ARRAYS
+            )
+    path = tmp_path_factory.getbasetemp() / "any.kpplan"
+    with mock.patch("os.fsync"):
+        write_archive(path, about, arrays)
+    try:
+        found = Plan.load(path, np.linspace(0, 0.9, 5))
+    except PlanError as error:
+        assert "\n" not in str(error) and len(str(error)) < 600
+        return
+    assert isinstance(found.design, Design) and len(found.cluster_of_unit()) == 5
+    assert [found.name_of_unit(unit) for unit in range(5)][-1] in (None, "k", "l") or "stream_names" in about
+
+
+def damaged(tmp_path, *statements, fill=True):
+    """What a cache says of a stream, and aloud, after statements were run on its file."""
+    cache = TraceCache(tmp_path)
+    if fill:
+        cache.put_embeddings(KEY, [STREAM], np.ones((1, 4), np.float32))
+    cache.close()
+    with sqlite3.connect(cache.path) as file:
+        for statement in statements:
+            file.execute(statement)
+    file.close()
+    said = []
+    cache = TraceCache(tmp_path, said.append)
+    found, embeddings = cache.get_embeddings(KEY, [STREAM])
+    cache.close()
+    return found.any(), embeddings, said
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE embeddings SET embedding = 'text'",
+        "UPDATE embeddings SET embedding = NULL",
+        "UPDATE embeddings SET embedding = 17",
+        "UPDATE embeddings SET embedding = x'0102'",
+        "UPDATE embeddings SET crc32 = 'text'",
+        "UPDATE embeddings SET crc32 = 1e300",
+        "UPDATE makers SET maker = x'ff00'",
+        "CREATE VIEW more AS SELECT 1",
+        "CREATE TRIGGER t AFTER INSERT ON makers BEGIN DELETE FROM makers; END",
+        "CREATE TABLE more (x)",
+        "CREATE INDEX i ON embeddings (stream)",
+    ],
+)
+def test_rows_of_other_types_and_things_that_were_not_made_are_not_used(tmp_path, statement):
+    found, embeddings, said = damaged(tmp_path, "PRAGMA ignore_check_constraints = ON", *_loosened(statement))
+    assert not found and not embeddings
+    assert len(said) <= 1
+
+
+def _loosened(statement):
+    """NOT NULL stands in the way of what a file may hold in truth; the schema's text is what the reader compares."""
+    return (
+        ["PRAGMA writable_schema = ON", statement]
+        if "NULL" not in statement
+        else [statement.replace("NULL", "zeroblob(0)")]
+    )
+
+
+def test_a_view_in_the_place_of_a_table_does_not_run(tmp_path):
+    view = f"CREATE VIEW embeddings AS {ENDLESS} SELECT i AS maker, i AS stream, i AS embedding, i AS crc32 FROM n"
+    found, _, said = damaged(tmp_path, "DROP TABLE embeddings", view)
+    assert not found and "is damaged" in said[0]
+
+
+def test_a_query_that_does_not_end_is_interrupted_and_the_file_moved_aside(tmp_path, monkeypatch):
+    schema = SCHEMA.replace("CREATE TABLE embeddings", "CREATE TABLE other") + (
+        f"; CREATE VIEW embeddings AS {ENDLESS} SELECT 1 AS maker, i AS stream, i AS embedding, i AS crc32 FROM n"
+    )
+    monkeypatch.setattr("kernelpoint.traces.cache.SCHEMA", schema)  # a file whose schema is the one that is expected
+    monkeypatch.setattr("kernelpoint.traces.store.Store.most_steps", 1_000_000)
+    monkeypatch.setattr("kernelpoint.traces.store._FEWEST_STEPS", 1_000_000)
+    said = []
+    cache = TraceCache(tmp_path, said.append)
+    cache._db.execute("INSERT INTO makers VALUES (1, ?)", ('["c0ffee", "1", "1", 20000]',))
+    found, _ = cache.get_embeddings(KEY, [STREAM])
+    assert not found.any() and "is damaged" in said[0]
+
+
+def test_a_forged_record_of_another_length_shifts_no_other(tmp_path):
+    paths, stats = ["/t/a.traceg", "/t/b.traceg"], np.array([[1, 2], [3, 4]])
+    cache = TraceCache(tmp_path)
+    cache.close()
+    with sqlite3.connect(cache.path) as file:
+        shape = '["k", [1, 1, 1], [32, 1, 1], 0, 16]'
+        file.execute("INSERT INTO folders VALUES (1, '/t')")
+        file.execute("INSERT INTO shapes VALUES (1, ?)", (shape,))
+        for name, (size, mtime), record in zip("ab", stats.tolist(), (bytes(10), bytes(300)), strict=True):
+            crc = checksum(f"/t/{name}.traceg {size} {mtime} {shape}", record)
+            file.execute(
+                "INSERT INTO launches VALUES (1, ?, ?, ?, 1, ?, ?)", (f"{name}.traceg", size, mtime, record, crc)
+            )
+    file.close()
+    said = []
+    found = TraceCache(tmp_path, said.append).get_launches(paths, stats)
+    assert not found.found.any() and "is damaged" in said[0]
+
+
+@pytest.mark.parametrize("suffix", ["", "-wal", "-shm"])
+def test_a_fifo_in_the_place_of_the_cache_is_done_without(tmp_path, suffix):
+    cache = TraceCache(tmp_path)
+    cache.close()
+    place = f"{cache.path}{suffix}"
+    if os.path.exists(place):
+        os.unlink(place)
+    os.mkfifo(place)
+    said = []
+    cache = TraceCache(tmp_path, said.append)
+    assert not cache.get_embeddings(KEY, [STREAM])[0].any()
+    assert "is a FIFO" in said[0] and len(said) == 1
+
+
+def test_a_cache_of_another_version_with_odd_names_is_begun_anew(tmp_path):
+    with sqlite3.connect(tmp_path / "scans.sqlite") as file:
+        file.execute('CREATE TABLE "a""b; DROP" (x)')
+        file.execute(f"CREATE VIEW v AS {ENDLESS} SELECT i FROM n")
+        file.execute("PRAGMA user_version = 7")
+    file.close()
+    said = []
+    cache = TraceCache(tmp_path, said.append)
+    cache.put_embeddings(KEY, [STREAM], np.ones((1, 4), np.float32))
+    assert cache.get_embeddings(KEY, [STREAM])[0].all()
+    assert f"version 7, this KernelPoint uses {VERSION}" in said[0]
