@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "native/bindings/bindings.h"
-#include "native/trace/macsim/format.h"
+#include "native/trace/format.h"
 #include "native/trace/scan.h"
 #include "native/trace/trace_list.h"
 
@@ -118,16 +118,11 @@ struct SizeAndTime {
     }
 };
 
-// Model: a launch in MacSim's layout is as new as the newest of its text files, its folder and kernel_names.txt; its
-// warps' files, which may be thousands, are not looked at one by one. A file that is replaced changes its folder.
 SizeAndTime size_and_time(const std::string& path) {
     SizeAndTime result;
     result.add(path);
     if (result.size < 0) return {};
-    if (!macsim::is_launch(path)) return result;
-    const size_t slash = path.rfind('/');
-    const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash);
-    for (const char* name : {"/trace_info.txt", "", "/../kernel_names.txt"}) result.add(folder + name);
+    for (const std::string& companion : format_of_launch(path).companions(path)) result.add(companion);
     return result;
 }
 
@@ -212,6 +207,26 @@ void bind_ctas(py::module_& module) {
         py::arg("path"), py::arg("keep_values") = false);
 }
 
+void bind_formats(py::module_& module) {
+    module.def("trace_formats", [] {
+        py::list names;
+        for (const TraceFormat* format : trace_formats()) names.append(format->name());
+        return py::tuple(names);
+    });
+    module.def("trace_format", [](const std::string& path) { return format_of_launch(path).name(); }, py::arg("path"));
+    module.def(
+        "launch_name", [](const std::string& path) { return format_of_launch(path).launch_name(path); },
+        py::arg("path"));
+    module.def(
+        "is_list_name",
+        [](const std::string& path) {
+            return surest_format([&](const TraceFormat& format) {
+                       return format.is_list_name(path) ? Match::certain : Match::none;
+                   }) != nullptr;
+        },
+        py::arg("path"));
+}
+
 // (the trace of every launch, the tracer's number of each, rows (position among the commands, address, bytes) of the
 // copies)
 py::tuple list_commands(const std::string& path) {
@@ -242,6 +257,7 @@ void register_traces(py::module_& module) {
     bind_header(module);
     bind_scan(module);
     bind_ctas(module);
+    bind_formats(module);
     module.attr("STREAM_HASH_VERSION") = stream_hash_version;
     module.def("read_header", [](const std::string& path) { return TraceReader(path).header(); }, py::arg("path"));
     module.def("scan", &scan_trace, py::arg("path"), py::call_guard<py::gil_scoped_release>());

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "native/trace/macsim/format.h"
+#include "native/trace/macsim/opcodes.h"
 #include "native/trace/trace.h"
 
 namespace kernelpoint::macsim {

@@ -1,7 +1,5 @@
-// A TraceReader reads from the source that its file's format has.
-#include "native/trace/accelsim/tracez.h"
-#include "native/trace/macsim/format.h"
-#include "native/trace/source.h"
+// A TraceReader reads from the source that its launch's format opens.
+#include "native/trace/format.h"
 
 namespace kernelpoint {
 
@@ -17,9 +15,7 @@ void Cta::clear() {
 }
 
 TraceReader::TraceReader(const std::string& path, bool keep_values)
-    : source_(macsim::is_launch(path) ? open_macsim(path)
-              : is_tracez(path)       ? open_tracez(path, keep_values)
-                                      : open_accelsim(path, keep_values)) {}
+    : source_(format_of_launch(path).open(path, keep_values)) {}
 TraceReader::~TraceReader() = default;
 const LaunchHeader& TraceReader::header() const {
     return source_->header();

@@ -1,5 +1,5 @@
-// Reading the SASS trace of one kernel launch, CTA by CTA, in Accel-Sim's or MacSim's format. Used by the native
-// extension (hashing, graphs) and by the embedded host. Memory is bounded by one CTA, never by the file.
+// Reading the SASS trace of one kernel launch, CTA by CTA, in any of the formats. Used by the native extension
+// (hashing, graphs) and by the embedded host. Memory is bounded by one CTA, never by the file.
 #pragma once
 
 #include <cstdint>
@@ -102,8 +102,7 @@ struct Cta {
 
 class TraceSource;
 
-// Streams one launch: an Accel-Sim trace (plain, .xz or .zst, recognised by content; or .tracez, by its name), or the
-// folder of a launch in MacSim's layout, named by its trace.txt.
+// Streams one launch, in the format that recognises its path (format.h).
 class TraceReader {
 public:
     // Reads the header; throws TraceError. Operand values are checked always, and kept only where that is asked for:

@@ -1,4 +1,4 @@
-// The commands of a workload in program order: Accel-Sim's kernelslist.g, MacSim's kernel_config.txt, or a folder.
+// The commands of a workload in program order.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,8 @@ struct TraceList {
     uint64_t launches = 0;  // a launch index counts them from 0
 };
 
-// Reads what Accel-Sim reads: lines that start with `MemcpyHtoD` or `kernel`; all others are ignored. File names are
-// relative to the list. A list whose first line is `nvbit` is MacSim's; its launches' paths name their trace.txt. A
-// folder stands for its files kernel-N[-ctx_0x..].traceg[.xz|.zst] or .tracez by N, whether or not a list lies in it;
-// without any, for its kernel_config.txt. Throws TraceError: no list, no launch in it, a trace that does not exist, a
-// malformed copy, or one launch present in two files of a folder.
+// Reads a list, or a folder of traces, in the format that recognises it. File names are relative to the list. Throws
+// TraceError: no list, no launch in it, a trace that does not exist, or what else its format refuses.
 TraceList read_trace_list(const std::string& path);
 
 }  // namespace kernelpoint

@@ -12,21 +12,21 @@ import typer
 from kernelpoint.errors import TraceError
 from kernelpoint.profiles import Profile, read_profile
 from kernelpoint.traces import (
+    SAMPLE_LIST,
     ScanTable,
     TraceCache,
     TraceList,
     TracerSample,
+    is_list_name,
     read_trace_list,
     read_tracer_sample,
     scan_launches,
 )
 
-LISTS = ("kernel_config.txt", "sampled_kernels_info.txt")
-
 
 def is_list(path: Path) -> bool:
     """True if a path names a list of launches rather than one launch's trace."""
-    return path.is_dir() or path.suffix == ".g" or path.name in LISTS
+    return path.is_dir() or is_list_name(path) or path.name == SAMPLE_LIST
 
 
 def inspect_list(path: Path, profile: Path | None, as_json: bool) -> None:
@@ -34,7 +34,7 @@ def inspect_list(path: Path, profile: Path | None, as_json: bool) -> None:
 
     With a profile of the listed launches (a full simulation of them), also their weighted totals.
     """
-    source = path.parent if path.name == "sampled_kernels_info.txt" else path
+    source = path.parent if path.name == SAMPLE_LIST else path
     launches, sample = read_trace_list(source), read_tracer_sample(path)
     cache = TraceCache()
     try:

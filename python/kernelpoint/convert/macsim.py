@@ -84,7 +84,7 @@ def convert_to_macsim(
         raise TraceError(f"the level of compression is {level}; allowed: 1 to 9")
     source, output = Path(source), Path(output)
     paths = launch_paths(source)
-    if Path(paths[0]).name == "trace.txt":
+    if _native.trace_format(paths[0]) == "macsim":
         raise TraceError(f"{source}: expected a list of Accel-Sim traces, found one of MacSim's")
     try:
         output.mkdir(parents=True, exist_ok=True)

@@ -3,11 +3,12 @@
 from kernelpoint.traces.cache import EmbeddingKey, TraceCache, cache_folder, round_embeddings
 from kernelpoint.traces.scan import UNITS, LaunchHeader, LaunchShape, Scan, Work, read_header, scan_trace
 from kernelpoint.traces.scan_table import ScanTable, scan_launches
-from kernelpoint.traces.trace_list import TraceList, launch_paths, read_trace_list
-from kernelpoint.traces.tracer_sample import TracerSample, read_tracer_sample
+from kernelpoint.traces.trace_list import TraceList, is_list_name, launch_paths, read_trace_list, trace_formats
+from kernelpoint.traces.tracer_sample import SAMPLE_LIST, TracerSample, read_tracer_sample
 from kernelpoint.traces.tracez import TracezIndex, read_tracez_index
 
 __all__ = [
+    "SAMPLE_LIST",
     "UNITS",
     "EmbeddingKey",
     "LaunchHeader",
@@ -20,6 +21,7 @@ __all__ = [
     "TracezIndex",
     "Work",
     "cache_folder",
+    "is_list_name",
     "launch_paths",
     "read_header",
     "read_trace_list",
@@ -28,4 +30,5 @@ __all__ = [
     "round_embeddings",
     "scan_launches",
     "scan_trace",
+    "trace_formats",
 ]

@@ -52,6 +52,24 @@ def read_trace_list(path: str | os.PathLike[str]) -> TraceList:
     return TraceList(tuple(paths), numbers, copies)
 
 
+def trace_formats() -> tuple[str, ...]:
+    """The names of all trace formats: one folder of plugin/native/trace each, which registers itself.
+
+    >>> trace_formats()
+    ('accelsim', 'macsim')
+    """
+    return _native.trace_formats()
+
+
+def is_list_name(path: str | os.PathLike[str]) -> bool:
+    """True if a file is called as the tracer of some format calls its lists, so that it is no launch's trace.
+
+    >>> is_list_name("traces/kernelslist.g"), is_list_name("traces/kernel-1.traceg")
+    (True, False)
+    """
+    return _native.is_list_name(os.fspath(path))
+
+
 def launch_paths(path: str | os.PathLike[str]) -> list[str]:
     """The trace file of every launch of a trace list, in program order; raises as :func:`read_trace_list`."""
     paths: list[str] = _native.read_trace_list(os.fspath(path))[0]

@@ -12,7 +12,7 @@ import numpy as np
 
 from kernelpoint.errors import TraceError
 
-NAME = "sampled_kernels_info.txt"
+SAMPLE_LIST = "sampled_kernels_info.txt"
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ def read_tracer_sample(path: str | os.PathLike[str]) -> TracerSample | None:
         TraceError: the file is malformed; names the line.
     """
     file = Path(path)
-    if file.name != NAME:
-        file = (file if file.is_dir() else file.parent) / NAME
+    if file.name != SAMPLE_LIST:
+        file = (file if file.is_dir() else file.parent) / SAMPLE_LIST
     if not file.exists():
         return None
     lines = file.read_text(errors="replace").splitlines()

@@ -1,7 +1,7 @@
 """A workload before it is simulated: its launches, what is known of each, and the fingerprint of its trace list."""
 
 from kernelpoint.workload.alignment import aligned, named
-from kernelpoint.workload.fingerprint import fingerprint, launch_name
+from kernelpoint.workload.fingerprint import fingerprint
 from kernelpoint.workload.inputs import Available, Need, check_available, complete, with_profile
 from kernelpoint.workload.known import has_instructions, instructions, kernels, known_times
 from kernelpoint.workload.model import ModelSource, model_profile, predicted, with_model_source
@@ -20,7 +20,6 @@ __all__ = [
     "instructions",
     "kernels",
     "known_times",
-    "launch_name",
     "model_profile",
     "named",
     "predicted",

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from pathlib import Path
 
 
 def fingerprint(counts: Sequence[int], paths: Sequence[str]) -> str:
     """Identifies the launches of all processes, as 32 hexadecimal digits; the folder that holds the list may move.
 
-    It covers the number of launches of each process, and for every launch, in program order, its name, and the size and
-    time of all files that a reading of it depends on: the very numbers that the trace cache compares.
+    It covers the number of launches of each process, and for every launch, in program order, its name within the list, and
+    the size and time of all files that a reading of it depends on: the very numbers that the trace cache compares.
 
     Args:
         counts: launches of each process.
@@ -28,19 +27,9 @@ def fingerprint(counts: Sequence[int], paths: Sequence[str]) -> str:
     distinct = list(dict.fromkeys(paths))
     states = _native.stat_many(distinct).tolist()
     lines = {
-        path: f"{launch_name(path)}\0{size}\0{time}\n".encode()
+        path: f"{_native.launch_name(path)}\0{size}\0{time}\n".encode()
         for path, (size, time) in zip(distinct, states, strict=True)
     }
     for path in paths:
         digest.update(lines[path])
     return digest.hexdigest()
-
-
-def launch_name(path: str) -> str:
-    """The name of a launch within its list: the file's, or folder and file where each launch has a folder (MacSim).
-
-    >>> launch_name("/data/kernel-3.traceg"), launch_name("/data/Kernel3/trace.txt")
-    ('kernel-3.traceg', 'Kernel3/trace.txt')
-    """
-    file = Path(path)
-    return f"{file.parent.name}/{file.name}" if file.name == "trace.txt" else file.name

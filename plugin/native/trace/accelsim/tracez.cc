@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "native/trace/lines.h"
+#include "native/trace/paths.h"
 
 namespace kernelpoint {
 
@@ -28,9 +29,9 @@ uint64_t u64_at(const unsigned char* p) {
     return u32_at(p) | uint64_t{u32_at(p + 4)} << 32;
 }
 
-class TextSource : public ByteSource {
+class HeaderText : public ByteSource {
 public:
-    explicit TextSource(const std::string& text) : text_(text) {}
+    explicit HeaderText(const std::string& text) : text_(text) {}
     size_t read(char* to, size_t size) override {
         const size_t got = std::min(size, text_.size() - at_);
         std::memcpy(to, text_.data() + at_, got);
@@ -46,8 +47,7 @@ private:
 }  // namespace
 
 bool is_tracez(const std::string& path) {
-    constexpr std::string_view ending = ".tracez";
-    return path.size() >= ending.size() && path.compare(path.size() - ending.size(), ending.size(), ending) == 0;
+    return ends_with(path, ".tracez");
 }
 
 TracezFile::TracezFile(const std::string& path_) : path(path_) {
@@ -104,7 +104,7 @@ void TracezFile::open() {
     if (index_begin < data_begin || index_begin > index_end - 4)
         fail("expected the last 8 bytes to be the offset of an index between " + std::to_string(data_begin) + " and " +
              std::to_string(index_end - 4) + ", found " + std::to_string(index_begin));
-    TextSource source(text);
+    HeaderText source(text);
     Lines lines(path, source);
     header = read_header_lines(lines);
     dictionary.resize(dictionary_size);

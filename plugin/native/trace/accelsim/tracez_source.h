@@ -50,4 +50,6 @@ private:
     std::vector<uint64_t> positions_;  // of the CTAs' entries in the index
 };
 
+std::unique_ptr<TraceSource> open_tracez(const std::string& path, bool keep_values);  // throws TraceError
+
 }  // namespace kernelpoint

@@ -4,8 +4,8 @@
 #include <unordered_map>
 
 #include "native/trace/lines.h"
-#include "native/trace/macsim/format.h"
 #include "native/trace/macsim/names.h"
+#include "native/trace/macsim/opcodes.h"
 #include "native/trace/numbers.h"
 
 namespace kernelpoint::macsim {

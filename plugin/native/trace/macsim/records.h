@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "native/trace/macsim/format.h"
+#include "native/trace/macsim/opcodes.h"
 
 namespace kernelpoint::macsim {
 

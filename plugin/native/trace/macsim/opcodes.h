@@ -30,11 +30,4 @@ uint8_t opcode_number(std::string_view base, bool& exact);
 
 bool is_floating_point(uint8_t number);  // as MacSim divides its uop tables
 
-// A path that names the list of a launch's warps: its last component is trace.txt.
-inline bool is_launch(const std::string& path) {
-    constexpr std::string_view name = "trace.txt";
-    const size_t slash = path.rfind('/');
-    return std::string_view(path).substr(slash == std::string::npos ? 0 : slash + 1) == name;
-}
-
 }  // namespace kernelpoint::macsim

@@ -11,17 +11,16 @@
 //    side within a sector. That gives contiguous accesses exactly and the others with the same sectors; what cannot be
 //    told apart are accesses that touch the same sectors (a broadcast and a contiguous one);
 //  - atomics, and constant loads without an address, have no addresses; instructions without an active lane are absent.
+#include "native/trace/macsim/source.h"
+
 #include <algorithm>
 #include <array>
 
-#include "native/trace/macsim/format.h"
 #include "native/trace/macsim/launch.h"
+#include "native/trace/macsim/opcodes.h"
 #include "native/trace/macsim/records.h"
-#include "native/trace/source.h"
 
-namespace kernelpoint {
-
-namespace macsim {
+namespace kernelpoint::macsim {
 
 namespace {
 
@@ -191,10 +190,8 @@ void MacsimSource::end_access(RecordFile& file, Cta& cta) {
     sectors_.clear();
 }
 
-}  // namespace macsim
-
-std::unique_ptr<TraceSource> open_macsim(const std::string& path) {
-    return std::make_unique<macsim::MacsimSource>(path);
+std::unique_ptr<TraceSource> open_launch(const std::string& path) {
+    return std::make_unique<MacsimSource>(path);
 }
 
-}  // namespace kernelpoint
+}  // namespace kernelpoint::macsim

@@ -1,10 +1,12 @@
+#include "native/trace/accelsim/text_source.h"
+
 #include <optional>
 
 #include "native/trace/accelsim/header.h"
 #include "native/trace/accelsim/instruction.h"
 #include "native/trace/lines.h"
 #include "native/trace/numbers.h"
-#include "native/trace/source.h"
+#include "native/trace/paths.h"
 
 namespace kernelpoint {
 
@@ -12,13 +14,9 @@ namespace {
 
 constexpr uint64_t most_instructions = uint64_t{1} << 31;  // of one CTA
 
-bool starts_with(std::string_view text, std::string_view prefix) {
-    return text.substr(0, prefix.size()) == prefix;
-}
-
-class AccelsimSource : public TraceSource {
+class TextSource : public TraceSource {
 public:
-    AccelsimSource(const std::string& path, bool keep_values)
+    TextSource(const std::string& path, bool keep_values)
         : lines(path),
           launch_header(read_header_lines(lines)),
           parser(lines, launch_header, keep_values),
@@ -67,7 +65,7 @@ private:
     bool ended = false;
 };
 
-bool AccelsimSource::next(Cta& cta) {
+bool TextSource::next(Cta& cta) {
     cta.clear();
     if (ended) return false;
     skip_empty_lines();
@@ -101,7 +99,7 @@ bool AccelsimSource::next(Cta& cta) {
 
 // Model: a launch has exactly the CTAs of its grid, as in every trace measured (the 1,232 real launches of simpletorch
 // and simpletorch3): simulators issue as many as the header says, so a file with fewer was cut off between two CTAs.
-void AccelsimSource::end_of_trace() {
+void TextSource::end_of_trace() {
     const uint64_t count = header().grid.count();
     if (ctas_left != 0)
         lines.fail_expected(std::to_string(count) + " CTAs as the grid says (the file has " +
@@ -111,7 +109,7 @@ void AccelsimSource::end_of_trace() {
 }
 
 // Whether the line is "<key> x,y,z".
-bool AccelsimSource::read_triple(std::string_view key, Dim3& triple) {
+bool TextSource::read_triple(std::string_view key, Dim3& triple) {
     std::string text(lines.text());
     if (!starts_with(text, key)) return false;
     text = text.substr(key.size()) + '\n';
@@ -123,7 +121,7 @@ bool AccelsimSource::read_triple(std::string_view key, Dim3& triple) {
            *p == '\n';
 }
 
-void AccelsimSource::read_index(Dim3& index) {
+void TextSource::read_index(Dim3& index) {
     const Dim3& grid = header().grid;
     const bool well_formed = read_triple("thread block =", index);
     if (!well_formed || index.x >= grid.x || index.y >= grid.y || index.z >= grid.z)
@@ -133,7 +131,7 @@ void AccelsimSource::read_index(Dim3& index) {
 }
 
 // "cluster id = x,y,z", "cluster cta = x,y,z" and "cluster rank = n", as far as they are there.
-void AccelsimSource::read_cluster(Cluster& cluster) {
+void TextSource::read_cluster(Cluster& cluster) {
     for (;; lines.consume_text()) {
         skip_empty_lines();
         const std::string_view text = lines.text();
@@ -147,7 +145,7 @@ void AccelsimSource::read_cluster(Cluster& cluster) {
     }
 }
 
-void AccelsimSource::read_warp(Cta& cta) {
+void TextSource::read_warp(Cta& cta) {
     Warp warp;
     warp.id = static_cast<uint32_t>(read_count("warp =", header().warps_per_cta() - 1, "a warp of the CTA"));
     const uint32_t bit = uint32_t{1} << warp.id;
@@ -171,8 +169,8 @@ void AccelsimSource::read_warp(Cta& cta) {
 
 }  // namespace
 
-std::unique_ptr<TraceSource> open_accelsim(const std::string& path, bool keep_values) {
-    return std::make_unique<AccelsimSource>(path, keep_values);
+std::unique_ptr<TraceSource> open_text(const std::string& path, bool keep_values) {
+    return std::make_unique<TextSource>(path, keep_values);
 }
 
 }  // namespace kernelpoint

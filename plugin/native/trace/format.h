@@ -1,0 +1,75 @@
+// A trace format: recognises its launches, lists and folders, and reads them. Each is one folder beside this file, in
+// which a constant of RegisteredTraceFormat adds it; nothing outside the folder names it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "native/trace/lines.h"
+#include "native/trace/source.h"
+#include "native/trace/trace.h"
+#include "native/trace/trace_list.h"
+
+namespace kernelpoint {
+
+// How sure a format is that something is its own: the surest format reads it; of equally sure ones the first by name.
+enum class Match : uint8_t { none, possible, certain };
+
+// Names of the files and folders in a folder, in no order.
+using FolderEntries = std::vector<std::string>;
+
+class TraceFormat {
+public:
+    virtual ~TraceFormat() = default;
+    virtual const char* name() const = 0;  // in lower case: "accelsim"
+    // The files that make a folder one of this format, for messages: "a kernel_config.txt".
+    virtual const char* folder_content() const = 0;
+
+    // A launch, by the path that lists name it with; nothing is opened.
+    virtual Match match_launch(const std::string& path) const = 0;
+    // Reads the header; throws TraceError. See TraceReader.
+    virtual std::unique_ptr<TraceSource> open(const std::string& path, bool keep_values) const = 0;
+    // The launch's name within its list: a list that moves keeps the names.
+    virtual std::string launch_name(const std::string& path) const;
+    // Other files and folders of the launch whose sizes and times tell that it was traced again.
+    virtual std::vector<std::string> companions(const std::string& path) const;
+
+    // A list: by the name that its tracer gives it, where it must be told from a launch; else by its first line without
+    // outer blanks.
+    virtual bool is_list_name(const std::string& path) const = 0;
+    virtual Match match_list(std::string_view first_line) const = 0;
+    // `lines` stands at the first line. The launches' paths are made from the folder of the list. Throws TraceError.
+    virtual TraceList read_list(Lines& lines) const = 0;
+
+    // A folder that stands for a list.
+    virtual Match match_folder(const FolderEntries& entries) const = 0;
+    virtual TraceList read_folder(const std::string& folder, const FolderEntries& entries) const = 0;
+};
+
+// All formats by name.
+const std::vector<const TraceFormat*>& trace_formats();
+// The format for which `match(format)` is surest; null where it is `none` for all.
+template <typename Matcher>
+const TraceFormat* surest_format(const Matcher& match) {
+    const TraceFormat* found = nullptr;
+    Match best = Match::none;
+    for (const TraceFormat* format : trace_formats()) {
+        const Match here = match(*format);
+        if (here > best) best = here, found = format;
+    }
+    return found;
+}
+// The format of a launch. Throws TraceError where no format takes it.
+const TraceFormat& format_of_launch(const std::string& path);
+
+void register_trace_format(std::unique_ptr<const TraceFormat> format);
+// Adds a format while the program or the library that holds it is loaded, before anything is read. A name that is
+// taken ends the program: it is a mistake of the build.
+template <typename Format>
+struct RegisteredTraceFormat {
+    RegisteredTraceFormat() { register_trace_format(std::make_unique<const Format>()); }
+};
+
+}  // namespace kernelpoint

@@ -1,0 +1,17 @@
+#include "native/trace/paths.h"
+
+#include <sys/stat.h>
+
+namespace kernelpoint {
+
+bool is_file(const std::string& path) {
+    struct stat status{};
+    return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+bool is_folder(const std::string& path) {
+    struct stat status{};
+    return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+}  // namespace kernelpoint

@@ -1,0 +1,29 @@
+// Paths of trace lists.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace kernelpoint {
+
+inline bool starts_with(std::string_view text, std::string_view prefix) {
+    return text.substr(0, prefix.size()) == prefix;
+}
+
+inline bool ends_with(std::string_view text, std::string_view ending) {
+    return text.size() >= ending.size() && text.substr(text.size() - ending.size()) == ending;
+}
+
+// The part of a path up to and with its last slash; empty where there is none.
+inline std::string folder_of(const std::string& path) {
+    return path.substr(0, path.rfind('/') + 1);  // npos + 1 is 0
+}
+
+inline std::string file_name(const std::string& path) {
+    return path.substr(path.rfind('/') + 1);
+}
+
+bool is_file(const std::string& path);
+bool is_folder(const std::string& path);
+
+}  // namespace kernelpoint

@@ -1,0 +1,61 @@
+"""Programs of C++ sources: each object file is compiled once, and again when what it reads changes."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PLUGIN = ROOT / "plugin"
+OBJECTS = ROOT / "build" / "test-objects"
+COMPILER = os.environ.get("CXX", "c++")
+INCLUDES = [f"-I{PLUGIN}", f"-I{PLUGIN / 'include'}"]
+
+
+def sources(*folders: str) -> list[Path]:
+    """All C++ sources below folders of plugin/."""
+    return [path for folder in folders for path in sorted((PLUGIN / folder).rglob("*.cc"))]
+
+
+def program(main: Iterable[Path], folders: Iterable[str], output: Path, flags: Sequence[str] = ("-O0",)) -> Path:
+    """The sources of `main` linked with all below folders of plugin/; skips the test where there is no compiler."""
+    if shutil.which(COMPILER) is None or not PLUGIN.exists():
+        pytest.skip(f"no C++ compiler ({COMPILER}) or no C++ sources here")
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        objects = list(threads.map(lambda source: _object(source, flags), [*main, *sources(*folders)]))
+    command = [COMPILER, *flags, *objects, "-ldl", "-pthread", "-o", output]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    if "cannot find -lasan" in done.stderr or "cannot find -lubsan" in done.stderr:
+        pytest.skip(f"{COMPILER} has no address and undefined behaviour sanitisers")
+    assert done.returncode == 0, done.stderr
+    return output
+
+
+def _object(source: Path, flags: Sequence[str]) -> Path:
+    """The object file of a source, compiled if it is not there yet."""
+    options = ["-std=c++17", *INCLUDES, *flags]
+    key = hashlib.blake2b(_headers() + source.read_bytes() + " ".join(options).encode(), digest_size=12).hexdigest()
+    path = OBJECTS / f"{source.stem}-{key}.o"
+    if not path.exists():
+        OBJECTS.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_suffix(f".{os.getpid()}.tmp")
+        command = [COMPILER, *options, "-x", "c++", "-c", source, "-o", unfinished]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=400)
+        assert done.returncode == 0, done.stderr
+        unfinished.replace(path)
+    return path
+
+
+@cache
+def _headers() -> bytes:
+    """A digest of the compiler's version and of every header that a source may read."""
+    digest = hashlib.blake2b(subprocess.run([COMPILER, "--version"], capture_output=True).stdout)
+    for path in sorted([*PLUGIN.rglob("*.h"), *PLUGIN.rglob("*.hpp"), *(ROOT / "tests").rglob("*.h")]):
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.digest()
