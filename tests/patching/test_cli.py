@@ -42,6 +42,20 @@ def test_patching_checking_and_reverting(checkout):
     assert "was not patched" in patch("accelsim", checkout, "--revert")[1]
 
 
+def test_a_second_patch_changes_nothing_and_says_so(checkout):
+    patch("accelsim", checkout)
+    before = {path: path.read_bytes() for path in checkout.rglob("*") if path.is_file()}
+    code, text = patch("accelsim", checkout)
+    assert code == 0 and "is patched already; nothing was changed" in text
+    assert {path: path.read_bytes() for path in checkout.rglob("*") if path.is_file()} == before
+
+
+def test_a_tree_that_cannot_be_patched_has_an_exit_code_of_its_own(checkout):
+    (checkout / "gpu-simulator" / "accel-sim.cc").write_text("int main() {}\n")
+    code, text = patch("accelsim", checkout, "--check")
+    assert code == 2 and "cannot be patched" in text and "Traceback" not in text
+
+
 def test_macsim_is_patched_checked_and_reverted_by_the_same_command(tmp_path):
     checkout = shutil.copytree(MACSIM, tmp_path / "macsim")
     before = {path: path.read_bytes() for path in checkout.rglob("*") if path.is_file()}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import os
 import sys
+from typing import Any
 
 # Subcommand -> (module of this package, one line of help). The function in the module is called like the subcommand.
 COMMANDS = {
@@ -27,10 +29,15 @@ COMMANDS = {
 }
 
 
+COMPLETION = "Completion in your shell: kernelpoint --install-completion"
+
+
 def main() -> None:
     """Entry point: one clear message and a non-zero exit code for anything a user can cause."""
     from kernelpoint.errors import KernelPointError
 
+    if "_KERNELPOINT_COMPLETE" in os.environ or sys.argv[1:2] in (["--install-completion"], ["--show-completion"]):
+        _complete()
     if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
         _print_overview()
         sys.exit(0 if len(sys.argv) > 1 else 2)
@@ -63,18 +70,40 @@ def _meant(name: str) -> str:
 
 
 def _run(name: str) -> None:
+    command(name)(args=sys.argv[2:], prog_name=f"kernelpoint {name}")
+
+
+def command(name: str) -> Any:
+    """A subcommand as an object of Typer's command line library."""
     import typer
 
     module, text = COMMANDS[name]
-    command = getattr(importlib.import_module(f"kernelpoint.cli.{module}"), name.replace("-", "_"))
+    function = getattr(importlib.import_module(f"kernelpoint.cli.{module}"), name.replace("-", "_"))
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    app.command(name=name, help=command.__doc__ or text, context_settings={"help_option_names": ["-h", "--help"]})(
-        command
-    )
-    app(args=sys.argv[2:], prog_name=f"kernelpoint {name}")
+    settings = {"help_option_names": ["-h", "--help"]}
+    app.command(name=name, help=function.__doc__ or text, context_settings=settings)(function)
+    return typer.main.get_command(app)
+
+
+def _complete() -> None:
+    """Answer the shell that completes a line, or set completion up; ends the program."""
+    import typer
+
+    class Commands(typer.core.TyperGroup):
+        """Subcommands, each imported when it is asked for."""
+
+        def list_commands(self, ctx: Any) -> list[str]:
+            return list(COMMANDS)
+
+        def get_command(self, ctx: Any, cmd_name: str) -> Any:
+            return command(cmd_name) if cmd_name in COMMANDS else None
+
+    app = typer.Typer(cls=Commands)
+    app.callback()(lambda: None)
+    app(prog_name="kernelpoint")
 
 
 def _print_overview() -> None:
     width = max(map(len, COMMANDS))
     lines = [f"  {name:<{width}}  {text}" for name, (_, text) in sorted(COMMANDS.items())]
-    sys.stdout.write("usage: kernelpoint COMMAND [--help] ...\n\n" + "\n".join(lines) + "\n")
+    sys.stdout.write("usage: kernelpoint COMMAND [--help] ...\n\n" + "\n".join(lines) + f"\n\n{COMPLETION}\n")

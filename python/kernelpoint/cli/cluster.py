@@ -33,7 +33,10 @@ def cluster(
     ] = None,
     rows: Annotated[int, typer.Option(min=1, help="Clusters shown.")] = 20,
 ) -> None:
-    """Cluster the launches of a list as a policy does and show what the clusters hold."""
+    """Cluster the launches of a list as a policy does and show what the clusters hold.
+
+    Example: kernelpoint cluster traces/kernelslist.g --policy gcl -o clusters.csv
+    """
     encoder = {"checkpoint": checkpoint, "max_nodes": max_nodes}
     named = str(profile) if profile else None
     config = parse_config(

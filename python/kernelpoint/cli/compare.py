@@ -50,7 +50,10 @@ def compare(
     bound: Annotated[str | None, typer.Option(help="Bound that policies shall state; default: each its own.")] = None,
     communication: Annotated[bool, typer.Option(help="Keep the kernels of NCCL, which wait for other GPUs.")] = False,
 ) -> None:
-    """Compare sampling methods against the full run."""
+    """Compare sampling methods against the full run.
+
+    Example: kernelpoint compare -w traces=traces/kernelslist.g,host=v100 -p gcl,random -o out/compare
+    """
     console = Console(stderr=True, markup=False, highlight=False)
     wanted = list(cells(_policies(policies), _numbers(budgets), seeds, confidence, scope, bound))
     if output is not None:

@@ -22,7 +22,10 @@ def compare_runs(
     second: Annotated[Path, typer.Argument(help="Journal of the run on the second, same list, plan and seed.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
 ) -> None:
-    """Compare two sampled runs of the same list on two configurations of the simulated GPU."""
+    """Compare two sampled runs of the same list on two configurations of the simulated GPU.
+
+    Example: kernelpoint compare-runs v100.kpjournal half-l2.kpjournal
+    """
     result = compare(load_run(first), load_run(second))
     if as_json:
         typer.echo(json.dumps(result.record()))

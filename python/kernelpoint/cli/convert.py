@@ -29,6 +29,8 @@ def convert(
     """Write Accel-Sim traces in MacSim's NVBit layout: kernel_config.txt and a folder for each different launch.
 
     Launches with equal files share a folder. Stopped with Ctrl-C, the same command goes on where it was.
+
+    Example: kernelpoint convert traces/kernelslist.g -o macsim-traces
     """
     if to not in TARGETS:
         raise ConfigError(f"--to: {to!r} is not known; allowed: {', '.join(TARGETS)}")

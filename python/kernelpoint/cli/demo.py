@@ -57,7 +57,10 @@ def demo(
     policy: Annotated[str, typer.Option(help="The sampling policy.")] = "kernelpoint",
     gpu: Annotated[str, typer.Option(help="The simulated GPU: v100, rtx, or a file.")] = "v100",
 ) -> None:
-    """Simulate a synthesised workload in full and sampled, and write a report."""
+    """Simulate a synthesised workload in full and sampled, and write a report.
+
+    Example: kernelpoint demo --launches 1000 --budget 0.02
+    """
     console = Console(markup=False)
     output.mkdir(parents=True, exist_ok=True)
     traces = _traces(output, launches, console)

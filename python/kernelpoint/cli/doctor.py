@@ -39,7 +39,10 @@ class Finding:
 def doctor(
     plugin: Annotated[bool, typer.Option("--plugin", help="Print only the path of the plugin.")] = False,
 ) -> None:
-    """Check that simulators can load KernelPoint here, and print versions and paths."""
+    """Check that simulators can load KernelPoint here, and print versions and paths.
+
+    Example: kernelpoint doctor
+    """
     if plugin:
         sys.stdout.write(f"{_existing(PLUGIN)}\n")
         return

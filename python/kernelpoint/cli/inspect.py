@@ -40,7 +40,10 @@ def inspect(
         Path | None, typer.Option(help="Of a list: a full simulation of its launches, for totals weighted as traced.")
     ] = None,
 ) -> None:
-    """Show header, instruction mix, work, address footprint and stream of a launch's trace, or what a list of them holds."""
+    """Show header, instruction mix, work, address footprint and stream of a launch's trace, or what a list of them holds.
+
+    Example: kernelpoint inspect traces/kernel-1.traceg
+    """
     if is_list(trace):
         inspect_list(trace, profile, as_json)
         return

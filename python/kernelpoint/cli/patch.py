@@ -11,24 +11,33 @@ from rich.console import Console
 from kernelpoint.errors import PatchError
 from kernelpoint.patching import Plan, State, Tree, load_description, simulators
 
+PATCHED, CAN_BE_PATCHED, CANNOT = range(3)
+
 
 def patch(
     simulator: Annotated[str, typer.Argument(help=f"One of: {', '.join(simulators())}.", metavar="SIMULATOR")],
     checkout: Annotated[Path, typer.Argument(help="The simulator's checkout.", metavar="CHECKOUT")],
-    check: Annotated[bool, typer.Option("--check", help="Change nothing; say whether the tree is patched.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Change nothing; exit code 0: patched, 1: can be patched, 2: cannot.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing; show what would be added.")] = False,
     revert: Annotated[bool, typer.Option("--revert", help="Take the patch out, to the byte.")] = False,
 ) -> None:
-    """Add the lines and files that let a simulator load KernelPoint; afterwards build the simulator as usual."""
+    """Add the lines and files that let a simulator load KernelPoint; afterwards build the simulator as usual.
+
+    Example: kernelpoint patch accelsim ~/accel-sim-framework
+    """
     if check + dry_run + revert > 1:
         raise PatchError("got more than one of --check, --dry-run and --revert; allowed: one of them")
     tree = Tree(checkout, load_description(simulator))
     console = Console(markup=False, highlight=False, soft_wrap=True)
     if check:
-        _check(tree, console)
-    elif revert:
+        raise typer.Exit(_check(tree, console))
+    if revert:
         changed = tree.revert()
         console.print(f"{checkout}: " + (f"restored {len(changed)} files" if changed else "was not patched"))
+    elif tree.state() is State.PATCHED:
+        console.print(f"{checkout}: is patched already; nothing was changed")
     else:
         plan = tree.plan() if dry_run else tree.apply()
         _show(plan, console)
@@ -36,13 +45,18 @@ def patch(
         console.print(f"{checkout}: {done}")
 
 
-def _check(tree: Tree, console: Console) -> None:
+def _check(tree: Tree, console: Console) -> int:
+    """Say how far the tree is patched; the exit code."""
     state = tree.state()
+    try:
+        plan = tree.plan()
+    except PatchError as error:
+        console.print(f"{tree.root}: cannot be patched: {error}")
+        return CANNOT
     console.print(f"{tree.root}: {state.value}")
     if state is State.PRISTINE:
-        _show(tree.plan(), console)
-    if state is not State.PATCHED:
-        raise typer.Exit(1)
+        _show(plan, console)
+    return PATCHED if state is State.PATCHED else CAN_BE_PATCHED
 
 
 def _show(plan: Plan, console: Console) -> None:

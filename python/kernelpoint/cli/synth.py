@@ -58,6 +58,8 @@ def synth(
     With --format tracez: kernel-N.tracez instead. With --format macsim: Kernel<N> folders, kernel_config.txt,
     kernel_names.txt and workload.json. Equal launches share one trace. The traces follow the shape of real ones and are no
     real program's.
+
+    Example: kernelpoint synth transformer-decode -o traces --launches 1000
     """
     console = Console(markup=False)
     if listing:

@@ -44,7 +44,10 @@ def train(
     threads: Annotated[int, typer.Option(help="Threads on the CPU.")] = 1,
     resume: Annotated[bool, typer.Option(help="Go on from OUTPUT's .state file, where it exists.")] = False,
 ) -> None:
-    """Train an encoder on traces."""
+    """Train an encoder on traces.
+
+    Example: kernelpoint train traces/kernelslist.g -o mine.safetensors
+    """
     from kernelpoint.encoder.training import Trainer, TrainingConfig
     from kernelpoint.encoder.training_data import training_data
 
