@@ -111,7 +111,7 @@ class Plan(plans.Plan):
         """Plan a list as a run with this configuration would; `option`: what the user names a profile with."""
         chosen = load_policy(config.policy)
         population = population_for(config, _stand_in(traces, gpu), log)
-        origin, available = origin_of(config, chosen, population), Available.of(population)
+        origin, available = origin_of(config, chosen, population), Available.of(population, config)
         check_available(config.policy.name, chosen.inputs(available), available, option)
         population = complete(population, frozenset({Need.TRACES}), config.encoder, log)  # names, for reports
         made = make_plan(config, chosen, population, origin, log)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from designs import design
+from designs import design, policy
 from full_runs import known_from_traces
 from populations import Population
 
-from kernelpoint.estimation import Engine, ErrorBudget
+from kernelpoint.estimation import BaseEngine, Engine, ErrorBudget, engine_for
+from kernelpoint.fast_model import predict, shipped
 from kernelpoint.journal import load_run
 from kernelpoint.randomness import generator
 from kernelpoint.session import boundary
+from kernelpoint.traces import read_trace_list
+from kernelpoint.workload import fingerprint
 
 
 @pytest.fixture(scope="module")
@@ -32,12 +36,13 @@ def solver(tmp_path_factory):
 
 
 def in_session(
-    list_path: Path, people: Population, eps: float, seed: int, folder: Path
+    list_path: Path, people: Population, eps: float, seed: int, folder: Path, fast_model: str
 ) -> tuple[list[list[int]], dict]:
     """A real session, answered with recorded results: launches of each pass, in order, and the summary record."""
     journal, config = folder / f"{seed}.kpjournal", folder / "kernelpoint.yaml"
     budget = {"relative_error": eps}
     content = {"version": 1, "policy": "kernelpoint", "error_budget": budget, "seed": seed, "journal": str(journal)}
+    content["fast_model"] = fast_model
     config.write_text(json.dumps(content))
     session = boundary.open(str(config), {"simulator": "recorded", "list_paths": [str(list_path)]}, lambda line: None)
     after = -1
@@ -53,20 +58,32 @@ def in_session(
     return passes, run.content()
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-@pytest.mark.parametrize("eps", [0.05, 0.01])
-def test_a_session_and_an_engine_agree_record_for_record(solver, tmp_path, monkeypatch, seed, eps):
+def engine(people: Population, list_path: Path, budget: ErrorBudget, seed: int, fast_model: str) -> BaseEngine:
+    """The engine on the shipped policy's design."""
+    if fast_model == "off":
+        return Engine(design(people, budget, seed), budget)
+    listed = read_trace_list(str(list_path))
+    identity = fingerprint((len(listed.paths),), listed.paths)
+    found = predict(listed.paths, listed.copies, shipped("v100"), identity, lambda line: None)
+    told = replace(people.known, seed=seed, model=found.profile())
+    return engine_for(policy(budget, seed).design(told), budget)
+
+
+@pytest.mark.parametrize(
+    "fast_model, seed, eps", [("off", 0, 0.05), ("off", 1, 0.01), ("auto", 0, 0.05), ("auto", 1, 0.01)]
+)
+def test_a_session_and_an_engine_agree_record_for_record(solver, tmp_path, monkeypatch, fast_model, seed, eps):
     monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
     list_path, people = solver
-    passes, summary = in_session(list_path, people, eps, seed, tmp_path)
+    passes, summary = in_session(list_path, people, eps, seed, tmp_path, fast_model)
     budget = ErrorBudget(eps)
-    engine = Engine(design(people, budget, seed), budget)
+    alone = engine(people, list_path, budget, seed, fast_model)
     for number, launches in enumerate(passes):
-        wanted = engine.wanted()
+        wanted = alone.wanted()
         assert wanted.tolist() == launches, f"pass {number}"
-        engine.record_many(wanted, ("cycles",), people.y[wanted][:, None])
-        look = engine.look()
-        assert (look.met or not engine.grow()) == (number == len(passes) - 1)
+        alone.record_many(wanted, ("cycles",), people.y[wanted][:, None])
+        look = alone.look()
+        assert (look.met or not alone.grow()) == (number == len(passes) - 1)
     estimate = look.estimates["cycles"]
     assert (summary["estimate"], summary["half_width"]) == (estimate.estimate, estimate.half_width)
-    assert len(passes) > 1
+    assert len(passes) > (fast_model == "off")

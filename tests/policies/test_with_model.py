@@ -1,4 +1,4 @@
-"""Policy kernelpoint where the fast model's predictions stand for times: `profile: model`."""
+"""Policy kernelpoint where the fast model predicts the launches."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def population(unpredicted: int = 0) -> tuple[Population, np.ndarray]:
 
 def policy(**keys) -> KernelPoint:
     """The policy with a configuration."""
-    return KernelPoint(parse_config({"version": 1, "policy": "kernelpoint", "profile": "model", **keys}))
+    return KernelPoint(parse_config({"version": 1, "policy": "kernelpoint", **keys}))
 
 
 def test_predictions_become_the_covariates_and_kernels_the_groups():

@@ -12,12 +12,12 @@ from kernelpoint.synth.compose import compose
 from kernelpoint.synth.writer import write_list
 from kernelpoint.traces import read_trace_list
 from kernelpoint.workload import (
-    Available,
     Need,
     Population,
     complete,
     fingerprint,
     model_profile,
+    why_unassisted,
     with_model_source,
     with_profile,
 )
@@ -66,7 +66,6 @@ def sourced(population, told, setting="auto", said=None):
 def test_predictions_are_made_process_by_process_under_the_simulators_own_configuration(population, lists):
     said = []
     source = sourced(population, Told(list_paths=lists), said=said)
-    assert Available.of(source).model and not Available.of(population).model
     assert source.model is None and said == []  # nothing is made, or said, before it is needed
     found = complete(source, MODEL, ENCODER, said.append).model
     assert source.model_source.configuration.values["sms"] == 7
@@ -117,3 +116,29 @@ def test_profile_model_gives_a_policy_the_predictions_as_times(population, lists
     assert found.profile.time.tolist() == found.model.counters["cycles"].tolist()
     with pytest.raises(ProfileError, match="got 'model', but the fast model is off"):
         with_profile(population, config, print)
+
+
+@pytest.mark.parametrize(
+    "keys, reason",
+    [
+        ({}, None),
+        ({"profile": "model"}, None),
+        ({"error_budget": {"bound": "fixed"}}, None),
+        ({"fast_model": "off"}, "fast_model: off"),
+        ({"profile": "times.csv"}, "`profile: times.csv` takes their place"),
+        ({"error_budget": {"scope": "cluster"}}, "scope: cluster"),
+        ({"error_budget": {"bound": "two_stage"}}, "bound: two_stage"),
+        ({"estimate": "mean"}, "estimate: mean"),
+    ],
+)
+def test_the_estimate_rests_on_predictions_unless_a_setting_is_in_the_way(population, lists, keys, reason):
+    config = parse_config({"version": 1, "policy": "kernelpoint", **keys})
+    one = Population((LAUNCHES,), 0, paths=population.paths[:LAUNCHES])
+    found = why_unassisted(config, sourced(one, Told(list_paths=lists[:1])))
+    assert found is None if reason is None else reason in found
+
+
+def test_without_a_list_or_for_several_applications_the_estimate_rests_on_no_predictions(population, lists):
+    config = parse_config({"version": 1, "policy": "kernelpoint"})
+    assert why_unassisted(config, Population((LAUNCHES,), 0)) == "no trace list is on disk"
+    assert why_unassisted(config, sourced(population, Told(list_paths=lists))) == "several applications run"

@@ -61,7 +61,7 @@ def _read(traces: Path, config: Config) -> Population:
     console = Console(stderr=True, markup=False)
     paths = tuple(launch_paths(str(traces)))
     population = with_profile(Population((len(paths),), config.seed, paths=paths), config, console.print)
-    available = Available.of(population)
+    available = Available.of(population, config)
     needs = load_policy(config.policy).inputs(available)
     check_available(config.policy.name, needs, available, "--profile")
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())

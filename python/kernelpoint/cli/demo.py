@@ -34,10 +34,6 @@ Your own traces, with the embedded host:
   {Path(sys.executable).parent}/kernelpoint-host -trace kernelslist.g -config v100 -kernel_sampling kernelpoint.yaml
 Your own simulator: {Path(sys.executable).parent}/kernelpoint patch accelsim CHECKOUT
 """
-PREDICTED = """\
-profile: model
-fast_model: {model}  # another GPU than the simulated one: predictions of the same GPU would be the results themselves
-"""
 
 
 @dataclass(frozen=True)
@@ -92,27 +88,26 @@ def _traces(output: Path, launches: int, console: Console) -> Path:
 def _plan(console: Console, output: Path, traces: Path, policy: str, budget: float, gpu: str) -> float:
     """Seconds to read, embed and cluster every launch; the sampled run finds the plan in the cache."""
     from kernelpoint.config import load_config
+    from kernelpoint.fast_model.configuration import configuration_of_host
     from kernelpoint.session.host_info import HostInfo
     from kernelpoint.session.setup import prepare
 
-    config = load_config(_configuration(output, policy, budget, gpu))
+    config = load_config(_configuration(output, policy, budget))
     started = time.monotonic()
     with console.status("reading every launch once: graph, embedding, cluster, prediction ..."):
-        prepare(config, HostInfo(simulator="demo", list_paths=(str(traces),)), lambda line: None)
+        host = HostInfo("kernelpoint-host", config_hash=configuration_of_host(gpu).hash, list_paths=(str(traces),))
+        prepare(config, host, lambda line: None)
     return time.monotonic() - started
 
 
-def _configuration(output: Path, policy: str, budget: float, gpu: str) -> Path:
+def _configuration(output: Path, policy: str, budget: float) -> Path:
     path = output / f"{policy}.yaml"
-    text = CONFIGURATION.format(policy=policy, budget=budget, journal=output / f"{policy}.kpjournal")
-    if policy == "kernelpoint":
-        text += PREDICTED.format(model="rtx" if gpu == "v100" else "v100")
-    path.write_text(text)
+    path.write_text(CONFIGURATION.format(policy=policy, budget=budget, journal=output / f"{policy}.kpjournal"))
     return path
 
 
 def _simulate(console: Console, output: Path, traces: Path, gpu: str, policy: str, budget: float) -> Timed:
-    config = _configuration(output, policy, budget, gpu)
+    config = _configuration(output, policy, budget)
     command = [str(program()), "-trace", str(traces), "-config", gpu, "-kernel_sampling", str(config)]
     started = time.monotonic()
     with console.status(f"simulating with policy {policy} ..."), (output / f"{policy}.log").open("w") as log:

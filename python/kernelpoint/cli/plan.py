@@ -5,13 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 from rich.console import Console
 
 from kernelpoint.config import Config, load_config, parse_config
 from kernelpoint.errors import ConfigError
+from kernelpoint.estimation import engine_for
 from kernelpoint.library import Plan
+from kernelpoint.policies.registry import load_policy
+from kernelpoint.session.host_info import HostInfo
+from kernelpoint.session.setup import budget_of
 
 
 def plan(
@@ -43,7 +46,8 @@ def plan(
     made = Plan.from_config(traces, settings, gpu or [], console.print, "`profile:`" if config else "--profile")
     made.save(output)
     strata = len(made.design.first_sizes)
-    drawn = int(np.sum(made.design.first_sizes)) + int(np.sum(np.asarray(made.design.strata) < 0))
+    budget = budget_of(settings, load_policy(settings.policy), HostInfo(simulator="plan"))
+    drawn = len(engine_for(made.design, budget).drawn())
     clusters = int(made.cluster_of_unit().max()) + 1
     Console(markup=False).print(
         f"{output}: {len(made.design.strata):,} launches, {len(made.stream_hashes):,} streams, {clusters:,} clusters, "

@@ -8,24 +8,28 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.estimation.cells import SLOPE
+from kernelpoint.estimation.cells import EXPECTED_SLOPE_ERROR
 from kernelpoint.estimation.quantiles import two_sided
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # Numerics and Model: from trials on model and truth pairs; see README.md
-FLOOR = 0.002  # relative errors of predictions below this are read as that
-LEAST_NOISE = 1e-6  # squared relative error of predictions about their line, at least
-PAIRS = 4  # differences of neighbours that their spread needs
-PAIR_DEGREES = 0.67  # degrees of freedom of one of them (each draw is in two)
-OWN_LEVELS = 3  # degrees of freedom that a level for each group has to leave
-FAR = 5.0  # an odd unit lies this many standard deviations of the relative error off, more where these are large
-DOUBT = 0.12  # predictions with relative errors (std) above this are doubted,
-DOUBT_SLOPE = 0.3  # and those whose slope is off by more than this
-LIKE_GROUPS = 4.0  # degrees of freedom for which "units of a group differ as groups do" counts then
-DOUBTED = 0.2  # share of the error probability that is spent then
-ODD = 2.0  # degrees of freedom of a spread are at most this times the effective number of draws that make it up
+MIN_RELATIVE_ERROR = 0.002  # relative errors of predictions below this are read as that
+MIN_SQUARED_ERROR = 1e-6  # squared relative error of predictions about their line, at least
+MIN_PAIRS = 4  # differences of neighbours that their spread needs
+DEGREES_PER_PAIR = 0.67  # degrees of freedom of one of them (each draw is in two)
+MIN_DEGREES_WITH_LEVELS = 3  # degrees of freedom that a level for each group has to leave
+OUTLIER_DEVIATIONS = (
+    5.0  # an odd unit lies this many standard deviations of the relative error off, more where these are large
+)
+MAX_TRUSTED_ERROR = 0.12  # predictions with relative errors (std) above this are doubted,
+MAX_TRUSTED_SLOPE = 0.3  # and those whose slope is off by more than this
+DEGREES_BETWEEN_GROUPS = 4.0  # degrees of freedom for which "units of a group differ as groups do" counts then
+ALPHA_SHARE_IF_DOUBTED = 0.2  # share of the error probability that is spent then
+DEGREES_PER_DRAW = (
+    2.0  # degrees of freedom of a spread are at most this times the effective number of draws that make it up
+)
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ class CellSample:
         weight = np.bincount(self.group, weights=w, minlength=self.count)
         centre = np.bincount(self.group, weights=w * self.x, minlength=self.count) / np.where(weight > 0.0, weight, 1.0)
         x: Floats = self.x - centre[self.group]
-        below = float((w * x * x).sum()) + LEAST_NOISE / SLOPE**2
+        below = float((w * x * x).sum()) + MIN_SQUARED_ERROR / EXPECTED_SLOPE_ERROR**2
         return np.asarray(self.N + w * np.abs(x) / below * float(np.abs(self.N * (self.mean_x - self.x)).sum()))
 
     @property
@@ -101,14 +105,14 @@ class AssistedFit:
     @property
     def doubted(self) -> bool:
         """True if predictions are so wrong that little may be concluded from where they agree."""
-        return max(self.common, math.sqrt(self.spread.K)) > DOUBT or abs(self.slope) > DOUBT_SLOPE
+        return max(self.common, math.sqrt(self.spread.K)) > MAX_TRUSTED_ERROR or abs(self.slope) > MAX_TRUSTED_SLOPE
 
     def oddity(self, least: float) -> float:
-        """Largest deviation of an unseen unit from its prediction, relative: `least`, or FAR standard deviations as seen."""
+        """Largest deviation of an unseen unit from its prediction, relative: `least`, or what is far as seen."""
         K, nu = self.spread.K, self.spread.nu
         if self.doubted:
-            K = (nu * K + LIKE_GROUPS * max(self.common**2, K)) / (nu + LIKE_GROUPS)
-        far = FAR * math.sqrt(K)
+            K = (nu * K + DEGREES_BETWEEN_GROUPS * max(self.common**2, K)) / (nu + DEGREES_BETWEEN_GROUPS)
+        far = OUTLIER_DEVIATIONS * math.sqrt(K)
         return max(least, far * (1.0 + far))
 
     def half_width(self, alpha: float, mixes: bool) -> float:
@@ -119,7 +123,7 @@ class AssistedFit:
 
     def spent(self, alpha: float) -> float:
         """Error probability that a look spends of alpha."""
-        return DOUBTED * alpha if self.doubted else alpha
+        return ALPHA_SHARE_IF_DOUBTED * alpha if self.doubted else alpha
 
 
 def _by_group(sample: CellSample, values: Floats) -> Floats:
@@ -146,9 +150,9 @@ class _Line:
 def _fit_line(y: Floats, s: CellSample) -> _Line:
     """Least squares of r = y - x on x inside groups with weights 1 / size^2, slope shrunk to 0: that of y on x to 1.
 
-    Formula: B = S_xr / (S_xx + k^2 / SLOPE^2), k^2 the residual mean square: the posterior mean where slopes have
-    the standard deviation SLOPE beforehand. B_(-h) is the same without the draw of cell h, exactly: taking draw i
-    out of its group takes w d_i^2 W / (W - w) from a centred sum.
+    Formula: B = S_xr / (S_xx + k^2 / e^2), k^2 the residual mean square, e = EXPECTED_SLOPE_ERROR: the posterior mean where
+    slopes have the standard deviation e beforehand. B_(-h) is the same without the draw of cell h,
+    exactly: taking draw i out of its group takes w d_i^2 W / (W - w) from a centred sum.
     """
     n, w, r = len(y), 1.0 / (s.size * s.size), y - s.x
     weight = _by_group(s, w)
@@ -161,8 +165,8 @@ def _fit_line(y: Floats, s: CellSample) -> _Line:
 
     def fitted(xx: Floats, xr: Floats, rr: Floats, df: int) -> tuple[Floats, Floats]:
         k2 = np.maximum(rr - xr * xr / np.maximum(xx, 1e-300), 0.0) / max(df, 1)
-        below = np.maximum(k2, LEAST_NOISE) / SLOPE**2
-        return xr / (xx + below), SLOPE**2 * below / (xx + below)
+        below = np.maximum(k2, MIN_SQUARED_ERROR) / EXPECTED_SLOPE_ERROR**2
+        return xr / (xx + below), EXPECTED_SLOPE_ERROR**2 * below / (xx + below)
 
     xx, xr, rr = (np.array([(w * v).sum()]) for v in (x * x, x * r, r * r))
     slope, uncertain = fitted(xx, xr, rr, n - groups - 1)
@@ -179,7 +183,7 @@ def _total(v: Floats, q: Floats, z: Floats) -> tuple[float, float]:
 
 def _candidate(z: Floats, q: Floats, df: float, most: float, scale: float) -> tuple[float, float]:
     """Mean squared relative error and its degrees of freedom from squares z [n] that have df in all: the larger of the plain
-    mean and the one weighted by q, no less than FLOOR^2.
+    mean and the one weighted by q, no less than MIN_RELATIVE_ERROR^2.
     """
     Q = float(q.sum())
     plain = float(z.sum()) / max(df, 1.0) * scale
@@ -187,9 +191,9 @@ def _candidate(z: Floats, q: Floats, df: float, most: float, scale: float) -> tu
     weighted = top / Q * len(z) / max(df, 1.0) * scale if Q > 0.0 else 0.0
     K = max(plain, weighted)
     nu = min(df, most)
-    if K > FLOOR**2:
-        nu = min(nu, max(ODD * effective, 1.0))
-    return max(K, FLOOR**2), nu
+    if K > MIN_RELATIVE_ERROR**2:
+        nu = min(nu, max(DEGREES_PER_DRAW * effective, 1.0))
+    return max(K, MIN_RELATIVE_ERROR**2), nu
 
 
 def _spreads(y: Floats, s: CellSample, line: _Line) -> list[Spread]:
@@ -204,22 +208,22 @@ def _spreads(y: Floats, s: CellSample, line: _Line) -> list[Spread]:
     K0, nu0 = _candidate(line.w * common**2, q, float(max(n - 2, 1)), most, 1.0)
     found = [Spread(K0, 0.0, trust, nu0)]
     df = n - line.groups - 1
-    if df >= OWN_LEVELS:
+    if df >= MIN_DEGREES_WITH_LEVELS:
         K, nu = _candidate(line.w * within**2, q, float(df), most, 1.0)
         found.append(Spread(K, K0, trust, nu))
     order = np.lexsort((s.order, s.x, s.group))
     relative, group, weight = (within / s.size)[order], s.group[order], q[order]
     same = group[1:] == group[:-1]
     pairs = int(same.sum())
-    if pairs >= PAIRS:
+    if pairs >= MIN_PAIRS:
         z = 0.5 * (relative[1:] - relative[:-1])[same] ** 2
         joint = 0.5 * (weight[1:] + weight[:-1])[same]
         K, effective = float(z.mean()), _total(z, joint, z)[1]
         if joint.sum() > 0.0:
             K = max(K, float((joint * z).sum() / joint.sum()))
-        nu = min(PAIR_DEGREES * pairs, most)
-        nu = min(nu, max(ODD * effective, 1.0)) if K > FLOOR**2 else nu
-        found.append(Spread(max(K, FLOOR**2), K0, trust, nu))
+        nu = min(DEGREES_PER_PAIR * pairs, most)
+        nu = min(nu, max(DEGREES_PER_DRAW * effective, 1.0)) if K > MIN_RELATIVE_ERROR**2 else nu
+        found.append(Spread(max(K, MIN_RELATIVE_ERROR**2), K0, trust, nu))
     return found
 
 

@@ -16,7 +16,8 @@ from kernelpoint.estimation.design import Assume, check_assume
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-FLOOR = 0.05  # Model: a prediction below this part of the mean one may be off by as much as one that is that large
+# Model: a prediction below this part of the mean one may be off by as much as one that is that large
+MIN_SIZE_SHARE = 0.05
 
 
 @dataclass(frozen=True)
@@ -104,12 +105,13 @@ class AssistedDesign:
         return next(name for name in (counter, instead, *self.predictions) if name in self.predictions)
 
     def prediction(self, counter: str, instead: str) -> tuple[Floats, Floats]:
-        """Prediction x of a counter and size, float64 [free]; size = x + FLOOR mean(x) where some x are next to nothing."""
+        """Prediction x of a counter and size, float64 [free]; size = x, plus MIN_SIZE_SHARE of the mean x where
+        some x are next to nothing."""
         x = np.asarray(self.predictions[self.predicted_by(counter, instead)], dtype=float)[self.free]
         mean = float(x.mean()) if len(x) else 0.0
         if mean == 0.0:
             return x, np.ones(len(x))
-        return x, x + (FLOOR * mean if float(x.min()) < FLOOR * mean else 0.0)
+        return x, x + (MIN_SIZE_SHARE * mean if float(x.min()) < MIN_SIZE_SHARE * mean else 0.0)
 
     def cells(self, counter: str, first: float) -> Cells:
         """The tree of cells for a budget on `counter`, groups above the share `first` apart; one for all seeds."""

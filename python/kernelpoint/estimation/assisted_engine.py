@@ -13,18 +13,17 @@ from kernelpoint.errors import ConfigError, JournalError
 from kernelpoint.estimation.assisted import AssistedFit, CellSample, fit_total, quantile
 from kernelpoint.estimation.assisted_design import AssistedDesign
 from kernelpoint.estimation.base import BaseEngine
-from kernelpoint.estimation.bounds import relative, stated, unseen
+from kernelpoint.estimation.bounds import PASSES, relative, stated, unseen
 from kernelpoint.estimation.design import ErrorBudget
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.measurement_error import Reach
 from kernelpoint.estimation.moments import Floats, Ints
 
 # Numerics and Model: from trials on pairs of model and truth; see README.md
-MARGIN = 1.15  # a sample is sized so that its half-width should be this much below the budget
-LEARN = 3.0  # the first two growths are at most by this
-LEAST = 1.5  # and every one after the third at least by this
-PASSES = 8  # the last pass simulates whatever is left
-MANY = 50_000  # cells; a sample that needs more takes every unit
+SIZING_MARGIN = 1.15  # a sample is sized so that its half-width should be this much below the budget
+MAX_GROWTH_FACTOR = 3.0  # the first two growths are at most by this
+MIN_GROWTH_FACTOR = 1.5  # and every one after the third at least by this
+MAX_CELLS = 50_000  # cells; a sample that needs more takes every unit
 
 Combination = Sequence[tuple[float, str]]  # weights of counters: one counter, or a linearised ratio
 
@@ -85,8 +84,8 @@ class AssistedEngine(BaseEngine):
         return n
 
     def _bounded(self, n: int) -> int:
-        """As many cells, or all units where that is more than MANY or than there are."""
-        return len(self._free) if n > min(MANY, len(self._free)) else n
+        """As many cells, or all units where that is more than MAX_CELLS or than there are."""
+        return len(self._free) if n > min(MAX_CELLS, len(self._free)) else n
 
     def _all(self, n: int) -> bool:
         return n >= len(self._free)
@@ -257,8 +256,8 @@ class AssistedEngine(BaseEngine):
         if last is None or last.met or self._all(self.n) or self.budget.bound == "none":
             return False
         everything = len(self._free)
-        most = self._bounded(math.ceil(LEARN * self.n)) if self.looks <= 2 else everything
-        least = self._bounded(self.n + 1 if self.looks <= 3 else math.ceil(LEAST * self.n))
+        most = self._bounded(math.ceil(MAX_GROWTH_FACTOR * self.n)) if self.looks <= 2 else everything
+        least = self._bounded(self.n + 1 if self.looks <= 3 else math.ceil(MIN_GROWTH_FACTOR * self.n))
         wanted = everything if self.looks >= PASSES - 1 else self._needed(last, least)
         self.n = self._bounded(min(wanted, max(most, least)))
         return True
@@ -277,7 +276,7 @@ class AssistedEngine(BaseEngine):
         while not self._all(n := self._bounded(n)):
             leaves = self._cells.leaves(n)
             nu = max(min(fit.spread.nu + n - self.n, 400.0), 1.0)
-            half = MARGIN * quantile(alpha, nu) * math.sqrt(fit.spread.variance(*leaves.sums)) * share
+            half = SIZING_MARGIN * quantile(alpha, nu) * math.sqrt(fit.spread.variance(*leaves.sums)) * share
             apart = not (fit.doubted and leaves.mixes)
             guard = 1.02 * float(leaves.shares.max()) * fit.oddity(self.design.care.odd)
             if apart and half <= eps * total and guard <= eps:

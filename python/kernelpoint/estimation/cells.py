@@ -12,10 +12,10 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # Model: what is expected, before any draw, of the error of a prediction, relative to it. Only the order of splits rests on it.
-NOISE = 0.02  # scatter of single units
-SLOPE = 0.15  # how far the slope of truth on prediction may be from 1
-GROUP = 0.05  # how far the levels of two groups may lie apart
-BY_SIZE = 0.1  # a cell is cut by size where what the slope can do is above this part of what noise can do
+EXPECTED_NOISE = 0.02  # scatter of single units
+EXPECTED_SLOPE_ERROR = 0.15  # how far the slope of truth on prediction may be from 1
+EXPECTED_GROUP_ERROR = 0.05  # how far the levels of two groups may lie apart
+MIN_SLOPE_PART = 0.1  # a cell is cut by size where what the slope can do is above this part of what noise can do
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,9 @@ class Leaves:
 class Cells:
     """A binary tree over N units whose leaves, at any number n of them, are the strata of a sample of n units.
 
-    The leaf with the largest N_c S_c / sqrt(mean_c) is split next, S_c^2 = NOISE^2 mean(x^2) + SLOPE^2 var(x) +
-    GROUP^2 mean(x)^2 (1 - sum of squared shares of the groups): Neyman's rule with cost x, one cut at a time. A leaf that
+    The leaf with the largest N_c S_c / sqrt(mean_c) is split next, S_c^2 = a^2 mean(x^2) + b^2 var(x) + c^2 mean(x)^2
+    (1 - sum of squared shares of the groups), a, b, c the expected errors above: Neyman's rule with cost x, one cut at a time.
+    A leaf that
     mixes groups is cut between groups (in order of their mean x), one whose x vary by x, any other by order, at half of
     the sum of sqrt(x). So which cells there are depends on n alone, never on a result, and n cells nest in n + 1.
 
@@ -117,8 +118,12 @@ class Cells:
         share = np.bincount(groups - groups.min()) / N
         mixed = max(1.0 - float(share @ share), 0.0) if N > 1 else 0.0
         mixed = 0.0 if mixed < 1e-12 else mixed
-        a, b, c = NOISE**2 * square, SLOPE**2 * spread, GROUP**2 * mean * mean * mixed
-        how = 0 if c > 0.0 and (c >= b or b <= a) else 1 if b > BY_SIZE * a else 2
+        a, b, c = (
+            EXPECTED_NOISE**2 * square,
+            EXPECTED_SLOPE_ERROR**2 * spread,
+            EXPECTED_GROUP_ERROR**2 * mean * mean * mixed,
+        )
+        how = 0 if c > 0.0 and (c >= b or b <= a) else 1 if b > MIN_SLOPE_PART * a else 2
         if N > 1:
             heapq.heappush(self._heap, (-N * float(np.sqrt(a + b + c)) / float(np.sqrt(mean)), len(self._nodes)))
         self._nodes.append((start, end, parent, born, mean, square, mixed, how))

@@ -15,7 +15,7 @@ from kernelpoint.evaluation.workload import Workload
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles import Profile
-from kernelpoint.workload import Available, Need, Population, complete
+from kernelpoint.workload import Available, Need, Population, complete, why_unassisted
 
 Log = Callable[[str], None]
 
@@ -92,7 +92,8 @@ class Inputs:
         profile, sees_truth = self._profile(policy)
         traces = bool(self.workload.paths)
         model = self.workload.model
-        needs = policy.inputs(Available(profile, traces, model is not None))
+        told = replace(self._made, model=model)
+        needs = policy.inputs(Available(profile, traces, why_unassisted(config, told) is None))
         made = (
             self._complete(needs, config) if traces else self._made
         )  # without, such a policy says itself what it lacks

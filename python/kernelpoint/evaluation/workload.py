@@ -27,8 +27,8 @@ class Request:
     (none: the truth, for those that cannot do without; "truth": for all that can use its times; "host:NAME": a full run of
     the embedded host in that configuration; "model": what the fast model predicts; or a file); host: the configuration of the
     embedded host that makes the truth; fast_model: the model's configuration, as in kernelpoint.yaml (`auto`: another GPU
-    than the host's, else the nearest shipped); device: GPU of the truth file; latency: cycles of each launch that no method
-    can save, taken off for a second error.
+    than the host's, else the nearest shipped; `off`); device: GPU of the truth file; latency: cycles of each
+    launch that no method can save, taken off for a second error.
     """
 
     name: str
@@ -90,7 +90,7 @@ class Workload:
         counter: "cycles" or "ns".
         known: times, counters and shapes known beforehand.
         from_truth: whether `known` is the truth itself, so that its times may be given only to methods marked so.
-        model: what the fast model predicts, where the user asked for it; rows as in `results`.
+        model: what the fast model predicts, unless it is off or a profile takes its place; rows as in `results`.
         informed: whether the user asked that methods which can do without those times get them too.
         paths: traces, one per launch, where there are any.
         notes: what a reader of the table has to know.
@@ -122,6 +122,7 @@ class Workload:
         digest = hashlib.blake2b(self.results.tobytes(), digest_size=12)
         digest.update(f"{self.known.hash()}{self.from_truth}{self.informed}{self.counter}{self.latency}".encode())
         digest.update(fingerprint((self.size,), self.paths).encode())
+        digest.update(b"" if self.model is None else self.model.hash().encode())
         return digest.hexdigest()
 
 
@@ -149,8 +150,8 @@ def load_workload(request: Request, truth_file: str, communication: bool, log: L
         notes += more
     known, informed = named(truth, paths), request.profile == "truth"
     from_truth = request.profile in (None, "truth")
-    model = _predicted(request, paths, log) if request.profile == MODEL else None
-    if model is not None:
+    model = _predicted(request, paths, log) if _takes_predictions(request) else None
+    if model is not None and request.profile == MODEL:
         known = named(model, paths)
     elif not from_truth:
         known = named(_other_profile(str(request.profile), truth, paths, communication, log), paths)
@@ -160,6 +161,11 @@ def load_workload(request: Request, truth_file: str, communication: bool, log: L
     counter = "ns" if np.isfinite(truth.duration).any() else "cycles"
     latency = request.latency
     return Workload(request.name, results, counter, known, from_truth, paths, latency, tuple(notes), informed, model)
+
+
+def _takes_predictions(request: Request) -> bool:
+    """True if the fast model runs over the traces, as it does in a run: unless it is off, or a profile takes its place."""
+    return request.traces is not None and request.fast_model != "off" and request.profile in (None, MODEL)
 
 
 def _predicted(request: Request, paths: tuple[str, ...], log: Log) -> Profile:

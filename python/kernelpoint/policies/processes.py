@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,7 +22,8 @@ def design_of(policy: Policy, population: Population) -> Design:
     """
     if len(population.counts) == 1:
         return policy.design(population)
-    parts = [policy.design(population.process(number)) for number in range(len(population.counts))]
+    told = replace(population, model=None)  # predictions carry the design of one application alone
+    parts = [policy.design(told.process(number)) for number in range(len(population.counts))]
     return combined(parts, population)
 
 

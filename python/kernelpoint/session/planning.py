@@ -35,7 +35,7 @@ def plan_for(
         ConfigError: the policy reads traces and there is no list on disk.
         PolicyError: the policy lacks another input.
     """
-    available = Available.of(population)
+    available = Available.of(population, config)
     needs = policy.inputs(available)
     check_available(config.policy.name, needs, available)
     origin = origin_of(config, policy, population)
@@ -71,7 +71,7 @@ def make_plan(config: Config, policy: type[Policy], population: Population, orig
     A launch that cannot be read becomes a take-all unit (the failure rule): it enters the total exactly, and stands for no
     other. A plan whose policy reads no traces has no streams, unless the population was scanned before.
     """
-    population = complete(population, policy.inputs(Available.of(population)), config.encoder, log)
+    population = complete(population, policy.inputs(Available.of(population, config)), config.encoder, log)
     design = design_of(policy(config), population)
     scan, embeddings = population.scan, population.embeddings
     if scan is None:
@@ -106,7 +106,7 @@ def origin_of(config: Config, policy: type[Policy], population: Population) -> d
         origin["profile"] = population.profile.hash()
     if policy.uses_budget:
         origin["error_budget"] = config.error_budget.model_dump(include={"relative_error", "confidence", "scope"})
-    needs = policy.inputs(Available.of(population))
+    needs = policy.inputs(Available.of(population, config))
     if Need.MODEL in needs and population.model_source is not None:
         origin["fast_model"] = population.model_source.identity()
     if Need.EMBEDDINGS in needs:

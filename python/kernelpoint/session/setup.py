@@ -21,7 +21,7 @@ from kernelpoint.session.intra_kernel import check_inside_kernel
 from kernelpoint.session.plan import Plan
 from kernelpoint.session.planning import plan_for
 from kernelpoint.session.ratios import RATIOS
-from kernelpoint.workload import Population, with_model_source, with_profile
+from kernelpoint.workload import Available, Need, Population, why_unassisted, with_model_source, with_profile
 
 Log = Callable[[str], None]
 PROBABILITY = (
@@ -98,11 +98,12 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
         PolicyError: the policy lacks an input.
     """
     policy = load_policy(config.policy)
-    budget = _budget(config, policy, host)
+    budget = budget_of(config, policy, host)
     check_inside_kernel(config, host)
     frame = None
     if not _is_screened(config, policy, host):
         population = population_for(config, host, log)
+        _say_why_unassisted(config, policy, population, log)
         frame = Frame.of(population, *plan_for(config, policy, population, log, begun_with))
     return Setup(config, host, policy, budget, policy.estimate_for(config), frame)
 
@@ -116,6 +117,14 @@ def population_for(config: Config, host: HostInfo, log: Log) -> Population:
     """
     population = with_model_source(population_of(host, config.seed), config.fast_model, host, log)
     return with_profile(population, config, log)
+
+
+def _say_why_unassisted(config: Config, policy: type[Policy], population: Population, log: Log) -> None:
+    """One line where a policy that would use the fast model's predictions has to do without them, unasked."""
+    reason = why_unassisted(config, population)
+    uses = Need.MODEL in policy.inputs(Available(traces=True, model=True))
+    if uses and reason is not None and config.fast_model != "off":
+        log(f"kernelpoint: the estimate does not use the fast model's predictions: {reason}")
 
 
 def population_of(host: HostInfo, seed: int) -> Population:
@@ -192,7 +201,7 @@ def _is_screened(config: Config, policy: type[Policy], host: HostInfo) -> bool:
     return screened
 
 
-def _budget(config: Config, policy: type[Policy], host: HostInfo) -> ErrorBudget:
+def budget_of(config: Config, policy: type[Policy], host: HostInfo) -> ErrorBudget:
     """The error budget of a run; ConfigError where the host's launches do not add up to what it is put on."""
     wanted = config.error_budget
     if host.concurrent and "cycles" in RATIOS.get(wanted.counter, (wanted.counter,)) and config.policy.name != "all":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kernelpoint.errors import ConfigError, PolicyError, ProfileError, TraceError
 from kernelpoint.workload.alignment import aligned
-from kernelpoint.workload.model import model_profile, predicted
+from kernelpoint.workload.model import model_profile, predicted, why_unassisted
 from kernelpoint.workload.population import Population
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ class Need(enum.Enum):
 class Available:
     """Inputs that a policy may choose from.
 
-    profile: the one that the user named; traces: whether the trace of every launch is on disk; model: whether the fast
-    model predicts them.
+    profile: the one that the user named; traces: whether the trace of every launch is on disk; model: whether the
+    estimate may rest on the fast model's predictions (why_unassisted).
     """
 
     profile: Profile | None = None
@@ -43,10 +43,9 @@ class Available:
     model: bool = False
 
     @classmethod
-    def of(cls, population: Population) -> Available:
+    def of(cls, population: Population, config: Config) -> Available:
         """Inputs that a population has before anything is read."""
-        predicts = population.model is not None or population.model_source is not None
-        return cls(population.profile, population.has_traces, predicts)
+        return cls(population.profile, population.has_traces, why_unassisted(config, population) is None)
 
 
 def check_available(policy: str, needs: frozenset[Need], available: Available, option: str = "`profile:`") -> None:

@@ -11,7 +11,7 @@ from kernelpoint.fast_model.predictions import counterpart
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.labels import context, first_of_each_process
 from kernelpoint.policies.profile_refinement import refined, steps
-from kernelpoint.workload import Available, Need, Population, kernels, known_times
+from kernelpoint.workload import Available, Need, Population, kernels, known_times, why_unassisted
 
 # Model: what a launch costs before anything is simulated, in cycles, up to a factor: launch latency plus the warp
 # instructions of one of the SMs it spreads over. It shares out the first draws and is the covariate of the regression; the
@@ -37,19 +37,19 @@ CLUSTER_DISTANCE = 0.3  # embeddings of length 1 closer than this open no new cl
 class KernelPoint(Policy):
     """Design section 4: strata frozen beforehand, permanent random numbers, passes, pooled variances, regression on work.
 
-    With `profile: model` the fast model's predictions are the covariates of every counter, and the engine makes cells from
-    them (estimation/assisted_engine.py); kernels are the groups that the model may be off alike for.
+    Where every launch is traced, the fast model's predictions are the covariates of every counter, and the engine makes
+    cells from them (estimation/assisted_engine.py); kernels are the groups that the model may be off alike for.
 
-    With traces alone, cells nest in four levels: streams whose embeddings are near (cluster), of about equal work, equal
-    streams, and equal streams between equal neighbours (context). Without traces, with a profile: equal kernels, where it
-    has times those within a factor of two and within a tenth, equal signature (kernel, grid, block, registers, shared
-    memory), equal context. With both, the times that launches took elsewhere take the place of the amount of work, and of
-    what launches are expected to cost (profile_refinement.py). Which cells become strata, and how many first draws each
-    gets, is decided by cost-complexity pruning for the error budget (estimation.strata_from); a random share of the strata
-    gets a second draw, which carries the pooled variance. Launches that cannot be read, or that the profile lacks where
-    there is nothing else, are simulated; so is the first of each stream where the error budget is on misses or DRAM
-    traffic, and without traces the first launch of each kernel (`assume: hostile`: of each signature), which measured runs
-    load or tune.
+    Without predictions (workload.why_unassisted) but with traces, cells nest in four levels: streams whose embeddings are
+    near (cluster), of about equal work, equal streams, and equal streams between equal neighbours (context). Without
+    traces, with a profile: equal kernels, where it has times those within a factor of two and within a tenth, equal
+    signature (kernel, grid, block, registers, shared memory), equal context. With both, the times that launches took
+    elsewhere take the place of the amount of work, and of what launches are expected to cost (profile_refinement.py).
+    Which cells become strata, and how many first draws each gets, is decided by cost-complexity pruning for the error
+    budget (estimation.strata_from); a random share of the strata gets a second draw, which carries the pooled variance.
+    Launches that cannot be read, or that the profile lacks where there is nothing else, are simulated; so is the first of
+    each stream where the error budget is on misses or DRAM traffic, and without traces the first launch of each kernel
+    (`assume: hostile`: of each signature), which measured runs load or tune.
     """
 
     uses_budget: ClassVar[bool] = True
@@ -57,15 +57,15 @@ class KernelPoint(Policy):
 
     @classmethod
     def inputs(cls, available: Available) -> frozenset[Need]:
-        """Traces and embeddings; the profile that the user names as well, or in their place where there are no traces."""
-        traces = frozenset({Need.TRACES, Need.EMBEDDINGS})
-        if available.profile is None:
-            return traces
-        return traces | {Need.PROFILE} if available.traces else frozenset({Need.PROFILE})
+        """Traces, embeddings and predictions; the profile that the user names as well, or in their place without traces."""
+        if available.profile is not None and not available.traces:
+            return frozenset({Need.PROFILE})
+        more = {Need.MODEL: available.model, Need.PROFILE: available.profile is not None}
+        return frozenset({Need.TRACES, Need.EMBEDDINGS, *(need for need, given in more.items() if given)})
 
     def design(self, population: Population) -> Design:
         """Strata, first sizes and the covariate; with predictions the groups of launches that they may be off alike for."""
-        if self._trusts_model(population):
+        if why_unassisted(self.config, population) is None and _predicts_most(population):
             return self._assisted(population)
         if population.profile is not None and population.scan is None:
             levels, expected, known = _from_profile(population)
@@ -95,17 +95,6 @@ class KernelPoint(Policy):
             seed=population.seed,
         )
 
-    def _trusts_model(self, population: Population) -> bool:
-        """True if the fast model's predictions carry the design: they are of most launches, and of one application, and
-        what is asked is the workload's total by regression.
-        """
-        model, wanted = population.model, self.config.error_budget
-        if model is None or self.config.profile != "model" or population.scan is None or population.first_process:
-            return False
-        plain = wanted.scope == "workload" and wanted.bound in ("sequential", "fixed") and len(population.counts) == 1
-        cycles = model.counters["cycles"]
-        return plain and self.config.estimate == "regression" and 2 * int((cycles > 0.0).sum()) > population.size
-
     def _assisted(self, population: Population) -> Design:
         """Groups are kernels; launches without a prediction are simulated."""
         model = population.model
@@ -131,6 +120,13 @@ class KernelPoint(Policy):
             predictions=predictions,
             assume=self.config.assume,
         )
+
+
+def _predicts_most(population: Population) -> bool:
+    """True if the fast model predicts more than half of the launches."""
+    if population.model is None or population.scan is None:
+        return False
+    return 2 * int((population.model.counters["cycles"] > 0.0).sum()) > population.size
 
 
 def _from_traces(population: Population) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
