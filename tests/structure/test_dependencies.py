@@ -20,6 +20,7 @@ LAYERS = [
     {"evaluation"},
     {"report", "paired"},
     {"session"},
+    {"selection"},
     {"policies", "intrakernel"},
     {"workload"},
     {"encoder", "estimation", "clustering", "synth", "patching"},

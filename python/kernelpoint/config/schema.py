@@ -160,6 +160,13 @@ class Config(Section):
         ),
     ] = "auto"
     plan: Annotated[Text | None, Field(description="a `.kpplan` file; otherwise the plan is made and cached")] = None
+    selection: Annotated[
+        Text | None,
+        Field(
+            description="a `.kpselect` file of `kernelpoint select`, where only some launches were traced; the estimate is "
+            "of all"
+        ),
+    ] = None
     profile: Annotated[
         Text | None,
         Field(

@@ -120,19 +120,30 @@ class Engine(BaseEngine):
         """Bytes of the arrays that grow with the number of units, beyond those of the design."""
         return int(self._order.nbytes + self._results.rows.nbytes + self._certain.nbytes)
 
-    def _prefixes(self) -> Ints:
-        """The units inside the thresholds, stratum by stratum."""
-        ends = np.cumsum(self.sizes)
-        offset = np.repeat(self._start[:-1] - (ends - self.sizes), self.sizes)
+    def _prefixes(self, sizes: Ints) -> Ints:
+        """The first units of every stratum, so many of each."""
+        ends = np.cumsum(sizes)
+        offset = np.repeat(self._start[:-1] - (ends - sizes), sizes)
         return self._order[offset + np.arange(ends[-1] if len(ends) else 0)].astype(np.int64)
 
     def drawn(self) -> Ints:
         """Units inside the thresholds and take-all units, int64, ascending."""
-        return np.unique(np.concatenate((self._prefixes(), self._certain)))
+        return np.unique(np.concatenate((self._prefixes(self.sizes), self._certain)))
+
+    def with_spare(self, factor: float) -> Ints:
+        """Units of samples that are `factor` times as large in every stratum, rounded up, and take-all units, int64,
+        ascending: samples grow in one order, so growth within these sizes draws no other unit.
+
+        >>> engine = Engine(Design(np.zeros(9, int), np.ones(1, int), np.linspace(0.9, 0.1, 9)), ErrorBudget(0.1))
+        >>> engine.drawn().tolist(), engine.with_spare(2.0).tolist()
+        ([8], [7, 8])
+        """
+        sizes = np.minimum(np.ceil(np.maximum(factor, 1.0) * self.sizes).astype(np.int64), self._population)
+        return np.unique(np.concatenate((self._prefixes(sizes), self._certain)))
 
     def _sample(self) -> tuple[Sample, Ints, Ints]:
         """The sample of the strata, its units, and the take-all units, as far as they have results."""
-        units = np.sort(self._prefixes())
+        units = np.sort(self._prefixes(self.sizes))
         units = units[self._results.rows[units] >= 0]
         certain = self._certain[self._results.rows[self._certain] >= 0]
         x = None if self.design.x is None else self.design.x[units]

@@ -41,7 +41,7 @@ def plan_for(
     origin = origin_of(config, policy, population)
     if config.plan is not None:
         plan = Plan.load(config.plan, population.u)
-        _check_origin(config.plan, plan.origin, origin, log)
+        check_origin(config.plan, plan.origin, origin, log)
         return plan, config.plan
     if begun_with is not None and Path(begun_with).exists():
         plan = Plan.load(begun_with, population.u)
@@ -117,13 +117,16 @@ def origin_of(config: Config, policy: type[Policy], population: Population) -> d
     return origin
 
 
-def _check_origin(path: str, found: dict[str, Any], wanted: dict[str, Any], log: Log) -> None:
-    """Refuse a plan that was made for other launches, another policy or seed.
+def check_origin(path: str, found: dict[str, Any], wanted: dict[str, Any], log: Log) -> None:
+    """Refuse a plan, or a selection, that was made for other launches, another policy or seed.
 
-    A plan serves any error budget, some better, and any simulated GPU: predictions of another one cost draws, not coverage.
+    It serves any error budget, some better, and any simulated GPU: predictions of another one cost draws, not coverage.
+
+    Raises:
+        PlanError: names each difference.
     """
     differing = [
-        f"{key}: the plan has {found.get(key)!r}, this run {wanted.get(key)!r}"
+        f"{key}: it has {found.get(key)!r}, this run {wanted.get(key)!r}"
         for key in sorted(found.keys() | wanted.keys())
         if found.get(key) != wanted.get(key) and key not in ("error_budget", "fast_model")
     ]

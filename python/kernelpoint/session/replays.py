@@ -39,6 +39,8 @@ def why_not_checked(setup: Setup) -> str:
         return "replay.check is 0"
     if setup.frame is None:
         return "the launches were not known beforehand"
+    if setup.frame.population.listed is not None:
+        return "the launches between those that were traced are not known, so neither is the state that they leave"
     if setup.frame.population.size < LEAST_SHARE * setup.config.replay.check:
         return "the list is too short for run-ups"
     return ""

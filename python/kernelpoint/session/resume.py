@@ -16,7 +16,17 @@ if TYPE_CHECKING:
 
 # The only keys in which a resumed run may differ from the one that began the journal; looks are computed again anyway. The
 # design's hash identifies the plan.
-_MAY_DIFFER = ("config.resume", "config.journal", "config.plan", "plan", "bound", "host.lists", "host.version", "type")
+_MAY_DIFFER = (
+    "config.resume",
+    "config.journal",
+    "config.plan",
+    "config.selection",
+    "plan",
+    "bound",
+    "host.lists",
+    "host.version",
+    "type",
+)
 _ERROR_BUDGET = "config.error_budget."
 # Launches were stopped inside by these: what the journal holds of them would be more exact under one budget than another.
 _STOPPED_BY = ("config.error_budget.confidence", "config.error_budget.relative_error")

@@ -9,6 +9,7 @@ import numpy as np
 
 from kernelpoint.errors import HostError
 from kernelpoint.journal import DegradedRecord, JournalWriter, PassRecord, PopulationRecord, Record, SummaryRecord
+from kernelpoint.session.listing import Listing
 from kernelpoint.session.phases import DONE, END_OF_LIST, Answer, Phase, RunUps, Sampling, Screening
 from kernelpoint.session.recorder import Recorder
 from kernelpoint.session.replays import Replays, needs_run_ups
@@ -40,13 +41,14 @@ class Session:
         self.phase: Phase = first_phase(setup, self.recorder)
         self.replays = Replays(setup.host, setup.config.replay.memory << 20, log)
         self.summary: SummaryRecord | None = None
+        self._listing = Listing.of(setup)
         self._estimates: np.ndarray | None = None
 
     # ---- the host's calls -------------------------------------------------------------------------------------------
 
     def on_launch(self, process: int, index: int, trace_path: str | None = None) -> Answer:
         """Decide one launch: (action, pass, progress interval in cycles, state to begin with)."""
-        return self._running().decide(process, index, trace_path)
+        return self._running().decide(process, self._listing.launch(process, index), trace_path)
 
     def replay_before(self, process: int, index: int) -> Replayed:
         """The touches of the launches before one; see kp_replay_before."""
@@ -58,16 +60,16 @@ class Session:
         self.recorder.require_open()
         if self.summary is not None:
             return DONE, -1
-        status, index = self.phase.next(process, after)
-        if status != DONE or self.phase is (following := self.phase.sampling()):
-            return status, index
-        self.phase = following
-        following.begin()
-        return following.next(process, END_OF_LIST)
+        status, launch = self.phase.next(process, self._listing.launch(process, after))
+        if status == DONE and self.phase is not (following := self.phase.sampling()):
+            self.phase = following
+            following.begin()
+            status, launch = following.next(process, END_OF_LIST)
+        return status, self._listing.position(process, launch)
 
     def on_progress(self, process: int, index: int, *point: int) -> int:
         """Continue (0) or stop (1) a launch in flight; point: cycles, instructions, CTAs issued, completed, in total."""
-        return int(self._running().stops(process, index, point))
+        return int(self._running().stops(process, self._listing.launch(process, index), point))
 
     def on_complete(
         self,
@@ -81,11 +83,12 @@ class Session:
     ) -> None:
         """Take the result of a launch in flight into the journal and the sample."""
         counters = ("cycles", "instructions", *names)
-        self._running().complete(process, index, stopped, counters, (float(cycles), float(instructions), *values))
+        launch = self._listing.launch(process, index)
+        self._running().complete(process, launch, stopped, counters, (float(cycles), float(instructions), *values))
 
     def on_abort(self, process: int, index: int, reason: str | None = None) -> None:
         """A launch in flight could not be simulated: once more in the next pass, then never."""
-        self._running().abort(process, index, reason)
+        self._running().abort(process, self._listing.launch(process, index), reason)
 
     def finish(self) -> Summary:
         """End the run, even inside a pass; it then states no estimate."""
@@ -109,7 +112,7 @@ class Session:
         if self.summary is None:
             raise HostError("kp_launch_estimate was called before kp_finish")
         sampling = self.phase.sampling()
-        unit = sampling.ledger.unit(process, index)
+        unit = sampling.ledger.unit(process, self._listing.launch(process, index))
         if self._estimates is None:  # once for all: a host asks for every launch in turn
             self._estimates = sampling.sample.estimates()
         row = self._estimates[unit]
@@ -118,7 +121,7 @@ class Session:
 
     def launch_name(self, process: int, index: int) -> str | None:
         """The kernel name of a launch, where its trace was read."""
-        return self.phase.name(process, index)
+        return self.phase.name(process, self._listing.launch(process, index))
 
     # ---- the life of a run ------------------------------------------------------------------------------------------
 

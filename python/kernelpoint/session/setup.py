@@ -21,6 +21,7 @@ from kernelpoint.session.intra_kernel import check_inside_kernel
 from kernelpoint.session.plan import Plan
 from kernelpoint.session.planning import plan_for
 from kernelpoint.session.ratios import RATIOS
+from kernelpoint.session.selecting import selected
 from kernelpoint.workload import Available, Need, Population, why_unassisted, with_model_source, with_profile
 
 Log = Callable[[str], None]
@@ -94,14 +95,17 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
     Raises:
         ConfigError: policy, budget and host do not go together.
         TraceError: a trace list cannot be read.
-        PlanError: the named plan is not of this run.
+        PlanError: the named plan, or selection, is not of this run.
         PolicyError: the policy lacks an input.
     """
     policy = load_policy(config.policy)
     budget = budget_of(config, policy, host)
     check_inside_kernel(config, host)
     frame = None
-    if not _is_screened(config, policy, host):
+    if config.selection is not None:
+        population, plan = selected(config, policy, host, log)
+        frame = Frame.of(population, plan, None)
+    elif not _is_screened(config, policy, host):
         population = population_for(config, host, log)
         _say_why_unassisted(config, policy, population, log)
         frame = Frame.of(population, *plan_for(config, policy, population, log, begun_with))

@@ -25,7 +25,9 @@ class Population:
         counts: number of launches of each process, in order.
         seed: the user's seed; fixes the permanent random numbers.
         scan: header, work and stream of every launch, where the policy asked for traces; rows in unit order.
-        paths: trace file of every unit, where a list is on disk.
+        paths: trace file of every unit, where a list is on disk; empty text for a launch that was not traced.
+        listed: int64 [n], the units that the host's list holds, in its order, where only some launches were traced; None: all,
+            in program order.
         embeddings: float32 [streams, 256], where the policy asked for them; rows as in scan.stream_ids.
         profile: times and counters known from elsewhere, where the user named a profile; rows in unit order, nan for
             launches that the profile does not have.
@@ -38,6 +40,7 @@ class Population:
     seed: int
     scan: ScanTable | None = None
     paths: tuple[str, ...] = field(default=(), repr=False)
+    listed: np.ndarray | None = None
     embeddings: np.ndarray | None = None
     profile: Profile | None = None
     model: Profile | None = None
@@ -57,7 +60,15 @@ class Population:
     @property
     def has_traces(self) -> bool:
         """True if the trace of every launch is on disk."""
-        return 0 < len(self.paths) == self.size
+        return 0 < len(self.paths) == self.size and self.listed is None
+
+    @cached_property
+    def traced(self) -> np.ndarray:
+        """bool [N]: launches that can be simulated."""
+        traced = np.full(self.size, self.listed is None)
+        if self.listed is not None:
+            traced[self.listed] = True
+        return traced
 
     @cached_property
     def u(self) -> np.ndarray:

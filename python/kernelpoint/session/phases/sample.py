@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from kernelpoint.errors import KernelPointError
 from kernelpoint.estimation import BaseEngine, Design, Engine, Look, engine_for
 from kernelpoint.journal import DecisionRecord, KernelRecord, LaunchesRecord
 from kernelpoint.journal.arrays import BLOCK, pack
 from kernelpoint.session.exact import exact_values, with_exact
 from kernelpoint.session.ratios import RATIOS
+from kernelpoint.session.selecting import write_next
 from kernelpoint.session.setup import Frame, Setup
 
 
@@ -24,7 +27,7 @@ class Sample:
 
     Attributes:
         engine: draws and estimates; look: its last one; results: how many launches have a result; has_result: bool [N], which
-            ones, of this process or of one before it.
+            ones, of this process or of one before it; further: what a run over a selection would need to go on, or empty.
     """
 
     def __init__(self, setup: Setup, frame: Frame) -> None:
@@ -32,6 +35,7 @@ class Sample:
         self.engine: BaseEngine = make_engine(setup, frame.design)
         self.look: Look | None = None
         self.results = 0
+        self.further = ""
         self._projected: set[int] = set()
         self.has_result = np.zeros(frame.population.size, dtype=bool)
 
@@ -81,7 +85,31 @@ class Sample:
 
     def grow(self) -> bool:
         """Draw more where the last look did not meet the budget; False where the sample ends here."""
-        return not (self.look is not None and self.look.met) and self.engine.grow()
+        if self.look is not None and self.look.met:
+            return False
+        if self._frame.population.listed is None:
+            return self.engine.grow()
+        return self._grow_within_traced()
+
+    def _grow_within_traced(self) -> bool:
+        """Growth where only some launches can be simulated: the whole of a pass, or none of it."""
+        grown = copy.deepcopy(self.engine)
+        if not grown.grow():
+            return False
+        wanted = grown.wanted()
+        if self._frame.population.traced[wanted].all():
+            self.engine = grown
+            return True
+        lacking = int((~self._frame.population.traced[wanted]).sum())
+        self.further = f"the next pass wants {lacking:,} launches that were not traced"
+        try:
+            assert isinstance(grown, Engine), "selections have strata"
+            path, added = write_next(self._setup.config, self._setup.host, grown)
+        except KernelPointError as error:
+            self.further += f"; the selection that continues this one cannot be written: {error}"
+        else:
+            self.further += f": trace the {added:,} of {path} and go on with it as `selection:`, or take this bound"
+        return False
 
     def simulate_everything(self) -> None:
         """Give the design up for one in which every launch is simulated (the failure rule)."""
@@ -90,6 +118,10 @@ class Sample:
         self._design = Design(alone, first_sizes=np.empty(0, dtype=np.int64), u=frame.u, domains=frame.domains)
         self.engine = Engine(self._design, self._setup.budget, "mean", RATIOS)
         self.engine.take_over(known)
+
+    def warnings(self) -> list[str]:
+        """Sentences on why the sample ended before the budget was met."""
+        return [self.further] if self.further else []
 
     # ---- what it says -----------------------------------------------------------------------------------------------
 

@@ -206,6 +206,10 @@ class Sampling:
             if not self.frame.population.size > self.sample.results:
                 raise SessionError(f"the estimate of a full run failed: {describe(error)}") from error
             what = f"no estimate could be made at the end of pass {self.pass_index}: {describe(error)}"
+            if self.frame.population.listed is not None:
+                self.recorder.degrade(f"{what}; launches that were not traced cannot be simulated")
+                self.sample.look, self.done = None, True
+                return
             self.recorder.degrade(f"{what}; every launch that is left is simulated", everything=True)
             self.sample.simulate_everything()
         if not self.done:
@@ -217,7 +221,12 @@ class Sampling:
         look = self._take_look()
         self.recorder.write(look_record(self.pass_index, look))
         self.recorder.progress.looked(look, self.pass_index, self.setup.budget.counter)
+        self._grow()
+
+    def _grow(self) -> None:
         self.done = not self.sample.grow()
+        for sentence in self.sample.warnings():
+            self.recorder.progress.say(sentence)
 
     def _take_look(self) -> Look:
         self._stands_at = "look"
@@ -284,7 +293,8 @@ class Sampling:
         if self._stands_at == "begin":
             self.begin()
         elif self._stands_at == "look":
-            self.done = self.sample.is_complete and not self.sample.grow()
+            if self.sample.is_complete:
+                self._grow()
             if not self.done:
                 self._begin_pass(self.pass_index + 1)
 
@@ -320,7 +330,7 @@ class Sampling:
             lost=self.ledger.lost(),
             never_completed=sorted(self.ledger.in_flight),
             assumptions=self.inside.assumptions() if look else [],
-            warnings=self.inside.warnings(look.met) if look else [],
+            warnings=[*self.inside.warnings(look.met), *self.sample.warnings()] if look else [],
             checked=self.checked,
             restarts=self.restarts,
         )

@@ -1,0 +1,67 @@
+"""`kernelpoint select`: draw the launches to trace, before any is traced."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from kernelpoint.config import Config, load_config, parse_config
+from kernelpoint.errors import ConfigError
+from kernelpoint.profiles import read_profile
+from kernelpoint.selection import TRACERS, Census, Tracer, forecast, read_census, write_output
+from kernelpoint.session.selecting import draw
+
+
+def select(
+    census: Annotated[
+        list[Path],
+        typer.Argument(
+            help="A launch census (stats_ctx_0x... of Accel-Sim's tracer, kernel_names.txt of MacSim's), one for each CUDA "
+            "context; or a profile in its place."
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the selection and what the tracer takes.")],
+    profile: Annotated[
+        Path | None, typer.Option(help="Times or counters of the launches (nsys, ncu, PyTorch), beside a census.")
+    ] = None,
+    config: Annotated[Path | None, typer.Option(help="The run's configuration: policy, seed, error budget.")] = None,
+    relative_error: Annotated[float, typer.Option(help="The error budget, where no configuration is given.")] = 0.01,
+    seed: Annotated[int, typer.Option(help="Same seed, same launches, where no configuration is given.")] = 0,
+    spare: Annotated[
+        float, typer.Option(min=1.0, help="Launches traced over those of the first pass, in every stratum.")
+    ] = 2.0,
+    tracer: Annotated[
+        str | None, typer.Option(help="accelsim or macsim: whose numbers the launches of a profile have.")
+    ] = None,
+) -> None:
+    """Draw the launches to trace from a census or a profile, and write what the tracer takes."""
+    console = Console(markup=False, stderr=True)
+    if tracer is not None and tracer not in TRACERS:
+        raise ConfigError(f"--tracer: got {tracer!r}; allowed: {', '.join(TRACERS)}")
+    if profile is not None and len(census) > 1:
+        raise ConfigError("--profile: goes with the census of one CUDA context; call `kernelpoint select` for each")
+    settings = load_config(config) if config else _options(relative_error, seed)
+    known: Tracer | None = "macsim" if tracer == "macsim" else "accelsim" if tracer else None
+    for path in census:
+        counted = read_census(path, known, console.print)
+        if profile is not None:
+            counted = counted.with_times_of(read_profile(profile), console.print)
+        folder = output if len(census) == 1 else output / path.stem
+        _select(counted, settings, spare, folder, console)
+
+
+def _select(census: Census, settings: Config, spare: float, folder: Path, console: Console) -> None:
+    selection, drawn = draw(census, settings, spare, console.print)
+    for line in forecast(census.launches, drawn, selection.traced).sentences():
+        console.print(line, soft_wrap=True)
+    for path in write_output(folder, selection):
+        Console(markup=False).print(str(path), soft_wrap=True)
+
+
+def _options(relative_error: float, seed: int) -> Config:
+    """The configuration that the options stand for."""
+    budget = {"relative_error": relative_error}
+    return parse_config({"version": 1, "policy": "kernelpoint", "seed": seed, "error_budget": budget}, "options")

@@ -1,0 +1,65 @@
+"""The launch census of Accel-Sim's tracer: one row for every launch, traced or not."""
+
+from __future__ import annotations
+
+import re
+from typing import TextIO
+
+from kernelpoint.errors import ProfileError
+from kernelpoint.profiles.format import NOT_THIS, SIGNATURE, Beginning, TextFormat
+from kernelpoint.profiles.profile import Profile, ProfileBuilder
+from kernelpoint.profiles.tables import whole_number
+
+HEADER = "kernel id, kernel mangled name, grid_dimX"
+AFTER_NAME = 10  # grid x, y, z, CTAs, block x, y, z, threads, instructions, reported instructions
+FIRST = 1  # the number of a context's first launch
+_FILE = re.compile(r"kernel-(\d+)")
+
+
+class AccelSimCensus(TextFormat):
+    """`stats_ctx_0x...`, `stats.csv` before version 2.0: what each launch of a CUDA context was.
+
+    The tracer writes it for every launch, whichever it traces; a range beyond the last launch traces none. Launches are
+    numbered from 1 without gaps. Names are mangled. Instructions (of warps) are known of traced launches only; the counter
+    `warp_instructions` is nan for the others.
+
+    Raises:
+        ProfileError: a row is malformed or a launch is missing.
+    """
+
+    description = "Accel-Sim tracer's stats_ctx_*"
+
+    @classmethod
+    def certainty(cls, beginning: Beginning) -> int:
+        """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
+        return SIGNATURE if beginning.text.startswith(HEADER) else NOT_THIS
+
+    def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
+        """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
+        builder = ProfileBuilder(source)
+        file.readline()
+        expected = FIRST
+        for line, text in enumerate(file, 2):
+            if text.strip():
+                _add(builder, text, expected, f"{source}:{line}")
+                expected += 1
+        return builder.finish(device)
+
+
+def _add(builder: ProfileBuilder, text: str, expected: int, where: str) -> None:
+    fields = [part.strip() for part in text.split(",")]
+    file, name, sizes = fields[0], ", ".join(fields[1:-AFTER_NAME]), fields[-AFTER_NAME:]
+    found = _FILE.match(file)
+    if found is None or not name or len(fields) < AFTER_NAME + 2:
+        raise ProfileError(
+            f"{where}: expected 'kernel-N..., name' and {AFTER_NAME} numbers, found {text.strip()[:80]!r}"
+        )
+    if int(found.group(1)) != expected:
+        raise ProfileError(
+            f"{where}: expected kernel-{expected}, found {file[:60]!r}; a census holds every launch of one CUDA context"
+        )
+    x, y, z, _, bx, by, bz, _, instructions, _ = (whole_number(size, where) for size in sizes)
+    if min(x, y, z, bx, by, bz) < 1:
+        raise ProfileError(f"{where}: expected sizes of grid and block from 1, found {sizes[:8]}")
+    counters = {"warp_instructions": float(instructions)} if instructions > 0 else {}
+    builder.add(name, (x, y, z), (bx, by, bz), order=expected, counters=counters)

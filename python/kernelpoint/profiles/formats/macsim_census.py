@@ -1,0 +1,59 @@
+"""The launch census of MacSim's tracer: two lines for every launch, traced or not."""
+
+from __future__ import annotations
+
+import re
+from typing import TextIO
+
+from kernelpoint.errors import ProfileError
+from kernelpoint.profiles.format import NOT_THIS, SIGNATURE, Beginning, TextFormat
+from kernelpoint.profiles.profile import UNKNOWN, Profile, ProfileBuilder
+
+FIRST = 0  # the number of the first launch
+_NAME = re.compile(r"Kernel(\d+) name:\s*(.*\S)")
+_SIZES = re.compile(r"Grid size: \((\d+), *(\d+), *(\d+)\), Block size: \((\d+), *(\d+), *(\d+)\)")
+_REGISTERS = re.compile(r"# of regs: (\d+)")
+_SHARED = re.compile(r"(?:static|dynamic) shared mem: (\d+)")
+
+
+class MacSimCensus(TextFormat):
+    """`kernel_names.txt`: name, grid, block, registers and shared memory of each launch, numbered from 0 without gaps.
+
+    Raises:
+        ProfileError: a line is malformed or a launch is missing.
+    """
+
+    description = "MacSim tracer's kernel_names.txt"
+
+    @classmethod
+    def certainty(cls, beginning: Beginning) -> int:
+        """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
+        return SIGNATURE if _NAME.match(beginning.first_line) else NOT_THIS
+
+    def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
+        """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
+        builder = ProfileBuilder(source)
+        lines = ((number, text) for number, text in enumerate(file, 1) if text.strip())
+        for expected, (number, text) in enumerate(lines, FIRST):
+            where = f"{source}:{number}"
+            found = _NAME.match(text)
+            if found is None or int(found.group(1)) != expected:
+                raise ProfileError(f"{where}: expected 'Kernel{expected} name: ', found {text.strip()[:80]!r}")
+            _, shape = next(lines, (0, ""))
+            sizes = _SIZES.search(shape)
+            if sizes is None:
+                raise ProfileError(
+                    f"{where}: expected 'Grid size: (x, y, z), Block size: (x, y, z)' behind it, found {shape.strip()[:80]!r}"
+                )
+            x, y, z, bx, by, bz = map(int, sizes.groups())
+            registers = _REGISTERS.search(shape)
+            shared = [int(size) for size in _SHARED.findall(shape)]
+            builder.add(
+                found.group(2),
+                (x, y, z),
+                (bx, by, bz),
+                int(registers.group(1)) if registers else UNKNOWN,
+                sum(shared) if shared else UNKNOWN,
+                order=expected,
+            )
+        return builder.finish(device)

@@ -1,0 +1,24 @@
+"""Selection of the launches to trace, made before any is traced: the census, the file of a selection, what tracers take.
+
+A selection is drawn from a launch census (names and shapes of all launches), with times of a profile where there is one.
+It fixes the design of the sample; of every stratum the launches that are drawn first are traced, and spare ones for later
+passes. A run over the traced launches estimates the total of all.
+"""
+
+from kernelpoint.selection.census import TRACERS, Census, Tracer, read_census
+from kernelpoint.selection.forecast import Forecast, forecast
+from kernelpoint.selection.listed import listed_launches
+from kernelpoint.selection.output import write_output
+from kernelpoint.selection.selection import Selection
+
+__all__ = [
+    "TRACERS",
+    "Census",
+    "Forecast",
+    "Selection",
+    "Tracer",
+    "forecast",
+    "listed_launches",
+    "read_census",
+    "write_output",
+]

@@ -1,0 +1,98 @@
+"""Every launch of a program, traced or not, as a tracer or a profiler counted them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from kernelpoint.errors import ConfigError, ProfileError
+from kernelpoint.profiles import Launches, Profile, match, read_profile
+from kernelpoint.profiles.format import NOT_THIS, beginning_of
+from kernelpoint.profiles.formats.accel_sim_census import AccelSimCensus
+from kernelpoint.profiles.formats.macsim_census import MacSimCensus
+
+Tracer = Literal["accelsim", "macsim"]
+TRACERS: tuple[Tracer, ...] = get_args(Tracer)
+FIRST: dict[Tracer, int] = {"accelsim": 1, "macsim": 0}  # number that the tracer gives a context's first launch
+CENSUSES: dict[Tracer, type[AccelSimCensus] | type[MacSimCensus]] = {
+    "accelsim": AccelSimCensus,
+    "macsim": MacSimCensus,
+}
+LEAST_MATCHED = 0.5  # of the launches that have to be in the profile; else it is another program's
+
+Log = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Census:
+    """All launches of one CUDA context, in program order.
+
+    Attributes:
+        launches: names and shapes of each; times where a profile gave them.
+        tracer: whose numbers launches have.
+    """
+
+    launches: Profile
+    tracer: Tracer
+
+    @property
+    def size(self) -> int:
+        """The number of launches N."""
+        return self.launches.size
+
+    @property
+    def first(self) -> int:
+        """The tracer's number of launch 0."""
+        return FIRST[self.tracer]
+
+    def with_times_of(self, profile: Profile, log: Log) -> Census:
+        """The census with the times and counters of a profile, matched along sequences of name, grid and block.
+
+        Raises:
+            ProfileError: fewer than half of the launches are in the profile.
+        """
+        ours = self.launches
+        matching = match(profile, Launches([ours.names[i] for i in ours.name_ids], ours.grid, ours.block))
+        for sentence in matching.sentences():
+            log(f"{profile.source}: {sentence.replace('of the list', 'of the census')}")
+        if matching.matched < LEAST_MATCHED * self.size:
+            raise ProfileError(
+                f"{profile.source}: only {matching.matched:,} of the {self.size:,} launches of {ours.source} are in this "
+                "profile; give one of the same program with the same input"
+            )
+        return Census(profile.take(matching.rows).with_launches_of(ours), self.tracer)
+
+
+def read_census(path: Path, tracer: Tracer | None, log: Log) -> Census:
+    """Read a launch census, or a profile in its place.
+
+    Args:
+        path: `stats_ctx_0x...` of Accel-Sim's tracer, `kernel_names.txt` of MacSim's, or any profile.
+        tracer: whose numbers to give the launches of a profile; a census says it itself.
+        log: told that the numbers of a profile's launches may not be those of the tracer.
+
+    Raises:
+        ProfileError: the file cannot be read, or a launch is missing.
+        ConfigError: a profile needs the tracer's name, or a census is of another tracer.
+    """
+    try:
+        beginning = beginning_of(path)
+    except (OSError, EOFError) as error:
+        raise ProfileError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    found = next((name for name, kind in CENSUSES.items() if kind.certainty(beginning) > NOT_THIS), None)
+    if found is None and tracer is None:
+        raise ConfigError(
+            f"--tracer: {path} is not a tracer's census, so say which tracer's numbers its launches have: "
+            f"{' or '.join(TRACERS)}"
+        )
+    if found is not None and tracer not in (None, found):
+        raise ConfigError(f"--tracer: got {tracer!r}; {path} is a census of {found}'s tracer")
+    profile = read_profile(path)
+    if found is None:
+        log(
+            f"{path}: a profile stands for the census: launches get the tracer's numbers in the profile's order, which may "
+            "differ from the tracer's own; a run refuses traces of other launches"
+        )
+    return Census(profile, found or tracer or "accelsim")

@@ -1,0 +1,96 @@
+"""Forecast of what a selection costs before anything of it is traced: launches, disk, simulation time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernelpoint.profiles import Profile
+
+# Model: over three traced PyTorch programs a warp executes 80 instructions in the mean (half of the launches: fewer than 60),
+# and one takes 38 bytes of trace text.
+INSTRUCTIONS_OF_WARP = 80.0
+BYTES_OF_INSTRUCTION = 38.0
+# Model: Accel-Sim with the configuration of a V100 or an RTX 3070 on one core: a launch costs a third of a second, and 200,000
+# thread instructions a second.
+SECONDS_OF_LAUNCH = 0.33
+THREAD_INSTRUCTIONS_A_SECOND = 200_000.0
+LANES = 32
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Amounts of the launches to trace and of the launches of the first pass, beside those of all launches.
+
+    launches, bytes (of trace text), seconds (of Accel-Sim on one core): (first pass, traced, all). guessed: share of the
+    traced launches whose instructions nobody counted.
+    """
+
+    launches: tuple[int, int, int]
+    bytes: tuple[float, float, float]
+    seconds: tuple[float, float, float]
+    guessed: float
+
+    def sentences(self) -> list[str]:
+        """Sentences for the user."""
+        drawn, traced, all_ = self.launches
+        lines = [
+            f"{all_:,} launches; {traced:,} to trace ({100 * traced / all_:.2g} %); the first pass simulates {drawn:,} of them",
+            f"disk: about {_bytes(self.bytes[1])} of trace text, all launches {_bytes(self.bytes[2])}",
+            f"simulation: about {_time(self.seconds[0])} for the first pass and {_time(self.seconds[1])} at most with what is "
+            f"traced, all launches {_time(self.seconds[2])} (Accel-Sim, one core)",
+        ]
+        if self.guessed:
+            lines.append(
+                f"instructions are guessed from the number of warps for {100 * self.guessed:.0f} % of the launches to trace: "
+                "take disk and time as orders of magnitude"
+            )
+        return lines
+
+
+def forecast(census: Profile, drawn: np.ndarray, traced: np.ndarray) -> Forecast:
+    """What tracing and simulating costs.
+
+    Args:
+        census: all launches, with counted instructions of warps where somebody counted them.
+        drawn: int64 [n], launches of the first pass; traced: bool [N].
+    """
+    threads = census.block.prod(axis=1)
+    warps = census.grid.prod(axis=1).astype(float) * np.ceil(threads / LANES)
+    told = census.counters.get("warp_instructions", np.full(census.size, np.nan))
+    known = np.isfinite(told) & (told > 0)
+    instructions = np.where(known, told, INSTRUCTIONS_OF_WARP * warps)
+    seconds = SECONDS_OF_LAUNCH + instructions * np.minimum(threads, LANES) / THREAD_INSTRUCTIONS_A_SECOND
+    parts = (drawn, np.flatnonzero(traced), slice(None))
+    return Forecast(
+        (len(drawn), int(traced.sum()), census.size),
+        tuple(float(instructions[part].sum() * BYTES_OF_INSTRUCTION) for part in parts),  # type: ignore[arg-type]
+        tuple(float(seconds[part].sum()) for part in parts),  # type: ignore[arg-type]
+        float((~known[traced]).mean()) if traced.any() else 0.0,
+    )
+
+
+def _bytes(amount: float) -> str:
+    """An amount of bytes as people write it.
+
+    >>> _bytes(2_050_000_000.0)
+    '2 GB'
+    """
+    for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6)):
+        if amount >= size:
+            return f"{amount / size:.2g} {unit}" if amount < 100 * size else f"{amount / size:,.0f} {unit}"
+    return f"{amount / 1e3:,.0f} kB"
+
+
+def _time(seconds: float) -> str:
+    """A time as people write it.
+
+    >>> _time(7300.0), _time(40.0)
+    ('2 hours', '40 s')
+    """
+    for unit, size in (("days", 172_800.0), ("hours", 3_600.0), ("minutes", 120.0)):
+        if seconds >= size:
+            divisor = {"days": 86_400.0, "hours": 3_600.0, "minutes": 60.0}[unit]
+            return f"{seconds / divisor:.2g} {unit}" if seconds < 100 * divisor else f"{seconds / divisor:,.0f} {unit}"
+    return f"{seconds:.0f} s"

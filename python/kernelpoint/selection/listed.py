@@ -1,0 +1,68 @@
+"""The launches of a census that a trace list holds, each checked against the census."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernelpoint.errors import TraceError
+from kernelpoint.profiles.names import base_key, full_key
+from kernelpoint.selection.selection import Selection
+from kernelpoint.traces import read_header, read_trace_list
+
+SHOWN = 3  # launches that a message names
+
+
+def listed_launches(selection: Selection, path: str) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Launches of the census in the order of a trace list, int64 [n], and their traces.
+
+    A trace belongs to the launch that its number names (N of `kernel-N`, `Kernel<N>`); name, grid and block have to agree.
+
+    Raises:
+        TraceError: a trace has no number or one that the census lacks, two have the same, or one is of another launch than
+            the census says; or launches of the first pass have no trace. The message names launch and trace.
+    """
+    listed = read_trace_list(path)
+    census = selection.census
+    launches = listed.numbers - census.first
+    for row in np.flatnonzero((listed.numbers < 0) | (launches < 0) | (launches >= census.size))[:1].tolist():
+        raise TraceError(
+            f"{listed.paths[row]}: its number {int(listed.numbers[row])} is no launch of the census {census.launches.source} "
+            f"({census.first} to {census.first + census.size - 1})"
+        )
+    found, first = np.unique(launches, return_index=True)
+    if len(found) < len(launches):
+        row = int(np.setdiff1d(np.arange(len(launches)), first)[0])
+        raise TraceError(f"{path}: launch {int(launches[row])} ({listed.paths[row]}) stands in the list twice")
+    for launch, trace in zip(launches.tolist(), listed.paths, strict=True):
+        _check(selection, launch, trace)
+    return launches, listed.paths
+
+
+def _check(selection: Selection, launch: int, trace: str) -> None:
+    census = selection.census.launches
+    shape = read_header(trace).shape
+    name, grid, block = census.name(launch), tuple(census.grid[launch].tolist()), tuple(census.block[launch].tolist())
+    same_name = not name or full_key(name) == full_key(shape.kernel_name)
+    same_name = same_name or base_key(name) == base_key(shape.kernel_name)
+    if not same_name or (any(grid) and (grid, block) != (shape.grid, shape.block)):
+        raise TraceError(
+            f"{trace}: this trace is of {shape.kernel_name}, grid {shape.grid}, block {shape.block}; launch {launch} of the "
+            f"census {census.source} is {name}, grid {grid}, block {block}: the program ran differently, so make census and "
+            "traces anew with the same input"
+        )
+
+
+def check_drawn(selection: Selection, drawn: np.ndarray, listed: np.ndarray, path: str) -> None:
+    """Refuse a list that lacks launches of the first pass.
+
+    Raises:
+        TraceError: names the first of them.
+    """
+    lacking = np.setdiff1d(drawn, listed)
+    if len(lacking):
+        numbers = ", ".join(str(n + selection.census.first) for n in lacking[:SHOWN].tolist())
+        more = f" and {len(lacking) - SHOWN:,} more" if len(lacking) > SHOWN else ""
+        raise TraceError(
+            f"{path}: {len(lacking):,} launches of the first pass have no trace: the tracer's numbers {numbers}{more}; trace "
+            "them with the script beside the selection"
+        )

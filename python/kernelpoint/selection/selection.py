@@ -1,0 +1,121 @@
+"""A selection and its file (`.kpselect`)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernelpoint.archive import read_archive, write_archive
+from kernelpoint.errors import PlanError
+from kernelpoint.estimation import Design
+from kernelpoint.profiles import Profile
+from kernelpoint.randomness import permanent_random_numbers
+from kernelpoint.selection.census import TRACERS, Census
+
+FORMAT_VERSION = 1
+_DESIGN = tuple(f.name for f in fields(Design) if f.name not in ("u", "predictions"))
+_COLUMNS: tuple[str, ...] = ("name_ids", "grid", "block", "registers", "shared_memory", "stream", "start", "duration")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Launches to be traced, and the design that they were drawn by.
+
+    Attributes:
+        census: all launches; design: strata, first sizes and all else that a policy fixed.
+        origin: what the design was made from, by name, as of a plan; a run takes a selection only if it agrees.
+        traced: bool [N], launches to trace.
+        spare: draws traced in a stratum over those of the pass that the selection was made for.
+    """
+
+    census: Census
+    design: Design
+    origin: dict[str, Any]
+    traced: np.ndarray
+    spare: float
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """int64 [n]: the tracer's numbers of the launches to trace, ascending."""
+        return np.flatnonzero(self.traced) + self.census.first
+
+    def with_traced(self, launches: np.ndarray) -> Selection:
+        """The selection with further launches (int64 [n]) to trace."""
+        traced = self.traced.copy()
+        traced[launches] = True
+        return replace(self, traced=traced)
+
+    def save(self, path: Path) -> None:
+        """Write the file; it appears whole or not at all.
+
+        Raises:
+            PlanError: it cannot be written there, or the design has predictions, which selections do not keep.
+        """
+        if self.design.predictions is not None:
+            raise PlanError(f"cannot write the selection {path}: its design has predictions, which need traces")
+        launches = self.census.launches
+        arrays = {f"design_{n}": np.asarray(v) for n in _DESIGN if (v := getattr(self.design, n)) is not None}
+        arrays |= {f"launch_{name}": getattr(launches, name) for name in _COLUMNS}
+        arrays |= {f"counter_{i}": values for i, values in enumerate(launches.counters.values())}
+        about = {
+            "version": FORMAT_VERSION,
+            "origin": self.origin,
+            "tracer": self.census.tracer,
+            "source": launches.source,
+            "names": list(launches.names),
+            "counters": list(launches.counters),
+            "spare": self.spare,
+        }
+        try:
+            write_archive(path, about, {**arrays, "traced": self.traced}, compress=True)
+        except OSError as error:
+            raise PlanError(f"cannot write the selection {path}: {error.strerror or error}") from None
+
+    @classmethod
+    def load(cls, path: Path) -> Selection:
+        """Read a selection.
+
+        Raises:
+            PlanError: the file is missing, damaged or of another version.
+        """
+        about, arrays = read_archive(path)
+        version = about.get("version")
+        if version != FORMAT_VERSION or "tracer" not in about:
+            raise PlanError(
+                f"{path}: selection format {version!r}, this version reads {FORMAT_VERSION}; make it anew with "
+                "`kernelpoint select`"
+            )
+        try:
+            return _made_of(about, arrays)
+        except (LookupError, TypeError, ValueError) as error:
+            raise PlanError(f"{path}: not a selection of `kernelpoint select` ({error}); make it anew") from None
+
+
+def _made_of(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Selection:
+    """The selection that a file holds; its parts have to fit together."""
+    size, origin, traced = len(arrays["launch_name_ids"]), about["origin"], arrays["traced"]
+    if about["tracer"] not in TRACERS or origin["launches"] != [size] or traced.shape != (size,):
+        raise ValueError("its launches do not add up")
+    if not math.isfinite(about["spare"]) or traced.dtype != bool:
+        raise ValueError("its draws are no draws")
+    columns: dict[str, Any] = {name: arrays[f"launch_{name}"] for name in _COLUMNS}
+    launches = Profile(
+        source=str(about["source"]),
+        names=tuple(map(str, about["names"])),
+        counters={name: arrays[f"counter_{i}"] for i, name in enumerate(about["counters"])},
+        **columns,
+    )
+    if any(len(getattr(launches, name)) != size for name in _COLUMNS):
+        raise ValueError("its launches do not add up")
+    if not 0 <= launches.name_ids.min() <= launches.name_ids.max() < len(launches.names):
+        raise ValueError("a launch has no name")
+    parts = {name.removeprefix("design_"): arrays[name] for name in arrays if name.startswith("design_")}
+    design: dict[str, Any] = {name: value if value.ndim else value.item() for name, value in parts.items()}
+    if len(design["strata"]) != size:
+        raise ValueError("its strata do not add up")
+    u = permanent_random_numbers(int(origin["seed"]), 0, size)
+    return Selection(Census(launches, about["tracer"]), Design(u=u, **design), origin, traced, float(about["spare"]))

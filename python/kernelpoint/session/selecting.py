@@ -1,0 +1,116 @@
+"""Selections in a session: drawing one, running over one, and drawing on where what was traced does not do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from kernelpoint.config import Config
+from kernelpoint.errors import ConfigError
+from kernelpoint.estimation import Design, Engine, ErrorBudget
+from kernelpoint.policies.contract import Policy
+from kernelpoint.policies.registry import load_policy
+from kernelpoint.selection import Census, Selection, listed_launches, write_output
+from kernelpoint.selection.listed import check_drawn
+from kernelpoint.session.host_info import HostInfo
+from kernelpoint.session.plan import Plan
+from kernelpoint.session.planning import check_origin, make_plan, origin_of
+from kernelpoint.workload import Available, Population, check_available
+
+Log = Callable[[str], None]
+NEXT = "next"  # folder beside a selection for the one that continues it
+
+
+def draw(census: Census, config: Config, spare: float, log: Log) -> tuple[Selection, np.ndarray]:
+    """A selection of the launches of a census, and the launches of its first pass, int64 [n].
+
+    The policy makes its design as for a run with a profile and no traces: from names, shapes, neighbours, and times where
+    they are known.
+
+    Args:
+        spare: draws traced in each stratum over those of the first pass.
+
+    Raises:
+        ConfigError: the policy needs traces. PolicyError: it lacks another input.
+    """
+    policy, population = load_policy(config.policy), _population(census, config.seed)
+    check_available(config.policy.name, policy.inputs(Available.of(population)), Available.of(population), "--profile")
+    origin = origin_of(config, policy, population)
+    design = make_plan(config, policy, population, origin, log).design
+    engine = _engine(design, config)
+    traced = np.zeros(population.size, dtype=bool)
+    traced[engine.with_spare(spare)] = True
+    return Selection(census, design, origin, traced, spare), engine.drawn()
+
+
+def selected(config: Config, policy: type[Policy], host: HostInfo, log: Log) -> tuple[Population, Plan]:
+    """The population and plan of a run over a selection: all launches of the census, of which the host's list holds some.
+
+    Raises:
+        ConfigError: another key does not go with a selection, or the host names no list, or several.
+        PlanError: the selection was made for another run.
+        TraceError: list and census do not agree, or a launch of the first pass has no trace.
+    """
+    assert config.selection is not None
+    _check_keys(config)
+    path = host.list_paths[0]
+    if host.process_count > 1 or path is None:
+        raise ConfigError(f"selection: {config.selection} is of one application, whose trace list is on disk")
+    selection = Selection.load(Path(config.selection))
+    population = _population(selection.census, config.seed)
+    check_origin(config.selection, selection.origin, origin_of(config, policy, population), log)
+    listed, traces = listed_launches(selection, path)
+    check_drawn(selection, _engine(selection.design, config).drawn(), listed, path)
+    paths = np.full(population.size, "", dtype=object)
+    paths[listed] = traces
+    log(
+        f"kernelpoint: {len(listed):,} of {population.size:,} launches are traced: the fast model is not asked, and replay "
+        "sees the traced launches only"
+    )
+    return replace(population, paths=tuple(paths), listed=listed), Plan(selection.design, selection.origin)
+
+
+def write_next(config: Config, host: HostInfo, grown: Engine) -> tuple[Path, int]:
+    """Write the selection that continues one whose traces did not do, beside it: its file, and how many launches it adds.
+
+    Args:
+        grown: with the sizes of the pass that could not begin.
+
+    Raises:
+        PlanError, ConfigError: it cannot be written there.
+    """
+    path = Path(config.selection or "")
+    selection = Selection.load(path)
+    further = selection.with_traced(grown.with_spare(selection.spare))
+    added = np.flatnonzero(further.traced & ~selection.traced) + selection.census.first
+    lists = host.list_paths[0] or ""
+    earlier = Path(lists) if Path(lists).is_dir() else Path(lists).parent
+    written = write_output(path.parent / NEXT, further, added, earlier.resolve())
+    return written[0], len(added)
+
+
+def _check_keys(config: Config) -> None:
+    for key in ("plan", "profile"):
+        if (value := getattr(config, key)) is not None:
+            raise ConfigError(f"{key}: got {value!r}; a selection holds its design, so name none beside `selection:`")
+    if config.clusters == "online":
+        raise ConfigError("clusters: got 'online'; a selection holds its strata, allowed: auto, plan")
+    if config.warmup.launches:
+        raise ConfigError(
+            f"warmup.launches: got {config.warmup.launches}; the launches before a drawn one are not traced, allowed: 0"
+        )
+
+
+def _population(census: Census, seed: int) -> Population:
+    return Population(counts=(census.size,), seed=seed, profile=census.launches)
+
+
+def _engine(design: Design, config: Config) -> Engine:
+    """The engine of a design, for the order of its draws."""
+    if design.predictions is not None:
+        raise ConfigError("selection: a design with predictions needs the traces of all launches")
+    budget = config.error_budget
+    return Engine(design, ErrorBudget(budget.relative_error, budget.confidence), "mean")

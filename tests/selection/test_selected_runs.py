@@ -1,0 +1,163 @@
+"""Runs over the launches that a selection traced: the estimate is of all launches."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kernelpoint.config import parse_config
+from kernelpoint.errors import ConfigError, PlanError, TraceError
+from kernelpoint.journal import ResultRecord, read_records
+from kernelpoint.selection import Selection, read_census, write_output
+from kernelpoint.session.selecting import draw
+
+QUIET = [].append
+YAML = "policy: kernelpoint\nselection: {path}\nerror_budget: {{relative_error: {eps}}}"
+
+
+@pytest.fixture
+def select(census, tmp_path):
+    """A selection of the census: its folder."""
+
+    def make(eps=0.05, spare=2.0, seed=0):
+        config = parse_config(
+            {"version": 1, "policy": "kernelpoint", "seed": seed, "error_budget": {"relative_error": eps}}
+        )
+        selection, _ = draw(read_census(census, None, QUIET), config, spare, QUIET)
+        write_output(tmp_path / "drawn", selection)
+        return tmp_path / "drawn", selection
+
+    return make
+
+
+class Listed:
+    """The simulated host behind a list that holds some of its launches: it counts the list, as simulators do."""
+
+    def __init__(self, host, launches):
+        self.host, self.launches = host, launches
+
+    def run(self, session):
+        def complete(session, place):
+            launch = int(self.launches[place])
+            self.host.simulated.append(launch)
+            session.on_complete(0, place, False, int(self.host.cycles[launch]), 10, ("reads",), (1.0,))
+
+        return self.host.run(session, complete)
+
+    def open(self, path, listed, eps=0.05, more="", **info):
+        yaml = YAML.format(path=path, eps=eps) + more
+        return self.host.open(yaml, launch_counts=[len(self.launches)], list_paths=[str(listed)], **info)
+
+
+def test_the_estimate_is_of_all_launches_and_only_traced_ones_are_wanted(select, trace, host):
+    folder, selection = select()
+    listed = Listed(host, selection.numbers - 1)
+    session = listed.open(folder / "selection.kpselect", trace(selection.numbers), state_lines=64)
+    summary = listed.run(session)
+    total = float(host.cycles.sum())
+    assert summary["launches"] == 400 and summary["simulated"] == len(host.simulated) < 400
+    assert abs(summary["estimate"] - total) <= summary["half_width"] and summary["met"]
+    assert set(host.simulated) <= set((selection.numbers - 1).tolist())
+    assert summary["covers"] == "sampling error" and "traced" in summary["bound_excludes"]
+
+
+def test_the_run_equals_one_over_the_whole_list_with_the_same_draws(select, trace, host, tmp_path):
+    """Results of the drawn launches decide; that the others have no trace changes nothing."""
+    folder, selection = select()
+    estimates = []
+    for name, numbers in (("part", selection.numbers), ("whole", np.arange(1, 401))):
+        host.simulated.clear()
+        listed = Listed(host, numbers - 1)
+        more = f"\njournal: {tmp_path / name}.kpjournal"
+        summary = listed.run(listed.open(folder / "selection.kpselect", trace(numbers, name), more=more))
+        estimates.append((summary["estimate"], summary["half_width"], sorted(host.simulated)))
+    assert estimates[0] == estimates[1]
+
+
+def test_the_journal_speaks_of_launches_of_the_program(select, trace, host, tmp_path):
+    folder, selection = select()
+    listed = Listed(host, selection.numbers - 1)
+    listed.run(listed.open(folder / "selection.kpselect", trace(selection.numbers)))
+    results = [r.launch for r in read_records(tmp_path / "run.kpjournal") if isinstance(r, ResultRecord)]
+    assert results == host.simulated and max(results) > len(listed.launches)
+
+
+def test_a_run_that_needs_more_ends_with_its_bound_and_writes_the_next_selection(select, trace, host):
+    folder, selection = select(spare=1.0)
+    listed = Listed(host, selection.numbers - 1)
+    first = listed.run(listed.open(folder / "selection.kpselect", trace(selection.numbers, "one"), eps=0.001))
+    assert not first["met"] and first["half_width"] > 0.001 * first["estimate"]
+    assert abs(first["estimate"] - host.cycles.sum()) <= first["half_width"]
+    assert any("launches that were not traced: trace the" in line for line in first["warnings"])
+    while not first["met"]:
+        path = folder / "next" / "selection.kpselect"
+        before, further = selection, Selection.load(path)
+        assert set(before.numbers) < set(further.numbers)
+        folder, selection = path.parent, further
+        listed = Listed(host, further.numbers - 1)
+        traced = trace(further.numbers, f"traces-{len(further.numbers)}")
+        first = listed.run(listed.open(path, traced, eps=0.001))
+    assert len(host.simulated) == len(set(host.simulated)), "a launch was simulated twice"
+    assert abs(first["estimate"] - host.cycles.sum()) <= first["half_width"]
+
+
+def test_a_trace_of_another_launch_is_refused_by_launch(select, trace, host):
+    folder, selection = select()
+    path = trace(selection.numbers)
+    number = next(int(n) for n in selection.numbers if n % 4 == 1)
+    (path.parent / f"kernel-{number}-ctx_0x5d0.traceg").write_text(
+        (path.parent / f"kernel-{number}-ctx_0x5d0.traceg").read_text().replace("_Z4gemmPf", "_Z5otherPf")
+    )
+    with pytest.raises(TraceError, match=rf"kernel-{number}-.*is of _Z5otherPf, .*; launch {number - 1} of the census"):
+        Listed(host, selection.numbers - 1).open(folder / "selection.kpselect", path)
+
+
+def test_a_drawn_launch_without_a_trace_is_refused_by_number(select, trace, host):
+    folder, selection = select(spare=1.0)
+    numbers = selection.numbers
+    with pytest.raises(
+        TraceError, match=rf"1 launches of the first pass have no trace: the tracer's numbers {numbers[3]};"
+    ):
+        Listed(host, np.delete(numbers, 3) - 1).open(folder / "selection.kpselect", trace(np.delete(numbers, 3)))
+
+
+def test_a_launch_that_the_census_lacks_is_refused(select, trace, host):
+    folder, selection = select()
+    path = trace([*selection.numbers, 401])
+    with pytest.raises(TraceError, match=r"its number 401 is no launch of the census"):
+        Listed(host, np.append(selection.numbers, 401) - 1).open(folder / "selection.kpselect", path)
+
+
+@pytest.mark.parametrize(
+    ("more", "error", "message"),
+    [
+        ("\nseed: 9", PlanError, "seed: it has 0, this run 9"),
+        ("\nwarmup: {launches: 2}", ConfigError, "warmup.launches: got 2"),
+        ("\nplan: some.kpplan", ConfigError, "plan: got 'some.kpplan'"),
+        ("\nclusters: online", ConfigError, "clusters: got 'online'"),
+    ],
+)
+def test_what_does_not_go_with_a_selection_is_refused(select, trace, host, more, error, message):
+    folder, selection = select()
+    with pytest.raises(error, match=message):
+        Listed(host, selection.numbers - 1).open(folder / "selection.kpselect", trace(selection.numbers), more=more)
+
+
+def test_a_policy_that_reads_traces_draws_no_selection(census):
+    config = parse_config({"version": 1, "policy": "gcl"})
+    with pytest.raises(ConfigError, match="policy: gcl reads traces"):
+        draw(read_census(census, None, QUIET), config, 2.0, QUIET)
+
+
+def test_a_killed_run_goes_on_with_the_same_launches(select, trace, host):
+    folder, selection = select()
+    listed, path = Listed(host, selection.numbers - 1), trace(selection.numbers)
+    session = listed.open(folder / "selection.kpselect", path)
+    _, place = session.next(0, -1)
+    session.on_launch(0, place)
+    launch = int(listed.launches[place])
+    session.on_complete(0, place, False, int(host.cycles[launch]), 10, ("reads",), (1.0,))
+    session.journal.close()
+    summary = listed.run(listed.open(folder / "selection.kpselect", path))
+    assert launch not in host.simulated and summary["simulated"] == len(host.simulated) + 1
+    assert Path(folder / "selection.kpselect").exists()
