@@ -37,7 +37,14 @@ def select(
         str | None, typer.Option(help="accelsim or macsim: whose numbers the launches of a profile have.")
     ] = None,
 ) -> None:
-    """Draw the launches to trace from a census or a profile, and write what the tracer takes."""
+    """Draw the launches to trace from a census or a profile, and write what the tracer takes.
+
+    Of each stratum (names, shapes, neighbours, times where a profile knows them) the launches of the first pass are traced,
+    and spare ones for later passes. Says beforehand how many launches, how much disk and simulation time that is. The folder
+    gets selection.kpselect for the run, the tracer's files, and trace.sh, which runs the tracer.
+
+    Example: kernelpoint select stats_ctx_0x5d0 -o drawn --relative-error 0.05
+    """
     console = Console(markup=False, stderr=True)
     if tracer is not None and tracer not in TRACERS:
         raise ConfigError(f"--tracer: got {tracer!r}; allowed: {', '.join(TRACERS)}")

@@ -50,7 +50,7 @@ class Forecast:
 
 
 def forecast(census: Profile, drawn: np.ndarray, traced: np.ndarray) -> Forecast:
-    """What tracing and simulating costs.
+    """Cost of tracing and simulating.
 
     Args:
         census: all launches, with counted instructions of warps where somebody counted them.

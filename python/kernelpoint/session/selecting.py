@@ -37,7 +37,8 @@ def draw(census: Census, config: Config, spare: float, log: Log) -> tuple[Select
         ConfigError: the policy needs traces. PolicyError: it lacks another input.
     """
     policy, population = load_policy(config.policy), _population(census, config.seed)
-    check_available(config.policy.name, policy.inputs(Available.of(population)), Available.of(population), "--profile")
+    available = Available.of(population, config)
+    check_available(config.policy.name, policy.inputs(available), available, "--profile")
     origin = origin_of(config, policy, population)
     design = make_plan(config, policy, population, origin, log).design
     engine = _engine(design, config)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -103,8 +103,7 @@ class Sample:
         lacking = int((~self._frame.population.traced[wanted]).sum())
         self.further = f"the next pass wants {lacking:,} launches that were not traced"
         try:
-            assert isinstance(grown, Engine), "selections have strata"
-            path, added = write_next(self._setup.config, self._setup.host, grown)
+            path, added = write_next(self._setup.config, self._setup.host, cast(Engine, grown))
         except KernelPointError as error:
             self.further += f"; the selection that continues this one cannot be written: {error}"
         else:
