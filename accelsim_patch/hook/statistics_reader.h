@@ -68,6 +68,10 @@ private:
         add(all, "l1_misses", "\tL1D_total_cache_misses", l1_sum.misses);
         add(all, "l2_accesses", "L2_total_cache_accesses", l2_sum.accesses);
         add(all, "l2_misses", "L2_total_cache_misses", l2_sum.misses);
+        add_splits(all, l1, l2);
+    }
+
+    static void add_splits(std::vector<Amount>* all, const cache_stats& l1, const cache_stats& l2) {
         add_split(all, l2, "l2_global_reads", "\tL2_cache_stats_breakdown[GLOBAL_ACC_R][TOTAL_ACCESS]", GLOBAL_ACC_R,
                   false);
         add_split(all, l2, "l2_global_read_hits", "\tL2_cache_stats_breakdown[GLOBAL_ACC_R][HIT]", GLOBAL_ACC_R, true);

@@ -76,12 +76,32 @@ def _timeline(view: RunView) -> Chart | None:
     names = [k.name for k in view.kernels[:ROWS]]
     row_of = np.minimum(view.kernel_of_launch, len(names))
     labels = np.array([*names, OTHERS], dtype=object)
+    chosen, opacity = _chosen()
+    order = alt.Y("kernel:N", sort=[*names, OTHERS], title=None, axis=alt.Axis(labelLimit=260))
+    zoom = alt.selection_interval(bind="scales", encodings=["x"])
+    grey = alt.Chart(_data(_launch_bins(view, row_of, labels))).mark_bar(color=GREY, opacity=0.45, height=14)
+    grey = grey.encode(x=alt.X("from:Q", title="launch index"), x2="to:Q", y=order, opacity=opacity)
+    tips = [
+        alt.Tooltip("kernel:N"),
+        alt.Tooltip("launch:Q", format=","),
+        alt.Tooltip("value:Q", format=",.6~g", title=view.counter),
+    ]
+    drawn = np.flatnonzero(view.simulated)
+    drawn = drawn[:: max(1, -(-len(drawn) // POINTS))]
+    marks: Rows = [
+        {"kernel": labels[row_of[u]], "launch": int(u), "value": float(view.values[u])} for u in drawn.tolist()
+    ]
+    blue = alt.Chart(_data(marks)).mark_tick(color=BLUE, thickness=2, height=14, cursor="pointer")
+    blue = blue.encode(x="launch:Q", y=order, opacity=opacity, tooltip=tips)
+    return alt.layer(grey, blue).add_params(chosen, zoom).properties(height=alt.Step(20))
+
+
+def _launch_bins(view: RunView, row_of: np.ndarray, labels: np.ndarray) -> Rows:
+    """The number of launches of each kernel in each of at most BINS equal ranges of launch indices, where there are any."""
     step = max(1, -(-view.launches // BINS))
-    cells, counts = np.unique(
-        row_of * (view.launches // step + 1) + np.arange(view.launches) // step, return_counts=True
-    )
     bins = view.launches // step + 1
-    back: Rows = [
+    cells, counts = np.unique(row_of * bins + np.arange(view.launches) // step, return_counts=True)
+    return [
         {
             "kernel": labels[cell // bins],
             "from": int(cell % bins) * step,
@@ -90,24 +110,6 @@ def _timeline(view: RunView) -> Chart | None:
         }
         for cell, n in zip(cells, counts, strict=True)
     ]
-    drawn = np.flatnonzero(view.simulated)
-    drawn = drawn[:: max(1, -(-len(drawn) // POINTS))]
-    marks: Rows = [
-        {"kernel": labels[row_of[u]], "launch": int(u), "value": float(view.values[u])} for u in drawn.tolist()
-    ]
-    chosen, opacity = _chosen()
-    order = alt.Y("kernel:N", sort=[*names, OTHERS], title=None, axis=alt.Axis(labelLimit=260))
-    zoom = alt.selection_interval(bind="scales", encodings=["x"])
-    grey = alt.Chart(_data(back)).mark_bar(color=GREY, opacity=0.45, height=14)
-    grey = grey.encode(x=alt.X("from:Q", title="launch index"), x2="to:Q", y=order, opacity=opacity)
-    tips = [
-        alt.Tooltip("kernel:N"),
-        alt.Tooltip("launch:Q", format=","),
-        alt.Tooltip("value:Q", format=",.6~g", title=view.counter),
-    ]
-    blue = alt.Chart(_data(marks)).mark_tick(color=BLUE, thickness=2, height=14, cursor="pointer")
-    blue = blue.encode(x="launch:Q", y=order, opacity=opacity, tooltip=tips)
-    return alt.layer(grey, blue).add_params(chosen, zoom).properties(height=alt.Step(20))
 
 
 def _passes(view: RunView) -> Chart | None:

@@ -70,53 +70,50 @@ size_t RecordFile::read_packed() {
     return total;
 }
 
-// As many bytes as there are, up to `size`.
-size_t RecordFile::unpack(uint8_t* to, size_t size) {
-    size_t total = 0;
-    while (total < size) {
+void RecordFile::copy() {
+    const size_t taken = std::min(packed_size_ - packed_used_, record_block - filled_);
+    std::memcpy(records_.get() + filled_, packed_.get() + packed_used_, taken);
+    packed_used_ += taken;
+    filled_ += taken;
+}
+
+void RecordFile::inflate() {
+    Unpacker& unpacker = *unpacker_;
+    if (unpacker.member_ended) {
+        unpacker.zlib.inflate_reset(&unpacker.stream);
+        unpacker.member_ended = false;
+    }
+    const size_t available = packed_size_ - packed_used_;
+    unpacker.stream.next_in = packed_.get() + packed_used_;
+    unpacker.stream.avail_in = static_cast<unsigned>(available);
+    unpacker.stream.next_out = records_.get() + filled_;
+    unpacker.stream.avail_out = static_cast<unsigned>(record_block - filled_);
+    const int status = unpacker.zlib.inflate(&unpacker.stream, Zlib::no_flush);
+    packed_used_ += available - unpacker.stream.avail_in;
+    filled_ = record_block - unpacker.stream.avail_out;
+    unpacker.member_ended = status == Zlib::stream_end;
+    if (status != Zlib::ok && status != Zlib::stream_end && status != Zlib::buffer_error)
+        fail_behind(std::string("the gzip stream is damaged (") +
+                    (unpacker.stream.message != nullptr ? unpacker.stream.message : "no message") + ")");
+}
+
+void RecordFile::unpack() {
+    while (filled_ < record_block) {
         if (packed_used_ == packed_size_) {
             packed_used_ = 0;
             packed_size_ = read_packed();
         }
-        const size_t available = packed_size_ - packed_used_;
-        if (unpacker_ == nullptr) {
-            const size_t taken = std::min(available, size - total);
-            if (taken == 0) break;
-            std::memcpy(to + total, packed_.get() + packed_used_, taken);
-            packed_used_ += taken;
-            total += taken;
-            continue;
-        }
-        Unpacker& unpacker = *unpacker_;
-        if (available == 0) {
-            if (unpacker.member_ended) break;
-            filled_ = total;  // counts for the message
-            fail_behind("the gzip stream is truncated");
-        }
-        if (unpacker.member_ended) {
-            unpacker.zlib.inflate_reset(&unpacker.stream);
-            unpacker.member_ended = false;
-        }
-        unpacker.stream.next_in = packed_.get() + packed_used_;
-        unpacker.stream.avail_in = static_cast<unsigned>(available);
-        unpacker.stream.next_out = to + total;
-        unpacker.stream.avail_out = static_cast<unsigned>(size - total);
-        const int status = unpacker.zlib.inflate(&unpacker.stream, Zlib::no_flush);
-        packed_used_ += available - unpacker.stream.avail_in;
-        total = size - unpacker.stream.avail_out;
-        unpacker.member_ended = status == Zlib::stream_end;
-        if (status != Zlib::ok && status != Zlib::stream_end && status != Zlib::buffer_error) {
-            filled_ = total;  // counts for the message
-            fail_behind(std::string("the gzip stream is damaged (") +
-                        (unpacker.stream.message != nullptr ? unpacker.stream.message : "no message") + ")");
-        }
+        const bool is_packed = unpacker_ != nullptr;
+        if (packed_size_ == 0 && is_packed && !unpacker_->member_ended) fail_behind("the gzip stream is truncated");
+        if (packed_size_ == 0) return;
+        is_packed ? inflate() : copy();
     }
-    return total;
 }
 
 void RecordFile::fill() {
     filled_ = used_ = 0;
-    const size_t got = unpack(records_.get(), record_block);
+    unpack();
+    const size_t got = filled_;
     filled_ = got / sizeof(Record) * sizeof(Record);
     ended_ = got < record_block;
     if (got != filled_)

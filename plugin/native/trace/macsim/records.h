@@ -23,7 +23,9 @@ public:
 private:
     void fill();
     size_t read_packed();
-    size_t unpack(uint8_t* to, size_t size);
+    void unpack();  // fills records_ with as many bytes as there are, up to a block
+    void copy();
+    void inflate();
     [[noreturn]] void fail_behind(const std::string& what_is_wrong) const;
 
     const std::string path_;

@@ -39,50 +39,39 @@ class NsightSystemsSqlite(ProfileFormat):
             raise ProfileError(f"{source}: cannot be read as an SQLite export of Nsight Systems: {error}") from None
 
 
+KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
+NAMES = ("mangledName", "demangledName", "shortName", "name")  # the first that a row has
+DEFAULTS = {
+    "gridX": 0, "gridY": 0, "gridZ": 0, "blockX": 0, "blockY": 0, "blockZ": 0, "registersPerThread": UNKNOWN,
+    "staticSharedMemory": 0, "dynamicSharedMemory": 0, "streamId": UNKNOWN, "correlationId": 0, "deviceId": 0,
+}  # fmt: skip
+
+
 def _read_tables(connection: sqlite3.Connection, source: str, device: int | None) -> Profile:
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")}
-    if "CUPTI_ACTIVITY_KIND_KERNEL" not in tables:
-        raise ProfileError(f"{source}: no table CUPTI_ACTIVITY_KIND_KERNEL; was the run traced with --trace=cuda?")
+    if KERNELS not in tables:
+        raise ProfileError(f"{source}: no table {KERNELS}; was the run traced with --trace=cuda?")
     builder = ProfileBuilder(source)
     for kind in ("memcpy", "memset"):
         table = f"CUPTI_ACTIVITY_KIND_{kind.upper()}"
-        if table in tables:
-            (count,) = connection.execute(f"SELECT COUNT(*) FROM {table}").fetchone()
-            if count:
-                builder.left_out[kind] = count
-    columns = {row[1] for row in connection.execute("PRAGMA table_info(CUPTI_ACTIVITY_KIND_KERNEL)")}
+        count = connection.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0] if table in tables else 0
+        if count:
+            builder.left_out[kind] = count
     names = dict(connection.execute("SELECT id, value FROM StringIds")) if "StringIds" in tables else {}
-    name_columns = [c for c in ("mangledName", "demangledName", "shortName", "name") if c in columns]
-    if not name_columns or not {"start", "end"} <= columns:
-        raise ProfileError(
-            f"{source}: CUPTI_ACTIVITY_KIND_KERNEL lacks names or times; it has {', '.join(sorted(columns))}"
-        )
-    wanted = {
-        "start": "0", "end": "0", "gridX": "0", "gridY": "0", "gridZ": "0", "blockX": "0", "blockY": "0", "blockZ": "0",
-        "registersPerThread": str(UNKNOWN), "staticSharedMemory": "0", "dynamicSharedMemory": "0",
-        "streamId": str(UNKNOWN), "correlationId": "0", "deviceId": "0",
-    }  # fmt: skip
-    listed = ", ".join(f'"{c}"' if c in columns else default for c, default in wanted.items())
-    query = f"SELECT COALESCE({', '.join([*name_columns, 'NULL'])}), {listed} FROM CUPTI_ACTIVITY_KIND_KERNEL"
-    for (
-        name_id,
-        start,
-        end,
-        gx,
-        gy,
-        gz,
-        bx,
-        by,
-        bz,
-        registers,
-        static,
-        dynamic,
-        stream,
-        order,
-        gpu,
-    ) in connection.execute(query):
-        name = names.get(name_id, str(name_id))
-        builder.add(
-            name, (gx, gy, gz), (bx, by, bz), registers, static + dynamic, stream, start, float(end - start), order, gpu
-        )
+    for name, start, end, *shape, registers, static, dynamic, stream, order, gpu in _kernel_rows(connection, source):
+        grid, block = tuple(shape[:3]), tuple(shape[3:])
+        time = float(end - start)
+        name = names.get(name, str(name))
+        builder.add(name, grid, block, registers, static + dynamic, stream, start, time, order, gpu)
     return builder.finish(device)
+
+
+def _kernel_rows(connection: sqlite3.Connection, source: str) -> sqlite3.Cursor:
+    """Rows of a name's number, start, end, and the columns of DEFAULTS."""
+    columns = {row[1] for row in connection.execute(f"PRAGMA table_info({KERNELS})")}
+    names = [name for name in NAMES if name in columns]
+    if not names or not {"start", "end"} <= columns:
+        raise ProfileError(f"{source}: {KERNELS} lacks names or times; it has {', '.join(sorted(columns))}")
+    values = [f'"{name}"' if name in columns else str(default) for name, default in DEFAULTS.items()]
+    listed = ", ".join([f"COALESCE({', '.join([*names, 'NULL'])})", '"start"', '"end"', *values])
+    return connection.execute(f"SELECT {listed} FROM {KERNELS}")

@@ -148,44 +148,42 @@ _WIDTH = {"width": (4, 4, 4)}
 _WARPS = {"block": 32}
 
 
-def _families() -> list[Family]:
-    vector = {"n": (16384, 65536, 524288), **_BLOCK}
-    long_vector = {"n": (32768, 131072, 1 << 20), **_BLOCK}
-    floats = (2, 4, 8)
-    return [
-        Family("copy", "target[i] = source[i]", {**vector, **_WIDTH}, _copy, _WARPS, (1, 2, 4, 8, 16)),
-        Family("axpy", "y[i] = a x[i] + y[i]", {**vector, **_WIDTH}, _axpy, _WARPS, floats),
-        Family("stencil", "five-point stencil on a grid",
-               {"rows": (128, 256, 512), "columns": (128, 256, 512), **_WIDTH}, _stencil, {}, floats),
-        Family("reduction", "sum: grid-stride loop, shuffles, shared memory",
-               {**long_vector, **_WIDTH}, _reduction, {"block": 64}, (2, 4)),
-        Family("gemm", "tiled C = A B on FFMA (width 4) or tensor cores (width 2)",
-               {"m": (128, 512, 2048), "n": (128, 512, 2048), "k": (64, 64, 64), **_WIDTH},
-               _gemm, {"n": 8, "k": 16}, (2, 4)),
-        Family("gemv", "y = W x, half precision, warps take rows",
-               {"rows": (512, 2048, 16384), "columns": (256, 256, 512)}, _gemv, {"columns": 8}),
-        Family("softmax", "row-wise softmax, a warp per row",
-               {"rows": (128, 512, 4096), "columns": (128, 128, 128)}, _softmax, {}),
-        Family("layer_norm", "row-wise normalisation, a CTA per row",
-               {"rows": (64, 256, 1024), "columns": (256, 256, 256), "block": (128, 128, 128)}, _layer_norm,
-               {"block": 64}),
-        Family("scan", "prefix sums within CTAs", dict(long_vector), _scan, {"block": 64}),
-        Family("attention", "one query against a cache of keys and values",
-               {"heads": (4, 8, 32), "length": (256, 512, 2048)}, _attention, {}),
-        Family("convolution", "direct 3 x 3 convolution",
-               {"batch": (1, 4, 16), "channels": (8, 16, 16), "size": (16, 16, 32), **_BLOCK}, _convolution, _WARPS),
-        Family("pooling", "2 x 2 max pooling",
-               {"channels": (64, 256, 1024), "size": (16, 16, 32), **_BLOCK}, _pooling, {**_WARPS, "size": 2}),
-        Family("gather", "rows of a table at random indices",
-               {"rows": (256, 1024, 8192), "columns": (64, 64, 64), **_WIDTH}, _gather, {}, (1, 2, 4, 8, 16)),
-        Family("spmv", "sparse matrix-vector product, a thread per row",
-               {"rows": (4096, 16384, 131072), "degree": (8, 8, 8), "block": (128, 128, 128), **_WIDTH},
-               _spmv, _WARPS, (4, 8)),
-        Family("bfs", "the widest level of a breadth-first search on a power-law graph",
-               {"rows": (4096, 16384, 131072), "degree": (8, 8, 8), "block": (128, 128, 64)}, _bfs, _WARPS),
-        Family("histogram", "shared-memory atomics over skewed bins",
-               {**long_vector, "bins": (64, 256, 256)}, _histogram, {"block": 64}),
-    ]  # fmt: skip
+_VECTOR = {"n": (16384, 65536, 524288), **_BLOCK}
+_LONG_VECTOR = {"n": (32768, 131072, 1 << 20), **_BLOCK}
+_FLOATS = (2, 4, 8)
+_FAMILIES = (
+    Family("copy", "target[i] = source[i]", {**_VECTOR, **_WIDTH}, _copy, _WARPS, (1, 2, 4, 8, 16)),
+    Family("axpy", "y[i] = a x[i] + y[i]", {**_VECTOR, **_WIDTH}, _axpy, _WARPS, _FLOATS),
+    Family("stencil", "five-point stencil on a grid",
+           {"rows": (128, 256, 512), "columns": (128, 256, 512), **_WIDTH}, _stencil, {}, _FLOATS),
+    Family("reduction", "sum: grid-stride loop, shuffles, shared memory",
+           {**_LONG_VECTOR, **_WIDTH}, _reduction, {"block": 64}, (2, 4)),
+    Family("gemm", "tiled C = A B on FFMA (width 4) or tensor cores (width 2)",
+           {"m": (128, 512, 2048), "n": (128, 512, 2048), "k": (64, 64, 64), **_WIDTH},
+           _gemm, {"n": 8, "k": 16}, (2, 4)),
+    Family("gemv", "y = W x, half precision, warps take rows",
+           {"rows": (512, 2048, 16384), "columns": (256, 256, 512)}, _gemv, {"columns": 8}),
+    Family("softmax", "row-wise softmax, a warp per row",
+           {"rows": (128, 512, 4096), "columns": (128, 128, 128)}, _softmax, {}),
+    Family("layer_norm", "row-wise normalisation, a CTA per row",
+           {"rows": (64, 256, 1024), "columns": (256, 256, 256), "block": (128, 128, 128)}, _layer_norm,
+           {"block": 64}),
+    Family("scan", "prefix sums within CTAs", dict(_LONG_VECTOR), _scan, {"block": 64}),
+    Family("attention", "one query against a cache of keys and values",
+           {"heads": (4, 8, 32), "length": (256, 512, 2048)}, _attention, {}),
+    Family("convolution", "direct 3 x 3 convolution",
+           {"batch": (1, 4, 16), "channels": (8, 16, 16), "size": (16, 16, 32), **_BLOCK}, _convolution, _WARPS),
+    Family("pooling", "2 x 2 max pooling",
+           {"channels": (64, 256, 1024), "size": (16, 16, 32), **_BLOCK}, _pooling, {**_WARPS, "size": 2}),
+    Family("gather", "rows of a table at random indices",
+           {"rows": (256, 1024, 8192), "columns": (64, 64, 64), **_WIDTH}, _gather, {}, (1, 2, 4, 8, 16)),
+    Family("spmv", "sparse matrix-vector product, a thread per row",
+           {"rows": (4096, 16384, 131072), "degree": (8, 8, 8), "block": (128, 128, 128), **_WIDTH},
+           _spmv, _WARPS, (4, 8)),
+    Family("bfs", "the widest level of a breadth-first search on a power-law graph",
+           {"rows": (4096, 16384, 131072), "degree": (8, 8, 8), "block": (128, 128, 64)}, _bfs, _WARPS),
+    Family("histogram", "shared-memory atomics over skewed bins",
+           {**_LONG_VECTOR, "bins": (64, 256, 256)}, _histogram, {"block": 64}),
+)  # fmt: skip
 
-
-FAMILIES: dict[str, Family] = {family.name: family for family in _families()}
+FAMILIES: dict[str, Family] = {family.name: family for family in _FAMILIES}
