@@ -7,6 +7,7 @@
 
 #include "fast_model/counters.h"
 #include "fast_model/modulo.h"
+#include "fast_model/state_change.h"
 
 namespace kernelpoint::fast_model {
 
@@ -37,31 +38,64 @@ public:
     // Asks the machine for what a lookup will read.
     void prefetch(uint64_t line) const;
     void clear() { ++epoch_; }
+    // All data that was asked for has arrived.
+    void settle();
     // Makes it smaller than it was built, or as large again; what it holds is lost.
     void set_size(uint64_t bytes);
     uint64_t lines() const { return index_.divisor() * ways_; }
 
+    // From now on sets are kept as they were before their first use, and lines that are used are told from others.
+    void record();
+    // What happened since record().
+    StateChange recorded() const;
+    // The first set, as an index of change.sets, looked for from `begin` on and around, in which anything that the
+    // change depends on is not as it was then: lines that were used, and free ways for those that came; where lines
+    // were replaced, also the places of all lines and how dirty those were that left. The number of sets where there is
+    // none: what happened would then happen again, to the last bit.
+    size_t misfit(const StateChange& change, size_t begin) const;
+    // Does again what happened then.
+    void apply(const StateChange& change);
+
 private:
     struct Set {
-        uint32_t epoch = 0;  // of the last clear() that this set has seen
-        uint32_t used = 0;   // lines that hold a tag, from the front
+        uint32_t epoch = 0;      // of the last clear() that this set has seen
+        uint32_t recording = 0;  // of the last record() that this set has seen
+        uint16_t used = 0;       // lines that hold a tag, from the front
+        uint16_t touched = 0;    // of those, lines that were used since record(): they lie in front
+        bool replaced = false;   // a line, since record(); `lost`: one that had been used since
+        bool lost = false;
+    };
+    struct Kept {
+        uint32_t set;
+        uint16_t used;
+        uint64_t first;  // in kept_lines_
     };
 
     uint64_t set_of(uint64_t line);
+    void keep(uint64_t set);
     CacheLine* find(uint64_t set, uint64_t line);
     CacheLine& replace(uint64_t set, uint64_t line, uint32_t& evicted_dirty);
+    uint32_t used(uint64_t set) const { return sets_[set].epoch == epoch_ ? sets_[set].used : 0; }
+    void add_before(const Kept& kept, StateChange& change) const;
+    bool fits(const SetChange& set, const LineChange* lines) const;
+    bool fits_places(const SetChange& set, const LineChange* lines) const;
+    bool fits_used(const SetChange& set, const LineChange* lines) const;
 
     const uint32_t ways_;
     Modulo index_;  // of a line's set
-    uint32_t epoch_ = 1;
+    uint32_t epoch_ = 1, recording_ = 0;
     std::vector<Set> sets_;
     std::vector<CacheLine> lines_;
+    std::vector<Kept> kept_;  // sets as they were at record(), in the order of their first use since
+    std::vector<CacheLine> kept_lines_;
 };
 
-// Brings the set up to date with clear().
+// Brings the set up to date with clear() and record().
 inline uint64_t Cache::set_of(uint64_t line) {
     const uint64_t set = index_.remainder(line);
-    if (sets_[set].epoch != epoch_) sets_[set] = {epoch_, 0};
+    Set& state = sets_[set];
+    if (state.epoch != epoch_) state = {epoch_, 0, 0, 0, false, false};
+    if (state.recording != recording_) keep(set);
     return set;
 }
 
@@ -73,11 +107,12 @@ inline CacheLine& Cache::find_or_replace(uint64_t line, uint32_t& evicted_dirty)
 }
 
 inline CacheLine* Cache::find(uint64_t set, uint64_t line) {
-    const Set& state = sets_[set];
+    Set& state = sets_[set];
     CacheLine* const first = &lines_[set * ways_];
     uint32_t position = 0;
     while (position < state.used && first[position].line != line) ++position;
     if (position == state.used) return nullptr;
+    if (position >= state.touched) ++state.touched;
     if (position > 0) {
         const CacheLine found = first[position];
         std::memmove(first + 1, first, position * sizeof *first);
@@ -93,6 +128,12 @@ inline CacheLine& Cache::replace(uint64_t set, uint64_t line, uint32_t& evicted_
         ++state.used;
     } else {
         evicted_dirty = count_sectors(first[ways_ - 1].dirty);
+        state.replaced = true;
+    }
+    if (state.touched < ways_) {
+        ++state.touched;
+    } else {
+        state.lost = true;
     }
     std::memmove(first + 1, first, (state.used - size_t{1}) * sizeof *first);
     *first = {line, 0, 0, 0};

@@ -150,6 +150,7 @@ void Gpu::stop_issuing() {
 
 void Gpu::abandon() {
     for (Sm& sm : sms_) sm.clear();
+    memory_.l2().settle();
     std::fill(next_event_.begin(), next_event_.end(), kNever);
     next_retirement_ = kNever;
     active_.clear();

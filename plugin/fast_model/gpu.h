@@ -34,6 +34,10 @@ public:
     void empty_state() { memory_.empty(); }
     void touch(LineAccess touched, uint8_t written) { memory_.touch(touched, written); }
 
+    // Between launches: the state that the next one begins with. All of it is in L2 where keeps_l2_only().
+    bool keeps_l2_only() const { return memory_.keeps_l2_only(); }
+    Cache& l2() { return memory_.l2(); }
+
     // Opens the trace of a launch; throws TraceError or LaunchError.
     void start(const std::string& trace_path);
     // Simulates up to `cycles` since the start of the launch; true when it is complete. Throws TraceError, LaunchError

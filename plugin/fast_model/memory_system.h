@@ -43,6 +43,10 @@ public:
     void empty();
     void touch(LineAccess touched, uint8_t written);
 
+    // What outlives a launch: L2, where L1 is invalidated at each launch.
+    bool keeps_l2_only() const { return config_.l1_invalidate_at_launch != 0; }
+    Cache& l2() { return l2_; }
+
 private:
     uint64_t l1_bytes(uint64_t shared_memory) const;
     Cycles pass_port(uint32_t sm, Cycles now, uint32_t sectors);

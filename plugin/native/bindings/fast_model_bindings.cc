@@ -2,8 +2,10 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include <cmath>
+
 #include "fast_model/configuration/derive.h"
-#include "fast_model/list_run.h"
+#include "fast_model/list/run.h"
 #include "native/bindings/bindings.h"
 
 namespace py = pybind11;
@@ -32,28 +34,32 @@ TraceList list_of(const std::vector<std::string>& paths, const Copies& copies) {
     return list;
 }
 
+// Each column as numpy has it: nan where a launch was not simulated.
 py::dict columns_of(const ListResult& result) {
     const auto column = [&](const auto& value) {
-        py::array_t<uint64_t> values(static_cast<py::ssize_t>(result.cycles.size()));
-        for (size_t i = 0; i < result.cycles.size(); ++i) values.mutable_at(i) = value(i);
+        py::array_t<double> values(static_cast<py::ssize_t>(result.of_launch.size()));
+        double* out = values.mutable_data();
+        for (const uint32_t number : result.of_launch)
+            *out++ = number == fast_model::kNoNumbers ? NAN : static_cast<double>(value(result.numbers[number]));
         return values;
     };
+    using Numbers = ListResult::Numbers;
     py::dict columns;
-    columns["cycles"] = column([&](size_t i) { return result.cycles[i]; });
-    columns["instructions"] = column([&](size_t i) { return result.instructions[i]; });
+    columns["cycles"] = column([](const Numbers& n) { return n.cycles; });
+    columns["instructions"] = column([](const Numbers& n) { return n.instructions; });
     for (const fast_model::CounterField& field : fast_model::kCounterFields)
-        columns[field.name] = column([&](size_t i) { return result.counters[i].*field.value; });
+        columns[field.name] = column([&](const Numbers& n) { return n.counters.*field.value; });
     return columns;
 }
 
 py::tuple run(const std::vector<std::string>& paths, const Copies& copies, const Derived& configuration,
-              const py::function& progress) {
+              const py::function& progress, unsigned threads, uint64_t memory_bytes) {
     const TraceList list = list_of(paths, copies);
     ListResult result;
     bool failed = false;  // a Python error is set
     {
         const py::gil_scoped_release released;
-        result = fast_model::run_list(configuration.config, list, [&](uint64_t launches) {
+        result = fast_model::run_list(configuration.config, list, {threads, memory_bytes}, [&](uint64_t launches) {
             const py::gil_scoped_acquire held;
             try {
                 if (PyErr_CheckSignals() != 0) throw py::error_already_set();
@@ -66,7 +72,7 @@ py::tuple run(const std::vector<std::string>& paths, const Copies& copies, const
         });
     }
     if (failed) throw py::error_already_set();
-    return py::make_tuple(columns_of(result), result.failures);
+    return py::make_tuple(columns_of(result), result.failures, result.simulated);
 }
 
 py::dict values_of(const Derived& derived) {
@@ -107,8 +113,10 @@ void register_fast_model(py::module_& module) {
         "A Configuration from [(where, text), ...] of one simulator; what they leave open is as in the file `base`.");
     part.def(
         "run", &run, py::arg("paths"), py::arg("copies"), py::arg("configuration"), py::arg("progress"),
-        "Simulate launches in order: (counter -> uint64 [launches], [(launch index, reason of a failure), ...]). "
-        "`progress` is called with the launches that are done, about ten times a second; what it raises ends the run.");
+        py::arg("threads"), py::arg("memory_bytes"),
+        "Simulate launches in order: (counter -> float64 [launches], nan where a launch has no result, [(launch index, "
+        "reason of a failure), ...], how many launches had to be simulated one after another). `progress` is called "
+        "with the launches that are done, about ten times a second; what it raises ends the run.");
 }
 
 }  // namespace kernelpoint

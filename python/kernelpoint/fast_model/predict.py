@@ -20,6 +20,7 @@ from kernelpoint.traces import cache_folder
 
 Log = Callable[[str], None]
 Progress = Callable[[int, int], None]
+MEMORY = 256 << 20  # bytes of outcomes of launches that may come again
 MODEL_VERSION: str = _native.fast_model.MODEL_VERSION
 
 
@@ -31,12 +32,15 @@ def predict(
     log: Log,
     folder: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
+    threads: int | None = None,
 ) -> Predictions:
     """Simulate every launch of a list in program order, with the caches that the ones before it leave, or recall it.
 
-    The result depends on the list, the configuration and the model's version; it is kept on disk under these. Equal
-    launches are simulated each time: they begin in different states of the caches, and comparing those exactly costs more
-    than most launches do.
+    The result depends on the list, the configuration and the model's version; it is kept on disk under these. Launches of
+    equal traces that find the same in L2 are simulated once. Segments of the list are simulated ahead on several threads,
+    each from a replayed state; an outcome is taken only where the launch would find the very state that it began with, so
+    the result is that of one thread, to the last cycle. Both need a GPU that invalidates L1 at each launch (MacSim's does
+    not).
 
     Args:
         paths: trace of each launch of one process; empty text where a launch was not traced.
@@ -46,6 +50,7 @@ def predict(
         log: told which launches could not be predicted, and what is wrong with the file on disk.
         folder: where results are kept; by default `predictions` in the cache folder.
         progress: called with (launches done, launches); by default a line on a terminal.
+        threads: by default as many as there are processors.
 
     Ctrl-C ends it within a second.
     """
@@ -55,13 +60,15 @@ def predict(
     found = _load(kept, key, configuration, log)
     if found is None:
         shown = progress or _line_on_terminal(paths)
-        columns, failures = _native.fast_model.run(
-            list(paths), copies, configuration, lambda done: shown(done, len(paths))
+        counters, failures, _ = _native.fast_model.run(
+            list(paths),
+            copies,
+            configuration,
+            lambda done: shown(done, len(paths)),
+            threads or len(os.sched_getaffinity(0)),
+            MEMORY,
         )
         shown(len(paths), len(paths))
-        missing = np.array([not path for path in paths], dtype=bool)
-        missing[[launch for launch, _ in failures]] = True
-        counters = {name: np.where(missing, np.nan, values.astype(np.float64)) for name, values in columns.items()}
         found = Predictions(counters, configuration.name, configuration.hash, MODEL_VERSION, dict(failures))
         _save(kept, key, found, log)
     _tell_missing(found, paths, log)

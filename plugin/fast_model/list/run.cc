@@ -1,0 +1,109 @@
+#include "fast_model/list/run.h"
+
+#include <chrono>
+#include <unordered_map>
+
+#include "fast_model/list/segments.h"
+
+namespace kernelpoint::fast_model {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenCalls{100};
+
+// Asks `goes_on`, but not more often than it needs to be asked.
+class Patience {
+public:
+    explicit Patience(const GoesOn& goes_on) : goes_on_(goes_on), asked_at_(std::chrono::steady_clock::now()) {}
+    bool goes_on(uint64_t launches) {
+        const auto now = std::chrono::steady_clock::now();
+        if (now - asked_at_ < kBetweenCalls) return true;
+        asked_at_ = now;
+        return goes_on_(launches);
+    }
+
+private:
+    const GoesOn& goes_on_;
+    std::chrono::steady_clock::time_point asked_at_;
+};
+
+class ListRun {
+public:
+    ListRun(const GpuConfig& config, const TraceList& list, const Effort& effort, const GoesOn& goes_on)
+        : list_(list), effort_(effort), config_(config), patience_(goes_on) {}
+
+    ListResult run() {
+        result_.ended_early = !prepare() || !run_commands();
+        return std::move(result_);
+    }
+
+private:
+    bool asked() { return patience_.goes_on(launches_); }
+
+    bool prepare() {
+        const auto goes_on = [this] { return asked(); };
+        const bool in_parts = config_.l1_invalidate_at_launch != 0;
+        if (!find_sources(list_, effort_.threads, goes_on, sources_)) return false;
+        outcomes_ = std::make_unique<Outcomes>(sources_.paths.size(), effort_.memory_bytes);
+        segments_ = std::make_unique<Segments>(config_, list_, sources_, *outcomes_, effort_.memory_bytes);
+        return segments_->start(in_parts ? effort_.threads : 1, goes_on);
+    }
+
+    // False when the run is to end.
+    bool run_commands() {
+        const auto goes_on = [this] { return asked(); };
+        Runner runner(config_, *outcomes_);
+        result_.of_launch.assign(list_.launches, kNoNumbers);
+        for (uint64_t number = 0; number < list_.commands.size(); ++number) {
+            const TraceList::Command& command = list_.commands[number];
+            if (!segments_->wait_for(number, goes_on)) return false;
+            if (command.kind == TraceList::Kind::memcpy) {
+                runner.gpu().copy_from_host(command.address, command.bytes);
+                continue;
+            }
+            if (!run_launch(command.path, runner)) return false;
+            ++launches_;
+            result_.simulated = runner.simulated();
+            if (!asked()) return false;
+        }
+        return true;
+    }
+
+    bool run_launch(const std::string& path, Runner& runner) {
+        const uint32_t source = sources_.of_launch[launches_];
+        if (source == kNoSource) return true;
+        try {
+            const Outcomes::Shared outcome = runner.run(source, path, [this] { return asked(); });
+            if (outcome == nullptr) return false;
+            take(*outcome);
+        } catch (const std::runtime_error& error) {  // TraceError, LaunchError
+            result_.failures.emplace_back(launches_, error.what());
+        }
+        return true;
+    }
+
+    // Equal numbers are kept once.
+    void take(const Outcome& outcome) {
+        const auto [known, added] = numbers_.emplace(outcome.number, static_cast<uint32_t>(result_.numbers.size()));
+        if (added) result_.numbers.push_back({outcome.cycles, outcome.instructions, outcome.counters});
+        result_.of_launch[launches_] = known->second;
+    }
+
+    const TraceList& list_;
+    const Effort effort_;
+    const GpuConfig config_;
+    Patience patience_;
+    Sources sources_;
+    std::unique_ptr<Outcomes> outcomes_;
+    std::unique_ptr<Segments> segments_;              // reads the outcomes: ends before them
+    std::unordered_map<uint64_t, uint32_t> numbers_;  // by number of an outcome
+    uint64_t launches_ = 0;
+    ListResult result_;
+};
+
+}  // namespace
+
+ListResult run_list(const GpuConfig& config, const TraceList& list, const Effort& effort, const GoesOn& goes_on) {
+    return ListRun(config, list, effort, goes_on).run();
+}
+
+}  // namespace kernelpoint::fast_model

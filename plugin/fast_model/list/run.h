@@ -1,0 +1,43 @@
+// The launches of a list on one simulated GPU, one after the other; what is done before each belongs to it.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fast_model/gpu.h"
+#include "native/trace/trace_list.h"
+
+namespace kernelpoint::fast_model {
+
+// Called now and then while a list runs, with the number of launches that are done; false ends the run.
+using GoesOn = std::function<bool(uint64_t)>;
+
+// How a list is run. The result does not depend on it.
+struct Effort {
+    unsigned threads = 1;
+    uint64_t memory_bytes = 256 << 20;  // for outcomes of launches that may come again
+};
+
+struct ListResult {
+    struct Numbers {
+        uint64_t cycles = 0, instructions = 0;
+        Counters counters;
+    };
+    std::vector<uint32_t> of_launch;  // which of `numbers`; kNoNumbers where it was not simulated
+    std::vector<Numbers> numbers;
+    std::vector<std::pair<uint64_t, std::string>> failures;  // launch index and reason
+    uint64_t simulated = 0;  // launches that were neither known from another nor from a segment
+    bool ended_early = false;
+};
+constexpr uint32_t kNoNumbers = UINT32_MAX;
+
+// Simulates every launch in program order, with the caches that the launches before it left. A launch that cannot be
+// simulated is a failure, and the run goes on; one whose path is empty has no trace and is left out.
+// Launches of the same trace that find the same in L2 are simulated once, and where there are threads, segments of the
+// list are simulated ahead; either way an outcome is taken only where simulating the launch would give the very same.
+// Both need a GPU that invalidates L1 at each launch.
+ListResult run_list(const GpuConfig& config, const TraceList& list, const Effort& effort, const GoesOn& goes_on);
+
+}  // namespace kernelpoint::fast_model

@@ -1,0 +1,72 @@
+#include "fast_model/list/threads.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace kernelpoint::fast_model {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenCalls{100};
+
+class Pool {
+public:
+    Pool(uint64_t count, const std::function<void(uint64_t)>& work) : count_(count), work_(work) {}
+
+    void start(unsigned threads) {
+        running_ = threads;
+        for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
+    }
+    // Whether all was done.
+    bool wait(const std::function<bool()>& goes_on) {
+        std::unique_lock<std::mutex> held(mutex_);
+        while (!ended_.wait_for(held, kBetweenCalls, [this] { return running_ == 0; })) {
+            held.unlock();
+            if (!stopped_ && !goes_on()) stopped_ = true;
+            held.lock();
+        }
+        held.unlock();
+        for (std::thread& thread : threads_) thread.join();
+        if (error_) std::rethrow_exception(error_);
+        return !stopped_;
+    }
+
+private:
+    void run() {
+        try {
+            for (uint64_t i = next_++; i < count_ && !stopped_; i = next_++) work_(i);
+        } catch (...) {
+            const std::lock_guard<std::mutex> held(mutex_);
+            if (!error_) error_ = std::current_exception();
+            next_ = count_;
+        }
+        const std::lock_guard<std::mutex> held(mutex_);
+        if (--running_ == 0) ended_.notify_all();
+    }
+
+    const uint64_t count_;
+    const std::function<void(uint64_t)>& work_;
+    std::atomic<uint64_t> next_{0};
+    std::atomic<bool> stopped_{false};
+    std::mutex mutex_;
+    std::condition_variable ended_;
+    unsigned running_ = 0;
+    std::exception_ptr error_;
+    std::vector<std::thread> threads_;
+};
+
+}  // namespace
+
+bool in_parallel(uint64_t count, unsigned threads, const std::function<void(uint64_t)>& work,
+                 const std::function<bool()>& goes_on) {
+    Pool pool(count, work);
+    pool.start(static_cast<unsigned>(std::min<uint64_t>(std::max(threads, 1u), std::max<uint64_t>(count, 1))));
+    return pool.wait(goes_on);
+}
+
+}  // namespace kernelpoint::fast_model
