@@ -71,7 +71,12 @@ def targets() -> list[Target]:
         ),
         Target("kernelpoint.lib.libkernelpoint", "library", ["runtime/shim"], libraries=["dl"]),
         Target("kernelpoint.bin.kernelpoint-probe", "program", ["runtime/probe"], libraries=["dl"]),
-        Target("kernelpoint.bin.kernelpoint-host", "program", ["host", "fast_model", "native/trace", "native/replay"], libraries=["dl"]),
+        Target(
+            "kernelpoint.bin.kernelpoint-host",
+            "program",
+            ["host", "fast_model", "native/trace", "native/replay"],
+            libraries=["dl"],
+        ),
     ]
     if libpython := shared_libpython():
         found.append(embedding(libpython))

@@ -116,7 +116,12 @@ bool Cache::fits(const SetChange& set, const LineChange* lines) const {
 
 bool Cache::fits_places(const SetChange& set, const LineChange* lines) const {
     const CacheLine* const present = &lines_[uint64_t{set.set} * ways_];
-    return used(set.set) == set.before && std::equal(lines, lines + set.before, present, stands_for);
+    const LineChange* const after = lines + set.before;
+    const auto has_come = [&](const LineChange& line) {
+        return line.valid_before == 0 && find_in(present, set.before, line.line) != nullptr;
+    };
+    return used(set.set) == set.before && std::equal(lines, after, present, stands_for) &&
+           std::none_of(after, after + set.after, has_come);
 }
 
 bool Cache::fits_used(const SetChange& set, const LineChange* lines) const {

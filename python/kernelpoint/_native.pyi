@@ -124,6 +124,9 @@ class fast_model:  # noqa: N801 - a submodule
         values: dict[str, int]
         notes: list[str]
 
+    class Effort:
+        def __init__(self, threads: int, memory_bytes: int = ..., segment_bytes: int = ...) -> None: ...
+
     @staticmethod
     def derive(texts: Sequence[tuple[str, str]], base: str) -> fast_model.Configuration: ...
     @staticmethod
@@ -131,5 +134,6 @@ class fast_model:  # noqa: N801 - a submodule
         paths: Sequence[str],
         copies: np.ndarray,
         configuration: fast_model.Configuration,
-        progress: Callable[[int], None],
-    ) -> tuple[dict[str, np.ndarray], list[tuple[int, str]]]: ...
+        effort: fast_model.Effort,
+        progress: Callable[[int, float], None],
+    ) -> tuple[dict[str, np.ndarray], list[tuple[int, str]], int]: ...

@@ -46,7 +46,7 @@ class Model:
             fingerprint,
             self.said.append,
             folder=self.folder,
-            progress=lambda done, total: shown.append((done, total)),
+            progress=lambda done, total, share: shown.append((done, total, share)),
         )
         self.runs += bool(shown)
         return found
@@ -149,7 +149,7 @@ def test_an_error_in_progress_ends_the_run(model, workload):
     class Enough(Exception):
         pass
 
-    def progress(done, total):
+    def progress(done, total, share):
         raise Enough
 
     with pytest.raises(Enough):

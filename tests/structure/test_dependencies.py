@@ -30,7 +30,7 @@ LAYERS = [
     {"config", "randomness", "registry", "_native"},
     {"archive"},
     {"files"},
-    {"errors"},
+    {"errors", "progress"},
 ]
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
 ONLY_THERE = {

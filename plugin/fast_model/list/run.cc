@@ -14,11 +14,11 @@ constexpr std::chrono::milliseconds kBetweenCalls{100};
 class Patience {
 public:
     explicit Patience(const GoesOn& goes_on) : goes_on_(goes_on), asked_at_(std::chrono::steady_clock::now()) {}
-    bool goes_on(uint64_t launches) {
+    bool goes_on(uint64_t launches, double share) {
         const auto now = std::chrono::steady_clock::now();
         if (now - asked_at_ < kBetweenCalls) return true;
         asked_at_ = now;
-        return goes_on_(launches);
+        return goes_on_(launches, share);
     }
 
 private:
@@ -37,14 +37,18 @@ public:
     }
 
 private:
-    bool asked() { return patience_.goes_on(launches_); }
+    bool asked() { return patience_.goes_on(launches_, text_ > 0 ? passed_text_ / text_ : 0); }
+
+    // What a launch costs is the text that none before it had; the others are known by then.
+    double text_of(uint32_t source) const { return 1.0 + static_cast<double>(sources_.bytes[source]); }
 
     bool prepare() {
         const auto goes_on = [this] { return asked(); };
         const bool in_parts = config_.l1_invalidate_at_launch != 0;
         if (!find_sources(list_, effort_.threads, goes_on, sources_)) return false;
+        for (uint32_t source = 0; source < sources_.paths.size(); ++source) text_ += text_of(source);
         outcomes_ = std::make_unique<Outcomes>(sources_.paths.size(), effort_.memory_bytes);
-        segments_ = std::make_unique<Segments>(config_, list_, sources_, *outcomes_, effort_.memory_bytes);
+        segments_ = std::make_unique<Segments>(config_, list_, sources_, *outcomes_, effort_);
         return segments_->start(in_parts ? effort_.threads : 1, goes_on);
     }
 
@@ -71,6 +75,7 @@ private:
     bool run_launch(const std::string& path, Runner& runner) {
         const uint32_t source = sources_.of_launch[launches_];
         if (source == kNoSource) return true;
+        if (source == next_source_) passed_text_ += text_of(next_source_++);
         try {
             const Outcomes::Shared outcome = runner.run(source, path, [this] { return asked(); });
             if (outcome == nullptr) return false;
@@ -97,6 +102,8 @@ private:
     std::unique_ptr<Segments> segments_;              // reads the outcomes: ends before them
     std::unordered_map<uint64_t, uint32_t> numbers_;  // by number of an outcome
     uint64_t launches_ = 0;
+    uint32_t next_source_ = 0;  // the first that no launch has had
+    double text_ = 0, passed_text_ = 0;
     ListResult result_;
 };
 

@@ -7,18 +7,14 @@
 #include <vector>
 
 #include "fast_model/gpu.h"
+#include "fast_model/list/effort.h"
 #include "native/trace/trace_list.h"
 
 namespace kernelpoint::fast_model {
 
-// Called now and then while a list runs, with the number of launches that are done; false ends the run.
-using GoesOn = std::function<bool(uint64_t)>;
-
-// How a list is run. The result does not depend on it.
-struct Effort {
-    unsigned threads = 1;
-    uint64_t memory_bytes = 256 << 20;  // for outcomes of launches that may come again
-};
+// Called now and then while a list runs, with the number of launches that are done, and about which share of the work;
+// false ends the run.
+using GoesOn = std::function<bool(uint64_t, double)>;
 
 struct ListResult {
     struct Numbers {

@@ -8,7 +8,7 @@
 namespace kernelpoint::fast_model {
 namespace {
 
-constexpr uint64_t kSegmentBytes = 8 << 20, kLeastBytes = 256 << 10;
+constexpr uint64_t kLeastPart = 32;          // of a segment; less is not worth a replay
 constexpr uint64_t kUnknownBytes = 1 << 20;  // of a source whose text was not read
 constexpr uint64_t kLongestRepetition = 64;  // launches
 constexpr std::chrono::milliseconds kBetweenCalls{100};
@@ -65,7 +65,7 @@ public:
 
 private:
     void cut() {
-        if (bytes_ >= kLeastBytes) segments_.push_back(present_);
+        if (bytes_ >= target_ / kLeastPart) segments_.push_back(present_);
         bytes_ = repeated_ = 0;
     }
 
@@ -90,13 +90,13 @@ std::vector<Segment> segments_of(const TraceList& list, const Sources& sources, 
 }
 
 Segments::Segments(const GpuConfig& config, const TraceList& list, const Sources& sources, Outcomes& outcomes,
-                   uint64_t memory_bytes)
+                   const Effort& effort)
     : config_(config),
       list_(list),
       sources_(sources),
       outcomes_(outcomes),
-      most_bytes_(memory_bytes),
-      segments_(segments_of(list, sources, kSegmentBytes)),
+      most_bytes_(effort.memory_bytes),
+      segments_(segments_of(list, sources, effort.segment_bytes)),
       source_of_command_(sources_of_commands(list, sources)),
       footprints_(sources.paths.size()),
       history_(same_paths(list, sources), true),

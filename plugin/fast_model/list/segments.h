@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "fast_model/list/effort.h"
 #include "fast_model/list/runner.h"
 #include "fast_model/list/sources.h"
 #include "native/replay/history.h"
@@ -31,7 +32,7 @@ std::vector<Segment> segments_of(const TraceList& list, const Sources& sources, 
 class Segments {
 public:
     Segments(const GpuConfig& config, const TraceList& list, const Sources& sources, Outcomes& outcomes,
-             uint64_t memory_bytes);
+             const Effort& effort);
     ~Segments();
 
     // Begins; false if `goes_on` ended it.

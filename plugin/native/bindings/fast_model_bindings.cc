@@ -53,17 +53,17 @@ py::dict columns_of(const ListResult& result) {
 }
 
 py::tuple run(const std::vector<std::string>& paths, const Copies& copies, const Derived& configuration,
-              const py::function& progress, unsigned threads, uint64_t memory_bytes) {
+              const fast_model::Effort& effort, const py::function& progress) {
     const TraceList list = list_of(paths, copies);
     ListResult result;
     bool failed = false;  // a Python error is set
     {
         const py::gil_scoped_release released;
-        result = fast_model::run_list(configuration.config, list, {threads, memory_bytes}, [&](uint64_t launches) {
+        result = fast_model::run_list(configuration.config, list, effort, [&](uint64_t launches, double share) {
             const py::gil_scoped_acquire held;
             try {
                 if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-                progress(launches);
+                progress(launches, share);
             } catch (py::error_already_set& error) {
                 error.restore();
                 failed = true;
@@ -111,12 +111,19 @@ void register_fast_model(py::module_& module) {
     part.def(
         "derive", &derive, py::arg("texts"), py::arg("base"),
         "A Configuration from [(where, text), ...] of one simulator; what they leave open is as in the file `base`.");
+    py::class_<fast_model::Effort>(part, "Effort", "How a list is run; its result does not depend on it.")
+        .def(py::init([](unsigned threads, uint64_t memory_bytes, uint64_t segment_bytes) {
+                 return fast_model::Effort{threads, memory_bytes, segment_bytes};
+             }),
+             py::arg("threads"), py::arg("memory_bytes") = fast_model::Effort{}.memory_bytes,
+             py::arg("segment_bytes") = fast_model::Effort{}.segment_bytes);
     part.def(
-        "run", &run, py::arg("paths"), py::arg("copies"), py::arg("configuration"), py::arg("progress"),
-        py::arg("threads"), py::arg("memory_bytes"),
+        "run", &run, py::arg("paths"), py::arg("copies"), py::arg("configuration"), py::arg("effort"),
+        py::arg("progress"),
         "Simulate launches in order: (counter -> float64 [launches], nan where a launch has no result, [(launch index, "
         "reason of a failure), ...], how many launches had to be simulated one after another). `progress` is called "
-        "with the launches that are done, about ten times a second; what it raises ends the run.");
+        "with the launches that are done and a share of the work, about ten times a second; what it raises ends the "
+        "run.");
 }
 
 }  // namespace kernelpoint

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -16,11 +14,11 @@ from kernelpoint.archive import read_archive, write_archive
 from kernelpoint.errors import PlanError
 from kernelpoint.fast_model.configuration import Configuration
 from kernelpoint.fast_model.predictions import Predictions
+from kernelpoint.progress import WorkProgress
 from kernelpoint.traces import cache_folder
 
 Log = Callable[[str], None]
-Progress = Callable[[int, int], None]
-MEMORY = 256 << 20  # bytes of outcomes of launches that may come again
+Progress = Callable[[int, int, float], None]
 MODEL_VERSION: str = _native.fast_model.MODEL_VERSION
 
 
@@ -49,7 +47,8 @@ def predict(
         fingerprint: identifies the list.
         log: told which launches could not be predicted, and what is wrong with the file on disk.
         folder: where results are kept; by default `predictions` in the cache folder.
-        progress: called with (launches done, launches); by default a line on a terminal.
+        progress: called with (launches done, launches, about which share of the work that is) ten times a second; by default
+            a line on a terminal, or in the log.
         threads: by default as many as there are processors.
 
     Ctrl-C ends it within a second.
@@ -59,16 +58,12 @@ def predict(
     kept = folder / f"{hashlib.blake2b(key.encode(), digest_size=16).hexdigest()}.npz"
     found = _load(kept, key, configuration, log)
     if found is None:
-        shown = progress or _line_on_terminal(paths)
+        shown = progress or WorkProgress("fast model", "launches", log)
+        effort = _native.fast_model.Effort(threads or len(os.sched_getaffinity(0)))
         counters, failures, _ = _native.fast_model.run(
-            list(paths),
-            copies,
-            configuration,
-            lambda done: shown(done, len(paths)),
-            threads or len(os.sched_getaffinity(0)),
-            MEMORY,
+            list(paths), copies, configuration, effort, lambda done, share: shown(done, len(paths), share)
         )
-        shown(len(paths), len(paths))
+        shown(len(paths), len(paths), 1.0)
         found = Predictions(counters, configuration.name, configuration.hash, MODEL_VERSION, dict(failures))
         _save(kept, key, found, log)
     _tell_missing(found, paths, log)
@@ -84,25 +79,6 @@ def _tell_missing(found: Predictions, paths: Sequence[str], log: Log) -> None:
     if found.failures:
         first = next(iter(found.failures.values()))
         log(f"kernelpoint: the fast model could not simulate {len(found.failures):,} launches; the first: {first}")
-
-
-def _line_on_terminal(paths: Sequence[str]) -> Progress:
-    """Progress of the model, and the time that is left, by the size of the traces."""
-    if not sys.stderr.isatty():
-        return lambda done, total: None
-    distinct = sorted({path for path in paths if path})
-    sizes = dict(zip(distinct, np.maximum(_native.stat_many(distinct)[:, 0], 0).tolist(), strict=True))
-    done_bytes = np.concatenate([[0.0], np.cumsum([sizes.get(path, 0) + 1.0 for path in paths])])
-    begun = time.monotonic()
-
-    def show(done: int, total: int) -> None:
-        share = done_bytes[done] / done_bytes[-1]
-        left = (time.monotonic() - begun) * (1 / share - 1) if share > 0 else 0.0
-        text = "" if done == total else f"fast model: {done:,} of {total:,} launches, {left:.0f} s left"
-        sys.stderr.write(f"\r\033[K{text}")
-        sys.stderr.flush()
-
-    return show
 
 
 def _digest(arrays: Sequence[np.ndarray]) -> str:

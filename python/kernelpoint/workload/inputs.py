@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kernelpoint.errors import ConfigError, PolicyError, ProfileError, TraceError
+from kernelpoint.progress import WorkProgress
 from kernelpoint.workload.alignment import aligned
 from kernelpoint.workload.model import model_profile, predicted, why_unassisted
 from kernelpoint.workload.population import Population
@@ -75,7 +76,6 @@ def complete(
     cache: TraceCache | None = None,
     read: Progress | None = None,
     embedded: Progress | None = None,
-    modelled: Progress | None = None,
 ) -> Population:
     """The population with every input that is needed; what it has already is not made again.
 
@@ -83,7 +83,7 @@ def complete(
         needs: what a policy asks for, available as it is (`check_available`).
         encoder: checkpoint and bound on nodes of the embeddings.
         cache: of traces and embeddings; by default the user's.
-        read, embedded, modelled: called with (done, total) while traces are read, streams embedded, launches predicted.
+        read, embedded: called with (done, total) while traces are read, streams embedded; by default progress is shown.
 
     Raises:
         TraceError: not one launch can be read.
@@ -91,7 +91,7 @@ def complete(
     if needs & {Need.TRACES, Need.EMBEDDINGS} and population.scan is None:
         from kernelpoint.traces import scan_launches
 
-        scan = scan_launches(population.paths, cache, read, log=log)
+        scan = scan_launches(population.paths, cache, read or WorkProgress("reading", "traces", log), log=log)
         if len(scan.errors) == population.size:
             raise TraceError(
                 f"none of the {population.size:,} launches can be read; the first: {next(iter(scan.errors.values()))}"
@@ -100,10 +100,11 @@ def complete(
     if Need.EMBEDDINGS in needs and population.embeddings is None and population.scan is not None:
         from kernelpoint.encoder import embed_streams
 
-        embeddings = embed_streams(population.scan, cache, encoder.checkpoint, encoder.max_nodes, embedded, log=log)
+        shown = embedded or WorkProgress("embedding", "streams", log)
+        embeddings = embed_streams(population.scan, cache, encoder.checkpoint, encoder.max_nodes, shown, log=log)
         population = replace(population, embeddings=embeddings)
     if Need.MODEL in needs and population.model is None and population.model_source is not None:
-        population = predicted(population, population.model_source, log, modelled)
+        population = predicted(population, population.model_source, log)
     return population
 
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from kernelpoint.profiles import Profile
 
 Log = Callable[[str], None]
-Progress = Callable[[int, int], None]
 
 
 class Simulator(Protocol):
@@ -116,7 +115,7 @@ def why_unassisted(config: Config, population: Population) -> str | None:
     return next((reason for reason, holds in reasons.items() if holds), None)
 
 
-def predicted(population: Population, source: ModelSource, log: Log, progress: Progress | None = None) -> Population:
+def predicted(population: Population, source: ModelSource, log: Log) -> Population:
     """The population with what the model predicts of each launch, process by process, made or recalled."""
     from kernelpoint.fast_model import Predictions, predict
     from kernelpoint.traces import read_trace_list
@@ -127,7 +126,7 @@ def predicted(population: Population, source: ModelSource, log: Log, progress: P
         part = population.process(number)
         copies = read_trace_list(path).copies
         identity = fingerprint(part.counts, part.paths)
-        parts.append(predict(part.paths, copies, configuration, identity, log, progress=progress))
+        parts.append(predict(part.paths, copies, configuration, identity, log))
     found = Predictions.joined(parts)
     log(
         f"kernelpoint: the fast model predicts {int(found.predicted.sum()):,} of {found.size:,} launches "

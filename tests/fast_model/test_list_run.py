@@ -1,0 +1,148 @@
+"""A list run with short cuts: what repeats is recalled, segments are simulated ahead; no number may change by it."""
+
+import csv
+import random
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kernelpoint import _native
+from kernelpoint.cli.host import program
+from kernelpoint.fast_model import shipped
+from kernelpoint.fast_model.configuration import SHIPPED, configuration_of
+from kernelpoint.synth.compose import compose
+from kernelpoint.synth.writer import write_list
+from kernelpoint.traces import read_trace_list
+
+NO_COPIES = np.zeros((0, 3), dtype=np.uint64)
+KIB = 1 << 10
+
+
+@pytest.fixture(scope="module")
+def traces(tmp_path_factory):
+    """Traces of a few kernels, small and irregular."""
+    paths = []
+    for name in ("graph-traversal", "iterative-solver"):
+        folder = tmp_path_factory.mktemp("lists") / name
+        folder.mkdir()
+        request = compose(name, "small", 0, 12, {})
+        write_list(request.sequence, folder, request.launches, request.description)
+        paths += dict.fromkeys(read_trace_list(folder / "kernelslist.g").paths)
+    return paths
+
+
+@pytest.fixture(scope="module")
+def gpu(tmp_path_factory):
+    """A function that makes a file of the v100 with other values."""
+
+    def made(**values):
+        lines = (SHIPPED / "v100.yaml").read_text().splitlines()
+        for key, value in values.items():
+            lines = [f"{key}: {value}" if line.startswith(f"{key}:") else line for line in lines]
+        path = tmp_path_factory.mktemp("gpu") / "gpu.yaml"
+        path.write_text("\n".join(lines) + "\n")
+        return path
+
+    return made
+
+
+def run(paths, copies, configuration, **effort):
+    effort = {"threads": 1, **effort}
+    return _native.fast_model.run(
+        paths, copies, configuration, _native.fast_model.Effort(**effort), lambda done, share: None
+    )
+
+
+def simulated_one_by_one(folder, paths, copies, gpu):
+    """Every launch simulated by the embedded host, which knows no short cuts."""
+    if not program().is_file():
+        pytest.skip(f"{program()} is not built; `make build` does")
+    commands = list(paths)
+    for position, address, size in copies.tolist():
+        commands.insert(position, f"MemcpyHtoD,{address:#x},{size}")
+    (folder / "kernelslist.g").write_text("\n".join(c if "," in c else name_in(folder, c) for c in commands) + "\n")
+    results = folder / "results.csv"
+    command = [str(program()), "-trace", str(folder / "kernelslist.g"), "-config", str(gpu), "-results", str(results)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=120)
+    rows = list(csv.DictReader(results.open()))
+    return {key: [float(row[key]) for row in rows] for key in rows[0] if rows[0][key].isdigit()}
+
+
+def name_in(folder, path):
+    """The trace under a name of its own in the folder: equal traces have different paths there, and different ids."""
+    number = len(list(folder.glob("*.traceg"))) + 1
+    text = Path(path).read_text()
+    head, rest = text.split("\n-grid", 1)
+    name, _ = head.split("\n-kernel id")
+    (folder / f"kernel-{number}.traceg").write_text(f"{name}\n-kernel id = {number}\n-grid{rest}")
+    return f"kernel-{number}.traceg"
+
+
+class TestAgainstTheHost:
+    """Cycles and all counters equal those of a program that simulates every launch."""
+
+    @pytest.mark.parametrize("l2", [16 * KIB, 64 * KIB, 6 << 20])
+    @pytest.mark.parametrize("ways", [2, 16])
+    def test_nothing_changes_whether_launches_repeat_evict_or_are_copied_over(self, traces, gpu, tmp_path, l2, ways):
+        configuration = gpu(l2_size=l2, l2_ways=ways)
+        rng = random.Random(l2 + ways)
+        period = [rng.choice(traces) for _ in range(12)]
+        paths = period * 4 + [rng.choice(traces) for _ in range(12)]
+        copies = np.array([[5, 1 << 30, 4096], [30, (1 << 30) + 64, 100]], dtype=np.uint64)
+        expected = simulated_one_by_one(tmp_path, paths, copies, configuration)
+        here = sorted(tmp_path.glob("*.traceg"), key=lambda path: int(path.stem.split("-")[1]))
+        for effort in ({}, {"threads": 2, "segment_bytes": 4 * KIB}, {"memory_bytes": 0}):
+            found, failures, _ = run(
+                [str(path) for path in here], copies, configuration_of([str(configuration)]), **effort
+            )
+            assert not failures
+            for counter, values in found.items():
+                assert values.tolist() == expected[counter], (counter, effort)
+
+
+@given(data=st.data())
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_number_of_threads_any_segments_and_any_memory_give_the_same(traces, gpu, data):
+    """The oracle keeps one outcome at most: all but immediate repetitions are simulated."""
+    size = data.draw(st.sampled_from([8 * KIB, 128 * KIB, 6 << 20]))
+    configuration = configuration_of([str(gpu(l2_size=size, l2_ways=4))])
+    paths = data.draw(st.lists(st.sampled_from(["", *traces]), min_size=1, max_size=60))
+    expected, _, _ = run(paths, NO_COPIES, configuration, memory_bytes=0)
+    for threads in (2, 3, 7):
+        found, _, _ = run(
+            paths, NO_COPIES, configuration, threads=threads, segment_bytes=data.draw(st.integers(1, 1 << 16))
+        )
+        for counter, values in expected.items():
+            assert np.array_equal(found[counter], values, equal_nan=True), (counter, threads)
+
+
+def test_equal_launches_in_equal_state_are_simulated_once(traces):
+    _, _, simulated = run(traces * 20, NO_COPIES, shipped("v100"))
+    assert len(traces) <= simulated < 3 * len(traces)
+
+
+def test_segments_are_simulated_ahead(traces):
+    _, _, simulated = run(traces, NO_COPIES, shipped("v100"), threads=2, segment_bytes=4 * KIB)
+    assert simulated < len(traces) / 4
+
+
+def test_a_gpu_that_keeps_its_l1_is_simulated_launch_by_launch(traces, gpu):
+    configuration = configuration_of([str(gpu(l1_invalidate_at_launch=0))])
+    _, _, simulated = run(traces * 3, NO_COPIES, configuration, threads=2)
+    assert simulated == 3 * len(traces)
+
+
+def test_a_launch_that_fails_fails_each_time_and_the_rest_goes_on(traces, tmp_path):
+    broken = tmp_path / "kernel-1.traceg"
+    broken.write_text(Path(traces[0]).read_text()[:-400])
+    paths = [traces[0], str(broken), traces[1]] * 5
+    one, failures, _ = run(paths, NO_COPIES, shipped("v100"))
+    assert [launch for launch, _ in failures] == [1, 4, 7, 10, 13]
+    assert all(str(broken) in reason for _, reason in failures)
+    more, others, _ = run(paths, NO_COPIES, shipped("v100"), threads=3, segment_bytes=1)
+    assert others == failures
+    assert np.array_equal(one["cycles"], more["cycles"], equal_nan=True)
