@@ -17,7 +17,7 @@ PLUGIN = PACKAGE.parents[1] / "plugin"
 LAYERS = [
     {"cli"},
     {"library"},
-    {"evaluation"},
+    {"evaluation", "coordinator"},
     {"report", "paired"},
     {"session"},
     {"selection"},
@@ -38,6 +38,9 @@ ONLY_THERE = {
     "torch_geometric": {"encoder"},
     "typer": {"cli"},
     "sklearn": {"clustering", "policies"},
+    "dask": {"coordinator"},
+    "distributed": {"coordinator"},
+    "dask_jobqueue": {"coordinator"},
 }
 FILES = sorted(PACKAGE.rglob("*.py"))
 

@@ -24,6 +24,7 @@ COMMANDS = {
     "plan": ("plan", "Read every launch once, embed, cluster, and fix the first draw."),
     "patch": ("patch", "Put KernelPoint's hook into a simulator's source tree, or take it out."),
     "join": ("join", "Join the traces of several tracer runs of one program in one list."),
+    "run": ("run", "Simulate one run with many simulators at once, here or on a cluster."),
     "report": ("report", "Show what a run simulated, skipped and estimated."),
     "select": ("select", "Draw the launches to trace from a launch census or a profile."),
     "train": ("train", "Train an encoder on traces."),

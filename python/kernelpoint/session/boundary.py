@@ -2,29 +2,49 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kernelpoint.config import load_config
+from kernelpoint.config import Config, load_config
 from kernelpoint.journal import JournalWriter, RunRecord
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.resume import resume
 from kernelpoint.session.session import Session
 from kernelpoint.session.setup import prepare
+from kernelpoint.session.work import JOURNAL_VARIABLE, VARIABLE
+
+if TYPE_CHECKING:
+    from kernelpoint.session.worker import WorkerSession
 
 
-def open(config_path: str, info: Mapping[str, Any], log: Callable[[str], None]) -> Session:
-    """Open a run, or take one over from its journal; see kp_open.
+def open(config_path: str, info: Mapping[str, Any], log: Callable[[str], None]) -> Session | WorkerSession:
+    """Open a run, or take one over from its journal; see kp_open. In a simulator that works for a coordinator, only that.
 
     Raises:
         KernelPointError: of the kind that names what is refused; nothing was started and no journal was touched but to read.
     """
     config = load_config(config_path)
+    if descriptors := os.environ.get(VARIABLE):
+        from kernelpoint.session.worker import WorkerSession  # here, because a run of one process needs none of it
+
+        return WorkerSession(config, info, log, descriptors)
+    if journal := os.environ.get(JOURNAL_VARIABLE):
+        config = config.model_copy(update={"journal": journal, "resume": "auto"})
+    return open_run(config, HostInfo.from_mapping(info), log)
+
+
+def open_run(config: Config, host: HostInfo, log: Callable[[str], None]) -> Session:
+    """Open a run of a configuration, or take one over from its journal.
+
+    Raises:
+        KernelPointError: see open.
+    """
     journal = JournalWriter(config.journal, resume=config.resume == "auto")
     try:
         first = journal.records[0] if journal.records else None
         begun_with = first.plan if isinstance(first, RunRecord) else None
-        setup = prepare(config, HostInfo.from_mapping(info), log, begun_with)
+        setup = prepare(config, host, log, begun_with)
         session = Session(setup, journal, log)
         if journal.records:
             resume(session, journal.records)

@@ -66,9 +66,14 @@ class InsideKernel:
 
     # ---- one launch -------------------------------------------------------------------------------------------------
 
+    @property
+    def interval(self) -> int:
+        """Cycles between the progress calls of a launch that begins now; 0 for none."""
+        return 0 if self._rule is None or self._simulates_whole else PROGRESS_INTERVAL
+
     def follow(self, unit: int) -> int:
         """A launch begins: how many cycles shall lie between its progress calls; 0 for none."""
-        if self._rule is None or self._simulates_whole:
+        if self._rule is None or not self.interval:
             return 0
         self._followed.setdefault(unit, (ProgressTrace(), self._rule(*self._made_with)))
         return PROGRESS_INTERVAL

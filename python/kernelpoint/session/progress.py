@@ -23,6 +23,7 @@ class Progress:
     def __init__(self, log: Callable[[str], None]) -> None:
         self._log = log
         self._launches = self._wanted = 0
+        self.tells_results = True  # False: the coordinator of a run tells how far it is
         self._pass_start = self._last = time.monotonic()
 
     @contextlib.contextmanager
@@ -51,7 +52,7 @@ class Progress:
     def completed(self, pass_index: int, simulated: int, left: int) -> None:
         """A result came in; says so only now and then."""
         now = time.monotonic()
-        if now - self._last < SECONDS_BETWEEN_LINES or not left:
+        if now - self._last < SECONDS_BETWEEN_LINES or not left or not self.tells_results:
             return
         self._last = now
         done = self._wanted - left

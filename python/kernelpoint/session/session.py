@@ -16,6 +16,7 @@ from kernelpoint.session.replays import Replays, needs_run_ups
 from kernelpoint.session.resume import check_same_frame
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.summary import Summary, sentence
+from kernelpoint.session.work import Planned
 
 if TYPE_CHECKING:
     from kernelpoint.traces.replay import Replayed
@@ -66,6 +67,14 @@ class Session:
             following.begin()
             status, launch = following.next(process, END_OF_LIST)
         return status, self._listing.position(process, launch)
+
+    def ahead(self) -> list[Planned]:
+        """Launches that `next` will name, as far as they are known: a coordinator has them simulated beforehand."""
+        self.recorder.require_open()
+        return [
+            Planned(tuple(step._replace(launch=self._listing.position(*step[:2])) for step in chain), cost)
+            for chain, cost in self.phase.ahead()
+        ]
 
     def on_progress(self, process: int, index: int, *point: int) -> int:
         """Continue (0) or stop (1) a launch in flight; point: cycles, instructions, CTAs issued, completed, in total."""

@@ -58,6 +58,12 @@ class Frame:
         """The frozen sampling design."""
         return self.plan.design
 
+    def expected_costs(self, units: np.ndarray) -> np.ndarray:
+        """float64 [units]: what launches are expected to cost, in any unit: predicted cycles, else the covariate, else 1."""
+        predictions = self.design.predictions or {}
+        known = predictions.get("cycles", self.design.x)
+        return np.ones(len(units)) if known is None else np.asarray(known, dtype=float)[units]
+
     def cluster_and_stream(self, unit: int) -> tuple[int | None, str | None]:
         """The cluster of a launch and the hash of its stream, where they are known."""
         clusters, streams = self.design.clusters, self.plan.stream_ids
@@ -206,7 +212,11 @@ def _is_screened(config: Config, policy: type[Policy], host: HostInfo) -> bool:
 
 
 def budget_of(config: Config, policy: type[Policy], host: HostInfo) -> ErrorBudget:
-    """The error budget of a run; ConfigError where the host's launches do not add up to what it is put on."""
+    """The error budget of a run.
+
+    Raises:
+        ConfigError: the host's launches do not add up to what the budget is put on.
+    """
     wanted = config.error_budget
     if host.concurrent and "cycles" in RATIOS.get(wanted.counter, (wanted.counter,)) and config.policy.name != "all":
         raise ConfigError(

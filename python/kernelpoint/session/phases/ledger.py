@@ -94,6 +94,16 @@ class Ledger:
             position += 1
         return None
 
+    def open_units(self) -> np.ndarray:
+        """int64: units of this pass that are not done with and not in flight, ascending."""
+        waiting = self._queue[self._wanted[self._queue]]
+        return np.setdiff1d(waiting, np.fromiter(self.in_flight, dtype=np.int64, count=len(self.in_flight)))
+
+    def place(self, unit: int) -> tuple[int, int]:
+        """Process and launch index of a unit."""
+        process = int(np.searchsorted(self._offsets, unit, side="right")) - 1
+        return process, unit - int(self._offsets[process])
+
     def has_open(self) -> bool:
         """True if a unit of this pass still awaits its result."""
         return self.open_count > 0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from kernelpoint.errors import HostError
 from kernelpoint.journal import Record
 from kernelpoint.session.ratios import RATIOS, ratios_of
+from kernelpoint.session.work import Planned
 
 if TYPE_CHECKING:
     from kernelpoint.session.phases.sampling import Sampling
@@ -53,6 +54,9 @@ class Phase(Protocol):
         """The next launch to ask about behind `after`: (OK, launch index), (PENDING, -1), or (DONE, -1) at the end of the
         phase.
         """
+
+    def ahead(self) -> list[Planned]:
+        """Launches that `next` will name, as far as they are known, in its order: what can be simulated beforehand."""
 
     def stops(self, process: int, index: int, point: Sequence[int]) -> bool:
         """True if a launch in flight is to be stopped, given (cycles, instructions, issued, completed, total CTAs)."""

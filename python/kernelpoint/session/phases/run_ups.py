@@ -20,6 +20,8 @@ from kernelpoint.session.phases.sampling import Sampling
 from kernelpoint.session.recorder import Recorder
 from kernelpoint.session.replays import KEPT, REPLAYED, ReplayCheck
 from kernelpoint.session.setup import Frame, Setup
+from kernelpoint.session.work import Planned
+from kernelpoint.session.work import Step as WorkStep
 
 LONG, SHORT = 3, 2  # launches of a run-up; the first begins with replayed state in either case
 LONG_LIST = 1000  # launches from which on run-ups are long
@@ -87,6 +89,23 @@ class RunUps:
         if step is None:
             return DONE, -1
         return (PENDING, -1) if self._in_flight else (OK, step.launch)
+
+    def ahead(self) -> list[Planned]:
+        """See Phase: each run-up with real state is a chain, and each of its launches from replayed state one of its own."""
+        chains: list[list[int]] = []
+        for position in range(self._position, len(self._steps)):
+            step = self._steps[position]
+            if step.run_up in self._failed:
+                continue
+            if step.state == REPLAYED:
+                chains.append([position])
+            elif chains:  # else its chain has begun already
+                chains[-1].append(position)
+        return [self._planned([self._steps[position].launch for position in chain]) for chain in chains]
+
+    def _planned(self, launches: list[int]) -> Planned:
+        steps = [WorkStep(0, launch, KEPT if i else REPLAYED) for i, launch in enumerate(launches)]
+        return Planned(tuple(steps), float(self.frame.expected_costs(np.array(launches)).sum()))
 
     def stops(self, process: int, index: int, point: Sequence[int]) -> bool:
         """See Phase: never."""

@@ -25,6 +25,7 @@ from kernelpoint.journal import (
     WarmupRecord,
 )
 from kernelpoint.session.intra_kernel import InsideKernel
+from kernelpoint.session.phases.ahead import planned
 from kernelpoint.session.phases.ledger import Ledger
 from kernelpoint.session.phases.phase import (
     BEFORE_FIRST,
@@ -43,6 +44,7 @@ from kernelpoint.session.recorder import Recorder
 from kernelpoint.session.replays import KEPT, REPLAYED, ReplayCheck, why_not_checked
 from kernelpoint.session.setup import Frame, Setup
 from kernelpoint.session.summary import Account, look_record, summarise
+from kernelpoint.session.work import Planned
 
 
 class Sampling:
@@ -125,6 +127,10 @@ class Sampling:
             return DONE, -1
         found = self.ledger.next_after(process, BEFORE_FIRST)
         return (OK, found) if found is not None else (PENDING, -1)
+
+    def ahead(self) -> list[Planned]:
+        """See Phase: launches of the pass, with those that warm up for them in one chain."""
+        return planned(self.ledger, self.frame, self.setup.config.warmup.launches > 0, self.inside.interval)
 
     def stops(self, process: int, index: int, point: Sequence[int]) -> bool:
         """See Phase."""

@@ -45,6 +45,7 @@ from kernelpoint.session.recorder import Recorder
 from kernelpoint.session.replays import KEPT, REPLAYED
 from kernelpoint.session.setup import PROBABILITY, Frame, Setup, strata_record
 from kernelpoint.session.summary import look_record
+from kernelpoint.session.work import Planned
 
 
 class Screening:
@@ -94,6 +95,10 @@ class Screening:
         if (found := self.screened.end(process)) is not None:
             return OK, found
         return (DONE if self.screened.complete else PENDING), -1
+
+    def ahead(self) -> list[Planned]:
+        """See Phase: nothing, as each launch is decided when it comes."""
+        return []
 
     def stops(self, process: int, index: int, point: Sequence[int]) -> bool:
         """See Phase; nothing is stopped inside in this phase."""

@@ -1,0 +1,169 @@
+"""`kernelpoint run`: one run of a simulator, spread over processes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from kernelpoint import __version__
+from kernelpoint.config import Config, load_config
+from kernelpoint.coordinator.command import with_option
+from kernelpoint.coordinator.coordinator import Simulations, coordinate
+from kernelpoint.coordinator.engine import Engine
+from kernelpoint.coordinator.outcomes import folder_of, prepare_folder, read_all, remove_folder
+from kernelpoint.coordinator.simulator import Simulator, SimulatorEnded
+from kernelpoint.coordinator.state import Progress
+from kernelpoint.coordinator.task import COMPARED, Work, said
+from kernelpoint.errors import ConfigError, HostError
+from kernelpoint.session.boundary import open_run
+from kernelpoint.session.host_info import HostInfo
+from kernelpoint.session.session import Session
+from kernelpoint.session.work import JOURNAL_VARIABLE, Hello
+
+Say = Callable[[str], None]
+OpenEngine = Callable[[int], Engine]  # given the bytes of memory that a simulator takes before its first launch
+
+
+def run(command: Sequence[str], config_path: str | None, open_engine: OpenEngine, say: Say) -> int:
+    """Take a run to its end, then have one simulator print what it prints at the end of a run.
+
+    Args:
+        command: of the simulator; config_path: see with_option.
+        open_engine: starts the workers, once it is known that the run can begin.
+        say: takes one line of text for the user.
+
+    Returns:
+        The exit status of that last simulator.
+
+    Raises:
+        KernelPointError: what is refused, or why the run cannot go on; what is simulated is kept.
+    """
+    command, config_path = with_option(command, config_path)
+    config = load_config(config_path)
+    hello, memory = ask(command)
+    check(config, hello)
+    session = open_run(config, host_of(hello), say)
+    try:
+        engine = open_engine(memory)
+        try:
+            work_through(session, engine, command, hello, say)
+        finally:
+            engine.close()
+    finally:
+        session.journal.close()
+    remove_folder(session.journal.path)
+    return print_end(command, session.journal.path)
+
+
+def ask(command: Sequence[str]) -> tuple[Hello, int]:
+    """Description of the simulator by itself, and the bytes of memory that it takes before its first launch.
+
+    Raises:
+        HostError: the command does not reach KernelPoint; with the simulator's own words.
+    """
+    try:
+        simulator = Simulator(command, os.getcwd())
+    except SimulatorEnded as error:
+        raise HostError(f"{error} before it could simulate; {said(error)}") from None
+    except OSError as error:
+        raise ConfigError(f"cannot start {command[0]}: {error.strerror}") from None
+    memory = _peak_memory(simulator.pid)
+    simulator.end()
+    return simulator.hello, memory
+
+
+def host_of(hello: Hello) -> HostInfo:
+    """The simulator as the session knows it."""
+    return HostInfo.from_mapping({**hello.host, "residency": tuple(hello.host["residency"])})
+
+
+def check(config: Config, hello: Hello) -> None:
+    """Refuse runs whose launches are not independent of each other, or not known beforehand.
+
+    Raises:
+        ConfigError: says why, and what is allowed.
+    """
+    host = host_of(hello)
+    if hello.kernelpoint != __version__:
+        raise ConfigError(
+            f"the simulator loads KernelPoint {hello.kernelpoint}, this is {__version__}; allowed: the same"
+        )
+    if config.policy.name == "all":
+        raise ConfigError(
+            "policy: got 'all'; a full run keeps the simulator's state from launch to launch, so it is one process: start the "
+            "simulator itself"
+        )
+    if config.clusters == "online" or None in host.list_paths:
+        raise ConfigError("`kernelpoint run` needs the launches beforehand: `clusters: auto`, and a trace list on disk")
+    if host.process_count > 1 or host.concurrent:
+        raise ConfigError(
+            "this simulator runs launches side by side; allowed: one application, one launch after another"
+        )
+    if not host.can_replay:
+        raise ConfigError(
+            f"{host.simulator} does not restore the state that earlier launches leave, so its launches depend on each other; "
+            "start the simulator itself"
+        )
+
+
+def work_through(session: Session, engine: Engine, command: Sequence[str], hello: Hello, say: Say) -> None:
+    """Take the session to its end."""
+    journal = session.journal.path
+    outcomes = prepare_folder(journal)
+    work = Work(
+        run=f"{outcomes.name}-{os.getpid()}",
+        command=tuple(command),
+        folder=os.getcwd(),
+        outcomes=str(outcomes),
+        host={key: hello.host[key] for key in COMPARED},
+        kernelpoint=__version__,
+    )
+    progress = Progress(state_path(journal), engine.workers, engine.dashboard, say)
+    session.recorder.progress.tells_results = False
+    simulations = Simulations(
+        engine, work, read_all(outcomes), say, lambda now: progress.take(now.expected, now.done, now.left)
+    )
+    begun = time.monotonic()
+    coordinate(session, simulations)
+    session.finish()
+    say(f"kernelpoint: {_account(simulations, engine.workers, time.monotonic() - begun)}")
+
+
+def _account(simulations: Simulations, workers: int, wall: float) -> str:
+    """Sentence on where the workers' time went."""
+    simulated, started = simulations.seconds, simulations.start_seconds
+    share, cost = 100 * simulated / (wall * workers), 100 * started / ((simulated + started) or 1.0)
+    return (
+        f"{wall:,.1f} s on {workers} workers: {simulated:,.1f} s of simulation ({share:.0f} % of the workers' time), "
+        f"{simulations.starts} simulators started in {started:,.1f} s ({cost:.1f} % of what they did)"
+    )
+
+
+def state_path(journal: str | Path) -> Path:
+    """The file with the state of the run of a journal, while it goes on."""
+    return folder_of(journal) / "state.json"
+
+
+def print_end(command: Sequence[str], journal: Path) -> int:
+    """Have the simulator print the end of a run whose journal is complete, under its own names; its exit status.
+
+    It goes on with a copy of the journal, finds nothing left to simulate, and changes nothing.
+    """
+    with tempfile.TemporaryDirectory(prefix="kernelpoint-") as folder:
+        copy = shutil.copy(journal, Path(folder) / journal.name)
+        return subprocess.run(list(command), env={**os.environ, JOURNAL_VARIABLE: str(copy)}, check=False).returncode
+
+
+def _peak_memory(pid: int) -> int:
+    """Bytes that a process has taken at most; 0 where the system does not say."""
+    try:
+        with open(f"/proc/{pid}/status") as file:
+            found = [line.split()[1] for line in file if line.startswith("VmHWM:")]
+    except OSError:
+        return 0
+    return int(found[0]) << 10 if found else 0

@@ -1,0 +1,154 @@
+"""A simulator that works for a coordinator: its process, and the two pipes to it (session/work.py)."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+
+from kernelpoint.session.work import VARIABLE, Chain, Hello, Outcome, decode_outcomes, encode_chain
+
+SECONDS_TO_BEGIN = 300.0
+LINES_KEPT = 20
+LONGEST_LINE = 500
+KILLED = {n for kill in (signal.SIGKILL, signal.SIGTERM) for n in (-kill, 128 + kill)}  # a shell around it adds 128
+
+
+class SimulatorEnded(Exception):
+    """A simulator's process ended, or was ended, without an answer.
+
+    Attributes:
+        status: its exit status, minus the signal's number where a signal ended it; tail: the last lines of its output.
+    """
+
+    def __init__(self, status: int, tail: Sequence[str]) -> None:
+        self.status, self.tail = status, tuple(tail)
+        super().__init__(f"the simulator {self.how}")
+
+    @property
+    def how(self) -> str:
+        """End of the sentence that begins "the simulator".
+
+        >>> SimulatorEnded(-11, ()).how, SimulatorEnded(3, ()).how
+        ('was ended by SIGSEGV', 'ended with exit status 3')
+        """
+        if self.status < 0:
+            with contextlib.suppress(ValueError):
+                return f"was ended by {signal.Signals(-self.status).name}"
+        return f"ended with exit status {self.status}"
+
+    @property
+    def was_killed(self) -> bool:
+        """True if somebody else ended it: a user, a batch system, a machine that runs out of memory."""
+        return self.status in KILLED
+
+
+class Simulator:
+    """A simulator's process, started and ready for work.
+
+    Args:
+        command: with KernelPoint's option in it.
+        folder: its working directory; environment: variables beyond those of this process.
+
+    Attributes:
+        hello: what it said of itself; seconds: from its start until it could simulate.
+
+    Raises:
+        SimulatorEnded: it ended before it called KernelPoint.
+        OSError: it cannot be started.
+    """
+
+    def __init__(self, command: Sequence[str], folder: str, environment: Mapping[str, str] | None = None) -> None:
+        begun = time.monotonic()
+        chains, self._to = os.pipe()
+        self._from, answers = os.pipe()
+        try:
+            self._process = subprocess.Popen(
+                list(command),
+                cwd=folder,
+                env={**os.environ, **(environment or {}), VARIABLE: f"{chains},{answers}"},
+                pass_fds=(chains, answers),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # an interrupt at the terminal is the coordinator's alone
+            )
+        except BaseException:
+            os.close(self._to)
+            os.close(self._from)
+            raise
+        finally:
+            os.close(chains)
+            os.close(answers)
+        self._poll = select.poll()
+        self._poll.register(self._from, select.POLLIN)
+        self._unread = b""
+        self._tail: deque[str] = deque(maxlen=LINES_KEPT)
+        self._reader = threading.Thread(target=self._keep_tail, daemon=True)
+        self._reader.start()
+        self.hello = Hello(**json.loads(self._answer(SECONDS_TO_BEGIN)))
+        self.seconds = time.monotonic() - begun
+
+    @property
+    def pid(self) -> int:
+        """Number of the simulator's own process, which a wrapper script may have started."""
+        return self.hello.pid
+
+    def simulate(self, chain: Chain) -> tuple[Outcome, ...]:
+        """Simulate a chain of launches.
+
+        Raises:
+            SimulatorEnded: it did not live to answer.
+        """
+        with contextlib.suppress(BrokenPipeError):
+            os.write(self._to, f"{encode_chain(chain)}\n".encode())
+        answered, outcomes = decode_outcomes(self._answer(None))
+        if answered != chain:
+            raise self._ended()
+        return outcomes
+
+    def end(self) -> None:
+        """End the process; nothing of it is needed any more."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._reader.join()
+        for descriptor in (self._to, self._from):
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+
+    def _answer(self, seconds: float | None) -> bytes:
+        """The next line from the simulator."""
+        deadline = None if seconds is None else time.monotonic() + seconds
+        while b"\n" not in self._unread:
+            left = None if deadline is None else 1000.0 * max(deadline - time.monotonic(), 0.0)
+            part = os.read(self._from, 1 << 16) if self._poll.poll(left) else b""
+            if not part:
+                raise self._ended()
+            self._unread += part
+        line, self._unread = self._unread.split(b"\n", 1)
+        return line
+
+    def _ended(self) -> SimulatorEnded:
+        """The failure, with the last lines of the output."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(5.0)
+        status = self._process.poll()
+        self.end()
+        return SimulatorEnded(self._process.returncode if status is None else status, self._tail)
+
+    def _keep_tail(self) -> None:
+        output = self._process.stdout
+        if output is None:
+            return
+        while line := output.readline(LONGEST_LINE):
+            if text := line.decode(errors="replace").rstrip():
+                self._tail.append(text)
+        output.close()

@@ -1,0 +1,107 @@
+"""Messages between a coordinator and the simulators that work for it: one JSON object a line, over two pipes.
+
+A simulator that is started with VARIABLE in its environment opens no journal. It says who it is (Hello), then simulates the
+chains of launches that it is sent, and answers each with one outcome a step. It ends when the pipe ends.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+VARIABLE = "KERNELPOINT_WORKER"  # two file descriptors: chains come from the first, answers go to the second
+JOURNAL_VARIABLE = "KERNELPOINT_JOURNAL"  # a journal to go on with instead of the configuration's `journal:`
+
+
+class Step(NamedTuple):
+    """One launch to be simulated: its state at the begin (kp_state), and cycles between its progress calls (0: none)."""
+
+    process: int
+    launch: int
+    state: int
+    interval: int = 0
+
+
+Chain = tuple[Step, ...]  # simulated one after the other in one simulator; the first begins with replayed state
+
+
+class Planned(NamedTuple):
+    """A chain that a phase will ask for, and its expected cost, in any unit."""
+
+    chain: Chain
+    cost: float
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Result of a step: counters by name, cycles and instructions first, as the host reported them.
+
+    stopped: the launch was stopped inside; points: its progress calls, of a stopped launch; reason: why it could not be
+    simulated, else None; seconds: wall time.
+    """
+
+    counters: tuple[tuple[str, float], ...] = ()
+    stopped: bool = False
+    points: tuple[tuple[int, ...], ...] = ()
+    reason: str | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Hello:
+    """A simulator's description of itself: the fields of HostInfo, the KernelPoint in it, the process, seconds since its start
+    of the interpreter.
+    """
+
+    kernelpoint: str
+    pid: int
+    host: dict[str, Any]
+
+
+def encode_chain(chain: Chain) -> str:
+    """A chain as one line.
+
+    >>> encode_chain((Step(0, 7, 1),))
+    '[[0,7,1,0]]'
+    """
+    return json.dumps(chain, separators=(",", ":"))
+
+
+def decode_chain(steps: Sequence[Sequence[int]]) -> Chain:
+    """The chain from its JSON.
+
+    >>> decode_chain([[0, 7, 1, 0]])
+    (Step(process=0, launch=7, state=1, interval=0),)
+    """
+    return tuple(Step(*map(int, step)) for step in steps)
+
+
+def encode_outcomes(chain: Chain, outcomes: Sequence[Outcome]) -> str:
+    """A chain and what became of it as one line; numbers keep every bit."""
+    return json.dumps({"chain": chain, "outcomes": [asdict(outcome) for outcome in outcomes]}, separators=(",", ":"))
+
+
+def decode_outcomes(line: str | bytes) -> tuple[Chain, tuple[Outcome, ...]]:
+    """A chain and what became of it.
+
+    Raises:
+        ValueError, KeyError, TypeError: the line is none that encode_outcomes made.
+
+    >>> chain = (Step(0, 7, 1),)
+    >>> decode_outcomes(encode_outcomes(chain, [Outcome((("cycles", 0.1),))]))[1][0].counters
+    (('cycles', 0.1),)
+    """
+    found = json.loads(line)
+    outcomes = tuple(
+        Outcome(
+            counters=tuple((str(name), float(value)) for name, value in each["counters"]),
+            stopped=bool(each["stopped"]),
+            points=tuple(tuple(map(int, point)) for point in each["points"]),
+            reason=each["reason"],
+            seconds=float(each["seconds"]),
+        )
+        for each in found["outcomes"]
+    )
+    return decode_chain(found["chain"]), outcomes

@@ -1,0 +1,173 @@
+"""Session of a simulator that works for a coordinator: it decides nothing and opens no journal (see work.py)."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Mapping
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kernelpoint import __version__
+from kernelpoint.config import Config
+from kernelpoint.errors import HostError, SessionError
+from kernelpoint.policies.registry import load_policy
+from kernelpoint.session.host_info import HostInfo
+from kernelpoint.session.intra_kernel import InsideKernel
+from kernelpoint.session.phases import DONE, OK, SIMULATE, SKIP, Answer
+from kernelpoint.session.replays import Replays
+from kernelpoint.session.setup import budget_of
+from kernelpoint.session.summary import NO_BOUND, Summary
+from kernelpoint.session.work import Chain, Outcome, Step, decode_chain, encode_outcomes
+
+if TYPE_CHECKING:
+    from kernelpoint.traces.replay import Replayed
+
+
+class WorkerSession:
+    """Methods are the functions of kernelpoint/abi.h with Python's types, as those of Session; see there.
+
+    Args:
+        config: the run's; of it, only how launches are stopped inside and the memory for replay are used here.
+        info: the host's description of itself, sent to the coordinator.
+        log: takes one line of text for the user.
+        descriptors: of the pipes from and to the coordinator, as "3,4".
+    """
+
+    def __init__(self, config: Config, info: Mapping[str, Any], log: Callable[[str], None], descriptors: str) -> None:
+        host = HostInfo.from_mapping(info)
+        chains, self._answers = map(int, descriptors.split(","))
+        self._host, self._confidence = host, config.error_budget.confidence
+        self._replays = Replays(host, config.replay.memory << 20, log)
+        self._inside = InsideKernel(config.inside_kernel, budget_of(config, load_policy(config.policy), host))
+        self._chain: Chain = ()
+        self._outcomes: list[Outcome] = []
+        self._points: list[tuple[int, ...]] = []
+        self._begun = 0.0
+        self._simulated: set[tuple[int, int]] = set()
+        self._chains: SimpleQueue[Chain | None] = SimpleQueue()
+        self._say(json.dumps({"kernelpoint": __version__, "pid": os.getpid(), "host": dict(info)}))
+        _start_thread(lambda: _read_chains(chains, self._chains))
+
+    # ---- the host's calls -------------------------------------------------------------------------------------------
+
+    def next(self, process: int, after: int) -> tuple[int, int]:
+        """The next launch of the chain, or of the next chain, for which it waits; DONE where there will be none."""
+        if (step := self._step()) is None:
+            chain = self._chains.get()
+            if chain is None:
+                return DONE, -1
+            self._chain, self._outcomes = chain, []
+            step = chain[0]
+        return OK, step.launch
+
+    def on_launch(self, process: int, index: int, trace_path: str | None = None) -> Answer:
+        """Simulate the next launch of the chain, skip every other one."""
+        step = self._step()
+        if step is None or (step.process, step.launch) != (process, index):
+            return Answer(SKIP, 0)
+        self._begun, self._points = time.monotonic(), []
+        if step.interval:
+            self._inside.follow(index)
+        return Answer(SIMULATE, 0, step.interval, step.state)
+
+    def replay_before(self, process: int, index: int) -> Replayed:
+        """See Session."""
+        return self._replays.before(process, index)
+
+    def on_progress(self, process: int, index: int, *point: int) -> int:
+        """See Session; each launch is judged by its own progress alone, here as there."""
+        self._in_flight(process, index)
+        self._points.append(point)
+        return int(self._inside.stops(index, *point))
+
+    def on_complete(
+        self,
+        process: int,
+        index: int,
+        stopped: bool,
+        cycles: int,
+        instructions: int,
+        names: tuple[str, ...] = (),
+        values: tuple[float, ...] = (),
+    ) -> None:
+        """Take the result of the launch in flight."""
+        self._in_flight(process, index)
+        counters = (("cycles", float(cycles)), ("instructions", float(instructions)), *zip(names, values, strict=True))
+        self._simulated.add((process, index))
+        self._end_step(index, Outcome(counters, stopped, tuple(self._points) if stopped else (), None, self._seconds()))
+
+    def on_abort(self, process: int, index: int, reason: str | None = None) -> None:
+        """Take that the launch in flight could not be simulated."""
+        self._in_flight(process, index)
+        self._end_step(index, Outcome(reason=reason or "no reason given", seconds=self._seconds()))
+
+    def finish(self) -> Summary:
+        """Counts of this simulator; it states no estimate."""
+        launches = self._host.launch_counts
+        own = [sum(process == p for p, _ in self._simulated) for process in range(self._host.process_count)]
+        rows = [(p, max(n, s), s, ()) for p, (n, s) in enumerate(zip(launches, own, strict=True))]
+        total, done = sum(row[1] for row in rows), sum(own)
+        return Summary(NO_BOUND, total, done, total - done, 1, 0, self._confidence, (), (), rows)
+
+    def launch_estimate(self, process: int, index: int) -> tuple[float, float, bool]:
+        """Nothing is known here of a launch's cost."""
+        return np.nan, np.nan, (process, index) in self._simulated
+
+    def launch_name(self, process: int, index: int) -> str | None:
+        """Nothing is known here of a launch's name."""
+        return None
+
+    # ---- small parts ------------------------------------------------------------------------------------------------
+
+    def _step(self) -> Step | None:
+        return self._chain[len(self._outcomes)] if len(self._outcomes) < len(self._chain) else None
+
+    def _in_flight(self, process: int, index: int) -> None:
+        step = self._step()
+        if step is None or (step.process, step.launch) != (process, index):
+            raise HostError(f"launch {index} of process {process} is not in flight: each launch is counted once")
+
+    def _seconds(self) -> float:
+        return time.monotonic() - self._begun
+
+    def _end_step(self, index: int, outcome: Outcome) -> None:
+        self._inside.forget(index)
+        self._outcomes.append(outcome)
+        if self._step() is None:
+            self._say(encode_outcomes(self._chain, self._outcomes))
+
+    def _say(self, line: str) -> None:
+        left = memoryview(f"{line}\n".encode())
+        try:
+            while left:
+                left = left[os.write(self._answers, left) :]
+        except OSError as error:
+            raise SessionError(f"the coordinator is gone: {error.strerror}") from None
+
+
+def _read_chains(descriptor: int, into: SimpleQueue[Chain | None]) -> None:
+    """Hand over chains as they come. Where the coordinator's process dies the pipe breaks, and this process ends with it,
+    in the middle of whatever it simulates; an empty line ends it in order.
+    """
+    with os.fdopen(descriptor, "r", encoding="ascii") as lines:
+        for line in lines:
+            if not line.strip():
+                into.put(None)
+                return
+            into.put(decode_chain(json.loads(line)))
+    os._exit(1)
+
+
+def _start_thread(run: Callable[[], None]) -> None:
+    """Start a thread that takes no signal: all of them belong to the simulator."""
+    kept = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    try:
+        threading.Thread(target=run, name="kernelpoint-worker", daemon=True).start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, kept)

@@ -1,0 +1,135 @@
+"""A simulated GPU in a few lines, and an engine that gives its results in a random order and lets workers die."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kernelpoint.config import load_config
+from kernelpoint.coordinator.coordinator import Simulations, coordinate
+from kernelpoint.coordinator.task import Batch, Report, Work
+from kernelpoint.session.boundary import open_run
+from kernelpoint.session.host_info import HostInfo
+from kernelpoint.session.session import Session
+from kernelpoint.session.work import Chain, Outcome, Step
+
+TRACE = """-kernel name = k
+-kernel id = 1
+-grid dim = (1,1,1)
+-block dim = (32,1,1)
+#traces format = [line_num] PC mask dest_num [reg_dests] opcode src_num [reg_srcs] mem_width [adrrescompress?] [mem_addresses]
+
+#BEGIN_TB
+
+thread block = 0,0,0
+
+warp = 0
+insts = 1
+0000 ffffffff 0 EXIT 0 0
+
+#END_TB
+"""
+WORK = Work("run", ("simulator",), "/", "/", {}, "version")
+
+
+def write_list(folder: Path, launches: int) -> Path:
+    path = folder / "kernelslist.g"
+    if not path.exists():  # a list that is written again is another one
+        (folder / "kernel-1.traceg").write_text(TRACE)
+        path.write_text("kernel-1.traceg\n" * launches)
+    return path
+
+
+@dataclass
+class Gpu:
+    """Every launch has its cost; a launch that goes on from another one's state costs a little less."""
+
+    folder: Path
+    launches: int = 200
+    simulated: list[Step] = field(default_factory=list)
+
+    def open(self, yaml: str) -> Session:
+        config = self.folder / "kernelpoint.yaml"
+        config.write_text(f"version: 1\n{yaml}\nfast_model: off\njournal: {self.folder / 'run.kpjournal'}\n")
+        host = HostInfo(
+            "test",
+            config_hash="gpu",
+            can_stop=True,
+            list_paths=(str(write_list(self.folder, self.launches)),),
+            state_lines=64,
+        )
+        return open_run(load_config(config), host, lambda line: None)
+
+    def simulate(self, step: Step) -> Outcome:
+        self.simulated.append(step)
+        cycles = 5000 + 37 * step.launch % 400 - (100 if step.state == 0 else 0)
+        return Outcome((("cycles", float(cycles)), ("instructions", 640.0), ("reads", step.launch / 3)))
+
+    def alone(self, yaml: str) -> bytes:
+        """The journal of a run in one process."""
+        session = self.open(yaml)
+        after = -1
+        while (found := session.next(0, after))[0] != 1:
+            if found[0] == 2:
+                continue
+            after = found[1]
+            answer = session.on_launch(0, after)
+            (_, cycles), (_, instructions), (name, reads) = self.simulate(
+                Step(0, after, answer.state, answer.interval)
+            ).counters
+            session.on_complete(0, after, False, int(cycles), int(instructions), (name,), (reads,))
+        return self.end(session)
+
+    def spread(self, yaml: str, engine: FakeEngine, known=None) -> bytes:
+        """The journal of a run with many workers."""
+        session = self.open(yaml)
+        engine.simulations = Simulations(engine, WORK, known or {}, engine.said.append)
+        coordinate(session, engine.simulations)
+        return self.end(session)
+
+    @staticmethod
+    def end(session: Session) -> bytes:
+        session.finish()
+        path = session.journal.path
+        content = path.read_bytes()
+        path.unlink()
+        return content
+
+
+@dataclass
+class FakeEngine:
+    """Batches end in a random order; `killed` of a thousand chains end their simulator the first times they are begun."""
+
+    gpu: Gpu
+    workers: int = 2
+    seed: int = 0
+    killed: int = 0
+    crashing: Sequence[int] = ()  # launches that always end their simulator
+    by_others: bool = False
+    dashboard: str = ""
+    said: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._random = random.Random(self.seed)
+        self._waiting: dict[int, Batch] = {}
+        self._begun = 0
+
+    def begin(self, work: Work, batch: Batch, urgency: int) -> int:
+        self._begun += 1
+        self._waiting[self._begun] = batch
+        return self._begun
+
+    def next_report(self) -> tuple[int, Report]:
+        handle = self._random.choice(sorted(self._waiting))
+        outcomes: dict[Chain, tuple[Outcome, ...]] = {}
+        for chain in self._waiting.pop(handle).chains:
+            if self._random.randrange(1000) < self.killed:
+                return handle, Report(outcomes, "was ended by SIGKILL", was_killed=True, node="here")
+            if any(step.launch in self.crashing for step in chain):
+                return handle, Report(
+                    outcomes, "was ended by SIGSEGV", self.by_others, ("the last", "lines"), node="here"
+                )
+            outcomes[chain] = tuple(self.gpu.simulate(step) for step in chain)
+        return handle, Report(outcomes)

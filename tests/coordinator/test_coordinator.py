@@ -1,0 +1,135 @@
+"""A run spread over workers is the run of one process, whatever the order in which launches end and whoever dies."""
+
+import pytest
+from gpu import FakeEngine
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kernelpoint.coordinator.batches import MOST, batches
+from kernelpoint.coordinator.outcomes import OutcomeFile, name_of, prepare_folder, read_all
+from kernelpoint.coordinator.task import Report
+from kernelpoint.errors import SessionError
+from kernelpoint.session.work import Outcome, Planned, Step
+
+RANDOM = "policy: random\nerror_budget: {relative_error: 0.002}"
+WARM = RANDOM + "\nwarmup: {launches: 2}"
+STARTED = 1  # REPLAYED
+
+
+@pytest.mark.parametrize("yaml", [RANDOM, WARM, RANDOM + "\nreplay: {check: 0}"])
+@pytest.mark.parametrize("workers", [1, 2, 4, 16])
+def test_the_journal_is_that_of_one_process_to_the_byte(gpu, yaml, workers):
+    alone = gpu.alone(yaml)
+    assert b'"run_up"' in alone or "check: 0" in yaml
+    assert gpu.spread(yaml, FakeEngine(gpu, workers)) == alone
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 2**32), workers=st.integers(1, 40), killed=st.integers(0, 100))
+def test_neither_the_order_in_which_launches_end_nor_killed_simulators_change_anything(gpu, seed, workers, killed):
+    assert gpu.spread(RANDOM, FakeEngine(gpu, workers, seed, killed)) == gpu.alone(RANDOM)
+
+
+def test_every_launch_is_simulated_once_where_nobody_dies(gpu):
+    gpu.spread(RANDOM + "\nreplay: {check: 0}", FakeEngine(gpu))
+    assert len(set(gpu.simulated)) == len(gpu.simulated) > 9
+
+
+def test_chains_that_go_on_from_each_other_stay_in_one_simulator(gpu):
+    gpu.spread(WARM, FakeEngine(gpu, 4))
+    for before, step in zip(gpu.simulated, gpu.simulated[1:], strict=False):
+        assert step.state == STARTED or before.launch == step.launch - 1
+
+
+def test_a_launch_that_ends_its_simulator_twice_is_named_with_the_last_lines_and_handled_by_the_failure_rule(gpu):
+    yaml = "policy: random\nerror_budget: {relative_error: 0.0001}\nreplay: {check: 0}"
+    engine = FakeEngine(gpu, crashing=[17])
+    journal = gpu.spread(yaml, engine).decode()
+    assert journal.count('"launch":17,') == 4  # decided and aborted, in two passes
+    assert '"reason":"its simulator was ended by SIGSEGV again"' in journal and '"lost":[17]' in journal
+    told = [line for line in engine.said if "the last\n  lines" in line]
+    assert len(told) == 2 and "launch 17: the simulator on here was ended by SIGSEGV, 2 times" in told[0]
+    assert journal.count('{"type":"result"') == gpu.launches - 1
+
+
+def test_a_launch_whose_simulator_others_end_is_tried_more_often_and_not_for_ever(gpu):
+    engine = FakeEngine(gpu, crashing=[17], by_others=True)
+    gpu.spread("policy: random\nerror_budget: {relative_error: 0.0001}\nreplay: {check: 0}", engine)
+    assert any(", 5 times" in line for line in engine.said)
+
+
+def test_a_machine_that_is_not_fit_ends_the_run_with_its_name_and_the_reason(gpu):
+    engine = FakeEngine(gpu)
+    engine.next_report = lambda: (1, Report({}, refusal="another build of the simulator", node="n7"))
+    with pytest.raises(SessionError, match="n7: another build of the simulator; put that right and start the same"):
+        gpu.spread(RANDOM, engine)
+
+
+def test_outcomes_of_a_coordinator_that_died_are_not_simulated_again(gpu):
+    first = gpu.spread(RANDOM, FakeEngine(gpu))
+    known = {(step,): (gpu.simulate(step),) for step in list(gpu.simulated)}
+    gpu.simulated.clear()
+    assert gpu.spread(RANDOM, FakeEngine(gpu), known) == first
+    assert len(gpu.simulated) == 6  # three run-ups of two launches: chains that `known` does not have
+
+
+@given(st.lists(st.floats(0.0, 1e6), max_size=300), st.integers(1, 50))
+def test_batches_hold_every_chain_once_and_the_most_expensive_first(costs, workers):
+    planned = [Planned((Step(0, i, 1),), cost) for i, cost in enumerate(costs)]
+    made = batches(planned, workers)
+    order = [chain[0].launch for batch in made for chain in batch.chains]
+    assert sorted(order) == list(range(len(costs)))
+    assert [costs[i] for i in order] == sorted(costs, reverse=True)
+    assert all(len(batch.chains) <= MOST for batch in made)
+
+
+@given(st.lists(st.floats(0.1, 1e6), min_size=1, max_size=300), st.integers(1, 50))
+def test_no_worker_waits_longer_for_the_last_one_than_a_batch_may_cost(costs, workers):
+    made = batches([Planned((Step(0, i, 1),), cost) for i, cost in enumerate(costs)], workers)
+    loads = [0.0] * workers
+    for batch in made:  # the free worker takes the next batch
+        loads[loads.index(min(loads))] += sum(costs[chain[0].launch] for chain in batch.chains)
+    total, longest = sum(costs), max(costs)
+    assert max(loads) <= total / workers + max(longest, total / (4 * workers)) * 1.0001
+
+
+CHAIN = (Step(0, 3, 1), Step(0, 4, 0))
+OUTCOMES = (Outcome((("cycles", 0.1),)), Outcome((("cycles", 7.0),), True, ((1, 2, 3, 4, 5),)))
+
+
+@given(st.data())
+def test_outcomes_on_disk_survive_a_kill_at_any_byte(tmp_path_factory, data):
+    folder = tmp_path_factory.mktemp("outcomes")
+    other = (Step(0, 9, 1),)
+    file = OutcomeFile(folder, "batch")
+    file.add(CHAIN, OUTCOMES)
+    whole = (folder / "batch.jsonl").stat().st_size
+    file.add(other, OUTCOMES[:1])
+    file.close()
+    size = (folder / "batch.jsonl").stat().st_size
+    cut = data.draw(st.integers(0, size))
+    content = (folder / "batch.jsonl").read_bytes()[:cut]
+    (folder / "batch.jsonl").write_bytes(content)
+    again = OutcomeFile(folder, "batch")
+    complete = (cut >= whole - 1) + (cut >= size - 1)  # a line is whole without its newline
+    assert again.known == dict([(CHAIN, OUTCOMES), (other, OUTCOMES[:1])][:complete])
+    again.add(other, OUTCOMES[:1])
+    again.close()
+    assert read_all(folder)[other] == OUTCOMES[:1]
+
+
+def test_failed_launches_are_not_kept_on_disk(tmp_path):
+    file = OutcomeFile(tmp_path, name_of([CHAIN]))
+    file.add(CHAIN, (OUTCOMES[0], Outcome(reason="no trace")))
+    file.close()
+    assert read_all(tmp_path) == {}
+
+
+def test_outcomes_of_another_run_of_the_same_name_are_not_taken(tmp_path):
+    journal = tmp_path / "run.kpjournal"
+    journal.write_bytes(b"one run\n")
+    first = prepare_folder(journal)
+    (first / "x.jsonl").write_text("")
+    assert prepare_folder(journal) == first and (first / "x.jsonl").exists()
+    journal.write_bytes(b"another run\n")
+    assert prepare_folder(journal) != first and not first.exists()

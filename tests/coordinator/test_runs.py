@@ -1,0 +1,314 @@
+"""Real simulators at work for a coordinator: the embedded host, on a local Dask cluster."""
+
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from kernelpoint.cli.host import program
+from kernelpoint.coordinator.outcomes import folder_of
+from kernelpoint.coordinator.simulator import Simulator, SimulatorEnded
+from kernelpoint.coordinator.task import Batch, Work, end_simulators, simulate
+from kernelpoint.errors import ConfigError, HostError, SessionError
+from kernelpoint.journal import ResumeRecord, load_run, read_records
+from kernelpoint.session.work import Step
+
+pytest.importorskip("distributed", reason="kernelpoint[cluster] is not installed")
+if not program().exists():
+    pytest.skip("the embedded host is not built; run `make build`", allow_module_level=True)
+
+from kernelpoint.coordinator.engine import SETTINGS, open_engine, read_cluster_file
+from kernelpoint.coordinator.run import run
+
+BUDGET = "policy: random\nerror_budget: {relative_error: 0.02}\nfast_model: off"
+
+
+@pytest.fixture(scope="session")
+def traces(tmp_path_factory):
+    """A small iterative solver of 120 launches, written once."""
+    from kernelpoint.cli import synth
+
+    folder = tmp_path_factory.mktemp("solver") / "traces"
+    synth.synth("iterative-solver", folder, launches=120)
+    return folder
+
+
+class Bench:
+    """A folder with a configuration, and the means to simulate the solver alone or spread over workers."""
+
+    def __init__(self, folder: Path, traces: Path) -> None:
+        self.folder, self.traces = folder, traces
+        self.journal = folder / "run.kpjournal"
+        self.config = folder / "kernelpoint.yaml"
+        self.said: list[str] = []
+
+    def command(self, yaml: str = BUDGET, gpu: str = "v100") -> list[str]:
+        self.config.write_text(f"version: 1\n{yaml}\njournal: {self.journal}\n")
+        return [str(program()), "-trace", str(self.traces / "kernelslist.g"), "-config", gpu]
+
+    def alone(self, yaml: str = BUDGET) -> bytes:
+        command = [*self.command(yaml), "-kernel_sampling", str(self.config)]
+        subprocess.run(command, cwd=self.folder, capture_output=True, timeout=120, check=True)
+        return self.take()
+
+    def take(self) -> bytes:
+        content = self.journal.read_bytes()
+        self.journal.unlink()
+        return content
+
+    def spread(self, yaml: str = BUDGET, workers: int = 2, **more) -> int:
+        return run(
+            self.command(yaml, **more),
+            str(self.config),
+            lambda memory: open_engine(workers, None, memory, self.said.append),
+            self.said.append,
+        )
+
+
+@pytest.fixture
+def bench(tmp_path, traces, monkeypatch):
+    """The solver, with a cache of its own."""
+    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    return Bench(tmp_path, traces)
+
+
+@pytest.mark.parametrize(
+    ("yaml", "workers"),
+    [
+        (BUDGET, 1),
+        (BUDGET, 4),
+        (f"{BUDGET}\nwarmup: {{launches: 1}}", 2),
+        (f"{BUDGET}\ninside_kernel: cta", 2),
+    ],
+)
+def test_the_journal_is_that_of_the_simulator_alone_to_the_byte(bench, yaml, workers):
+    alone = bench.alone(yaml)
+    assert bench.spread(yaml, workers) == 0
+    assert bench.take() == alone
+    assert not folder_of(bench.journal).exists()
+
+
+def test_the_simulator_prints_the_end_of_the_run_under_its_own_names(bench, capfd):
+    bench.spread()
+    printed = dict(re.findall(r"^(kernelpoint_\w+) = (\S+)", capfd.readouterr().out, re.MULTILINE))
+    summary = load_run(bench.journal).content()
+    assert float(printed["kernelpoint_cycles"]) == summary["estimate"]
+    assert int(printed["kernelpoint_simulated"]) == summary["simulated"]
+
+
+def test_the_dashboards_address_and_the_cost_of_starting_simulators_are_said(bench):
+    bench.spread()
+    said = "\n".join(bench.said)
+    assert re.search(r"2 workers; Dask's dashboard: http://\S+/status", said)
+    assert re.search(r"simulators started in [\d.]+ s \([\d.]+ % of what they did\)", said)
+
+
+def simulators_of(folder: Path) -> list[int]:
+    """Processes of the embedded host that work for a coordinator in a folder."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            working = b"KERNELPOINT_WORKER=" in path.read_bytes()
+            here = os.readlink(path.parent / "cwd") == str(folder)
+            if working and here and os.readlink(path.parent / "exe") == str(program()):
+                found.append(int(path.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+def test_killed_simulators_lose_nothing_and_double_nothing(bench):
+    alone = bench.alone()
+    kills, over = [], threading.Event()
+
+    def kill():
+        while not over.is_set() and len(kills) < 4:
+            for pid in simulators_of(bench.folder)[:1] if bench.journal.exists() else ():
+                os.kill(pid, signal.SIGKILL)
+                kills.append(pid)
+            time.sleep(0.15)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        assert bench.spread() == 0
+    finally:
+        over.set()
+        killer.join()
+    assert kills and bench.take() == alone
+
+
+def records_without_doubles(path: Path) -> list:
+    """Records in their order; of a launch that was decided again after a kill the first decision counts."""
+    found: list = []
+    for record in read_records(path):
+        if not isinstance(record, ResumeRecord) and record not in found:
+            found.append(record)
+    return found
+
+
+def test_a_killed_coordinator_is_resumed_by_the_same_command(bench):
+    bench.spread()
+    whole = read_records(bench.journal)
+    bench.journal.unlink()
+    code = (
+        "import sys; from kernelpoint.coordinator.engine import open_engine; from kernelpoint.coordinator.run import run\n"
+        "run(sys.argv[2:], sys.argv[1], lambda memory: open_engine(2, None, memory, print), print)"
+    )
+    command = [sys.executable, "-c", code, str(bench.config), *bench.command()]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while process.poll() is None and not (bench.journal.exists() and b'"result"' in bench.journal.read_bytes()):
+        time.sleep(0.02)
+    process.kill()
+    process.wait()
+    deadline = time.monotonic() + 20
+    while simulators_of(bench.folder) and time.monotonic() < deadline:  # each ends with its coordinator
+        time.sleep(0.05)
+    assert not simulators_of(bench.folder)
+    if load_run(bench.journal).summary is None:  # else the kill came too late
+        bench.spread()
+    assert records_without_doubles(bench.journal) == whole
+
+
+@pytest.mark.parametrize(
+    ("yaml", "message"),
+    [
+        ("policy: all", "policy: got 'all'; a full run"),
+        ("policy: kernelpoint\nclusters: online", "needs the launches beforehand"),
+        ("policy: nosuch", "policy: got 'nosuch'"),
+    ],
+)
+def test_runs_that_cannot_be_spread_are_refused_before_anything_is_simulated(bench, yaml, message):
+    with pytest.raises((ConfigError, HostError), match=message):
+        bench.spread(yaml)
+    assert not bench.journal.exists()
+
+
+def test_a_simulator_that_is_missing_or_refuses_its_options_is_one_message(bench):
+    with pytest.raises(ConfigError, match="absent-sim: no such program"):
+        run(["absent-sim"], str(bench.config), lambda memory: None, print)
+    with pytest.raises(HostError, match=r"(?s)exit status 1 before it could simulate.*nosuch.yaml: cannot read"):
+        run([*bench.command(gpu="nosuch.yaml")], str(bench.config), lambda memory: None, print)
+
+
+def work_of(bench, **changes) -> Work:
+    """What the coordinator would send, with changes."""
+    simulator = Simulator([*bench.command(), "-kernel_sampling", str(bench.config)], str(bench.folder))
+    simulator.end()
+    host = {key: simulator.hello.host[key] for key in ("simulator", "version", "config_hash")}
+    command = (*bench.command(), "-kernel_sampling", str(bench.config))
+    known = {
+        "run": "r",
+        "command": command,
+        "folder": str(bench.folder),
+        "outcomes": str(bench.folder),
+        "host": host,
+        "kernelpoint": simulator.hello.kernelpoint,
+    }
+    return Work(**{**known, **changes, "host": {**host, **changes.get("host", {})}})
+
+
+BATCH = Batch("batch", ((Step(0, 5, 1),), (Step(0, 7, 1),)))
+
+
+@pytest.mark.parametrize(
+    ("changes", "refusal"),
+    [
+        ({"host": {"config_hash": "other"}}, "another build or configuration of the simulator: config_hash is "),
+        ({"kernelpoint": "9.9"}, "is installed here, 9.9 where the run was started"),
+        ({"command": ("/absent/sim",)}, "cannot start /absent/sim in .*: No such file"),
+        ({"outcomes": "/dev/full"}, "cannot write /dev/full/batch.jsonl"),
+        ({"outcomes": "/absent"}, "cannot write /absent/batch.jsonl: No such file"),
+    ],
+)
+def test_a_machine_that_is_not_fit_for_the_run_says_why(bench, changes, refusal):
+    report = simulate(work_of(bench, **changes), BATCH)
+    end_simulators()
+    assert report.refusal is not None and re.search(refusal, report.refusal) and not report.outcomes
+
+
+def test_a_disk_that_takes_no_more_is_named(bench):
+    work, limits = work_of(bench), resource.getrlimit(resource.RLIMIT_FSIZE)
+    simulate(work, Batch("first", BATCH.chains[:1]))  # its simulator was started without the limit
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+    try:
+        report = simulate(work, BATCH)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        end_simulators()
+    assert report.refusal == f"cannot write {bench.folder}: No space left on device"
+
+
+def test_a_batch_that_a_dead_worker_began_goes_on_where_it_was(bench):
+    work = work_of(bench)
+    first = simulate(work, Batch("batch", BATCH.chains[:1]))
+    again = simulate(work, BATCH)
+    end_simulators()
+    assert first.starts == 1 and again.starts == 0  # the simulator stayed warm
+    assert again.outcomes[BATCH.chains[0]] == first.outcomes[BATCH.chains[0]]  # its seconds too: it was not repeated
+
+
+def test_a_simulator_ends_with_its_coordinator_in_the_middle_of_a_launch(bench):
+    simulator = Simulator([*bench.command(), "-kernel_sampling", str(bench.config)], str(bench.folder))
+    os.close(simulator._to)
+    simulator._process.wait(20)
+    with pytest.raises(SimulatorEnded):
+        simulator._answer(5)
+
+
+def test_a_scheduler_that_is_lost_is_one_message_and_the_run_can_go_on(bench, monkeypatch):
+    monkeypatch.setitem(SETTINGS, "distributed.comm.timeouts.connect", "1s")
+    alone = bench.alone()
+
+    def failing(memory):
+        engine = open_engine(2, None, memory, bench.said.append)
+        threading.Timer(0.3, engine._cluster.close).start()
+        return engine
+
+    try:
+        run(bench.command(), str(bench.config), failing, bench.said.append)
+    except SessionError as error:
+        assert "start the same command again to go on" in str(error)
+        bench.spread()
+    assert records_without_doubles(bench.journal)
+    summary = load_run(bench.journal).ended()
+    bench.take()
+    bench.journal.write_bytes(alone)
+    assert load_run(bench.journal).ended() == summary
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("jobqueue: {slurm: {cores: 1}}", None),
+        ("slurm: {cores: 1}", "expected `jobqueue:`"),
+        ("jobqueue: {slurm: {}, pbs: {}}", "expected `jobqueue:`"),
+        ("jobqueue: [", "while parsing"),
+    ],
+)
+def test_a_cluster_file_is_one_of_dask_jobqueue(tmp_path, text, message):
+    path = tmp_path / "cluster.yaml"
+    path.write_text(text)
+    if message is None:
+        assert read_cluster_file(path) == ("slurm", {"cores": 1})
+        return
+    with pytest.raises(ConfigError, match=message):
+        read_cluster_file(path)
+
+
+def test_a_run_of_one_process_imports_nothing_of_it(bench):
+    code = (
+        "import sys, kernelpoint.session.boundary\n"
+        "print(*[m for m in sys.modules if m.split('.')[0] in ('dask', 'distributed', 'tornado')\n"
+        "        or m.startswith('kernelpoint.coordinator') or m == 'kernelpoint.session.worker'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == ""
