@@ -28,7 +28,10 @@ def run(
         ),
     ] = None,
 ) -> None:
-    """Simulate one run with many simulators at once: on this machine, on a batch system, on a Dask cluster."""
+    """Simulate one run with many simulators at once: on this machine, on a batch system, on a Dask cluster.
+
+    Example: kernelpoint run -c kernelpoint.yaml --workers 16 -- accel-sim.out -trace kernelslist.g -config gpgpusim.config
+    """
     from kernelpoint.coordinator.engine import open_engine
     from kernelpoint.coordinator.run import run as run_all
 

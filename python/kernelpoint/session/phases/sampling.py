@@ -125,8 +125,7 @@ class Sampling:
         self._end_pass()
         if self.done:
             return DONE, -1
-        found = self.ledger.next_after(process, BEFORE_FIRST)
-        return (OK, found) if found is not None else (PENDING, -1)
+        return (PENDING, -1) if (found := self.ledger.next_after(process, BEFORE_FIRST)) is None else (OK, found)
 
     def ahead(self) -> list[Planned]:
         """See Phase: launches of the pass, with those that warm up for them in one chain."""
@@ -341,8 +340,6 @@ class Sampling:
             restarts=self.restarts,
         )
         return summarise(self.setup, account, look)
-
-    # ---- small parts ------------------------------------------------------------------------------------------------
 
     def _in_flight(self, process: int, index: int, what: str) -> int:
         unit = self.ledger.unit(process, index)
