@@ -4,15 +4,25 @@ VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := $(shell find plugin -name '*.cc' -o -name '*.h*') setup.py
 
-.PHONY: all build demo test test-slow docs lint format clean
+.PHONY: all build developing demo test test-slow docs lint format clean
 
 all: build
 
+INSTALL := KERNELPOINT_WITHOUT_CPP=1 $(BIN)/python -m pip install --constraint constraints.txt --no-build-isolation --editable
+
+# What running needs, and `report` for the charts of the demo's page.
 $(VENV)/.installed: pyproject.toml constraints.txt
 	@sh tests/setup/prerequisites.sh "$(PYTHON)"
+	@echo "Installing what running needs: numpy, scikit-learn, ast-grep, vl-convert and others; 430 MB on disk."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt setuptools pybind11
-	KERNELPOINT_WITHOUT_CPP=1 $(BIN)/python -m pip install --constraint constraints.txt --no-build-isolation --editable '.[dev]'
+	$(INSTALL) '.[report]'
+	@touch $@
+
+# What training, tests and checks need besides.
+$(VENV)/.developing: $(VENV)/.installed
+	@echo "Installing what tests need besides: PyTorch, Dask, pytest, mypy and others; 1 to 5 GB on disk, by the build of PyTorch."
+	$(INSTALL) '.[report,train,cluster,dev]'
 	@touch $@
 
 # An editable install: Python files are used where they stand, so only C++ needs building again.
@@ -22,13 +32,15 @@ $(VENV)/.built: $(VENV)/.installed $(NATIVE)
 
 build: $(VENV)/.built
 
+developing: build $(VENV)/.developing
+
 demo: build
 	$(BIN)/kernelpoint demo
 
-test: build lint
+test: developing lint
 	$(BIN)/python -m pytest -m "not slow"
 
-test-slow: build
+test-slow: developing
 	$(BIN)/python -m pytest
 
 docs: build
@@ -36,13 +48,13 @@ docs: build
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 	@echo "open build/docs/index.html"
 
-lint: build
+lint: developing
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	@find plugin tests examples *_patch -name '*.c' -o -name '*.cc' -o -name '*.h' -o -name '*.hpp' | xargs $(BIN)/clang-format --dry-run --Werror
 
-format: build
+format: developing
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	@find plugin tests examples *_patch -name '*.c' -o -name '*.cc' -o -name '*.h' -o -name '*.hpp' | xargs $(BIN)/clang-format -i

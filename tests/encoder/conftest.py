@@ -3,6 +3,14 @@ from pathlib import Path
 
 import pytest
 
+from kernelpoint.randomness import generator
+from kernelpoint.synth.families import FAMILIES
+from kernelpoint.synth.memory import Memory
+from kernelpoint.synth.writer import write_list
+from kernelpoint.traces import launch_paths
+
+SIZES = {"axpy": {"n": 1000, "width": 4}, "copy": {"n": 500, "width": 8}, "softmax": {"rows": 8, "columns": 64}}
+
 sys.path.insert(0, str(Path(__file__).parent))
 
 
@@ -11,3 +19,20 @@ def graphs():
     from small_graphs import random_graph
 
     return [random_graph(seed) for seed in range(12)]
+
+
+@pytest.fixture(scope="session")
+def traces(tmp_path_factory) -> Path:
+    """A list of six launches of three streams."""
+    folder = tmp_path_factory.mktemp("list")
+    launches = [
+        FAMILIES[name].build(Memory(), generator(0, "test"), FAMILIES[name].defaults("small") | sizes)
+        for name, sizes in SIZES.items()
+    ]
+    write_list(launches * 2, folder, 6, {"name": "test", "seed": 0})
+    return folder / "kernelslist.g"
+
+
+@pytest.fixture(scope="session")
+def trace_paths(traces) -> list[str]:
+    return launch_paths(str(traces))

@@ -12,6 +12,7 @@ namespace kernelpoint {
 void register_traces(pybind11::module_& module);
 void register_tracez(pybind11::module_& module);
 void register_graph(pybind11::module_& module);  // graph_bindings.cc
+void register_encoder(pybind11::module_& module);
 void register_replay(pybind11::module_& module);
 void register_convert(pybind11::module_& module);     // convert_bindings.cc
 void register_fast_model(pybind11::module_& module);  // fast_model_bindings.cc

@@ -26,6 +26,7 @@ PYBIND11_MODULE(_native, module) {
     kernelpoint::register_traces(module);
     kernelpoint::register_tracez(module);
     kernelpoint::register_graph(module);
+    kernelpoint::register_encoder(module);
     kernelpoint::register_replay(module);
     kernelpoint::register_convert(module);
     kernelpoint::register_fast_model(module);

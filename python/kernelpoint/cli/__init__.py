@@ -38,6 +38,7 @@ COMPLETION = "Completion in your shell: kernelpoint --install-completion"
 def main() -> None:
     """Entry point: one clear message and a non-zero exit code for anything a user can cause."""
     from kernelpoint.errors import KernelPointError
+    from kernelpoint.extras import missing_package
 
     if "_KERNELPOINT_COMPLETE" in os.environ or sys.argv[1:2] in (["--install-completion"], ["--show-completion"]):
         _complete()
@@ -56,6 +57,11 @@ def main() -> None:
         _run(name)
     except KernelPointError as error:
         sys.exit(f"kernelpoint {name}: {error}")
+    except ModuleNotFoundError as error:
+        missing = missing_package("this command", error.name or "")
+        if missing is None:
+            raise
+        sys.exit(f"kernelpoint {name}: {missing}")
     except OSError as error:  # a name too long, a full disk, a reader that has gone
         sys.exit(f"kernelpoint {name}: {error.filename or 'output'}: {error.strerror or error}")
     except KeyboardInterrupt:

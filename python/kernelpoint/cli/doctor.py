@@ -23,7 +23,8 @@ PACKAGE = Path(kernelpoint.__file__).resolve().parent
 PLUGIN = PACKAGE / "lib" / "libkernelpoint.so"
 EMBEDDING = PACKAGE / "lib" / "libkernelpoint_embedding.so"
 PROBE = PACKAGE / "bin" / "kernelpoint-probe"
-DISTRIBUTIONS = ("numpy", "torch", "torch-geometric", "scikit-learn", "pydantic", "safetensors")
+DISTRIBUTIONS = ("numpy", "scikit-learn", "pydantic", "safetensors")
+EXTRAS = {"torch": "train", "torch-geometric": "train", "vl-convert-python": "report"}  # distribution: what brings it
 PATIENCE_SECONDS = 120
 
 
@@ -62,6 +63,8 @@ def findings() -> Iterator[Finding]:
     yield Finding("python", f"{sys.version.split()[0]} in {sys.executable}")
     for name in DISTRIBUTIONS:
         yield _distribution(name)
+    for name, extra in EXTRAS.items():
+        yield _optional(name, extra)
     for variable in ("KERNELPOINT_PLUGIN", "KERNELPOINT_PYTHON"):
         if value := os.environ.get(variable):
             yield Finding(variable, value)
@@ -103,6 +106,13 @@ def _distribution(name: str) -> Finding:
         return Finding(name, importlib.metadata.version(name))
     except importlib.metadata.PackageNotFoundError:
         return Finding(name, "missing", f"{name} is not installed: pip install {name}")
+
+
+def _optional(name: str, extra: str) -> Finding:
+    try:
+        return Finding(name, importlib.metadata.version(name))
+    except importlib.metadata.PackageNotFoundError:
+        return Finding(name, f"not installed; running does not need it; pip install 'kernelpoint[{extra}]' brings it")
 
 
 def _file(name: str, path: Path, remedy: str) -> Finding:

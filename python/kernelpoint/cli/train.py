@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from kernelpoint import __version__
 from kernelpoint.errors import ConfigError
+from kernelpoint.extras import needs_extra
 
 if TYPE_CHECKING:
     from kernelpoint.encoder.training import EpochRecord, Trainer
@@ -48,7 +49,8 @@ def train(
 
     Example: kernelpoint train traces/kernelslist.g -o mine.safetensors
     """
-    from kernelpoint.encoder.training import Trainer, TrainingConfig
+    with needs_extra("training"):
+        from kernelpoint.encoder.training import Trainer, TrainingConfig
     from kernelpoint.encoder.training_data import training_data
 
     console = Console(stderr=True, markup=False)

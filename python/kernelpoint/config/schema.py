@@ -97,7 +97,7 @@ class ErrorBudgetConfig(Section):
 
 
 class EncoderConfig(Section):
-    """The encoder that embeds the launches, and the part of a launch that it sees."""
+    """The encoder that embeds the launches, what computes it, and the part of a launch that it sees."""
 
     checkpoint: Annotated[Text, Field(description="the shipped encoder, or a file made by `kernelpoint train`")] = (
         "builtin"
@@ -106,6 +106,13 @@ class EncoderConfig(Section):
         int,
         Field(ge=100, le=10_000_000, description="most graph nodes that the encoder sees of a launch"),
     ] = 20_000
+    backend: Annotated[
+        Literal["auto", "native", "torch"],
+        Field(
+            description="what computes embeddings: `native` is C++; `torch` is the reference, has the same results and needs "
+            "the extra `train`; `auto` is `native`"
+        ),
+    ] = "auto"
 
 
 class WarmupConfig(Section):

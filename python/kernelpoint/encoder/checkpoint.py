@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
+from safetensors.numpy import load_file, save
 
+from kernelpoint.encoder.architecture import tensor_shapes
 from kernelpoint.errors import PlanError
 from kernelpoint.files import read_regular, replacing
 from kernelpoint.graphs.schema import schema_hash
@@ -117,6 +118,20 @@ def _checksum(data: bytes) -> str:
 def checkpoint_hash(name: str | PathLike[str] = BUILTIN) -> str:
     """16 hexadecimal digits that identify a checkpoint's bytes; raises as `read_checkpoint`."""
     return read_checkpoint(name).digest
+
+
+def read_tensors(checkpoint: Checkpoint) -> dict[str, np.ndarray]:
+    """The weights of a checkpoint, by name.
+
+    Raises:
+        PlanError: they are not those of the encoder that its settings describe.
+    """
+    found, needed = load_file(checkpoint.path), tensor_shapes(checkpoint.settings.get("num_bases", 0))
+    for name in sorted(found.keys() | needed.keys()):
+        shape = found[name].shape if name in found else None
+        if shape != needed.get(name):
+            raise PlanError(f"{checkpoint.path}: tensor {name} has shape {shape}, the encoder has {needed.get(name)}")
+    return found
 
 
 def _check(path: Path, what: str, found: str | None, needed: str) -> None:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 
+from kernelpoint.encoder.architecture import EMBEDDING_WIDTH
+from kernelpoint.encoder.backends import load_backend
 from kernelpoint.encoder.checkpoint import BUILTIN, ENCODER_VERSION, Checkpoint, read_checkpoint
-from kernelpoint.errors import TraceError
-from kernelpoint.graphs import DEFAULT_MAX_NODES, TraceGraph, build_graph, schema_hash
+from kernelpoint.graphs import DEFAULT_MAX_NODES, schema_hash
 from kernelpoint.graphs.build import check_max_nodes
 from kernelpoint.traces import EmbeddingKey, ScanTable, TraceCache, round_embeddings
 
-EMBEDDING_WIDTH = 256
 CHUNK = 64  # streams embedded before they are written to the cache
 
 Log = Callable[[str], None]
@@ -27,11 +27,11 @@ def embed_streams(
     max_nodes: int = DEFAULT_MAX_NODES,
     progress: Progress | None = None,
     log: Log = lambda text: None,
+    backend: str = "auto",
 ) -> np.ndarray:
     """Embeds every stream once, from the trace of its first launch; streams that the cache knows are not embedded again.
 
-    torch is imported for the first missing stream only. An interrupted call goes on where it stopped, because the cache is
-    filled as it goes.
+    An interrupted call goes on where it stopped, because the cache is filled as it goes.
 
     Args:
         scan: the run's launches.
@@ -40,6 +40,8 @@ def embed_streams(
         max_nodes: bound on a graph's nodes.
         progress: called with (streams embedded, streams to embed), and may raise to stop.
         log: told what is worth knowing about the cache.
+        backend: "auto", "native" or "torch": which code computes. All give the same embeddings, so the cache does not
+            tell them apart.
 
     Returns:
         float32 [number of streams, 256], by stream id; each number is one that float16 can hold. Equal for any number of
@@ -48,21 +50,22 @@ def embed_streams(
     Raises:
         PlanError: the checkpoint does not fit.
         TraceError: a trace changed since it was scanned.
-        ConfigError: `max_nodes` is too small.
+        ConfigError: `max_nodes` is too small, or there is no such backend.
+        SetupError: the backend needs torch, and it is not installed.
     """
     check_max_nodes(max_nodes)
     chosen = read_checkpoint(checkpoint)
     key = EmbeddingKey(chosen.digest, schema_hash(), str(ENCODER_VERSION), max_nodes)
     own = TraceCache(log=log) if cache is None else cache
     try:
-        return _embed(scan, own, chosen, key, progress or (lambda done, total: None))
+        return _embed(scan, own, chosen, key, backend, progress or (lambda done, total: None))
     finally:
         if cache is None:
             own.close()
 
 
 def _embed(
-    scan: ScanTable, cache: TraceCache, checkpoint: Checkpoint, key: EmbeddingKey, progress: Progress
+    scan: ScanTable, cache: TraceCache, checkpoint: Checkpoint, key: EmbeddingKey, backend: str, progress: Progress
 ) -> np.ndarray:
     streams, first = scan.stream_hashes(), scan.first_launches()
     result = np.zeros((len(streams), EMBEDDING_WIDTH), np.float32)
@@ -72,22 +75,12 @@ def _embed(
     missing = np.flatnonzero(~known).tolist()
     if not missing:
         return result
-    from kernelpoint.encoder.encode import embed_graphs, load_encoder
-
-    encoder = load_encoder(checkpoint)
+    encoder = load_backend(backend, checkpoint)
     for start in range(0, len(missing), CHUNK):
         chunk = missing[start : start + CHUNK]
         paths = [scan.paths[first[row]] for row in chunk]
-        for done, embedding in enumerate(embed_graphs(encoder, _graphs(paths, key.max_nodes))):
+        for done, embedding in enumerate(encoder.embed_traces(paths, key.max_nodes)):
             result[chunk[done]] = round_embeddings(embedding)
             progress(start + done + 1, len(missing))
         cache.put_embeddings(key, [streams[row] for row in chunk], result[chunk])
     return result
-
-
-def _graphs(paths: Iterable[str], max_nodes: int) -> Iterator[TraceGraph]:
-    for path in paths:
-        graph = build_graph(path, max_nodes)
-        if graph.num_nodes == 0:
-            raise TraceError(f"{path}: executes no instruction, so it has no graph")
-        yield graph

@@ -1,18 +1,17 @@
-"""Embedding graphs with a trained encoder. Imports torch: reached only when an embedding is missing."""
+"""Embedding graphs with torch: the reference of the native backend."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import torch
-from safetensors.torch import load_file
 
 from kernelpoint.encoder.batch import collate
-from kernelpoint.encoder.checkpoint import Checkpoint
+from kernelpoint.encoder.checkpoint import Checkpoint, read_tensors
 from kernelpoint.encoder.model import TraceEncoder
-from kernelpoint.errors import PlanError
-from kernelpoint.graphs import TraceGraph
+from kernelpoint.errors import TraceError
+from kernelpoint.graphs import TraceGraph, build_graph
 
 BATCH_NODES = 8192
 
@@ -24,13 +23,7 @@ def load_encoder(checkpoint: Checkpoint, device: str = "cpu") -> TraceEncoder:
         PlanError: the file's tensors are not those of the encoder.
     """
     encoder = TraceEncoder(**checkpoint.settings)
-    weights, needed = load_file(checkpoint.path), encoder.state_dict()
-    for name in sorted(weights.keys() | needed.keys()):
-        found = tuple(weights[name].shape) if name in weights else None
-        wanted = tuple(needed[name].shape) if name in needed else None
-        if found != wanted:
-            raise PlanError(f"{checkpoint.path}: tensor {name} has shape {found}, the encoder has {wanted}")
-    encoder.load_state_dict(weights)
+    encoder.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in read_tensors(checkpoint).items()})
     return encoder.double().eval().to(device)
 
 
@@ -58,3 +51,26 @@ def embed_graphs(encoder: TraceEncoder, graphs: Iterable[TraceGraph]) -> Iterato
         with torch.inference_mode():
             found = encoder(collate(batch).to(device)).cpu().numpy()
         yield from found
+
+
+class TorchEncoder:
+    """The encoder of a checkpoint as a backend (`kernelpoint.encoder.backends`)."""
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        self._encoder = load_encoder(checkpoint)
+
+    def embed_graphs(self, graphs: Iterable[TraceGraph]) -> Iterator[np.ndarray]:
+        """One embedding per graph, float64 [256], before rounding."""
+        return embed_graphs(self._encoder, graphs)
+
+    def embed_traces(self, paths: Sequence[str], max_nodes: int) -> Iterator[np.ndarray]:
+        """One embedding per trace, float64 [256], before rounding."""
+        return self.embed_graphs(_graphs(paths, max_nodes))
+
+
+def _graphs(paths: Iterable[str], max_nodes: int) -> Iterator[TraceGraph]:
+    for path in paths:
+        graph = build_graph(path, max_nodes)
+        if graph.num_nodes == 0:
+            raise TraceError(f"{path}: executes no instruction, so it has no graph")
+        yield graph

@@ -11,14 +11,12 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
+from kernelpoint.encoder.architecture import EMBEDDING_WIDTH, LAYER_WIDTHS, TOKEN_WIDTH
 from kernelpoint.encoder.batch import GraphBatch
 from kernelpoint.encoder.convolution import TargetRGCNConv, arrivals
 from kernelpoint.graphs import SCHEMA
 
-TOKEN_WIDTH = 32
 TOKEN_SPREAD = 0.25  # Model: at the start tokens weigh as much as the other features, so similar opcodes are alike
-LAYER_WIDTHS = (64, 128, 128, 256)
-EMBEDDING_WIDTH = LAYER_WIDTHS[-1]
 
 
 class TraceEncoder(nn.Module):

@@ -24,7 +24,7 @@ PARTS = (
     "workload",
 )
 SHOWING = {"page.py", "text.py", "write.py", "summary.py"}
-LIBRARIES = ("numpy", "scikit-learn", "torch")
+LIBRARIES = ("numpy", "scikit-learn")
 
 
 @cache

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import os
 import tempfile
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from kernelpoint.traces.store import cache_folder
 
 
-def javascript() -> str:
-    """The bundle that vl-convert carries; about 0.9 MB. Making it takes seconds, so it is kept in the cache."""
-    kept = Path(cache_folder()) / f"vega-{version('vl-convert-python')}.js"
+def javascript() -> str | None:
+    """The bundle that vl-convert carries, about 0.9 MB; None where that is not installed (extra `report`).
+
+    Making it takes seconds, so it is kept in the cache.
+    """
+    try:
+        kept = Path(cache_folder()) / f"vega-{version('vl-convert-python')}.js"
+    except PackageNotFoundError:
+        return None
     try:
         return kept.read_text(encoding="utf-8")
     except OSError:
         pass
-    import vl_convert
-
+    try:
+        import vl_convert
+    except ModuleNotFoundError:
+        return None
     text = str(vl_convert.javascript_bundle())  # type: ignore[call-arg]  # without a snippet: all of Vega
     text = text.replace("</script", "<\\/script")
     try:

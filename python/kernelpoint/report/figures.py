@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from kernelpoint.extras import needs_extra
 from kernelpoint.journal import Run
 from kernelpoint.report.charts import charts
 from kernelpoint.report.view import view_run
@@ -19,8 +20,10 @@ def write_figures(run: Run, folder: Path, full_run: Run | None = None) -> list[P
     Raises:
         JournalError: the run has not ended.
         OSError: the folder cannot be made or written.
+        SetupError: the extra `report` is not installed.
     """
-    import vl_convert
+    with needs_extra("--figures"):
+        import vl_convert
 
     folder.mkdir(parents=True, exist_ok=True)
     plan, _ = plan_of(run)

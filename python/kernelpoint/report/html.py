@@ -10,6 +10,10 @@ from typing import Any
 
 from kernelpoint.report.bundle import javascript
 
+WITHOUT_CHARTS = (
+    "No charts: they need the package vl-convert-python; pip install 'kernelpoint[report]', then write the page again."
+)
+
 
 def document(title: str, body: str, specs: Mapping[str, Any], style: str = "") -> str:
     """A whole page.
@@ -17,13 +21,16 @@ def document(title: str, body: str, specs: Mapping[str, Any], style: str = "") -
     Args:
         title: plain text.
         body: HTML; a chart of `specs` is drawn in the element whose id is its key.
-        specs: Vega-Lite specifications.
+        specs: Vega-Lite specifications; without the extra `report` the page says that they are not drawn.
         style: CSS that follows the common one.
     """
     assets = files("kernelpoint.report") / "assets"
     common, script = (assets.joinpath(name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
-    data = json.dumps(specs, separators=(",", ":")).replace("</", "<\\/")
-    code = f'<script>{javascript()}</script><script type="module">const SPECS = {data};\n{script}</script>'
+    drawing = javascript()
+    data = json.dumps(specs if drawing else {}, separators=(",", ":")).replace("</", "<\\/")
+    code = f'<script>{drawing or ""}</script><script type="module">const SPECS = {data};\n{script}</script>'
+    if drawing is None and specs:
+        body = f'<p class="soft">{escape(WITHOUT_CHARTS)}</p>{body}'
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{common}{style}</style></head>'

@@ -101,7 +101,9 @@ def complete(
         from kernelpoint.encoder import embed_streams
 
         shown = embedded or WorkProgress("embedding", "streams", log)
-        embeddings = embed_streams(population.scan, cache, encoder.checkpoint, encoder.max_nodes, shown, log=log)
+        embeddings = embed_streams(
+            population.scan, cache, encoder.checkpoint, encoder.max_nodes, shown, log, encoder.backend
+        )
         population = replace(population, embeddings=embeddings)
     if Need.MODEL in needs and population.model is None and population.model_source is not None:
         population = predicted(population, population.model_source, log)

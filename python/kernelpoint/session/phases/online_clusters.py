@@ -36,7 +36,7 @@ class OnlineClusters:
     Streams whose embeddings lie within CLUSTER_DISTANCE of a cluster's first one are near (leader clustering, see
     ThresholdClusters.partial_fit), and within those, launches whose work per SM rounds to the same power of two are one
     cluster: the two coarse levels of policy kernelpoint. Centres never move, so a launch's cluster is final the moment it
-    comes, and does not depend on any result. torch is imported with the first stream that the cache does not know.
+    comes, and does not depend on any result.
 
     Args:
         encoder: checkpoint and bound on the graph.
@@ -72,7 +72,7 @@ class OnlineClusters:
 
             settings = self._encoder
             embedding = embed_streams(
-                scan, cache=self._cache, checkpoint=settings.checkpoint, max_nodes=settings.max_nodes
+                scan, self._cache, settings.checkpoint, settings.max_nodes, backend=settings.backend
             )
             self._leader_of_stream[stream] = int(self._leaders.partial_fit(run_features(embedding)).labels_[0])
         per_sm = float(scan.instructions[0] / np.clip(scan.ctas[0], 1, SMS))

@@ -1,0 +1,55 @@
+// Nodes that a layer cannot tell apart: computed once.
+//
+// A node's output at a layer depends on its own input, and on the inputs that arrive over each relation. Nodes with the
+// same token and features are of one class at the input; nodes of one class whose incoming edges are equal in relation
+// and in the class of the source are of one class after a layer (colour refinement; Weisfeiler and Leman, 1968). Warps
+// of a launch run much the same instructions, so the classes are a half to a tenth of the nodes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace kernelpoint::encoder {
+
+// A graph as the encoder needs it; the arrays belong to the caller. Shapes as in native/graph/graph.h.
+struct GraphView {
+    uint64_t nodes = 0, edges = 0, warps = 0, feature_count = 0;
+    const int32_t* tokens = nullptr;
+    const float* features = nullptr;
+    const int64_t* edge_index = nullptr;
+    const int64_t* relations = nullptr;
+    const int64_t* warp_starts = nullptr;
+    const int64_t* warp_weights = nullptr;
+};
+
+// The sources of every node's incoming edges, by relation, in the order of the edges.
+class Incoming {
+public:
+    Incoming(const GraphView& graph, uint32_t relations);
+
+    uint32_t relations() const { return relations_; }
+    const uint32_t* begin(uint64_t node, uint32_t relation) const { return at(node, relation); }
+    const uint32_t* end(uint64_t node, uint32_t relation) const { return at(node, relation + 1); }
+
+private:
+    const uint32_t* at(uint64_t node, uint32_t relation) const {
+        return sources_.data() + starts_[node * relations_ + relation];
+    }
+    uint32_t relations_;
+    std::vector<uint64_t> starts_;
+    std::vector<uint32_t> sources_;
+};
+
+// Numerics: classes are told apart by 128-bit hashes; by accident two of a million would be taken for one with a
+// probability of about 1e-27.
+struct Classes {
+    std::vector<uint32_t> of_node;
+    std::vector<uint32_t> first_node;  // of each class
+
+    uint64_t count() const { return first_node.size(); }
+};
+
+Classes input_classes(const GraphView& graph);
+Classes refined(const Classes& before, const Incoming& incoming);
+
+}  // namespace kernelpoint::encoder

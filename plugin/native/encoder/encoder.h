@@ -1,0 +1,65 @@
+// The encoder's forward pass: from a graph to its embedding, as python/kernelpoint/encoder/model.py defines it.
+//
+//   h' = ReLU(LN(W_0 h_i + b + sum_r mean_{j in N_r(i)} W_r h_j)),  W_r = sum_b a_rb V_b
+//
+// no ReLU after the last layer; mean over the nodes of a warp, weighted mean over warps. Everything in double
+// precision. Memory: inputs and outputs of one layer, for the classes of one graph (classes.h); outputs of the last
+// layer are not kept. One thread; the same numbers whatever runs beside it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "native/encoder/classes.h"
+#include "native/encoder/dense.h"
+
+namespace kernelpoint::encoder {
+
+// A tensor of a checkpoint.
+struct Tensor {
+    std::vector<uint64_t> shape;
+    std::vector<double> values;
+};
+using Tensors = std::map<std::string, Tensor>;
+
+class Encoder {
+public:
+    // Tensors by the names that the checkpoint has. Throws std::invalid_argument, which names the tensor, where one is
+    // missing or of another shape than its neighbours ask for.
+    explicit Encoder(const Tensors& tensors);
+
+    // Throws std::invalid_argument for a graph without nodes, and for numbers that point outside of it.
+    std::vector<double> embed(const GraphView& graph) const;
+
+    uint64_t embedding_width() const { return layers_.back().root.columns(); }
+
+private:
+    struct Layer {
+        Matrix root;
+        std::vector<Matrix> relations;
+        std::vector<double> bias, norm_weight, norm_bias;
+    };
+
+    // Numbers [count, stride] of the classes of a graph.
+    struct Rows {
+        Rows(uint64_t count, uint64_t columns) : stride(padded(columns)), values(count * stride) {}
+        double* operator[](uint64_t row) { return values.data() + row * stride; }
+        const double* operator[](uint64_t row) const { return values.data() + row * stride; }
+        uint64_t stride;
+        std::vector<double> values;
+    };
+
+    static Layer read_layer(const Tensors& tensors, const std::string& number);
+    uint64_t input_width() const { return layers_.front().root.rows(); }
+    void check(const GraphView& graph) const;
+    Rows inputs(const GraphView& graph, const Classes& classes) const;
+    Rows forward(const Layer& layer, const Rows& hidden, const Classes& before, const Classes& after,
+                 const Incoming& incoming, uint64_t first, uint64_t count) const;
+
+    Tensor tokens_, modifiers_;
+    std::vector<Layer> layers_;
+};
+
+}  // namespace kernelpoint::encoder

@@ -1,0 +1,60 @@
+"""Packages that only some of KernelPoint needs: what to say, and to do, where one is missing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import metadata
+
+from kernelpoint.errors import SetupError
+
+# Modules whose distribution is called otherwise than they are.
+DISTRIBUTIONS = {"sklearn": "scikit-learn", "vl_convert": "vl-convert-python", "yaml": "pyyaml"}
+
+
+def extra_of(distribution: str) -> str | None:
+    """The extra of KernelPoint that brings a distribution: "" where every installation has it, None where none does.
+
+    >>> extra_of("numpy")
+    ''
+    """
+    try:
+        requirements = metadata.requires("kernelpoint") or []
+    except metadata.PackageNotFoundError:
+        return None
+    extras = []
+    for requirement in requirements:
+        name, _, marker = requirement.partition(";")
+        if re.split(r"[\s<>=!~\[(]", name.strip(), maxsplit=1)[0].lower() == distribution:
+            found = re.search(r"extra == ['\"](\w+)['\"]", marker)
+            extras.append(found[1] if found else "")
+    return min(extras, key=lambda extra: (extra == "dev", extra), default=None)
+
+
+def missing_package(purpose: str, module: str) -> SetupError | None:
+    """The error for a module that is not installed; None where it is none of KernelPoint's packages."""
+    root = module.split(".")[0]
+    distribution = DISTRIBUTIONS.get(root, root.replace("_", "-")).lower()
+    extra = extra_of(distribution)
+    if extra is None:
+        return None
+    what = f"kernelpoint[{extra}]" if extra else distribution
+    checkout = f" (in a checkout: pip install '.[{extra}]')" if extra else ""
+    return SetupError(f"{purpose}: the package {distribution} is not installed; pip install '{what}'{checkout}")
+
+
+@contextmanager
+def needs_extra(purpose: str) -> Iterator[None]:
+    """Imports inside may fail for want of a package; the message then says what brings it.
+
+    Raises:
+        SetupError: a package that KernelPoint names as a dependency is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        missing = missing_package(purpose, error.name or "")
+        if missing is None:
+            raise
+        raise missing from None
