@@ -37,11 +37,14 @@ developing: build $(VENV)/.developing
 demo: build
 	$(BIN)/kernelpoint demo
 
+# One process for each core; a file's tests stay together, so that what they share is made once.
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile
+
 test: developing lint
-	$(BIN)/python -m pytest -m "not slow"
+	$(PYTEST) -m "not slow"
 
 test-slow: developing
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 docs: build
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt mkdocs-material

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from compiled import built_once
 
 from kernelpoint.patching import Tree, load_description
 
@@ -21,6 +22,20 @@ def make_checkout(folder: Path, layout: str) -> Path:
     shutil.copytree(HERE / "miniature" / "gpu-simulator", folder / "gpu-simulator")
     shutil.copytree(HERE / "miniature" / layout, folder / "gpu-simulator", dirs_exist_ok=True)
     return folder
+
+
+FLAGS = "-Wall -Wextra -fsanitize=address,undefined"
+
+
+def build(checkout: Path) -> Path:
+    """The program of a checkout, built with its own Makefile under ASan and UBSan."""
+
+    def make() -> Path:
+        command = ["make", "-C", str(checkout / "gpu-simulator"), f"EXTRA={FLAGS}"]
+        subprocess.run(command, check=True, timeout=600, capture_output=True)
+        return checkout / "gpu-simulator" / "bin" / "accel-sim.out"
+
+    return built_once("accelsim-miniature", checkout, FLAGS.split(), make)
 
 
 def write_workload(folder: Path, copies: bool = True) -> Path:
@@ -83,12 +98,10 @@ class Simulator:
 
 @pytest.fixture(scope="session", params=LAYOUTS)
 def simulator(request, tmp_path_factory, scripted_plugin) -> Simulator:
-    """The miniature simulator in each layout, patched, and built with its own Makefile under ASan and UBSan."""
+    """The miniature simulator in each layout, patched and built."""
     checkout = make_checkout(tmp_path_factory.mktemp(request.param), request.param)
     Tree(checkout, load_description("accelsim")).apply()
-    command = ["make", "-C", str(checkout / "gpu-simulator"), "EXTRA=-Wall -Wextra -fsanitize=address,undefined"]
-    subprocess.run(command, check=True, timeout=300, capture_output=True)
-    return Simulator(checkout / "gpu-simulator" / "bin" / "accel-sim.out", scripted_plugin)
+    return Simulator(build(checkout), scripted_plugin)
 
 
 @pytest.fixture

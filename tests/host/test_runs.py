@@ -7,8 +7,10 @@ import subprocess
 import sys
 import time
 
+import compiled
 import pytest
-from bench import BARRIER, ROOT, chain, ffma, instruction, load, store, trace, warp
+from bench import BARRIER, chain, ffma, instruction, load, store, trace, warp
+from sanitised import SANITISERS
 
 
 def mixed_launch(seed: int, ctas: int = 20, length: int = 30) -> str:
@@ -129,22 +131,8 @@ def test_an_interrupted_run_ends_soon_and_keeps_its_rows(bench, signal_number):
 @pytest.fixture(scope="session")
 def sanitized(tmp_path_factory):
     """The host built with AddressSanitizer and UndefinedBehaviorSanitizer, all diagnostics fatal."""
-    folder = tmp_path_factory.mktemp("sanitized")
-    flags = ["-std=c++17", "-O0", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    probe = folder / "probe.cc"
-    probe.write_text("int main() {}\n")
-    probed = subprocess.run(["c++", *flags, str(probe), "-o", str(folder / "probe")], capture_output=True, text=True)
-    if probed.returncode or subprocess.run([str(folder / "probe")]).returncode:
-        pytest.skip(f"this compiler has no sanitizers: {probed.stderr.strip()[:200]}")
-    plugin = ROOT / "plugin"
-    sources = [str(p) for part in ("host", "fast_model", "native/trace") for p in sorted((plugin / part).rglob("*.cc"))]
-    objects = {source: source.strip("/").replace("/", "_") for source in sources}
-    rules = "".join(f"{o}.o:\n\tc++ $(F) $(I) -c {s} -o $@\n" for s, o in objects.items())
-    makefile = f"host: {' '.join(o + '.o' for o in objects.values())}\n\tc++ $(F) $^ -o host -ldl\n{rules}"
-    (folder / "Makefile").write_text(makefile)
-    variables = [f"F={' '.join(flags)}", f"I=-I{plugin} -I{plugin / 'include'}"]
-    subprocess.run(["make", "-s", "-j2", "-C", str(folder), *variables], check=True)
-    return folder / "host"
+    flags = [*SANITISERS, "-g", "-O0"]
+    return compiled.program([], ["host", "fast_model", "native/trace"], tmp_path_factory.mktemp("host") / "host", flags)
 
 
 @pytest.mark.slow

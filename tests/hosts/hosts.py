@@ -140,9 +140,7 @@ class AccelSim(HostUnderTest):
         self.miniature = load("accelsim_miniature", TESTS / "accelsim_patch" / "conftest.py")
         checkout = self.miniature.make_checkout(build, "class_layout")
         self.miniature.Tree(checkout, self.miniature.load_description("accelsim")).apply()
-        command = ["make", "-C", str(checkout / "gpu-simulator"), "EXTRA=-O0"]
-        subprocess.run(command, check=True, timeout=300, capture_output=True)
-        self.program = checkout / "gpu-simulator" / "bin" / "accel-sim.out"
+        self.program = self.miniature.build(checkout)
 
     def run(self, folder: Path, script: str, processes: int = 1, broken: int | None = None, in_flight: int = 1) -> Run:
         workload = self.miniature.write_workload(folder / "workload")

@@ -1,11 +1,16 @@
-"""Programs of C++ sources: each object file is compiled once, and again when what it reads changes."""
+"""Programs of C++ sources: each object file is compiled once, and again when what it reads changes.
 
+Whole programs that other means build (a simulator's Makefile) are kept in the same way: see :func:`built_once`.
+"""
+
+import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -42,14 +47,37 @@ def _object(source: Path, flags: Sequence[str]) -> Path:
     options = ["-std=c++17", *INCLUDES, *flags]
     key = hashlib.blake2b(_headers() + source.read_bytes() + " ".join(options).encode(), digest_size=12).hexdigest()
     path = OBJECTS / f"{source.stem}-{key}.o"
-    if not path.exists():
-        OBJECTS.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_suffix(f".{os.getpid()}.tmp")
-        command = [COMPILER, *options, "-x", "c++", "-c", source, "-o", unfinished]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=400)
-        assert done.returncode == 0, done.stderr
-        unfinished.replace(path)
+    with _locked(path):
+        if not path.exists():
+            unfinished = path.with_suffix(".unfinished")
+            command = [COMPILER, *options, "-x", "c++", "-c", source, "-o", unfinished]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=400)
+            assert done.returncode == 0, done.stderr
+            unfinished.replace(path)
     return path
+
+
+def built_once(name: str, checkout: Path, how: Sequence[str], build: Callable[[], Path]) -> Path:
+    """The program that `build()` makes of a checkout, built once for the same files and the same words `how`."""
+    digest = hashlib.blake2b(_headers() + " ".join(how).encode(), digest_size=12)
+    for file in sorted(path for path in checkout.rglob("*") if path.is_file()):
+        digest.update(f"{file.relative_to(checkout)}\0".encode() + file.read_bytes())
+    path = OBJECTS / f"{name}-{digest.hexdigest()}"
+    with _locked(path):
+        if not path.exists():
+            unfinished = path.with_suffix(".unfinished")
+            shutil.copy2(build(), unfinished)
+            unfinished.replace(path)
+    return path
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Keeps other processes from making the same file meanwhile: tests may run in several."""
+    OBJECTS.mkdir(parents=True, exist_ok=True)
+    with open(path.with_suffix(".lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 @cache
