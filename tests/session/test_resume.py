@@ -5,7 +5,7 @@ import random
 import pytest
 
 from kernelpoint.errors import JournalError
-from kernelpoint.journal import load_run
+from kernelpoint.journal import ResumeRecord, load_run, read_records
 
 TIGHT = "policy: random\nerror_budget: {relative_error: 0.001}"
 
@@ -83,8 +83,17 @@ def test_a_run_killed_again_and_again_ends_with_the_same_summary(host):
 def test_a_finished_run_that_is_started_again_simulates_nothing(host):
     whole = host.run(host.open(TIGHT))
     host.simulated = []
+    journal = (host.folder / "run.kpjournal").read_bytes()
     assert host.run(host.open(TIGHT)) == whole
-    assert host.simulated == []
+    assert host.simulated == [] and (host.folder / "run.kpjournal").read_bytes() == journal
+
+
+def test_a_finished_run_that_is_started_with_another_budget_states_another_summary(host):
+    host.run(host.open(TIGHT))
+    records = len(read_records(host.folder / "run.kpjournal"))
+    host.run(host.open(TIGHT.replace("0.001", "0.5")))
+    later = read_records(host.folder / "run.kpjournal")[records:]
+    assert isinstance(later[0], ResumeRecord) and later[-1].relative_error == 0.5
 
 
 def test_a_tighter_budget_takes_the_old_results_over(host):

@@ -29,6 +29,7 @@ class Recorder:
         self._journal = journal
         self._stops_at_errors = stops_at_errors
         self._replaying = False
+        self._deferred: Record | None = None
         self._closed = ""
 
     @property
@@ -65,9 +66,21 @@ class Recorder:
         if self._replaying:
             return
         try:
+            if self._deferred is not None:
+                self._journal.write(self._deferred)
+                self._deferred = None
             self._journal.write(record)
         except Exception as error:
             raise self._close(f"the run cannot go on: {error}") from error
+
+    def defer(self, record: Record) -> None:
+        """Append a record before the next one, and not at all where none follows."""
+        self._deferred = record
+
+    @property
+    def has_deferred(self) -> bool:
+        """True if nothing was written since a record was deferred."""
+        return self._deferred is not None
 
     def degrade(self, reason: str, everything: bool = False) -> None:
         """Note a failure, which the summary repeats; the first one is said at once.

@@ -51,7 +51,7 @@ def resume(session: Session, records: Sequence[Record]) -> None:
                 raise JournalError(f"{path}:{line}: {error}") from None
     results = sum(isinstance(record, ResultRecord) for record in records)
     session.recorder.progress.say(f"resumed from {path}: {results:,} launches have their results")
-    session.recorder.write(ResumeRecord(results))
+    session.recorder.defer(ResumeRecord(results))  # a run that was complete leaves its journal as it is
     session.resume()
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from kernelpoint.errors import HostError
 from kernelpoint.journal import DegradedRecord, JournalWriter, PassRecord, PopulationRecord, Record, SummaryRecord
+from kernelpoint.journal.text import text_of
 from kernelpoint.session.listing import Listing
 from kernelpoint.session.phases import DONE, END_OF_LIST, Answer, Phase, RunUps, Sampling, Screening
 from kernelpoint.session.recorder import Recorder
@@ -42,6 +43,7 @@ class Session:
         self.phase: Phase = first_phase(setup, self.recorder)
         self.replays = Replays(setup.host, setup.config.replay.memory << 20, log)
         self.summary: SummaryRecord | None = None
+        self._stated: SummaryRecord | None = None  # at the end of the journal that is resumed
         self._listing = Listing.of(setup)
         self._estimates: np.ndarray | None = None
 
@@ -105,9 +107,10 @@ class Session:
         if self.summary is None:
             self.phase = sampling = self.phase.sampling()
             summary = sampling.summary()
-            for record in sampling.sample.launches() if summary.estimate is not None else ():
-                self.recorder.write(record)
-            self.recorder.write(summary)
+            if not self._is_stated(summary):
+                for record in sampling.sample.launches() if summary.estimate is not None else ():
+                    self.recorder.write(record)
+                self.recorder.write(summary)
             self.summary = summary
             self.recorder.progress.say(sentence(summary))
             self.journal.close()
@@ -148,11 +151,17 @@ class Session:
             self.phase = self.phase.sampling()
         if isinstance(record, DegradedRecord):
             self.recorder.degraded.append(record.reason)
+        self._stated = record if isinstance(record, SummaryRecord) else None
         self.phase.apply(record)
 
     def resume(self) -> None:
         """Go on after the journal's records were applied."""
         self.phase.resume()
+
+    def _is_stated(self, summary: SummaryRecord) -> bool:
+        """True if the journal that was resumed ends in this very summary, and nothing was added to it."""
+        stated = self._stated
+        return stated is not None and self.recorder.has_deferred and text_of(stated) == text_of(summary)
 
     def _running(self) -> Phase:
         self.recorder.require_open()
