@@ -1,4 +1,4 @@
-// What a sampled run prints at its end, under the names that Accel-Sim's own scripts read.
+// Output of a sampled run at its end, under the names that Accel-Sim's own scripts read.
 #ifndef KERNELPOINT_ACCELSIM_OUTPUT_H
 #define KERNELPOINT_ACCELSIM_OUTPUT_H
 

@@ -1,4 +1,4 @@
-// Whether a launch's trace file is there and whole, and what its first lines say. Looks at its ends only.
+// Check that a launch's trace file is there and whole, and reading of its first lines. Looks at its ends only.
 #ifndef KERNELPOINT_ACCELSIM_TRACE_FILE_H
 #define KERNELPOINT_ACCELSIM_TRACE_FILE_H
 

@@ -34,7 +34,7 @@ public:
           m_copied(0),
           m_in_flight(false) {}
 
-    // Whether the loop behind has to run, over `list` from its start. Without the option: once, over the list as it is.
+    // True if the loop behind has to run, over `list` from its start. Without the option: once, over the list as it is.
     template <typename Index>
     bool next(std::vector<trace_command>& list, Index& index) {
         if (!hook().sampling()) {

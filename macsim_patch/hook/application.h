@@ -38,7 +38,7 @@ struct Application {
 
     bool is_active() const { return state == kReady || state == kRunning; }
 
-    // Whether it holds no kernel: nothing of it is set up.
+    // True if it holds no kernel: nothing of it is set up.
     bool is_asleep() const { return process != NULL && process->m_thread_start_info == NULL; }
 
     const std::string& trace() const { return process->m_applications[at.launch]; }

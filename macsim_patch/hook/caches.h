@@ -78,7 +78,7 @@ private:
         }
     }
 
-    // Whether the line was there; it is now, and used last.
+    // True if the line was there; it is now, and used last.
     bool use(cache_c* cache, int core, uint64_t address, unsigned application, bool store) {
         cache_entry_c* line = find(cache, address);
         const bool hit = line != NULL;

@@ -1,4 +1,4 @@
-// What a sampled run starts from: the option, the applications, what identifies the simulated GPU, and what is refused.
+// Start of a sampled run: the option, the applications, what identifies the simulated GPU, and what is refused.
 #ifndef KERNELPOINT_MACSIM_SETUP_H
 #define KERNELPOINT_MACSIM_SETUP_H
 

@@ -1,4 +1,4 @@
-// What a sampled run leaves behind: kernelpoint.stat.out, in the three columns of MacSim's own statistics.
+// Output of a sampled run: kernelpoint.stat.out, in the three columns of MacSim's own statistics.
 #ifndef KERNELPOINT_MACSIM_TOTALS_H
 #define KERNELPOINT_MACSIM_TOTALS_H
 
@@ -93,7 +93,7 @@ inline void set_stats(macsim_c* base, const kp_summary& summary, const std::vect
     }
 }
 
-// What has no statistic of its own: half-widths, the other counters, and ratios.
+// Values without a statistic of their own: half-widths, the other counters, and ratios.
 inline void write_estimates(StatFile& file, const kp_summary& summary, const std::vector<kp_estimate>& estimates) {
     file.with_ratio("confidence", 100 * summary.confidence, summary.confidence);
     for (size_t i = 0; i < estimates.size(); ++i) {

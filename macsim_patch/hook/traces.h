@@ -12,7 +12,7 @@
 
 namespace kernelpoint {
 
-// What a kernel_config.txt, or a trace.txt that stands in its place, says about an application.
+// Reading what a kernel_config.txt, or a trace.txt that stands in its place, says about an application.
 struct TraceList {
     std::string path;
     std::string type;  // nvbit, ptx, newptx; anything else runs on CPU cores

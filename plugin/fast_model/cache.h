@@ -46,7 +46,7 @@ public:
 
     // From now on sets are kept as they were before their first use, and lines that are used are told from others.
     void record();
-    // What happened since record().
+    // Changes since record().
     StateChange recorded() const;
     // The first set, as an index of change.sets, looked for from `begin` on and around, in which anything that the
     // change depends on is not as it was then: lines that were used, and free ways for those that came; where lines

@@ -15,7 +15,7 @@ struct LineAccess {
 // The distinct lines of `count` accesses of `width` bytes each, in order of first touch.
 void coalesce(const uint64_t* addresses, uint32_t count, uint32_t width, std::vector<LineAccess>& lines);
 
-// How an access meets the 32 four-byte banks of shared memory.
+// Bank conflicts: how an access meets the 32 four-byte banks of shared memory.
 struct BankPasses {
     uint32_t passes = 0;     // in all
     uint32_t conflicts = 0;  // of those, beyond what as wide an access without conflicts takes

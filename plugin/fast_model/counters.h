@@ -1,4 +1,4 @@
-// What a launch is charged with. Every counter adds up over launches; the plugin extrapolates each.
+// Costs of a launch. Every counter adds up over launches; the plugin extrapolates each.
 #pragma once
 
 #include <array>

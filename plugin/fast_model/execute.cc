@@ -1,4 +1,4 @@
-// What issuing one warp instruction does: the part of Sm that knows instructions.
+// Effects of issuing one warp instruction: the part of Sm that knows instructions.
 #include "fast_model/sm.h"
 
 namespace kernelpoint::fast_model {

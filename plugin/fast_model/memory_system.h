@@ -43,7 +43,7 @@ public:
     void empty();
     void touch(LineAccess touched, uint8_t written);
 
-    // What outlives a launch: L2, where L1 is invalidated at each launch.
+    // State that outlives a launch: L2, where L1 is invalidated at each launch.
     bool keeps_l2_only() const { return config_.l1_invalidate_at_launch != 0; }
     Cache& l2() { return l2_; }
 

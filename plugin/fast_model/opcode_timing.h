@@ -1,4 +1,4 @@
-// What an SM does with an opcode: the trace's opcode text is looked at once, not once per instruction.
+// Timing of an opcode in an SM: the trace's opcode text is looked at once, not once per instruction.
 #pragma once
 
 #include <vector>

@@ -26,7 +26,7 @@ struct Operation {
     uint16_t writes[8] = {};  // two destinations of up to four registers
 };
 
-// What an access of a step goes to.
+// Target of a step's access.
 enum class Reach : uint8_t { nothing, lines, local_lines, shared_memory };
 
 // A dynamic instruction of a warp, without its addresses: warps that do the same have the same steps, and share them.
@@ -38,7 +38,7 @@ struct Step {
 };
 using Steps = std::vector<Step>;
 
-// How an access to shared memory passes through the banks, in a LineAccess's place.
+// Passage of an access to shared memory through the banks, in a LineAccess's place.
 inline LineAccess bank_access(const BankPasses& banks) {
     return {(uint64_t{banks.conflicts} << 24) | banks.passes, 0};
 }
@@ -65,7 +65,7 @@ public:
     const Operation& operator[](uint32_t operation) const { return operations_[operation]; }
 
 private:
-    // What makes instructions the same operation: all of Instruction from its opcode to its sources.
+    // Key of an operation: all of Instruction from its opcode to its sources.
     using Key = std::array<unsigned char, 24>;
     struct KeyHash {
         size_t operator()(const Key& key) const;

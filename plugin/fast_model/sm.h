@@ -11,13 +11,13 @@
 
 namespace kernelpoint::fast_model {
 
-// What a CTA of the running launch takes of an SM, in the units that the SM allocates.
+// Resources of an SM that a CTA of the running launch takes, in the units that the SM allocates.
 struct CtaDemand {
     CtaDemand() = default;
     CtaDemand(const GpuConfig& config, const LaunchHeader& header);
-    // What no SM has enough of, or an empty string.
+    // The resource that no SM has enough of, or an empty string.
     std::string excess(const GpuConfig& config) const;
-    // How many CTAs an SM takes.
+    // Number of CTAs that an SM takes.
     uint64_t residency(const GpuConfig& config) const;
 
     uint64_t warps = 0, registers = 0, shared_memory = 0;

@@ -1,4 +1,4 @@
-// What a launch did to a cache, in a form that tells in which other states it would do the very same.
+// Change of a cache by a launch, in a form that tells in which other states it would do the very same.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace kernelpoint::fast_model {
 
-// What a line was to a launch.
+// Role of a line in a launch.
 enum class Role : uint8_t {
     used,      // it matters which line it is, and which of its sectors were valid and dirty
     replaced,  // by another; it matters how many of its sectors were dirty

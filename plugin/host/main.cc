@@ -16,7 +16,7 @@ namespace fast_model = kernelpoint::fast_model;
 
 enum ExitCode { kDone = 0, kRefused = 1, kNoBound = 3, kInterrupted = 130 };
 
-// What another simulator's configuration says and the model has no counterpart of is said once.
+// Options of another simulator's configuration that the model has no counterpart of are named once.
 fast_model::GpuConfig configuration(const Arguments& arguments) {
     const fast_model::Derived derived = fast_model::read_configuration(arguments.config, packaged_config("v100"));
     for (const std::string& note : fast_model::notes(derived))

@@ -1,4 +1,4 @@
-// What was simulated: totals for standard output, and one CSV row per launch.
+// Results of the launches that were simulated: totals for standard output, and one CSV row per launch.
 #pragma once
 
 #include <cstdio>

@@ -91,7 +91,7 @@ void Run::simulate(uint64_t launch, fast_model::Cycles interval, const std::func
     check_interrupt();
 }
 
-// What the GPU holds is what the launch begins with, and the copies behind the launch before it.
+// A launch begins with what the GPU holds, and the copies behind the launch before it.
 void Run::keep_state(uint64_t launch) {
     for (; position_ < launches_[launch]; ++position_) {
         const TraceList::Command& command = list_.commands[position_];

@@ -27,7 +27,7 @@ public:
     bool replays() const { return at_.decision.state == KP_STATE_REPLAYED; }
     fast_model::Cycles progress_interval() const { return at_.decision.progress_interval; }
 
-    // What the launches before it leave in the caches; lives until the next call.
+    // The lines that the launches before it leave in the caches; lives until the next call.
     kp_replay replay_before() { return client_.replay_before(at_); }
     // Of the launch in flight: whether it is to be stopped inside; its result; why it could not be simulated.
     bool wants_stop(const fast_model::Gpu& gpu);

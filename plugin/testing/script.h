@@ -1,4 +1,4 @@
-// What a scripted plugin is told to do; the lines of a script are listed in scripted_plugin.cc.
+// Instructions of a scripted plugin; the lines of a script are listed in scripted_plugin.cc.
 #pragma once
 
 #include <cstdint>

@@ -88,7 +88,7 @@ void mutate_number(std::string& bytes, Random& random) {
     for (size_t i = 0; i < size; ++i) bytes[at + i] = static_cast<char>(number >> 8 * i);
 }
 
-// What a reader must guarantee to those who use it without checks of their own.
+// Guarantees of a reader to those who use it without checks of their own.
 void check(const kernelpoint::TraceReader& reader, const kernelpoint::Cta& cta) {
     size_t instructions = 0, addresses = 0;
     for (const kernelpoint::Warp& warp : cta.warps) {

@@ -1,4 +1,4 @@
-// How a list is run. The result does not depend on it.
+// Threads and memory of a run over a list. The result does not depend on it.
 #pragma once
 
 #include <cstdint>

@@ -39,7 +39,7 @@ public:
 private:
     bool asked() { return patience_.goes_on(launches_, text_ > 0 ? passed_text_ / text_ : 0); }
 
-    // What a launch costs is the text that none before it had; the others are known by then.
+    // A launch costs the text that none before it had; the others are known by then.
     double text_of(uint32_t source) const { return 1.0 + static_cast<double>(sources_.bytes[source]); }
 
     bool prepare() {

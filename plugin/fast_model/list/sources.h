@@ -1,4 +1,4 @@
-// Which launches of a list run the very same trace.
+// Launches of a list that run the very same trace.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,7 @@ public:
         running_ = threads;
         for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
     }
-    // Whether all was done.
+    // True if all was done.
     bool wait(const std::function<bool()>& goes_on) {
         std::unique_lock<std::mutex> held(mutex_);
         while (!ended_.wait_for(held, kBetweenCalls, [this] { return running_ == 0; })) {

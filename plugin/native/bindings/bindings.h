@@ -1,4 +1,4 @@
-// What each part of kernelpoint._native adds to the module.
+// Parts of the module kernelpoint._native.
 #pragma once
 
 #include <pybind11/pybind11.h>

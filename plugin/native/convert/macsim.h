@@ -17,7 +17,7 @@ struct StaticInstruction {
     uint64_t hash;  // of what MacSim decodes once for each PC
 };
 
-// What a launch becomes, without writing it.
+// The files that a launch becomes, without writing them.
 struct Digest {
     LaunchHeader header;
     StreamHash content;          // of the files, PCs taken as offsets; equal for launches that may share a folder

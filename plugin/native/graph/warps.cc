@@ -71,7 +71,7 @@ private:
     uint64_t serial_ = 0;
 };
 
-// What is known of a distinct warp without keeping its steps.
+// Facts of a distinct warp that are kept without its steps.
 struct Seen {
     uint64_t signature = 0, weight = 0, nodes = 0, first_key = UINT64_MAX;
 };

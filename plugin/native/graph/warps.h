@@ -1,4 +1,4 @@
-// Which warps of a launch go into its graph: the distinct ones, most frequent first (the rule stands in graph.h).
+// The warps of a launch that go into its graph: the distinct ones, most frequent first (the rule stands in graph.h).
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace kernelpoint::graph {
 
-// What one memory instruction's addresses look like, apart from where they lie.
+// Pattern of one memory instruction's addresses, apart from where they lie.
 struct AccessPattern {
     uint16_t sectors = 0;   // distinct 32-byte sectors touched by [address, address + width) of all lanes
     bool regular = false;   // one stride between all neighbouring active lanes (true for a single lane, stride 0)

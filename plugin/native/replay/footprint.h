@@ -24,7 +24,7 @@ struct LineTouch {
     }
 };
 
-// What the simulated GPU can hold at once. 0: not known.
+// Limits of what the simulated GPU holds at once. 0: not known.
 struct Residency {
     uint32_t sms = 0, ctas_per_sm = 0, warps_per_sm = 0, registers_per_sm = 0, shared_memory_per_sm = 0;
 

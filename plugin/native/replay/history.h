@@ -37,7 +37,7 @@ public:
     void walk(uint64_t launch, uint64_t lines, const TouchesOf& touches_of, Walk& result);
 
 private:
-    // What an event of the list does: a trace, or a copy to [first_line, last_line] where the path is empty.
+    // Source of an event of the list: a trace, or a copy to [first_line, last_line] where the path is empty.
     struct Source {
         std::string path;
         uint64_t first_line = 0, last_line = 0;

@@ -1,5 +1,6 @@
-// What the launches before one leave in the state that a simulator keeps between launches (functional warming:
-// Wunderlich et al., SMARTS, ISCA 2003; found from the end: memory reference reuse latency, Haskins and Skadron 2003).
+// Replay of what the launches before one leave in the state that a simulator keeps between launches (functional
+// warming: Wunderlich et al., SMARTS, ISCA 2003; found from the end: memory reference reuse latency, Haskins and
+// Skadron 2003).
 #pragma once
 
 #include <string>

@@ -14,7 +14,8 @@
 
 namespace kernelpoint {
 
-// How sure a format is that something is its own: the surest format reads it; of equally sure ones the first by name.
+// Degree to which a format takes something for its own: the surest format reads it; of equally sure ones the first by
+// name.
 enum class Match : uint8_t { none, possible, certain };
 
 // Names of the files and folders in a folder, in no order.

@@ -69,7 +69,7 @@ inline bool parse_signed(const char*& p, int64_t& number) {
     return true;
 }
 
-// Whether the `size` bytes at `a` and `b` are equal; inlined, as a call to memcmp costs more than it does.
+// True if the `size` bytes at `a` and `b` are equal; inlined, as a call to memcmp costs more than it does.
 inline bool same_text(const char* a, const char* b, size_t size) {
     uint64_t x, y;
     for (; size >= 8; size -= 8, a += 8, b += 8) {

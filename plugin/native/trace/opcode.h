@@ -1,4 +1,4 @@
-// What a SASS opcode text means to us: which unit executes it and what it does to memory and control.
+// Meaning of a SASS opcode text: the unit that executes it, and its effect on memory and control.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@ namespace kernelpoint {
 
 constexpr size_t unit_count = 10;  // of enum Unit
 
-// How much a launch does. Accesses count warp instructions with at least one active lane.
+// Work of a launch. Accesses count warp instructions with at least one active lane.
 //
 // Model: "global memory" means what goes to the L1 cache as data: global, local and texture opcodes, and generic ones
 // whose first address lies outside the window of shared memory (16 MiB from shared_base). A sector is 32 aligned bytes;
@@ -47,7 +47,7 @@ struct Scan {
     LaunchHeader header;
     StreamHash stream;
     Work work;
-    // What was read and not understood: warp instructions of opcodes that are in no table (Unit::other), by opcode
+    // Text that was read and not understood: warp instructions of opcodes that are in no table (Unit::other), by opcode
     // text, and instructions whose STORE_DATA fields were left out.
     std::map<std::string, uint64_t> unknown_opcodes;
     uint64_t store_data_left_out = 0;

@@ -10,7 +10,7 @@ namespace kernelpoint {
 
 constexpr unsigned sector_bits = 5;  // 32 bytes
 
-// What count_sectors does, given room for `count` sectors at `firsts` and `ends`.
+// count_sectors, given room for `count` sectors at `firsts` and `ends`.
 inline uint32_t count_sectors(const uint64_t* addresses, size_t count, uint32_t width, uint64_t* firsts,
                               uint64_t* ends) {
     bool ascending = true;

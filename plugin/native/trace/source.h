@@ -1,4 +1,4 @@
-// What a TraceReader reads from: one implementation for each kind of file.
+// Source of a TraceReader: one implementation for each kind of file.
 #pragma once
 
 #include "native/trace/trace.h"

@@ -59,7 +59,7 @@ struct Instruction {
 // Of one bulk copy: addresses, and bytes that they stand for. Shared memory, where most copies end, has 227 KiB.
 constexpr uint32_t most_transfers = 1 << 14, most_transferred = 1 << 20;
 
-// What the trace says of a bulk copy (TMA: Opcode::is_bulk_copy) besides its addresses.
+// Facts of a bulk copy (TMA: Opcode::is_bulk_copy) that the trace states besides its addresses.
 struct BulkCopy {
     uint32_t instruction = 0;               // index into Cta::instructions
     uint32_t barrier = 0;                   // address in shared memory of the mbarrier that counts the bytes

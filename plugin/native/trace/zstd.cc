@@ -13,7 +13,7 @@ void* zstd_library() {
     return load_library("libzstd.so.1", "libzstd1 (libzstd on Red Hat systems)");
 }
 
-// What only writing needs.
+// Functions that only writing needs.
 struct ZstdWriter {
     void* (*create)();
     size_t (*destroy)(void*);

@@ -247,7 +247,7 @@ kp_status finish(kp_session* session, kp_summary* summary) {
     });
 }
 
-// What is at `index` of what kp_finish found. Asks no Python.
+// Entry `index` of the results of kp_finish. Asks no Python.
 template <typename Found>
 kp_status look_up(kp_session* session, const char* what, const std::vector<Found>& all, uint32_t index, Found* found) {
     if (!session->finished) return report(Failure(KP_EINVAL, std::string(what) + " was asked for before kp_finish"));

@@ -1,4 +1,4 @@
-// What the shim and the embedding library agree on. Both are built and installed together.
+// Interface between the shim and the embedding library. Both are built and installed together.
 #pragma once
 
 #include "kernelpoint/abi.h"

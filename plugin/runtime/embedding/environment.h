@@ -1,4 +1,4 @@
-// Which Python to be: the executable of the environment that the plugin is installed in.
+// Choice of the Python to be: the executable of the environment that the plugin is installed in.
 #pragma once
 
 #include <string>

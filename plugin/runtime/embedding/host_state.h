@@ -1,4 +1,4 @@
-// What belongs to the simulator and is the same after a call as before it: signals, locale, floating point, errno.
+// State of the simulator, the same after a call as before it: signals, locale, floating point, errno.
 #pragma once
 
 #include <fenv.h>

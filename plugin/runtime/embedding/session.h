@@ -21,9 +21,9 @@ struct kp_session {
     pybind11::object counter_tuple;
     // The buffer that kp_replay_before handed out last.
     pybind11::object touches;
-    // What was handed out as text; it stays where it is.
+    // Text that was handed out; it stays where it is.
     std::unordered_set<std::string> texts;
-    // What kp_finish has found: the estimates of the run, and the counts and estimates of each process.
+    // Results of kp_finish: the estimates of the run, and the counts and estimates of each process.
     bool finished = false;
     std::vector<kp_estimate> estimates;
     std::vector<kp_process> processes;

@@ -1,4 +1,4 @@
-// Whether the calling thread has stack enough for Python.
+// Test for stack enough for Python on the calling thread.
 #pragma once
 
 #include <cstddef>

@@ -45,7 +45,7 @@ kp_status check_size(const char* what, const Struct* given) {
                                std::to_string(kFirstSize<Struct>) + ": set it to the struct's sizeof");
 }
 
-// What the host gives: fields that the host does not know read as 0 and NULL.
+// Structs that the host gives: fields that the host does not know read as 0 and NULL.
 template <typename Struct>
 Struct copy_in(const Struct* given) {
     Struct copy{};
@@ -54,7 +54,7 @@ Struct copy_in(const Struct* given) {
     return copy;
 }
 
-// What the host gets: fields that the plugin does not know become 0 and NULL; `size` stays the host's.
+// Structs that the host gets: fields that the plugin does not know become 0 and NULL; `size` stays the host's.
 template <typename Struct>
 void copy_out(const Struct& full, Struct* given) {
     const uint32_t size = given->size;

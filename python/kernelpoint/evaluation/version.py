@@ -10,7 +10,7 @@ from pathlib import Path
 import kernelpoint
 
 PACKAGE = Path(kernelpoint.__file__).parent
-# What decides how a launch is chosen, drawn, estimated and judged. Commands, pages and tables only show it.
+# Sources that decide how a launch is chosen, drawn, estimated and judged. Commands, pages and tables only show it.
 PARTS = (
     "clustering",
     "encoder",

@@ -48,7 +48,8 @@ def _texts(paths: Sequence[str]) -> list[tuple[str, str]]:
         try:
             texts.append((path, read_regular(path, LARGEST_FILE).decode()))
         except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"{path}: cannot be read as a configuration of a simulated GPU: {error}") from error
+            reason = error.strerror if isinstance(error, OSError) else "it is no text"
+            raise ConfigError(f"{path}: cannot be read as a configuration of a simulated GPU: {reason}") from error
     return texts
 
 

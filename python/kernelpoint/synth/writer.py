@@ -23,7 +23,7 @@ _FORMAT = (
 )
 
 
-# What stands behind the operands of a line: from version 5 on an immediate, in version 6 two and no operand values.
+# Fields behind the operands of a line: from version 5 on an immediate, in version 6 two and no operand values.
 TAILS = {3: "", 4: "", 5: "0 ", 6: "0 0 NoVal "}
 NVBIT = {3: "1.5.3", 4: "1.5.3", 5: "1.7", 6: "1.8"}
 # Model: no clusters, as in traces of GPUs before compute capability 9.0.

@@ -26,7 +26,7 @@ public:
     uint64_t store_data_left_out() const { return store_data_left_out_; }
 
 private:
-    // What a line says between its mask and its addresses hardly ever changes for one PC: it is parsed once and
+    // The text of a line between its mask and its addresses hardly ever changes for one PC: it is parsed once and
     // afterwards only compared. This is where the speed comes from.
     struct Static {
         static constexpr size_t longest = 71;
@@ -37,7 +37,7 @@ private:
         Instruction instruction;
     };
 
-    // How the lines of an opcode differ from others'.
+    // Peculiarities of an opcode's lines.
     struct Form {
         uint16_t width;  // bytes per lane of an access
         bool is_bulk_copy, has_commit;

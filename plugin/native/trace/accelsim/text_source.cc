@@ -108,7 +108,7 @@ void TextSource::end_of_trace() {
     ended = true;
 }
 
-// Whether the line is "<key> x,y,z".
+// True if the line is "<key> x,y,z".
 bool TextSource::read_triple(std::string_view key, Dim3& triple) {
     std::string text(lines.text());
     if (!starts_with(text, key)) return false;

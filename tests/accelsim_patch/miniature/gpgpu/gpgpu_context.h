@@ -1,4 +1,4 @@
-// What the miniature simulator's parts share.
+// State that the miniature simulator's parts share.
 #pragma once
 #include <stdio.h>
 

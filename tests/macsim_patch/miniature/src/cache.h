@@ -36,7 +36,7 @@ public:
         *set = int(*tag % m_num_sets);
     }
 
-    // What the line holds, or NULL on a miss.
+    // Content of the line, or NULL on a miss.
     void* access_cache(Addr address, Addr* line, bool use, int) {
         *line = base_cache_line(address);
         for (cache_entry_c* each : entries(address)) {

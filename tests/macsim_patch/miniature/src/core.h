@@ -25,7 +25,7 @@ public:
     // Each application has addresses of its own.
     Addr address_of(Addr pc, Addr space) { return pc + m_icache->base_cache_line(space); }
 
-    // Whether the line was there; it is now.
+    // True if the line was there; it is now.
     bool fetch(Addr pc) {
         Addr line, evicted;
         if (m_icache->access_cache(pc, &line, true, 0) != NULL) return true;

@@ -14,7 +14,7 @@ class dcu_c {
 public:
     explicit dcu_c(cache_c* its_cache) : m_disable(its_cache == NULL), m_cache(its_cache) {}
 
-    // Whether the line was there; it is now. A store makes it dirty where it was there.
+    // True if the line was there; it is now. A store makes it dirty where it was there.
     bool access(Addr address, bool store) {
         Addr line, evicted;
         if (m_disable) return false;
@@ -51,7 +51,7 @@ public:
 
     Addr base_addr(int, Addr address) { return address - address % kLine; }
 
-    // How many of the two levels miss.
+    // Number of levels that miss, of two.
     int access(int core, Addr address, bool store) {
         address = base_addr(core, address);
         if (m_l1_cache[core]->access(address, store)) return 0;

@@ -1,4 +1,4 @@
-// What the branch predictors of the miniature simulator are asked about.
+// Micro-operations as the branch predictors of the miniature simulator see them.
 #pragma once
 
 class macsim_c;

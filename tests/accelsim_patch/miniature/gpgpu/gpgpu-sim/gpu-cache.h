@@ -117,7 +117,7 @@ protected:
 class l2_cache : public baseline_cache {
 public:
     using baseline_cache::baseline_cache;
-    // Whether the sector could be used as it was.
+    // True if the sector could be used as it was.
     bool access(new_addr_type address, unsigned time, bool write) {
         const mem_access_sector_mask_t mask = mem_access_sector_mask_t().set(address % 128 / 32);
         cache_block_t* block = m_tag_array->place(address);

@@ -1,4 +1,4 @@
-// How memory is laid out in the miniature simulator, and DRAM statistics: one channel of two banks.
+// Layout of memory in the miniature simulator, and DRAM statistics: one channel of two banks.
 #pragma once
 #include "gpgpu-sim/dram.h"
 
