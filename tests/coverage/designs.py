@@ -54,17 +54,16 @@ def with_times(population: Population, times: np.ndarray) -> Profile:
     return replace(light, counters={**light.counters, "cycles": times})
 
 
-def policy(budget: ErrorBudget, seed: int = 0) -> shipped.KernelPoint:
+def policy(budget: ErrorBudget, seed: int = 0, assume: str = "ordinary") -> shipped.KernelPoint:
     """The shipped policy, configured as a user would."""
     wanted = {"relative_error": budget.relative_error, "confidence": budget.confidence, "counter": budget.counter}
-    return shipped.KernelPoint(
-        parse_config({"version": 1, "policy": "kernelpoint", "error_budget": wanted, "seed": seed})
-    )
+    keys = {"version": 1, "policy": "kernelpoint", "error_budget": wanted, "seed": seed, "assume": assume}
+    return shipped.KernelPoint(parse_config(keys))
 
 
 @lru_cache(maxsize=64)
 def _strata(
-    population: Population, eps: float, confidence: float, counter: str, knowledge: Knowledge
+    population: Population, eps: float, confidence: float, counter: str, knowledge: Knowledge, assume: str
 ) -> Stratification:
     """The strata that the shipped policy asks for."""
     asked: dict[str, Any] = {}
@@ -74,16 +73,18 @@ def _strata(
         return strata_from(levels, u, budget, seed=seed, **options)
 
     with mock.patch.object(shipped, "strata_from", watch):
-        policy(ErrorBudget(eps, confidence, counter=counter)).design(known(population, knowledge))
+        policy(ErrorBudget(eps, confidence, counter=counter), 0, assume).design(known(population, knowledge))
     return stratify(asked["levels"], asked["budget"], **asked["options"])
 
 
-def design(population: Population, budget: ErrorBudget, seed: int, knowledge: Knowledge = "a") -> Design:
+def design(
+    population: Population, budget: ErrorBudget, seed: int, knowledge: Knowledge = "a", assume: str = "ordinary"
+) -> Design:
     """The design of the shipped policy with that seed."""
-    strata = _strata(population, budget.relative_error, budget.confidence, budget.counter, knowledge)
+    strata = _strata(population, budget.relative_error, budget.confidence, budget.counter, knowledge, assume)
     return strata.design(permanent_random_numbers(seed, 0, len(population.y)), seed)
 
 
 def expected_times(population: Population) -> np.ndarray:
     """float64 [N]: what each launch is expected to cost, as the shipped policy guesses from traces or metadata."""
-    return _strata(population, 0.01, 0.95, "cycles", "a").x
+    return _strata(population, 0.01, 0.95, "cycles", "a", "ordinary").x

@@ -27,9 +27,11 @@ class Outcome:
     passes: int
 
 
-def kernelpoint(population: Population, budget: ErrorBudget, seed: int, knowledge: Knowledge = "a") -> Outcome:
+def kernelpoint(
+    population: Population, budget: ErrorBudget, seed: int, knowledge: Knowledge = "a", assume: str = "ordinary"
+) -> Outcome:
     """The engine on the shipped policy's design."""
-    return run_engine(Engine(design(population, budget, seed, knowledge), budget), population.y)
+    return run_engine(Engine(design(population, budget, seed, knowledge, assume), budget), population.y)
 
 
 def run_engine(engine: Engine, y: np.ndarray, total: float | None = None) -> Outcome:

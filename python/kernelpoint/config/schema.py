@@ -178,14 +178,14 @@ class Config(Section):
         Text | None,
         Field(
             description="times or counters of every launch from a profiler or another full run; policies plan from them; "
-            "`model`: from the fast model"
+            "`model`: from the fast model, for policies that cannot do without times"
         ),
     ] = None
     fast_model: Annotated[
         OrOff,
         Field(
-            description="predicts every launch beforehand, where the list is on disk; `auto`: configured as the simulated GPU; "
-            "or a file: gpgpusim.config, params.in, the model's own YAML, or `v100` or `rtx`"
+            description="predicts every launch beforehand, where all are traced, and the sample corrects it; `auto`: "
+            "configured as the simulated GPU; `off`; or a file: gpgpusim.config, params.in, the model's own YAML, `v100`, `rtx`"
         ),
     ] = "auto"
     error_budget: ErrorBudgetConfig = ErrorBudgetConfig()
@@ -196,7 +196,8 @@ class Config(Section):
         Literal["repetitive", "ordinary", "hostile"],
         Field(
             description="what may hide from all that is known beforehand, paid for in draws: `repetitive`: launches do what "
-            "their like do; `ordinary`; `hostile`: single launches may take three times as long"
+            "their like do; `ordinary`: some are slow now and then, and the first of each kind; `hostile`: single launches "
+            "may take three times as long"
         ),
     ] = "ordinary"
     inside_kernel: Annotated[

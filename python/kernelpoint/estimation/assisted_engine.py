@@ -58,9 +58,7 @@ class AssistedEngine(BaseEngine):
     ) -> None:
         super().__init__(design.size, budget, ratios)
         if budget.scope != "workload":
-            raise ConfigError(
-                f"error_budget.scope: {budget.scope!r} is not allowed with predictions; give scope: workload"
-            )
+            raise ConfigError(f"error_budget.scope: {budget.scope!r} is not allowed with predictions; give workload")
         self.design = design
         self._target = self.ratios.get(budget.counter, (budget.counter,))[0]
         self._free = design.free
@@ -138,9 +136,19 @@ class AssistedEngine(BaseEngine):
         )
         return sampled, self._free[units]
 
-    def _columns(self, combination: Combination) -> tuple[list[int], Floats]:
-        """Columns of the counters in the results, and their weights."""
-        return [self.counters.index(name) for _, name in combination], np.array([weight for weight, _ in combination])
+    def sampled(self, counter: str) -> tuple[CellSample, Ints]:
+        """The present sample with the predictions of a counter, and its units."""
+        return self._cell_sample(*self.design.prediction(counter, self._target))
+
+    @property
+    def largest_share(self) -> float:
+        """The largest part of the total that one draw stands for; 0 where every unit is drawn."""
+        return self._share(self.n)
+
+    def _values(self, combination: Combination, units: Ints) -> Floats:
+        """The combination of the results of units, float64 [units]."""
+        columns = [self.counters.index(name) for _, name in combination]
+        return np.asarray(self._results.of(units)[:, columns] @ np.array([weight for weight, _ in combination]))
 
     def _fit(self, combination: Combination) -> tuple[AssistedFit, float]:
         """The fit of a combination of counters, and the total of its sizes."""
@@ -149,15 +157,11 @@ class AssistedEngine(BaseEngine):
             predicted, sizes = self.design.prediction(name, self._target)
             x, size = x + weight * predicted, size + abs(weight) * sizes
         sample, units = self._cell_sample(x, size)
-        columns, weights = self._columns(combination)
-        return fit_total(self._results.of(units)[:, columns] @ weights, sample, self._alpha(self.looks)), float(
-            size.sum()
-        )
+        return fit_total(self._values(combination, units), sample, self._alpha(self.looks)), float(size.sum())
 
     def _simulated(self, combination: Combination, units: Ints) -> float:
         """Sum over simulated units."""
-        columns, weights = self._columns(combination)
-        return float(self._results.of(units[self._results.rows[units] >= 0])[:, columns].sum(axis=0) @ weights)
+        return float(self._values(combination, units[self._results.rows[units] >= 0]).sum())
 
     def _estimate(self, name: str, combination: Combination, budget: ErrorBudget, states: bool) -> Estimate:
         """The estimate of a combination of counters, with the half-width that this look states."""
@@ -201,8 +205,7 @@ class AssistedEngine(BaseEngine):
         """A ratio of totals R = A / B by linearisation (Sarndal et al., section 5.6): error of the total of (a - R b) / B."""
         above, below = (estimates[counter] for counter in self.ratios[name])
         if below.estimate == 0.0:
-            nan = math.nan
-            return Estimate(name, nan, nan, nan, nan, 0.0, budget.confidence, nan)
+            return replace(above, counter=name, estimate=math.nan, half_width=math.nan, relative_half_width=math.nan)
         R = above.estimate / below.estimate
         pair = ((1.0 / below.estimate, above.counter), (-R / below.estimate, below.counter))
         found = self._estimate(name, pair, budget, states)
@@ -291,7 +294,7 @@ class AssistedEngine(BaseEngine):
         groups = np.asarray(self.design.groups)[units]
         weights = np.ones(len(units))
         if len(units) and not self._all(self.n):
-            sample, drawn = self._cell_sample(*self.design.prediction(self._target, self._target))
+            sample, drawn = self.sampled(self._target)
             influence = dict(zip(drawn.tolist(), sample.influences.tolist(), strict=True))
             weights = np.array([influence.get(unit, 1.0) for unit in units.tolist()])
         return Reach(weights, groups, None, shared=False)

@@ -16,7 +16,14 @@ from kernelpoint.estimation.estimators import Fit, Sample, estimate_totals
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.quantiles import two_sided
-from kernelpoint.estimation.variance import Spread, pooled_by_kind, pooled_spread, scales, variance_and_degrees
+from kernelpoint.estimation.variance import (
+    Spread,
+    pooled_by_kind,
+    pooled_spread,
+    scales,
+    squared_excess,
+    variance_and_degrees,
+)
 
 PILOT_DEGREES = (
     10  # degrees of freedom, known from sizes alone, that the pilot of "two_stage" needs: less would cost more later
@@ -331,7 +338,8 @@ def infer(
         scale = scales(Moments.of(sample.strata, y, H).mean, sample.n)
         moments = Moments.of_neighbours if sample.balanced else Moments.of
         spread = pooled_by_kind(
-            sample.N, moments(sample.strata, fit.residuals, H), scale, sample.kinds, sample.balanced
+            *(sample.N, moments(sample.strata, fit.residuals, H), scale, sample.kinds, sample.balanced),
+            least=squared_excess(sample.strata, y, H),
         )
         if targets.budget.bound == "two_stage" and spread.degrees.sum() < PILOT_DEGREES and (sample.n < sample.N).any():
             spread = replace(spread, uncertainty=math.inf)

@@ -12,6 +12,9 @@ from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.pooling import fit
 
 LEAST_KIND = 3  # strata with two draws that a kind needs to be pooled by itself
+SLOW = 1.0  # a draw is slow if it exceeds the mean of its stratum's other draws by more than this part of it,
+MOST_EXCESS = 10.0  # and its excess counts as this at most
+EXCESS_WEIGHT = 0.5  # part of the squared excess of slow draws that every stratum is taken to spread by
 FEW = 2.0  # degrees of freedom are at most this times the number of strata that make up what was seen of a variance
 
 
@@ -46,13 +49,37 @@ def scales(mean: Floats, n: Ints) -> Floats:
     return np.where(size > 0.0, size, positive.min() if len(positive) else 0.0)
 
 
-def pooled_spread(N: Ints, residuals: Moments, scale: Floats, neighbours: bool = False) -> Spread:
+def squared_excess(strata: NDArray[np.integer], y: Floats, count: int) -> float:
+    """Squared CoV that rare slow units give to every stratum, from the draws of strata with two or more.
+
+    Formula: e_i = y_i / m_i - 1, m_i the mean of the other draws of the stratum; EXCESS_WEIGHT times the sum of e_i^2 over
+    draws with e_i > SLOW, by the number of draws. Each draw counts alike.
+
+    Model: what makes a unit slow now and then (tuning, a page, a clock, a neighbour) does not ask how much of the total its
+    stratum holds. So light strata, which have most of the draws, tell of heavy ones: estimated from each stratum's part of
+    the total, the spread is small whenever the few draws of heavy strata happen to hold no slow unit, and a run stops on that.
+
+    >>> squared_excess(np.array([0, 0, 1, 1, 2]), np.array([1.0, 3.0, 5.0, 5.0, 9.0]), 3)
+    0.5
+    """
+    n, total = np.bincount(strata, minlength=count), np.bincount(strata, weights=y, minlength=count)
+    several = n[strata] > 1
+    if not several.any():
+        return 0.0
+    h, values = strata[several], y[several]
+    others = (total[h] - values) / (n[h] - 1)
+    excess = np.where(others > 0.0, values / np.where(others > 0.0, others, 1.0) - 1.0, 0.0)
+    slow = np.minimum(np.where(excess > SLOW, excess, 0.0), MOST_EXCESS)
+    return EXCESS_WEIGHT * float((slow * slow).mean())
+
+
+def pooled_spread(N: Ints, residuals: Moments, scale: Floats, neighbours: bool = False, least: float = 0.0) -> Spread:
     """Shrunk variances S_h^2 = scale_h^2 (nu_0 c_0^2 + nu_h c_h^2) / (nu_0 + nu_h): empirical Bayes (Smyth 2004, section 4).
 
     c_h^2 = s_h^2 / scale_h^2 is a stratum's own squared CoV of residuals, nu_h = n_h - 1. The population of c_h^2 is fitted
     to the strata D with two or more draws (pooling.fit, weights sqrt(N_h scale_h)) and raised, if need be, so that its mean
-    is no less than sum_D g_h c_h^2 / sum_D g_h, g_h = N_h^2 scale_h^2 / n_h, the mean that matters for the total.
-    neighbours: whether residuals are Moments.of_neighbours.
+    is no less than sum_D g_h c_h^2 / sum_D g_h, g_h = N_h^2 scale_h^2 / n_h, the mean that matters for the total, nor than
+    `least` (squared_excess). neighbours: whether residuals are Moments.of_neighbours.
 
     Model: a stratum's relative spread is exchangeable with that of the others.
     Without any stratum of two draws nothing is known: c_0^2 is 1 and no degree of freedom is claimed.
@@ -74,7 +101,9 @@ def pooled_spread(N: Ints, residuals: Moments, scale: Floats, neighbours: bool =
         return Spread(scale2, scale2, own, np.ones(len(n)), degrees, np.zeros(len(n)), math.inf)
     population = fit(own[known], degrees[known], np.sqrt(N[known] * scale[known]))
     plain = float((importance * own).sum() / importance.sum())
-    population = replace(population, mu=population.mu + math.log(max(1.0, plain / population.mean)))
+    population = replace(
+        population, mu=population.mu + math.log(max(1.0, plain / population.mean, least / population.mean))
+    )
     shrunk, weight = population.shrink(own, np.where(known, degrees, 0.0))
     return Spread(
         scale2 * shrunk, scale2, own, np.full(len(n), population.mean), degrees, weight, population.uncertainty
@@ -82,14 +111,19 @@ def pooled_spread(N: Ints, residuals: Moments, scale: Floats, neighbours: bool =
 
 
 def pooled_by_kind(
-    N: Ints, residuals: Moments, scale: Floats, kinds: NDArray[np.integer] | None, neighbours: bool = False
+    N: Ints,
+    residuals: Moments,
+    scale: Floats,
+    kinds: NDArray[np.integer] | None,
+    neighbours: bool = False,
+    least: float = 0.0,
 ) -> Spread:
     """pooled_spread within each kind of strata by itself, where at least LEAST_KIND strata of the kind have two draws.
 
     Strata whose spread is expected to be large tell nothing of those expected to be quiet, and the other way round.
     The uncertainty is that of all kinds together, weighted by what they add.
     """
-    whole = pooled_spread(N, residuals, scale, neighbours)
+    whole = pooled_spread(N, residuals, scale, neighbours, least)
     if kinds is None:
         return whole
     S2, weight, pooled = whole.S2.copy(), whole.weight.copy(), whole.pooled.copy()
@@ -99,7 +133,7 @@ def pooled_by_kind(
         if int((residuals.n[part] > 1).sum()) < LEAST_KIND:
             continue
         moments = Moments(residuals.n[part], residuals.mean[part], residuals.m2[part])
-        alone = pooled_spread(N[part], moments, scale[part], neighbours)
+        alone = pooled_spread(N[part], moments, scale[part], neighbours, least)
         S2[part], weight[part], pooled[part] = alone.S2, alone.weight, alone.pooled
         uncertainty[part] = alone.uncertainty
     borrowed = N * np.sqrt(S2) * (1.0 - weight)

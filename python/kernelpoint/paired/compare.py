@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from kernelpoint.errors import JournalError
+from kernelpoint.estimation.assisted_paired import assisted_pair
 from kernelpoint.estimation.estimators import Sample
 from kernelpoint.estimation.paired import Interval, PairedTotals, joint_error_probability, paired_totals
 from kernelpoint.journal import Run
+from kernelpoint.paired.predicted import engine_of, is_predicted, results_of
 from kernelpoint.paired.sample import DrawnSample, sample_of
 from kernelpoint.session.summary import NOT_COVERED, number
 
@@ -82,6 +84,8 @@ def compare_runs(first: Run, second: Run) -> Comparison:
         JournalError: list, plan, seed, policy or estimator differ (the message names each key with both values), or a run has
             not ended, or states no bound.
     """
+    if is_predicted(first) and is_predicted(second):
+        return _compare_predicted(first, second)
     a, b = sample_of(first), sample_of(second)
     _check_shared(first, second)
     confidence = min(run.ended().confidence for run in (first, second))
@@ -107,12 +111,48 @@ def compare_runs(first: Run, second: Run) -> Comparison:
     )
 
 
-def _check_shared(first: Run, second: Run) -> None:
+def _compare_predicted(first: Run, second: Run) -> Comparison:
+    """The same for runs whose estimates rest on predictions: cells nest, so the smaller sample is drawn in both."""
+    a, b = engine_of(first), engine_of(second)
+    _check_shared(first, second, "assume", "error_budget.relative_error", "error_budget.counter")
+    if a.n <= b.n:
+        joint, run = a, first
+    else:
+        joint, run = b, second
+    names = [name for name in first.counters if name in second.counters]
+    drawn = joint.drawn()
+    kept = np.array([[run.results[int(unit)].counters[name] for name in run.counters] for unit in drawn])
+    joint.record_many(drawn, tuple(run.counters), kept)
+    confidence = min(run.ended().confidence for run in (first, second))
+    alpha = (1.0 - confidence) * (0.5 ** max(len(first.looks), len(second.looks)) if joint.design.care.shares else 1.0)
+    rows = []
+    for name in names:
+        values = np.column_stack([results_of(first, name), results_of(second, name)])
+        pair = assisted_pair(joint, values, name, alpha)
+        rows.append(
+            CounterRow(name, pair.first, pair.second, pair.ratio, pair.difference, _separate(first, second, name))
+        )
+    assumed = (
+        f"assumed: a launch that was not drawn changes by no more than {100 * joint.design.care.odd:g} % of its prediction "
+        "otherwise than the drawn ones do"
+    )
+    return Comparison(
+        tuple(rows),
+        first.ended().launches,
+        len(drawn),
+        len(first.results),
+        len(second.results),
+        confidence,
+        (*_notes(first, second, rows), *([assumed] if joint.largest_share > 0.0 else [])),
+    )
+
+
+def _check_shared(first: Run, second: Run, *settings: str) -> None:
     """Without these launch i of one is not launch i of the other, or was not drawn by the same number."""
 
     def shared(run: Run) -> dict[str, Any]:
         hashes = {f"hashes.{name}": run.hashes.get(name) for name in ("traces", "design")}
-        config = {f"config.{key}": run.setting(key) for key in ("seed", "policy")}
+        config = {f"config.{key}": run.setting(key) for key in ("seed", "policy", *settings)}
         return {"launches": run.launches, **hashes, **config, "estimate": run.header.estimate}
 
     a, b = shared(first), shared(second)

@@ -50,8 +50,6 @@ def sample_of(run: Run) -> DrawnSample:
     results = run.results
     if missing := results.keys() - stratum.keys():
         raise JournalError(f"{run.path}: launch unit {min(missing)} has a result and no decision to simulate it")
-    if lacking := [name for name in run.counters if name not in run.ended().counters]:
-        raise JournalError(f"{run.path}: the summary says nothing of {', '.join(lacking)}, which results report")
     units = sorted(results)
     values = [[results[unit].counters[name] for name in run.counters] for unit in units]
     return DrawnSample(
@@ -69,13 +67,13 @@ def sample_of(run: Run) -> DrawnSample:
     )
 
 
-def _usable_strata(run: Run) -> StrataRecord:
-    summary, strata = run.ended(), run.frozen.strata
-    if strata is None:
-        raise JournalError(
-            f"{run.path}: the run's launches were never divided into strata that two runs could share; compare runs with "
-            "`fast_model: off`"
-        )
+def check_comparable(run: Run) -> None:
+    """Refuse a run that says nothing that a comparison could use.
+
+    Raises:
+        JournalError: the run has not ended, states no bound, stopped launches inside, or gave its design up.
+    """
+    summary = run.ended()
     if summary.projected:
         raise JournalError(
             f"{run.path}: {summary.projected} launches were stopped inside; a comparison needs runs with `inside_kernel: off`"
@@ -86,7 +84,15 @@ def _usable_strata(run: Run) -> StrataRecord:
         )
     if gave_up := next((record.reason for record in run.of(DegradedRecord) if record.everything), None):
         raise JournalError(f"{run.path}: the run gave up its strata and simulated everything ({gave_up})")
-    return strata
+    if lacking := [name for name in run.counters if name not in summary.counters]:
+        raise JournalError(f"{run.path}: the summary says nothing of {', '.join(lacking)}, which results report")
+
+
+def _usable_strata(run: Run) -> StrataRecord:
+    check_comparable(run)
+    if run.frozen.strata is None:
+        raise JournalError(f"{run.path}: the run's launches were never divided into strata that two runs could share")
+    return run.frozen.strata
 
 
 def _places(run: Run) -> tuple[dict[int, int], dict[int, float]]:

@@ -48,8 +48,8 @@ class KernelPoint(Policy):
     Which cells become strata, and how many first draws each gets, is decided by cost-complexity pruning for the error
     budget (estimation.strata_from); a random share of the strata gets a second draw, which carries the pooled variance.
     Launches that cannot be read, or that the profile lacks where there is nothing else, are simulated; so is the first of
-    each stream where the error budget is on misses or DRAM traffic, and without traces the first launch of each kernel
-    (`assume: hostile`: of each signature), which measured runs load or tune.
+    each stream where the error budget is on misses or DRAM traffic, and without traces the first launch of each
+    signature, which measured runs load or tune (not with `assume: repetitive`).
     """
 
     uses_budget: ClassVar[bool] = True
@@ -78,8 +78,8 @@ class KernelPoint(Policy):
         wanted = self.config.error_budget
         certain = ~known
         if population.scan is None and self.config.assume != "repetitive":
-            label = levels[0] if self.config.assume == "ordinary" else population.profile_for("kernelpoint").signature
-            certain = certain | first_of_each_process(label, population.offsets)
+            signature = population.profile_for("kernelpoint").signature
+            certain = certain | first_of_each_process(signature, population.offsets)
         if any(part in wanted.counter for part in COLD_COUNTERS):
             certain = certain | first_of_each_process(levels[-2], population.offsets)
         return strata_from(

@@ -1,0 +1,99 @@
+"""Two runs whose estimates rest on the fast model's predictions, launch by launch."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kernelpoint.errors import JournalError
+from kernelpoint.estimation import AssistedDesign, AssistedEngine, ErrorBudget
+from kernelpoint.estimation.assisted_paired import assisted_pair
+from kernelpoint.journal import load_run
+from kernelpoint.paired import compare_runs
+from kernelpoint.randomness import generator, permanent_random_numbers
+from kernelpoint.synth.compose import compose
+from kernelpoint.synth.writer import write_list
+
+LAUNCHES = 240
+YAML = "policy: kernelpoint\nerror_budget: {relative_error: 0.02}\nfast_model: v100"
+
+
+@pytest.fixture(scope="module")
+def traces(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("predicted") / "traces"
+    folder.mkdir()
+    request = compose("iterative-solver", launches=LAUNCHES)
+    write_list(request.sequence, folder, request.launches, request.description)
+    return folder / "kernelslist.g"
+
+
+@pytest.fixture
+def pair(run, traces, tmp_path, monkeypatch):
+    """Journals of two runs, and the results of both: the second GPU is slower, by launches, and never by the same factor."""
+    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
+    random = generator(3, "two GPUs")
+    first = np.round(20000 * random.lognormal(0.0, 0.02, LAUNCHES)).astype(int)
+    second = np.round(first * 1.2 * random.lognormal(0.0, 0.01, LAUNCHES)).astype(int)
+
+    def start(name: str, cycles: np.ndarray, yaml: str = YAML) -> Path:
+        return run(name, cycles, yaml, list_paths=[str(traces)], launch_counts=[LAUNCHES])
+
+    return start, first, second
+
+
+def test_the_ratio_of_two_predicted_runs_is_bounded_by_what_was_drawn_in_both(pair):
+    start, first, second = pair
+    a, b = load_run(start("a", first)), load_run(start("b", second))
+    found = compare_runs(a, b)
+    row = found.rows[0]
+    assert row.ratio.contains(second.sum() / first.sum())
+    assert row.difference.contains(second.sum() - first.sum())
+    assert 0.0 < row.ratio.half_width < 0.05
+    assert found.common == min(len(a.results), len(b.results)) < LAUNCHES
+    assert any("assumed: " in note for note in found.notes) and json.dumps(found.record())
+
+
+def test_without_its_plan_a_predicted_run_is_refused(pair):
+    start, first, second = pair
+    a, b = load_run(start("a", first)), load_run(start("b", second))
+    Path(str(a.header.plan)).unlink()
+    with pytest.raises(JournalError, match="the plan of the run is needed"):
+        compare_runs(a, b)
+
+
+def test_runs_with_other_budgets_have_other_cells_and_are_refused_by_key(pair):
+    start, first, second = pair
+    a = load_run(start("a", first))
+    b = load_run(start("b", second, YAML.replace("0.02", "0.05")))
+    with pytest.raises(JournalError, match=r"error_budget.relative_error"):
+        compare_runs(a, b)
+
+
+def drawn_in_both(y: np.ndarray, x: np.ndarray, group: np.ndarray, seed: int) -> tuple[AssistedEngine, np.ndarray]:
+    """The engine of a first pass at 1 %, and both results of its units, nan elsewhere."""
+    u = permanent_random_numbers(seed, 0, len(x))
+    engine = AssistedEngine(AssistedDesign({"cycles": x}, group, u), ErrorBudget(0.01))
+    values = np.full(y.shape, np.nan)
+    units = engine.wanted()
+    values[units] = y[units]
+    engine.record_many(units, ("cycles",), y[units][:, :1])
+    return engine, values
+
+
+@pytest.mark.parametrize("change", ["one factor", "a factor for each kernel", "scattered"])
+def test_the_interval_holds_the_true_ratio_in_repeated_samples(change):
+    random = generator(1, f"paired {change}")
+    group = np.arange(900) % 6
+    x = random.lognormal(8.0, 1.0, 6)[group] * random.lognormal(0.0, 0.4, 900)
+    first = x * random.lognormal(0.0, 0.03, 900)
+    factor = {
+        "one factor": np.full(900, 0.8),
+        "a factor for each kernel": random.uniform(0.7, 1.1, 6)[group],
+        "scattered": 0.9 * random.lognormal(0.0, 0.05, 900),
+    }[change]
+    y = np.column_stack([first, factor * first])
+    truth = float(y[:, 1].sum() / y[:, 0].sum())
+    held = [assisted_pair(*drawn_in_both(y, x, group, seed), "cycles").ratio.contains(truth) for seed in range(60)]
+    assert np.mean(held) >= 0.92
+    assert assisted_pair(*drawn_in_both(y, x, group, 0), "cycles").ratio.half_width < 0.1
