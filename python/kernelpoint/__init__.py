@@ -1,6 +1,7 @@
 """KernelPoint: simulate only the kernel launches that matter, within a stated error bound.
 
-The library's names, each imported when it is first used: Run, Plan, Engine, cluster, compare, embed, load_policy, simulate.
+The library's names, each imported when it is first used: Run, Plan, Engine, TraceEncoder, cluster, compare, embed,
+load_policy, simulate. TraceEncoder needs the extra `train`.
 """
 
 from importlib import import_module
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
+    from kernelpoint.encoder.embed import embed as embed
+    from kernelpoint.encoder.model import TraceEncoder as TraceEncoder
     from kernelpoint.estimation import Engine as Engine
     from kernelpoint.library import Plan as Plan
     from kernelpoint.library import Run as Run
@@ -21,12 +24,14 @@ _MODULES = {
     "Engine": "kernelpoint.estimation",
     "Plan": "kernelpoint.library",
     "Run": "kernelpoint.library",
+    "TraceEncoder": "kernelpoint.encoder.model",
     "cluster": "kernelpoint.library",
     "compare": "kernelpoint.library",
+    "embed": "kernelpoint.encoder.embed",
     "load_policy": "kernelpoint.policies.registry",
     "simulate": "kernelpoint.library",
 }
-__all__ = ["Engine", "Plan", "Run", "cluster", "compare", "load_policy", "simulate"]
+__all__ = ["Engine", "Plan", "Run", "TraceEncoder", "cluster", "compare", "embed", "load_policy", "simulate"]
 
 
 def __getattr__(name: str) -> Any:

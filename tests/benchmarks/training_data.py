@@ -1,9 +1,10 @@
 """Writes the synthesised launches that the builtin encoder is trained on: every family at many sizes and widths.
 
-    python tests/benchmarks/training_data.py FOLDER [--settings 24] [--seed 0]
+    python tests/benchmarks/training_data.py FOLDER [--settings 24] [--programs 0] [--seed 0]
 
 Each family gets its own folder with a kernelslist.g; a setting draws every size log-uniformly between a quarter of the small
-default and twice the medium one. Families at settings seed + 1 give the evaluation's unseen sizes.
+default and twice the medium one. The folder `program` gets as many random warp programs as asked for. Families at settings
+seed + 1 give the evaluation's unseen sizes.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ def draw_sizes(family: Family, random: np.random.Generator) -> dict[str, int]:
     """One random setting of a family's parameters, within what the family allows."""
     sizes = {}
     for name, (small, medium, _) in family.parameters.items():
-        if name == "width":
+        if name == "number":
+            sizes[name] = int(random.integers(1, family.limits(name)[1]))
+        elif name == "width":
             sizes[name] = int(random.choice([w for w in family.widths if w <= 8]))
         elif name == "block":
             sizes[name] = int(random.choice([64, 128, 256]))
@@ -53,13 +56,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--settings", type=int, default=24)
+    parser.add_argument("--programs", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     for family in FAMILIES.values():
+        count = options.programs if family.name == "program" else options.settings
+        if count == 0:
+            continue
         folder = options.folder / family.name
         folder.mkdir(parents=True, exist_ok=True)
         described = {"name": family.name, "seed": options.seed}
-        totals = write_list(launches(family, options.settings, options.seed), folder, options.settings, described)
+        totals = write_list(launches(family, count, options.seed), folder, count, described)
         print(f"{family.name:12} {totals.files:4} traces {totals.bytes / 1e6:8.1f} MB")
 
 

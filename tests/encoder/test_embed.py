@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 import torch
 
+import kernelpoint
 from kernelpoint.encoder import embed_streams
+from kernelpoint.encoder.batch import collate
 from kernelpoint.errors import ConfigError, PlanError
+from kernelpoint.graphs import build_graph
 from kernelpoint.session.plan import Plan
 from kernelpoint.traces import TraceCache, launch_paths, round_embeddings, scan_launches
 
@@ -111,3 +114,21 @@ def test_training_leaves_out_streams_and_names_kept_for_testing(traces, tmp_path
     assert data.streams == 3 and data.excluded_streams == 1 and data.shared_streams == 0 and len(data.graphs) == 2
     everything = training_data([str(traces), str(kept)], cache=TraceCache(tmp_path))
     assert len(everything.graphs) == 3 and everything.launches == 7
+
+
+def test_one_launch_is_embedded_as_in_a_run(traces, cache):
+    scan = scan_launches(launch_paths(traces), cache)
+    first = embed_streams(scan, cache)[0]
+    path = scan.paths[scan.first_launches()[0]]
+    assert np.array_equal(kernelpoint.embed(path), first)
+    assert np.array_equal(kernelpoint.embed(build_graph(path), backend="torch"), first)
+
+
+def test_a_graph_goes_to_pyg_and_an_encoder_can_be_trained_further(traces):
+    graph = build_graph(launch_paths(traces)[0])
+    data = graph.to_pyg()
+    assert data.validate() and data.num_nodes == graph.num_nodes and np.shares_memory(data.x.numpy(), graph.features)
+    assert torch.equal(torch.bincount(data.warp), torch.from_numpy(np.diff(graph.warp_starts)))
+    encoder = kernelpoint.TraceEncoder.load()
+    encoder(collate([graph])).square().sum().backward()
+    assert all(parameter.grad is not None for parameter in encoder.parameters())

@@ -34,8 +34,8 @@ LAYERS = [
 ]
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
 ONLY_THERE = {
-    "torch": {"encoder"},
-    "torch_geometric": {"encoder"},
+    "torch": {"encoder", "graphs"},
+    "torch_geometric": {"encoder", "graphs"},
     "typer": {"cli"},
     "sklearn": {"clustering", "policies"},
     "dask": {"coordinator"},

@@ -23,7 +23,7 @@ ODD = {
     "layer_norm": {"rows": 3, "columns": 300}, "scan": {"n": 700}, "attention": {"heads": 2, "length": 75},
     "convolution": {"batch": 2, "channels": 3, "size": 7}, "pooling": {"channels": 5, "size": 6},
     "gather": {"rows": 13, "columns": 24}, "spmv": {"rows": 300, "width": 8}, "bfs": {"rows": 500},
-    "histogram": {"n": 3000, "bins": 50},
+    "histogram": {"n": 3000, "bins": 50}, "program": {"ctas": 3, "trips": 2},
 }  # fmt: skip
 
 
@@ -119,6 +119,15 @@ def test_tiled_products_use_the_right_units(tmp_path: Path) -> None:
 def test_any_size_obeys_the_rules(name: str, count: int, warps: int, seed: int, tmp_path: Path) -> None:
     size = "n" if "n" in FAMILIES[name].parameters else "rows"
     launch = build(name, seed, **{size: count, "block": 32 * warps})
+    trace, written = write(launch, tmp_path)
+    assert_addresses_lie_in_tensors(trace, launch)
+    assert_counts_are_true(trace, written, launch)
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(number=st.integers(1, 1 << 30), ctas=st.integers(1, 3), block=st.sampled_from([32, 96, 128]))
+def test_any_random_program_obeys_the_rules(number: int, ctas: int, block: int, tmp_path: Path) -> None:
+    launch = build("program", number=number, ctas=ctas, block=block)
     trace, written = write(launch, tmp_path)
     assert_addresses_lie_in_tensors(trace, launch)
     assert_counts_are_true(trace, written, launch)

@@ -10,7 +10,7 @@ import numpy as np
 from kernelpoint.encoder.architecture import EMBEDDING_WIDTH
 from kernelpoint.encoder.backends import load_backend
 from kernelpoint.encoder.checkpoint import BUILTIN, ENCODER_VERSION, Checkpoint, read_checkpoint
-from kernelpoint.graphs import DEFAULT_MAX_NODES, schema_hash
+from kernelpoint.graphs import DEFAULT_MAX_NODES, TraceGraph, schema_hash
 from kernelpoint.graphs.build import check_max_nodes
 from kernelpoint.traces import EmbeddingKey, ScanTable, TraceCache, round_embeddings
 
@@ -18,6 +18,43 @@ CHUNK = 64  # streams embedded before they are written to the cache
 
 Log = Callable[[str], None]
 Progress = Callable[[int, int], None]
+
+
+def embed(
+    trace: str | os.PathLike[str] | TraceGraph,
+    checkpoint: str | os.PathLike[str] = BUILTIN,
+    max_nodes: int = DEFAULT_MAX_NODES,
+    backend: str = "auto",
+) -> np.ndarray:
+    """The embedding of one launch, as the policies use it; nothing is cached.
+
+    Args:
+        trace: a launch's trace file, or its graph.
+        checkpoint: "builtin" or a file made by `kernelpoint train`.
+        max_nodes: bound on the graph's nodes, where a file is given.
+        backend: "auto", "native" or "torch".
+
+    Returns:
+        float32 [256]; each number is one that float16 can hold.
+
+    Raises:
+        TraceError: the trace cannot be used, or executes no instruction.
+        PlanError: the checkpoint does not fit.
+        ConfigError: `max_nodes` is too small, or there is no such backend.
+        SetupError: the backend needs torch, and it is not installed.
+
+    Example:
+        >>> import kernelpoint as kp
+        >>> kp.embed("traces/kernel-1.traceg").shape  # doctest: +SKIP
+        (256,)
+    """
+    check_max_nodes(max_nodes)
+    encoder = load_backend(backend, read_checkpoint(checkpoint))
+    if isinstance(trace, TraceGraph):
+        (found,) = encoder.embed_graphs([trace])
+    else:
+        (found,) = encoder.embed_traces([os.fspath(trace)], max_nodes)
+    return round_embeddings(found)
 
 
 def embed_streams(

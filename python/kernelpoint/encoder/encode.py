@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from kernelpoint.encoder.batch import collate
-from kernelpoint.encoder.checkpoint import Checkpoint, read_tensors
+from kernelpoint.encoder.checkpoint import Checkpoint
 from kernelpoint.encoder.model import TraceEncoder
 from kernelpoint.errors import TraceError
 from kernelpoint.graphs import TraceGraph, build_graph
@@ -22,8 +22,7 @@ def load_encoder(checkpoint: Checkpoint, device: str = "cpu") -> TraceEncoder:
     Raises:
         PlanError: the file's tensors are not those of the encoder.
     """
-    encoder = TraceEncoder(**checkpoint.settings)
-    encoder.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in read_tensors(checkpoint).items()})
+    encoder = TraceEncoder.load(checkpoint.path)
     return encoder.double().eval().to(device)
 
 

@@ -7,12 +7,14 @@ mean over a warp's nodes, mean over a launch's warps; a projection head 256 -> 1
 from __future__ import annotations
 
 from itertools import pairwise
+from os import PathLike
 
 import torch
 from torch import Tensor, nn
 
 from kernelpoint.encoder.architecture import EMBEDDING_WIDTH, LAYER_WIDTHS, TOKEN_WIDTH
 from kernelpoint.encoder.batch import GraphBatch
+from kernelpoint.encoder.checkpoint import BUILTIN, read_checkpoint, read_tensors
 from kernelpoint.encoder.convolution import TargetRGCNConv, arrivals
 from kernelpoint.graphs import SCHEMA
 
@@ -48,6 +50,29 @@ class TraceEncoder(nn.Module):
             for a, b in pairwise(LAYER_WIDTHS)
         )
         self.norms = nn.ModuleList(nn.LayerNorm(width) for width in LAYER_WIDTHS[1:])
+
+    @classmethod
+    def load(cls, checkpoint: str | PathLike[str] = BUILTIN) -> TraceEncoder:
+        """The encoder of a checkpoint, in single precision, to be trained further or used in a model of one's own.
+
+        Args:
+            checkpoint: "builtin" or a file made by `kernelpoint train`.
+
+        Raises:
+            PlanError: the checkpoint does not fit.
+
+        Example:
+            >>> encoder = TraceEncoder.load()
+            >>> sum(parameter.numel() for parameter in encoder.parameters())
+            312636
+            >>> from kernelpoint.encoder.batch import collate
+            >>> encoder(collate([build_graph(path) for path in paths])).shape  # doctest: +SKIP
+            torch.Size([2, 256])
+        """
+        chosen = read_checkpoint(checkpoint)
+        encoder = cls(**chosen.settings)
+        encoder.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in read_tensors(chosen).items()})
+        return encoder
 
     def forward(self, batch: GraphBatch) -> Tensor:
         """Embeddings of shape [num_graphs, 256]."""

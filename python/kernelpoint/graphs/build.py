@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kernelpoint import _native
 from kernelpoint.errors import ConfigError
+from kernelpoint.extras import needs_extra
 from kernelpoint.graphs.schema import SCHEMA
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 DEFAULT_MAX_NODES = 20000
 
@@ -51,6 +56,29 @@ class TraceGraph:
     def num_warps(self) -> int:
         """Warps of which the graph is the union."""
         return len(self.warp_weights)
+
+    def to_pyg(self) -> Data:
+        """The graph as `torch_geometric.data.Data`, for models and loaders of PyG; arrays are shared, not copied.
+
+        Attributes of the result: `x` float32 [num_nodes, SCHEMA.feature_count], `tokens` int32 [num_nodes, 2], `kind` uint8
+        [num_nodes], `edge_index` int64 [2, num_edges], `edge_type` int64 [num_edges] as `RGCNConv` takes it, `warp` int64
+        [num_nodes], the warp of each node, and `warp_weights` int64 [num_warps].
+
+        Raises:
+            SetupError: the extra `train` is not installed.
+        """
+        with needs_extra("TraceGraph.to_pyg"):
+            from torch import from_numpy
+            from torch_geometric.data import Data
+        return Data(
+            x=from_numpy(self.features),
+            edge_index=from_numpy(self.edge_index),
+            edge_type=from_numpy(self.edge_type),
+            tokens=from_numpy(self.tokens),
+            kind=from_numpy(self.kinds),
+            warp=from_numpy(np.repeat(np.arange(self.num_warps), np.diff(self.warp_starts))),
+            warp_weights=from_numpy(self.warp_weights),
+        )
 
 
 def check_max_nodes(max_nodes: int) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelpoint.synth.families import dense, elementwise, images, rows, sparse
+from kernelpoint.synth.families import dense, elementwise, images, programs, rows, sparse
 from kernelpoint.synth.families.graphs import power_law_graph, sparse_matrix
 from kernelpoint.synth.launch import Launch
 from kernelpoint.synth.memory import Memory
@@ -143,6 +143,10 @@ def _histogram(memory: Memory, rng: np.random.Generator, p: Sizes) -> Launch:
     return sparse.histogram(memory.tensor(p["n"]), memory.tensor(p["bins"]), bins, p["bins"], ctas, p["block"])
 
 
+def _program(memory: Memory, _: np.random.Generator, p: Sizes) -> Launch:
+    return programs.random_program(memory, p["number"], p["ctas"], p["block"], p["trips"])
+
+
 _BLOCK = {"block": (256, 256, 256)}
 _WIDTH = {"width": (4, 4, 4)}
 _WARPS = {"block": 32}
@@ -184,6 +188,8 @@ _FAMILIES = (
            {"rows": (4096, 16384, 131072), "degree": (8, 8, 8), "block": (128, 128, 64)}, _bfs, _WARPS),
     Family("histogram", "shared-memory atomics over skewed bins",
            {**_LONG_VECTOR, "bins": (64, 256, 256)}, _histogram, {"block": 64}),
+    Family("program", "a random warp program: mix, dependences, strides, divergence and reuse drawn from its number",
+           {"number": (1, 1, 1), "ctas": (8, 64, 1024), "block": (64, 128, 128), "trips": (1, 2, 2)}, _program, _WARPS),
 )  # fmt: skip
 
 FAMILIES: dict[str, Family] = {family.name: family for family in _FAMILIES}
