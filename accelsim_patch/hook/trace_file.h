@@ -3,6 +3,7 @@
 #define KERNELPOINT_ACCELSIM_TRACE_FILE_H
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,6 +27,14 @@ inline std::string bytes_at(FILE* file, int origin, long count) {
     return bytes;
 }
 
+// Whether the last eight bytes of a .tracez, `tail`, say where in its `size` bytes the index of its CTAs begins.
+inline bool has_index(const std::string& tail, uint64_t size) {
+    if (tail.size() < 8) return false;
+    uint64_t offset = 0;
+    for (size_t i = 1; i <= 8; ++i) offset = offset << 8 | static_cast<unsigned char>(tail[tail.size() - i]);
+    return offset > 0 && size >= 12 && offset <= size - 12;
+}
+
 // Why the file cannot be simulated, or an empty string. A file cut short would be simulated as a shorter kernel, a
 // missing one as an empty kernel.
 inline std::string trace_problem(const std::string& path) {
@@ -34,6 +43,8 @@ inline std::string trace_problem(const std::string& path) {
     const bool packed = ends_with(path, ".xz");
     const std::string head = bytes_at(file, SEEK_SET, 6);
     std::string tail = bytes_at(file, SEEK_END, 256);
+    fseek(file, 0, SEEK_END);
+    const long size = ftell(file);
     fclose(file);
     if (packed) {
         while (ends_with(tail, "\n") || (!tail.empty() && tail[tail.size() - 1] == '\0')) tail.resize(tail.size() - 1);
@@ -44,6 +55,8 @@ inline std::string trace_problem(const std::string& path) {
         return ends_with(tail, "YZ") ? std::string() : path + ": cut short (no xz footer)";
     }
     if (head.empty() || (head[0] != '-' && head[0] != '#')) return path + ": not a trace (no header)";
+    if (ends_with(path, ".tracez"))
+        return has_index(tail, size) ? std::string() : path + ": cut short (no index of its CTAs at its end)";
     return tail.find("#END_TB") != std::string::npos ? std::string() : path + ": cut short (no #END_TB at its end)";
 }
 

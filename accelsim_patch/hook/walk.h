@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "architectures.h"
 #include "client.hpp"
 #include "hook.h"
 #include "output.h"
@@ -70,7 +71,7 @@ private:
         host.simulator = "accelsim";
         host.version = "hook 2";
         host.config_hash = hook().config_hash;
-        host.configuration = hook().configuration;
+        host.configuration = hook().configuration + known_architectures();
         host.flags = KP_HOST_CAN_STOP;
         m_replay.describe(&host);
         const Process process = {m_list_path, m_launches.size()};

@@ -12,7 +12,7 @@ from compiled import built_once
 from kernelpoint.patching import Tree, load_description
 
 HERE = Path(__file__).parent
-LAYOUTS = ("class_layout", "main_layout")
+LAYOUTS = ("class_layout", "main_layout", "version_2_layout")
 GRID = {0: 4, 1: 40, 2: 4, 3: 300, 4: 4, 5: 8}  # CTAs of each launch
 
 

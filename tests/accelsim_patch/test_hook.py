@@ -218,3 +218,29 @@ def test_the_configuration_hash_depends_on_the_simulated_gpu_alone(simulator, wo
         (moved.parent / path.name).write_bytes(path.read_bytes())
     assert simulator.run(moved, "pass 0").calls("open")[0][5] == digest()
     assert digest("-power", "1") != digest()
+
+
+def tracez(size, index=None):
+    """The header of a compressed trace, filled up to `size` bytes, and the place of its index in the last eight."""
+    header = b"-kernel name = packed\n-grid dim = (4,1,1)\n-block dim = (64,1,1)\n#\n\0"
+    return header + bytes(size - len(header) - 8) + (size - 60 if index is None else index).to_bytes(8, "little")
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (tracez(200), None),
+        (tracez(200)[:-9], "cut short"),
+        (tracez(200, 196), "cut short"),
+        (b"xx" * 90, "not a trace"),
+    ],
+    ids=["whole", "cut", "index outside", "no header"],
+)
+def test_a_tracez_is_looked_at_from_both_ends(simulator, workload, content, reason):
+    workload.with_name("kernel-9.tracez").write_bytes(content)
+    workload.write_text("kernel-9.tracez\n")
+    run = simulator.run(workload, "pass 0")
+    if reason is None:
+        assert run.code == 0 and run.lines("launching kernel name: packed")
+    else:
+        assert run.code == 1 and reason in run.err

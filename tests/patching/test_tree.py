@@ -17,7 +17,7 @@ from kernelpoint.patching.lines import add_lines, has_lines, strip_lines
 
 MINIATURE = Path(__file__).parents[1] / "accelsim_patch" / "miniature"
 CLANG_FORMAT = shutil.which("clang-format", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}") or ""
-LAYOUTS = ("class_layout", "main_layout")
+LAYOUTS = ("class_layout", "main_layout", "version_2_layout")
 
 
 @pytest.fixture(params=LAYOUTS)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+ARCHITECTURES = "-kernelpoint_architectures"  # line of the configuration, written by the hook
+
 
 @dataclass(frozen=True)
 class HostInfo:
@@ -29,6 +31,17 @@ class HostInfo:
     def can_replay(self) -> bool:
         """True if the host can restore its state, and there is a trace list to restore it from."""
         return self.state_lines > 0 and None not in self.list_paths
+
+    @property
+    def architectures(self) -> frozenset[int]:
+        """Compute capabilities that the simulator knows (70 for sm_70); empty where it does not say.
+
+        >>> sorted(HostInfo("accelsim", configuration="-gpgpu_n_mem 8\\n-kernelpoint_architectures 70 75\\n").architectures)
+        [70, 75]
+        """
+        lines = (line.split() for line in self.configuration.splitlines())
+        told = next((words[1:] for words in lines if words[:1] == [ARCHITECTURES]), [])
+        return frozenset(int(word) for word in told if word.isdecimal())
 
     @classmethod
     def from_mapping(cls, info: Mapping[str, Any]) -> HostInfo:

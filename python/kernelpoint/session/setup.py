@@ -16,6 +16,7 @@ from kernelpoint.estimation import Design, ErrorBudget, Method
 from kernelpoint.journal import HostRecord, RunRecord, StrataRecord
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
+from kernelpoint.session.architectures import check_architectures
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.intra_kernel import check_inside_kernel
 from kernelpoint.session.plan import Plan
@@ -100,7 +101,7 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
 
     Raises:
         ConfigError: policy, budget and host do not go together.
-        TraceError: a trace list cannot be read.
+        TraceError: a trace list cannot be read, or holds code that the simulator does not know.
         PlanError: the named plan, or selection, is not of this run.
         PolicyError: the policy lacks an input.
     """
@@ -110,9 +111,11 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
     frame = None
     if config.selection is not None:
         population, plan = selected(config, policy, host, log)
+        check_architectures(host, population.paths)
         frame = Frame.of(population, plan, None)
     elif not _is_screened(config, policy, host):
         population = population_for(config, host, log)
+        check_architectures(host, population.paths)
         _say_why_unassisted(config, policy, population, log)
         frame = Frame.of(population, *plan_for(config, policy, population, log, begun_with))
     return Setup(config, host, policy, budget, policy.estimate_for(config), frame)

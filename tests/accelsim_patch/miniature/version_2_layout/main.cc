@@ -1,0 +1,10 @@
+#include "accel-sim.h"
+
+LocalInterconnect* g_localicnt_interface = new LocalInterconnect;
+
+int main(int argc, const char** argv) {
+    accel_sim_framework framework(argc, argv);
+    framework.simulation_loop();
+    puts("GPGPU-Sim: *** exit detected ***");
+    return 0;
+}

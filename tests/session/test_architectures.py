@@ -1,0 +1,47 @@
+"""Lists with code that the simulator does not know are refused before the first cycle."""
+
+import pytest
+
+from kernelpoint.errors import TraceError
+
+HEADER = (
+    "-kernel name = a\n-kernel id = {n}\n-grid dim = (1,1,1)\n-block dim = (32,1,1)\n-shmem = 0\n-nregs = 8\n"
+    "-binary version = {version}\n-cuda stream id = 0\n-shmem base_addr = 0x1\n-local mem base_addr = 0x1\n"
+    "-nvbit version = 1.8\n-accelsim tracer version = 5\n\n#traces format = x\n\n"
+)
+KNOWN = "-gpgpu_n_mem 8\n-kernelpoint_architectures 70 90\n"
+
+
+@pytest.fixture
+def traces(tmp_path):
+    def make(versions):
+        for number, version in enumerate(versions, 1):
+            (tmp_path / f"kernel-{number}.traceg").write_text(HEADER.format(n=number, version=version))
+        lines = "".join(f"kernel-{number}.traceg\n" for number in range(1, len(versions) + 1))
+        (tmp_path / "kernelslist.g").write_text(lines)
+        return str(tmp_path / "kernelslist.g")
+
+    return make
+
+
+def open_run(host, path, count, configuration):
+    return host.open("policy: random", launch_counts=[count], list_paths=[path], configuration=configuration)
+
+
+def test_an_architecture_that_the_simulator_does_not_know_is_refused_by_trace(host, traces):
+    with pytest.raises(TraceError, match=r"kernel-3\.traceg: its code is for sm_100; this test knows sm_70, sm_90"):
+        open_run(host, traces([70, 90, 100]), 3, KNOWN)
+
+
+def test_architectures_that_it_knows_are_not_refused(host, traces):
+    open_run(host, traces([70, 90, 70]), 3, KNOWN).journal.close()
+
+
+def test_nothing_is_refused_where_the_simulator_does_not_say_what_it_knows(host, traces):
+    open_run(host, traces([100]), 1, "-gpgpu_n_mem 8\n").journal.close()
+
+
+def test_a_trace_that_cannot_be_read_is_left_to_the_run(host, traces, tmp_path):
+    path = traces([70, 70])
+    (tmp_path / "kernel-2.traceg").write_text("garbage")
+    open_run(host, path, 2, KNOWN).journal.close()
