@@ -27,7 +27,7 @@ inline std::string bytes_at(FILE* file, int origin, long count) {
     return bytes;
 }
 
-// Whether the last eight bytes of a .tracez, `tail`, say where in its `size` bytes the index of its CTAs begins.
+// True if the last eight bytes of a .tracez, `tail`, name a place in its `size` bytes for the index of its CTAs.
 inline bool has_index(const std::string& tail, uint64_t size) {
     if (tail.size() < 8) return false;
     uint64_t offset = 0;
@@ -35,7 +35,7 @@ inline bool has_index(const std::string& tail, uint64_t size) {
     return offset > 0 && size >= 12 && offset <= size - 12;
 }
 
-// Why the file cannot be simulated, or an empty string. A file cut short would be simulated as a shorter kernel, a
+// The reason why the file cannot be simulated, or an empty string. A file cut short would be simulated as a shorter kernel, a
 // missing one as an empty kernel.
 inline std::string trace_problem(const std::string& path) {
     FILE* file = fopen(path.c_str(), "rb");
