@@ -144,6 +144,10 @@ class fast_model:  # noqa: N801 - a submodule
     @staticmethod
     def derive(texts: Sequence[tuple[str, str]], base: str) -> fast_model.Configuration: ...
     @staticmethod
+    def course(
+        path: str, configuration: fast_model.Configuration, touches: np.ndarray, interval: int, most_ctas: int = ...
+    ) -> np.ndarray: ...
+    @staticmethod
     def run(
         paths: Sequence[str],
         copies: np.ndarray,

@@ -79,3 +79,32 @@ def test_off_changes_nothing(simulate, tmp_path):
     full = simulate(None)["gpu_tot_sim_cycle"]
     lines = simulate("policy: all\ninside_kernel: off")
     assert lines["gpu_tot_sim_cycle"] == full and lines["kernelpoint_projected"] == "0"
+
+
+class TestTwoSms:
+    """A GPU cut to two SMs, and launches of 256 CTAs: 16 waves, which `cta` without a model never stopped."""
+
+    YAML = "policy: all\ninside_kernel: cta\nerror_budget: {relative_error: 0.05}"
+
+    @pytest.fixture(scope="class")
+    @staticmethod
+    def large_launches(tmp_path_factory):
+        folder = tmp_path_factory.mktemp("two")
+        synth.synth("axpy", folder / "traces", launches=LAUNCHES, n=65536)
+        text = (HOST_CONFIGS / "v100.yaml").read_text()
+        (folder / "small.yaml").write_text(re.sub(r"^sms: 80$", "sms: 2", text, flags=re.MULTILINE))
+        other = re.sub(r"^dram_latency: 220\b", "dram_latency: 260", text, flags=re.MULTILINE)
+        (folder / "model.yaml").write_text(re.sub(r"^sms: 80$", "sms: 2", other, flags=re.MULTILINE))
+        return folder
+
+    def test_half_of_the_ctas_are_saved_and_the_bound_holds(self, simulate, large_launches, tmp_path):
+        full = float(simulate(None)["gpu_tot_sim_cycle"])
+        simulate(f"{self.YAML}\nfast_model: {large_launches / 'model.yaml'}")
+        stops = [record.projection for record in load_run(tmp_path / "run.kpjournal").results.values()]
+        assert all(stop is not None and stop.ctas <= stop.of / 2 for stop in stops)
+        summary = summary_of(tmp_path)
+        assert abs(summary["estimate"] - full) <= summary["half_width"] <= 0.05 * summary["estimate"]
+
+    def test_a_method_that_stopped_nothing_says_so(self, simulate, tmp_path):
+        simulate(self.YAML.replace("0.05", "0.0001"))
+        assert "inside_kernel: cta had no effect: none of the 1 simulated" in " ".join(summary_of(tmp_path)["warnings"])

@@ -37,6 +37,15 @@ class Launch:
         """Thread instructions of the first CTAs."""
         return float(self.durations[:count].sum())
 
+    def course(self, interval: int = 100) -> ProgressTrace:
+        """The whole launch, as a model of it would tell."""
+        issue, end = self.times(len(self.durations))
+        trace = ProgressTrace()
+        for now in [*range(interval, int(end.max()), interval), int(end.max()) + 1]:
+            started, done = int((issue <= now).sum()), int((end <= now).sum())
+            trace.add(now, 0, started, done, len(issue))
+        return trace
+
     def run(self, rule: StoppingRule, interval: int = 100) -> tuple[ProgressTrace, Projection | None]:
         """Follow the launch; its projection where the rule stopped it."""
         issue, end = self.times(len(self.durations))

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "fast_model/course.h"
 #include "fast_model/list/threads.h"
 #include "native/replay/packing.h"
 
@@ -206,14 +207,7 @@ void Segments::replay(const Segment& segment, Gpu& gpu) {
     const std::lock_guard<std::mutex> held(history_mutex_);
     const auto touches_of = [this](uint32_t trace) -> const std::vector<replay::LineTouch>& { return touches(trace); };
     history_.walk(segment.launches_before, gpu.l2().lines(), touches_of, walk_);
-    gpu.empty_state();
-    for (const replay::Touch& touch : walk_.touches) {
-        if (touch.copied) {
-            gpu.copy_from_host(touch.line * kLineBytes, kLineBytes);
-        } else {
-            gpu.touch({touch.line, touch.touched}, touch.written);
-        }
-    }
+    replay_touches(gpu, walk_.touches);
 }
 
 }  // namespace kernelpoint::fast_model

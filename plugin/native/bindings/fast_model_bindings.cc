@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "fast_model/configuration/derive.h"
+#include "fast_model/course.h"
 #include "fast_model/list/run.h"
 #include "native/bindings/bindings.h"
 
@@ -75,10 +76,60 @@ py::tuple run(const std::vector<std::string>& paths, const Copies& copies, const
     return py::make_tuple(columns_of(result), result.failures, result.simulated);
 }
 
+// `touches`: uint64 [n, 4], address, sectors touched, sectors written, and whether it was a copy from the host.
+std::vector<replay::Touch> touches_of(const Copies& touches) {
+    std::vector<replay::Touch> found;
+    const auto rows = touches.unchecked<2>();
+    for (py::ssize_t i = 0; i < rows.shape(0); ++i) {
+        replay::Touch touch;
+        touch.line = rows(i, 0) / replay::kLineBytes;
+        touch.touched = static_cast<uint8_t>(rows(i, 1));
+        touch.written = static_cast<uint8_t>(rows(i, 2));
+        touch.copied = rows(i, 3) != 0;
+        found.push_back(touch);
+    }
+    return found;
+}
+
+py::array_t<uint64_t> course(const std::string& path, const Derived& configuration, const Copies& touches,
+                             uint64_t interval, uint64_t most_ctas) {
+    const std::vector<replay::Touch> before = touches_of(touches);
+    fast_model::Course course;
+    bool failed = false;  // a Python error is set
+    {
+        const py::gil_scoped_release released;
+        course = fast_model::follow(configuration.config, path, before, interval, most_ctas, [&failed] {
+            const py::gil_scoped_acquire held;
+            failed = PyErr_CheckSignals() != 0;
+            return !failed;
+        });
+    }
+    if (failed) throw py::error_already_set();
+    py::array_t<uint64_t> points({static_cast<py::ssize_t>(course.points.size()), py::ssize_t{4}});
+    auto rows = points.mutable_unchecked<2>();
+    for (py::ssize_t i = 0; i < rows.shape(0); ++i) {
+        const fast_model::Point& point = course.points[static_cast<size_t>(i)];
+        rows(i, 0) = point.cycles;
+        rows(i, 1) = point.instructions;
+        rows(i, 2) = point.ctas_issued;
+        rows(i, 3) = point.ctas_completed;
+    }
+    return points;
+}
+
 py::dict values_of(const Derived& derived) {
     py::dict values;
     for (const auto& [key, value] : derived.config.values()) values[py::str(key)] = value;
     return values;
+}
+
+void translate_launch_error(std::exception_ptr pointer) {
+    try {
+        if (pointer) std::rethrow_exception(pointer);
+    } catch (const fast_model::LaunchError& error) {
+        const py::object type = py::module_::import("kernelpoint.errors").attr("TraceError");
+        PyErr_SetString(type.ptr(), error.what());
+    }
 }
 
 void translate_config_error(std::exception_ptr pointer) {
@@ -100,6 +151,7 @@ Derived derive(const std::vector<std::pair<std::string, std::string>>& texts, co
 
 void register_fast_model(py::module_& module) {
     py::register_exception_translator(translate_config_error);
+    py::register_exception_translator(translate_launch_error);
     py::module_ part = module.def_submodule("fast_model", "The fast model of a GPU; see kernelpoint.fast_model.");
     part.attr("MODEL_VERSION") = fast_model::kModelVersion;
     py::class_<Derived>(part, "Configuration", "A simulated GPU, in the model's terms.")
@@ -117,6 +169,13 @@ void register_fast_model(py::module_& module) {
              }),
              py::arg("threads"), py::arg("memory_bytes") = fast_model::Effort{}.memory_bytes,
              py::arg("segment_bytes") = fast_model::Effort{}.segment_bytes);
+    part.def(
+        "course", &course, py::arg("path"), py::arg("configuration"), py::arg("touches"), py::arg("interval"),
+        py::arg("most_ctas") = UINT64_MAX,
+        "Simulate one launch behind touches of earlier ones (uint64 [n, 4]: address, sectors touched, sectors written, "
+        "whether copied): uint64 [points, 4], cycles, thread instructions, CTAs issued and completed, `interval` "
+        "cycles "
+        "apart and at the end; no more CTAs than `most_ctas`, give or take an interval's.");
     part.def(
         "run", &run, py::arg("paths"), py::arg("copies"), py::arg("configuration"), py::arg("effort"),
         py::arg("progress"),

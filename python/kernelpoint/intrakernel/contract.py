@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 from kernelpoint.errors import ConfigError
 from kernelpoint.intrakernel.progress_trace import ProgressTrace
 from kernelpoint.registry import Registry
+
+Model = Callable[[], ProgressTrace | None]
+
+
+def no_model() -> None:
+    """The fast model does not simulate this launch."""
 
 
 @dataclass(frozen=True)
@@ -35,18 +42,22 @@ class StoppingRule(ABC):
         bounded: counters whose projections have a half-width; an error budget on any other is refused. Empty for a method
             that knows no error: a run with its projections states no bound.
         assumption: what its half-widths rest on, for the summary.
+        interval: cycles between two points of a trace.
 
     Args:
         confidence: of the half-widths that it states.
         allowance: relative half-width to wait for before a launch is stopped.
+        model: gives the course of the whole launch as the fast model simulates it; None where it does not. It is simulated
+            when it is first asked for.
     """
 
     description: ClassVar[str]
     bounded: ClassVar[tuple[str, ...]] = ()
     assumption: ClassVar[str] = ""
+    interval: ClassVar[int] = 200
 
     @abstractmethod
-    def __init__(self, confidence: float, allowance: float) -> None: ...
+    def __init__(self, confidence: float, allowance: float, model: Model = no_model) -> None: ...
 
     @abstractmethod
     def stops(self, trace: ProgressTrace) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,12 +27,14 @@ class ProgressTrace:
 
     def __init__(self) -> None:
         self._points: list[tuple[int, int, int, int]] = []
+        self._numbers = array("q")  # the same, to be taken as an array
         self.total = 0
         self.resident = 0
 
     def add(self, cycles: int, instructions: int, issued: int, completed: int, total: int) -> None:
         """Take one point."""
         self._points.append((cycles, instructions, issued, completed))
+        self._numbers.extend(self._points[-1])
         self.total = total
         self.resident = max(self.resident, issued - completed)
 
@@ -71,7 +75,7 @@ class ProgressTrace:
 
     def at_issue(self, counts: Floats) -> Floats:
         """float64 [2, m]: t and I when the number of CTAs issued reached each of `counts`, linear between two points."""
-        points = np.array(self._points, dtype=float)
+        points = np.array(self._numbers, dtype=float).reshape(-1, 4)
         after = np.searchsorted(points[:, 2], counts)  # the first point at which the count was reached
         before = np.maximum(after - 1, 0)
         step = points[after, 2] - points[before, 2]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError
@@ -13,7 +14,6 @@ from kernelpoint.journal import ProjectionRecord
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.ratios import RATIOS
 
-PROGRESS_INTERVAL = 200  # cycles; a wave of CTAs lasts thousands
 PROJECTED = ("cycles", "instructions")  # all others are scaled with the CTAs
 
 
@@ -51,10 +51,15 @@ class InsideKernel:
     Args:
         method: "off", or one of intrakernel.METHODS.
         budget: the run's error budget.
+        course: gives the course of a launch in the fast model, or None.
     """
 
-    def __init__(self, method: str, budget: ErrorBudget) -> None:
+    def __init__(
+        self, method: str, budget: ErrorBudget, course: Callable[[int], ProgressTrace | None] = lambda unit: None
+    ) -> None:
         self.method = method
+        self._course = course
+        self._whole = self._at_once = 0  # launches followed to their end; those that issued all their CTAs at once
         self._rule = None if method == "off" else load_method(method)
         self._made_with = budget.confidence, OWN_ERROR_SHARE * budget.relative_error
         self._states_bound = budget.bound != "none"
@@ -75,8 +80,9 @@ class InsideKernel:
         """A launch begins: how many cycles shall lie between its progress calls; 0 for none."""
         if self._rule is None or not self.interval:
             return 0
-        self._followed.setdefault(unit, (ProgressTrace(), self._rule(*self._made_with)))
-        return PROGRESS_INTERVAL
+        model = functools.cache(functools.partial(self._course, unit))
+        self._followed.setdefault(unit, (ProgressTrace(), self._rule(*self._made_with, model)))
+        return self._rule.interval
 
     def stops(self, unit: int, *point: int) -> bool:
         """Take a point (cycles, instructions, issued, completed, total); whether the launch is to be stopped now."""
@@ -102,6 +108,7 @@ class InsideKernel:
     ) -> tuple[dict[str, float], ProjectionRecord | None]:
         """The counters that enter the sample, and what the journal says of their projection, if they are one."""
         if not stopped:
+            self._count_whole(unit)
             return dict(counters), None
         trace, method = self._followed[unit]
         projection = method.project(trace, counters["cycles"], counters["instructions"])
@@ -113,6 +120,12 @@ class InsideKernel:
             simulated_cycles=counters["cycles"],
             half_widths={name: None if math.isnan(h) else h for name, h in errors},
         )
+
+    def _count_whole(self, unit: int) -> None:
+        if unit in self._followed:
+            trace, _ = self._followed[unit]
+            self._whole += 1
+            self._at_once += trace.resident >= trace.total
 
     def take(self, cycles: float, projection: ProjectionRecord) -> None:
         """A projection of this process, or of the journal, is counted."""
@@ -133,8 +146,13 @@ class InsideKernel:
 
     def warnings(self, met: bool) -> list[str]:
         """Warnings about the projections in the summary of a run that met its error budget, or did not."""
-        if self._rule is None or not self.projected:
+        if self._rule is None:
             return []
+        if not self.projected:
+            return [
+                f"inside_kernel: {self.method} had no effect: none of the {self._whole} simulated launches that were "
+                f"followed was stopped; {self._at_once} of them issue all their CTAs at once"
+            ]
         if not self._rule.bounded:
             return [
                 f"{self.projected} simulated launches are {self._rule.description}, whose error is not known: no bound"

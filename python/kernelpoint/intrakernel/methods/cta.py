@@ -1,4 +1,4 @@
-"""CTA-level projection with an error of its own: batch means over waves of CTAs."""
+"""CTA-level projection with an error of its own: batch means over waves of CTAs, by the clock of the fast model."""
 
 from __future__ import annotations
 
@@ -7,60 +7,72 @@ import math
 import numpy as np
 
 from kernelpoint.estimation.quantiles import two_sided
-from kernelpoint.intrakernel.contract import Projection, StoppingRule
+from kernelpoint.intrakernel.contract import Model, Projection, StoppingRule, no_model
 from kernelpoint.intrakernel.progress_trace import ProgressTrace
 
 LEAST_WAVES = 3  # measured after the first; fewer say too little of how much waves differ
-LEAST_PART = 0.5  # of the CTAs; a launch that outgrows a cache shows it by then, or not at all
+LEAST_PART = 0.6  # of the CTAs, where no model tells whether a launch outgrows a cache later
+LEAST_PART_MODELLED = 0.25
+MOST_BATCHES = 16  # waves are taken together where they are many: they are short then, and read with an error
 PARTS = 8  # of a wave, to see how unevenly it issues
 TAIL = 0.5  # standard deviation of a tail over its length beyond one wave
+SAME_WAVES = 0.25  # relative difference of S up to which the model's waves stand for the launch's
+DISTRUST = 0.5  # standard deviation of a change of rate that the model foretells, over that change
 
 
 class CtaProjection(StoppingRule):
     """Projects a launch from the rate at which it issues CTAs, once the rate is known well enough.
 
     The first wave (S CTAs) fills the GPU: launch latency, ramp and cold caches are its own. After it a CTA is issued only when
-    another one ends, so whole waves of S issues measure the rate of the GPU. Let d_1 ... d_B be the cycles of the last B =
-    floor((k - S) / S) whole waves before the stop, dbar and s^2 their mean and variance, and m = (n - k) / S the waves left:
+    another one ends, so whole waves of S issues measure the rate of the GPU. Let y_b be the cycles of the last B =
+    floor((k - S) / S) waves before the stop, z_b the cycles in which the fast model issues the same CTAs, and z those for the
+    n - k CTAs left: a ratio estimator on the model's clock. Where the model does not tell, or holds another number of CTAs at a
+    time, z counts CTAs. Where there would be 32 or more y_b, two or more waves make one.
 
-        T = T_k + m dbar,
-        V = (s^2 + r^2 / 6) (m + m^2 / B) + (m g)^2 + 2 u^2 + 2 (TAIL max(D - dbar, 0))^2.
+        r = sum y_b / sum z_b,    m = B z / sum z_b,
+        T = T_k + r z,
+        V = s^2 (m + m^2 / B) + (m g)^2 + (p^2 / 6) (1 + (m / B)^2) + (c f r z)^2 + 2 u^2 + 2 (TAIL max(D - w, 0))^2.
 
     T_k is the end of the stopped launch with its resident CTAs drained, so that latency, ramp and tail are in T as simulated.
-    V has the spread of the waves to come and the error of their mean, with r the distance between points, since the moment at
-    which a count was reached is known to within +- r / 2; the drift g, by which the mean of the last third of the waves differs
-    from their median (a launch whose footprint outgrows a cache changes its rate halfway); the unevenness u inside waves (root
-    mean square of the cycles between the issues and a straight line), as the launch need not end in the phase in which it was
-    stopped; and how much two tails differ, where the tail D = T_k - t is longer than a wave. The half-width is Student's t
-    with B - 1 degrees of freedom times the root of V; for instructions u and the tail play no part.
-    The launch is stopped when the half-width, with D = dbar, is within `allowance` times T. That is what it then claims, or
-    more: of small variances the too small ones are those that stop it (see estimation.bounds.stated).
+    V has the spread s of the residuals e_b = y_b - r z_b and the error of r; the drift g, by which the mean of the last third
+    of the e_b differs from their median; the distance p between points, since the moment at which a count was reached is known
+    to within +- p / 2; a change f of the rate that the model foretells (cycles for a CTA behind the stop over those before it,
+    in whole waves, less 1), believed to within c = DISTRUST of it, or not at all (c = 1) where z counts CTAs; the unevenness u
+    inside waves (root mean square of the cycles between the issues and a straight line, less what the model knows of it), as
+    the launch need not end in the phase in which it was stopped; and how much two tails differ, where the tail D = T_k - t is
+    longer than a wave w. The half-width is Student's t with B - 1 degrees of freedom times the root of V; for instructions,
+    which follow the CTAs, f, u and the tail play no part. The launch is stopped when the half-width, with D = w, is within
+    `allowance` times T. That is what it then claims, or more: of small variances the too small ones are those that stop it (see
+    estimation.bounds.stated).
 
-    Source: batch means of steady-state simulation (Law and Kelton, Simulation Modeling and Analysis, section 9.5), a wave
-    being the batch, with the variance of a prediction. Model: what comes is as what was since the first wave; half of the CTAs
-    have to be in it, and a launch that changes its rate later is outside of it. Model: TAIL, from CTAs with gamma-distributed
-    cycles on 60 slots.
+    Source: batch means of steady-state simulation (Law and Kelton, Simulation Modeling and Analysis, section 9.5); ratio
+    estimators (Cochran, Sampling Techniques, chapter 6). Model: what comes is to the model as what was since the first wave.
+    Without the model six tenths of the CTAs have to be in it, and a launch that changes its rate later is outside of it.
+    Model: TAIL, from CTAs with gamma-distributed cycles on 60 slots.
 
     Args:
         confidence: of the stated error.
         allowance: relative half-width at which a launch is stopped.
+        model: gives the course of the whole launch as the fast model simulates it, or None.
 
     >>> trace, rule = ProgressTrace(), CtaProjection(0.95, 0.05)
-    >>> for i in range(200):
+    >>> for i in range(400):
     ...     trace.add(1000 + 10 * i, 300 * i, min(8 + i // 2 * 2, 400), i // 2 * 2, 400)
     ...     if rule.stops(trace):
     ...         break
     >>> trace.issued, trace.cycles, rule.project(trace, trace.cycles + 80, 9600.0).cycles
-    (200, 2920, 5000.0)
+    (240, 3320, 5000.0)
     """
 
     description = "CTA-level projections"
     bounded = ("cycles", "instructions")
-    assumption = "waves of CTAs behind the stop are as those before it"
+    interval = 25  # a wave lasts hundreds to thousands of cycles, and its CTAs issue in bursts
+    assumption = "waves of CTAs behind the stop are as those before it, or differ as the fast model says"
 
-    def __init__(self, confidence: float, allowance: float) -> None:
+    def __init__(self, confidence: float, allowance: float, model: Model = no_model) -> None:
         self._alpha = 1.0 - confidence
         self._allowance = allowance
+        self._model = model
         self._asked_at = 0
 
     def stops(self, trace: ProgressTrace) -> bool:
@@ -68,17 +80,20 @@ class CtaProjection(StoppingRule):
         if not 0 < trace.resident < trace.total or not trace.issued < trace.total:
             return False
         half_waves = 2 * trace.issued // trace.resident
-        least = max((1 + LEAST_WAVES) * trace.resident, LEAST_PART * trace.total)
+        least = max((1 + LEAST_WAVES) * trace.resident, LEAST_PART_MODELLED * trace.total)
         if half_waves <= self._asked_at or trace.issued < least:
             return False
         self._asked_at = half_waves
-        waves = _Waves(trace)
-        error = waves.half_width(self._alpha, 0, waves.other_variance(waves.mean[0]))
+        model = _usable(self._model(), trace)
+        if model is None and trace.issued < LEAST_PART * trace.total:
+            return False
+        waves = _Waves(trace, model)
+        error = waves.half_width(self._alpha, 0, waves.other_variance(waves.wave))
         return bool(error <= self._allowance * (trace.cycles + waves.rest[0]))
 
     def project(self, trace: ProgressTrace, cycles: float, instructions: float) -> Projection:
         """See :class:`~kernelpoint.intrakernel.contract.StoppingRule`."""
-        waves = _Waves(trace)
+        waves = _Waves(trace, _usable(self._model(), trace))
         whole = cycles + float(waves.rest[0])
         error = waves.half_width(self._alpha, 0, waves.other_variance(cycles - trace.cycles))
         claimed = max(error, self._allowance * whole)
@@ -87,29 +102,78 @@ class CtaProjection(StoppingRule):
 
 
 class _Waves:
-    """The whole waves of a trace behind its first one, counted back from its last point; see CtaProjection for the symbols."""
+    """Waves of a trace behind its first one, counted back from its last point; see CtaProjection for the symbols.
 
-    def __init__(self, trace: ProgressTrace) -> None:
-        self.count = (trace.issued - trace.resident) // trace.resident
-        self.left = (trace.total - trace.issued) / trace.resident
-        self._resolution = trace.resolution
-        ends = trace.issued - trace.resident * np.arange(self.count, -1, -1, dtype=np.float64)
+    Row 0 of each array is of cycles, row 1 of instructions.
+    """
+
+    def __init__(self, trace: ProgressTrace, model: ProgressTrace | None) -> None:
+        same = model is not None and _same_waves(model, trace)
+        waves = trace.issued // trace.resident - 1
+        length = max(waves // MOST_BATCHES, 1) * trace.resident
+        self.count = waves * trace.resident // length
+        ends = trace.issued - length * np.arange(self.count, -1, -1, dtype=np.float64)
         at_end = trace.at_issue(ends)
         amounts = np.diff(at_end, axis=1)
-        self.mean = amounts.mean(axis=1)
-        self.rest = self.left * self.mean
-        self._variance = amounts.var(axis=1, ddof=1)
-        self._drift = amounts[:, -max(self.count // 3, 1) :].mean(axis=1) - np.median(amounts, axis=1)
-        inside = np.linspace(ends[0], ends[-1], self.count * PARTS + 1)
-        self._unevenness = float(np.mean((trace.at_issue(inside)[0] - np.interp(inside, ends, at_end[0])) ** 2))
+        clock = np.stack([np.diff(ends)] * 2)
+        left = np.full(2, float(trace.total - trace.issued))
+        self._change = 0.0 if model is None else (DISTRUST if same else 1.0) * _change(model, trace)
+        if model is not None and same:
+            clock[0] = np.maximum(np.diff(model.at_issue(ends)[0]), 1.0)
+            left[0] = max(float(np.diff(model.at_issue(np.array([ends[-1], float(trace.total)]))[0])[0]), 1.0)
+        rate = amounts.sum(axis=1) / clock.sum(axis=1)
+        residual = amounts - rate[:, None] * clock
+        self.rest = rate * left
+        self._left = left / clock.mean(axis=1)
+        self._variance = residual.var(axis=1, ddof=1)
+        self._drift = residual[:, -max(self.count // 3, 1) :].mean(axis=1) - np.median(residual, axis=1)
+        self._resolution = trace.resolution
+        self.wave = float(amounts[0].sum() * trace.resident / (ends[-1] - ends[0]))
+        whole = np.arange(trace.issued, trace.resident - 0.5, -trace.resident, dtype=np.float64)[::-1]
+        uneven = _unevenness(trace, whole)
+        if model is not None and same:
+            uneven -= rate[0] * _unevenness(model, whole)
+        self._unevenness = float(np.mean(uneven**2))
 
     def other_variance(self, tail: float) -> float:
-        """Variance of the cycles that phase and tail add."""
-        return 2.0 * self._unevenness + 2.0 * (TAIL * max(tail - float(self.mean[0]), 0.0)) ** 2
+        """Variance of the cycles that a change of the rate, phase and tail add."""
+        change = (self._change * float(self.rest[0])) ** 2
+        return change + 2.0 * self._unevenness + 2.0 * (TAIL * max(tail - self.wave, 0.0)) ** 2
 
     def half_width(self, alpha: float, amount: int, other_variance: float) -> float:
         """Of the cycles (amount 0) or the instructions (1) of the whole launch."""
-        within = float(self._variance[amount]) + (self._resolution**2 / 6.0 if amount == 0 else 0.0)
-        drift = (self.left * float(self._drift[amount])) ** 2
-        variance = within * (self.left + self.left**2 / self.count) + drift + other_variance
+        left = float(self._left[amount])
+        within = float(self._variance[amount]) * (left + left**2 / self.count)
+        drift = (left * float(self._drift[amount])) ** 2
+        read = self._resolution**2 / 6.0 * (1.0 + (left / self.count) ** 2) if amount == 0 else 0.0
+        variance = within + drift + read + other_variance
         return two_sided(alpha, self.count - 1.0) * math.sqrt(variance)
+
+
+def _unevenness(trace: ProgressTrace, waves: np.ndarray) -> np.ndarray:
+    """Cycles between the issues inside waves and the straight lines from end to end of each wave."""
+    inside = np.linspace(waves[0], waves[-1], (len(waves) - 1) * PARTS + 1)
+    return trace.at_issue(inside)[0] - np.interp(inside, waves, trace.at_issue(waves)[0])
+
+
+def _same_waves(model: ProgressTrace, trace: ProgressTrace) -> bool:
+    return abs(model.resident / trace.resident - 1.0) <= SAME_WAVES
+
+
+def _usable(model: ProgressTrace | None, trace: ProgressTrace) -> ProgressTrace | None:
+    """The model, unless its own waves are so large that it tells nothing of this launch."""
+    if model is None or _same_waves(model, trace):
+        return model
+    wave = model.resident
+    tells = trace.issued - max(wave, trace.resident) >= wave and trace.total - trace.issued >= wave
+    return model if tells else None
+
+
+def _change(model: ProgressTrace, trace: ProgressTrace) -> float:
+    """Cycles of the model for a CTA behind the stop over those before it, less 1; both from whole waves of the model."""
+    wave = model.resident
+    before = max((trace.issued - max(wave, trace.resident)) // wave, 1) * wave
+    behind = min(max((trace.total - trace.issued) // wave, 1) * wave, trace.total - trace.issued)
+    counts = np.array([trace.issued - before, trace.issued, trace.issued + behind], dtype=np.float64)
+    begin, stop, end = model.at_issue(counts)[0]
+    return float((end - stop) / behind / max((stop - begin) / before, 1e-9) - 1.0)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from kernelpoint.intrakernel.contract import Projection, StoppingRule
+from kernelpoint.intrakernel.contract import Model, Projection, StoppingRule, no_model
 from kernelpoint.intrakernel.progress_trace import ProgressTrace
 
 WINDOW = 3000  # cycles
@@ -39,9 +39,14 @@ class PrincipalKernelProjection(StoppingRule):
     description = "principal kernel projections"
 
     def __init__(
-        self, confidence: float = 0.95, allowance: float = 0.0, window: int = WINDOW, threshold: float = THRESHOLD
+        self,
+        confidence: float = 0.95,
+        allowance: float = 0.0,
+        model: Model = no_model,
+        window: int = WINDOW,
+        threshold: float = THRESHOLD,
     ) -> None:
-        del confidence, allowance  # it states no error, and waits for none
+        del confidence, allowance, model  # it states no error, waits for none, and projects by the launch alone
         self._window = window
         self._threshold = threshold
         self._ipc = math.nan

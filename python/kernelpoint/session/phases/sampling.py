@@ -24,6 +24,7 @@ from kernelpoint.journal import (
     SummaryRecord,
     WarmupRecord,
 )
+from kernelpoint.session.courses import Courses
 from kernelpoint.session.intra_kernel import InsideKernel
 from kernelpoint.session.phases.ahead import planned
 from kernelpoint.session.phases.ledger import Ledger
@@ -72,7 +73,8 @@ class Sampling:
         self.sample = Sample(setup, frame)
         self.ledger = Ledger(frame.population.offsets, setup.config.warmup.launches)
         self.ledger.attempts |= attempts or {}
-        self.inside = InsideKernel(setup.config.inside_kernel, setup.budget)
+        courses = Courses(setup.host, frame.population, recorder.progress.say)
+        self.inside = InsideKernel(setup.config.inside_kernel, setup.budget, courses.of)
         self.checked = checked or ReplayCheck(reason=why_not_checked(setup))
         self.restarts: list[int] = []  # of a full run that was resumed: units at which it went on
         self._restarting: set[int] = set()  # processes of it that have not gone on yet
