@@ -74,7 +74,7 @@ class InsideKernel:
     @property
     def interval(self) -> int:
         """Cycles between the progress calls of a launch that begins now; 0 for none."""
-        return 0 if self._rule is None or self._simulates_whole else PROGRESS_INTERVAL
+        return 0 if self._rule is None or self._simulates_whole else self._rule.interval
 
     def follow(self, unit: int) -> int:
         """A launch begins: how many cycles shall lie between its progress calls; 0 for none."""
