@@ -30,7 +30,8 @@ from kernelpoint.evaluation.summary import means
 from kernelpoint.evaluation.text import factor, percent
 from kernelpoint.evaluation.workload import Workload, load_workload, parse_request
 from kernelpoint.policies.methods.allegro import split
-from kernelpoint.policies.methods.stem import Leaf, clustered_design, clusters_of, joint_sizes, sample_size
+from kernelpoint.policies.methods.stem import clusters_of, joint_sizes, sample_size
+from kernelpoint.policies.time_clusters import Leaf, clustered_design
 from kernelpoint.workload import Population
 
 ROOT = Path(__file__).resolve().parents[2]

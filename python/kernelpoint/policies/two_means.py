@@ -1,4 +1,4 @@
-"""K-Means with two clusters on one dimension, exactly: what Allegro and STEM split kernels with."""
+"""K-Means with two clusters on one dimension, exactly: the split of Allegro and STEM."""
 
 from __future__ import annotations
 

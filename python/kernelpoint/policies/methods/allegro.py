@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from statistics import NormalDist
-from typing import Annotated, ClassVar
-
 import numpy as np
-from pydantic import Field
 
-from kernelpoint.config import Section
-from kernelpoint.estimation import Bound, Design, Method
-from kernelpoint.policies.contract import Policy
-from kernelpoint.policies.methods.stem import Leaf, clustered_design
+from kernelpoint.policies.time_clusters import Leaf, TimeClusters
 from kernelpoint.policies.two_means import two_means
-from kernelpoint.workload import Available, Need, Population, kernels, known_times
 
 MOST_DRAWS = 50  # a cluster that needs more is split
 FEWEST_DRAWS = 30  # the smallest sample, for which a mean is taken to be normal
@@ -49,7 +41,7 @@ def split(times: np.ndarray, units: np.ndarray, z_over_eps: float) -> list[Leaf]
     return leaves
 
 
-class Allegro(Policy):
+class Allegro(TimeClusters):
     """Allegro (MLArchSys 2024): cheap sampling of homogeneous kernels.
 
     Launches of a kernel (by name) are split in two by K-Means on their profiled times until a cluster needs fewer than 50
@@ -66,35 +58,11 @@ class Allegro(Policy):
     equal are never split. Launches that the profile lacks are simulated.
     """
 
-    class Parameters(Section):
-        """Parameters that a user may set."""
-
-        epsilon: Annotated[
-            float | None,
-            Field(gt=0, lt=1, description="relative error that samples are sized for"),
-        ] = None
-
-    bounds: ClassVar[tuple[Bound, ...]] = ("none", "sequential", "two_stage", "fixed")
-    estimates: ClassVar[tuple[Method, ...]] = ("mean", "regression", "ratio")
-    uses_budget = True
-    promises_budget = True
-
-    @classmethod
-    def inputs(cls, available: Available) -> frozenset[Need]:
-        """A profile with the times of the launches."""
-        return frozenset({Need.PROFILE})
-
-    def design(self, population: Population) -> Design:
-        """Strata are the clusters."""
-        times, known = known_times(population, "allegro")
-        budget = self.config.error_budget
-        z_over_eps = NormalDist().inv_cdf((1 + budget.confidence) / 2) / (
-            self.parameters.epsilon or budget.relative_error
-        )
-        kernel = np.where(known, kernels(population), -1)
+    def clusters(self, times: np.ndarray, kernel: np.ndarray, z_over_eps: float) -> tuple[list[Leaf], np.ndarray]:
+        """Those of every kernel, with the draws that each needs by itself."""
         leaves = [
             leaf
             for number in np.unique(kernel[kernel >= 0])
             for leaf in split(times, np.flatnonzero(kernel == number), z_over_eps)
         ]
-        return clustered_design(population, leaves, np.array([leaf.m for leaf in leaves]), times)
+        return leaves, np.array([leaf.m for leaf in leaves])

@@ -3,29 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from statistics import NormalDist
-from typing import Annotated, ClassVar
 
 import numpy as np
-from pydantic import Field
 
-from kernelpoint.config import Section
-from kernelpoint.estimation import Bound, Design, Method
-from kernelpoint.policies.contract import Policy
+from kernelpoint.policies.time_clusters import Leaf, TimeClusters
 from kernelpoint.policies.two_means import two_means
-from kernelpoint.workload import Available, Need, Population, kernels, known_times
-
-
-@dataclass(frozen=True)
-class Leaf:
-    """A cluster: its launches (in order of time), their number N, mean and population standard deviation, sample size m."""
-
-    units: np.ndarray
-    N: int
-    mean: float
-    deviation: float
-    m: int
 
 
 def sample_size(N: float, mean: float, deviation: float, z_over_eps: float) -> int:
@@ -93,7 +75,7 @@ def clusters_of(times: np.ndarray, kernel: np.ndarray, z_over_eps: float) -> lis
     return [leaf for units in groups if len(units) and kernel[units[0]] >= 0 for leaf in root(times, units, z_over_eps)]
 
 
-class Stem(Policy):
+class Stem(TimeClusters):
     """STEM+ROOT (MICRO 2025, DOI 10.1145/3725843.3757107).
 
     Launches of a kernel (by name) are split by their profiled times (ROOT); each cluster gets a random sample whose size
@@ -111,51 +93,10 @@ class Stem(Policy):
     is solved exactly. Launches that the profile lacks are simulated.
     """
 
-    class Parameters(Section):
-        """Parameters that a user may set."""
-
-        epsilon: Annotated[
-            float | None,
-            Field(gt=0, lt=1, description="relative error that samples are sized for"),
-        ] = None
-
-    bounds: ClassVar[tuple[Bound, ...]] = ("none", "sequential", "two_stage", "fixed")
-    estimates: ClassVar[tuple[Method, ...]] = ("mean", "regression", "ratio")
-    uses_budget = True
-    promises_budget = True
-
-    @classmethod
-    def inputs(cls, available: Available) -> frozenset[Need]:
-        """A profile with the times of the launches."""
-        return frozenset({Need.PROFILE})
-
-    def design(self, population: Population) -> Design:
-        """Strata are ROOT's clusters, first sizes STEM's."""
-        times, known = known_times(population, "stem")
-        budget = self.config.error_budget
-        z_over_eps = NormalDist().inv_cdf((1 + budget.confidence) / 2) / (
-            self.parameters.epsilon or budget.relative_error
-        )
-        leaves = clusters_of(times, np.where(known, kernels(population), -1), z_over_eps)
+    def clusters(self, times: np.ndarray, kernel: np.ndarray, z_over_eps: float) -> tuple[list[Leaf], np.ndarray]:
+        """ROOT's clusters, with STEM's sizes."""
+        leaves = clusters_of(times, kernel, z_over_eps)
         N, mean, deviation = (np.array([getattr(leaf, name) for leaf in leaves]) for name in ("N", "mean", "deviation"))
-        if budget.scope == "workload":
-            sizes = joint_sizes(N, mean, deviation, z_over_eps)
-        else:
-            sizes = np.array([sample_size(leaf.N, leaf.mean, leaf.deviation, z_over_eps) for leaf in leaves])
-        return clustered_design(population, leaves, sizes, times)
-
-
-def clustered_design(population: Population, leaves: Sequence[Leaf], sizes: np.ndarray, times: np.ndarray) -> Design:
-    """A stratum per cluster; launches in none are take-all units. The covariate is the profiled time."""
-    strata = np.full(population.size, -1, dtype=np.int32)
-    for number, leaf in enumerate(leaves):
-        strata[leaf.units] = number
-    mean = np.array([leaf.mean for leaf in leaves])
-    return Design(
-        strata=strata,
-        first_sizes=np.asarray(sizes, dtype=np.int64),
-        u=population.u,
-        x=np.where(np.isfinite(times), times, 0.0),
-        cost=np.where(mean > 0.0, mean, mean[mean > 0.0].min(initial=1.0)),
-        clusters=np.arange(len(leaves)),
-    )
+        if self.config.error_budget.scope == "workload":
+            return leaves, joint_sizes(N, mean, deviation, z_over_eps)
+        return leaves, np.array([sample_size(leaf.N, leaf.mean, leaf.deviation, z_over_eps) for leaf in leaves])

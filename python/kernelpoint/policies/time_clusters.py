@@ -1,0 +1,84 @@
+"""Clusters of launches by their profiled times, with samples sized for the error budget: common part of Allegro and STEM."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from kernelpoint.config import Section
+from kernelpoint.estimation import Bound, Design, Method
+from kernelpoint.policies.contract import Policy
+from kernelpoint.workload import Available, Need, Population, kernels, known_times
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A cluster: its launches (in order of time), their number N, mean and population standard deviation, sample size m."""
+
+    units: np.ndarray
+    N: int
+    mean: float
+    deviation: float
+    m: int
+
+
+class TimeClusters(Policy):
+    """A policy whose strata are clusters of profiled times, and whose promise is that of the profile's variances."""
+
+    class Parameters(Section):
+        """Parameters that a user may set."""
+
+        epsilon: Annotated[
+            float | None,
+            Field(gt=0, lt=1, description="relative error that samples are sized for"),
+        ] = None
+
+    bounds: ClassVar[tuple[Bound, ...]] = ("none", "sequential", "two_stage", "fixed")
+    estimates: ClassVar[tuple[Method, ...]] = ("mean", "regression", "ratio")
+    uses_budget = True
+    promises_budget = True
+
+    @classmethod
+    def inputs(cls, available: Available) -> frozenset[Need]:
+        """A profile with the times of the launches."""
+        return frozenset({Need.PROFILE})
+
+    @abstractmethod
+    def clusters(self, times: np.ndarray, kernel: np.ndarray, z_over_eps: float) -> tuple[list[Leaf], np.ndarray]:
+        """The clusters and the sample size of each.
+
+        Args:
+            times: float64 [N], in the profile's unit; kernel: int64 [N], -1 for launches that belong to no cluster.
+            z_over_eps: normal quantile of the confidence level over the relative error.
+        """
+
+    def design(self, population: Population) -> Design:
+        """Strata are the clusters; launches without a time are take-all units."""
+        times, known = known_times(population, self.config.policy.name)
+        budget = self.config.error_budget
+        quantile = NormalDist().inv_cdf((1 + budget.confidence) / 2)
+        z_over_eps = quantile / (self.parameters.epsilon or budget.relative_error)
+        leaves, sizes = self.clusters(times, np.where(known, kernels(population), -1), z_over_eps)
+        return clustered_design(population, leaves, sizes, times)
+
+
+def clustered_design(population: Population, leaves: Sequence[Leaf], sizes: np.ndarray, times: np.ndarray) -> Design:
+    """A stratum per cluster; launches in none are take-all units. The covariate is the profiled time."""
+    strata = np.full(population.size, -1, dtype=np.int32)
+    for number, leaf in enumerate(leaves):
+        strata[leaf.units] = number
+    mean = np.array([leaf.mean for leaf in leaves])
+    return Design(
+        strata=strata,
+        first_sizes=np.asarray(sizes, dtype=np.int64),
+        u=population.u,
+        x=np.where(np.isfinite(times), times, 0.0),
+        cost=np.where(mean > 0.0, mean, mean[mean > 0.0].min(initial=1.0)),
+        clusters=np.arange(len(leaves)),
+    )
