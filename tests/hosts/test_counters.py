@@ -5,10 +5,17 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
+
+from kernelpoint.fast_model.predictions import COUNTERPARTS, counterpart
+from kernelpoint.policies.methods.kernelpoint import COLD_COUNTERS
+from kernelpoint.session.exact import CANDIDATES
+from kernelpoint.session.intra_kernel import PROJECTED
 from kernelpoint.session.ratios import RATIOS
 
 HEADER = Path(__file__).parents[2] / "plugin" / "include" / "kernelpoint" / "counters.h"
 MEANINGS = re.findall(r'X\("([^"]*)",\s*"([^"]*)",\s*"([^"]*)"\)', HEADER.read_text())
+NAMES = {name for name, _, _ in MEANINGS}
 
 
 def test_every_counter_has_one_row_with_a_unit_and_a_meaning():
@@ -18,4 +25,20 @@ def test_every_counter_has_one_row_with_a_unit_and_a_meaning():
 
 
 def test_ratios_are_made_of_counters_with_a_meaning():
-    assert {name for pair in RATIOS.values() for name in pair} <= {name for name, _, _ in MEANINGS}
+    assert {name for pair in RATIOS.values() for name in pair} <= NAMES
+
+
+def test_every_counter_that_python_knows_has_a_meaning():
+    assert {*CANDIDATES, *COUNTERPARTS, *PROJECTED} <= NAMES
+
+
+def test_every_counter_of_the_fast_model_has_a_meaning():
+    fields = re.findall(r'\{"(\w+)", &Counters::', (HEADER.parents[2] / "fast_model" / "counters.h").read_text())
+    assert set(fields) <= NAMES
+    predicted = {name: np.ones(1) for name in ("cycles", *fields)}
+    assert all(counterpart(predicted, name) is not None for name in COUNTERPARTS)
+
+
+def test_the_rule_for_other_names_is_the_policys():
+    rule = re.search(r'a name that contains "(\w+)" or "(\w+)"', HEADER.read_text())
+    assert rule is not None and rule.groups() == COLD_COUNTERS

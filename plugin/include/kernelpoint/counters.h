@@ -18,6 +18,7 @@
     X("instructions", "instructions", "thread instructions; in MacSim warp instructions (kp_result.instructions)") \
     X("warp_instructions", "instructions", "warp instructions executed")                                           \
     X("ctas", "CTAs", "CTAs executed")                                                                             \
+    X("warps", "warps", "warps executed")                                                                          \
     X("l1_accesses", "accesses", "L1 data cache: reads and writes looked up")                                      \
     X("l1_misses", "accesses", "L1 data cache: those that were not there")                                         \
     X("l1_global_reads", "accesses", "L1 data cache: reads of global memory")                                      \

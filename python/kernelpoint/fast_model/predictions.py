@@ -11,7 +11,7 @@ import numpy as np
 from kernelpoint.profiles.profile import UNKNOWN, Profile
 
 # The model's counter that stands for one of another name.
-_COUNTERPARTS = {
+COUNTERPARTS = {
     "l1_global_reads": "l1_accesses",
     "l1_global_read_hits": "l1_hits",
     "l2_global_reads": "l2_accesses",
@@ -47,7 +47,7 @@ def counterpart(counters: Mapping[str, np.ndarray], name: str) -> np.ndarray | N
     >>> counterpart(x, "llc_misses") is x["l2_misses"], counterpart(x, "replays")
     (True, None)
     """
-    name = name if name in counters else _COUNTERPARTS.get(name, name)
+    name = name if name in counters else COUNTERPARTS.get(name, name)
     if name in _COMBINED:
         first, second, sign = _COMBINED[name]
         return counters[first] + sign * counters[second]
