@@ -96,6 +96,8 @@ inline void set_stats(macsim_c* base, const kp_summary& summary, const std::vect
 // Values without a statistic of their own: half-widths, the other counters, and ratios.
 inline void write_estimates(StatFile& file, const kp_summary& summary, const std::vector<kp_estimate>& estimates) {
     file.with_ratio("confidence", 100 * summary.confidence, summary.confidence);
+    if (std::isfinite(summary.cycle_speedup))
+        file.with_ratio("cycle_speedup", summary.cycle_speedup, summary.cycle_speedup);
     for (size_t i = 0; i < estimates.size(); ++i) {
         const std::string name = estimates[i].name;
         file.estimate(estimates[i], "", name != "cycles" && name != "instructions");

@@ -78,6 +78,7 @@ bool SamplingHook::finish() {
     std::printf("kernelpoint_skipped = %" PRIu64 "\n", summary.skipped);
     std::printf("kernelpoint_projected = %" PRIu64 "\n", summary.projected);
     std::printf("kernelpoint_passes = %" PRIu32 "\n", summary.passes);
+    if (std::isfinite(summary.cycle_speedup)) std::printf("kernelpoint_cycle_speedup = %g\n", summary.cycle_speedup);
     std::printf("kernelpoint_bound = %s\n", bound ? "stated" : "none");
     if (bound) std::printf("kernelpoint_confidence = %g\n", summary.confidence);
     std::printf("kernelpoint_degraded = %s\n", summary.flags & KP_SUMMARY_DEGRADED ? "yes" : "no");

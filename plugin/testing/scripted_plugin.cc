@@ -302,7 +302,8 @@ kp_status kp_finish(kp_session* s, kp_summary* summary) {
                 s->stopped,
                 passes,
                 static_cast<uint32_t>(estimates_of(s, KP_ALL_PROCESSES).size()),
-                0.95};
+                0.95,
+                2.0};
     s->log << "finish" << std::endl;
     return KP_OK;
 }

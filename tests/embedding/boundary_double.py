@@ -59,6 +59,7 @@ class Session:
             projected=1,
             passes=1,
             confidence=0.95,
+            cycle_speedup=7.5,
             estimates=rows,
             ratios=[("ipc", 2.0, 0.5, 2.5)],
             processes=[(0, 4, 1, rows[:1]), (1, 3, 0, [])],

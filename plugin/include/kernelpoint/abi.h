@@ -203,6 +203,8 @@ typedef struct kp_summary {
     uint32_t passes;
     uint32_t estimate_count; /* of the whole run: see kp_estimate_at */
     double confidence;       /* of every half-width */
+    double
+        cycle_speedup; /* estimated cycles over those simulated, warm-ups and run-ups included; NaN where not known */
 } kp_summary;
 
 /* The counts of one process. launches = simulated + skipped. */

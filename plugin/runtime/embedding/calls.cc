@@ -229,6 +229,7 @@ void take_summary(kp_session& session, const py::object& found, kp_summary* summ
     summary->projected = found.attr("projected").cast<uint64_t>();
     summary->passes = found.attr("passes").cast<uint32_t>();
     summary->confidence = found.attr("confidence").cast<double>();
+    summary->cycle_speedup = found.attr("cycle_speedup").cast<double>();
     summary->estimate_count = static_cast<uint32_t>(session.estimates.size());
     session.finished = true;
 }

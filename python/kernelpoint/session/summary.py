@@ -63,6 +63,7 @@ class Summary:
     passes: int
     projected: int
     confidence: float
+    cycle_speedup: float
     estimates: Sequence[Row]
     ratios: Sequence[Row]
     processes: Sequence[tuple[int, int, int, Sequence[Row]]]
@@ -79,6 +80,7 @@ class Summary:
             passes=record.passes,
             projected=record.projected,
             confidence=record.confidence,
+            cycle_speedup=math.nan if record.cycle_speedup is None else record.cycle_speedup,
             estimates=_rows(record.counters),
             ratios=_rows(record.ratios),
             processes=[(p.number, p.launches, p.simulated, _rows(p.estimates)) for p in record.processes],
