@@ -35,8 +35,8 @@ inline bool has_index(const std::string& tail, uint64_t size) {
     return offset > 0 && size >= 12 && offset <= size - 12;
 }
 
-// The reason why the file cannot be simulated, or an empty string. A file cut short would be simulated as a shorter kernel, a
-// missing one as an empty kernel.
+// The reason why the file cannot be simulated, or an empty string. A file cut short would be simulated as a shorter
+// kernel, a missing one as an empty kernel.
 inline std::string trace_problem(const std::string& path) {
     FILE* file = fopen(path.c_str(), "rb");
     if (file == NULL) return path + ": " + strerror(errno);
