@@ -26,7 +26,7 @@ struct Course {
 Course follow(const GpuConfig& config, const std::string& path, const std::vector<replay::Touch>& touches,
               Cycles interval, uint64_t most_ctas, const std::function<bool()>& goes_on);
 
-// What a touch of an earlier launch, or a copy from the host, leaves.
+// Traces of a touch of an earlier launch, or of a copy from the host.
 void replay_touches(Gpu& gpu, const std::vector<replay::Touch>& touches);
 
 }  // namespace kernelpoint::fast_model

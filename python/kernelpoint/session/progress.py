@@ -39,9 +39,10 @@ class Progress:
         """One line as it is."""
         self._log(line)
 
-    def say(self, text: str) -> None:
-        """One line, under the name that every line of the plugin carries."""
-        self._log(f"kernelpoint: {text}")
+    def say(self, *texts: str) -> None:
+        """A line for each text, under the name that every line of the plugin carries."""
+        for text in texts:
+            self._log(f"kernelpoint: {text}")
 
     def pass_begins(self, pass_index: int, wanted: int, launches: int) -> None:
         """A pass over `launches` launches starts and will simulate `wanted` of them."""

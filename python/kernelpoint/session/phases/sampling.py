@@ -231,9 +231,8 @@ class Sampling:
         self._grow()
 
     def _grow(self) -> None:
-        self.done = not self.sample.grow()
-        for sentence in self.sample.warnings():
-            self.recorder.progress.say(sentence)
+        self.done = self.sample.is_complete and not self.sample.grow()
+        self.recorder.progress.say(*self.sample.warnings())
 
     def _take_look(self) -> Look:
         self._stands_at = "look"
@@ -300,8 +299,7 @@ class Sampling:
         if self._stands_at == "begin":
             self.begin()
         elif self._stands_at == "look":
-            if self.sample.is_complete:
-                self._grow()
+            self._grow()
             if not self.done:
                 self._begin_pass(self.pass_index + 1)
 
