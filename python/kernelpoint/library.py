@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ from kernelpoint.evaluation.run import compare as compare_workload
 from kernelpoint.evaluation.workload import load_workload, parse_request
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.session import plan as plans
+from kernelpoint.session.forecast import forecasts
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.planning import make_plan, origin_of
 from kernelpoint.session.setup import population_for
@@ -114,7 +116,10 @@ class Plan(plans.Plan):
         origin, available = origin_of(config, chosen, population), Available.of(population, config)
         check_available(config.policy.name, chosen.inputs(available), available, option)
         population = complete(population, frozenset({Need.TRACES}), config.encoder, log)  # names, for reports
-        made = make_plan(config, chosen, population, origin, log)
+        population = complete(population, chosen.inputs(available), config.encoder, log)
+        made = replace(
+            make_plan(config, chosen, population, origin, log), forecast=forecasts(config, chosen, population)
+        )
         return cls(**{name: getattr(made, name) for name in made.__dataclass_fields__})
 
 

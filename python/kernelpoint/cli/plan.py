@@ -13,6 +13,7 @@ from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import engine_for
 from kernelpoint.library import Plan
 from kernelpoint.policies.registry import load_policy
+from kernelpoint.session.forecast import sentences
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.setup import budget_of
 
@@ -49,11 +50,14 @@ def plan(
     budget = budget_of(settings, load_policy(settings.policy), HostInfo(simulator="plan"))
     drawn = len(engine_for(made.design, budget).drawn())
     clusters = int(made.cluster_of_unit().max()) + 1
-    Console(markup=False).print(
+    stdout = Console(markup=False)
+    stdout.print(
         f"{output}: {len(made.design.strata):,} launches, {len(made.stream_hashes):,} streams, {clusters:,} clusters, "
         f"{strata:,} strata; the first pass simulates {drawn:,} launches",
         soft_wrap=True,
     )
+    for line in sentences(made.forecast, len(made.design.strata)):
+        stdout.print(line, soft_wrap=True)
 
 
 def _options(policy: str, profile: Path | None) -> Config:

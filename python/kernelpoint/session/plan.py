@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from kernelpoint.archive import read_archive, write_archive
 from kernelpoint.errors import ConfigError, PlanError
 from kernelpoint.estimation import Design
+from kernelpoint.session.forecast import Forecast
 
 FORMAT_VERSION = 2
 _DESIGN_PARTS = tuple(f.name for f in fields(Design) if f.name not in ("u", "predictions"))
@@ -29,6 +30,7 @@ class Plan:
         stream_names: kernel name of each stream.
         stream_map: float32 [S, 2], where each stream lies on a map of the embeddings, or None.
         stream_counts: int64 [S, 8], work of one launch of each stream, columns as in traces.cache.COUNTS, or None.
+        forecast: what runs at several error budgets are expected to take, where that was asked for.
     """
 
     design: Design
@@ -39,6 +41,7 @@ class Plan:
     stream_names: list[str] = field(default_factory=list)
     stream_map: np.ndarray | None = None
     stream_counts: np.ndarray | None = None
+    forecast: list[Forecast] = field(default_factory=list)
 
     def cluster_of_unit(self) -> np.ndarray:
         """int64 [N]: the cluster of each launch, as the engine numbers them: one where the design names none; take-all units
@@ -85,6 +88,7 @@ class Plan:
             "stream_hashes": self.stream_hashes,
             "stream_names": self.stream_names,
             "predictions": list(predictions),
+            "forecast": [asdict(one) for one in self.forecast],
         }
         try:
             write_archive(path, about, arrays)
@@ -131,6 +135,7 @@ class Plan:
             broken=broken,
             stream_hashes=hashes,
             stream_names=names,
+            forecast=[Forecast.of(one) for one in about.get("forecast", [])],
             **streams,
         )
 

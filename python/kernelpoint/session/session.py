@@ -10,6 +10,7 @@ import numpy as np
 from kernelpoint.errors import HostError
 from kernelpoint.journal import DegradedRecord, JournalWriter, PassRecord, PopulationRecord, Record, SummaryRecord
 from kernelpoint.journal.text import text_of
+from kernelpoint.session.forecast import compared
 from kernelpoint.session.listing import Listing
 from kernelpoint.session.phases import DONE, END_OF_LIST, Answer, Phase, RunUps, Sampling, Screening
 from kernelpoint.session.recorder import Recorder
@@ -113,8 +114,15 @@ class Session:
                 self.recorder.write(summary)
             self.summary = summary
             self.recorder.progress.say(sentence(summary))
+            self._say_what_was_expected(summary)
             self.journal.close()
         return Summary.of(self.summary)
+
+    def _say_what_was_expected(self, summary: SummaryRecord) -> None:
+        forecast = self.setup.frame.plan.forecast if self.setup.frame else []
+        wanted = self.setup.budget.relative_error
+        if line := compared(forecast, wanted, summary.simulated, summary.cycle_speedup):
+            self.recorder.progress.say(line)
 
     def launch_estimate(self, process: int, index: int) -> tuple[float, float, bool]:
         """(cycles, instructions, whether it was simulated) of one launch: its own result, else the prediction.

@@ -1,0 +1,102 @@
+"""What `kernelpoint plan` expects a run to take."""
+
+import re
+import subprocess
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from kernelpoint.cli.host import program
+from kernelpoint.config import parse_config
+from kernelpoint.library import Plan
+from kernelpoint.policies.registry import load_policy
+from kernelpoint.session.forecast import MOST_LAUNCHES, Forecast, compared, forecasts, sentences
+from kernelpoint.session.plan import Plan as Stored
+from kernelpoint.synth.compose import compose
+from kernelpoint.synth.writer import write_list
+from kernelpoint.workload import Population
+
+LAUNCHES = 200
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture(scope="module")
+def traces(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("traces")
+    request = compose("iterative-solver", "small", 0, LAUNCHES, {})
+    write_list(request.sequence, folder, request.launches, request.description)
+    return folder / "kernelslist.g"
+
+
+def expected(config, population):
+    settings = parse_config({"version": 1, **config})
+    return forecasts(settings, load_policy(settings.policy), population)
+
+
+def times(cycles, config=None):
+    """Forecasts for launches with a profile of times."""
+    from kernelpoint.profiles.profile import ProfileBuilder
+
+    builder = ProfileBuilder("times")
+    for row, value in enumerate(cycles):
+        builder.add(f"kernel{row % 3}", (1, 1, 1), (32, 1, 1), order=row, duration=value)
+    population = Population((len(cycles),), 0, profile=builder.finish())
+    return expected({"policy": "random", "profile": "times.csv", **(config or {})}, population)
+
+
+def test_a_run_takes_about_what_was_expected_and_says_both(traces, tmp_path):
+    plan = Plan.from_traces(traces, gpu=["v100"])
+    one = next(f for f in plan.forecast if f.relative_error == 0.01)
+    plan.save(tmp_path / "run.kpplan")
+    if not program().is_file():
+        pytest.skip(f"{program()} is not built; `make build` does")
+    config = tmp_path / "kp.yaml"
+    config.write_text(f"version: 1\npolicy: kernelpoint\nplan: {tmp_path / 'run.kpplan'}\n")
+    command = [str(program()), "-trace", str(traces), "-config", "v100", "-kernel_sampling", str(config)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120, cwd=tmp_path)
+    line = re.search(r"expected when planned: ([\d,]+) launches.*it took ([\d,]+)", done.stdout + done.stderr)
+    assert line is not None
+    wanted, took = (int(number.replace(",", "")) for number in line.groups())
+    assert wanted == one.launches
+    assert wanted / 2 <= took <= 2 * wanted
+
+
+def test_tighter_budgets_take_more(traces):
+    found = Plan.from_traces(traces, gpu=["v100"]).forecast
+    assert [f.relative_error for f in found] == [0.05, 0.01, 0.005]
+    assert found[0].launches <= found[1].launches <= found[2].launches
+    assert found[0].speedup >= found[2].speedup >= 1.0
+    assert all(f.minutes > 0 for f in found)
+
+
+def test_a_stored_plan_keeps_its_forecast(traces, tmp_path):
+    plan = Plan.from_traces(traces, gpu=["v100"])
+    plan.save(tmp_path / "a.kpplan")
+    assert Stored.load(tmp_path / "a.kpplan", plan.design.u).forecast == plan.forecast
+
+
+def test_where_sampling_does_not_pay_a_warning_says_so():
+    found = times(1000.0 * np.exp(3.0 * np.random.default_rng(1).standard_normal(30)))
+    assert found and found[-1].speedup < 2
+    assert "hardly pay at" in sentences(found, 30)[-1]
+
+
+def test_repeated_launches_pay_and_nothing_is_warned_of():
+    found = times(np.tile([1000.0, 1010.0, 990.0], 400))
+    assert found[0].speedup > 10
+    assert not any("hardly" in line for line in sentences(found, 1200))
+    assert found[0].source == "the profile's times"
+
+
+def test_nothing_is_said_where_nothing_can_be(traces):
+    plain = Population((10,), 0)
+    assert expected({"policy": "random"}, plain) == []
+    assert times([1.0, 2.0, 3.0], {"error_budget": {"counter": "l2_misses"}}) == []
+    assert expected({"policy": "random"}, replace(plain, counts=(MOST_LAUNCHES + 1,))) == []
+    assert sentences([], 10) == []
+    assert compared([Forecast(0.01, 5, 2.0, 1.0, "x")], 0.02, 5, 2.0) is None
