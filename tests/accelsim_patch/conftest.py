@@ -24,7 +24,7 @@ def make_checkout(folder: Path, layout: str) -> Path:
     return folder
 
 
-FLAGS = "-Wall -Wextra -fsanitize=address,undefined"
+FLAGS = "-Wall -Wextra -g1 -O0 -fsanitize=address,undefined"
 
 
 def build(checkout: Path) -> Path:

@@ -73,8 +73,8 @@ def engine(people: Population, list_path: Path, budget: ErrorBudget, seed: int, 
     "fast_model, seed, eps", [("off", 0, 0.05), ("off", 1, 0.01), ("auto", 0, 0.05), ("auto", 1, 0.01)]
 )
 def test_a_session_and_an_engine_agree_record_for_record(solver, tmp_path, monkeypatch, fast_model, seed, eps):
-    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
     list_path, people = solver
+    monkeypatch.setenv("KERNELPOINT_CACHE", str(list_path.parent.parent / "cache"))  # one scan for all
     passes, summary = in_session(list_path, people, eps, seed, tmp_path, fast_model)
     budget = ErrorBudget(eps)
     alone = engine(people, list_path, budget, seed, fast_model)

@@ -16,7 +16,7 @@ from kernelpoint.patching import Tree, load_description
 
 HERE = Path(__file__).parent
 WARPS = {0: 4, 2: 40, 3: 4, 7: 12, 12: 4, 13: 8}  # warps of each kernel, by the id in its folder's name
-FLAGS = ["-std=c++14", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"]
+FLAGS = ["-std=c++14", "-g1", "-O0", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"]
 
 
 def make_checkout(folder: Path) -> Path:
