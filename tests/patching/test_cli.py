@@ -6,6 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
+
+from kernelpoint.config import load_config
 
 MINIATURE = Path(__file__).parents[1] / "accelsim_patch" / "miniature"
 MACSIM = Path(__file__).parents[1] / "macsim_patch" / "miniature"
@@ -75,3 +78,22 @@ def test_macsim_is_patched_checked_and_reverted_by_the_same_command(tmp_path):
 def test_wrong_arguments_are_one_message(arguments, reason):
     code, text = patch(*arguments)
     assert code == 1 and reason in text and "Traceback" not in text
+
+
+def test_files_for_the_job_launcher_come_and_go_and_nothing_of_the_simulator_is_edited_for_them(checkout):
+    configs = checkout / "util" / "job_launching" / "configs"
+    assert "--launcher: " in patch("accelsim", checkout, "--launcher")[1]
+    configs.mkdir(parents=True)
+    own = configs / "define-standard-cfgs.yml"
+    own.write_text("KEPT: {extra_params: -x}\n")
+    before = {path: path.read_bytes() for path in checkout.rglob("*") if path.is_file()}
+    assert patch("accelsim", checkout, "--launcher")[0] == 0
+    defined = yaml.safe_load((configs / "define-kernelpoint.yml").read_text())
+    for name, entry in defined.items():
+        option, path = entry["extra_params"].split()
+        assert option == "-kernel_sampling" and "-" not in name  # names are split there
+        assert load_config(path).error_budget.relative_error == float({"5": "0.05", "1": "0.01"}.get(name[2:], "0.005"))
+    assert own.read_text() == "KEPT: {extra_params: -x}\n"
+    assert "is patched already" in patch("accelsim", checkout)[1]  # they stay
+    assert patch("accelsim", checkout, "--revert")[0] == 0
+    assert {path: path.read_bytes() for path in checkout.rglob("*") if path.is_file()} == before

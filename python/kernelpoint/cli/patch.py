@@ -22,6 +22,10 @@ def patch(
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing; show what would be added.")] = False,
     revert: Annotated[bool, typer.Option("--revert", help="Take the patch out, to the byte.")] = False,
+    launcher: Annotated[
+        bool,
+        typer.Option("--launcher", help="Also add configurations KP5, KP1, KP05 for its job launcher (Accel-Sim)."),
+    ] = False,
 ) -> None:
     """Add the lines and files that let a simulator load KernelPoint; afterwards build the simulator as usual.
 
@@ -29,7 +33,7 @@ def patch(
     """
     if check + dry_run + revert > 1:
         raise PatchError("got more than one of --check, --dry-run and --revert; allowed: one of them")
-    tree = Tree(checkout, load_description(simulator))
+    tree = Tree(checkout, load_description(simulator), launcher)
     console = Console(markup=False, highlight=False, soft_wrap=True)
     if check:
         raise typer.Exit(_check(tree, console))

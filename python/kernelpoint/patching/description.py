@@ -72,6 +72,20 @@ class Definitions(_Section):
     renew: list[str]
 
 
+class Launcher(_Section):
+    """Our own files for the simulator's job launcher, which finds its definitions by a pattern of their names.
+
+    Attributes:
+        into: the folder of its definitions.
+        files: our definitions; ``{CHECKOUT}`` in them stands for the checkout's absolute path.
+        configurations: KernelPoint's configurations that they name, laid into the folder of the hook's headers.
+    """
+
+    into: str
+    files: list[str]
+    configurations: list[str]
+
+
 class Description(_Section):
     """A simulator's ``patch.yaml``, checked.
 
@@ -89,6 +103,7 @@ class Description(_Section):
     include: str
     copies: Copies
     definitions: Definitions | None = None
+    launcher: Launcher | None = None
     captures: list[Capture] = []
     insertions: Annotated[list[Insertion], Field(min_length=1)]
     build: list[BuildLine] = []

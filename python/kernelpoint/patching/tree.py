@@ -55,20 +55,25 @@ class Tree:
     Args:
         root: the checkout's folder.
         description: which simulator, and what is added.
+        launcher: whether files for its job launcher are added too; they stay where an earlier patch laid them down.
 
     Raises:
-        PatchError: the folder is not a checkout of this simulator; folders near it that are, are named.
+        PatchError: the simulator has no launcher that is known, or the folder is not a checkout of this simulator; folders
+            near it that are, are named.
     """
 
-    def __init__(self, root: Path, description: Description) -> None:
+    def __init__(self, root: Path, description: Description, launcher: bool = False) -> None:
         self.root = root
         self.description = description
+        if launcher and not (description.launcher and (root / description.launcher.into).is_dir()):
+            raise PatchError(f"--launcher: {root} has no job launcher of {description.title} that this patch knows")
         missing = [name for name in description.known_by if not (root / name).is_file()]
         if missing:
             raise PatchError(
                 f"{root} is not a tree of {description.title} that this patch knows: it has no {', '.join(missing)}; "
                 f"nearest: {self._nearest(missing)}"
             )
+        self._launcher = launcher or bool(self._laid_down() & set(self._launcher_paths()))
 
     def plan(self) -> Plan:
         """Additions of the patch, whether or not the tree is patched already.
@@ -169,10 +174,22 @@ class Tree:
             paths |= {f"{more.into}/{Path(name).name}": description.folder / name for name in more.files}
         try:
             files = {name: path.read_bytes() for name, path in paths.items()}
+            if self._launcher:
+                root = str(self.root.resolve()).encode()
+                own = self._launcher_paths().items()
+                files |= {name: path.read_bytes().replace(b"{CHECKOUT}", root) for name, path in own}
         except OSError as error:
             raise PatchError(f"the installation is incomplete: {error}") from None
         names = "".join(f"{name}\n" for name in sorted(files))
         return {**files, f"{copies.into}/{LISTING}": names.encode()}
+
+    def _launcher_paths(self) -> dict[str, Path]:
+        """Files for the job launcher: their places in the checkout, and where they come from."""
+        if (more := self.description.launcher) is None:
+            return {}
+        folder, into = self.description.folder, self.description.copies.into
+        definitions = {f"{more.into}/{Path(name).name}": folder / name for name in more.files}
+        return definitions | {f"{into}/{Path(name).name}": folder / name for name in more.configurations}
 
     def _laid_down(self) -> set[str]:
         listing = f"{self.description.copies.into}/{LISTING}"
