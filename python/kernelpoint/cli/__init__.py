@@ -25,6 +25,7 @@ COMMANDS = {
     "patch": ("patch", "Put KernelPoint's hook into a simulator's source tree, or take it out."),
     "join": ("join", "Join the traces of several tracer runs of one program in one list."),
     "run": ("run", "Simulate one run with many simulators at once, here or on a cluster."),
+    "status": ("status", "Show how far runs are, while they go on and afterwards."),
     "report": ("report", "Show what a run simulated, skipped and estimated."),
     "select": ("select", "Draw the launches to trace from a launch census or a profile."),
     "train": ("train", "Train an encoder on traces."),

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,9 +13,9 @@ from kernelpoint.config import Config, load_config
 from kernelpoint.coordinator.command import with_option
 from kernelpoint.coordinator.coordinator import Simulations, coordinate
 from kernelpoint.coordinator.engine import Engine
-from kernelpoint.coordinator.outcomes import folder_of, prepare_folder, read_all, remove_folder
+from kernelpoint.coordinator.outcomes import prepare_folder, read_all, remove_folder
 from kernelpoint.coordinator.simulator import Simulator, SimulatorEnded
-from kernelpoint.coordinator.state import Progress
+from kernelpoint.coordinator.state import Progress, state_path
 from kernelpoint.coordinator.task import COMPARED, Work, said
 from kernelpoint.errors import ConfigError, HostError
 from kernelpoint.session.boundary import open_run
@@ -144,19 +142,13 @@ def _account(simulations: Simulations, workers: int, wall: float) -> str:
     )
 
 
-def state_path(journal: str | Path) -> Path:
-    """The file with the state of the run of a journal, while it goes on."""
-    return folder_of(journal) / "state.json"
-
-
 def print_end(command: Sequence[str], journal: Path) -> int:
     """Have the simulator print the end of a run whose journal is complete, under its own names; its exit status.
 
-    It goes on with a copy of the journal, finds nothing left to simulate, and changes nothing.
+    It finds nothing left to simulate, and leaves the journal as it is.
     """
-    with tempfile.TemporaryDirectory(prefix="kernelpoint-") as folder:
-        copy = shutil.copy(journal, Path(folder) / journal.name)
-        return subprocess.run(list(command), env={**os.environ, JOURNAL_VARIABLE: str(copy)}, check=False).returncode
+    environment = {**os.environ, JOURNAL_VARIABLE: str(journal)}
+    return subprocess.run(list(command), env=environment, check=False).returncode
 
 
 def _peak_memory(pid: int) -> int:

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from kernelpoint.coordinator.outcomes import folder_of
+
 SECONDS_BETWEEN, SECONDS_BETWEEN_LINES = 2.0, 10.0
 
 
@@ -30,6 +32,11 @@ class State:
     done: int
     seconds_left: float | None
     written: float
+
+
+def state_path(journal: str | Path) -> Path:
+    """The file with the state of the run of a journal, while it goes on."""
+    return folder_of(journal) / "state.json"
 
 
 class Progress:

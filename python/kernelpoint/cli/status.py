@@ -1,0 +1,130 @@
+"""`kernelpoint status`: how far runs are, while they go on and afterwards."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from kernelpoint.coordinator.state import State, read_state, state_path
+from kernelpoint.errors import ConfigError, JournalError
+from kernelpoint.journal import EstimateRecord, PassRecord, ResultRecord, Run, load_run
+from kernelpoint.report.sentences import percent
+
+FRESH = 120.0  # seconds since a run on another machine wrote last, within which it counts as running
+
+
+@dataclass(frozen=True)
+class Status:
+    """State of a run in words and numbers. left: seconds of the pass, None where nothing is known."""
+
+    state: str
+    pass_text: str
+    simulated: int
+    launches: int
+    estimate: str
+    left: float | None
+    workers: int | None
+
+
+def status(
+    place: Annotated[
+        Path,
+        typer.Argument(help="A journal, or a folder: every .kpjournal in it and below.", metavar="[JOURNAL | FOLDER]"),
+    ] = Path(),
+) -> None:
+    """Show for each run whether it goes on, how far it is, its estimate and bound so far, and the time that its pass takes.
+
+    Example: kernelpoint status runs/
+    """
+    journals = sorted(place.rglob("*.kpjournal")) if place.is_dir() else [place]
+    if not journals:
+        raise ConfigError(f"{place}: no .kpjournal there, nor in a folder below it")
+    table = Table()
+    for heading in ("run", "state", "pass", "simulated", "estimate", "time left in the pass", "workers"):
+        table.add_column(heading, justify="left" if heading in ("run", "state") else "right", overflow="fold")
+    for path in journals:
+        table.add_row(str(path), *_row(path))
+    Console(markup=False).print(table)
+
+
+def _row(path: Path) -> list[str]:
+    try:
+        found = status_of(load_run(path), read_state(state_path(path)), is_locked(path), time.time())
+    except JournalError as error:
+        return [str(error), *["-"] * 5]
+    left = "-" if found.left is None else f"{found.left:,.0f} s"
+    workers = "-" if found.workers is None else str(found.workers)
+    return [
+        found.state,
+        found.pass_text,
+        f"{found.simulated:,} of {found.launches:,}",
+        found.estimate,
+        left,
+        workers,
+    ]
+
+
+def status_of(run: Run, state: State | None, locked: bool, now: float) -> Status:
+    """The status of a run.
+
+    Args:
+        state: as the run's coordinator wrote it, if it has one; locked: whether a process here holds the journal.
+    """
+    launches = sum(run.launches)
+    if run.summary is not None:
+        estimate = _estimate(run.summary.counter, run.estimates().get(run.summary.counter))
+        return Status("ended", str(run.summary.passes), run.summary.simulated, launches, estimate, None, None)
+    written = max(run.path.stat().st_mtime, state.written if state else 0.0)
+    running = locked or now - written < FRESH
+    pass_text, left = _pass(run), None
+    if state is not None:
+        pass_text += f": {state.done:,} of {state.expected:,}"
+        left = state.seconds_left if running else None
+    counter = str(run.setting("error_budget.counter"))
+    look = run.looks[-1] if run.looks else None
+    found = {**look.estimates, **look.ratios}.get(counter) if look else None
+    workers = state.workers if state and running else None
+    told = "running" if running else "stopped; start it again to go on"
+    return Status(told, pass_text, len(run.results), launches, _estimate(counter, found), left, workers)
+
+
+def is_locked(path: Path) -> bool:
+    """True if a process of this machine holds a journal; asks the system's table of locks, and takes none itself."""
+    try:
+        inode = str(path.stat().st_ino)
+        lines = Path("/proc/locks").read_text().splitlines()
+    except OSError:
+        return False
+    return any(part.split()[1] == "FLOCK" and _inode(part) == inode for part in lines if len(part.split()) > 5)
+
+
+def _inode(line: str) -> str:
+    """The inode in a line of /proc/locks."""
+    return next((word.rsplit(":", 1)[1] for word in line.split() if word.count(":") == 2), "")
+
+
+def _pass(run: Run) -> str:
+    passes: Sequence[PassRecord] = list(run.of(PassRecord))
+    if not passes:
+        return "run-ups"
+    last = passes[-1]
+    done = sum(result.pass_index == last.pass_index for result in run.of(ResultRecord))
+    return (
+        f"{last.pass_index}"
+        if last.wanted is None
+        else f"{last.pass_index} ({done:,} of {last.wanted:,} in the journal)"
+    )
+
+
+def _estimate(counter: str, found: EstimateRecord | None) -> str:
+    if found is None or found.estimate is None:
+        return "-"
+    bound = "no bound" if found.relative_half_width is None else f"+- {percent(found.relative_half_width)}"
+    return f"{found.estimate:,.6g} {counter} {bound}"
