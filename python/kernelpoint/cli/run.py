@@ -1,11 +1,20 @@
-"""`kernelpoint run`: one run of a simulator on many processes or machines."""
+"""`kernelpoint run`: one run of a simulator, or a sweep of them, on many processes or machines."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
+from rich.table import Table
+
+from kernelpoint.errors import ConfigError
+
+if TYPE_CHECKING:
+    from kernelpoint.coordinator.coordinator import Engine
 
 Simulator = Annotated[
     list[str], typer.Argument(help="The simulator's command, behind --.", metavar="-- SIMULATOR OPTIONS...")
@@ -27,18 +36,74 @@ def run(
             help="A file in dask-jobqueue's configuration (Slurm, PBS, ...), or the address of a Dask scheduler."
         ),
     ] = None,
+    sweep: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Configurations of the simulated GPU to compare: files, of which each takes the place of {} in the command; "
+            "or a YAML file with a list of values for each option."
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Of a sweep: write the table as a page here.")
+    ] = None,
 ) -> None:
     """Simulate one run with many simulators at once: on this machine, on a batch system, on a Dask cluster.
 
     Example: kernelpoint run -c kernelpoint.yaml --workers 16 -- accel-sim.out -trace kernelslist.g -config gpgpusim.config
     """
-    from kernelpoint.coordinator.engine import open_engine
     from kernelpoint.coordinator.run import run as run_all
 
-    def say(line: str) -> None:
-        typer.echo(line, err=True)
+    more, command = _split(command, sys.argv)
+    if more and not sweep:
+        raise ConfigError(f"got {more[0]!r} before --; allowed: options; the simulator's command stands behind --")
+    if output is not None and not sweep:
+        raise ConfigError("--output: goes with --sweep; `kernelpoint report` writes the page of one run")
+    opened, path = _engine(workers, cluster), str(config) if config else None
+    if not sweep:
+        raise typer.Exit(run_all(command, path, opened, _say))
+    _sweep(command, [*sweep, *more], path, opened, output)
 
-    def open_workers(memory: int):  # type: ignore[no-untyped-def]
-        return open_engine(workers, cluster, memory, lambda line: say(f"kernelpoint: {line}"))
 
-    raise typer.Exit(run_all(command, str(config) if config else None, open_workers, say))
+def _sweep(
+    command: Sequence[str], sweep: Sequence[str], path: str | None, opened: Callable[[int], Engine], output: Path | None
+) -> None:
+    from kernelpoint.coordinator.sweep import HEADINGS, NOTE, cells, html_page, run_sweep
+
+    rows = run_sweep(command, sweep, path, opened, _say)
+    table = Table()
+    for heading in HEADINGS:
+        table.add_column(heading, justify="left" if heading == "configuration" else "right")
+    for row in rows:
+        table.add_row(*cells(row))
+    console = Console(markup=False, highlight=False)
+    console.print(table)
+    for text in [NOTE, *(f"{row.name}: {row.note}" for row in rows if row.note)]:
+        console.print(text, soft_wrap=True)
+    if output is not None:
+        output.write_text(html_page(rows), encoding="utf-8")
+
+
+def _split(words: list[str], line: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What a shell made of a pattern behind --sweep, which stands before --, and the simulator's command, behind it.
+
+    >>> _split(["b.config", "sim", "-x"], ["kernelpoint", "run", "--sweep", "a.config", "b.config", "--", "sim", "-x"])
+    (['b.config'], ['sim', '-x'])
+    """
+    if "--" not in line:
+        return [], words
+    behind = len(line) - list(line).index("--") - 1
+    return words[: len(words) - behind], words[len(words) - behind :]
+
+
+def _engine(workers: int | None, cluster: str | None) -> Callable[[int], Engine]:
+    def opened(memory: int) -> Engine:
+        from kernelpoint.coordinator.engine import open_engine
+
+        return open_engine(workers, cluster, memory, lambda line: _say(f"kernelpoint: {line}"))
+
+    return opened
+
+
+def _say(line: str) -> None:
+    """Say it in the output, as a sampled simulator does: scripts take what writes to standard error for broken."""
+    typer.echo(line)

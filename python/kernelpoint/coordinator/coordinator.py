@@ -19,9 +19,16 @@ ATTEMPTS_KILLED = 5  # where something else ends it, which may be the batch syst
 
 
 class Engine(Protocol):
-    """The part of engine.Engine that is used here; workers: how many batches are simulated at once."""
+    """The part of engine.Engine that a run uses; workers: how many batches are simulated at once."""
 
     workers: int
+
+    @property
+    def dashboard(self) -> str:
+        """Address of a page on the workers."""
+
+    def close(self) -> None:
+        """End the workers."""
 
     def begin(self, work: Work, batch: Batch, urgency: int) -> Any:
         """Hand out a batch."""

@@ -12,15 +12,12 @@ from typing import Any
 import yaml
 
 from kernelpoint.coordinator.task import Batch, Report, Work, end_simulators, simulate
-from kernelpoint.errors import ConfigError, KernelPointError, SessionError, SetupError
+from kernelpoint.errors import ConfigError, KernelPointError, SessionError
+from kernelpoint.extras import needs_extra
 
-try:
+with needs_extra("kernelpoint run"):
     import dask
     import distributed
-except ImportError:
-    raise SetupError(
-        "`kernelpoint run` needs Dask, which is not installed: pip install 'kernelpoint[cluster]'"
-    ) from None
 
 # Batch system in a file of dask-jobqueue -> class. Each takes its options from the section of its name.
 BATCH_SYSTEMS = {
@@ -170,10 +167,8 @@ def _batch_system(path: str, workers: int | None) -> Any:
     system, options = read_cluster_file(path)
     if workers is None:
         raise ConfigError(f"--cluster {path}: how many workers to start there? give --workers N")
-    try:
+    with needs_extra("--cluster FILE"):
         import dask_jobqueue
-    except ImportError:
-        raise SetupError("--cluster FILE needs dask-jobqueue: pip install 'kernelpoint[cluster]'") from None
     dask.config.set({f"jobqueue.{system}": {**dask.config.get(f"jobqueue.{system}", {}), **options}})
     try:
         cluster = getattr(dask_jobqueue, BATCH_SYSTEMS[system])(silence_logs=logging.CRITICAL)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,8 +13,7 @@ from pathlib import Path
 from kernelpoint import __version__
 from kernelpoint.config import Config, load_config
 from kernelpoint.coordinator.command import with_option
-from kernelpoint.coordinator.coordinator import Simulations, coordinate
-from kernelpoint.coordinator.engine import Engine
+from kernelpoint.coordinator.coordinator import Engine, Simulations, coordinate
 from kernelpoint.coordinator.outcomes import prepare_folder, read_all, remove_folder
 from kernelpoint.coordinator.simulator import Simulator, SimulatorEnded
 from kernelpoint.coordinator.state import Progress, state_path
@@ -45,17 +46,35 @@ def run(command: Sequence[str], config_path: str | None, open_engine: OpenEngine
     config = load_config(config_path)
     hello, memory = ask(command)
     check(config, hello)
+    engine: list[Engine] = []
+
+    def engine_of_run() -> Engine:
+        engine.append(open_engine(memory))
+        return engine[0]
+
+    try:
+        journal = run_one(command, config, hello, engine_of_run, say)
+    finally:
+        for opened in engine:
+            opened.close()
+    return print_end(command, journal)
+
+
+def run_one(
+    command: Sequence[str], config: Config, hello: Hello, engine_of_run: Callable[[], Engine], say: Say
+) -> Path:
+    """Take a run that can begin to its end; its journal. The workers are asked for when the plan is made.
+
+    Raises:
+        KernelPointError: as run.
+    """
     session = open_run(config, host_of(hello), say)
     try:
-        engine = open_engine(memory)
-        try:
-            work_through(session, engine, command, hello, say)
-        finally:
-            engine.close()
+        work_through(session, engine_of_run(), command, hello, say)
     finally:
         session.journal.close()
     remove_folder(session.journal.path)
-    return print_end(command, session.journal.path)
+    return session.journal.path
 
 
 def ask(command: Sequence[str]) -> tuple[Hello, int]:
@@ -98,6 +117,10 @@ def check(config: Config, hello: Hello) -> None:
         )
     if config.clusters == "online" or None in host.list_paths:
         raise ConfigError("`kernelpoint run` needs the launches beforehand: `clusters: auto`, and a trace list on disk")
+    if config.selection is not None and config.inside_kernel != "off":
+        raise ConfigError(
+            f"inside_kernel: got {config.inside_kernel!r}; `kernelpoint run` over a selection allows: off"
+        )
     if host.process_count > 1 or host.concurrent:
         raise ConfigError(
             "this simulator runs launches side by side; allowed: one application, one launch after another"
@@ -145,10 +168,11 @@ def _account(simulations: Simulations, workers: int, wall: float) -> str:
 def print_end(command: Sequence[str], journal: Path) -> int:
     """Have the simulator print the end of a run whose journal is complete, under its own names; its exit status.
 
-    It finds nothing left to simulate, and leaves the journal as it is.
+    It goes on with a copy of the journal, finds nothing left to simulate, and changes nothing.
     """
-    environment = {**os.environ, JOURNAL_VARIABLE: str(journal)}
-    return subprocess.run(list(command), env=environment, check=False).returncode
+    with tempfile.TemporaryDirectory(prefix="kernelpoint-") as folder:
+        environment = {**os.environ, JOURNAL_VARIABLE: shutil.copy(journal, folder)}
+        return subprocess.run(list(command), env=environment, check=False).returncode
 
 
 def _peak_memory(pid: int) -> int:

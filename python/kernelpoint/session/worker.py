@@ -17,13 +17,15 @@ from kernelpoint import __version__
 from kernelpoint.config import Config
 from kernelpoint.errors import HostError, SessionError
 from kernelpoint.policies.registry import load_policy
+from kernelpoint.session.courses import Courses
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.intra_kernel import InsideKernel
 from kernelpoint.session.phases import DONE, OK, SIMULATE, SKIP, Answer
 from kernelpoint.session.replays import Replays
-from kernelpoint.session.setup import budget_of
+from kernelpoint.session.setup import budget_of, population_of
 from kernelpoint.session.summary import NO_BOUND, Summary
 from kernelpoint.session.work import Chain, Outcome, Step, decode_chain, encode_outcomes
+from kernelpoint.workload import with_model_source
 
 if TYPE_CHECKING:
     from kernelpoint.traces.replay import Replayed
@@ -44,7 +46,7 @@ class WorkerSession:
         chains, self._answers = map(int, descriptors.split(","))
         self._host, self._confidence = host, config.error_budget.confidence
         self._replays = Replays(host, config.replay.memory << 20, log)
-        self._inside = InsideKernel(config.inside_kernel, budget_of(config, load_policy(config.policy), host))
+        self._inside = inside_of(config, host, log)
         self._chain: Chain = ()
         self._outcomes: list[Outcome] = []
         self._points: list[tuple[int, ...]] = []
@@ -149,6 +151,15 @@ class WorkerSession:
                 left = left[os.write(self._answers, left) :]
         except OSError as error:
             raise SessionError(f"the coordinator is gone: {error.strerror}") from None
+
+
+def inside_of(config: Config, host: HostInfo, log: Callable[[str], None]) -> InsideKernel:
+    """The rule that stops launches inside, as the session has it."""
+    budget = budget_of(config, load_policy(config.policy), host)
+    if config.inside_kernel == "off":
+        return InsideKernel("off", budget)
+    population = with_model_source(population_of(host, config.seed), config.fast_model, host, log)
+    return InsideKernel(config.inside_kernel, budget, Courses(host, population, log).of)
 
 
 def _read_chains(descriptor: int, into: SimpleQueue[Chain | None]) -> None:

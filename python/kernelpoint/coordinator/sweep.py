@@ -1,0 +1,220 @@
+"""`kernelpoint run --sweep`: one plan and one seed on many simulated GPUs, compared with the first."""
+
+from __future__ import annotations
+
+import glob
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import NamedTuple
+
+import yaml
+
+from kernelpoint.config import Config, load_config
+from kernelpoint.coordinator.command import with_option
+from kernelpoint.coordinator.coordinator import Engine
+from kernelpoint.coordinator.run import OpenEngine, Say, ask, check, run_one
+from kernelpoint.errors import ConfigError, JournalError
+from kernelpoint.journal import EstimateRecord, Run, load_run
+from kernelpoint.paired import compare_runs
+from kernelpoint.report.html import document, table
+
+PLACE = "{}"  # in the simulator's command: where the file of each configuration goes
+HEADINGS = ("rank", "configuration", "total", "+-", "ratio to the first", "+-", "simulated")
+NOTE = (
+    "Ratios are of totals, from the launches drawn in both runs, each with its bound at the runs' confidence; a small total is "
+    "a fast GPU. A rank marked = is not told from the one before it: the bound of their ratio holds 1."
+)
+
+
+@dataclass(frozen=True)
+class Point:
+    """One simulated GPU. name: in tables and in the journal's name; command: of the simulator."""
+
+    name: str
+    command: tuple[str, ...]
+
+
+class Ratio(NamedTuple):
+    """Total over the first one's, and half-width; nan where none is stated."""
+
+    value: float = math.nan
+    half_width: float = math.nan
+
+
+@dataclass(frozen=True)
+class Row:
+    """A configuration in the table. total, ratio: with their half-widths; tied: not told from the one ranked before it;
+    note: why there is no ratio, or empty.
+    """
+
+    name: str
+    total: EstimateRecord
+    ratio: Ratio
+    simulated: str
+    rank: int = 0
+    tied: bool = False
+    note: str = ""
+
+
+def points_of(command: Sequence[str], sweep: Sequence[str]) -> list[Point]:
+    """The configurations of a sweep, in its order.
+
+    Args:
+        command: of the simulator; PLACE in it stands for a configuration's file.
+        sweep: files or patterns of files; or one YAML file that names values for options, all combinations of which are meant.
+
+    Raises:
+        ConfigError: there are none, or the command has no place for them.
+
+    >>> [point.command for point in points_of(["sim", "-config", "{}"], ["a.config", "b.config"])]
+    [('sim', '-config', 'a.config'), ('sim', '-config', 'b.config')]
+    """
+    if len(sweep) == 1 and sweep[0].endswith((".yaml", ".yml")) and PLACE not in command:
+        return _grid(command, Path(sweep[0]))
+    files = [path for pattern in sweep for path in (sorted(glob.glob(pattern)) or [pattern])]
+    if PLACE not in command:
+        raise ConfigError(
+            f"--sweep: the simulator's command has no {PLACE}; put it where the configuration's file goes: -config {PLACE}"
+        )
+    names = [Path(path).stem for path in files]
+    if len(set(names)) < len(names) or any(name == "gpgpusim" for name in names):
+        names = [path.strip("./").replace("/", "-") for path in files]
+    return [
+        Point(name, tuple(path if part == PLACE else part for part in command))
+        for name, path in zip(names, files, strict=True)
+    ]
+
+
+def _grid(command: Sequence[str], path: Path) -> list[Point]:
+    """All combinations of the values of a YAML file: `-gpgpu_n_clusters: [40, 80]`."""
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigError(f"--sweep {path}: {getattr(error, 'strerror', None) or error}") from None
+    lists = isinstance(content, dict) and content and all(isinstance(v, list) and v for v in content.values())
+    if not lists:
+        raise ConfigError(
+            f"--sweep {path}: expected options of the simulator with a list of values each, e.g. -clusters: [40, 80]"
+        )
+    found = []
+    for values in itertools.product(*content.values()):
+        chosen = dict(zip(map(str, content), map(str, values), strict=True))
+        options = [
+            part for key, value in chosen.items() for part in ([f"{key}={value}"] if key[:2] == "--" else [key, value])
+        ]
+        name = "-".join(f"{key.lstrip('-')}-{value}" for key, value in chosen.items()).replace("/", "_")
+        found.append(Point(name, (*command, *options)))
+    return found
+
+
+def run_sweep(
+    command: Sequence[str], sweep: Sequence[str], config_path: str | None, open_engine: OpenEngine, say: Say
+) -> list[Row]:
+    """Run every configuration on the same workers; the ranked table.
+
+    Raises:
+        KernelPointError: as run.run, for each configuration before anything is simulated.
+    """
+    points = points_of(command, sweep)
+    if len(points) < 2:
+        raise ConfigError(f"--sweep {' '.join(sweep)}: got {len(points)} configurations; allowed: 2 or more")
+    asked = []
+    for point in points:
+        whole, path = with_option(point.command, config_path)
+        config = load_config(path)
+        hello, memory = ask(whole)
+        check(config, hello)
+        asked.append((point, whole, config, hello, memory))
+    engine = open_engine(max(memory for *_, memory in asked))
+    journals, plan = [], None
+    try:
+        for point, whole, config, hello, _ in asked:
+            say(f"kernelpoint: configuration {point.name}")
+            own = _config_of(config, point, plan)
+            journals.append(run_one(whole, own, hello, _always(engine), say))
+            plan = plan or load_run(journals[0]).header.plan
+    finally:
+        engine.close()
+    return ranked([point.name for point in points], [load_run(path) for path in journals])
+
+
+def _always(engine: Engine) -> Callable[[], Engine]:
+    return lambda: engine
+
+
+def _config_of(config: Config, point: Point, plan: str | None) -> Config:
+    """The configuration of one point: a journal of its own, and the plan of the first."""
+    journal = Path(config.journal)
+    own = {"journal": str(journal.with_name(f"{journal.stem}.{point.name}{journal.suffix}"))}
+    return config.model_copy(update=own if plan is None else {**own, "plan": plan})
+
+
+def ranked(names: Sequence[str], runs: Sequence[Run]) -> list[Row]:
+    """The table, smallest total first; where bounds do not tell neighbours apart the rank is marked."""
+    counter = str(runs[0].setting("error_budget.counter"))
+    rows = []
+    for name, run in zip(names, runs, strict=True):
+        summary = run.ended()
+        ratio, note = (Ratio(1.0, 0.0), "") if run is runs[0] else _ratio(runs[0], run, counter)
+        rows.append(
+            Row(name, run.estimates()[counter], ratio, f"{summary.simulated:,} of {summary.launches:,}", note=note)
+        )
+    order = sorted(
+        range(len(rows)), key=lambda i: rows[i].ratio.value if math.isfinite(rows[i].ratio.value) else math.inf
+    )
+    found: list[Row] = []
+    for rank, i in enumerate(order, start=1):
+        tied = bool(found) and _is_tied(runs[order[rank - 2]], runs[i], counter)
+        found.append(Row(**{**rows[i].__dict__, "rank": found[-1].rank if tied else rank, "tied": tied}))
+    return found
+
+
+def _ratio(first: Run, second: Run, counter: str) -> tuple[Ratio, str]:
+    """The paired ratio of the totals; nan with the reason where there is none."""
+    try:
+        rows = compare_runs(first, second).rows
+    except JournalError as error:
+        return Ratio(), str(error)
+    found = next((row.ratio for row in rows if row.counter == counter), None)
+    if found is None:
+        return Ratio(), f"no ratio of {counter} is stated"
+    return Ratio(found.value, found.half_width), ""
+
+
+def _is_tied(first: Run, second: Run, counter: str) -> bool:
+    """True unless the bound of the ratio tells the two apart."""
+    ratio, _ = _ratio(first, second, counter)
+    return not abs(ratio.value - 1.0) > ratio.half_width
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """A row as text, under HEADINGS."""
+    return (
+        f"{row.rank}{' =' if row.tied else ''}",
+        row.name,
+        _text(row.total.estimate, "{:,.0f}"),
+        _text(row.total.half_width, "{:,.0f}"),
+        _text(row.ratio.value, "{:.4f}"),
+        _text(row.ratio.half_width, "{:.4f}"),
+        row.simulated,
+    )
+
+
+def html_page(rows: Sequence[Row]) -> str:
+    """The table as a page."""
+    body = ("<tr>" + "".join(f"<td>{escape(part)}</td>" for part in cells(row)) + "</tr>" for row in rows)
+    notes = "".join(f"<li>{escape(row.name)}: {escape(row.note)}</li>" for row in rows if row.note)
+    return document(
+        "KernelPoint: sweep",
+        f"<h1>Configurations compared</h1>{table(HEADINGS, body)}"
+        f'<p class="soft">{escape(NOTE)}</p><ul class="soft">{notes}</ul>',
+        {},
+    )
+
+
+def _text(value: float | None, form: str) -> str:
+    return form.format(value) if value is not None and math.isfinite(value) else "-"

@@ -1,0 +1,84 @@
+"""Sweeps: many simulated GPUs, one plan, ranked by paired ratios."""
+
+import pytest
+
+from kernelpoint.cli.host import program
+from kernelpoint.coordinator.sweep import cells, html_page, points_of, ranked, run_sweep
+from kernelpoint.errors import ConfigError
+from kernelpoint.journal import load_run
+
+pytest.importorskip("distributed", reason="kernelpoint[cluster] is not installed")
+
+COMMAND = ["sim", "-config", "{}"]
+
+
+def test_a_pattern_names_one_configuration_for_each_file(tmp_path):
+    for name in ("b", "a"):
+        (tmp_path / f"{name}.config").write_text("")
+    found = points_of(COMMAND, [f"{tmp_path}/*.config"])
+    assert [(point.name, point.command[-1]) for point in found] == [
+        ("a", f"{tmp_path}/a.config"),
+        ("b", f"{tmp_path}/b.config"),
+    ]
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders():
+    found = points_of(COMMAND, ["QV100/gpgpusim.config", "RTX2060/gpgpusim.config"])
+    assert [point.name for point in found] == ["QV100-gpgpusim.config", "RTX2060-gpgpusim.config"]
+
+
+def test_a_grid_is_every_combination_of_its_values(tmp_path):
+    path = tmp_path / "grid.yaml"
+    path.write_text("-sms: [40, 80]\n--l2: [3M]\n")
+    found = points_of(["sim"], [str(path)])
+    assert [point.command for point in found] == [
+        ("sim", "-sms", "40", "--l2=3M"),
+        ("sim", "-sms", "80", "--l2=3M"),
+    ]
+    assert [point.name for point in found] == ["sms-40-l2-3M", "sms-80-l2-3M"]
+
+
+@pytest.mark.parametrize("text", ["", "- 1", "-sms: 40", "-sms: []", "["])
+def test_a_grid_that_is_none_is_refused(tmp_path, text):
+    path = tmp_path / "grid.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=r"--sweep .*grid\.yaml: "):
+        points_of(["sim"], [str(path)])
+
+
+def test_a_command_without_a_place_for_the_configuration_is_refused():
+    with pytest.raises(ConfigError, match=r"has no {}; put it where the configuration's file goes"):
+        points_of(["sim", "-config", "x"], ["a.config", "b.config"])
+
+
+@pytest.mark.skipif(not program().exists(), reason="the embedded host is not built; run `make build`")
+def test_a_sweep_ranks_simulated_gpus_by_paired_ratios_that_hold_the_true_ones(tmp_path, monkeypatch):
+    from kernelpoint.cli import synth
+    from kernelpoint.coordinator.engine import open_engine
+
+    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    synth.synth("iterative-solver", tmp_path / "traces", launches=60)
+    base = (program().parent.parent / "host_configs" / "v100.yaml").read_text()
+    for name, change in {"a": "2000", "b": "1000", "c": "2000"}.items():
+        (tmp_path / f"{name}.yaml").write_text(base.replace("launch_latency: 2000", f"launch_latency: {change}"))
+    (tmp_path / "kp.yaml").write_text(
+        "version: 1\npolicy: random\nfast_model: off\njournal: run.kpjournal\nreplay: {check: 0}\n"
+    )
+    command = [str(program()), "-trace", "traces/kernelslist.g", "-config", "{}"]
+    rows = run_sweep(
+        command,
+        ["a.yaml", "b.yaml", "c.yaml"],
+        "kp.yaml",
+        lambda memory: open_engine(2, None, memory, lambda line: None),
+        lambda line: None,
+    )
+    assert [(row.name, row.rank, row.tied) for row in rows] == [("b", 1, False), ("a", 2, False), ("c", 2, True)]
+    totals = {row.name: row.total.estimate for row in rows}
+    saved = 60 * 1000 / totals["a"]  # a launch of the second begins 1,000 cycles earlier, and nothing else differs much
+    assert abs(rows[0].ratio.value - (1 - saved)) <= rows[0].ratio.half_width + 0.01
+    assert rows[2].ratio.value == pytest.approx(1.0)
+    assert "2 =" in cells(rows[2])[0] and "<td>b</td>" in html_page(rows)
+    runs = [load_run(tmp_path / f"run.{name}.kpjournal") for name in "abc"]
+    assert len({run.hashes["design"] for run in runs}) == 1
+    assert ranked(["a", "b", "c"], runs) == rows
