@@ -84,7 +84,7 @@ def _sweep(
 
 
 def _split(words: list[str], line: Sequence[str]) -> tuple[list[str], list[str]]:
-    """What a shell made of a pattern behind --sweep, which stands before --, and the simulator's command, behind it.
+    """Split words at --: files that a shell made of a pattern behind --sweep, and the simulator's command.
 
     >>> _split(["b.config", "sim", "-x"], ["kernelpoint", "run", "--sweep", "a.config", "b.config", "--", "sim", "-x"])
     (['b.config'], ['sim', '-x'])
