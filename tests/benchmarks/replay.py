@@ -52,24 +52,24 @@ def full_run(trace_list: Path, gpu: str) -> np.ndarray:
         return np.array([float(row["cycles"]) for row in csv.DictReader(file)])
 
 
-def sampled_run(trace_list: Path, gpu: str, budget: float, seed: int, profile: str | None) -> Run:
-    """A run with the shipped defaults, and a profile where one is named."""
+def sampled_run(trace_list: Path, gpu: str, budget: float, seed: int, fast_model: str) -> Run:
+    """A run with the shipped defaults, with the fast model or without."""
     with tempfile.TemporaryDirectory() as folder:
         journal, config = Path(folder) / "run.kpjournal", Path(folder) / "kernelpoint.yaml"
         config.write_text(
             f"version: 1\npolicy: kernelpoint\nerror_budget: {{relative_error: {budget}}}\nseed: {seed}\njournal: {journal}\n"
-            f"profile: {profile or 'null'}\n"
+            f"fast_model: {fast_model}\n"
         )
         host(trace_list, gpu, "-kernel_sampling", str(config))
         return load_run(journal)
 
 
-def totals_row(trace_list: Path, gpu: str, budget: float, seeds: int, profile: str | None) -> tuple[str, ...]:
+def totals_row(trace_list: Path, gpu: str, budget: float, seeds: int, fast_model: str) -> tuple[str, ...]:
     """Errors of the estimate and of the simulated launches, over seeds."""
     full = full_run(trace_list, gpu)
     errors, rests, speedups, widths, held = [], [], [], [], 0
     for seed in range(seeds):
-        run = sampled_run(trace_list, gpu, budget, seed, profile)
+        run = sampled_run(trace_list, gpu, budget, seed, fast_model)
         end = run.ended()
         if end.estimate is None or end.half_width is None:
             sys.exit(f"{trace_list} {gpu} {budget} seed {seed}: no bound is stated")
@@ -89,7 +89,7 @@ def totals_row(trace_list: Path, gpu: str, budget: float, seeds: int, profile: s
     )
 
 
-def totals(folder: Path, workloads: list[str], seeds: int, profile: str | None) -> Table:
+def totals(folder: Path, workloads: list[str], seeds: int, fast_model: str) -> Table:
     """Every workload on both GPUs at every budget."""
     names = ("workload", "GPU", "budget", "errors %", "non-sampling %", "stated %", "held", "cycle speedup")
     table = Table(*names, title=f"Totals against the full run, {LAUNCHES:,} launches, {seeds} seeds")
@@ -99,7 +99,7 @@ def totals(folder: Path, workloads: list[str], seeds: int, profile: str | None) 
         for gpu in GPUS:
             for budget in BUDGETS:
                 table.add_row(
-                    workload, gpu, *totals_row(folder / workload / "kernelslist.g", gpu, budget, seeds, profile)
+                    workload, gpu, *totals_row(folder / workload / "kernelslist.g", gpu, budget, seeds, fast_model)
                 )
     return table
 
@@ -136,12 +136,12 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--workloads", default="transformer-decode,cnn-inference,iterative-solver")
     parser.add_argument("--folder", type=Path, help="where traces and full runs are kept (default: a temporary one)")
-    parser.add_argument("--profile", help="what the runs plan from besides: model")
+    parser.add_argument("--fast-model", default="auto", help="auto (the default of a run) or off")
     given = parser.parse_args()
     console, workloads = Console(width=160), given.workloads.split(",")
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.folder or Path(temporary)
-        console.print(totals(folder, workloads, given.seeds, given.profile))
+        console.print(totals(folder, workloads, given.seeds, given.fast_model))
         console.print(walks(folder, workloads[0]))
 
 

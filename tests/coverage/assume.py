@@ -36,10 +36,11 @@ def main() -> None:
     parser.add_argument("--eps", type=float, default=0.01)
     parser.add_argument("--minutes", type=float, default=10.0, help="start no further row after this long")
     parser.add_argument("--bases", default=",".join(BASES))
+    parser.add_argument("--troubles", default=",".join(("", *ORDINARY, *RARE)))
     options, start = parser.parse_args(), time.monotonic()
     kinds = get_args(Assume)
     print("| Population | " + " | ".join(kinds) + " |\n" + "|---" * (1 + len(kinds)) + "|")
-    for trouble in ("", *ORDINARY, *RARE):
+    for trouble in options.troubles.split(","):
         for base in options.bases.split(","):
             if time.monotonic() - start > 60.0 * options.minutes:
                 sys.exit(f"stopped after {options.minutes:g} minutes")

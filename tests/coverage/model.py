@@ -47,8 +47,10 @@ def wrong_models(x: np.ndarray, kernel: np.ndarray) -> Iterator[tuple[str, np.nd
     yield "largest kernel shuffled", within
 
 
-def measure(design: AssistedDesign, truth: np.ndarray, counter: str, eps: float, seeds: int, cost: np.ndarray) -> str:
-    """One cell: share of intervals that hold, speedup in cycles, bias, mean and most passes."""
+def outcomes(
+    design: AssistedDesign, truth: np.ndarray, counter: str, eps: float, seeds: int, cost: np.ndarray
+) -> list[np.ndarray]:
+    """Of each seed, float64 [seeds]: relative error, whether the interval holds the truth, share of `cost` spent, passes."""
     total, rows = float(truth.sum()), []
     for seed in range(seeds):
         u = permanent_random_numbers(seed, 0, design.size)
@@ -71,7 +73,12 @@ def measure(design: AssistedDesign, truth: np.ndarray, counter: str, eps: float,
                 engine.looks,
             )
         )
-    error, held, spent, passes = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
+    return [np.array(column, dtype=float) for column in zip(*rows, strict=True)]
+
+
+def measure(design: AssistedDesign, truth: np.ndarray, counter: str, eps: float, seeds: int, cost: np.ndarray) -> str:
+    """One cell: share of intervals that hold, speedup in cycles, bias, mean and most passes."""
+    error, held, spent, passes = outcomes(design, truth, counter, eps, seeds, cost)
     return f"{held.mean():.3f}, {1.0 / spent.mean():.1f}x, {100 * error.mean():+.3f} %, {passes.mean():.1f}/{passes.max():.0f}"
 
 

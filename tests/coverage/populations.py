@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from full_runs import RUNS, full_run, known_from_traces, other_gpu, trace_folder
+from judged import judged
 
 from kernelpoint.profiles import read_profile
 from kernelpoint.profiles.profile import Profile
@@ -37,6 +38,8 @@ TUNING = (
     "h100_owlv2",
     "v100_df_index",
     "a100_negative_queue",
+    "v100_resnet50",
+    "a100_nccl",
     "late_change",
     "mixed",
     "cnn-inference v100",
@@ -167,7 +170,10 @@ def _metadata(signature: np.ndarray, base: np.ndarray) -> Profile:
 
 @lru_cache(maxsize=64)
 def population(name: str) -> Population:
-    """A population by name; `base:trouble` plants trouble in one (trouble.py)."""
+    """A population by name; `judged: NAME` is one of judged.py, `BASE:TROUBLE` has trouble planted in it (trouble.py)."""
+    if name.startswith("judged: "):
+        y, signature, base = judged(name.removeprefix("judged: "))
+        return _with_metadata(name, y, _metadata(signature, base))
     if ":" in name:
         from trouble import planted
 

@@ -19,22 +19,27 @@ Ints = NDArray[np.int64]
 # Model: a prediction below this part of the mean one may be off by as much as one that is that large
 MIN_SIZE_SHARE = 0.05
 
+# Model: what predictions do not tell happens at the begin of a run, and when a kernel comes for the first time, if anywhere
+EARLY = 0.05
+
 
 @dataclass(frozen=True)
 class Care:
     """Draws made for what predictions do not tell: units at least, how odd, relative to its prediction, a unit
-    that stands for a cell may be without breaking the budget, and whether looks share the error probability.
+    that stands for a cell may be without breaking the budget, whether looks share the error probability, and whether the
+    begin of the run and the first units of the groups have cells of their own.
     """
 
     draws: int
     odd: float
     shares: bool
+    apart: bool
 
 
 CARE: dict[Assume, Care] = {
-    "repetitive": Care(11, 0.03, False),
-    "ordinary": Care(11, 0.04, False),
-    "hostile": Care(20, 0.1, True),
+    "repetitive": Care(11, 0.03, False, False),
+    "ordinary": Care(11, 0.04, False, False),
+    "hostile": Care(20, 0.1, True, True),
 }
 
 
@@ -113,9 +118,18 @@ class AssistedDesign:
             return x, np.ones(len(x))
         return x, x + (MIN_SIZE_SHARE * mean if float(x.min()) < MIN_SIZE_SHARE * mean else 0.0)
 
+    def _apart(self) -> Ints | None:
+        """Units with cells of their own, int64 [free]: 1 the first of each group, 2 those of the first EARLY of the run."""
+        if not self.care.apart:
+            return None
+        early = np.arange(len(self.free)) < EARLY * len(self.free)
+        apart = np.where(early, 2, 0)
+        apart[np.unique(self.free_groups, return_index=True)[1]] = 1
+        return apart
+
     def cells(self, counter: str, first: float) -> Cells:
         """The tree of cells for a budget on `counter`, groups above the share `first` apart; one for all seeds."""
         key = (self.predicted_by(counter, counter), first)
         if key not in self._trees:
-            self._trees[key] = Cells(self.prediction(counter, counter)[1], self.free_groups, first)
+            self._trees[key] = Cells(self.prediction(counter, counter)[1], self.free_groups, first, self._apart())
         return self._trees[key]

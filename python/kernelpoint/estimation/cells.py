@@ -77,6 +77,7 @@ class Cells:
         x: float64 [N] > 0, size of every unit: its prediction; groups: int [N] from 0, units that may have a level of their
             own.
         first: groups whose share of sum x is above this have a first leaf each, all others share one.
+        apart: int [N] or None, units with first leaves of their own, whatever their groups: 1 the first such leaf, ...; 0 none.
 
     >>> cells = Cells(np.array([1.0, 1.0, 9.0, 9.0]), np.zeros(4, int), 1.0)
     >>> leaves = cells.leaves(2)
@@ -84,7 +85,9 @@ class Cells:
     [[0, 1, 2], [3]]
     """
 
-    def __init__(self, x: Floats, groups: NDArray[np.integer], first: float) -> None:
+    def __init__(
+        self, x: Floats, groups: NDArray[np.integer], first: float, apart: NDArray[np.integer] | None = None
+    ) -> None:
         self.x, self.groups, self.N = x, np.asarray(groups), len(x)
         self.total = float(x.sum())
         count = int(self.groups.max(initial=-1)) + 1
@@ -93,7 +96,9 @@ class Cells:
         self._rank = np.empty(count, np.int64)
         self._rank[np.argsort(mean, kind="stable")] = np.arange(count)
         alone = sums > first * self.total
-        leaf = np.where(alone, 1 + np.cumsum(alone) - 1, 0)[self.groups]
+        leaf = np.where(alone, np.cumsum(alone), 0)[self.groups]
+        if apart is not None:
+            leaf = np.where(apart > 0, int(alone.sum()) + apart, leaf)
         self.order = np.argsort(leaf, kind="stable")
         self.order = self.order.astype(np.int32) if self.N < 2**31 else self.order
         self._heap: list[tuple[float, int]] = []
