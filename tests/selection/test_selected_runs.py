@@ -30,6 +30,11 @@ def select(census, tmp_path):
     return make
 
 
+def ctas_of(launch):
+    """CTAs of a launch of the census, see conftest.py."""
+    return (64 + (launch >= 200), 8, 16, 4)[launch % 4]
+
+
 class Listed:
     """The simulated host behind a list that holds some of its launches: it counts the list, as simulators do."""
 
@@ -40,7 +45,8 @@ class Listed:
         def complete(session, place):
             launch = int(self.launches[place])
             self.host.simulated.append(launch)
-            session.on_complete(0, place, False, int(self.host.cycles[launch]), 10, ("reads",), (1.0,))
+            ctas = float(ctas_of(launch))
+            session.on_complete(0, place, False, int(self.host.cycles[launch]), 10, ("ctas",), (ctas,))
 
         return self.host.run(session, complete)
 
@@ -59,6 +65,14 @@ def test_the_estimate_is_of_all_launches_and_only_traced_ones_are_wanted(select,
     assert abs(summary["estimate"] - total) <= summary["half_width"] and summary["met"]
     assert set(host.simulated) <= set((selection.numbers - 1).tolist())
     assert summary["covers"] == "sampling error" and "traced" in summary["bound_excludes"]
+
+
+def test_ctas_are_exact_because_the_census_knows_every_grid(select, trace, host):
+    folder, selection = select()
+    listed = Listed(host, selection.numbers - 1)
+    counters = listed.run(listed.open(folder / "selection.kpselect", trace(selection.numbers)))["counters"]
+    assert counters["ctas"]["estimate"] == sum(ctas_of(launch) for launch in range(400))
+    assert counters["ctas"]["half_width"] == 0.0 and counters["cycles"]["half_width"] > 0.0
 
 
 def test_the_run_equals_one_over_the_whole_list_with_the_same_draws(select, trace, host, tmp_path):
@@ -156,7 +170,7 @@ def test_a_killed_run_goes_on_with_the_same_launches(select, trace, host):
     _, place = session.next(0, -1)
     session.on_launch(0, place)
     launch = int(listed.launches[place])
-    session.on_complete(0, place, False, int(host.cycles[launch]), 10, ("reads",), (1.0,))
+    session.on_complete(0, place, False, int(host.cycles[launch]), 10, ("ctas",), (float(ctas_of(launch)),))
     session.journal.close()
     summary = listed.run(listed.open(folder / "selection.kpselect", path))
     assert launch not in host.simulated and summary["simulated"] == len(host.simulated) + 1

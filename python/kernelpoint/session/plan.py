@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ class Plan:
         stream_map: float32 [S, 2], where each stream lies on a map of the embeddings, or None.
         stream_counts: int64 [S, 8], work of one launch of each stream, columns as in traces.cache.COUNTS, or None.
         forecast: what runs at several error budgets are expected to take, where that was asked for.
+        known_counts: counts of every launch that are known without traces, by name, int64 [N]; not kept in the file.
     """
 
     design: Design
@@ -42,6 +44,7 @@ class Plan:
     stream_map: np.ndarray | None = None
     stream_counts: np.ndarray | None = None
     forecast: list[Forecast] = field(default_factory=list)
+    known_counts: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def cluster_of_unit(self) -> np.ndarray:
         """int64 [N]: the cluster of each launch, as the engine numbers them: one where the design names none; take-all units
@@ -62,6 +65,8 @@ class Plan:
         """float64 [N]: a count of the traces (see traces.cache.COUNTS) for every launch, nan where its trace was not read; None
         where the policy read none.
         """
+        if name in self.known_counts:
+            return self.known_counts[name].astype(np.float64)
         if self.stream_ids is None or self.stream_counts is None:
             return None
         from kernelpoint.traces.cache import COUNTS  # needs the native reader, which other runs do not

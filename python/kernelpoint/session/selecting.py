@@ -13,6 +13,7 @@ from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import Design, Engine, ErrorBudget
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
+from kernelpoint.profiles import Profile
 from kernelpoint.selection import Census, Selection, listed_launches, write_output
 from kernelpoint.selection.listed import check_drawn
 from kernelpoint.session.host_info import HostInfo
@@ -71,7 +72,8 @@ def selected(config: Config, policy: type[Policy], host: HostInfo, log: Log) -> 
         f"kernelpoint: {len(listed):,} of {population.size:,} launches are traced: the fast model is not asked, and replay "
         "sees the traced launches only"
     )
-    return replace(population, paths=tuple(paths), listed=listed), Plan(selection.design, selection.origin)
+    plan = Plan(selection.design, selection.origin, known_counts=_counts(selection.census.launches))
+    return replace(population, paths=tuple(paths), listed=listed), plan
 
 
 def write_next(config: Config, host: HostInfo, grown: Engine) -> tuple[Path, int]:
@@ -91,6 +93,12 @@ def write_next(config: Config, host: HostInfo, grown: Engine) -> tuple[Path, int
     earlier = Path(lists) if Path(lists).is_dir() else Path(lists).parent
     written = write_output(path.parent / NEXT, further, added, earlier.resolve())
     return written[0], len(added)
+
+
+def _counts(launches: Profile) -> dict[str, np.ndarray]:
+    """Counts that a census determines: CTAs and warps of every launch, where it knows all grids and blocks."""
+    ctas, threads = launches.grid.prod(axis=1), launches.block.prod(axis=1)
+    return {"ctas": ctas, "warps": ctas * -(-threads // 32)} if (ctas * threads).all() else {}
 
 
 def _check_keys(config: Config) -> None:
