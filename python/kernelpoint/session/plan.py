@@ -130,7 +130,7 @@ class Plan:
             design["predictions"] = {str(name): arrays[f"prediction_{index}"] for index, name in enumerate(told)}
         broken = {int(unit): str(why) for unit, why in about["broken"].items()}
         hashes, names = list(map(str, about["stream_hashes"])), list(map(str, about["stream_names"]))
-        streams = {name: arrays.get(name) for name in ("stream_ids", "stream_map", "stream_counts")}
+        streams: dict[str, Any] = {name: arrays.get(name) for name in ("stream_ids", "stream_map", "stream_counts")}
         _check_arrays(design, streams, len(u), len(hashes))
         if len(names) != len(hashes) or not all(0 <= unit < len(u) for unit in broken):
             raise ValueError("streams or launches are named that it does not have")
