@@ -89,6 +89,42 @@ def test_a_damaged_selection_is_refused(census, tmp_path, monkeypatch):
         Selection.load(path)
 
 
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("design_strata", lambda a: a + 10_000),
+        ("design_strata", lambda a: a[:-1]),
+        ("design_first_sizes", lambda a: a[:1]),
+        ("launch_name_ids", lambda a: a + 99),
+        ("launch_grid", lambda a: a[:5]),
+        ("traced", lambda a: a[:5]),
+        ("traced", lambda a: a.astype(float)),
+    ],
+)
+def test_a_selection_whose_parts_do_not_fit_is_refused(census, tmp_path, monkeypatch, part, change):
+    from kernelpoint.archive import read_archive, write_archive
+
+    kernelpoint(monkeypatch, "select", census, "-o", tmp_path / "drawn")
+    path = tmp_path / "drawn" / "selection.kpselect"
+    about, arrays = read_archive(path)
+    write_archive(path, about, {**arrays, part: change(arrays[part])})
+    with pytest.raises(PlanError, match="not a selection of `kernelpoint select`"):
+        Selection.load(path)
+
+
+@pytest.mark.parametrize("key", ["origin", "names", "spare", "counters", "source"])
+def test_a_selection_that_lacks_something_is_refused(census, tmp_path, monkeypatch, key):
+    from kernelpoint.archive import read_archive, write_archive
+
+    kernelpoint(monkeypatch, "select", census, "-o", tmp_path / "drawn")
+    path = tmp_path / "drawn" / "selection.kpselect"
+    about, arrays = read_archive(path)
+    del about[key]
+    write_archive(path, about, arrays)
+    with pytest.raises(PlanError, match="not a selection of `kernelpoint select`"):
+        Selection.load(path)
+
+
 def test_a_plan_is_no_selection(tmp_path):
     from kernelpoint.archive import write_archive
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kernelpoint.archive import read_archive, write_archive
-from kernelpoint.errors import PlanError
+from kernelpoint.errors import ConfigError, PlanError
 from kernelpoint.estimation import Design
 from kernelpoint.profiles import Profile
 from kernelpoint.randomness import permanent_random_numbers
@@ -91,7 +91,7 @@ class Selection:
             )
         try:
             return _made_of(about, arrays)
-        except (LookupError, TypeError, ValueError) as error:
+        except (ConfigError, LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise PlanError(f"{path}: not a selection of `kernelpoint select` ({error}); make it anew") from None
 
 
