@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <string>
 
@@ -38,6 +39,9 @@ inline bool has_index(const std::string& tail, uint64_t size) {
 // The reason why the file cannot be simulated, or an empty string. A file cut short would be simulated as a shorter
 // kernel, a missing one as an empty kernel.
 inline std::string trace_problem(const std::string& path) {
+    struct stat status;
+    if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
+        return path + ": not a regular file";  // opening a FIFO would wait
     FILE* file = fopen(path.c_str(), "rb");
     if (file == NULL) return path + ": " + strerror(errno);
     const bool packed = ends_with(path, ".xz");
@@ -62,10 +66,12 @@ inline std::string trace_problem(const std::string& path) {
 
 // The kernel's name from the header of a plain trace; the file's own name where that cannot be read cheaply.
 inline std::string kernel_name_of(const std::string& path) {
+    struct stat status;
     const char key[] = "-kernel name = ";
     const size_t slash = path.rfind('/');
     std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
-    FILE* file = ends_with(path, ".xz") ? NULL : fopen(path.c_str(), "rb");
+    const bool readable = !ends_with(path, ".xz") && stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+    FILE* file = !readable ? NULL : fopen(path.c_str(), "rb");
     if (file == NULL) return name;
     char line[4096];
     for (int i = 0; i < 4 && fgets(line, sizeof(line), file) != NULL; ++i)

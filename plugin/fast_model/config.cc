@@ -1,11 +1,14 @@
 #include "fast_model/config.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
-#include <fstream>
 #include <set>
 #include <sstream>
 #include <vector>
+
+#include "native/trace/regular_file.h"
+#include "native/trace/trace.h"
 
 namespace kernelpoint::fast_model {
 namespace {
@@ -159,12 +162,16 @@ std::vector<std::pair<std::string, uint32_t>> GpuConfig::values() const {
 }
 
 std::string read_config_file(const std::string& path) {
-    std::ifstream file(path);
-    std::ostringstream text;
-    if (file) text << file.rdbuf();
-    if (!file || !text)
-        throw ConfigError(path + ": cannot read the host configuration; allowed: a file, or v100 or rtx");
-    return text.str();
+    constexpr size_t longest = 1 << 20;
+    try {
+        RegularFile file(path);
+        std::string text(std::min<uint64_t>(file.size(), longest) + 1, '\0');
+        text.resize(file.read(text.data(), text.size()));
+        if (text.size() <= longest) return text;
+    } catch (const TraceError& error) {
+        throw ConfigError(std::string(error.what()) + "; allowed: a host configuration, or v100 or rtx");
+    }
+    throw ConfigError(path + ": is larger than 1 MiB; allowed: a host configuration, or v100 or rtx");
 }
 
 GpuConfig read_config(const std::string& path) {

@@ -1,14 +1,9 @@
 // SIGINT and SIGTERM ask the run to end at the next check. A second signal ends the process at once.
 #pragma once
 
-#include <stdexcept>
+#include "native/trace/interruption.h"
 
 namespace kernelpoint::host {
-
-class Interrupted : public std::runtime_error {
-public:
-    Interrupted() : std::runtime_error("interrupted") {}
-};
 
 void catch_signals();
 // Throws Interrupted once a signal has come.

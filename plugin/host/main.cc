@@ -33,6 +33,7 @@ int simulate(const Arguments& arguments) {
     }
     Results results(arguments.results);
     catch_signals();
+    const kernelpoint::Interruption interruption(check_interrupt);
     uint64_t failed = 0;
     {
         Run run(config, list, results);
@@ -60,7 +61,7 @@ int main(int argc, char** argv) {
             return kDone;
         }
         return simulate(arguments);
-    } catch (const Interrupted&) {
+    } catch (const kernelpoint::Interrupted&) {
         std::fputs("kernelpoint-host: interrupted\n", stderr);
         return kInterrupted;
     } catch (const std::exception& error) {

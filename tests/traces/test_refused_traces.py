@@ -221,7 +221,7 @@ def test_an_empty_file_a_binary_a_folder_and_a_missing_file_are_refused(tmp_path
     for path, expected in [
         (empty, "found an empty file"),
         (binary, "expected a header line"),
-        (tmp_path, "expected a file, found something else"),
+        (tmp_path, "expected a file, found a folder"),
         (tmp_path / "none", "cannot be opened: No such file or directory"),
     ]:
         with pytest.raises(TraceError, match=expected):

@@ -5,6 +5,7 @@
 #include "fast_model/course.h"
 #include "fast_model/list/threads.h"
 #include "native/replay/packing.h"
+#include "native/trace/interruption.h"
 
 namespace kernelpoint::fast_model {
 namespace {
@@ -162,6 +163,9 @@ bool Segments::wait_for(uint64_t command, const std::function<bool()>& goes_on) 
 }
 
 void Segments::work() {
+    const Interruption interruption([this] {
+        if (stopped_) throw Interrupted();
+    });
     std::unique_ptr<Runner> runner;
     std::unique_lock<std::mutex> held(mutex_);
     while (true) {
@@ -172,6 +176,7 @@ void Segments::work() {
         try {
             if (runner == nullptr) runner = std::make_unique<Runner>(config_, outcomes_);
             simulate(segments_[segment], *runner);
+        } catch (const Interrupted&) {
         } catch (const std::bad_alloc&) {  // the run does without
         }
         held.lock();

@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "native/trace/interruption.h"
+
 namespace kernelpoint::fast_model {
 namespace {
 
@@ -38,8 +40,12 @@ public:
 
 private:
     void run() {
+        const Interruption interruption([this] {
+            if (stopped_) throw Interrupted();
+        });
         try {
             for (uint64_t i = next_++; i < count_ && !stopped_; i = next_++) work_(i);
+        } catch (const Interrupted&) {
         } catch (...) {
             const std::lock_guard<std::mutex> held(mutex_);
             if (!error_) error_ = std::current_exception();

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "abi.h"
 
@@ -53,12 +54,20 @@ static inline void kp_first_line_of(const char* command, char* line, size_t size
     line[strcspn(line, "\r\n")] = '\0';
 }
 
+/* True in a process that runs with another user's rights than that of whoever started it (set-user-ID): what its
+ * environment and its PATH name must not be loaded. */
+static inline int kp_is_privileged(void) {
+    return getauxval(AT_SECURE) != 0;
+}
+
 /* Path of the plugin: the environment, what the host was told, or what the installed command says. */
 static inline void kp_plugin_path(const char* default_path, char* path, size_t size) {
-    const char* named = getenv("KERNELPOINT_PLUGIN");
+    const char* named = kp_is_privileged() ? NULL : getenv("KERNELPOINT_PLUGIN");
     if (named == NULL || *named == '\0') named = default_path;
     if (named != NULL && *named != '\0')
         snprintf(path, size, "%s", named);
+    else if (kp_is_privileged())
+        path[0] = '\0';
     else
         kp_first_line_of("kernelpoint doctor --plugin 2>/dev/null", path, size);
 }

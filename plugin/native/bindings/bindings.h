@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "native/trace/interruption.h"
 #include "native/trace/trace.h"
 
 namespace kernelpoint {
@@ -16,6 +17,15 @@ void register_encoder(pybind11::module_& module);
 void register_replay(pybind11::module_& module);
 void register_convert(pybind11::module_& module);     // convert_bindings.cc
 void register_fast_model(pybind11::module_& module);  // fast_model_bindings.cc
+
+// For py::call_guard behind py::gil_scoped_release: Ctrl-C, and whatever else a signal handler raises, ends the call.
+class PythonSignals {
+public:
+    PythonSignals();
+
+private:
+    const Interruption interruption_;
+};
 
 // A CTA as Python sees it: its place, and arrays of its own.
 pybind11::dict cta_to_dict(const Cta& cta);

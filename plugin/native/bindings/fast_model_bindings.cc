@@ -60,6 +60,7 @@ py::tuple run(const std::vector<std::string>& paths, const Copies& copies, const
     bool failed = false;  // a Python error is set
     {
         const py::gil_scoped_release released;
+        const PythonSignals signals;
         result = fast_model::run_list(configuration.config, list, effort, [&](uint64_t launches, double share) {
             const py::gil_scoped_acquire held;
             try {

@@ -27,6 +27,7 @@ py::dict build(const std::string& path, uint64_t max_nodes) {
     graph::TraceGraph built;
     {
         py::gil_scoped_release release;
+        const PythonSignals signals;
         built = graph::build_graph(path, max_nodes);
     }
     const auto nodes = static_cast<py::ssize_t>(built.node_count()),

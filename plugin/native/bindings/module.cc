@@ -2,6 +2,8 @@
 // kernelpoint.traces and kernelpoint.graphs.
 #include <pybind11/pybind11.h>
 
+#include <chrono>
+
 #include "native/bindings/bindings.h"
 #include "native/trace/trace.h"
 
@@ -19,10 +21,32 @@ void translate_trace_error(std::exception_ptr pointer) {
     }
 }
 
+// What a signal handler raised is set as Python's error.
+void translate_interruption(std::exception_ptr pointer) {
+    try {
+        if (pointer) std::rethrow_exception(pointer);
+    } catch (const kernelpoint::Interrupted&) {
+        if (PyErr_Occurred() == nullptr) PyErr_SetNone(PyExc_KeyboardInterrupt);
+    }
+}
+
+// Looks for signals at most every 50 ms: it needs the GIL.
+void check_signals() {
+    using Clock = std::chrono::steady_clock;
+    thread_local Clock::time_point next{};
+    if (Clock::now() < next) return;
+    next = Clock::now() + std::chrono::milliseconds(50);
+    const py::gil_scoped_acquire held;
+    if (PyErr_CheckSignals() != 0) throw kernelpoint::Interrupted();
+}
+
 }  // namespace
+
+kernelpoint::PythonSignals::PythonSignals() : interruption_(check_signals) {}
 
 PYBIND11_MODULE(_native, module) {
     py::register_exception_translator(translate_trace_error);
+    py::register_exception_translator(translate_interruption);
     kernelpoint::register_traces(module);
     kernelpoint::register_tracez(module);
     kernelpoint::register_graph(module);

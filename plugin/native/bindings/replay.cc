@@ -77,7 +77,7 @@ py::tuple footprint(const std::string& path, const std::array<uint32_t, 5>& resi
 void register_replay(py::module_& module) {
     PYBIND11_NUMPY_DTYPE(kp_touch, line, touched, written, filled, copied, reserved);
     module.attr("FOOTPRINT_VERSION") = kFootprintVersion;
-    module.def("footprint", footprint, py::arg("path"), py::arg("residency"));
+    module.def("footprint", footprint, py::arg("path"), py::arg("residency"), py::call_guard<PythonSignals>());
     py::class_<Replay>(module, "Replay")
         .def(py::init([](const std::string& list, uint64_t lines, const std::array<uint32_t, 5>& residency,
                          bool with_copies, bool counts_ctas, uint64_t memory, const py::function& load,
@@ -88,7 +88,7 @@ void register_replay(py::module_& module) {
              py::arg("list"), py::kw_only(), py::arg("lines"), py::arg("residency"), py::arg("with_copies"),
              py::arg("counts_ctas"), py::arg("memory"), py::arg("load"), py::arg("save"), py::arg("refuse"))
         .def_property_readonly("memory", &Replay::memory)
-        .def("before", replay_before, py::arg("launch"));
+        .def("before", replay_before, py::arg("launch"), py::call_guard<PythonSignals>());
 }
 
 }  // namespace kernelpoint

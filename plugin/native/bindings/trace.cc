@@ -176,6 +176,7 @@ public:
     py::dict next() {
         {
             py::gil_scoped_release unlocked;
+            const PythonSignals signals;
             if (!reader_.next(cta_)) ended_ = true;
         }
         if (ended_) throw py::stop_iteration();
@@ -233,6 +234,7 @@ py::tuple list_commands(const std::string& path) {
     TraceList list;
     {
         py::gil_scoped_release unlocked;
+        const PythonSignals signals;
         list = read_trace_list(path);
     }
     py::list paths;
@@ -259,8 +261,10 @@ void register_traces(py::module_& module) {
     bind_ctas(module);
     bind_formats(module);
     module.attr("STREAM_HASH_VERSION") = stream_hash_version;
-    module.def("read_header", [](const std::string& path) { return TraceReader(path).header(); }, py::arg("path"));
-    module.def("scan", &scan_trace, py::arg("path"), py::call_guard<py::gil_scoped_release>());
+    module.def(
+        "read_header", [](const std::string& path) { return TraceReader(path).header(); }, py::arg("path"),
+        py::call_guard<py::gil_scoped_release, PythonSignals>());
+    module.def("scan", &scan_trace, py::arg("path"), py::call_guard<py::gil_scoped_release, PythonSignals>());
     module.def("scan_many", &scan_many, py::arg("paths"), py::arg("threads"), py::arg("progress") = py::none());
     module.def("stat_many", &stat_many, py::arg("paths"));
     module.def("read_trace_list", &list_commands, py::arg("path"));

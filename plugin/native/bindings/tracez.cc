@@ -23,6 +23,7 @@ py::tuple read_index(const std::string& path) {
     std::vector<WarpRow> warps;
     {
         py::gil_scoped_release unlocked;
+        const PythonSignals signals;
         const TracezFile file(path);
         TracezIndex index(file);
         TracezCta cta;
@@ -46,6 +47,7 @@ py::dict read_warp(TracezWarps& warps, uint64_t cta, uint32_t warp) {
     Cta into;
     {
         py::gil_scoped_release unlocked;
+        const PythonSignals signals;
         warps.read(cta, warp, into);
     }
     return cta_to_dict(into);

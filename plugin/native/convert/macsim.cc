@@ -9,6 +9,7 @@
 #include <set>
 
 #include "native/convert/records.h"
+#include "native/trace/interruption.h"
 #include "native/trace/zlib.h"
 
 namespace kernelpoint::macsim {
@@ -40,11 +41,14 @@ void check_code(const std::string& trace, const Cta& cta) {
 template <typename Take>
 void for_each_warp(TraceReader& reader, const std::string& trace, Recorder& recorder, const std::atomic<bool>& stop,
                    Take take) {
+    const Interruption interruption([&] {
+        if (stop) throw Stopped();
+    });
     check_header(trace, reader.header());
     std::set<uint32_t> seen;
     Cta cta;
     while (reader.next(cta)) {
-        if (stop) throw Stopped();
+        interruption_point();
         if (!seen.insert(recorder.id(cta, {})).second)
             throw TraceError(trace, 0, "expected every CTA once, found one twice: MacSim knows warps by number");
         check_code(trace, cta);

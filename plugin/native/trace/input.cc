@@ -1,13 +1,9 @@
 #include "native/trace/input.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 
+#include "native/trace/interruption.h"
 #include "native/trace/trace.h"
 
 namespace kernelpoint {
@@ -18,40 +14,27 @@ constexpr size_t longest_line = 1 << 20;  // a memory instruction of 32 listed a
 constexpr size_t packed_size = 128 << 10;
 }  // namespace
 
-Input::Input(const std::string& path) : path_(path) {
-    descriptor_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor_ < 0) throw TraceError(path, 0, std::string("cannot be opened: ") + std::strerror(errno));
+Input::Input(const std::string& path) : path_(path), file_(std::make_unique<RegularFile>(path)) {
+    capacity_ = std::min<size_t>(block_size, file_->size() + 64);
+    buffer_.reset(new char[capacity_ + 1 + padding]);
+    filled_ = read_file(buffer_.get(), capacity_);
+    const Compression compression = recognise_compression(buffer_.get(), filled_);
+    if (compression == Compression::none) return;
     try {
-        struct stat status{};
-        if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode))
-            throw TraceError(path, 0, "expected a file, found something else (a folder, a pipe or a device)");
-        capacity_ = std::min(block_size, static_cast<size_t>(status.st_size) + 64);
-        buffer_.reset(new char[capacity_ + 1 + padding]);
-        filled_ = read_file(buffer_.get(), capacity_);
-        const Compression compression = recognise_compression(buffer_.get(), filled_);
-        if (compression == Compression::none) return;
         decoder_ = make_decoder(compression);
-        packed_.reset(new char[std::max(packed_size, filled_)]);
-        std::memcpy(packed_.get(), buffer_.get(), filled_);
-        packed_end_ = filled_;
-        filled_ = 0;
-        capacity_ = block_size;
-        buffer_.reset(new char[capacity_ + 1 + padding]);
-    } catch (const TraceError&) {
-        close(descriptor_);
-        throw;
     } catch (const std::runtime_error& error) {
-        close(descriptor_);
         throw TraceError(path, 0, error.what());
     }
+    packed_.reset(new char[std::max(packed_size, filled_)]);
+    std::memcpy(packed_.get(), buffer_.get(), filled_);
+    packed_end_ = filled_;
+    filled_ = 0;
+    capacity_ = block_size;
+    buffer_.reset(new char[capacity_ + 1 + padding]);
 }
 
 Input::Input(const std::string& path, ByteSource& source) : path_(path), source_(&source), capacity_(block_size) {
     buffer_.reset(new char[capacity_ + 1 + padding]);
-}
-
-Input::~Input() {
-    if (descriptor_ >= 0) close(descriptor_);
 }
 
 void Input::restart() {
@@ -60,20 +43,16 @@ void Input::restart() {
 }
 
 size_t Input::read_file(char* to, size_t size) {
-    size_t total = 0;
-    while (total < size && !file_ended_) {
-        const ssize_t got = read(descriptor_, to + total, size - total);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) throw TraceError(path_, 0, std::string("cannot be read: ") + std::strerror(errno));
-        if (got == 0) file_ended_ = true;
-        total += static_cast<size_t>(got);
-    }
-    return total;
+    if (file_ended_) return 0;
+    const size_t got = file_->read(to, size);
+    file_ended_ = got < size;
+    return got;
 }
 
 size_t Input::read_decoded(char* to, size_t size) {
     size_t total = 0;
     while (total < size) {
+        interruption_point();
         if (packed_begin_ == packed_end_ && !file_ended_) {
             packed_begin_ = 0;
             packed_end_ = read_file(packed_.get(), packed_size);

@@ -6,6 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "native/trace/regular_file.h"
+
 namespace kernelpoint {
 
 // Decompresses a stream piece by piece.
@@ -36,7 +38,6 @@ class Input {
 public:
     explicit Input(const std::string& path);
     Input(const std::string& path, ByteSource& source);  // `path` is for messages
-    ~Input();
     Input(const Input&) = delete;
     Input& operator=(const Input&) = delete;
 
@@ -56,7 +57,7 @@ private:
 
     const std::string path_;
     ByteSource* const source_ = nullptr;
-    int descriptor_ = -1;
+    std::unique_ptr<RegularFile> file_;
     std::unique_ptr<Decoder> decoder_;
     std::unique_ptr<char[]> packed_;  // compressed bytes not yet decoded: [packed_begin_, packed_end_)
     size_t packed_begin_ = 0, packed_end_ = 0;

@@ -4,6 +4,10 @@
 
 namespace kernelpoint {
 
+bool is_inside(std::string_view name) {
+    return ("/" + std::string(name) + "/").find("/../") == std::string::npos;
+}
+
 bool is_file(const std::string& path) {
     struct stat status{};
     return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);

@@ -5,6 +5,7 @@
 #include <system_error>
 #include <thread>
 
+#include "native/trace/interruption.h"
 #include "native/trace/sectors.h"
 
 namespace kernelpoint {
@@ -170,12 +171,14 @@ std::string StreamHash::hex() const {
 
 namespace {
 
-// Gives up between two CTAs, with a result of no use, once `stop` is set.
-Scan scan_until(const std::string& path, const std::atomic<bool>& stop) {
+Scan scan_all(const std::string& path) {
     TraceReader reader(path);
     Scanner scanner(reader.header());
     Cta cta;
-    while (!stop && reader.next(cta)) scanner.add(cta, reader.opcodes());
+    while (reader.next(cta)) {
+        interruption_point();
+        scanner.add(cta, reader.opcodes());
+    }
     return {reader.header(), scanner.stream(), scanner.work, scanner.unknown_opcodes(reader.opcodes()),
             reader.store_data_left_out()};
 }
@@ -183,7 +186,7 @@ Scan scan_until(const std::string& path, const std::atomic<bool>& stop) {
 }  // namespace
 
 Scan scan_trace(const std::string& path) {
-    return scan_until(path, std::atomic<bool>(false));
+    return scan_all(path);
 }
 
 void scan_traces(const std::vector<std::string>& paths, unsigned threads, std::vector<ScanResult>& results,
@@ -191,9 +194,14 @@ void scan_traces(const std::vector<std::string>& paths, unsigned threads, std::v
     results.assign(paths.size(), {});
     std::atomic<size_t> next{0};
     const auto scan_some = [&] {
+        const Interruption interruption([&] {
+            if (stop) throw Interrupted();
+        });
         for (size_t i; !stop && (i = next++) < paths.size(); ++done) {
             try {
-                results[i].scan = scan_until(paths[i], stop);
+                results[i].scan = scan_all(paths[i]);
+            } catch (const Interrupted&) {
+                return;
             } catch (const std::exception& error) {  // TraceError, or out of memory
                 results[i].error = error.what();
             }

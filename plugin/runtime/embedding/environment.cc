@@ -78,7 +78,7 @@ void check_version(const std::string& python) {
 }
 
 std::string find_python() {
-    const char* named = getenv("KERNELPOINT_PYTHON");
+    const char* named = secure_getenv("KERNELPOINT_PYTHON");  // nothing, in a process that runs as another user
     if (named != nullptr && *named != '\0') {
         if (is_executable(named)) return named;
         throw Failure(KP_EVERSION, "KERNELPOINT_PYTHON is " + std::string(named) +

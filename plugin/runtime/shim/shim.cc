@@ -14,6 +14,8 @@ static_assert(sizeof(void*) == 8, "struct sizes are those of 64-bit hosts");
 namespace kernelpoint::shim {
 namespace {
 
+constexpr uint32_t kMostProcesses = 1u << 16;
+
 thread_local std::string t_reason = "no call has failed on this thread";
 
 kp_status check_session(const kp_session* session) {
@@ -29,7 +31,9 @@ kp_status check_host(const kp_host_info* info) {
                                      ", this plugin speaks version " + std::to_string(KP_ABI_VERSION) +
                                      ": build the host again with the installed kernelpoint/abi.h");
     if (const kp_status status = check_size("info", info)) return status;
-    if (info->process_count == 0) return fail(KP_EINVAL, "info.process_count is 0, expected at least 1");
+    if (info->process_count == 0 || info->process_count > kMostProcesses)
+        return fail(KP_EINVAL, "info.process_count is " + std::to_string(info->process_count) + ", expected 1 to " +
+                                   std::to_string(kMostProcesses));
     return KP_OK;
 }
 

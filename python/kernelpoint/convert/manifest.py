@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from kernelpoint.errors import TraceError
+from kernelpoint.files import read_regular
 
 NAME = "kernelpoint_convert.jsonl"
 VERSION = 1
+MOST_BYTES = 1 << 30
 
 
 class Manifest:
@@ -49,11 +51,13 @@ class Manifest:
 def _complete_lines(path: Path) -> list[dict[str, Any]]:
     """The lines; a torn last one, of a conversion that was killed, is cut off."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular(path, MOST_BYTES).decode("utf-8")
         whole = text[: text.rfind("\n") + 1]
         if whole != text:
             path.write_text(whole, encoding="utf-8")
         lines = [json.loads(line) for line in whole.splitlines()]
+    except OSError as error:
+        raise TraceError(f"{path}: cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
         raise TraceError(f"{path}: expected lines of JSON ({error}); delete the folder and convert again") from error
     for number, line in enumerate(lines, start=1):

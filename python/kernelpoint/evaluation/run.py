@@ -10,11 +10,13 @@ from kernelpoint.errors import ConfigError
 from kernelpoint.evaluation.evaluate import Cell, Inputs, Row, evaluate
 from kernelpoint.evaluation.version import code_version
 from kernelpoint.evaluation.workload import Workload
+from kernelpoint.files import read_regular
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.workload import Available, Need
 
 Log = Callable[[str], None]
 Advance = Callable[[str], None]
+MOST_BYTES = 1 << 30
 
 
 class Notebook:
@@ -33,7 +35,7 @@ class Notebook:
             self._read(path)
 
     def _read(self, path: Path) -> None:
-        data = path.read_bytes()
+        data = read_regular(path, MOST_BYTES)
         whole = data[: data.rfind(b"\n") + 1]  # a last line without its end was torn by a kill
         for number, line in enumerate(whole.splitlines(), start=1):
             try:

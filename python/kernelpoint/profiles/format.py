@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO, ClassVar, TextIO
 
+from kernelpoint.files import open_regular
 from kernelpoint.profiles.profile import Profile
 
 PEEK = 1 << 16
@@ -86,13 +87,14 @@ class TextFormat(ProfileFormat):
 
 def open_decompressed(path: Path) -> BinaryIO:
     """The bytes of a file, decompressed if it is gzip or xz."""
-    with path.open("rb") as file:
-        magic = file.read(6)
+    file = open_regular(path)
+    magic = file.read(6)
+    file.seek(0)
     if magic.startswith(b"\x1f\x8b"):
-        return gzip.open(path, "rb")  # type: ignore[return-value]
+        return gzip.open(file, "rb")  # type: ignore[return-value]
     if magic.startswith(b"\xfd7zXZ"):
-        return lzma.open(path, "rb")  # type: ignore[return-value]
-    return path.open("rb")
+        return lzma.open(file, "rb")  # type: ignore[return-value]
+    return file
 
 
 def beginning_of(path: Path) -> Beginning:

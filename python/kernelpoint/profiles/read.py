@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import lzma
+import zlib
 from pathlib import Path
 
 from kernelpoint.errors import ProfileError
@@ -35,7 +37,7 @@ def read_profile(path: str | Path, device: int | None = None) -> Profile:
         found = max(formats, key=lambda kind: kind.certainty(beginning))
         if found.certainty(beginning) > NOT_THIS:
             return found().read(path, device)
-    except (OSError, EOFError, lzma.LZMAError) as error:
+    except (OSError, EOFError, lzma.LZMAError, zlib.error, csv.Error) as error:
         raise ProfileError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     allowed = ", ".join(kind.description for kind in formats)
     raise ProfileError(f"{path}: no known profile (it begins {beginning.first_line[:60]!r}); allowed: {allowed}")

@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kernelpoint.errors import HostError
+
+MOST_PROCESSES = 1 << 16
+MOST_LAUNCHES = 1 << 28  # of all processes; what is kept of a launch takes some 30 bytes
 ARCHITECTURES = "-kernelpoint_architectures"  # line of the configuration, written by the hook
 
 
@@ -45,9 +49,17 @@ class HostInfo:
 
     @classmethod
     def from_mapping(cls, info: Mapping[str, Any]) -> HostInfo:
-        """Take over what the embedding hands across; missing fields keep their defaults."""
+        """Take over what the embedding hands across; missing fields keep their defaults.
+
+        Raises:
+            HostError: there are more processes or launches than a run may have.
+        """
         values = dict(info)
         processes = int(values.get("process_count", 1))
+        if not 1 <= processes <= MOST_PROCESSES:
+            raise HostError(f"process_count: got {processes:,}; allowed: 1 to {MOST_PROCESSES:,}")
         values["list_paths"] = tuple(values.get("list_paths") or [None] * processes)
-        values["launch_counts"] = tuple(values.get("launch_counts") or [0] * processes)
+        values["launch_counts"] = counts = tuple(values.get("launch_counts") or [0] * processes)
+        if sum(counts) > MOST_LAUNCHES:
+            raise HostError(f"launch_counts: got {sum(counts):,} launches; allowed: at most {MOST_LAUNCHES:,} in all")
         return cls(**values)

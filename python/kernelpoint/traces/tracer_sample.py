@@ -11,8 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from kernelpoint.errors import TraceError
+from kernelpoint.files import read_regular
 
 SAMPLE_LIST = "sampled_kernels_info.txt"
+MOST_BYTES = 1 << 28
 
 
 @dataclass(frozen=True)
@@ -76,14 +78,17 @@ def read_tracer_sample(path: str | os.PathLike[str]) -> TracerSample | None:
         path: a ``sampled_kernels_info.txt``, a ``kernel_config.txt``, or their folder.
 
     Raises:
-        TraceError: the file is malformed; names the line.
+        TraceError: the file cannot be read, or is malformed; names the line.
     """
     file = Path(path)
     if file.name != SAMPLE_LIST:
         file = (file if file.is_dir() else file.parent) / SAMPLE_LIST
     if not file.exists():
         return None
-    lines = file.read_text(errors="replace").splitlines()
+    try:
+        lines = read_regular(file, MOST_BYTES).decode(errors="replace").splitlines()
+    except OSError as error:
+        raise TraceError(f"{file}: cannot be read: {error.strerror}") from None
     clusters = [_cluster(file, number, line) for number, line in enumerate(lines[2:], 3) if line.strip()]
     if not clusters:
         raise TraceError(f"{file}: expected at least one cluster behind two lines of text, found none")

@@ -70,6 +70,7 @@ TraceList read_kernelslist(Lines& lines) {
             list.commands.push_back(read_copy(lines));
         } else if (starts_with(text, "kernel")) {
             std::string trace = folder + std::string(text);
+            if (!is_inside(text)) lines.fail("the trace " + std::string(text.substr(0, 200)) + lies_outside);
             if (is_unprocessed(text)) lines.fail("the trace " + trace + " " + post_process);
             if (known.insert(trace).second && !is_file(trace)) lines.fail("the trace " + trace + " does not exist");
             NumberedFile file;

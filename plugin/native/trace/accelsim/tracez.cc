@@ -1,13 +1,9 @@
 #include "native/trace/accelsim/tracez.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 
+#include "native/trace/interruption.h"
 #include "native/trace/lines.h"
 #include "native/trace/paths.h"
 
@@ -50,37 +46,17 @@ bool is_tracez(const std::string& path) {
     return ends_with(path, ".tracez");
 }
 
-TracezFile::TracezFile(const std::string& path_) : path(path_) {
-    descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor_ < 0) fail(std::string("cannot be opened: ") + std::strerror(errno));
-    try {
-        open();
-    } catch (...) {
-        close(descriptor_);
-        throw;
-    }
-}
-
-TracezFile::~TracezFile() {
-    close(descriptor_);
+TracezFile::TracezFile(const std::string& path_) : path(path_), file_(path_) {
+    open();
 }
 
 void TracezFile::read(uint64_t offset, void* to, size_t size) const {
-    for (size_t done = 0; done < size;) {
-        const ssize_t got =
-            pread(descriptor_, static_cast<char*>(to) + done, size - done, static_cast<off_t>(offset + done));
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) fail(std::string("cannot be read: ") + std::strerror(errno));
-        if (got == 0) fail("expected more bytes: the file has become shorter while it was read");
-        done += static_cast<size_t>(got);
-    }
+    if (file_.read_at(offset, to, size) < size)
+        fail("expected more bytes: the file has become shorter while it was read");
 }
 
 void TracezFile::open() {
-    struct stat status{};
-    if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode))
-        fail("expected a file, found something else (a folder, a pipe or a device)");
-    const auto size = static_cast<uint64_t>(status.st_size);
+    const uint64_t size = file_.size();
     if (size == 0) fail("expected a trace, found an empty file");
     std::string text(std::min(size, longest_header), '\0');
     read(0, text.data(), text.size());
@@ -266,6 +242,7 @@ uint64_t TracezFrames::open(uint64_t offset, uint32_t lines) {
 size_t TracezFrames::read(char* to, size_t size) {
     size_t total = 0;
     while (total < size && !complete_) {
+        interruption_point();
         if (packed_begin_ == packed_end_ && file_at_ < file_end_) {
             packed_begin_ = 0;
             packed_end_ = static_cast<size_t>(std::min<uint64_t>(file_end_ - file_at_, longest_view));

@@ -12,6 +12,7 @@
 
 #include "native/trace/accelsim/header.h"
 #include "native/trace/input.h"
+#include "native/trace/regular_file.h"
 #include "native/trace/trace.h"
 #include "native/trace/zstd.h"
 
@@ -23,7 +24,6 @@ bool is_tracez(const std::string& path);  // by its name, as Accel-Sim does
 class TracezFile {
 public:
     explicit TracezFile(const std::string& path);  // throws TraceError
-    ~TracezFile();
     TracezFile(const TracezFile&) = delete;
     TracezFile& operator=(const TracezFile&) = delete;
 
@@ -38,7 +38,7 @@ public:
 private:
     void open();
 
-    int descriptor_ = -1;
+    const RegularFile file_;
 };
 
 struct TracezWarp {

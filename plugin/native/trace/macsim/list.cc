@@ -37,6 +37,7 @@ TraceList read_list(Lines& lines) {
         if (line.empty()) continue;
         const std::string launch = launch_in(line);
         if (launch.empty()) lines.fail_expected("'./Kernel<N>/trace.txt'");
+        if (!is_inside(launch)) lines.fail("the trace " + launch.substr(0, 200) + lies_outside);
         std::string trace = folder + launch;
         if (known.insert(trace).second && !is_file(trace)) lines.fail("the trace " + trace + " does not exist");
         uint64_t number = 0;

@@ -1,12 +1,9 @@
 #include "native/trace/macsim/records.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 
+#include "native/trace/interruption.h"
 #include "native/trace/trace.h"
 #include "native/trace/zlib.h"
 
@@ -29,24 +26,17 @@ struct RecordFile::Unpacker {
 };
 
 RecordFile::RecordFile(const std::string& path)
-    : path_(path), packed_(new uint8_t[packed_block]), records_(new uint8_t[record_block]) {
-    descriptor_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor_ < 0) throw TraceError(path, 0, std::string("cannot be opened: ") + std::strerror(errno));
+    : path_(path), file_(path), packed_(new uint8_t[packed_block]), records_(new uint8_t[record_block]) {
+    packed_size_ = read_packed();
+    if (packed_size_ < 2 || packed_[0] != 0x1f || packed_[1] != 0x8b) return;
     try {
-        packed_size_ = read_packed();
-        if (packed_size_ >= 2 && packed_[0] == 0x1f && packed_[1] == 0x8b) unpacker_ = std::make_unique<Unpacker>();
-    } catch (const TraceError&) {
-        close(descriptor_);
-        throw;
+        unpacker_ = std::make_unique<Unpacker>();
     } catch (const std::runtime_error& error) {
-        close(descriptor_);
         throw TraceError(path, 0, error.what());
     }
 }
 
-RecordFile::~RecordFile() {
-    close(descriptor_);
-}
+RecordFile::~RecordFile() = default;
 
 void RecordFile::fail(const std::string& what_is_wrong) const {
     throw TraceError(path_, 0, "record " + std::to_string(count_) + " (from 1): " + what_is_wrong);
@@ -59,15 +49,10 @@ void RecordFile::fail_behind(const std::string& what_is_wrong) const {
 }
 
 size_t RecordFile::read_packed() {
-    size_t total = 0;
-    while (total < packed_block && !file_ended_) {
-        const ssize_t got = read(descriptor_, packed_.get() + total, packed_block - total);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) throw TraceError(path_, 0, std::string("cannot be read: ") + std::strerror(errno));
-        if (got == 0) file_ended_ = true;
-        total += static_cast<size_t>(got);
-    }
-    return total;
+    if (file_ended_) return 0;
+    const size_t got = file_.read(packed_.get(), packed_block);
+    file_ended_ = got < packed_block;
+    return got;
 }
 
 void RecordFile::copy() {
@@ -111,6 +96,7 @@ void RecordFile::unpack() {
 }
 
 void RecordFile::fill() {
+    interruption_point();
     filled_ = used_ = 0;
     unpack();
     const size_t got = filled_;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "native/trace/macsim/opcodes.h"
+#include "native/trace/regular_file.h"
 
 namespace kernelpoint::macsim {
 
@@ -29,7 +30,7 @@ private:
     [[noreturn]] void fail_behind(const std::string& what_is_wrong) const;
 
     const std::string path_;
-    int descriptor_ = -1;
+    RegularFile file_;
     struct Unpacker;
     std::unique_ptr<Unpacker> unpacker_;  // none for a plain file
     std::unique_ptr<uint8_t[]> packed_, records_;

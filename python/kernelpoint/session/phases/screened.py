@@ -18,6 +18,7 @@ from kernelpoint.workload import Population
 # Model: as little as the rule needs. Every behaviour is simulated once; what the budget asks for beyond that is drawn by the
 # later passes, which know all launches and cost the same whenever they come.
 FIRSTS = 1  # launches that each new cluster has simulated for certain
+FARTHEST = 1 << 20  # launches that may be asked about ahead of all others; every launch before them takes memory
 FAILURE, FIRST, DRAWN, NOT_DRAWN = "failure", "first of its cluster", "drawn", "not drawn"
 
 Key = tuple[int, int]  # process, launch index
@@ -68,6 +69,7 @@ class Screened:
     in_flight: set[Key] = field(default_factory=set)
     ended: set[int] = field(default_factory=set)
     _sizes: dict[int, int] = field(default_factory=dict)
+    _reach: dict[int, int] = field(default_factory=dict)  # one more than the highest index of each process
     _u: dict[int, np.ndarray] = field(default_factory=dict)
 
     def u(self, process: int, index: int) -> float:
@@ -82,7 +84,8 @@ class Screened:
         """The launch as a key.
 
         Raises:
-            HostError: there is no such process, or no such launch where the host told how many there are.
+            HostError: there is no such process, or no such launch where the host told how many there are; or it lies far
+                behind all that were asked about.
         """
         if not 0 <= process < len(self.told):
             raise HostError(f"process: got {process}; allowed: 0 to {len(self.told) - 1}")
@@ -90,6 +93,12 @@ class Screened:
         if index < 0 or (count and index >= count):
             raise HostError(
                 f"launch index of process {process}: got {index}; the list has {count or 'at least 0'} launches"
+            )
+        known = self._reach.get(process, 0)
+        if index >= known + FARTHEST:
+            raise HostError(
+                f"launch index of process {process}: got {index:,}; launch indices count launches in program order, and "
+                f"{known:,} have come: allowed are those below {known + FARTHEST:,}"
             )
         return process, index
 
@@ -104,6 +113,7 @@ class Screened:
         if placed is not None:
             self._sizes[placed.cluster] = self._sizes.get(placed.cluster, 0) + 1
         seen = self.seen[key] = Seen(path or "", placed, why)
+        self._reach[key[0]] = max(self._reach.get(key[0], 0), key[1] + 1)
         return seen
 
     def take(self, process: int, index: int, counters: dict[str, float]) -> None:
@@ -145,7 +155,7 @@ class Screened:
 
     def end(self, process: int) -> int | None:
         """The host reached the end of a list: the first launch that was not asked about, if any, else None."""
-        count = self.told[process] or 1 + max((i for p, i in self.seen if p == process), default=-1)
+        count = self.told[process] or self._reach.get(process, 0)
         missing = (
             i for i in range(count) if (s := self.seen.get((process, i))) is None or self.is_open((process, i), s)
         )
@@ -161,10 +171,7 @@ class Screened:
 
     def population(self) -> Population:
         """The launches, now that it is known which there are; those never asked about have no trace."""
-        counts = tuple(
-            told or 1 + max((i for p, i in self.seen if p == process), default=-1)
-            for process, told in enumerate(self.told)
-        )
+        counts = tuple(told or self._reach.get(process, 0) for process, told in enumerate(self.told))
         keys = ((process, index) for process, count in enumerate(counts) for index in range(count))
         paths = tuple(seen.path if (seen := self.seen.get(key)) is not None else "" for key in keys)
         return Population(counts=counts, seed=self.seed, paths=paths)

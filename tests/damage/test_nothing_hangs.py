@@ -1,0 +1,164 @@
+"""FIFOs, devices and sockets in the place of files; texts that decompress without end; Ctrl-C."""
+
+from __future__ import annotations
+
+import lzma
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+from kernelpoint import cli
+from kernelpoint.cli.host import program
+from kernelpoint.config import load_config
+from kernelpoint.encoder import read_checkpoint
+from kernelpoint.errors import KernelPointError, TraceError
+from kernelpoint.fast_model import shipped
+from kernelpoint.graphs import build_graph
+from kernelpoint.profiles import read_profile
+from kernelpoint.session.plan import Plan
+from kernelpoint.traces import launch_paths, read_header, read_tracer_sample, read_tracez_index, scan_trace
+
+READERS = {
+    "list": launch_paths,
+    "trace": scan_trace,
+    "header": read_header,
+    "graph": lambda path: build_graph(path, 1000),
+    "tracez": lambda path: read_tracez_index(f"{path}.tracez"),
+    "MacSim launch": lambda path: scan_trace(path.parent / "Kernel0" / "trace.txt"),
+    "MacSim records": lambda path: scan_trace(path.parent / "Kernel1" / "trace.txt"),
+    "tracer's sample": lambda path: read_tracer_sample(path.parent / "sample" / "sampled_kernels_info.txt"),
+    "profile": read_profile,
+    "plan": lambda path: Plan.load(path, []),
+    "checkpoint": read_checkpoint,
+    "configuration": load_config,
+}
+
+
+def make(kind, place):
+    place.parent.mkdir(exist_ok=True)
+    if kind == "FIFO":
+        os.mkfifo(place)
+    elif kind == "socket":
+        with socket.socket(socket.AF_UNIX) as listener:
+            here = os.getcwd()
+            os.chdir(place.parent)  # a socket's path is short
+            listener.bind(place.name)
+            os.chdir(here)
+    else:
+        place.symlink_to(kind)
+
+
+@pytest.mark.parametrize("kind", ["FIFO", "socket", "/dev/zero", "/dev/tty"])
+@pytest.mark.parametrize("reader", READERS)
+def test_what_is_no_regular_file_is_refused_at_once(tmp_path, reader, kind):
+    path = tmp_path / "named"
+    for place in (path, tmp_path / "named.tracez", tmp_path / "Kernel0" / "trace.txt"):
+        make(kind, place)
+    for place in (tmp_path / "Kernel1" / "trace_0.raw", tmp_path / "sample" / "sampled_kernels_info.txt"):
+        make(kind, place)
+    (tmp_path / "Kernel1" / "trace.txt").write_text("nvbit\n14\n1\n1\n0 0\n")
+    (tmp_path / "Kernel1" / "trace_info.txt").write_text("0 1\n")
+    with pytest.raises(KernelPointError) as caught:
+        READERS[reader](path)
+    message = str(caught.value)
+    assert "\n" not in message and ("FIFO" in message or "socket" in message or "device" in message), message
+
+
+@pytest.mark.parametrize("kind", ["FIFO", "/dev/zero"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["plan", "PATH", "-o", "x.kpplan"],
+        ["inspect", "PATH"],
+        ["report", "PATH"],
+        ["compare", "-w", "profile=PATH"],
+        ["convert", "macsim", "PATH", "out"],
+        ["cluster", "PATH"],
+        ["compare-runs", "PATH", "PATH"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_no_command_waits_for_what_is_no_file(tmp_path, monkeypatch, command, kind):
+    monkeypatch.chdir(tmp_path)
+    make(kind, tmp_path / "named")
+    arguments = [part.replace("PATH", str(tmp_path / "named")) for part in command]
+    monkeypatch.setattr("sys.argv", ["kernelpoint", *arguments])
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    assert caught.value.code not in (0, None)
+
+
+@pytest.mark.parametrize(
+    "list_text", ["kernel-1/../../secret\n", "nvbit\n14\n-1\n./../trace.txt\n", "kernel/../x.traceg\n"]
+)
+def test_a_list_does_not_lead_outside_its_folder(tmp_path, list_text):
+    folder = tmp_path / "list"
+    (folder / "kernel-1").mkdir(parents=True)
+    (tmp_path / "secret").write_text("root:x:0:0\n")
+    (tmp_path / "trace.txt").write_text("root:x:0:0\n")
+    (folder / "kernelslist.g").write_text(list_text)
+    with pytest.raises(
+        TraceError, match=r"lies outside the list's folder; put it, or a link to it, beside the list"
+    ) as caught:
+        launch_paths(folder / "kernelslist.g")
+    assert "root:" not in str(caught.value)
+
+
+HEAD = (
+    b"-kernel name = f\n-kernel id = 1\n-grid dim = (1,1,1)\n-block dim = (32,1,1)\n-shmem = 0\n-nregs = 8\n"
+    b"-binary version = 70\n-cuda stream id = 0\n-shmem base_addr = 0x1\n-local mem base_addr = 0x2\n-nvbit version = 1\n"
+    b"-accelsim tracer version = 4\n\n"
+)
+READ = """
+import sys
+sys.stdout.write("ready\\n"); sys.stdout.flush()
+from kernelpoint.traces import TraceCache, launch_paths, read_header, scan_launches, scan_trace
+from kernelpoint.graphs import build_graph
+from kernelpoint.fast_model import predict, shipped
+import numpy as np, tempfile
+path = sys.argv[2]
+{
+    "scan": lambda: scan_trace(path),
+    "scan_launches": lambda: scan_launches([path], TraceCache(tempfile.mkdtemp())),
+    "graph": lambda: build_graph(path, 1000),
+    "list": lambda: launch_paths(path),
+    "fast model": lambda: predict([path], np.zeros((0, 3), np.uint64), shipped("v100"), "f", print, tempfile.mkdtemp()),
+}[sys.argv[1]]()
+"""
+
+
+@pytest.fixture(scope="module")
+def endless(tmp_path_factory):
+    """A small file of text without end, as far as a test is concerned: 1.5 GB of empty lines behind a header."""
+    path = tmp_path_factory.mktemp("bomb") / "kernel-1.traceg.xz"
+    path.write_bytes(lzma.compress(HEAD) + 100 * lzma.compress(b"\n" * (16 << 20), preset=0))
+    assert path.stat().st_size < 1_000_000
+    return path
+
+
+@pytest.mark.parametrize("reader", ["scan", "scan_launches", "graph", "list", "fast model"])
+def test_ctrl_c_ends_the_reading_of_a_text_that_does_not_end(endless, reader):
+    process = subprocess.Popen(
+        [sys.executable, "-c", READ, reader, endless], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    time.sleep(1.5)  # it reads
+    assert process.poll() is None, "the text ended before Ctrl-C: make it longer"
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode != 0 and "KeyboardInterrupt" in errors.splitlines()[-1]
+
+
+def test_the_fast_models_configuration_may_be_shipped_or_a_regular_file(tmp_path):
+    os.mkfifo(tmp_path / "gpu.yaml")
+    assert shipped("v100").name == "v100"
+    done = subprocess.run(
+        [program(), "-trace", tmp_path, "-config", tmp_path / "gpu.yaml"],
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 1 and "FIFO" in done.stderr
