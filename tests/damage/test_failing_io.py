@@ -1,0 +1,67 @@
+"""Every write, sync, rename, truncation and opening fails in turn; the power fails at each; then the run is started again.
+
+STRIDE=1 python -m pytest tests/damage/test_failing_io.py -s     every operation, and prints the tables
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+COMPILER = os.environ.get("CC", "cc")
+STRIDE = os.environ.get("STRIDE")
+
+
+@pytest.fixture(scope="module")
+def layer(tmp_path_factory):
+    """The layer as a library to preload."""
+    if shutil.which(COMPILER) is None:
+        pytest.skip(f"no C compiler ({COMPILER})")
+    library = tmp_path_factory.mktemp("layer") / "failing_io.so"
+    command = [COMPILER, "-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-o", library, HERE / "failing_io.c", "-ldl"]
+    subprocess.run(command, check=True, timeout=120)
+    return library
+
+
+def outcomes(layer, tmp_path, what: str, stride: int) -> dict[str, int]:
+    done = subprocess.run(
+        [sys.executable, HERE / "run_with_failing_io.py", what, STRIDE or str(stride)],
+        capture_output=True, text=True, timeout=600,
+        env={**os.environ, "LD_PRELOAD": str(layer), "TMPDIR": str(tmp_path)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads(done.stdout)
+    print(what, found)
+    return found
+
+
+def test_a_run_whose_file_operations_fail_says_so_and_is_resumed_to_the_same_result(layer, tmp_path):
+    found = outcomes(layer, tmp_path, "journal", 2)
+    operations = found.pop("operations")
+    assert operations > 40
+    assert set(found) <= {"stopped, then the full result", "completed, then the full result"}, found
+    assert found["stopped, then the full result"] > 0.9 * sum(found.values())
+
+
+def test_a_run_that_loses_power_is_resumed_to_the_same_result(layer, tmp_path):
+    found = outcomes(layer, tmp_path, "power", 2)
+    assert found.pop("operations") > 40
+    assert all(outcome.endswith(" left, then the full result") for outcome in found), found
+    assert len(found) == 5
+
+
+def test_a_plan_that_could_not_be_written_is_the_old_or_the_new_one(layer, tmp_path):
+    found = outcomes(layer, tmp_path, "plan", 1)
+    assert set(found) <= {"refused, old plan found", "refused, new plan found", "saved, new plan found"}, found
+    assert found["refused, old plan found"] > 0
+
+
+def test_a_cache_whose_file_operations_fail_gives_what_was_put_there_or_nothing(layer, tmp_path):
+    assert set(outcomes(layer, tmp_path, "cache", 5)) <= {"all found later", "some made anew"}
