@@ -7,7 +7,9 @@
 namespace kernelpoint::host {
 namespace {
 
-std::string quoted(const std::string& text) {
+// A cell of a CSV file; an apostrophe before what a spreadsheet would run.
+std::string quoted(std::string text) {
+    if (!text.empty() && std::strchr("=+-@\t\r", text[0]) != nullptr) text.insert(0, 1, '\'');
     if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
     std::string result = "\"";
     for (const char c : text) result += c == '"' ? "\"\"" : std::string(1, c);

@@ -131,6 +131,24 @@ def test_resume_is_refused_on_another_simulated_gpu(host):
         host.open(TIGHT, config_hash="other")
 
 
+def test_a_changed_simulated_gpu_is_told_by_its_options(host):
+    gpu = "-gpgpu_n_clusters 80\n-gpgpu_cache:dl2 S:32:128:24\nl2_size: 6291456\n"
+    host.run(host.open(TIGHT, config_hash="a", configuration=gpu))
+    with pytest.raises(JournalError) as caught:
+        host.open(TIGHT, config_hash="b", configuration=gpu.replace("80", "40").replace("l2_size: 6291456", ""))
+    *_, first, second = str(caught.value).splitlines()
+    assert first == "simulated GPU: -gpgpu_n_clusters: the journal has '80', this run '40'"
+    assert second == "simulated GPU: l2_size: the journal has '6291456', this run 'nothing'"
+    assert "hash" not in str(caught.value)
+
+
+def test_what_follows_from_a_changed_key_is_not_told(host):
+    host.run(host.open(TIGHT))
+    with pytest.raises(JournalError) as caught:
+        host.open(f"{TIGHT}\nseed: 1")
+    assert str(caught.value).splitlines()[1:] == ["config.seed: the journal has 0, this run 1"]
+
+
 def test_resume_never_begins_anew_and_keeps_the_old_journal(host):
     host.run(host.open(TIGHT))
     old = (host.folder / "run.kpjournal").read_bytes()

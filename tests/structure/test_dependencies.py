@@ -29,7 +29,7 @@ LAYERS = [
     {"journal"},
     {"config", "randomness", "registry", "_native"},
     {"archive"},
-    {"files", "extras"},
+    {"files", "spreadsheet", "extras"},
     {"errors", "progress"},
 ]
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}

@@ -15,6 +15,7 @@ from kernelpoint.evaluation.page import html_page
 from kernelpoint.evaluation.summary import Line, overall, per_workload
 from kernelpoint.evaluation.text import HEADINGS, LEGEND, cells, refusals
 from kernelpoint.evaluation.workload import Workload
+from kernelpoint.spreadsheet import safe_cell
 
 
 def write_files(folder: Path, workloads: Sequence[Workload], rows: Sequence[Row]) -> list[Path]:
@@ -26,7 +27,7 @@ def write_files(folder: Path, workloads: Sequence[Workload], rows: Sequence[Row]
     with paths[0].open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, fieldnames=list(Row.__dataclass_fields__))
         writer.writeheader()
-        writer.writerows(row.record() for row in rows)
+        writer.writerows({key: safe_cell(value) for key, value in row.record().items()} for row in rows)
     content = {
         "workloads": [
             {"name": w.name, "launches": w.size, "counter": w.counter, "total": w.total, "notes": list(w.notes)}

@@ -21,11 +21,12 @@ class Typed:
 
 @dataclass(slots=True)
 class HostRecord(Typed):
-    """The simulator: its name, its version, the trace list of each process."""
+    """The simulator: its name, its version, the trace list of each process, the simulated GPU's options where it tells."""
 
     simulator: str
     version: str = ""
     lists: list[str | None] = field(default_factory=list)
+    configuration: str = ""
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from kernelpoint.journal import Run
 from kernelpoint.report.launches import launches
+from kernelpoint.spreadsheet import safe_cell
 
 COLUMNS = ("process", "launch", "kernel", "how", "stratum", "cycles")
 
@@ -25,9 +26,9 @@ def write_csv(run: Run, path: Path) -> int:
     rows = 0
     with path.open("w", newline="", encoding="utf-8") as file:
         table = csv.writer(file)
-        table.writerow([*COLUMNS, *others])
+        table.writerow(map(safe_cell, [*COLUMNS, *others]))
         for it in launches(run):
             rows += 1
             known = (it.process, it.launch, it.kernel, it.how, it.stratum, it.cycles)
-            table.writerow([*known, *(it.counters.get(name) for name in others)])
+            table.writerow(map(safe_cell, [*known, *(it.counters.get(name) for name in others)]))
     return rows

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kernelpoint.errors import HostError, JournalError
 from kernelpoint.journal import PopulationRecord, Record, ResultRecord, ResumeRecord, RunRecord
 from kernelpoint.journal.text import plain
+from kernelpoint.session.differences import told
 from kernelpoint.session.setup import Frame
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ _MAY_DIFFER = (
     "bound",
     "host.lists",
     "host.version",
+    "host.configuration",
     "type",
 )
 _ERROR_BUDGET = "config.error_budget."
@@ -59,7 +61,7 @@ def check_same_run(old: Record, new: RunRecord) -> None:
     """Refuse, by key, a journal of another run.
 
     Raises:
-        JournalError: names every key that differs, with both values.
+        JournalError: names every key or option that differs, with both values.
     """
     before, after = _flatten(plain(old)), _flatten(plain(new))
     stops_inside = before.get("config.inside_kernel", "off") != "off"
@@ -70,14 +72,12 @@ def check_same_run(old: Record, new: RunRecord) -> None:
         return key in _MAY_DIFFER
 
     differing = [
-        f"{key}: the journal has {before.get(key)!r}, this run {after.get(key)!r}"
-        for key in sorted(before.keys() | after.keys())
-        if before.get(key) != after.get(key) and not may_differ(key)
+        key for key in sorted(before.keys() | after.keys()) if before.get(key) != after.get(key) and not may_differ(key)
     ]
     if differing:
         raise JournalError(
             "the journal belongs to another run; use another `journal:`, or `resume: never` to begin anew:\n"
-            + "\n".join(differing)
+            + told(differing, before, after)
         )
 
 

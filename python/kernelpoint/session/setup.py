@@ -91,7 +91,9 @@ class Setup:
             config=self.config.model_dump(),
             bound=self.budget.bound,
             estimate=self.estimate,
-            host=HostRecord(self.host.simulator, self.host.version, list(self.host.list_paths)),
+            host=HostRecord(
+                self.host.simulator, self.host.version, list(self.host.list_paths), self.host.configuration
+            ),
             **(_of_screening(self.config, self.host) if self.frame is None else _of_frame(self.frame, self.host)),
         )
 

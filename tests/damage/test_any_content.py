@@ -1,0 +1,130 @@
+"""Python's readers on content of any kind: they give what they promise or refuse with their own error.
+
+EXAMPLES=20000 python -m pytest tests/damage/test_any_content.py
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernelpoint.config import load_config, parse_config
+from kernelpoint.config.schema import Config
+from kernelpoint.errors import ConfigError, JournalError, ProfileError
+from kernelpoint.journal import load_run
+from kernelpoint.journal.lines import seal
+from kernelpoint.profiles import read_profile
+from kernelpoint.profiles.profile import Profile
+from kernelpoint.session import boundary
+
+EXAMPLES = settings(max_examples=int(os.environ.get("EXAMPLES", "60")), deadline=None)
+SCALARS = st.none() | st.booleans() | st.integers() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=8)
+JSON = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=5,
+)
+KEYS = st.sampled_from(
+    [*Config.model_fields, "error_budget.relative_error", "replay.memory", "warmup.launches", "x.y", "<<"]
+)
+WORDS = st.sampled_from(
+    ["&a ", "*a", "!!python/object:os.system ", "? ", "- ", "{", "[", ": ", "\n", "'", '"', "%", "\t", "---\n"]
+)
+
+
+def plain(error: Exception) -> bool:
+    """True if a message is short, and in words of our own."""
+    text = str(error)
+    return len(text) < 4000 and "object at 0x" not in text and "Traceback" not in text
+
+
+@EXAMPLES
+@given(content=st.dictionaries(KEYS, JSON, max_size=4))
+def test_any_values_of_a_configuration_are_taken_or_refused(content):
+    try:
+        assert isinstance(parse_config({"version": 1, "policy": "random", **content}), Config)
+    except ConfigError as error:
+        assert plain(error)
+
+
+@EXAMPLES
+@given(parts=st.lists(WORDS | KEYS | st.text(max_size=6), max_size=12))
+def test_any_text_of_a_configuration_is_taken_or_refused(tmp_path_factory, parts):
+    path = tmp_path_factory.getbasetemp() / "any.yaml"
+    path.write_text("version: 1\npolicy: random\n" + "".join(parts), encoding="utf-8", errors="surrogatepass")
+    try:
+        assert isinstance(load_config(path), Config)
+    except ConfigError as error:
+        assert plain(error)
+
+
+@pytest.fixture(scope="module")
+def journal(tmp_path_factory) -> list[dict[str, object]]:
+    """The records of a small run, as JSON says them."""
+    folder = tmp_path_factory.mktemp("run")
+    (folder / "k.yaml").write_text(f"version: 1\npolicy: random\njournal: {folder}/run.kpjournal\n")
+    session = boundary.open(str(folder / "k.yaml"), {"simulator": "test", "launch_counts": [6]}, lambda line: None)
+    after = -1
+    while (found := session.next(0, after))[0] == 0:
+        after = found[1]
+        session.on_launch(0, after)
+        session.on_complete(0, after, False, 100 + after, 7, ("reads",), (1.0,))
+    session.finish()
+    records = [json.loads(line) for line in (folder / "run.kpjournal").read_bytes().splitlines()]
+    return [{key: value for key, value in record.items() if key != "crc32"} for record in records]
+
+
+@EXAMPLES
+@given(data=st.data())
+def test_any_record_with_a_right_checksum_is_taken_or_refused(tmp_path_factory, journal, data):
+    records = [dict(record) for record in journal]
+    for _ in range(data.draw(st.integers(1, 3))):
+        record = records[data.draw(st.integers(0, len(records) - 1))]
+        key = data.draw(st.sampled_from([*record, "more"]))
+        change = data.draw(st.sampled_from(["value", "gone", "doubled"]))
+        if change == "value":
+            record[key] = data.draw(JSON)
+        elif change == "gone":
+            record.pop(key, None)
+        else:
+            records.append(dict(record))
+    path = tmp_path_factory.getbasetemp() / "any.kpjournal"
+    path.write_bytes(b"".join(seal(json.dumps(record, separators=(",", ":"))) for record in records))
+    try:
+        load_run(path).content()
+    except JournalError as error:
+        assert plain(error)
+
+
+PROFILES = {
+    "nsys.csv": "Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (MB),DymSMem (MB),Bytes (MB),"
+    "Throughput (MBps),SrcMemKd,DstMemKd,Device,Ctx,Strm,Name\n1,2,3,1,1,1,32,1,1,16,0,0,,,,,GPU (0),1,7,k\n",
+    "ncu.csv": '"ID","Process ID","Kernel Name","Grid Size","Block Size","Metric Name","Metric Unit","Metric Value"\n'
+    '"0","1","k","(1, 1, 1)","(32, 1, 1)","gpu__time_duration.sum","nsecond","1,200"\n',
+    "kineto.json": '{"traceEvents":[{"ph":"X","cat":"kernel","name":"k","ts":1,"dur":2,"args":{"grid":[1,1,1],'
+    '"block":[32,1,1],"stream":7,"device":0,"correlation":3}}]}',
+    "results.csv": "launch_index,trace,kernel_name,cycles,instructions\n0,kernel-1.traceg,k,10,20\n",
+    "accelsim.txt": "Processing kernel kernel-1.traceg\nkernel_name = k \nkernel_launch_uid = 1 \ngpu_sim_cycle = 10\n"
+    "gpu_sim_insn = 5\n",
+}
+BYTES = st.sampled_from([b"1e999", b"-1", b"NaN", b"\xff", b"9" * 400, b"", *(bytes([c]) for c in b",\"\n{}[\x00':")])
+
+
+@EXAMPLES
+@given(data=st.data(), name=st.sampled_from(sorted(PROFILES)))
+def test_any_profile_is_taken_or_refused(tmp_path_factory, data, name):
+    content = PROFILES[name].encode()
+    for _ in range(data.draw(st.integers(0, 4))):
+        at, length = data.draw(st.integers(0, len(content))), data.draw(st.integers(0, 6))
+        content = content[:at] + data.draw(BYTES) + content[at + length :]
+    path = tmp_path_factory.getbasetemp() / name
+    Path(path).write_bytes(content)
+    try:
+        assert isinstance(read_profile(path), Profile)
+    except ProfileError as error:
+        assert plain(error)

@@ -1,0 +1,212 @@
+"""Mistakes and odd names that anybody can make: one message each, never Python's own words."""
+
+from __future__ import annotations
+
+import csv
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kernelpoint import cli
+from kernelpoint.errors import HostError, KernelPointError
+from kernelpoint.journal import load_run
+from kernelpoint.report.tables import write_csv
+from kernelpoint.session import boundary, embedded
+from kernelpoint.session.host_info import MOST_LAUNCHES
+from kernelpoint.spreadsheet import safe_cell
+
+LONG = "a" * 300
+PYTHONS_WORDS = ("Traceback", "Error:", "Errno", "<class", "object at 0x", "NoneType")
+
+
+def told(monkeypatch, capsys, *arguments) -> str:
+    """The message of a command that is refused."""
+    monkeypatch.setattr("sys.argv", ["kernelpoint", *map(str, arguments)])
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    assert caught.value.code not in (0, None)
+    printed = capsys.readouterr()
+    return printed.err + printed.out + (caught.value.code if isinstance(caught.value.code, str) else "")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("report", LONG),
+        ("report", f"{LONG}.kpjournal", "-o", "x.html"),
+        ("plan", LONG, "-o", "x.kpplan"),
+        ("inspect", LONG),
+        ("plan", "LIST", "--seed", "9" * 5000, "-o", "x.kpplan"),
+        ("plan", "LIST", "-o", "no/such/folder/x.kpplan"),
+        ("plan", "LIST", "-o", f"{LONG}.kpplan"),
+        ("compare", "-w", LONG),
+        ("compare-runs", LONG, LONG),
+        ("synth", "transformer-decode", "-o", f"x/{LONG}", "--launches", "3"),
+    ],
+    ids=lambda arguments: " ".join(arguments)[:30],
+)
+def test_a_name_or_a_number_that_cannot_be_is_one_message(tmp_path, monkeypatch, capsys, arguments):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "kernelslist.g").write_text("kernel-1.traceg\n")
+    (tmp_path / "kernel-1.traceg").write_text("no trace\n")
+    message = told(monkeypatch, capsys, *("kernelslist.g" if part == "LIST" else part for part in arguments))
+    assert message.strip() and not any(word in message for word in PYTHONS_WORDS), message
+    assert len(message) < 7000
+
+
+@pytest.mark.parametrize(
+    ("yaml", "expected"),
+    [
+        ("seed: " + 5000 * "9", "the number"),
+        (f"journal: {LONG}", "File name too long"),
+        ("journal: /dev/full", "device"),
+        ("journal: /no/such/folder/run.kpjournal", "No such file or directory"),
+        ("plan: nosuch", "nosuch"),
+        (f"plan: {LONG}", "File name too long"),
+        ("profile: nosuch", "nosuch"),
+        (f"policy: {LONG}", "policy"),
+        ("encoder.checkpoint: nosuch\nclusters: online\npolicy: kernelpoint", "nosuch"),
+    ],
+    ids=lambda value: value[:25],
+)
+def test_a_configuration_that_names_what_is_not_there_is_one_message(tmp_path, monkeypatch, yaml, expected):
+    monkeypatch.chdir(tmp_path)
+    policy = "" if "policy" in yaml else "policy: random\n"
+    journal = "" if "journal" in yaml else "journal: run.kpjournal\n"
+    Path("kernelpoint.yaml").write_text(f"version: 1\n{policy}{journal}{yaml}\n")
+    with pytest.raises(KernelPointError, match=expected) as caught:
+        boundary.open("kernelpoint.yaml", {"simulator": "test", "launch_counts": [9]}, lambda line: None)
+    assert not any(word in str(caught.value) for word in PYTHONS_WORDS) and len(str(caught.value)) < 1200
+
+
+@pytest.mark.parametrize(
+    ("info", "expected"),
+    [
+        ({"process_count": 2**32 - 1}, "process_count: got 4,294,967,295; allowed: 1 to 65,536"),
+        ({"process_count": 0}, "process_count: got 0"),
+        ({"launch_counts": [2**63]}, f"allowed: at most {MOST_LAUNCHES:,} in all"),
+    ],
+)
+def test_nothing_is_allocated_for_counts_that_a_host_only_names(tmp_path, info, expected):
+    (tmp_path / "kernelpoint.yaml").write_text(f"version: 1\npolicy: random\njournal: {tmp_path}/run.kpjournal\n")
+    with pytest.raises(HostError, match=expected):
+        boundary.open(str(tmp_path / "kernelpoint.yaml"), {"simulator": "test", **info}, lambda line: None)
+
+
+def test_a_launch_far_behind_all_that_came_is_refused_before_anything_is_allocated(tmp_path):
+    (tmp_path / "kernelpoint.yaml").write_text(f"version: 1\npolicy: kernelpoint\njournal: {tmp_path}/run.kpjournal\n")
+    session = boundary.open(str(tmp_path / "kernelpoint.yaml"), {"simulator": "test"}, lambda line: None)
+    for index in (2**40, 2**63, 2**64 - 3):
+        with pytest.raises(HostError, match="launch indices count launches in program order, and 0 have come"):
+            session.on_launch(0, index, None)
+    assert session.on_launch(0, 5, None)[0] == 0
+    session.journal.close()
+
+
+def test_cells_of_a_csv_file_are_no_formulas(tmp_path):
+    (tmp_path / "kernelpoint.yaml").write_text(f"version: 1\npolicy: all\njournal: {tmp_path}/run.kpjournal\n")
+    info = {"simulator": "test", "launch_counts": [3]}
+    session = boundary.open(str(tmp_path / "kernelpoint.yaml"), info, lambda line: None)
+    for index in range(3):
+        session.on_launch(0, index)
+        session.on_complete(0, index, False, 7, 7, ("=cmd|' /C calc'!A0",), (1.0,))
+    assert session.next(0, -2)[0] == 1
+    session.finish()
+    write_csv(load_run(tmp_path / "run.kpjournal"), tmp_path / "run.csv")
+    with (tmp_path / "run.csv").open(newline="") as file:
+        cells = [cell for row in csv.reader(file) for cell in row]
+    assert "'=cmd|' /C calc'!A0" in cells
+    assert not any(cell.startswith(("=", "+", "@")) for cell in cells)
+    assert [safe_cell(value) for value in ("@x", "+1", "-x", "\t=1", "k", -1)] == [
+        "'@x",
+        "'+1",
+        "'-x",
+        "'\t=1",
+        "k",
+        -1,
+    ]
+
+
+def test_a_process_that_runs_as_another_user_takes_no_modules_from_the_environment(monkeypatch, tmp_path):
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr("sys.path", [])
+    monkeypatch.setattr("sys.stdout", None)
+    monkeypatch.setattr("sys.stderr", None)
+    monkeypatch.setattr("signal.signal", lambda *arguments: None)
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    embedded.settle(print)
+    assert str(tmp_path) not in __import__("sys").path
+    monkeypatch.undo()
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr("sys.path", [])
+    monkeypatch.setattr("sys.stdout", None)
+    monkeypatch.setattr("sys.stderr", None)
+    monkeypatch.setattr("signal.signal", lambda *arguments: None)
+    embedded.settle(print)
+    assert str(tmp_path) in __import__("sys").path
+
+
+PROGRAM = """
+#include "kernelpoint/loader.h"
+int main(void) {
+    kp_api api;
+    char problem[KP_MESSAGE_SIZE];
+    if (kp_load(&api, NULL, problem) != 0) puts(problem);
+    return 0;
+}
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a program that runs as another user")
+def test_a_set_user_id_program_loads_no_plugin_that_the_environment_names(tmp_path):
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler (cc)")
+    include = Path(__file__).parents[2] / "plugin" / "include"
+    (tmp_path / "host.c").write_text(PROGRAM)
+    program = tmp_path / "host"
+    subprocess.run(["cc", f"-I{include}", tmp_path / "host.c", "-o", program, "-ldl"], check=True)
+    environment = {**os.environ, "KERNELPOINT_PLUGIN": "/evil/plugin.so"}
+    said = subprocess.run([program], env=environment, capture_output=True, text=True, check=True).stdout
+    assert "/evil/plugin.so" in said, "as the user who starts it, the environment counts"
+    os.chown(program, 65534, -1)
+    program.chmod(0o4755)
+    for folder in tmp_path.parents:
+        if not os.access(folder, os.X_OK) or folder.stat().st_mode & 0o001 == 0:
+            folder.chmod(folder.stat().st_mode | 0o011) if folder.owner() == "root" and "pytest" in str(
+                folder
+            ) else None
+    said = subprocess.run([program], env=environment, capture_output=True, text=True, check=True).stdout
+    if os.statvfs(tmp_path).f_flag & os.ST_NOSUID:
+        pytest.skip("this file system knows no set-user-ID")
+    assert "/evil" not in said and "was not found" in said
+
+
+def test_output_to_a_full_disk_is_one_message(tmp_path, monkeypatch, capsys):
+    (tmp_path / "kernelpoint.yaml").write_text(f"version: 1\npolicy: all\njournal: {tmp_path}/run.kpjournal\n")
+    session = boundary.open(
+        str(tmp_path / "kernelpoint.yaml"), {"simulator": "test", "launch_counts": [2]}, lambda line: None
+    )
+    for index in range(2):
+        session.on_launch(0, index)
+        session.on_complete(0, index, False, 7, 7)
+    session.next(0, -2)
+    session.finish()
+    for option in ("--csv", "-o"):
+        message = told(monkeypatch, capsys, "report", tmp_path / "run.kpjournal", option, "/dev/full")
+        assert not any(word in message for word in PYTHONS_WORDS), message
+        assert "No space left on device" in message or "device" in message
+
+
+def test_numbers_of_a_profile_that_overflow_are_one_message(tmp_path):
+    from kernelpoint.profiles import read_profile
+
+    (tmp_path / "p.csv").write_text("Kernel Name,Duration\nk,1e999\n" + "k," + "9" * 200_000 + "\n")
+    with pytest.raises(KernelPointError) as caught:
+        read_profile(tmp_path / "p.csv")
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 900
+    assert np.isfinite(1.0)
