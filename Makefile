@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := $(shell find plugin -name '*.cc' -o -name '*.h*') setup.py
 
-.PHONY: all build developing demo test test-slow docs lint format clean
+.PHONY: all build developing demo test test-slow fuzz docs lint format clean
 
 all: build
 
@@ -45,6 +45,10 @@ test: developing lint
 
 test-slow: developing
 	$(PYTEST)
+
+# With clang its libFuzzer is used, else the driver in tests/fuzz.
+fuzz: $(VENV)/.installed
+	$(BIN)/python tests/fuzz/run_targets.py --seconds $(or $(SECONDS),60)
 
 docs: build
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt mkdocs-material

@@ -178,6 +178,17 @@ def _loosened(statement):
     )
 
 
+def test_a_schema_that_is_no_text_is_damage(tmp_path):
+    cache = TraceCache(tmp_path)
+    cache.close()
+    content = cache.path.read_bytes()
+    assert b"CREATE TABLE launches" in content
+    cache.path.write_bytes(content.replace(b"CREATE TABLE launches", b"CREATE TABLE \xcelaunche"))
+    said = []
+    assert not TraceCache(tmp_path, said.append).get_embeddings(KEY, [STREAM])[0].any()
+    assert "is damaged" in said[0] and len(said) == 1
+
+
 def test_a_view_in_the_place_of_a_table_does_not_run(tmp_path):
     view = f"CREATE VIEW embeddings AS {ENDLESS} SELECT i AS maker, i AS stream, i AS embedding, i AS crc32 FROM n"
     found, _, said = damaged(tmp_path, "DROP TABLE embeddings", view)

@@ -28,13 +28,19 @@ def sources(*folders: str) -> list[Path]:
     return [path for folder in folders for path in sorted((PLUGIN / folder).rglob("*.cc"))]
 
 
-def program(main: Iterable[Path], folders: Iterable[str], output: Path, flags: Sequence[str] = ("-O0",)) -> Path:
+def program(
+    main: Iterable[Path],
+    folders: Iterable[str],
+    output: Path,
+    flags: Sequence[str] = ("-O0",),
+    link: Sequence[str] = (),
+) -> Path:
     """The sources of `main` linked with all below folders of plugin/; skips the test where there is no compiler."""
     if shutil.which(COMPILER) is None or not PLUGIN.exists():
         pytest.skip(f"no C++ compiler ({COMPILER}) or no C++ sources here")
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         objects = list(threads.map(lambda source: _object(source, flags), [*main, *sources(*folders)]))
-    command = [COMPILER, *flags, *objects, "-ldl", "-pthread", "-o", output]
+    command = [COMPILER, *flags, *link, *objects, "-ldl", "-pthread", "-o", output]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     if "cannot find -lasan" in done.stderr or "cannot find -lubsan" in done.stderr:
         pytest.skip(f"{COMPILER} has no address and undefined behaviour sanitisers")

@@ -8,6 +8,9 @@ import compiled
 SANITISERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
 
-def program(main: Path, parts: Iterable[str], output: Path) -> Path:
-    """`main` linked with all sources below plugin/native/PART; skips the test where that cannot be done on this machine."""
-    return compiled.program([main], [f"native/{part}" for part in parts], output, [*SANITISERS, "-g", "-O1"])
+def program(
+    main: Path, parts: Iterable[str], output: Path, beside: Iterable[Path] = (), link: Iterable[str] = ()
+) -> Path:
+    """`main` and the sources `beside` it, linked with all below plugin/native/PART; skips where that cannot be done."""
+    folders = [f"native/{part}" for part in parts]
+    return compiled.program([main, *beside], folders, output, [*SANITISERS, "-g", "-O1"], list(link))

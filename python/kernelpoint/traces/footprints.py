@@ -65,7 +65,7 @@ class FootprintStore:
             packed, crc = self._db.execute(query, key).fetchone() or (None, 0)
             if packed is not None and checksum(repr(key), packed) != crc:
                 raise sqlite3.DatabaseError("a row does not have its checksum")
-        except (sqlite3.DatabaseError, TypeError) as error:
+        except (sqlite3.DatabaseError, TypeError, ValueError) as error:
             self._begin_anew(error)
             return None
         return None if packed is None else bytes(packed)

@@ -38,7 +38,10 @@ class Store(sqlite3.Connection):
         """As of a connection."""
         # Counted without Python code, which would take Ctrl-C for itself.
         self.set_progress_handler(partial(next, repeat(0, self.most_steps // _STEPS), 1), _STEPS)
-        return super().execute(*arguments)
+        try:
+            return super().execute(*arguments)
+        except UnicodeDecodeError:  # of SQLite's own message, which quotes the schema
+            raise sqlite3.DatabaseError("its schema is no text") from None
 
 
 def checksum(text: str, *blobs: bytes) -> int:

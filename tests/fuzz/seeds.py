@@ -1,0 +1,136 @@
+"""Valid inputs of the fuzz targets, written as plainly as can be: what a corpus begins with.
+
+    python tests/fuzz/seeds.py FOLDER      writes FOLDER/TARGET/seed-N
+
+The corpus beside this file holds these and what a fuzzer found from them, minimised.
+"""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+for part in ("traces", "convert"):
+    sys.path.append(str(Path(__file__).parents[1] / part))
+
+from plain_macsim import NUMBERS, pack, record  # noqa: E402
+from plain_tracez import from_text  # noqa: E402
+from plain_tracez import pack as pack_tracez  # noqa: E402
+from trace_writer import cluster_lines, cta, small_trace  # noqa: E402
+
+try:
+    import zstandard
+except ImportError:  # then no seed is a .zst
+    zstandard = None
+
+LOAD = "0010 0000000f 1 R1 LDG.E.64.SYS 1 R2 8 1 0x7f0000001000 8"
+DELTAS = "0020 00000007 1 R1 LDG.E.SYS 2 R2 UR4 4 2 0x7f0000001000 64 -4096"
+LISTED = "0030 80000001 0 STG.E.SYS 2 R2 R3 4 0 0x7f0000001000 0x7f0000002004"
+CODE = [LOAD, DELTAS, LISTED, LOAD, "0040 ffffffff 0 EXIT 0 0"]
+LATEST = [
+    f"{LOAD} 0 NoVal",
+    f"{LISTED} 0 0x10 NoVal",
+    "0040 ffffffff 1 R1 IMAD.WIDE 2 R2 UR4 0 0 Val 1 0xff 1 0x1 32 " + " ".join(f"{i:x}" for i in range(32)),
+    "0050 00000001 0 UTMALDG.2D.MULTICAST 2 UR4 UR8 32 80 1 3 96 32 3 2 0x7f0000001000 0x7f0000001020 0 NoVal",
+    "0060 00000001 0 UTMASTG.2D 2 UR4 UR8 0 0 0 96 0 4 0x7f0000001000 3 32 -64 0 0 NoVal",
+    "0070 ffffffff 1 R24 HGMMA.64x8x16.F32 2 R24 UR4 1 0 0 NoVal",
+]
+TO_CONVERT = [
+    "0000 ffffffff 0 MOV 0 0",
+    "0010 0000000f 1 R1 LDG.E.64.SYS 1 R2 8 1 0x7f0000001000 512",
+    "0020 00000007 1 R1 BRA 3 R2 UR4 P1 0",
+    "0030 ffffffff 0 EXIT 0 0",
+]
+START = 0x7F00_0000_1000
+RECORDS = [
+    record(opcode=NUMBERS["MOV"], pc=START, destinations=1, dst0=4),
+    record(opcode=NUMBERS["LDG"], is_load=1, pc=START + 16, destinations=1, dst0=2, address=0x1000, access_size=16),
+    record(opcode=NUMBERS["LDG"], is_load=1, is_fp=1, pc=START + 16, address=0x1080, destinations=1, access_size=8),
+    record(opcode=NUMBERS["EXIT"], pc=START + 32),
+]
+NAMES = (
+    "Kernel0 name: void f<float>(float*, int)\n  Grid size: (2, 1, 1), Block size: (64, 1, 1), maxBlockPerCore: 16, "
+    "# of regs: 24, static shared mem: 100, dynamic shared mem: 28\n"
+)
+LIST = "nvbit\n14\n-1\n./Kernel0/trace.txt\n./Kernel0/trace.txt\n"
+
+
+def traceg() -> Iterator[bytes]:
+    """A launch in versions 1, 2, 5 and 6, and packed."""
+    numbered = [f"{i} {line} {-i}" for i, line in enumerate(CODE)]
+    first = small_trace(cta(CODE, CODE) + cta(CODE, index="1,0,0"), grid="(2,1,1)")
+    yield first.encode()
+    yield small_trace(cta([f"0 0 0 0 {line}" for line in CODE]), version=2).encode()
+    yield small_trace(cta(numbered), version=5).replace("\n#traces", "-enable lineinfo = 1\n#traces").encode()
+    clustered = cta(LATEST).replace("0,0,0\n", "0,0,0\n" + cluster_lines((0, 0, 0), 1), 1)
+    yield small_trace(clustered, version=6).encode()
+    yield lzma.compress(first.encode())
+    if zstandard is not None:
+        yield zstandard.compress(first.encode())
+
+
+def version6() -> Iterator[bytes]:
+    """Instruction lines, all and one by one."""
+    yield "\n".join(LATEST).encode()
+    for line in LATEST:
+        yield line.encode()
+
+
+def tracez() -> Iterator[bytes]:
+    """Two CTAs whose frames are stored, so that a fuzzer reaches the text inside them."""
+    both = "".join(
+        cta(LATEST, LATEST[:2], index=f"{x},0,0").replace(f"{x},0,0\n", f"{x},0,0\n" + cluster_lines((x, 0, 0), 2), 1)
+        for x in range(2)
+    )
+    launch = from_text(small_trace(both, grid="(2,1,1)", version=6))
+    for chunk in (2, 100):
+        yield pack_tracez(launch, chunk)
+    if zstandard is not None:
+        yield pack_tracez(launch, 3, zstandard.ZstdCompressor().compress)
+
+
+def macsim() -> Iterator[bytes]:
+    """A launch of two warps in two CTAs, its records plain and packed."""
+    for form in (bytes, lambda b: gzip.compress(b, mtime=0)):
+        content = form(pack(RECORDS))
+        warps = "0 0\n65536 0\n"
+        texts = (f"nvbit\n14\n16\n2\n{warps}", "0 4\n65536 4\n", NAMES, LIST)
+        yield b"%%\n".join([*(text.encode() for text in texts), content, content])
+
+
+def macsim_records() -> Iterator[bytes]:
+    """The records of a warp, plain and packed."""
+    yield pack(RECORDS)
+    yield gzip.compress(pack(RECORDS), mtime=0)
+
+
+def trace_list() -> Iterator[bytes]:
+    """Lists of both simulators."""
+    yield b"MemcpyHtoD,0x7f00,64\nkernel-1.traceg\nkernel-2.traceg.xz\nkernel-1.traceg\n"
+    yield LIST.encode()
+
+
+def conversion() -> Iterator[bytes]:
+    """Traces without what the converter refuses."""
+    yield small_trace(cta(TO_CONVERT, TO_CONVERT) + cta(TO_CONVERT[:1], index="1,0,0"), grid="(2,1,1)").encode()
+    yield small_trace(cta(TO_CONVERT[1:])).encode()
+    yield small_trace(cta(TO_CONVERT) + cta(index="0,1,0"), grid="(1,2,1)").encode()
+
+
+TARGETS = {f.__name__: f for f in (traceg, version6, tracez, macsim, macsim_records, trace_list, conversion)}
+
+
+def main() -> None:
+    """Write the seeds of every target."""
+    for name, make in TARGETS.items():
+        folder = Path(sys.argv[1]) / name
+        folder.mkdir(parents=True, exist_ok=True)
+        for number, content in enumerate(make()):
+            (folder / f"seed-{number}").write_bytes(content)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""The fuzz targets on their corpus and some mutations of it, under the sanitisers. `make fuzz` runs them for longer."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from run_targets import TARGETS, WRAPPED
+from sanitised import program
+
+HERE = Path(__file__).parent
+RUNS = int(os.environ.get("FUZZ_RUNS", "1500"))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_no_input_does_anything_but_read_or_be_refused(target, tmp_path):
+    beside = [HERE / "driver.cc", HERE / "memory_files.cc"]
+    fuzzer = program(
+        HERE / f"{target}.cc",
+        ["trace", "convert"],
+        tmp_path / target,
+        beside,
+        [f"-Wl,--wrap={name}" for name in WRAPPED],
+    )
+    inputs = len(list((HERE / "corpus" / target).iterdir()))
+    assert inputs > 1
+    found = tmp_path / "found"
+    found.mkdir()
+    done = subprocess.run(
+        [fuzzer, f"-runs={RUNS}", "-seed=20240721", "-max_len=8192", found, HERE / "corpus" / target],
+        capture_output=True, text=True, errors="replace", timeout=600, cwd=tmp_path,
+        env={**os.environ, "ASAN_OPTIONS": "allocator_may_return_null=1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-4000:]
+    told = re.search(r"Done (\d+) runs", done.stderr)
+    assert told is not None and int(told[1]) == max(RUNS, inputs), done.stderr
