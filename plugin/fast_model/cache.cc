@@ -84,6 +84,7 @@ StateChange Cache::recorded() const {
         }
         change.sets.push_back(set);
     }
+    change.lines.shrink_to_fit();
     return change;
 }
 

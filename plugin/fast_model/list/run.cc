@@ -1,5 +1,6 @@
 #include "fast_model/list/run.h"
 
+#include <algorithm>
 #include <chrono>
 #include <unordered_map>
 
@@ -37,7 +38,13 @@ public:
     }
 
 private:
-    bool asked() { return patience_.goes_on(launches_, text_ > 0 ? passed_text_ / text_ : 0); }
+    bool asked() { return patience_.goes_on(launches_, share()); }
+
+    // Of the text, or of the launches where that is less: much text at the beginning tells little of a long rest.
+    double share() const {
+        if (text_ == 0) return 0;
+        return std::min(passed_text_ / text_, static_cast<double>(launches_) / static_cast<double>(list_.launches));
+    }
 
     // A launch costs the text that none before it had; the others are known by then.
     double text_of(uint32_t source) const { return 1.0 + static_cast<double>(sources_.bytes[source]); }
