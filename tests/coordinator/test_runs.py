@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from bench import BUDGET
 
 from kernelpoint.cli.host import program
 from kernelpoint.coordinator.outcomes import folder_of
@@ -26,58 +27,6 @@ if not program().exists():
 
 from kernelpoint.coordinator.engine import SETTINGS, open_engine, read_cluster_file
 from kernelpoint.coordinator.run import run
-
-BUDGET = "policy: random\nerror_budget: {relative_error: 0.02}\nfast_model: off"
-
-
-@pytest.fixture(scope="session")
-def traces(tmp_path_factory):
-    """A small iterative solver of 120 launches, written once."""
-    from kernelpoint.cli import synth
-
-    folder = tmp_path_factory.mktemp("solver") / "traces"
-    synth.synth("iterative-solver", folder, launches=120)
-    return folder
-
-
-class Bench:
-    """A folder with a configuration, and the means to simulate the solver alone or spread over workers."""
-
-    def __init__(self, folder: Path, traces: Path) -> None:
-        self.folder, self.traces = folder, traces
-        self.journal = folder / "run.kpjournal"
-        self.config = folder / "kernelpoint.yaml"
-        self.said: list[str] = []
-
-    def command(self, yaml: str = BUDGET, gpu: str = "v100") -> list[str]:
-        self.config.write_text(f"version: 1\n{yaml}\njournal: {self.journal}\n")
-        return [str(program()), "-trace", str(self.traces / "kernelslist.g"), "-config", gpu]
-
-    def alone(self, yaml: str = BUDGET) -> bytes:
-        command = [*self.command(yaml), "-kernel_sampling", str(self.config)]
-        subprocess.run(command, cwd=self.folder, capture_output=True, timeout=120, check=True)
-        return self.take()
-
-    def take(self) -> bytes:
-        content = self.journal.read_bytes()
-        self.journal.unlink()
-        return content
-
-    def spread(self, yaml: str = BUDGET, workers: int = 2, **more) -> int:
-        return run(
-            self.command(yaml, **more),
-            str(self.config),
-            lambda memory: open_engine(workers, None, memory, self.said.append),
-            self.said.append,
-        )
-
-
-@pytest.fixture
-def bench(tmp_path, traces, monkeypatch):
-    """The solver, with a cache of its own."""
-    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
-    return Bench(tmp_path, traces)
 
 
 @pytest.mark.parametrize(
