@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "draws.h"
-#include "reach.h"
+#include "draws.hpp"
+#include "members.h"
 #include "statistics_reader.h"
 
 extern LocalInterconnect* g_localicnt_interface;

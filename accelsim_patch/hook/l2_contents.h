@@ -8,7 +8,7 @@
 #include <cstddef>
 
 #include "abi.h"
-#include "reach.h"
+#include "members.h"
 #include "statistics_reader.h"
 
 namespace kernelpoint {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "abi.h"
+#include "client.hpp"
 #include "statistics_reader.h"
 
 namespace kernelpoint {
@@ -75,13 +75,6 @@ inline double estimate_of(const std::vector<kp_estimate>& estimates, const std::
     for (size_t i = 0; i < estimates.size(); ++i)
         if (name == estimates[i].name && std::isfinite(estimates[i].estimate)) return estimates[i].estimate;
     return otherwise;
-}
-
-// True where an estimate may stand under the simulator's own name, which scripts take for a count: its half-width is at
-// most a quarter of it, and some simulated launch has seen what it counts.
-inline bool is_known(const kp_estimate& e, bool all_simulated) {
-    const bool seen = e.simulated != 0 || all_simulated;
-    return std::isfinite(e.estimate) && seen && !(e.half_width > 0.25 * std::fabs(e.estimate));
 }
 
 // The totals of the simulator's own counters, and the names of those of which too little is known.

@@ -27,14 +27,7 @@ struct Application {
     };
 
     Application(unsigned id, uint32_t number, const TraceList& its_list)
-        : process(NULL),
-          process_id(id),
-          at(number),
-          list(its_list),
-          state(kNew),
-          was_set_up(false),
-          position(0),
-          cycles(0) {}
+        : process(NULL), process_id(id), at(number), list(its_list), state(kNew), was_set_up(false), cycles(0) {}
 
     bool is_active() const { return state == kReady || state == kRunning; }
 
@@ -96,9 +89,8 @@ struct Application {
     Position at;          // its launch in flight, or asked about last
     TraceList list;
     State state;
-    bool was_set_up;    // some kernel of it
-    uint64_t position;  // launches before it have passed through caches and predictors in this pass
-    uint64_t cycles;    // when the launch in flight began
+    bool was_set_up;  // some kernel of it
+    uint64_t cycles;  // when the launch in flight began
     std::vector<uint64_t> instructions;
     std::vector<double> counters;
 };

@@ -8,9 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "abi.h"
 #include "all_knobs.h"
 #include "macsim.h"
-#include "reach.h"
+#include "members.h"
 
 namespace kernelpoint {
 
@@ -34,6 +35,43 @@ public:
         for (size_t i = 0; i < all.size(); ++i) all[i]->invalidate_cache();
     }
 
+    // Lines of all of them, for the replay: as many distinct touches give every cache its contents.
+    uint64_t lines(const std::vector<int>& cores) const {
+        std::vector<cache_c*> all = shared_ones();
+        for (size_t i = 0; i < cores.size(); ++i) add_private(cores[i], all);
+        uint64_t count = 0;
+        for (size_t i = 0; i < all.size(); ++i)
+            count += uint64_t(all[i]->*reach(SetCount())) * (all[i]->*reach(WayCount()));
+        return count;
+    }
+
+    // What an earlier launch did on this core.
+    void take(int core, const kp_touch& touch, unsigned application) {
+        for (int sector = 0; sector < 4; ++sector) {
+            if ((touch.touched >> sector & 1) == 0) continue;
+            const uint64_t address = touch.line + uint64_t(sector) * KP_SECTOR_BYTES;
+            if (touch.path == KP_PATH_FETCH) {
+                fetch(core, address, application);
+                continue;
+            }
+            const bool is_first = sector == 0 || (touch.touched >> (sector - 1) & 1) == 0;
+            if (!is_first && is_same_line(core, address)) continue;
+            if (touch.path == KP_PATH_AROUND && touch.written == 0) {
+                go_down(core, place(core, address, application), application, MEM_L2, false);
+                continue;
+            }
+            if ((touch.written & touch.filled) != touch.touched) load(core, address, application);
+            if (touch.written != 0) store(core, address, application, touch.path == KP_PATH_AROUND);
+        }
+    }
+
+private:
+    // Whether the sector before this one lies in the same line of an L1.
+    bool is_same_line(int core, uint64_t address) const {
+        memory_c* memory = m_base->m_memory;
+        return memory->base_addr(core, address) == memory->base_addr(core, address - KP_SECTOR_BYTES);
+    }
+
     void fetch(int core, uint64_t pc, unsigned application) {
         cache_c* cache = m_base->m_core_pointers[core]->*reach(InstructionCache());
         if (*m_base->m_knobs->KNOB_PERFECT_ICACHE) return;
@@ -47,18 +85,17 @@ public:
         if (*m_base->m_knobs->KNOB_PERFECT_DCACHE) return;
         go_down(core, place(core, address, application), application, MEM_L1, false);
     }
-    void store(int core, uint64_t address, unsigned application, bool global, bool local) {
+    // `may_pass`: generic and local stores, which do not come into some L1s.
+    void store(int core, uint64_t address, unsigned application, bool may_pass) {
         if (*m_base->m_knobs->KNOB_PERFECT_DCACHE) return;
         address = place(core, address, application);
         route(core, address);
-        dcu_c* first = unit(FirstLevel(), MEM_L1);
-        cache_c* cache = cache_of(first);
-        const bool around = m_writes_around && !global && cache != NULL && !(local && find(cache, address) != NULL);
+        cache_c* cache = cache_of(unit(FirstLevel(), MEM_L1));
+        const bool around = m_writes_around && may_pass && cache != NULL;
         if (around) cache->invalidate_cache_line(address);
         go_down(core, address, application, around ? MEM_L2 : MEM_L1, true);
     }
 
-private:
     // Where MacSim puts the addresses of an application, before they are rounded to a line.
     static uint64_t space(unsigned application) { return 10ull * UINT32_MAX * application; }
 

@@ -2,7 +2,7 @@
 //
 // MacSim keeps an index into each application's list of kernels. Before a kernel is set up, and when one has ended, the
 // index is moved to the next launch that the plugin wants: forwards over skipped ones, back for a further pass, or to
-// the end of the list. A skipped launch is only replayed (replay.h).
+// the end of the list. A launch that begins with replayed state (replay.h) waits until nothing else runs.
 #ifndef KERNELPOINT_MACSIM_SAMPLING_H
 #define KERNELPOINT_MACSIM_SAMPLING_H
 
@@ -25,7 +25,7 @@ namespace kernelpoint {
 
 class Sampling {
 public:
-    Sampling() : m_base(NULL), m_client(&stop_run), m_limited(false) {}
+    Sampling() : m_base(NULL), m_client(&stop_run), m_to_start(NULL), m_starting(false), m_limited(false) {}
 
     // Before a kernel is set up. False: there is none now, and the set-up must not go on.
     bool begin(macsim_c* base, process_s* process) {
@@ -37,8 +37,25 @@ public:
             here.let_go(m_base);
             return false;
         }
+        if (is_replayed(here) && m_replay.needs_quiet() && !m_starting) {
+            m_to_start = &here;
+            here.let_go(m_base);
+            return false;
+        }
         begin_launch(here);
         return true;
+    }
+
+    // Between two cycles: starts the launch that waits until nothing else runs.
+    void start() {
+        if (m_to_start == NULL) return;
+        Application& here = *m_to_start;
+        m_to_start = NULL;
+        m_replay.apply(here, m_client.replay_before(here.at));
+        m_starting = true;
+        m_base->m_process_manager->setup_process(here.process);
+        m_starting = false;
+        m_base->m_process_manager->sim_thread_schedule(true);
     }
 
     // The last warp of a kernel is about to retire.
@@ -100,7 +117,7 @@ private:
         const Setup setup(base);
         Host host;
         host.simulator = "macsim";
-        host.version = "hook 2";
+        host.version = "hook 3";
         host.config_hash = setup.config_hash();
         host.configuration = setup.configuration();
         for (size_t i = 0; i < setup.lists().size(); ++i) {
@@ -114,6 +131,7 @@ private:
         setup.check();
         m_statistics.attach(base, setup.lists().size() == 1);
         m_replay.attach(base, setup.lists().size() == 1);
+        m_replay.describe(&host);
         m_client.open(setup.config(), host);
     }
 
@@ -137,10 +155,12 @@ private:
                                             : Application::kDone;
     }
 
+    static bool is_replayed(const Application& here) { return here.at.decision.state == KP_STATE_REPLAYED; }
+
     void begin_launch(Application& here) {
         check_files(here);
         here.point_at_next();
-        m_replay.bring_to(here);
+        if (is_replayed(here) && !m_replay.needs_quiet()) m_replay.apply(here, m_client.replay_before(here.at));
         here.state = Application::kRunning;
         here.was_set_up = true;
         here.cycles = m_statistics.gpu_cycles();
@@ -217,7 +237,9 @@ private:
     std::set<std::string> m_whole;           // traces that were looked at
     kp_summary m_summary;
     std::vector<kp_estimate> m_estimates;  // of the whole run
-    bool m_limited;                        // by max_insts1: MacSim ends every application at its next kernel's end
+    Application* m_to_start;               // its next launch waits until nothing runs; NULL: none does
+    bool m_starting;
+    bool m_limited;  // by max_insts1: MacSim ends every application at its next kernel's end
 };
 
 inline Sampling& sampling() {
@@ -229,6 +251,10 @@ inline Sampling& sampling() {
 
 inline bool begin_kernel(macsim_c* base, process_s* process) {
     return !is_on(base) || sampling().begin(base, process);
+}
+
+inline void before_cycle(macsim_c* base) {
+    if (is_on(base)) sampling().start();
 }
 
 inline void end_of_warp(macsim_c* base, process_s* process) {

@@ -41,8 +41,8 @@ public:
         fprintf(m_file, "%-45s%20lld%30.6g\n\n", label(name).c_str(), llround(value), ratio);
     }
 
-    // A total, its half-width where one is stated (rounded up; third column: relative), and what was simulated of it. A
-    // ratio of totals is no amount of its own, so it stands in both columns.
+    // A total where enough is known of it, its half-width where one is stated (rounded up; third column: relative), and
+    // what was simulated of it. A ratio of totals is no amount of its own, so it stands in both columns.
     void estimate(const kp_estimate& e, const std::string& prefix, bool with_total) {
         const std::string name = prefix + e.name;
         if ((e.flags & KP_ESTIMATE_RATIO) != 0) {
@@ -95,13 +95,21 @@ inline void set_stats(macsim_c* base, const kp_summary& summary, const std::vect
 
 // Values without a statistic of their own: half-widths, the other counters, and ratios.
 inline void write_estimates(StatFile& file, const kp_summary& summary, const std::vector<kp_estimate>& estimates) {
+    const bool all = summary.simulated == summary.launches;
+    std::string unknown;
     file.with_ratio("confidence", 100 * summary.confidence, summary.confidence);
     if (std::isfinite(summary.cycle_speedup))
         file.with_ratio("cycle_speedup", summary.cycle_speedup, summary.cycle_speedup);
     for (size_t i = 0; i < estimates.size(); ++i) {
         const std::string name = estimates[i].name;
-        file.estimate(estimates[i], "", name != "cycles" && name != "instructions");
+        const bool is_known_here = is_known(estimates[i], all),
+                   is_ratio = (estimates[i].flags & KP_ESTIMATE_RATIO) != 0;
+        file.estimate(estimates[i], "", is_known_here && name != "cycles" && name != "instructions");
+        if (!is_known_here && !is_ratio) unknown += " " + name;
     }
+    if (!unknown.empty())
+        printf("kernelpoint: half-width above 25 %%, or not met by any simulated launch, so without a total:%s\n",
+               unknown.c_str());
 }
 
 // One application's part of the summary.
@@ -110,7 +118,8 @@ inline void write_application(StatFile& file, const std::string& prefix, const k
     file.amount(prefix + "launches", static_cast<double>(counts.launches));
     file.amount(prefix + "simulated", static_cast<double>(counts.simulated));
     file.amount(prefix + "skipped", static_cast<double>(counts.skipped));
-    for (size_t i = 0; i < estimates.size(); ++i) file.estimate(estimates[i], prefix, true);
+    for (size_t i = 0; i < estimates.size(); ++i)
+        file.estimate(estimates[i], prefix, is_known(estimates[i], counts.simulated == counts.launches));
 }
 
 // Writes the cost of a launch, simulated or estimated; zeros where nothing is known of it.

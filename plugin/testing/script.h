@@ -20,6 +20,12 @@ struct Cost {
     double cycles = 0, instructions = 0;
 };
 
+// Branch predictor of one SM.
+struct Predictor {
+    uint32_t history = 0;
+    std::vector<uint8_t> counters;
+};
+
 struct Script {
     std::vector<std::set<Unit>> passes;
     std::set<Unit> skipped;
@@ -35,6 +41,7 @@ struct Script {
     std::set<Unit> replays;
     std::map<Unit, std::vector<kp_touch>> touches;
     std::map<Unit, uint64_t> ctas;
+    std::map<Unit, std::vector<Predictor>> predictors;
 };
 
 inline Unit read_unit(const std::string& word) {
@@ -52,7 +59,16 @@ inline kp_touch read_touch(std::istringstream& words) {
     unsigned touched = 0, written = 0, filled = 0, copied = 0;
     words >> line >> touched >> written >> filled >> copied;
     const auto byte = [](unsigned number) { return static_cast<uint8_t>(number); };
-    return {line, byte(touched), byte(written), byte(filled), byte(copied), 0};
+    unsigned sm = 0, path = 0;
+    words >> sm >> path;
+    return {line, byte(touched), byte(written), byte(filled), byte(copied), static_cast<uint16_t>(sm), byte(path), 0};
+}
+
+inline Predictor read_predictor(std::istringstream& words) {
+    Predictor predictor;
+    words >> predictor.history;
+    for (unsigned counter = 0; words >> counter;) predictor.counters.push_back(static_cast<uint8_t>(counter));
+    return predictor;
 }
 
 inline void read_launch_line(Script& script, const std::string& word, std::istringstream& words) {
@@ -69,6 +85,7 @@ inline void read_launch_line(Script& script, const std::string& word, std::istri
     if (word == "name") words >> script.names[unit];
     if (word == "leaves") script.touches[unit].push_back(read_touch(words));
     if (word == "ctas") words >> script.ctas[unit];
+    if (word == "predicts") script.predictors[unit].push_back(read_predictor(words));
 }
 
 inline void read_line(Script& script, const std::string& word, std::istringstream& words) {
@@ -86,7 +103,7 @@ inline void read_line(Script& script, const std::string& word, std::istringstrea
     if (word == "fail") words >> script.failing;
     if (word == "no_bound") script.flags |= KP_SUMMARY_NO_BOUND;
     if (word == "degraded") script.flags |= KP_SUMMARY_DEGRADED;
-    static const std::set<std::string> of_a_launch{"stop", "whole", "done", "name", "leaves", "ctas"};
+    static const std::set<std::string> of_a_launch{"stop", "whole", "done", "name", "leaves", "ctas", "predicts"};
     if (of_a_launch.count(word) != 0) read_launch_line(script, word, words);
 }
 

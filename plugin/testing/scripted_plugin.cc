@@ -10,9 +10,11 @@
 //     done 2 900 50           launch 2 was simulated before, by the process that this one resumes
 //     name 3 gemm             the kernel name of launch 3, as if it had been read before
 //     replay 3                launches that begin with replayed state; none named: all
-//     leaves 3 4096 15 0 15 0 what launch 3 did to the line at 4096 (touched, written, filled, copied): part of what is
+//     leaves 3 4096 15 0 15 0 what launch 3 did to the line at 4096 (touched, written, filled, copied, sm, path): part
+//     of what is
 //                             replayed before every later launch of its process, in the order of the lines
 //     ctas 3 80               CTAs of launch 3
+//     predicts 3 0 3 3 2 1    branch predictor of the next SM before launch 3: history, counters
 //     bound l2_misses 0.3     relative half-width of a counter's total; none stated otherwise
 //     say hello               log this word when the session opens
 //     no_bound, degraded      flags of the summary
@@ -51,6 +53,7 @@ struct kp_session : Script {
     std::vector<double> counter_sums;
     std::unordered_set<std::string> texts;
     std::vector<kp_touch> replayed;
+    std::vector<kp_predictor> predicting;
 
     const char* keep(const std::string& text) { return texts.insert(text).first->c_str(); }
 };
@@ -145,6 +148,8 @@ void log_open(kp_session* s, const kp_host_info* info) {
     s->log << "state lines " << info->state_lines << " sms " << info->sms << " ctas_per_sm " << info->ctas_per_sm
            << " warps_per_sm " << info->warps_per_sm << " registers_per_sm " << info->registers_per_sm << " shared "
            << info->shared_memory_per_sm << std::endl;
+    if (info->predictor_history_bits != 0)
+        s->log << "predictor " << info->predictor_history_bits << " " << info->predictor_counter_bits << std::endl;
     for (uint32_t p = 0; p < info->process_count; ++p)
         s->log << "process " << p << " launches " << s->launches[p] << " list "
                << (info->list_paths != nullptr && info->list_paths[p] != nullptr ? info->list_paths[p] : "none")
@@ -226,6 +231,11 @@ kp_status kp_replay_before(kp_session* s, uint32_t process, uint64_t index, kp_r
     replay->launches = index;
     replay->touch_count = s->replayed.size();
     replay->touches = s->replayed.data();
+    s->predicting.clear();
+    for (const Predictor& one : s->predictors[{process, index}])
+        s->predicting.push_back({one.history, static_cast<uint32_t>(one.counters.size()), one.counters.data()});
+    replay->predictor_count = s->predicting.size();
+    replay->predictors = s->predicting.data();
     s->log << "replay " << text_of({process, index}) << " touches " << s->replayed.size() << std::endl;
     return KP_OK;
 }

@@ -56,7 +56,7 @@ def scan_many(
     paths: Sequence[str], threads: int, progress: Callable[[int], None] | None = None
 ) -> list[Scan | str]: ...
 def stat_many(paths: Sequence[str]) -> np.ndarray: ...
-def footprint(path: str, residency: Sequence[int]) -> tuple[np.ndarray, bytes]: ...
+def footprint(path: str, residency: Sequence[int], by_sm: bool = False) -> tuple[np.ndarray, bytes]: ...
 
 class Replay:
     def __init__(
@@ -67,6 +67,8 @@ class Replay:
         residency: Sequence[int],
         with_copies: bool,
         counts_ctas: bool,
+        by_sm: bool,
+        predictor: tuple[int, int],
         memory: int,
         load: Callable[[str], bytes | None],
         save: Callable[[str, bytes], None],

@@ -30,6 +30,8 @@ def test_host_information_arrives(host):
         "residency": (0, 0, 0, 0, 0),
         "copies_fill": False,
         "counts_ctas": False,
+        "keeps_l1": False,
+        "predictor": (0, 0),
     }
 
 

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 from compiled import built_once
 
+from kernelpoint import _native
 from kernelpoint.patching import Tree, load_description
+from kernelpoint.traces.replay import Replay, StateInfo
 
 HERE = Path(__file__).parent
 WARPS = {0: 4, 2: 40, 3: 4, 7: 12, 12: 4, 13: 8}  # warps of each kernel, by the id in its folder's name
@@ -231,5 +233,31 @@ def launches_in(tmp_path):
         for kernel, launch in enumerate(different):
             write_launch(tmp_path / name / f"Kernel{kernel}", launch)
         return write_list(tmp_path / name, [different.index(launch) for launch in launches])
+
+    return write
+
+
+@pytest.fixture
+def wanted():
+    """The line of a script that simulates these launches in a pass."""
+    return lambda launches: "pass " + " ".join(f"0:{i}" for i in launches)
+
+
+@pytest.fixture
+def replaying(wanted):
+    """A script that replays what every launch leaves, and simulates these launches, pass after pass."""
+
+    def write(trace_list, *passes, residency=(4, 2, 8, 0, 0), predictor=(6, 2), predictors=True):
+        kernels = [word.split("/")[1] for word in trace_list.read_text().split()[3:]]
+        lines = ["replay"]
+        for launch, kernel in enumerate(kernels):
+            touches, _ = _native.footprint(str(trace_list.parent / kernel / "trace.txt"), residency, True)
+            lines += [f"leaves {launch} {' '.join(str(value) for value in touch.tolist()[:7])}" for touch in touches]
+        before = Replay(str(trace_list), StateInfo(10000, residency, keeps_l1=True, predictor=predictor))
+        for launch in range(len(kernels) if predictors else 0):
+            found = before.before(launch)
+            for history, counters in zip(found.histories, found.counters, strict=True):
+                lines.append(f"predicts {launch} {history} {' '.join(map(str, counters))}")
+        return "\n".join([*lines, *map(wanted, passes)])
 
     return write

@@ -6,6 +6,7 @@ and, to compare with the simulator as it was, KERNELPOINT_MACSIM_UNPATCHED with 
 """
 
 import gzip
+import itertools
 import json
 import os
 import re
@@ -144,29 +145,59 @@ def test_later_passes_go_back_in_the_list(traces, scripted_plugin, tmp_path):
     assert code == 0 and list(cycles(folder)) == ["0:2", "0:0", "0:3", "0:1"]
 
 
-def test_a_launch_meets_the_caches_that_the_skipped_ones_would_have_left(traces, scripted_plugin, tmp_path):
-    """The first kernel comes again at the end; its lines are in the caches then."""
-    again = tmp_path / "again"
-    shutil.copytree(traces.parent, again)
-    kernels = [*KERNELS, KERNELS[0]]
-    lines = "".join(f"./Kernel{kernel}/trace.txt\n" for kernel in kernels)
-    (again / "kernel_config.txt").write_text("nvbit\n14\n-1\n" + lines)
+REAL = {"residency": (16, 8, 1024, 0, 0), "predictor": (14, 2)}  # of the shipped params.in
 
-    def last(name, text, *options):
-        (tmp_path / name).mkdir()
-        lists = [again / "kernel_config.txt"]
-        code, err, folder = sampled(tmp_path / name, text, lists, scripted_plugin, *options)
+
+def results(folder):
+    """Cycles, instructions and counters of each launch, from the scripted plugin's log."""
+    lines = (line.split() for line in (folder / "script.txt.log").read_text().splitlines())
+    return {words[1]: words[2:] for words in lines if words[0] == "complete"}
+
+
+@pytest.fixture
+def again(traces, tmp_path):
+    """The kernels twice, in another order the second time: their lines are in the caches then."""
+    folder = tmp_path / "again"
+    shutil.copytree(traces.parent, folder)
+    order = [*KERNELS, *reversed(KERNELS)]
+    lines = "".join(f"./Kernel{kernel}/trace.txt\n" for kernel in order)
+    (folder / "kernel_config.txt").write_text("nvbit\n14\n-1\n" + lines)
+    return folder / "kernel_config.txt"
+
+
+@pytest.fixture
+def simulated(again, scripted_plugin, tmp_path):
+    """Results of a run of this script over the kernels twice."""
+    numbers = itertools.count()
+
+    def simulate(text):
+        folder = tmp_path / f"run{next(numbers)}"
+        folder.mkdir()
+        code, err, folder = sampled(folder, text, [again], scripted_plugin)
         assert code == 0 and err == ""
-        line = (folder / "script.txt.log").read_text().split("complete 0:4 ")[1].splitlines()[0].split()
-        return {key: int(value) for key, value in zip(line[::2], line[1::2], strict=True)}
+        return results(folder)
 
-    full = last("full", "pass 0:0 0:1 0:2 0:3 0:4")
-    replayed, cold = last("replayed", "pass 0:4"), last("cold", "pass 0:4", "--kernel_sampling_replay=0")
-    second = last("second", "pass 0:1 0:3\npass 0:4")
-    assert full["llc_misses"] == replayed["llc_misses"] == second["llc_misses"] == 0 < cold["llc_misses"]
-    assert replayed["l1_accesses"] == cold["l1_accesses"], "the replay is not counted"
-    for met in (replayed, second):
-        assert abs(met["cycles"] / full["cycles"] - 1) < 0.02 < cold["cycles"] / full["cycles"] - 1
+    return simulate
+
+
+def test_a_launch_takes_the_same_cycles_in_any_order_and_alone(simulated, again, replaying):
+    in_order = simulated(replaying(again, range(8), **REAL))
+    assert simulated(replaying(again, *([launch] for launch in reversed(range(8))), **REAL)) == in_order
+    for launch in (0, 3, 7):
+        assert simulated(replaying(again, [launch], **REAL)) == {f"0:{launch}": in_order[f"0:{launch}"]}
+
+
+@pytest.mark.parametrize("cut", [1, 4, 6])
+def test_a_run_that_goes_on_from_replay_meets_what_the_full_run_meets(simulated, again, replaying, wanted, cut):
+    """Guards the replay against changes of the simulator."""
+    full = simulated(wanted(range(8)))
+    rest = simulated(replaying(again, range(cut, 8), **REAL).replace("replay\n", f"replay {cut}\n", 1))
+    assert len(rest) == 8 - cut
+    for launch, found in rest.items():
+        found, own = (dict(zip(one[::2], map(float, one[1::2]), strict=True)) for one in (found, full[launch]))
+        for counter in ("instructions", "l1_accesses", "l1_misses", "llc_misses"):
+            assert found[counter] == own[counter], (launch, counter)
+        assert found["cycles"] == pytest.approx(own["cycles"], rel=0.02), launch
 
 
 def test_cycles_are_the_gpus_where_the_clocks_differ(traces, scripted_plugin, tmp_path):

@@ -1,7 +1,7 @@
-"""Functional warm-up: launches that are skipped pass through caches and branch predictors. In the miniature simulator.
+"""Launches that begin with replayed state, in the miniature simulator.
 
-A warp of the miniature waits for lines that its caches lack and for branches that its core's predictor does not know, so
-a launch's cycles say what it met.
+A warp of the miniature waits for lines that its caches lack and for branches that its core's predictor does not know; with
+`--kept_state=1` also for turns, rows of memory and requests on their way. So a launch's cycles say what it met.
 """
 
 import random
@@ -9,6 +9,7 @@ import random
 import pytest
 
 LINE = 7 << 40
+KEPT = "--kept_state=1"
 
 
 @pytest.fixture
@@ -19,24 +20,14 @@ def touching(instruction):
     ]
 
 
-def cycles(run):
+def results(run):
+    """Cycles, instructions and counters of each launch."""
     assert run.code == 0, run.err
-    return {call[1]: int(call[5]) for call in run.calls("complete")}
+    return {int(call[1].split(":")[1]): call[2:] for call in run.calls("complete")}
 
 
-def same(sampled, full, launches):
-    """Whether launches met what they meet in the full run.
-
-    Within one cycle: the miniature's cores count a cycle one after the other, and where the launch before ended on one
-    of them says which of the warps behind it are a cycle early.
-    """
-    sampled, full = ({call[1]: call for call in run.calls("complete")} for run in (sampled, full))
-    pairs = [(sampled[f"0:{i}"], full[f"0:{i}"]) for i in launches]
-    return all(abs(int(a[5]) - int(b[5])) <= 1 and a[6:] == b[6:] for a, b in pairs)
-
-
-def wanted(launches):
-    return "pass " + " ".join(f"0:{i}" for i in launches)
+def amounts(run, name):
+    return {launch: int(words[words.index(name) + 1]) for launch, words in results(run).items()}
 
 
 STORES = ("store", "generic store", "local store")
@@ -44,18 +35,14 @@ STORES = ("store", "generic store", "local store")
 
 @pytest.fixture
 def mixed(launches_in, instruction, touching):
-    """Forty launches of six kernels: lines that push each other out, every kind of access, branches that are learned.
-
-    The miniature executes one warp after the other, the replay from branch to branch: a kernel has branches or several
-    warps, then more than the cores hold at once.
-    """
+    """Twenty launches of six kernels: lines that push each other out, every kind of access, branches that are learned."""
     draw = random.Random(7)
 
     def some(count):
         return [draw.randrange(500) for _ in range(count)]
 
     def one_warp(pc):
-        branches = [instruction("other", pc + 64 * i, 0, draw.choice(["taken", "not"])) for i in range(6)]
+        branches = [instruction("other", pc + 64 * i, 0, "not") for i in range(6)]
         return {0: [r for pair in zip(touching(some(40), "load", pc + 1024), branches * 7, strict=False) for r in pair]}
 
     def warp(pc):
@@ -64,77 +51,94 @@ def mixed(launches_in, instruction, touching):
 
     several = [{(cta << 16) + place: warp(4096 * k) for cta in range(12) for place in range(2)} for k in range(3)]
     kernels = several + [one_warp(4096 * k) for k in range(3, 6)]
-    return launches_in("mixed", [kernels[draw.randrange(6)] for _ in range(40)])
+    return launches_in("mixed", [kernels[draw.randrange(6)] for _ in range(20)])
 
 
-def test_a_launch_meets_what_the_skipped_ones_would_have_left(simulator, mixed):
-    full = simulator.run(mixed, wanted(range(40)))
-    for launches in ([3, 9, 27, 39], [0, 20, 21], [39]):
-        assert same(simulator.run(mixed, wanted(launches)), full, launches)
-    assert not same(simulator.run(mixed, wanted([38, 39]), "--kernel_sampling_replay=0"), full, [38, 39])
+def test_the_miniature_cycles_depend_on_what_ran_before(simulator, mixed, wanted):
+    full = results(simulator.run(mixed, wanted(range(20)), KEPT))
+    some = results(simulator.run(mixed, wanted([7, 12, 19]), KEPT))
+    assert sum(some[launch] != full[launch] for launch in some) >= 2
 
 
-def test_a_further_pass_begins_as_the_simulation_began(simulator, mixed):
-    full = simulator.run(mixed, wanted(range(40)))
-    for launches in ([5, 30], [2, 17], [39], [0]):
-        assert same(simulator.run(mixed, "pass 0:8 0:33\n" + wanted(launches)), full, launches)
+def test_a_launch_takes_the_same_cycles_whatever_else_is_simulated(simulator, mixed, replaying):
+    in_order = results(simulator.run(mixed, replaying(mixed, range(20)), KEPT))
+    reverse = results(simulator.run(mixed, replaying(mixed, *([launch] for launch in reversed(range(20)))), KEPT))
+    assert reverse == in_order and len(in_order) == 20
+    for chosen in ([0], [19], [11], [3, 4, 17], [0, 9, 10]):
+        some = results(simulator.run(mixed, replaying(mixed, chosen), KEPT))
+        assert some == {launch: in_order[launch] for launch in chosen}
 
 
-def test_only_the_last_launches_are_replayed_where_a_limit_is_set(simulator, launches_in, touching):
-    lines = [{0: touching([i % 3], pc=4096 * (i % 3))} for i in range(7)]
-    workload = launches_in("limited", lines)
-    met = {
-        limit: cycles(simulator.run(workload, wanted([6]), f"--kernel_sampling_replay={limit}"))["0:6"]
-        for limit in (-1, 0, 2, 3, 6)
-    }
-    assert met[2] == met[0] > met[3] == met[6] == met[-1], "launch 3 was the last to load the line of launch 6"
+def test_a_launch_that_keeps_the_state_goes_on_from_one_that_was_replayed(simulator, mixed, replaying):
+    script = replaying(mixed, [5, 6, 7]).replace("replay\n", "replay 5\n", 1)
+    run = simulator.run(mixed, script, KEPT)
+    assert list(results(run)) == [5, 6, 7]
+    assert [call[1] for call in run.calls("replay")] == ["0:5"]
 
 
-def test_a_simulated_launch_is_not_replayed(simulator, launches_in, instruction):
-    branch = {0: [instruction("other", 64, 0, "not"), instruction("other", 80)]}
+def test_replay_brings_back_the_caches_of_the_full_run(simulator, launches_in, touching, replaying, wanted):
+    draw = random.Random(3)
+    launches = [{0: touching([draw.randrange(60) for _ in range(30)], pc=4096 * k)} for k in range(4)]
+    workload = launches_in("lines", [launches[draw.randrange(4)] for _ in range(12)])
+    for name in ("l1_misses", "l1_accesses"):
+        full = amounts(simulator.run(workload, wanted(range(12))), name)
+        for launch in (1, 5, 11):
+            alone = amounts(simulator.run(workload, replaying(workload, [launch])), name)
+            assert alone == {launch: full[launch]}
+    cold = amounts(simulator.run(workload, "replay\npass 0:11"), "l1_misses")
+    assert cold[11] > full[11] - amounts(simulator.run(workload, replaying(workload, [11])), "l1_misses")[11]
+
+
+def test_cores_have_caches_of_their_own(simulator, launches_in, touching, replaying, wanted):
+    both = {0: touching([1]), 1 << 16: touching([2])}
+    workload = launches_in("cores", [both, {0: touching([2])}, {1 << 16: touching([2]), 0: touching([9])}])
+    full = amounts(simulator.run(workload, wanted(range(3))), "l1_misses")
+    assert amounts(simulator.run(workload, replaying(workload, [2])), "l1_misses") == {2: full[2]} == {2: 1}
+
+
+def test_predictors_are_set_to_what_the_replay_says(simulator, launches_in, instruction, replaying, wanted):
+    branch = {0: [r for _ in range(4) for r in (instruction("other", 64, 0, "not"), instruction("other", 80))]}
     workload = launches_in("branches", [branch] * 6)
-    full = cycles(simulator.run(workload, wanted(range(6))))
-    assert list(cycles(simulator.run(workload, wanted([0, 1, 3, 4]))).values()) == [
-        full[f"0:{i}"] for i in (0, 1, 3, 4)
-    ], "a branch that was replayed twice would be learned too early"
-    assert len(set(full.values())) > 1
+    trained = amounts(simulator.run(workload, replaying(workload, [5])), "cycles")
+    untrained = amounts(simulator.run(workload, replaying(workload, [5], predictors=False)), "cycles")
+    full = amounts(simulator.run(workload, wanted(range(6))), "cycles")
+    assert trained[5] <= full[5] < full[0]
+    assert amounts(simulator.run(workload, replaying(workload, [0])), "cycles")[0] >= untrained[5] > trained[5]
 
 
-def test_where_a_mispredicted_branch_leads_nothing_is_fetched(simulator, launches_in, instruction):
-    branch, behind = instruction("other", 0, 0, "not"), instruction("other", 4096)
-    workload = launches_in("branches", [{0: [branch, behind]}, {0: [behind]}, {0: [behind]}])
-    full = cycles(simulator.run(workload, wanted(range(3))))
-    assert full["0:1"] > full["0:2"], "predictors begin with taken, so the line was not there"
-    assert cycles(simulator.run(workload, wanted([1])))["0:1"] == full["0:1"]
-
-
-def test_a_skipped_launch_may_lack_its_trace_and_that_is_said_once(simulator, mixed):
-    kernels = [line.split("/")[1] for line in mixed.read_text().split()[3:]]
-    last = max(i for i, kernel in enumerate(kernels) if kernel != kernels[0])
-    for path in (mixed.parent / kernels[0]).glob("trace_*.raw"):
-        path.unlink()
-    assert kernels[:last].count(kernels[0]) > 1
-    run = simulator.run(mixed, wanted([last]))
-    assert list(cycles(run)) == [f"0:{last}"]
-    assert run.err.count("cannot be read") == 1 and f"{kernels[0]}/trace_0.raw: cannot be read" in run.err
+def test_perfect_predictors_are_not_asked_for(simulator, mixed):
+    logs = [
+        simulator.run(mixed, "replay\npass 0:3", *options).calls("predictor") for options in ((), ("--perfect_bp=1",))
+    ]
+    assert logs == [[["predictor", "6", "2"]], []]
 
 
 @pytest.mark.parametrize("knob", ["perfect_icache", "perfect_dcache"])
-def test_a_perfect_cache_is_not_brought_anything(simulator, mixed, knob):
-    some = wanted(range(20, 40, 2))
-    assert cycles(simulator.run(mixed, some, f"--{knob}=1")) != cycles(simulator.run(mixed, some))
+def test_a_perfect_cache_is_not_brought_anything(simulator, mixed, knob, replaying):
+    script = replaying(mixed, range(10, 20, 2))
+    perfect = amounts(simulator.run(mixed, script, f"--{knob}=1"), "cycles")
+    assert perfect != amounts(simulator.run(mixed, script), "cycles")
 
 
-def test_an_application_is_met_by_its_own_launches_only(simulator, launches_in, touching):
+def test_an_application_is_met_by_its_own_launches_only(simulator, launches_in, touching, replaying):
     same = [{0: touching(range(8))}, {0: touching(range(8, 16), pc=4096)}, {0: touching(range(8))}]
     lists = [launches_in(name, same) for name in ("first", "second")]
     options = ("--max_num_core_per_appl=2",)
-    alone = cycles(simulator.run(lists[0], wanted(range(3)), *options))["0:2"]
-    both = cycles(simulator.run(lists, "pass 0:2 1:2", *options))
-    assert both == {"0:2": alone, "1:2": alone}
+    leaves = [line for line in replaying(lists[0], predictors=False).splitlines() if line.startswith("leaves")]
+    other = [line.replace("leaves ", "leaves 1:") for line in leaves]
+    both = simulator.run(lists, "\n".join(["replay", *leaves, *other, "pass 0:2 1:2"]), *options)
+    cold = simulator.run(lists, "replay\npass 0:2 1:2", *options)
+    assert both.code == 0 and cold.code == 0
+    taken, untaken = ({call[1]: int(call[5]) for call in run.calls("complete")} for run in (both, cold))
+    assert taken["0:2"] == taken["1:2"] < untaken["0:2"]
 
 
-def test_nothing_is_replayed_where_pages_are_mapped(simulator, mixed):
-    run = simulator.run(mixed, wanted([39]), "--enable_physical_mapping=1")
+def test_nothing_is_replayed_where_pages_are_mapped(simulator, mixed, wanted):
+    run = simulator.run(mixed, wanted([19]), "--enable_physical_mapping=1")
     assert "enable_physical_mapping: skipped launches are not replayed" in run.err
-    assert cycles(run) == cycles(simulator.run(mixed, wanted([39]), "--kernel_sampling_replay=0"))
+    assert run.calls("state")[0][:3] == ["state", "lines", "0"]
+
+
+def test_the_host_says_what_state_it_keeps(simulator, mixed, wanted):
+    opened = " ".join(simulator.run(mixed, wanted([0])).calls("state")[0])
+    assert opened == "state lines 448 sms 4 ctas_per_sm 2 warps_per_sm 8 registers_per_sm 0 shared 0"

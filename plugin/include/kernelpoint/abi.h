@@ -67,7 +67,9 @@ enum {
     KP_HOST_CONCURRENT = 1u << 0,  /* launches may overlap in simulated time: the cycles budget is refused */
     KP_HOST_CAN_STOP = 1u << 1,    /* the host can stop a launch inside (kp_on_progress) */
     KP_HOST_COPIES_FILL = 1u << 2, /* copies of the list (MemcpyHtoD) fill the state that replay restores */
-    KP_HOST_COUNTS_CTAS = 1u << 3  /* kp_replay.earlier_ctas is wanted: costs a header for each distinct trace */
+    KP_HOST_COUNTS_CTAS = 1u << 3, /* kp_replay.earlier_ctas is wanted: costs a header for each distinct trace */
+    KP_HOST_KEEPS_L1 = 1u << 4     /* SMs keep L1 and instruction cache between launches: kp_touch.sm is wanted; for
+                                      lists in MacSim's layout */
 };
 
 #define KP_LINE_BYTES 128u  /* of a line of memory: four sectors */
@@ -121,6 +123,10 @@ typedef struct kp_host_info {
     /* The simulated GPU: all options of the simulator in its own words, one a line (Accel-Sim `-key value`, MacSim
      * `key value`, the embedded host `key: value`); NULL: not stated. The fast model is configured from it. */
     const char* configuration;
+    /* Branch predictor of each SM, where it keeps what it has learned: gshare with 2^history_bits counters of
+     * counter_bits each; 0: none, or none that learns. For lists in MacSim's layout. */
+    uint32_t predictor_history_bits;
+    uint32_t predictor_counter_bits;
 } kp_host_info;
 
 /* A kernel launch. With a trace path the plugin can read the launch itself; NULL where there is none. */
@@ -146,8 +152,24 @@ typedef struct kp_touch {
     uint8_t written; /* of those, written: by stores or atomics */
     uint8_t filled;  /* of those, read, or written in every byte: complete without what DRAM holds */
     uint8_t copied;  /* 1: by a copy from the host: clean and filled, whatever the line was before */
-    uint32_t reserved;
+    uint16_t sm;     /* with KP_HOST_KEEPS_L1, the SM of the access: a CTA's number modulo kp_host_info.sms; else 0 */
+    uint8_t path;    /* kp_path */
+    uint8_t reserved;
 } kp_touch;
+
+/* Way of an access to what all SMs share, for kp_touch.path. */
+typedef enum kp_path {
+    KP_PATH_DATA = 0,  /* through the SM's L1, or not told */
+    KP_PATH_FETCH = 1, /* of instructions, through the SM's instruction cache */
+    KP_PATH_AROUND = 2 /* around both: code; or a store to generic or local memory, which some L1s take after all */
+} kp_path;
+
+/* Branch predictor of one SM: see kp_host_info.predictor_history_bits. */
+typedef struct kp_predictor {
+    uint32_t history; /* the last branch in the highest bit, as predicted; taken: 1 */
+    uint32_t counter_count;
+    const uint8_t* counters; /* indexed by the highest history bits, exclusive or the address of the branch / 4 */
+} kp_predictor;
 
 /* Flags of kp_replay. */
 enum {
@@ -163,6 +185,8 @@ typedef struct kp_replay {
     uint64_t earlier_ctas; /* CTAs of all earlier launches of the process; 0 without KP_HOST_COUNTS_CTAS */
     uint64_t touch_count;
     const kp_touch* touches;
+    uint64_t predictor_count; /* SMs; 0 where the host has no predictors that learn */
+    const kp_predictor* predictors;
 } kp_replay;
 
 typedef struct kp_progress {
@@ -257,7 +281,8 @@ kp_status kp_on_launch(kp_session* session, const kp_launch* launch, kp_decision
  * the touches in their order, oldest first. Each acts on the line as a launch would: the touched sectors are valid and
  * were used last, the written ones are dirty, and a sector that was dirty before stays so unless it is copied. A line
  * comes more than once where an older touch adds something: it wrote a sector that the newer one only read.
- * The touches live until the next call on that session.
+ * Predictors take the counters and the history as they are told.
+ * Touches and predictors live until the next call on that session.
  * KP_OK | KP_EINVAL: unknown launch, state_lines is 0, no trace list on disk | KP_EFAILED. */
 kp_status kp_replay_before(kp_session* session, uint32_t process, uint64_t index, kp_replay* replay);
 

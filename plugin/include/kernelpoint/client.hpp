@@ -11,6 +11,7 @@
 
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <iostream>
@@ -39,6 +40,13 @@ inline Struct sized() {
     return made;
 }
 
+// True where an estimate may stand as an amount of its own, which scripts take for a count: its half-width is at most a
+// quarter of it, and some simulated launch has seen what it counts.
+inline bool is_known(const kp_estimate& e, bool all_simulated) {
+    const bool seen = e.simulated != 0 || all_simulated;
+    return std::isfinite(e.estimate) && seen && !(e.half_width > 0.25 * std::fabs(e.estimate));
+}
+
 // One application of a host: its trace list on disk (empty where there is none to read) and its number of launches.
 struct Process {
     std::string list;
@@ -55,6 +63,8 @@ struct Host {
           warps_per_sm(0),
           registers_per_sm(0),
           shared_memory_per_sm(0),
+          predictor_history_bits(0),
+          predictor_counter_bits(0),
           log(NULL),
           log_user(NULL) {}
 
@@ -64,6 +74,7 @@ struct Host {
     std::vector<Process> processes;
     uint64_t state_lines;
     uint32_t sms, ctas_per_sm, warps_per_sm, registers_per_sm, shared_memory_per_sm;
+    uint32_t predictor_history_bits, predictor_counter_bits;
     kp_log_fn log;
     void* log_user;
     std::string plugin;  // where the plugin is, if the host knows; empty: to be found
@@ -113,6 +124,8 @@ public:
         info.warps_per_sm = host.warps_per_sm;
         info.registers_per_sm = host.registers_per_sm;
         info.shared_memory_per_sm = host.shared_memory_per_sm;
+        info.predictor_history_bits = host.predictor_history_bits;
+        info.predictor_counter_bits = host.predictor_counter_bits;
         info.log = host.log;
         info.log_user = host.log_user;
         info.configuration = host.configuration.empty() ? NULL : host.configuration.c_str();

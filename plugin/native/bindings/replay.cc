@@ -7,6 +7,7 @@
 
 #include "kernelpoint/abi.h"
 #include "native/bindings/bindings.h"
+#include "native/replay/macsim/sm_footprint.h"
 #include "native/replay/packing.h"
 
 namespace py = pybind11;
@@ -20,7 +21,14 @@ using namespace replay;
 static_assert(kLineBytes == KP_LINE_BYTES && kSectorBytes == KP_SECTOR_BYTES, "the host knows the same lines");
 
 kp_touch exported(const Touch& touch) {
-    return {touch.line * kLineBytes, touch.touched, touch.written, touch.filled, touch.copied, 0};
+    return {touch.line * kLineBytes,
+            touch.touched,
+            touch.written,
+            touch.filled,
+            touch.copied,
+            touch.sm,
+            static_cast<uint8_t>(touch.path),
+            0};
 }
 
 py::array_t<kp_touch> exported(const std::vector<Touch>& touches) {
@@ -48,6 +56,20 @@ FootprintStore store_of(const py::function& load, const py::function& save, cons
     return store;
 }
 
+// uint8 [SM, counter] and uint32 [SM]; both empty where there are none.
+void add_predictors(const std::vector<replay::macsim::SmState>* sms, py::dict& fields) {
+    const size_t count = sms == nullptr ? 0 : sms->size(), each = count == 0 ? 0 : (*sms)[0].predictor.counters.size();
+    py::array_t<uint8_t> counters({count, each});
+    py::array_t<uint32_t> histories(static_cast<py::ssize_t>(count));
+    for (size_t sm = 0; sm < count; ++sm) {
+        const auto& predictor = (*sms)[sm].predictor;
+        std::copy(predictor.counters.begin(), predictor.counters.end(), counters.mutable_data(sm, 0));
+        histories.mutable_at(static_cast<py::ssize_t>(sm)) = predictor.history;
+    }
+    fields["counters"] = counters;
+    fields["histories"] = histories;
+}
+
 py::dict replay_before(Replay& self, uint64_t launch) {
     if (launch >= self.launches()) throw py::index_error("launch " + std::to_string(launch) + " is not in the list");
     const Replayed replayed = self.before(launch);
@@ -57,12 +79,15 @@ py::dict replay_before(Replay& self, uint64_t launch) {
     fields["unreadable"] = replayed.unreadable;
     fields["earlier_ctas"] = replayed.earlier_ctas;
     fields["covered"] = replayed.covered;
+    add_predictors(replayed.sms, fields);
     return fields;
 }
 
 // The touches of one launch, and the bytes that its footprint is kept as.
-py::tuple footprint(const std::string& path, const std::array<uint32_t, 5>& residency) {
-    const Footprint found = read_footprint(path, residency_of(residency));
+py::tuple footprint(const std::string& path, const std::array<uint32_t, 5>& residency, bool by_sm) {
+    const Residency capacity = residency_of(residency);
+    const Footprint found = by_sm ? replay::macsim::footprint_of(replay::macsim::read_code(path), capacity)
+                                  : read_footprint(path, capacity);
     const std::string packed = pack(found);
     Footprint again;
     if (!unpack(packed, again) || again.touches != found.touches || again.ctas != found.ctas)
@@ -75,18 +100,22 @@ py::tuple footprint(const std::string& path, const std::array<uint32_t, 5>& resi
 }  // namespace
 
 void register_replay(py::module_& module) {
-    PYBIND11_NUMPY_DTYPE(kp_touch, line, touched, written, filled, copied, reserved);
+    PYBIND11_NUMPY_DTYPE(kp_touch, line, touched, written, filled, copied, sm, path, reserved);
     module.attr("FOOTPRINT_VERSION") = kFootprintVersion;
-    module.def("footprint", footprint, py::arg("path"), py::arg("residency"), py::call_guard<PythonSignals>());
+    module.def("footprint", footprint, py::arg("path"), py::arg("residency"), py::arg("by_sm") = false,
+               py::call_guard<PythonSignals>());
     py::class_<Replay>(module, "Replay")
         .def(py::init([](const std::string& list, uint64_t lines, const std::array<uint32_t, 5>& residency,
-                         bool with_copies, bool counts_ctas, uint64_t memory, const py::function& load,
-                         const py::function& save, const py::function& refuse) {
-                 const StateInfo state{lines, with_copies, counts_ctas, residency_of(residency)};
+                         bool with_copies, bool counts_ctas, bool by_sm, const std::array<uint32_t, 2>& predictor,
+                         uint64_t memory, const py::function& load, const py::function& save,
+                         const py::function& refuse) {
+                 const StateInfo state{
+                     lines, with_copies, counts_ctas, residency_of(residency), by_sm, {predictor[0], predictor[1]}};
                  return std::make_unique<Replay>(list, state, memory, store_of(load, save, refuse));
              }),
              py::arg("list"), py::kw_only(), py::arg("lines"), py::arg("residency"), py::arg("with_copies"),
-             py::arg("counts_ctas"), py::arg("memory"), py::arg("load"), py::arg("save"), py::arg("refuse"))
+             py::arg("counts_ctas"), py::arg("by_sm"), py::arg("predictor"), py::arg("memory"), py::arg("load"),
+             py::arg("save"), py::arg("refuse"))
         .def_property_readonly("memory", &Replay::memory)
         .def("before", replay_before, py::arg("launch"), py::call_guard<PythonSignals>());
 }

@@ -1,8 +1,6 @@
 #include "native/replay/footprint.h"
 
 #include <algorithm>
-#include <functional>
-#include <queue>
 #include <unordered_map>
 
 namespace kernelpoint::replay {
@@ -19,23 +17,6 @@ Access access_of(const Opcode& opcode) {
     if (opcode.is_load) return Access::load;
     return opcode.is_store ? Access::store : Access::none;
 }
-
-// When slots for CTAs are free.
-class Slots {
-public:
-    explicit Slots(uint64_t count) {
-        for (uint64_t i = 0; i < count; ++i) free_at_.push(0);
-    }
-    uint64_t take() {
-        const uint64_t at = free_at_.top();
-        free_at_.pop();
-        return at;
-    }
-    void give(uint64_t at) { free_at_.push(at); }
-
-private:
-    std::priority_queue<uint64_t, std::vector<uint64_t>, std::greater<uint64_t>> free_at_;
-};
 
 class Builder {
 public:
@@ -117,7 +98,11 @@ private:
     }
 
     static LineTouch touch_of(uint64_t line, const Line& from) {
-        LineTouch touch{line, static_cast<uint8_t>(from.loaded | from.written), from.written, from.loaded};
+        LineTouch touch;
+        touch.line = line;
+        touch.touched = from.loaded | from.written;
+        touch.written = from.written;
+        touch.filled = from.loaded;
         for (uint32_t sector = 0; sector < 4; ++sector) {
             if (from.bytes[sector] == kWholeSector) touch.filled |= 1u << sector;
         }

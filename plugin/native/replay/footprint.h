@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <queue>
 #include <string>
 #include <vector>
 
@@ -12,15 +14,23 @@ namespace kernelpoint::replay {
 constexpr uint64_t kLineBytes = 128, kSectorBytes = 32;
 constexpr uint64_t kMemorySteps = 50;  // see read_footprint
 
+// Way of an access to what all SMs share.
+enum class Path : uint8_t { data = 0, fetch = 1, around = 2 };  // through the SM's L1; its instruction cache; around
+
 // One bit per 32-byte sector in each mask.
 struct LineTouch {
     uint64_t line = 0;    // address / 128
     uint8_t touched = 0;  // read or written
     uint8_t written = 0;  // of those, written
     uint8_t filled = 0;   // of those, read, or written in every byte: complete without what memory holds
+    uint16_t sm = 0;      // that touched it; 0 where SMs are not told apart
+    Path path = Path::data;
 
+    bool is_same_place(const LineTouch& other) const {
+        return line == other.line && sm == other.sm && path == other.path;
+    }
     bool operator==(const LineTouch& other) const {
-        return line == other.line && touched == other.touched && written == other.written && filled == other.filled;
+        return is_same_place(other) && touched == other.touched && written == other.written && filled == other.filled;
     }
 };
 
@@ -34,7 +44,24 @@ struct Residency {
 
 struct Footprint {
     uint64_t ctas = 0;               // in the trace
-    std::vector<LineTouch> touches;  // each line once; oldest first
+    std::vector<LineTouch> touches;  // each line once, for each SM and path where they are told apart; oldest first
+};
+
+// When slots for CTAs are free.
+class Slots {
+public:
+    explicit Slots(uint64_t count) {
+        for (uint64_t i = 0; i < count; ++i) free_at_.push(0);
+    }
+    uint64_t take() {
+        const uint64_t at = free_at_.top();
+        free_at_.pop();
+        return at;
+    }
+    void give(uint64_t at) { free_at_.push(at); }
+
+private:
+    std::priority_queue<uint64_t, std::vector<uint64_t>, std::greater<uint64_t>> free_at_;
 };
 
 // Model: a CTA begins when a slot of the GPU is free, in the order of the trace, and a warp executes an instruction in

@@ -1,11 +1,14 @@
 #include "native/replay/footprint_cache.h"
 
+#include "native/replay/macsim/sm_footprint.h"
 #include "native/replay/packing.h"
 
 namespace kernelpoint::replay {
 
-FootprintCache::FootprintCache(size_t traces, const Residency& residency, uint64_t memory_bytes, FootprintStore store)
+FootprintCache::FootprintCache(size_t traces, const Residency& residency, bool by_sm, uint64_t memory_bytes,
+                               FootprintStore store)
     : residency_(residency),
+      by_sm_(by_sm),
       most_bytes_(memory_bytes),
       store_(std::move(store)),
       kept_at_(traces, kept_.end()),
@@ -33,15 +36,21 @@ bool FootprintCache::load(const std::string& path, std::string& packed) {
 
 bool FootprintCache::read(uint32_t trace, const std::string& path, std::string& packed) {
     try {
-        present_ = read_footprint(path, residency_);
+        present_ =
+            by_sm_ ? macsim::footprint_of(macsim::read_code(path), residency_) : read_footprint(path, residency_);
     } catch (const TraceError& error) {
-        unreadable_[trace] = true;
-        store_.refuse(path, error.what());
+        refuse(trace, path, error.what());
         return false;
     }
     packed = pack(present_);
     store_.save(path, packed);
     return true;
+}
+
+void FootprintCache::refuse(uint32_t trace, const std::string& path, const std::string& reason) {
+    if (unreadable_[trace]) return;
+    unreadable_[trace] = true;
+    store_.refuse(path, reason);
 }
 
 void FootprintCache::keep(uint32_t trace, std::string packed) {

@@ -19,10 +19,12 @@ struct FootprintStore {
 
 class FootprintCache {
 public:
-    FootprintCache(size_t traces, const Residency& residency, uint64_t memory_bytes, FootprintStore store);
+    FootprintCache(size_t traces, const Residency& residency, bool by_sm, uint64_t memory_bytes, FootprintStore store);
 
     // The touches of a trace, none where it cannot be read; they live until the next call.
     const std::vector<LineTouch>& touches(uint32_t trace, const std::string& path);
+    // The trace cannot be read, as its other reader found.
+    void refuse(uint32_t trace, const std::string& path, const std::string& reason);
     bool is_unreadable(uint32_t trace) const { return unreadable_[trace]; }
     uint64_t bytes() const { return bytes_; }
 
@@ -37,6 +39,7 @@ private:
     };
 
     const Residency residency_;
+    const bool by_sm_;
     const uint64_t most_bytes_;
     const FootprintStore store_;
     std::list<Kept> kept_;                            // the one used last first

@@ -66,7 +66,7 @@ void History::add(const Touch& touch, Walk& result) {
 
 void History::add_copy(const Source& copy, uint64_t lines, Walk& result) {
     for (uint64_t line = copy.last_line; seen_.lines() < lines; --line) {
-        add({{line, 0xf, 0, 0xf}, true}, result);
+        add({{line, 0xf, 0, 0xf, 0, Path::data}, true}, result);
         if (line == copy.first_line) return;
     }
 }

@@ -7,6 +7,7 @@ namespace {
 enum Kind : uint64_t { kRead = 0, kWritten = 1, kOther = 2 };
 
 Kind kind_of(const LineTouch& touch) {
+    if (touch.sm != 0 || touch.path != Path::data) return kOther;
     if (touch.touched != 0xf || touch.filled != 0xf) return kOther;
     return touch.written == 0 ? kRead : touch.written == 0xf ? kWritten : kOther;
 }
@@ -45,22 +46,36 @@ int64_t unfold(uint64_t folded) {
     return static_cast<int64_t>(folded >> 1) ^ -static_cast<int64_t>(folded & 1);
 }
 
+uint64_t others_of(const LineTouch& touch) {
+    return touch.touched | touch.written << 4 | touch.filled << 8 | static_cast<uint64_t>(touch.path) << 12 |
+           uint64_t{touch.sm} << 14;
+}
+
+bool set_others(uint64_t others, uint64_t line, LineTouch& touch) {
+    const auto path = others >> 12 & 3;
+    if (others >> 30 != 0 || path > static_cast<uint64_t>(Path::around)) return false;
+    touch = {line,
+             static_cast<uint8_t>(others & 15),
+             static_cast<uint8_t>(others >> 4 & 15),
+             static_cast<uint8_t>(others >> 8 & 15),
+             static_cast<uint16_t>(others >> 14),
+             static_cast<Path>(path)};
+    return true;
+}
+
 bool get(Bytes& bytes, uint64_t& line, LineTouch& touch) {
     uint64_t number = 0, masks = 0;
     if (!bytes.get(number)) return false;
     line += static_cast<uint64_t>(unfold(number >> 2));
     switch (number & 3) {
         case kRead:
-            touch = {line, 0xf, 0, 0xf};
+            touch = {line, 0xf, 0, 0xf, 0, Path::data};
             return true;
         case kWritten:
-            touch = {line, 0xf, 0xf, 0xf};
+            touch = {line, 0xf, 0xf, 0xf, 0, Path::data};
             return true;
         case kOther:
-            if (!bytes.get(masks) || masks > 0xfff) return false;
-            touch = {line, static_cast<uint8_t>(masks & 15), static_cast<uint8_t>(masks >> 4 & 15),
-                     static_cast<uint8_t>(masks >> 8)};
-            return true;
+            return bytes.get(masks) && set_others(masks, line, touch);
         default:
             return false;
     }
@@ -76,7 +91,7 @@ std::string pack(const Footprint& footprint) {
     for (const LineTouch& touch : footprint.touches) {
         const Kind kind = kind_of(touch);
         put(bytes, fold(static_cast<int64_t>(touch.line - before)) << 2 | kind);
-        if (kind == kOther) put(bytes, touch.touched | touch.written << 4 | touch.filled << 8);
+        if (kind == kOther) put(bytes, others_of(touch));
         before = touch.line;
     }
     bytes.shrink_to_fit();

@@ -1,11 +1,15 @@
 #include "native/replay/replay.h"
 
+#include <algorithm>
+
 namespace kernelpoint::replay {
 
 Replay::Replay(const std::string& list_path, const StateInfo& state, uint64_t memory_bytes, FootprintStore store)
     : state_(state),
       history_(read_trace_list(list_path), state.with_copies),
-      footprints_(history_.sources(), state.residency, memory_bytes, std::move(store)),
+      footprints_(history_.sources(), state.residency, state.by_sm, memory_bytes, std::move(store)),
+      training_(state.predictor, state.residency, memory_bytes),
+      most_bytes_(memory_bytes),
       ctas_before_(1, 0),
       ctas_of_(history_.sources(), -1) {}
 
@@ -18,7 +22,50 @@ Replayed Replay::before(uint64_t launch) {
     };
     history_.walk(launch, state_.lines, touches_of, walk_);
     const uint64_t ctas = state_.counts_ctas ? ctas_before(launch) : 0;
-    return {walk_.touches, walk_.launches, unreadable, ctas, walk_.covered};
+    const std::vector<macsim::SmState>* sms = nullptr;
+    if (state_.predictor.history_bits != 0)
+        sms = &training_.before(
+            launch, history_.sources(), [this](uint64_t at) { return history_.trace_of(at); },
+            [this](uint32_t trace) { return code_of(trace); });
+    if (sms != nullptr && state_.by_sm) set_fetches(*sms);
+    return {walk_.touches, walk_.launches, unreadable, ctas, walk_.covered, sms};
+}
+
+// What SMs fetch depends on their predictors, so the training knows it and the walk does not: the walk's fetches stand
+// for the code in the last level, as far as it got there.
+void Replay::set_fetches(const std::vector<macsim::SmState>& sms) {
+    std::vector<Touch>& touches = walk_.touches;
+    touches.erase(std::remove_if(touches.begin(), touches.end(),
+                                 [this](const Touch& touch) {
+                                     return touch.path == Path::fetch && !training_.holds_code(touch.line * kLineBytes);
+                                 }),
+                  touches.end());
+    for (Touch& touch : touches)
+        if (touch.path == Path::fetch) touch.path = Path::around;
+    for (size_t sm = 0; sm < sms.size(); ++sm)
+        for (const uint64_t line : sms[sm].instructions.lines()) {
+            const uint64_t address = line * macsim::kFetchBytes;
+            const auto sector = static_cast<uint8_t>(1u << address % kLineBytes / kSectorBytes);
+            touches.push_back(
+                {{address / kLineBytes, sector, 0, sector, static_cast<uint16_t>(sm), Path::fetch}, false});
+        }
+}
+
+const macsim::LaunchCode* Replay::code_of(uint32_t trace) {
+    const auto known = codes_.find(trace);
+    if (known != codes_.end()) return &known->second;
+    try {
+        macsim::LaunchCode code = macsim::read_code(history_.path(trace));
+        if (code_bytes_ + code.bytes() > most_bytes_) {
+            codes_.clear();
+            code_bytes_ = 0;
+        }
+        code_bytes_ += code.bytes();
+        return &(codes_[trace] = std::move(code));
+    } catch (const TraceError& error) {
+        footprints_.refuse(trace, history_.path(trace), error.what());
+        return nullptr;
+    }
 }
 
 // From the grid in each trace's header: nothing else of a trace is read for it.

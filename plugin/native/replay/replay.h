@@ -4,10 +4,12 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "native/replay/footprint_cache.h"
 #include "native/replay/history.h"
+#include "native/replay/macsim/training.h"
 
 namespace kernelpoint::replay {
 
@@ -16,6 +18,8 @@ struct StateInfo {
     bool with_copies = false;  // copies from the host fill the state
     bool counts_ctas = false;  // CTAs of all earlier launches are wanted
     Residency residency;
+    bool by_sm = false;  // touches of each SM are told apart; for lists in MacSim's layout, as is the predictor
+    macsim::PredictorInfo predictor;
 };
 
 struct Replayed {
@@ -24,6 +28,7 @@ struct Replayed {
     uint64_t unreadable;                // of the distinct traces met, those that cannot be read
     uint64_t earlier_ctas;              // of all earlier launches; 0 where not wanted
     bool covered;
+    const std::vector<macsim::SmState>* sms;  // NULL where no predictor is wanted; lives until the next call
 };
 
 class Replay {
@@ -37,11 +42,17 @@ public:
 
 private:
     uint64_t ctas_before(uint64_t launch);
+    const macsim::LaunchCode* code_of(uint32_t trace);
+    void set_fetches(const std::vector<macsim::SmState>& sms);
 
     const StateInfo state_;
     History history_;
     FootprintCache footprints_;
     Walk walk_;
+    macsim::Training training_;
+    std::unordered_map<uint32_t, macsim::LaunchCode> codes_;  // by trace, within the bound on memory
+    uint64_t code_bytes_ = 0;
+    const uint64_t most_bytes_;
     std::vector<uint64_t> ctas_before_;  // of the launches asked about so far
     std::vector<int64_t> ctas_of_;       // by trace; -1 where not read yet
 };

@@ -22,30 +22,34 @@ void SeenLines::clear() {
 }
 
 bool SeenLines::add(const Touch& older) {
-    Slot& slot = insert(older.line);
-    const uint8_t touched = slot.touched, written = slot.written, filled = slot.filled;
+    LineTouch& seen = insert(older);
+    const uint8_t touched = seen.touched, written = seen.written, filled = seen.filled;
     // Nothing that was before a copy is left of a line.
-    slot.touched |= older.copied ? kAllSectors : older.touched;
-    slot.written |= older.copied ? kAllSectors : older.written;
-    slot.filled |= older.copied ? kAllSectors : older.filled;
+    seen.touched |= older.copied ? kAllSectors : older.touched;
+    seen.written |= older.copied ? kAllSectors : older.written;
+    seen.filled |= older.copied ? kAllSectors : older.filled;
     return (older.touched & ~touched) != 0 || (older.written & ~written) != 0 || (older.filled & ~filled) != 0;
 }
 
-SeenLines::Slot& SeenLines::insert(uint64_t line) {
-    Slot* slot = &slot_of(line);
-    if (slot->round == round_) return *slot;
+LineTouch& SeenLines::insert(const LineTouch& place) {
+    Slot* slot = &slot_of(place);
+    if (slot->round == round_) return slot->seen;
     if (2 * ++lines_ > slots_.size()) {
         grow();
-        slot = &slot_of(line);
+        slot = &slot_of(place);
     }
-    *slot = Slot{line, round_, 0, 0, 0};
-    return *slot;
+    *slot = Slot{{}, round_};
+    slot->seen.line = place.line;
+    slot->seen.sm = place.sm;
+    slot->seen.path = place.path;
+    return slot->seen;
 }
 
-SeenLines::Slot& SeenLines::slot_of(uint64_t line) {
+SeenLines::Slot& SeenLines::slot_of(const LineTouch& place) {
     const uint64_t mask = slots_.size() - 1;
-    uint64_t i = mix(line) & mask;
-    while (slots_[i].round == round_ && slots_[i].line != line) i = (i + 1) & mask;
+    const uint64_t who = uint64_t{place.sm} << 2 | static_cast<uint64_t>(place.path);
+    uint64_t i = mix(place.line ^ who << 44) & mask;
+    while (slots_[i].round == round_ && !slots_[i].seen.is_same_place(place)) i = (i + 1) & mask;
     return slots_[i];
 }
 
@@ -53,7 +57,7 @@ void SeenLines::grow() {
     std::vector<Slot> old(slots_.size() * 2);
     old.swap(slots_);
     for (const Slot& slot : old) {
-        if (slot.round == round_) slot_of(slot.line) = slot;
+        if (slot.round == round_) slot_of(slot.seen) = slot;
     }
 }
 

@@ -13,7 +13,7 @@ struct Touch : LineTouch {
     bool copied = false;  // clean and filled, whatever it was before
 };
 
-// A hash table by line, emptied in constant time.
+// A hash table by line, SM and path, emptied in constant time.
 class SeenLines {
 public:
     SeenLines() : slots_(1024) {}
@@ -25,13 +25,12 @@ public:
 
 private:
     struct Slot {
-        uint64_t line = 0;
+        LineTouch seen;
         uint32_t round = 0;  // the slot is free where this is not the present round
-        uint8_t touched = 0, written = 0, filled = 0;
     };
 
-    Slot& slot_of(uint64_t line);
-    Slot& insert(uint64_t line);
+    Slot& slot_of(const LineTouch& place);
+    LineTouch& insert(const LineTouch& place);
     void grow();
 
     std::vector<Slot> slots_;  // a power of two, at most half of them taken

@@ -50,7 +50,9 @@ py::dict host_dictionary(const kp_host_info& info) {
     fields["can_stop"] = py::bool_((info.flags & KP_HOST_CAN_STOP) != 0);
     fields["copies_fill"] = py::bool_((info.flags & KP_HOST_COPIES_FILL) != 0);
     fields["counts_ctas"] = py::bool_((info.flags & KP_HOST_COUNTS_CTAS) != 0);
+    fields["keeps_l1"] = py::bool_((info.flags & KP_HOST_KEEPS_L1) != 0);
     fields["state_lines"] = number(info.state_lines);
+    fields["predictor"] = py::make_tuple(number(info.predictor_history_bits), number(info.predictor_counter_bits));
     fields["residency"] =
         py::make_tuple(info.sms, info.ctas_per_sm, info.warps_per_sm, info.registers_per_sm, info.shared_memory_per_sm);
     fields["process_count"] = number(info.process_count);
@@ -102,6 +104,20 @@ kp_status on_launch(kp_session* session, const kp_launch* launch, kp_decision* d
     });
 }
 
+void set_predictors(kp_session* session, const py::object& replayed, kp_replay* replay) {
+    session->predictor_arrays = py::make_tuple(replayed.attr("counters"), replayed.attr("histories"));
+    const py::buffer_info counters = py::buffer(replayed.attr("counters")).request();
+    const py::buffer_info histories = py::buffer(replayed.attr("histories")).request();
+    const auto count = static_cast<size_t>(histories.size);
+    const size_t each = count == 0 ? 0 : static_cast<size_t>(counters.size) / count;
+    session->predictors.clear();
+    for (size_t sm = 0; sm < count; ++sm)
+        session->predictors.push_back({static_cast<const uint32_t*>(histories.ptr)[sm], static_cast<uint32_t>(each),
+                                       static_cast<const uint8_t*>(counters.ptr) + sm * each});
+    replay->predictor_count = count;
+    replay->predictors = session->predictors.data();
+}
+
 kp_status replay_before(kp_session* session, uint32_t process, uint64_t index, kp_replay* replay) {
     return call(session, [&] {
         const py::object replayed = invoke(session, methods().replay_before, number(process), number(index));
@@ -113,6 +129,7 @@ kp_status replay_before(kp_session* session, uint32_t process, uint64_t index, k
         replay->earlier_ctas = replayed.attr("earlier_ctas").cast<uint64_t>();
         replay->touch_count = static_cast<uint64_t>(touches.size * touches.itemsize) / sizeof(kp_touch);
         replay->touches = static_cast<const kp_touch*>(touches.ptr);
+        set_predictors(session, replayed, replay);
     });
 }
 

@@ -19,8 +19,9 @@ struct kp_session {
     // Counter names of the last result, as C++ and as a Python tuple: they are the same for every result of a run.
     std::vector<std::string> counter_names;
     pybind11::object counter_tuple;
-    // The buffer that kp_replay_before handed out last.
-    pybind11::object touches;
+    // Results of kp_replay_before, the last ones, and the arrays that they point into.
+    pybind11::object touches, predictor_arrays;
+    std::vector<kp_predictor> predictors;
     // Text that was handed out; it stays where it is.
     std::unordered_set<std::string> texts;
     // Results of kp_finish: the estimates of the run, and the counts and estimates of each process.

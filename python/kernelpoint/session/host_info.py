@@ -30,6 +30,8 @@ class HostInfo:
     residency: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
     copies_fill: bool = False
     counts_ctas: bool = False
+    keeps_l1: bool = False
+    predictor: tuple[int, int] = (0, 0)
 
     @property
     def can_replay(self) -> bool:

@@ -20,17 +20,21 @@ class StateInfo:
     residency: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
     copies_fill: bool = False
     counts_ctas: bool = False
+    keeps_l1: bool = False
+    predictor: tuple[int, int] = (0, 0)  # bits of history, bits of a counter
 
 
 @dataclass(frozen=True, eq=False)
 class Replayed:
     """The touches of earlier launches that matter, as ``kp_replay`` tells them."""
 
-    touches: np.ndarray  # structured, as kp_touch: line, touched, written, filled, copied; oldest first
+    touches: np.ndarray  # structured, as kp_touch: line, touched, written, filled, copied, sm, path; oldest first
     launches: int  # earlier launches looked at
     unreadable: int  # distinct traces among them that cannot be read
     earlier_ctas: int  # of all earlier launches; 0 where they are not wanted
     covered: bool  # the touches name as many distinct lines as the state holds
+    counters: np.ndarray  # uint8 [SM, counter], of the branch predictors; empty where none is wanted
+    histories: np.ndarray  # uint32 [SM]
 
 
 class Replay:
@@ -41,7 +45,8 @@ class Replay:
     passes repetitions of a trace; copies from the host count where the simulator lets them. Its cost follows the size of the
     state and the number of distinct traces met, not the number of launches. Functional warming: Wunderlich et al., SMARTS,
     ISCA 2003. ``Model:`` the order of touches inside a launch is that of CTAs side by side, one step an instruction; see
-    ``plugin/native/replay/footprint.h``.
+    ``plugin/native/replay/footprint.h``. Branch predictors learn during the whole run, so for them every earlier launch is
+    passed once; see ``plugin/native/replay/macsim/core_model.h``.
 
     Args:
         list_path: the trace list, or the folder of traces.
@@ -62,13 +67,15 @@ class Replay:
         folder: str | os.PathLike[str] | None = None,
         log: Callable[[str], None] = lambda text: None,
     ) -> None:
-        self._store = FootprintStore(state.residency, folder, log)
+        self._store = FootprintStore((*state.residency, state.keeps_l1), folder, log)
         self._native = _native.Replay(
             list_path,
             lines=state.lines,
             residency=state.residency,
             with_copies=state.copies_fill,
             counts_ctas=state.counts_ctas,
+            by_sm=state.keeps_l1,
+            predictor=state.predictor,
             memory=memory,
             load=self._store.load,
             save=self._store.save,

@@ -7,7 +7,7 @@ typedef unsigned uns32;
 
 class bp_dir_base_c {
 public:
-    explicit bp_dir_base_c(int bits) : m_pht(new uns8[1 << bits]), entries_(1 << bits) {
+    explicit bp_dir_base_c(int bits) : m_pht(new uns8[1 << bits]), bits_(bits), entries_(1 << bits) {
         for (unsigned i = 0; i < entries_; ++i) m_pht[i] = 3;
     }
     virtual ~bp_dir_base_c() {}
@@ -15,8 +15,8 @@ public:
     virtual uns8 pred(uop_c* branch) {
         const uns8 taken = m_pht[index(branch->m_pc, m_global_hist)] / 2;
         branch->m_uop_info.m_pred_global_hist = m_global_hist;
-        branch->m_recovery_info.m_global_hist = m_global_hist * 2 + branch->m_dir;
-        m_global_hist = m_global_hist * 2 + taken;
+        branch->m_recovery_info.m_global_hist = m_global_hist / 2 + (branch->m_dir ? 1u << 31 : 0);
+        m_global_hist = m_global_hist / 2 + (taken ? 1u << 31 : 0);
         return taken;
     }
     virtual void update(uop_c* branch) {
@@ -30,8 +30,11 @@ public:
     uns32 m_global_hist = 0;
 
 private:
-    unsigned index(unsigned long long pc, uns32 history) const { return unsigned((pc / 4) ^ history) % entries_; }
+    unsigned index(unsigned long long pc, uns32 history) const {
+        return unsigned((pc / 4) ^ (history >> (32 - bits_))) % entries_;
+    }
 
+    const int bits_;
     const unsigned entries_;
 };
 

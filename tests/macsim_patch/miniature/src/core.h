@@ -5,6 +5,9 @@
 
 #include "bp.h"
 #include "cache.h"
+#include "frontend.h"
+#include "readonly_cache.h"
+#include "schedule_smc.h"
 
 using namespace std;
 
@@ -14,10 +17,15 @@ struct thread_s;
 class core_c {
 public:
     core_c(int places, int history, const Counter* now)
-        : m_icache(cache_c::of<bool>(4, 2, 64, now)), m_bp_data(new bp_data_c(history)), places_(places) {}
+        : m_icache(cache_c::of<bool>(4, 2, 64, now)),
+          m_bp_data(new bp_data_c(history)),
+          m_const_cache(new readonly_cache_c(now)),
+          places_(places) {}
     string get_core_type() { return "nvbit"; }
     unsigned long long get_cycle_count() { return clock_; }
-    void pulse() { ++clock_; }
+    void inc_core_cycle_count() { ++clock_; }
+    frontend_c* get_frontend() { return m_frontend; }
+    readonly_cache_c* get_const_cache() { return m_const_cache; }
     int get_max_threads_per_core() { return places_; }
     void init() {}
     void add_application(int, process_s* process) { owner = process; }
@@ -44,12 +52,24 @@ public:
         return right;
     }
 
+    // Cycles that the next warp waits for its turns.
+    int wait() {
+        const int number = m_unique_scheduled_thread_num++;
+        m_last_terminated_tid = m_unique_scheduled_thread_num;
+        return m_frontend->wait(number) + m_schedule->wait() + number % 2 + (m_const_cache->use(0) ? 0 : 5);
+    }
+
+    int m_unique_scheduled_thread_num = 0;
     list<thread_s*> warps;
     process_s* owner = NULL;
 
 private:
     cache_c* m_icache;
     bp_data_c* m_bp_data;
+    readonly_cache_c* m_const_cache;
+    frontend_c* m_frontend = new frontend_c;
+    schedule_c* m_schedule = new schedule_smc_c;
+    int m_last_terminated_tid = 0;
     unsigned long long clock_ = 0;
     int places_;
 };

@@ -25,24 +25,28 @@ macsim_c::macsim_c(const vector<string>& arguments) {
         gpu_cores.push(each);
     }
     m_memory = new memory_c(cores, &m_simulation_cycle);
+    m_dram_controller = new dram_c*[1]{new dram_ctrl_c};
+    m_termination_check = new bool[cores]();
     m_process_manager = new process_manager_c(this);
     ifstream list(string(*m_knobs->KNOB_TRACE_NAME_FILE));
     string config;
     for (list >> config; list >> config;) m_process_manager->add(config);
-    m_process_manager->fill_cores();
+    m_process_manager->sim_thread_schedule(true);
 }
 
 // One tick of all clocks; false where nothing is left to do, or nothing more is allowed.
-bool macsim_c::tick() {
+bool macsim_c::run_a_cycle() {
     const uns64 most = *m_knobs->KNOB_MAX_CYCLES;
-    if (live_warps == 0 || (most != 0 && m_simulation_cycle >= most)) return false;
+    if (m_termination_count != 0 && live_warps == 0) return false;
+    if (most != 0 && m_simulation_cycle >= most) return false;
     const bool gpu_too = m_simulation_cycle % *m_knobs->KNOB_TICKS_PER_CYCLE == 0;
     m_simulation_cycle += 1;
     for (int each = 0; gpu_too && each < *m_knobs->KNOB_NUM_SIM_CORES; ++each) {
-        m_core_pointers[each]->pulse();
+        m_core_pointers[each]->inc_core_cycle_count();
         retire(each);
     }
     (*m_ProcessorStats)[CYC_COUNT_TOT]++;
+    m_termination_count = 1;
     return true;
 }
 
@@ -61,7 +65,7 @@ void macsim_c::retire(int core) {
             (*m_ProcessorStats)[CYC_COUNT_ACC] += m_simulation_cycle;
         }
         m_process_manager->terminate_process(owner);
-        m_process_manager->fill_cores();
+        m_process_manager->sim_thread_schedule(true);
     }
 }
 
@@ -73,6 +77,6 @@ void macsim_c::finalize() {
 int main(int count, char** words) {
     macsim_c simulator(vector<string>(words + 1, words + count));
     do {
-    } while (simulator.tick());
+    } while (simulator.run_a_cycle());
     simulator.finalize();
 }

@@ -5,6 +5,7 @@
 
 #include "all_knobs.h"
 #include "core.h"
+#include "dram_ctrl.h"
 #include "knob.h"
 #include "memory.h"
 #include "statistics.h"
@@ -14,7 +15,7 @@ class process_manager_c;
 class macsim_c {
 public:
     explicit macsim_c(const vector<string>& arguments);
-    bool tick();
+    bool run_a_cycle();
     void finalize();
 
     // A new application's number.
@@ -25,6 +26,9 @@ public:
     ProcessorStatistics* m_ProcessorStats = NULL;
     core_c* m_core_pointers[16];
     memory_c* m_memory = NULL;
+    dram_c** m_dram_controller = NULL;
+    bool* m_termination_check = NULL;
+    int m_termination_count = 0;  // 0: a cycle runs although no warp does
     process_manager_c* m_process_manager = NULL;
     queue<int> gpu_cores;
     unsigned long long m_simulation_cycle = 0;

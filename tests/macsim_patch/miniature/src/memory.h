@@ -37,7 +37,7 @@ private:
 
 class memory_c {
 public:
-    memory_c(int cores, const Counter* now) {
+    memory_c(int cores, const Counter* now) : now_(now) {
         m_l1_cache = new dcu_c*[cores];
         m_l2_cache = new dcu_c*[cores];
         for (int core = 0; core < cores; ++core) {
@@ -48,6 +48,11 @@ public:
             m_llc_cache[unit] = new dcu_c(cache_c::of<dcache_data_s>(16, 4, kLine, now));
     }
     virtual ~memory_c() {}
+
+    // Requests that a core may still send: a store is on its way for 40 cycles.
+    int get_num_avail_entry(int) { return *now_ < busy_until_ ? 7 : 8; }
+    bool is_busy() { return *now_ < busy_until_; }
+    void send() { busy_until_ = *now_ + 40; }
 
     Addr base_addr(int, Addr address) { return address - address % kLine; }
 
@@ -79,4 +84,6 @@ protected:
 
 private:
     static constexpr int kLine = 128;
+    const Counter* const now_;
+    Counter busy_until_ = 0;
 };

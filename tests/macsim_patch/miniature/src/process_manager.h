@@ -42,9 +42,11 @@ public:
     void terminate_process(process_s* owner);
     void end_warp(int core, thread_s* warp);
     void fill_cores();
+    void sim_thread_schedule(bool) { fill_cores(); }
 
 private:
     void take_cores(process_s* owner);
+    int kept(core_c& core, bool missed, bool store, uns64 address);
     int stalls(process_s* owner, const string& trace, unsigned warp);
     void count_access(bool hit);
 

@@ -1,27 +1,19 @@
-// Members that MacSim keeps to itself and the replay needs. An explicit instantiation may name them, so that no line of
-// MacSim is changed for it: object->*reach(Tag()).
-#ifndef KERNELPOINT_MACSIM_REACH_H
-#define KERNELPOINT_MACSIM_REACH_H
+// Members that MacSim keeps to itself and the replay needs: object->*reach(Tag()).
+#ifndef KERNELPOINT_MACSIM_MEMBERS_H
+#define KERNELPOINT_MACSIM_MEMBERS_H
 
 #include "bp.h"
 #include "cache.h"
 #include "core.h"
+#include "dram_ctrl.h"
+#include "frontend.h"
 #include "memory.h"
 #include "memreq_info.h"
+#include "reach.hpp"
+#include "readonly_cache.h"
+#include "schedule_smc.h"
 
 namespace kernelpoint {
-
-template <typename Tag, typename Tag::Member member>
-struct Reach {
-    friend typename Tag::Member reach(Tag) { return member; }
-};
-
-#define KERNELPOINT_REACH(Tag, Owner, Type, member) \
-    struct Tag {                                    \
-        typedef Type Owner::* Member;               \
-        friend Member reach(Tag);                   \
-    };                                              \
-    template struct Reach<Tag, &Owner::member>;
 
 KERNELPOINT_REACH(FirstLevel, memory_c, dcu_c**, m_l1_cache)
 KERNELPOINT_REACH(SecondLevel, memory_c, dcu_c**, m_l2_cache)
@@ -36,7 +28,16 @@ KERNELPOINT_REACH(SetCount, cache_c, int, m_num_sets)
 KERNELPOINT_REACH(WayCount, cache_c, int, m_assoc)
 KERNELPOINT_REACH(InstructionCache, core_c, cache_c*, m_icache)
 KERNELPOINT_REACH(BranchPredictor, core_c, bp_data_c*, m_bp_data)
-#undef KERNELPOINT_REACH
+KERNELPOINT_REACH(Scheduler, core_c, schedule_c*, m_schedule)
+KERNELPOINT_REACH(FirstLiveWarp, core_c, int, m_last_terminated_tid)
+KERNELPOINT_REACH(ConstantCache, readonly_cache_c, cache_c*, m_cache)
+KERNELPOINT_REACH(FetchPhase, frontend_c, int, m_fetch_modulo)
+KERNELPOINT_REACH(FetchTurn, frontend_c, int, m_fetch_arbiter)
+KERNELPOINT_REACH(FetchFailed, frontend_c, bool, m_last_fetch_tid_failed)
+KERNELPOINT_REACH(SchedulePhase, schedule_smc_c, int, m_schedule_modulo)
+KERNELPOINT_REACH(FirstScheduler, schedule_smc_c, int, m_next_sched_id)
+KERNELPOINT_REACH(OpenRows, dram_ctrl_c, uint64_t*, m_current_rid)
+KERNELPOINT_REACH(BankCount, dram_ctrl_c, int, m_num_bank)
 
 struct Routing {  // fills a request's m_cache_id: which cache of each level an address goes to
     typedef void (memory_c::*Member)(mem_req_s*);

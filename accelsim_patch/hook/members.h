@@ -1,32 +1,20 @@
-// Members that the simulator keeps to itself and the replay needs. An explicit instantiation may name them, so that no
-// line of the simulator is changed for it: object.*reach(Tag()).
-#ifndef KERNELPOINT_ACCELSIM_REACH_H
-#define KERNELPOINT_ACCELSIM_REACH_H
+// Members that the simulator keeps to itself and the replay needs: object.*reach(Tag()).
+#ifndef KERNELPOINT_ACCELSIM_MEMBERS_H
+#define KERNELPOINT_ACCELSIM_MEMBERS_H
 
 #include <list>
 #include <vector>
 
-#include "draws.h"
+#include "draws.hpp"
 #include "gpgpu-sim/dram.h"
 #include "gpgpu-sim/gpu-cache.h"
 #include "gpgpu-sim/gpu-sim.h"
 #include "gpgpu-sim/l2cache.h"
 #include "gpgpu-sim/local_interconnect.h"
 #include "gpgpu-sim/shader.h"
+#include "reach.hpp"
 
 namespace kernelpoint {
-
-template <typename Tag, typename Tag::Member member>
-struct Reach {
-    friend typename Tag::Member reach(Tag) { return member; }
-};
-
-#define KERNELPOINT_REACH(Tag, Owner, Type, member) \
-    struct Tag {                                    \
-        typedef Type Owner::* Member;               \
-        friend Member reach(Tag);                   \
-    };                                              \
-    template struct Reach<Tag, &Owner::member>;
 
 KERNELPOINT_REACH(ClusterIssuedLast, gpgpu_sim, unsigned, m_last_cluster_issue)
 KERNELPOINT_REACH(Partitions, gpgpu_sim, memory_partition_unit**, m_memory_partition_unit)
@@ -63,7 +51,6 @@ KERNELPOINT_REACH(Collector, shader_core_ctx, opndcoll_rfu_t, m_operand_collecto
 KERNELPOINT_REACH(MemoryUnit, shader_core_ctx, ldst_unit*, m_ldst_unit)
 KERNELPOINT_REACH(NextWriteback, ldst_unit, unsigned, m_writeback_arb)
 KERNELPOINT_REACH(WritebackClients, ldst_unit, unsigned, m_num_writeback_clients)
-#undef KERNELPOINT_REACH
 
 // Types that are private themselves cannot be named in a tag, only in the instantiation.
 inline void draw_collector(opndcoll_rfu_t& collector, Draws& draws);

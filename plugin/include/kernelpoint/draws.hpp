@@ -1,6 +1,5 @@
 // Numbers that depend on a launch's index only: the same in every process and for every sample.
-#ifndef KERNELPOINT_ACCELSIM_DRAWS_H
-#define KERNELPOINT_ACCELSIM_DRAWS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -25,4 +24,3 @@ private:
 };
 
 }  // namespace kernelpoint
-#endif

@@ -1,0 +1,287 @@
+#include "native/replay/macsim/core_model.h"
+
+#include <algorithm>
+#include <deque>
+
+namespace kernelpoint::replay::macsim {
+namespace {
+
+constexpr CoreTiming kTiming;
+constexpr uint64_t kLineBytes = 128;
+constexpr uint64_t kNever = UINT64_MAX;
+
+struct Resident {
+    const WarpCode* code = nullptr;
+    uint32_t cta = 0;     // index into Core::ctas_
+    uint32_t number = 0;  // of the SM's warps so far
+    uint32_t fetched = 0, issued = 0;
+    bool mispredicted = false, at_barrier = false;
+    uint64_t waits_until = 0;  // for an instruction line, or for the end of a recovery
+    uint64_t line = 0;         // it fetches from
+    uint64_t tried = kNever;   // the scheduler's last look at it
+    uint64_t ready[256] = {};  // cycle in which a register is
+};
+
+struct InFlight {
+    uint32_t warp = 0;
+    const WarpInstruction* instruction = nullptr;
+    uint64_t moves_at = 0;
+    bool mispredicted = false;
+    uint32_t history = 0, recovered = 0;  // of the predictor
+};
+
+struct RunningCta {
+    uint32_t warps = 0, ended = 0, at_barrier = 0;
+};
+
+// Something that happens to a warp's CTA later.
+struct Event {
+    uint64_t at;
+    uint32_t warp;
+    bool is_end;  // else it has come to a barrier
+};
+
+class Core {
+public:
+    Core(const LaunchCode& code, const std::vector<CtaWarps>& ctas, uint64_t at_once, SmState& sm, LineSet& last_level)
+        : code_(code), waiting_(ctas), at_once_(at_once), sm_(sm), last_level_(last_level) {}
+
+    bool run() {
+        const uint32_t history = sm_.predictor.history;
+        admit();
+        while (!live_.empty()) {
+            moved_ = false;
+            happen();
+            issue_all();
+            move(queue_, window_, kTiming.window, 0);
+            move(front_, queue_, kTiming.queue, kTiming.queued);
+            fetch_all();
+            now_ = moved_ ? now_ + kTiming.period : next_time();
+        }
+        return changed_ || sm_.predictor.history != history;
+    }
+
+private:
+    void admit() {
+        while (next_cta_ < waiting_.size() && running_ < at_once_) {
+            const CtaWarps& cta = waiting_[next_cta_++];
+            RunningCta made;
+            for (uint32_t i = 0; i < cta.count; ++i) {
+                const WarpCode& code = code_.warps[cta.first + i];
+                if (code.count == 0) continue;
+                Resident& warp = warps_.emplace_back();
+                warp.code = &code;
+                warp.cta = static_cast<uint32_t>(ctas_.size());
+                warp.number = static_cast<uint32_t>(warps_.size() - 1);
+                warp.line = code_.instructions[code.first].pc / kFetchBytes;
+                live_.push_back(warp.number);
+                ++made.warps;
+            }
+            ctas_.push_back(made);
+            running_ += made.warps != 0;
+        }
+    }
+
+    void happen() {
+        for (size_t i = 0; i < events_.size();) {
+            if (events_[i].at > now_) {
+                ++i;
+                continue;
+            }
+            const Event event = events_[i];
+            events_.erase(events_.begin() + static_cast<std::ptrdiff_t>(i));
+            moved_ = true;
+            event.is_end ? end(event.warp) : reach_barrier(warps_[event.warp].cta);
+        }
+    }
+
+    void end(uint32_t warp) {
+        live_.erase(std::find(live_.begin(), live_.end(), warp));
+        RunningCta& cta = ctas_[warps_[warp].cta];
+        if (++cta.ended < cta.warps) return;
+        --running_;
+        admit();
+    }
+
+    void reach_barrier(uint32_t number) {
+        RunningCta& cta = ctas_[number];
+        if (++cta.at_barrier < cta.warps) return;
+        cta.at_barrier = 0;
+        for (const uint32_t warp : live_)
+            if (warps_[warp].cta == number) warps_[warp].at_barrier = false;
+    }
+
+    void issue_all() {
+        for (uint32_t i = 0; i < kTiming.fetches; ++i) issue((first_scheduler_ + i) % kTiming.fetches);
+        first_scheduler_ = (first_scheduler_ + 1) % kTiming.fetches;
+    }
+
+    void issue(uint32_t scheduler) {
+        for (auto at = window_.begin(); at != window_.end(); ++at) {
+            Resident& warp = warps_[at->warp];
+            if (warp.number % kTiming.fetches != scheduler || warp.tried == now_) continue;
+            warp.tried = now_;
+            if (!is_ready(warp, *at->instruction)) continue;
+            execute(warp, *at);
+            window_.erase(at);
+            moved_ = true;
+            return;
+        }
+    }
+
+    bool is_ready(const Resident& warp, const WarpInstruction& instruction) const {
+        for (uint8_t i = 0; i < instruction.source_count; ++i)
+            if (warp.ready[instruction.sources[i]] > now_) return false;
+        return true;
+    }
+
+    void execute(Resident& warp, const InFlight& entry) {
+        const WarpInstruction& instruction = *entry.instruction;
+        const uint64_t latency = latency_of(instruction);
+        if (instruction.destination != WarpInstruction::kNoRegister)
+            warp.ready[instruction.destination] = now_ + latency;
+        if (instruction.action == Action::branch || instruction.action == Action::jump) resolve(warp, entry);
+        if (instruction.action == Action::barrier) events_.push_back({now_ + kTiming.end, entry.warp, false});
+        if (++warp.issued == warp.code->count) events_.push_back({now_ + kTiming.end, entry.warp, true});
+    }
+
+    uint64_t latency_of(const WarpInstruction& instruction) {
+        if (instruction.line_count == 0) return kTiming.compute;
+        const uint64_t line = code_.lines[instruction.first_line + instruction.line_count - 1] / kLineBytes;
+        const int level = sm_.l1.use(line) ? 0 : last_level_.use(line) ? 1 : 2;
+        return instruction.action == Action::load ? kTiming.load[level] : kTiming.compute;
+    }
+
+    void resolve(Resident& warp, const InFlight& entry) {
+        const WarpInstruction& branch = *entry.instruction;
+        if (branch.action == Action::branch) {
+            uint8_t& counter = sm_.predictor.counter(entry.history, branch.pc);
+            const uint8_t before = counter;
+            if (branch.taken && counter < sm_.predictor.most) ++counter;
+            if (!branch.taken && counter > 0) --counter;
+            changed_ = changed_ || counter != before;
+        }
+        if (!entry.mispredicted) return;
+        sm_.predictor.history = entry.recovered;
+        warp.mispredicted = false;
+        warp.waits_until = now_ + 1;
+    }
+
+    void move(std::deque<InFlight>& from, std::deque<InFlight>& to, size_t most, uint64_t then) {
+        for (uint32_t i = 0; i < kTiming.moved; ++i) {
+            if (from.empty() || to.size() >= most || from.front().moves_at > now_) return;
+            to.push_back(from.front());
+            to.back().moves_at = now_ + then;
+            from.pop_front();
+            moved_ = true;
+        }
+    }
+
+    void fetch_all() {
+        uint32_t first = UINT32_MAX;
+        for (uint32_t i = 0; i < kTiming.fetches; ++i) {
+            const size_t place = next_to_fetch();
+            if (place == live_.size() || live_[place] == first) return;
+            first = live_[place];
+            if (front_.size() >= kTiming.fetched) return;
+            turn_ = place + 1;
+            fetch(first);
+        }
+    }
+
+    // The next warp in turn that has something to fetch.
+    size_t next_to_fetch() const {
+        for (size_t i = 0; i < live_.size(); ++i) {
+            const size_t place = (turn_ + i) % live_.size();
+            const Resident& warp = warps_[live_[place]];
+            if (warp.fetched < warp.code->count && !warp.at_barrier) return place;
+        }
+        return live_.size();
+    }
+
+    void fetch(uint32_t number) {
+        Resident& warp = warps_[number];
+        if (warp.mispredicted || warp.waits_until > now_ || misses(warp)) return;
+        InFlight entry;
+        entry.warp = number;
+        entry.instruction = &code_.instructions[warp.code->first + warp.fetched++];
+        entry.moves_at = now_ + kTiming.front;
+        const Action action = entry.instruction->action;
+        if (action == Action::branch || action == Action::jump) predict(warp, entry);
+        if (leads_elsewhere(action) && !entry.mispredicted && warp.fetched < warp.code->count)
+            warp.line = code_.instructions[warp.code->first + warp.fetched].pc / kFetchBytes;
+        warp.at_barrier = action == Action::barrier;
+        front_.push_back(entry);
+        moved_ = true;
+    }
+
+    // True if the warp waits for the line that it fetches from.
+    bool misses(Resident& warp) {
+        for (size_t i = 0; i < arriving_.size(); ++i) {
+            if (arriving_[i].first != warp.line) continue;
+            if (arriving_[i].second > now_) return warp.waits_until = arriving_[i].second, true;
+            arriving_.erase(arriving_.begin() + static_cast<std::ptrdiff_t>(i));
+            break;
+        }
+        if (sm_.instructions.use(warp.line)) return false;
+        const bool is_near = last_level_.use(code_line(warp.line * kFetchBytes));
+        warp.waits_until = now_ + kTiming.fetch_miss[is_near ? 0 : 1];
+        arriving_.emplace_back(warp.line, warp.waits_until);
+        return true;
+    }
+
+    void predict(Resident& warp, InFlight& entry) {
+        const WarpInstruction& branch = *entry.instruction;
+        Gshare& predictor = sm_.predictor;
+        constexpr uint32_t last = uint32_t{1} << 31;
+        entry.history = predictor.history;
+        const bool taken = (predictor.counter(predictor.history, branch.pc) >> 1 & 1) != 0;
+        entry.recovered = predictor.history >> 1 | (branch.taken ? last : 0);
+        predictor.history = predictor.history >> 1 | (taken ? last : 0);
+        entry.mispredicted = warp.mispredicted = taken != branch.taken;
+    }
+
+    // The next cycle in which something can move. A multiple of the period after now.
+    uint64_t next_time() const {
+        uint64_t next = kNever;
+        const auto at = [&next, this](uint64_t time) {
+            if (time > now_) next = std::min(next, time);
+        };
+        for (const Event& event : events_) at(event.at);
+        if (!queue_.empty()) at(queue_.front().moves_at);
+        if (!front_.empty()) at(front_.front().moves_at);
+        for (const uint32_t warp : live_) at(warps_[warp].waits_until);
+        for (const InFlight& entry : window_)
+            for (uint8_t i = 0; i < entry.instruction->source_count; ++i)
+                at(warps_[entry.warp].ready[entry.instruction->sources[i]]);
+        if (next == kNever) return now_ + kTiming.period;
+        return now_ + (next - now_ + kTiming.period - 1) / kTiming.period * kTiming.period;
+    }
+
+    const LaunchCode& code_;
+    const std::vector<CtaWarps>& waiting_;
+    const uint64_t at_once_;
+    SmState& sm_;
+    LineSet& last_level_;
+
+    uint64_t now_ = 0;
+    std::deque<Resident> warps_;
+    std::vector<uint32_t> live_;  // warps that have not ended
+    std::vector<RunningCta> ctas_;
+    std::deque<InFlight> front_, queue_, window_;
+    std::vector<Event> events_;
+    std::vector<std::pair<uint64_t, uint64_t>> arriving_;  // instruction lines, and when they are there
+    size_t next_cta_ = 0, turn_ = 0;
+    uint64_t running_ = 0;
+    uint32_t first_scheduler_ = 0;
+    bool moved_ = false, changed_ = false;
+};
+
+}  // namespace
+
+bool run_ctas(const LaunchCode& code, const std::vector<CtaWarps>& ctas, uint64_t at_once, SmState& sm,
+              LineSet& last_level) {
+    return Core(code, ctas, at_once, sm, last_level).run();
+}
+
+}  // namespace kernelpoint::replay::macsim

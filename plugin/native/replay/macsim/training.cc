@@ -1,0 +1,110 @@
+#include "native/replay/macsim/training.h"
+
+#include <algorithm>
+
+#include "native/replay/macsim/core_model.h"
+#include "native/replay/macsim/sm_footprint.h"
+
+namespace kernelpoint::replay::macsim {
+namespace {
+
+// Where warps begin, and where branches lead them.
+std::vector<uint64_t> fetched_lines(const LaunchCode& code, const std::vector<CtaWarps>& ctas) {
+    LineSet used(1, 1024);
+    for (const CtaWarps& cta : ctas)
+        for (uint32_t w = cta.first; w < cta.first + cta.count; ++w) {
+            bool fetches = true;
+            for (uint32_t i = code.warps[w].first; i < code.warps[w].first + code.warps[w].count; ++i) {
+                if (fetches) used.use(code.instructions[i].pc / kFetchBytes);
+                fetches = leads_elsewhere(code.instructions[i].action);
+            }
+        }
+    return used.lines();
+}
+
+}  // namespace
+
+uint64_t Training::State::bytes() const {
+    uint64_t sum = last_level.bytes() + settled.size() * sizeof(uint32_t);
+    for (const SmState& sm : sms) sum += sm.predictor.counters.size() + sm.l1.bytes() + sm.instructions.bytes();
+    return sum;
+}
+
+Training::Training(const PredictorInfo& predictor, const Residency& residency, uint64_t memory_bytes)
+    : residency_(residency), most_bytes_(memory_bytes) {
+    SmState sm;
+    sm.predictor = Gshare(predictor.history_bits, predictor.counter_bits);
+    beginning_.sms.assign(std::max<uint32_t>(residency.sms, 1), sm);
+    beginning_.changes.assign(beginning_.sms.size(), 0);
+    present_ = beginning_;
+}
+
+const std::vector<SmState>& Training::before(uint64_t launch, size_t traces,
+                                             const std::function<uint32_t(uint64_t)>& trace_of, const CodeOf& code_of) {
+    if (launch < present_.launch) go_back(launch);
+    present_.settled.resize(traces * present_.sms.size());
+    while (present_.launch < launch) {
+        const uint32_t trace = trace_of(present_.launch);
+        const uint32_t* settled = &present_.settled[trace * present_.sms.size()];
+        const bool all = std::equal(present_.changes.begin(), present_.changes.end(), settled,
+                                    [](uint32_t changes, uint32_t at) { return at == changes + 1; });
+        const LaunchCode* code = all ? nullptr : code_of(trace);
+        if (all || code != nullptr) pass(trace, code);
+        if (++present_.launch % spacing_ == 0) keep();
+    }
+    return present_.sms;
+}
+
+void Training::go_back(uint64_t launch) {
+    const State* from = &beginning_;
+    for (const State& kept : kept_)
+        if (kept.launch <= launch && kept.launch >= from->launch) from = &kept;
+    present_ = *from;
+}
+
+void Training::keep() {
+    if (!kept_.empty() && kept_.back().launch >= present_.launch) return;
+    kept_.push_back(present_);
+    while (kept_.size() > 1 && kept_.size() * present_.bytes() > most_bytes_) {
+        spacing_ *= 2;
+        kept_.erase(std::remove_if(kept_.begin(), kept_.end(),
+                                   [this](const State& state) { return state.launch % spacing_ != 0; }),
+                    kept_.end());
+    }
+}
+
+void Training::pass(uint32_t trace, const LaunchCode* code) {
+    const size_t sms = present_.sms.size();
+    std::vector<std::vector<CtaWarps>> ctas(code == nullptr ? 0 : sms);
+    uint32_t most_warps = 1;
+    for (uint32_t first = 0; code != nullptr && first < code->warps.size();) {
+        uint32_t end = first;
+        while (end < code->warps.size() && code->warps[end].cta == code->warps[first].cta) ++end;
+        ctas[code->warps[first].cta % sms].push_back({first, end - first});
+        most_warps = std::max(most_warps, end - first);
+        first = end;
+    }
+    if (code != nullptr && fetched_.count(trace) == 0)
+        for (const auto& own : ctas) fetched_[trace].push_back(fetched_lines(*code, own));
+    const uint64_t at_once = ctas_at_once(residency_, most_warps);
+    for (size_t sm = 0; sm < sms; ++sm) {
+        uint32_t& settled = present_.settled[trace * sms + sm];
+        if (settled == present_.changes[sm] + 1) {
+            fetch(trace, sm);
+            continue;
+        }
+        const bool changed =
+            !ctas[sm].empty() && run_ctas(*code, ctas[sm], at_once, present_.sms[sm], present_.last_level);
+        if (changed) ++present_.changes[sm];
+        settled = changed ? 0 : present_.changes[sm] + 1;
+    }
+}
+
+void Training::fetch(uint32_t trace, size_t sm) {
+    for (const uint64_t line : fetched_[trace][sm]) {
+        present_.sms[sm].instructions.use(line);
+        present_.last_level.use(code_line(line * kFetchBytes));
+    }
+}
+
+}  // namespace kernelpoint::replay::macsim

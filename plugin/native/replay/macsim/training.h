@@ -1,0 +1,61 @@
+// The branch predictors that a list of launches leaves trained.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <unordered_map>
+#include <vector>
+
+#include "native/replay/footprint.h"
+#include "native/replay/macsim/core_state.h"
+#include "native/replay/macsim/warp_code.h"
+
+namespace kernelpoint::replay::macsim {
+
+struct PredictorInfo {
+    uint32_t history_bits = 0;  // 0: the cores have none that learns
+    uint32_t counter_bits = 2;
+};
+
+// State of all SMs before a launch. Predictors learn during the whole run, so all earlier launches are passed, once, in
+// their order; states on the way are kept, within a bound on memory, for going back. A launch that left an SM's
+// predictor as it was is passed over there until that predictor changes; only its fetches count then.
+class Training {
+public:
+    // Instructions of a trace, or NULL where it cannot be read; they live until the next call.
+    using CodeOf = std::function<const LaunchCode*(uint32_t trace)>;
+
+    Training(const PredictorInfo& predictor, const Residency& residency, uint64_t memory_bytes);
+
+    // The state of each SM before launch `launch`, where `trace_of(i)` is the trace of launch i, below `traces`.
+    const std::vector<SmState>& before(uint64_t launch, size_t traces,
+                                       const std::function<uint32_t(uint64_t)>& trace_of, const CodeOf& code_of);
+
+    // Whether the last level held this code then.
+    bool holds_code(uint64_t address) const { return present_.last_level.holds(code_line(address)); }
+
+private:
+    struct State {
+        uint64_t launch = 0;  // the next one
+        std::vector<SmState> sms;
+        LineSet last_level{128 * 12, 24};  // Model: as MacSim's shipped parameters have it
+        std::vector<uint32_t> changes;     // of each SM's predictor, counted
+        std::vector<uint32_t> settled;     // [trace, SM]: 1 + `changes` when the trace changed nothing there
+        uint64_t bytes() const;
+    };
+
+    void go_back(uint64_t launch);
+    void keep();
+    void pass(uint32_t trace, const LaunchCode* code);
+    void fetch(uint32_t trace, size_t sm);
+
+    const Residency residency_;
+    const uint64_t most_bytes_;
+    State beginning_, present_;
+    std::deque<State> kept_;
+    // Lines that each SM fetches of a trace, in the order of their last use.
+    std::unordered_map<uint32_t, std::vector<std::vector<uint64_t>>> fetched_;
+    uint64_t spacing_ = 64;  // launches between states that are kept
+};
+
+}  // namespace kernelpoint::replay::macsim
