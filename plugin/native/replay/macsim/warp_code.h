@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "native/trace/macsim/format.h"
+#include "native/trace/macsim/opcodes.h"
 
 namespace kernelpoint::replay::macsim {
 
