@@ -45,7 +45,7 @@ public:
         return count;
     }
 
-    // What an earlier launch did on this core.
+    // Takes a touch of an earlier launch on this core.
     void take(int core, const kp_touch& touch, unsigned application) {
         for (int sector = 0; sector < 4; ++sector) {
             if ((touch.touched >> sector & 1) == 0) continue;
@@ -66,7 +66,7 @@ public:
     }
 
 private:
-    // Whether the sector before this one lies in the same line of an L1.
+    // True if the sector before this one lies in the same line of an L1.
     bool is_same_line(int core, uint64_t address) const {
         memory_c* memory = m_base->m_memory;
         return memory->base_addr(core, address) == memory->base_addr(core, address - KP_SECTOR_BYTES);

@@ -21,7 +21,7 @@ public:
 
     void attach(macsim_c* base) { m_base = base; }
 
-    // Whether they have an influence on cycles.
+    // True if they have an influence on cycles.
     bool learn() const { return !*m_base->m_knobs->KNOB_PERFECT_BP && *m_base->m_knobs->KNOB_USE_BRANCH_PREDICTION; }
     uint32_t history_bits() const { return static_cast<uint32_t>(*m_base->m_knobs->KNOB_BP_HIST_LENGTH); }
     uint32_t counter_bits() const { return static_cast<uint32_t>(*m_base->m_knobs->KNOB_PHT_CTR_BITS); }

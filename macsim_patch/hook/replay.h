@@ -58,7 +58,7 @@ public:
         host->predictor_counter_bits = m_predictors.counter_bits();
     }
 
-    // Whether the launch has to wait until nothing runs any more.
+    // True if the launch has to wait until nothing runs any more.
     bool needs_quiet() const { return m_alone; }
 
     // Only cores of the application where others run beside it; then what all share is left as it is.

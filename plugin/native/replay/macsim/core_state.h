@@ -1,4 +1,4 @@
-// What MacSim's cores keep between launches and a branch predictor's training depends on.
+// State that MacSim's cores keep between launches and that the training of a branch predictor depends on.
 #pragma once
 
 #include <algorithm>
@@ -56,7 +56,7 @@ public:
         return false;
     }
 
-    // What is there, used last at the end.
+    // Contents, used last at the end.
     std::vector<uint64_t> lines() const {
         std::vector<std::pair<uint32_t, uint64_t>> found;
         for (std::size_t way = 0; way < tags_.size(); ++way)

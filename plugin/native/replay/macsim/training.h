@@ -31,7 +31,7 @@ public:
     const std::vector<SmState>& before(uint64_t launch, size_t traces,
                                        const std::function<uint32_t(uint64_t)>& trace_of, const CodeOf& code_of);
 
-    // Whether the last level held this code then.
+    // True if the last level held this code then.
     bool holds_code(uint64_t address) const { return present_.last_level.holds(code_line(address)); }
 
 private:

@@ -8,7 +8,7 @@ struct dram_c {
 
 class dram_ctrl_c : public dram_c {
 public:
-    // Whether the row was open; it is now.
+    // True if the row was open; it is now.
     bool use(uint64_t address) {
         uint64_t& row = m_current_rid[address / 512 % m_num_bank];
         const bool was_open = row == address / 2048;

@@ -81,7 +81,7 @@ int process_manager_c::stalls(process_s* owner, const string& trace, unsigned wa
     return cycles;
 }
 
-// What all else that is kept between launches costs: turns, requests on their way, rows of memory.
+// Costs of all else that is kept between launches: turns, requests on their way, rows of memory.
 int process_manager_c::kept(core_c& core, bool missed, bool store, uns64 address) {
     if (!*m_simBase->m_knobs->KNOB_KEPT_STATE) return 0;
     memory_c& memory = *m_simBase->m_memory;
