@@ -31,7 +31,7 @@ Replayed Replay::before(uint64_t launch) {
     return {walk_.touches, walk_.launches, unreadable, ctas, walk_.covered, sms};
 }
 
-// What SMs fetch depends on their predictors, so the training knows it and the walk does not: the walk's fetches stand
+// Fetches depend on predictors, so the training knows them and the walk does not: the fetches of the walk stand
 // for the code in the last level, as far as it got there.
 void Replay::set_fetches(const std::vector<macsim::SmState>& sms) {
     std::vector<Touch>& touches = walk_.touches;
