@@ -5,6 +5,7 @@ EXAMPLES=20000 python -m pytest tests/damage/test_any_content.py
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 from pathlib import Path
@@ -113,6 +114,25 @@ PROFILES = {
     "gpu_sim_insn = 5\n",
 }
 BYTES = st.sampled_from([b"1e999", b"-1", b"NaN", b"\xff", b"9" * 400, b"", *(bytes([c]) for c in b",\"\n{}[\x00':")])
+
+
+@pytest.mark.parametrize("value", ["1e999", "nan", "-inf", "9" * 400])
+@pytest.mark.parametrize("name", ["nsys.csv", "ncu.csv", "results.csv"])
+def test_a_number_that_is_none_is_refused_wherever_it_stands(tmp_path, name, value):
+    head, _, row = PROFILES[name].rstrip("\n").partition("\n")
+    fields = next(csv.reader([row]))
+    refused = 0
+    for place in range(len(fields)):
+        changed = [value if i == place else field for i, field in enumerate(fields)]
+        with (tmp_path / name).open("w", newline="") as file:
+            file.write(head + "\n")
+            csv.writer(file).writerow(changed)
+        try:
+            read_profile(tmp_path / name)
+        except ProfileError as error:
+            assert plain(error)
+            refused += 1
+    assert refused > 0
 
 
 @EXAMPLES

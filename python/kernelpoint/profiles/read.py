@@ -39,5 +39,7 @@ def read_profile(path: str | Path, device: int | None = None) -> Profile:
             return found().read(path, device)
     except (OSError, EOFError, lzma.LZMAError, zlib.error, csv.Error) as error:
         raise ProfileError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    except (OverflowError, ValueError, RecursionError) as error:  # numbers that no clock or counter shows
+        raise ProfileError(f"{path}: holds what cannot be: {' '.join(str(error).split())[:200]}") from None
     allowed = ", ".join(kind.description for kind in formats)
     raise ProfileError(f"{path}: no known profile (it begins {beginning.first_line[:60]!r}); allowed: {allowed}")

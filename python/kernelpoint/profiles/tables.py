@@ -39,9 +39,12 @@ def number(text: str, where: str, allow_empty: bool = False) -> float:
     if allow_empty and text in ("", "n/a", "nan"):
         return math.nan
     try:
-        return float(text.replace(",", ""))
+        value = float(text.replace(",", ""))
     except ValueError:
-        raise ProfileError(f"{where}: expected a number, got {text!r}") from None
+        value = math.nan
+    if not math.isfinite(value):
+        raise ProfileError(f"{where}: expected a number, got {text[:60]!r}")
+    return value
 
 
 def microseconds(text: str, where: str) -> int:
@@ -69,7 +72,7 @@ def shape(text: str, where: str) -> tuple[int, int, int]:
     except ValueError:
         sizes = []
     if not 1 <= len(sizes) <= 3:
-        raise ProfileError(f"{where}: expected up to three sizes such as 16x1x1, got {text!r}")
+        raise ProfileError(f"{where}: expected up to three sizes such as 16x1x1, got {text[:60]!r}")
     x, y, z = (*sizes, 1, 1)[:3]
     return x, y, z
 
