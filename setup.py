@@ -18,7 +18,7 @@ from setuptools.command.build_py import build_py
 ROOT = Path(__file__).resolve().parent
 PATCHES = [path.parent.name for path in ROOT.glob("*_patch/patch.yaml")]
 BESIDE = {"plugin/include": "include", **{name: f"patches/{name.removesuffix('_patch')}" for name in PATCHES}}
-CXXFLAGS = ["-std=c++17", "-O3", "-fvisibility=hidden", "-Wall", "-Wextra"]
+CXXFLAGS = ["-std=c++17", "-O3", "-g0", "-fvisibility=hidden", "-Wall", "-Wextra"]  # Python's own flags hold -g: 40 MB
 
 
 def sources(*folders: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from small_graphs import random_graph
@@ -12,6 +13,7 @@ from kernelpoint.encoder.batch import collate
 from kernelpoint.encoder.checkpoint import read_checkpoint
 from kernelpoint.encoder.encode import load_encoder
 from kernelpoint.encoder.loss import info_nce
+from kernelpoint.encoder.observations import Observations
 from kernelpoint.encoder.pairs import draw_order, draw_some
 from kernelpoint.encoder.training import Trainer, TrainingConfig, read_log, write_log
 from kernelpoint.errors import ConfigError, PlanError
@@ -181,3 +183,51 @@ def test_names_make_pairs_as_the_setting_says():
         config = replace(CONFIG, same_kernel=rule, loss_on="embedding", embedding_temperature=0.1)
         trainer = Trainer([random_graph(seed) for seed in range(3)], config)
         assert float(trainer._loss(a, b, ["sum", "sum", "scan"])) == pytest.approx(float(value))
+
+
+def observed(count, seed=0):
+    random = generator(seed, "test observations")
+    return Observations(random.standard_normal((count, 4), np.float32), random.standard_normal((count, 8), np.float32))
+
+
+def test_what_the_fast_model_observed_is_learned_beside_the_contrastive_loss():
+    graphs = [random_graph(seed, warps=4, nodes=30) for seed in range(24)]
+    config = replace(CONFIG, epochs=15, batch_size=24, dropout=0.0)
+    targets = Observations(np.zeros((24, 4), np.float32), observed(24).targets)
+    errors = {}
+    for weight in (0.0, 3.0):
+        trainer = Trainer(graphs, replace(config, observations=weight), observations=targets)
+        records = list(trainer.epochs())
+        assert records[-1].loss < records[0].loss
+        z = trainer.encoder.eval()(collate(graphs)).detach()
+        z = torch.cat([z, torch.ones(24, 1)], 1)
+        ridge = torch.linalg.solve(z.T @ z + torch.eye(257), z.T @ torch.from_numpy(targets.targets))
+        errors[weight] = float((z @ ridge - torch.from_numpy(targets.targets)).square().mean())
+    assert errors[3.0] < 0.8 * errors[0.0]
+
+
+def test_training_with_observations_goes_on_where_it_was_interrupted(graphs, tmp_path):
+    whole = Trainer(graphs, CONFIG, observations=observed(12))
+    list(whole.epochs())
+    half = Trainer(graphs, CONFIG, observations=observed(12))
+    half.run_epoch()
+    half.save_state(tmp_path / "a.state")
+    rest = Trainer(graphs, CONFIG, observations=observed(12))
+    rest.load_state(tmp_path / "a.state")
+    list(rest.epochs())
+    assert same(weights(whole), weights(rest)) and any("layers.0.weight" in name for name in weights(rest))
+
+
+def test_an_encoder_without_its_heads_is_what_is_saved(graphs, tmp_path):
+    trainer = Trainer(graphs, CONFIG, observations=observed(12))
+    trainer.run_epoch()
+    trainer.save_encoder(tmp_path / "e.safetensors", {})
+    assert (
+        load_encoder(read_checkpoint(tmp_path / "e.safetensors")).state_dict().keys()
+        == trainer.encoder.state_dict().keys()
+    )
+
+
+def test_training_starts_from_the_weights_that_are_named(graphs):
+    started = Trainer(graphs, CONFIG, start="builtin")
+    assert torch.equal(started.encoder.tokens.weight, load_encoder(read_checkpoint()).tokens.weight.float())

@@ -1,4 +1,4 @@
-// The encoder's forward pass for Python. Arrays are read where they stand: no copies of a graph.
+// The encoder's forward pass for Python. Arrays are read where they stand, unless their type or order is another.
 #include "native/encoder/encoder.h"
 
 #include <pybind11/numpy.h>
@@ -93,9 +93,8 @@ py::array_t<double> embed_trace(const encoder::Encoder& encoder, const std::stri
 void register_encoder(py::module_& module) {
     py::class_<encoder::Encoder>(module, "Encoder")
         .def(py::init(&make), py::arg("tensors"))
-        .def("embed", &embed, py::arg("tokens").noconvert(), py::arg("features").noconvert(),
-             py::arg("edge_index").noconvert(), py::arg("edge_type").noconvert(), py::arg("warp_starts").noconvert(),
-             py::arg("warp_weights").noconvert())
+        .def("embed", &embed, py::arg("tokens"), py::arg("features").noconvert(), py::arg("edge_index"),
+             py::arg("edge_type").noconvert(), py::arg("warp_starts").noconvert(), py::arg("warp_weights"))
         .def("embed_trace", &embed_trace, py::arg("path"), py::arg("max_nodes"));
 }
 

@@ -35,6 +35,10 @@ def train(
     loss_on: Annotated[str, typer.Option(help="What the loss looks at: head, embedding or both.")] = "both",
     together: Annotated[int, typer.Option(help="Graphs of one kernel that stand together in a batch.")] = 4,
     per_kernel: Annotated[int, typer.Option(help="Graphs of one kernel in an epoch, at most.")] = 24,
+    observations: Annotated[
+        float, typer.Option(help="Weight of the loss on what the fast model observes; 0 leaves it out.")
+    ] = 1.0,
+    start: Annotated[str | None, typer.Option(help="An encoder to start from: builtin, or a file.")] = None,
     hidden_tokens: Annotated[float, typer.Option(help="Share of nodes whose tokens a view hides.")] = 0.05,
     learning_rate: Annotated[float, typer.Option(help="Peak of the cosine schedule.")] = 1e-3,
     temperature: Annotated[float, typer.Option(help="Of the contrastive loss.")] = 0.05,
@@ -51,6 +55,8 @@ def train(
     """
     with needs_extra("training"):
         from kernelpoint.encoder.training import Trainer, TrainingConfig
+    from kernelpoint.encoder.checkpoint import checkpoint_path
+    from kernelpoint.encoder.observations import observe
     from kernelpoint.encoder.training_data import training_data
 
     console = Console(stderr=True, markup=False)
@@ -65,6 +71,7 @@ def train(
         loss_on=loss_on,
         together=together,
         per_kernel=per_kernel,
+        observations=observations,
         hidden_tokens=hidden_tokens,
         learning_rate=learning_rate,
         temperature=temperature,
@@ -76,7 +83,11 @@ def train(
     with console.status("reading traces"):
         data = training_data([str(t) for t in traces], [str(t) for t in exclude or []], max_nodes)
     console.print("  ".join(f"{name} {count:,}" for name, count in data.counts().items()))
-    trainer = Trainer(data.graphs, config, data.names)
+    observed = None
+    if observations > 0:
+        with console.status("observing launches"):
+            observed = observe(data.paths, data.work)
+    trainer = Trainer(data.graphs, config, data.names, observed, checkpoint_path(start) if start else None)
     records = _run(trainer, output, resume, console)
     trainer.save_encoder(output, _card(data, max_nodes, records))
     console.print(f"{output}: {output.stat().st_size / 1e6:.2f} MB, loss {records[-1].loss:.3f}")

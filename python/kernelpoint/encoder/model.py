@@ -106,3 +106,20 @@ class ProjectionHead(nn.Sequential):
 
     def __init__(self, dropout: float = 0.1) -> None:
         super().__init__(nn.Linear(EMBEDDING_WIDTH, 128), nn.ReLU(), nn.Dropout(dropout), nn.Linear(128, 64))
+
+
+class ObservationHead(nn.Module):
+    """From an embedding and a launch's work to what the fast model observes, 256 + work -> 64 -> targets; only in training.
+
+    Model: one hidden layer, so that what it reads is nearly linear in the embedding, where distances are.
+    """
+
+    def __init__(self, work: int, targets: int, dropout: float = 0.1) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Linear(EMBEDDING_WIDTH + work, 64), nn.ReLU(), nn.Dropout(dropout), nn.Linear(64, targets)
+        )
+
+    def forward(self, embeddings: Tensor, work: Tensor) -> Tensor:
+        """Targets [n, targets] from embeddings [n, 256] and standardised work [n, work]."""
+        return self.layers(torch.cat([embeddings, work], 1))

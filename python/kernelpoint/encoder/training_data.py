@@ -21,6 +21,8 @@ class TrainingData:
     Attributes:
         graphs: one per distinct graph.
         names: kernel name of each graph's stream.
+        paths: trace of the launch that each graph was made of.
+        work: float64 [graphs, 4], its instructions, CTAs, warps and bytes.
         launches, streams: offered.
         excluded_streams: left out because the stream, or its kernel's name, occurs in the excluded traces.
         equal_graphs: left out because another stream has the same graph (grids of equal warps).
@@ -29,6 +31,8 @@ class TrainingData:
 
     graphs: list[TraceGraph]
     names: list[str]
+    paths: list[str]
+    work: np.ndarray
     launches: int
     streams: int
     excluded_streams: int
@@ -36,7 +40,7 @@ class TrainingData:
     shared_streams: int
 
     def counts(self) -> dict[str, int]:
-        """Everything but the graphs, for logs and the model card."""
+        """Numbers of what was offered and taken, for logs and the model card."""
         names = ("launches", "streams", "excluded_streams", "equal_graphs", "shared_streams")
         return {"graphs": len(self.graphs), **{name: getattr(self, name) for name in names}}
 
@@ -89,10 +93,13 @@ def training_data(
         digest = graph_digest(graph)
         if digest not in digests:
             digests.add(digest)
-            graphs.append((graph, names[row]))
+            graphs.append((graph, names[row], launch))
+    used = [launch for _, _, launch in graphs]
     return TrainingData(
-        graphs=[graph for graph, _ in graphs],
-        names=[name for _, name in graphs],
+        graphs=[graph for graph, _, _ in graphs],
+        names=[name for _, name, _ in graphs],
+        paths=[offered.paths[launch] for launch in used],
+        work=np.stack([offered.instructions, offered.ctas, offered.warps, offered.bytes], 1)[used].astype(np.float64),
         launches=len(offered),
         streams=len(streams),
         excluded_streams=len(streams) - len(taken),
