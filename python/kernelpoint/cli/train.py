@@ -37,7 +37,7 @@ def train(
     per_kernel: Annotated[int, typer.Option(help="Graphs of one kernel in an epoch, at most.")] = 24,
     observations: Annotated[
         float, typer.Option(help="Weight of the loss on what the fast model observes; 0 leaves it out.")
-    ] = 1.0,
+    ] = 0.0,
     start: Annotated[str | None, typer.Option(help="An encoder to start from: builtin, or a file.")] = None,
     hidden_tokens: Annotated[float, typer.Option(help="Share of nodes whose tokens a view hides.")] = 0.05,
     learning_rate: Annotated[float, typer.Option(help="Peak of the cosine schedule.")] = 1e-3,

@@ -63,7 +63,7 @@ class TrainingConfig:
     learning_rate: float = 1e-3
     weight_decay: float = 1e-2
     temperature: float = TEMPERATURE
-    observations: float = 1.0
+    observations: float = 0.0
     hidden_tokens: float = 0.05
     num_bases: int = 4
     dropout: float = 0.1
