@@ -16,6 +16,7 @@ from kernelpoint.errors import ConfigError
 from kernelpoint.extras import needs_extra
 
 if TYPE_CHECKING:
+    from kernelpoint.encoder.observations import Observations
     from kernelpoint.encoder.training import EpochRecord, Trainer
     from kernelpoint.encoder.training_data import TrainingData
 
@@ -56,7 +57,6 @@ def train(
     with needs_extra("training"):
         from kernelpoint.encoder.training import Trainer, TrainingConfig
     from kernelpoint.encoder.checkpoint import checkpoint_path
-    from kernelpoint.encoder.observations import observe
     from kernelpoint.encoder.training_data import training_data
 
     console = Console(stderr=True, markup=False)
@@ -83,14 +83,18 @@ def train(
     with console.status("reading traces"):
         data = training_data([str(t) for t in traces], [str(t) for t in exclude or []], max_nodes)
     console.print("  ".join(f"{name} {count:,}" for name, count in data.counts().items()))
-    observed = None
-    if observations > 0:
-        with console.status("observing launches"):
-            observed = observe(data.paths, data.work)
+    observed = _observed(data, console) if observations > 0 else None
     trainer = Trainer(data.graphs, config, data.names, observed, checkpoint_path(start) if start else None)
     records = _run(trainer, output, resume, console)
     trainer.save_encoder(output, _card(data, max_nodes, records))
     console.print(f"{output}: {output.stat().st_size / 1e6:.2f} MB, loss {records[-1].loss:.3f}")
+
+
+def _observed(data: TrainingData, console: Console) -> Observations:
+    from kernelpoint.encoder.observations import observe
+
+    with console.status("observing launches"):
+        return observe(data.paths, data.work)
 
 
 def _run(trainer: Trainer, output: Path, resume: bool, console: Console) -> list[EpochRecord]:

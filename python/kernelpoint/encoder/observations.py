@@ -89,4 +89,4 @@ def _observed(runs: Sequence[Mapping[str, float]], gpu: Mapping[str, float]) -> 
 
 def _standardised(values: np.ndarray) -> np.ndarray:
     spread = values.std(0)
-    return np.float32((values - values.mean(0)) / np.where(spread > 0, spread, 1))
+    return ((values - values.mean(0)) / np.where(spread > 0, spread, 1)).astype(np.float32)
