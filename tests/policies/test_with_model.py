@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,7 +11,11 @@ from kernelpoint.config import parse_config
 from kernelpoint.estimation import AssistedEngine, Engine, ErrorBudget, engine_for
 from kernelpoint.policies.methods.kernelpoint import KernelPoint
 from kernelpoint.randomness import generator
+from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.plan import Plan
+from kernelpoint.session.setup import prepare
+from kernelpoint.synth.compose import compose
+from kernelpoint.synth.writer import write_list
 from kernelpoint.workload import Population
 
 
@@ -76,6 +81,30 @@ def test_a_plan_keeps_predictions(tmp_path):
 
 def test_a_design_without_predictions_is_stratified():
     design = policy().design(population()[0])
-    from dataclasses import replace
-
     assert isinstance(engine_for(replace(design, predictions=None), ErrorBudget(0.05)), Engine)
+
+
+def test_hostile_looks_at_the_begin_of_the_run_and_at_first_launches_of_kernels():
+    people, _ = population()
+    for seed in range(8):
+        design = policy(assume="hostile").design(replace(people, seed=seed))
+        wanted = engine_for(design, ErrorBudget(0.05)).wanted()
+        assert (wanted < 4).any() and ((wanted >= 4) & (wanted < 15)).any()
+
+
+def test_a_run_says_once_why_its_estimate_rests_on_no_predictions(tmp_path, monkeypatch):
+    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
+    request = compose("iterative-solver", launches=40)
+    (tmp_path / "traces").mkdir()
+    write_list(request.sequence, tmp_path / "traces", request.launches, request.description)
+    host = HostInfo("test", list_paths=(str(tmp_path / "traces" / "kernelslist.g"),))
+    for keys, said in (
+        ({}, []),
+        ({"fast_model": "off"}, []),
+        ({"error_budget": {"scope": "cluster"}}, ["scope: cluster"]),
+    ):
+        lines: list[str] = []
+        setup = prepare(parse_config({"version": 1, "policy": "kernelpoint", **keys}), host, lines.append)
+        reasons = [line for line in lines if "does not use the fast model's predictions" in line]
+        assert len(reasons) == len(said) and all(text in reasons[0] for text in said)
+        assert (setup.frame.design.predictions is not None) == (keys == {})

@@ -21,7 +21,7 @@ void translate_trace_error(std::exception_ptr pointer) {
     }
 }
 
-// What a signal handler raised is set as Python's error.
+// The exception of a signal handler is set as Python's error.
 void translate_interruption(std::exception_ptr pointer) {
     try {
         if (pointer) std::rethrow_exception(pointer);

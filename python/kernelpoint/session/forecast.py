@@ -39,7 +39,7 @@ class Forecast:
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> Forecast:
-        """What stands in a plan."""
+        """Content of a plan."""
         return cls(**{name: record[name] for name in cls.__dataclass_fields__})
 
 
