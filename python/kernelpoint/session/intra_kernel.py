@@ -55,10 +55,10 @@ class InsideKernel:
     """
 
     def __init__(
-        self, method: str, budget: ErrorBudget, course: Callable[[int], ProgressTrace | None] = lambda unit: None
+        self, method: str, budget: ErrorBudget, course: Callable[[int], ProgressTrace | None] | None = None
     ) -> None:
         self.method = method
-        self._course = course
+        self._course = course or (lambda unit: None)
         self._whole = self._at_once = 0  # launches followed to their end; those that issued all their CTAs at once
         self._rule = None if method == "off" else load_method(method)
         self._made_with = budget.confidence, OWN_ERROR_SHARE * budget.relative_error

@@ -43,26 +43,39 @@ def plan_for(
         plan = Plan.load(config.plan, population.u)
         check_origin(config.plan, plan.origin, origin, log)
         return plan, config.plan
+    keeps = Need.TRACES in needs or policy.uses_budget
+    cached = _cache_path(origin) if keeps else None
+    if (found := _kept_plan(begun_with, cached, origin, population, log)) is not None:
+        return found
+    plan = make_plan(config, policy, population, origin, log)
+    return plan, None if cached is None else _keep(plan, cached, log)
+
+
+def _kept_plan(
+    begun_with: str | None, cached: Path | None, origin: dict[str, Any], population: Population, log: Log
+) -> tuple[Plan, str] | None:
+    """The plan that a resumed run began with, or that of the cache."""
     if begun_with is not None and Path(begun_with).exists():
         plan = Plan.load(begun_with, population.u)
         if {**plan.origin, "error_budget": None} == {**origin, "error_budget": None}:
             return plan, begun_with
-    if Need.TRACES not in needs and not policy.uses_budget:
-        return make_plan(config, policy, population, origin, log), None
-    cached = _cache_path(origin)
-    if cached.exists():
+    if cached is not None and cached.exists():
         try:
             return Plan.load(cached, population.u), str(cached)
         except PlanError as error:
             log(f"kernelpoint: the cached plan is made anew: {error}")
-    plan = make_plan(config, policy, population, origin, log)
+    return None
+
+
+def _keep(plan: Plan, cached: Path, log: Log) -> str | None:
+    """The file in which a plan is kept for other runs; None where it cannot be."""
     try:
         cached.parent.mkdir(parents=True, exist_ok=True)
         plan.save(cached)
     except (OSError, PlanError) as error:
         log(f"kernelpoint: the plan cannot be kept for other runs: {error}")
-        return plan, None
-    return plan, str(cached)
+        return None
+    return str(cached)
 
 
 def make_plan(config: Config, policy: type[Policy], population: Population, origin: dict[str, Any], log: Log) -> Plan:

@@ -63,9 +63,10 @@ def selected(config: Config, policy: type[Policy], host: HostInfo, log: Log) -> 
         raise ConfigError(f"selection: {config.selection} is of one application, whose trace list is on disk")
     selection = Selection.load(Path(config.selection))
     population = _population(selection.census, config.seed)
+    drawn = _engine(selection.design, config).drawn()
     check_origin(config.selection, selection.origin, origin_of(config, policy, population), log)
     listed, traces = listed_launches(selection, path)
-    check_drawn(selection, _engine(selection.design, config).drawn(), listed, path)
+    check_drawn(selection, drawn, listed, path)
     paths = np.full(population.size, "", dtype=object)
     paths[listed] = traces
     log(

@@ -107,20 +107,24 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
         PlanError: the named plan, or selection, is not of this run.
         PolicyError: the policy lacks an input.
     """
+    check_inside_kernel(config, host)
     policy = load_policy(config.policy)
     budget = budget_of(config, policy, host)
-    check_inside_kernel(config, host)
-    frame = None
-    if config.selection is not None:
-        population, plan = selected(config, policy, host, log)
-        check_architectures(host, population.paths)
-        frame = Frame.of(population, plan, None)
-    elif not _is_screened(config, policy, host):
-        population = population_for(config, host, log)
-        check_architectures(host, population.paths)
-        _say_why_unassisted(config, policy, population, log)
-        frame = Frame.of(population, *plan_for(config, policy, population, log, begun_with))
+    screened = config.selection is None and _is_screened(config, policy, host)
+    frame = None if screened else _frame(config, policy, host, log, begun_with)
     return Setup(config, host, policy, budget, policy.estimate_for(config), frame)
+
+
+def _frame(config: Config, policy: type[Policy], host: HostInfo, log: Log, begun_with: str | None) -> Frame:
+    if config.selection is not None:
+        population, drawn = selected(config, policy, host, log)
+    else:
+        population, drawn = population_for(config, host, log), None
+        _say_why_unassisted(config, policy, population, log)
+    check_architectures(host, population.paths)
+    if drawn is not None:
+        return Frame.of(population, drawn, None)
+    return Frame.of(population, *plan_for(config, policy, population, log, begun_with))
 
 
 def population_for(config: Config, host: HostInfo, log: Log) -> Population:

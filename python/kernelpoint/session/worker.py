@@ -155,11 +155,11 @@ class WorkerSession:
 
 def inside_of(config: Config, host: HostInfo, log: Callable[[str], None]) -> InsideKernel:
     """The rule that stops launches inside, as the session has it."""
-    budget = budget_of(config, load_policy(config.policy), host)
-    if config.inside_kernel == "off":
-        return InsideKernel("off", budget)
-    population = with_model_source(population_of(host, config.seed), config.fast_model, host, log)
-    return InsideKernel(config.inside_kernel, budget, Courses(host, population, log).of)
+    courses = None
+    if config.inside_kernel != "off":
+        population = with_model_source(population_of(host, config.seed), config.fast_model, host, log)
+        courses = Courses(host, population, log).of
+    return InsideKernel(config.inside_kernel, budget_of(config, load_policy(config.policy), host), courses)
 
 
 def _read_chains(descriptor: int, into: SimpleQueue[Chain | None]) -> None:
