@@ -35,6 +35,8 @@ def why_not_checked(setup: Setup) -> str:
         return "this simulator does not restore the state between launches"
     if setup.host.process_count > 1 or setup.host.concurrent:
         return "launches of several applications have no real state of their own"
+    if setup.host.predictor[0] > 0:
+        return "branch predictors learn during the whole run, which run-ups cannot tell"
     if setup.config.replay.check == 0:
         return "replay.check is 0"
     if setup.frame is None:
