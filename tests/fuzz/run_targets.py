@@ -90,7 +90,7 @@ def coverage(targets: list[str], compiler: str) -> None:
     """Lines of the readers that each target's corpus reaches; needs clang and llvm-cov."""
     suffix = compiler.removeprefix("clang++")
     build(targets, ["-fprofile-instr-generate", "-fcoverage-mapping"], [HERE / "driver.cc"],
-          ["-fprofile-instr-generate"], compiler, "coverage")  # fmt: skip
+          ["-fprofile-instr-generate", *SANITISERS], compiler, "coverage")  # fmt: skip
     for target in targets:
         raw, merged = BUILD / f"{target}.profraw", BUILD / f"{target}.profdata"
         program = BUILD / "coverage" / target
