@@ -89,7 +89,7 @@ public:
             if (name == "kernel_sampling" || name == "trace_name_file" || name == "out" || name == "stdout" ||
                 name == "stderr" || name.compare(0, 6, "debug_") == 0)
                 continue;
-            kept += line + "\n";
+            kept += with_number(line) + "\n";
         }
         return kept;
     }
@@ -105,6 +105,12 @@ public:
     }
 
 private:
+    // MacSim prints knobs of one byte as characters: shared_mem_cycles 2 as that of code 2.
+    static std::string with_number(const std::string& line) {
+        const unsigned char last = line.empty() ? ' ' : static_cast<unsigned char>(line[line.size() - 1]);
+        return last >= ' ' ? line : line.substr(0, line.size() - 1) + std::to_string(last);
+    }
+
     macsim_c* m_base;
     std::string m_config;
     std::vector<TraceList> m_lists;

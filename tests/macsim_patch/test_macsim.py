@@ -65,7 +65,7 @@ def natives(folder):
 def cycles(folder):
     """Launch -> cycles, from the scripted plugin's log."""
     lines = (folder / "script.txt.log").read_text().splitlines()
-    return {line.split()[1]: int(line.split()[3]) for line in lines if line.startswith("complete")}
+    return {line.split()[1]: int(line.split()[5]) for line in lines if line.startswith("complete")}
 
 
 def write_kernel(folder, kernel, warps):
