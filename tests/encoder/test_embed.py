@@ -94,7 +94,7 @@ def test_train_and_cluster_work_from_the_command_line(traces, tmp_path, monkeypa
     assert done.returncode == 0, done.stderr
     plan = tmp_path / "run.kpplan"
     config = tmp_path / "kernelpoint.yaml"
-    config.write_text(f"version: 1\npolicy: kernelpoint\nencoder: {{checkpoint: {encoder}}}\n")
+    config.write_text(f"version: 1\npolicy: kernelpoint\nfast_model: off\nencoder: {{checkpoint: {encoder}}}\n")
     assert kernelpoint("plan", traces, "-o", plan, "--config", config).returncode == 0
     of_plan = Plan.load(plan, np.zeros(6)).cluster_of_unit()
     assert labels.read_text().split()[1:] == [f"{launch},{number}" for launch, number in enumerate(of_plan)]
