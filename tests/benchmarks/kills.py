@@ -136,7 +136,7 @@ class Trials:
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
         processes = [
             subprocess.Popen([*dask, "--dashboard-address", "127.0.0.1:0"], **quiet),
-            subprocess.Popen([*worker, "--death-timeout", "10", "--no-dashboard"], **quiet),
+            subprocess.Popen([*worker, "--death-timeout", "60", "--no-dashboard"], **quiet),
         ]
         try:
             yield processes[0], address

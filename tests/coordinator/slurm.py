@@ -80,6 +80,8 @@ def running(folder: Path) -> Iterator[Path]:
             _call("slurmd")
             _wait(lambda: "idle" in _call("sinfo", "--noheader", "--format=%T"))
             yield folder / "cluster.yaml"
+            _call("scancel", "--user", names["user"])
+            _wait(lambda: not _call("squeue", "--noheader"))
         finally:
             for name in ("slurmd", "slurmctld", "munged"):
                 with contextlib.suppress(OSError, ValueError):
@@ -105,7 +107,7 @@ def _wait(ready, seconds: float = 30.0) -> None:
     deadline = time.monotonic() + seconds
     while not ready():
         if time.monotonic() > deadline:
-            raise TimeoutError("Slurm did not come up")
+            raise TimeoutError("Slurm did not come so far")
         time.sleep(0.2)
 
 
