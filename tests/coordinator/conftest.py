@@ -5,7 +5,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from bench import Bench
+from coordinated import Bench
 from gpu import Gpu
 
 

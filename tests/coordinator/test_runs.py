@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from bench import BUDGET
+from coordinated import BUDGET
 
 from kernelpoint.cli.host import program
 from kernelpoint.coordinator.outcomes import folder_of

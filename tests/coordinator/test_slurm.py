@@ -6,7 +6,7 @@ import time
 
 import pytest
 import slurm
-from bench import BUDGET
+from coordinated import BUDGET
 
 from kernelpoint.cli.host import program
 from kernelpoint.coordinator.outcomes import folder_of

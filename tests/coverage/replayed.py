@@ -51,7 +51,9 @@ class Replayed:
 
     def design(self, budget: float, seed: int, profile: Profile | None = None) -> Design:
         """The shipped policy's design."""
-        people = Population((len(self.paths),), seed, self.scan, self.paths, self.embeddings, profile)
+        people = Population(
+            (len(self.paths),), seed, self.scan, self.paths, embeddings=self.embeddings, profile=profile
+        )
         return KernelPoint(config(budget, seed)).design(people)
 
 

@@ -33,7 +33,6 @@ LAYER = ctypes.CDLL(None)
 ONCE, SHORT, DEAD = 0, 1, 2
 BUDGET = "policy: random\nerror_budget.relative_error: 0.004\nseed: 5"
 KEY = EmbeddingKey("c0ffee", "1", "1", 20000)
-writer.SYNC_SECONDS = 0.002  # as a long run, in which a sync falls between any two records
 
 
 class Disk:
@@ -197,4 +196,5 @@ def cache(stride: int) -> Counter[str]:
 
 
 if __name__ == "__main__":
+    writer.SYNC_SECONDS = 0.002  # as a long run, in which a sync falls between any two records
     print(json.dumps({"journal": journal, "power": power, "plan": plan, "cache": cache}[sys.argv[1]](int(sys.argv[2]))))

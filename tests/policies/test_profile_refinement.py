@@ -32,7 +32,8 @@ def population(seed=0, known=None):
         zeros, zeros, zeros, counts, np.zeros((LAUNCHES, 10), np.int64), np.zeros(1, "V16"), (), ("k",), {}, ()
     )
     paths = tuple(map(str, range(LAUNCHES)))
-    return Population((LAUNCHES,), seed, scan, paths, np.zeros((1, 256), np.float32), known)
+    vectors = np.zeros((1, 256), np.float32)
+    return Population((LAUNCHES,), seed, scan, paths, embeddings=vectors, profile=known)
 
 
 def truth():

@@ -18,7 +18,7 @@ class Half(StoppingRule):
     bounded = ("cycles",)
     assumption = "both halves are alike"
 
-    def __init__(self, confidence, allowance):
+    def __init__(self, confidence, allowance, model=None):
         self.allowance = allowance
 
     def stops(self, trace):
