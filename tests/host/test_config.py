@@ -80,7 +80,7 @@ def test_packaged_configurations_have_names(bench, name):
         (["-trace", "LIST", "-config", "v100", "-fast"], "unknown option '-fast'; allowed: -trace, -config"),
         (["-trace", "LIST", "-trace", "LIST"], "-trace is given twice"),
         (["-trace", "/nowhere", "-config", "v100"], "/nowhere"),
-        (["-trace", "LIST", "-config", "/nowhere.yaml"], "/nowhere.yaml: cannot read"),
+        (["-trace", "LIST", "-config", "/nowhere.yaml"], "/nowhere.yaml: cannot be opened"),
         (["-trace", "LIST", "-config", "v100", "-results", "/nowhere/x.csv"], "-results /nowhere/x.csv: cannot be"),
     ],
 )
