@@ -96,7 +96,7 @@ private:
         go_down(core, address, application, around ? MEM_L2 : MEM_L1, true);
     }
 
-    // Where MacSim puts the addresses of an application, before they are rounded to a line.
+    // Begin of an application's addresses, before they are rounded to a line.
     static uint64_t space(unsigned application) { return 10ull * UINT32_MAX * application; }
 
     // Requests carry the address of an L1's line.

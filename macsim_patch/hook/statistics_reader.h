@@ -45,7 +45,7 @@ class StatisticsReader {
 public:
     StatisticsReader() : m_base(NULL) {}
 
-    // Where several applications share the GPU, only what one alone can be charged with is read.
+    // With several applications on the GPU, reads only what one alone can be charged with.
     void attach(macsim_c* base, bool alone) {
         m_base = base;
         for (size_t i = 0; i < sizeof(kCounters) / sizeof(kCounters[0]) && alone; ++i) {

@@ -88,7 +88,7 @@ StateChange Cache::recorded() const {
     return change;
 }
 
-// Where a line was lost that had been used, it is not known which of those that left had been: all count as used.
+// Counts every line that left as used where a used one was lost: which of them it was is not known.
 void Cache::add_before(const Kept& kept, StateChange& change) const {
     const Set& state = sets_[kept.set];
     const CacheLine* const after = &lines_[uint64_t{kept.set} * ways_];

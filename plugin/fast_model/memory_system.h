@@ -60,7 +60,7 @@ private:
     Counters& counters_;
     std::vector<Cache> l1_;
     Cache l2_;
-    // When each is next free; DRAM channels in 1/4096 cycle, since a sector need not take whole cycles.
+    // Cycles at which each is next free; DRAM channels in 1/4096 cycle, since a sector need not take whole cycles.
     std::vector<Cycles> port_free_, bank_free_, channel_free_;
     const Modulo banks_, channels_;
     const uint64_t dram_sector_time_;

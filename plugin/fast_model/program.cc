@@ -12,7 +12,7 @@ uint8_t count_lanes(uint32_t mask) {
     return static_cast<uint8_t>(mask == UINT32_MAX ? kWarpSize : __builtin_popcount(mask));
 }
 
-// Where a warp's local memory begins is known when it runs; within it, an address stays below this.
+// Bound of addresses within a warp's local memory, whose begin is known only when the warp runs.
 constexpr uint64_t kLocalBytes = 0x7ffff;  // 512 KiB a thread, as a mask
 
 }  // namespace

@@ -1,4 +1,4 @@
-// When each register of a warp may be read or written again.
+// Cycles at which each register of a warp may be read or written again.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ public:
         return static_cast<uint16_t>(number >= constants[file] ? kConstant : begins[file] + number);
     }
 
-    // When all operands are free of earlier writes (read after write, write after write).
+    // Cycle at which all operands are free of earlier writes (read after write, write after write).
     Cycles operands_ready(const Operation& operation) const {
         Cycles ready = 0;
         for (uint32_t i = 0; i < operation.needed; ++i) ready = std::max(ready, at_[operation.needs[i]]);

@@ -22,7 +22,7 @@ Arguments parse_arguments(int argc, char** argv);
 // The file of a packaged configuration.
 std::string packaged_config(const std::string& name);
 
-// Where this program lies.
+// Folder of this program.
 std::string program_directory();
 
 }  // namespace kernelpoint::host

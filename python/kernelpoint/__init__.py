@@ -10,26 +10,26 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
+    from kernelpoint.api import Plan as Plan
+    from kernelpoint.api import Run as Run
+    from kernelpoint.api import cluster as cluster
+    from kernelpoint.api import compare as compare
+    from kernelpoint.api import simulate as simulate
     from kernelpoint.encoder.embed import embed as embed
     from kernelpoint.encoder.model import TraceEncoder as TraceEncoder
     from kernelpoint.estimation import Engine as Engine
-    from kernelpoint.library import Plan as Plan
-    from kernelpoint.library import Run as Run
-    from kernelpoint.library import cluster as cluster
-    from kernelpoint.library import compare as compare
-    from kernelpoint.library import simulate as simulate
     from kernelpoint.policies.registry import load_policy as load_policy
 
 _MODULES = {
     "Engine": "kernelpoint.estimation",
-    "Plan": "kernelpoint.library",
-    "Run": "kernelpoint.library",
+    "Plan": "kernelpoint.api",
+    "Run": "kernelpoint.api",
     "TraceEncoder": "kernelpoint.encoder.model",
-    "cluster": "kernelpoint.library",
-    "compare": "kernelpoint.library",
+    "cluster": "kernelpoint.api",
+    "compare": "kernelpoint.api",
     "embed": "kernelpoint.encoder.embed",
     "load_policy": "kernelpoint.policies.registry",
-    "simulate": "kernelpoint.library",
+    "simulate": "kernelpoint.api",
 }
 __all__ = ["Engine", "Plan", "Run", "TraceEncoder", "cluster", "compare", "embed", "load_policy", "simulate"]
 

@@ -54,7 +54,7 @@ def write_workload(folder: Path, copies: bool = True) -> Path:
 
 @dataclass
 class Run:
-    """What one run of the simulator left behind."""
+    """Output of one run of the simulator."""
 
     code: int
     out: str

@@ -19,7 +19,7 @@ def timed_list(tmp_path) -> Path:
 
 
 def touches(launch: int) -> list[tuple[int, int, int, int]]:
-    """What a launch leaves, one line for each of its last CTAs: sector 0 loaded, sector 1 stored in part."""
+    """State after a launch, one line for each of its last CTAs: sector 0 loaded, sector 1 stored in part."""
     last = list(range(GRID[launch]))[-LINES:]
     return [(FIRST + launch % 3 * KERNEL + cta % LINES * LINE, 0b11, 0b10, 0b01) for cta in last]
 

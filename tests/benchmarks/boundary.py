@@ -1,4 +1,4 @@
-"""What the boundary between a simulator and Python costs: a decision, and opening a session.
+"""Costs of the boundary between a simulator and Python: a decision, and opening a session.
 
 python tests/benchmarks/boundary.py [--calls 100000]
 

@@ -1,4 +1,4 @@
-"""How fast `kernelpoint convert --to macsim` is, against a plain converter in Python.
+"""Speed of `kernelpoint convert --to macsim`, against a plain converter in Python.
 
 The plain one (tests/convert/plain_macsim.py, on tests/traces/slow_reader.py) parses the text, packs the records with struct
 and writes each warp with Python's gzip; it shares no folders, so it is given each different trace once, as many as fit the

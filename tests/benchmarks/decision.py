@@ -1,4 +1,4 @@
-"""What a decision costs, with its journal record written, and what opening a run costs by what is already known.
+"""Cost of a decision with its journal record written, and of opening a run by what is already known.
 
     python tests/benchmarks/decision.py TRACES [--launches 20000]
 

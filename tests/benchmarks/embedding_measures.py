@@ -1,4 +1,4 @@
-"""What embedding.py measures, each but "cells" and the threshold table defined before the encoders compared were trained.
+"""Measures of embedding.py, each but "cells" and the threshold table defined before the encoders compared were trained.
 
     nn name     share of streams whose nearest other stream is of the same kernel name; ties count in part
     nn shape    the same for the same name, grid and block

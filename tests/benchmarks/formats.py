@@ -1,4 +1,4 @@
-"""How far the embeddings of one kernel launch agree between its Accel-Sim and its MacSim trace.
+"""Agreement of the embeddings of one kernel launch between its Accel-Sim and its MacSim trace.
 
 Converts lists of Accel-Sim traces into a temporary folder, embeds every stream of both with the builtin encoder, and prints
 per list: streams, the cosine of a stream's two embeddings (mean, smallest), how often the MacSim embedding's nearest

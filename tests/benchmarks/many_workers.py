@@ -35,7 +35,7 @@ def passes_of(path: Path, copies: int) -> list[list[tuple[float, float]]]:
 
 
 def makespan(launches: list[tuple[float, float]], workers: int, free: list[float]) -> list[float]:
-    """When each worker is free after a pass, given when it was before; all wait for the pass's end."""
+    """Times at which each worker is free after a pass, given those before it; all wait for the pass's end."""
     planned = [Planned((Step(0, i, 1),), cost) for i, (cost, _) in enumerate(launches)]
     begin = max(free) if max(free) > min(free) else free[0]
     heap = [begin] * workers if begin else list(free)

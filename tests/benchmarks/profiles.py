@@ -57,7 +57,7 @@ ALTERNATIVES = {
 
 @dataclass
 class Truth:
-    """What a reader has to find in a file: launches, nanoseconds, and what is no launch."""
+    """Content that a reader has to find in a file: launches, nanoseconds, and what is no launch."""
 
     launches: int = 0
     nanoseconds: float = 0.0

@@ -1,4 +1,4 @@
-"""What replay buys, and what it costs: `python tests/benchmarks/replay.py [--seeds 3] [--workloads NAME,...]`.
+"""Gain and cost of replay: `python tests/benchmarks/replay.py [--seeds 3] [--workloads NAME,...]`.
 
 Totals: synthesised workloads of 3,000 launches on the embedded host, sampled with the shipped defaults, against the full run.
 *non-sampling*: sum over the simulated launches against the same launches of the full run. *held*: runs whose stated interval

@@ -1,4 +1,4 @@
-"""How fast traces are read and workloads scanned, beside other ways to do it measured in the same run.
+"""Speed of reading traces and scanning workloads, beside other ways to do it measured in the same run.
 
 python tests/benchmarks/traces.py FOLDER_OR_LIST [--megabytes 200]
 """

@@ -44,7 +44,7 @@ def record(**values: int) -> dict[str, int]:
 
 
 def records_of(instructions: tuple[SlowInstruction, ...], code: int, threads: int) -> list[dict[str, int]]:
-    """What a warp of an Accel-Sim trace becomes."""
+    """MacSim's records of a warp of an Accel-Sim trace."""
     result: list[dict[str, int]] = []
     for i in instructions:
         if i.mask == 0:

@@ -1,4 +1,4 @@
-"""Which launches share a folder, where code lies, and conversions that stop and go on."""
+"""Launches that share a folder, places of code, and conversions that stop and go on."""
 
 import os
 import resource

@@ -149,7 +149,7 @@ def test_a_simulator_that_is_missing_or_refuses_its_options_is_one_message(bench
 
 
 def work_of(bench, **changes) -> Work:
-    """What the coordinator would send, with changes."""
+    """Text that the coordinator would send, with changes."""
     simulator = Simulator([*bench.command(), "-kernel_sampling", str(bench.config)], str(bench.folder))
     simulator.end()
     host = {key: simulator.hello.host[key] for key in ("simulator", "version", "config_hash")}

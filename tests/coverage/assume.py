@@ -1,4 +1,4 @@
-"""What `assume: repetitive | ordinary | hostile` costs and covers, on real profiles and with trouble planted in them.
+"""Cost and coverage of `assume: repetitive | ordinary | hostile`, on real profiles and with trouble planted in them.
 
     python tests/coverage/assume.py --seeds 60 --minutes 10
 

@@ -24,7 +24,7 @@ Knowledge = Literal[
 
 
 def known(population: Population, knowledge: Knowledge) -> Known:
-    """What the policy is told: for "b" and "c" a profile of cycles stands beside, as a user's profile does."""
+    """Inputs of the policy: for "b" and "c" a profile of cycles stands beside, as a user's profile does."""
     if knowledge == "a":
         return population.known
     times = population.y if knowledge == "b" else population.elsewhere

@@ -34,7 +34,7 @@ RUNS = tuple(f"{workload} {gpu}" for workload in (*REAL, *SYNTHESISED) for gpu i
 
 
 def runs_folder() -> Path:
-    """Where traces and journals are kept."""
+    """Folder of traces and journals."""
     return Path(os.environ.get("KERNELPOINT_COVERAGE_RUNS", cache_folder() / "coverage"))
 
 
@@ -96,7 +96,7 @@ def _journal(name: str) -> Path:
 
 
 def known_from_traces(paths: list[str]) -> Population:
-    """What the shipped path knows of launches: their traces scanned, every distinct stream embedded."""
+    """Launches as the shipped path knows them: traces scanned, every distinct stream embedded."""
     from kernelpoint.encoder import embed_streams
 
     scan = scan_launches(paths)
@@ -117,7 +117,7 @@ def _known(workload: str) -> Population:
 
 @lru_cache(maxsize=32)
 def full_run(name: str) -> tuple[Population, dict[str, np.ndarray], float]:
-    """What is known of the launches, the counters of each (float64 [N] by name), and the launch latency in cycles."""
+    """Inputs of the launches, the counters of each (float64 [N] by name), and the launch latency in cycles."""
     workload, gpu = name.split()
     counters = {counter: np.asarray(values) for counter, values in read_profile(str(_journal(name))).counters.items()}
     return _known(workload), counters, GPUS[gpu]

@@ -35,7 +35,7 @@ Row = dict[str, object]
 
 
 def counts(error: np.ndarray, half: np.ndarray, wrong: np.ndarray, simulated: np.ndarray, eps: float) -> Row:
-    """What a row says of all runs of a cell."""
+    """Columns of a row on all runs of a cell."""
     return {
         "runs": len(error),
         "within": int((np.abs(error) <= eps + SLACK).sum()),

@@ -1,4 +1,4 @@
-"""How often the bound of `compare-runs` holds where only few strata react to the changed configuration.
+"""Coverage of the bound of `compare-runs` where only few strata react to the changed configuration.
 
     python tests/coverage/paired_designs.py --seeds 1000
 
@@ -26,14 +26,14 @@ CLUSTERS = {"own": np.arange(STRATA), "ten": np.arange(STRATA) % 10}
 
 @dataclass(frozen=True)
 class Reaction:
-    """Which strata react, and how: `strata` of them, by `change` on average, with a spread of the same size."""
+    """Strata that react: `strata` of them, by `change` on average, with a spread of the same size."""
 
     strata: int
     shape: str
     change: float
 
     def factors(self, random: np.random.Generator) -> np.ndarray:
-        """What the launches of the strata that react are multiplied by, float64 [strata, UNITS]."""
+        """Factors of the launches of the strata that react, float64 [strata, UNITS]."""
         size = (self.strata, UNITS)
         shapes = {
             "even": lambda: random.normal(1.0, 0.5, size),
@@ -55,7 +55,7 @@ def population(reaction: Reaction, seed: int) -> np.ndarray:
 
 
 def covered(values: np.ndarray, draws: int, clusters: np.ndarray, seed: int, alpha: float = 0.05) -> tuple[bool, float]:
-    """Whether the interval of one sample holds the ratio of the totals, and its half-width relative to the ratio."""
+    """True if the interval of one sample holds the ratio of the totals, and its half-width relative to the ratio."""
     random = np.random.default_rng(seed)
     drawn = np.argsort(random.random((STRATA, UNITS)), axis=1)[:, :draws]
     sample = Sample(np.repeat(np.arange(STRATA), draws), np.full(STRATA, UNITS), clusters)

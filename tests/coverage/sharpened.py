@@ -1,4 +1,4 @@
-"""What a profile of another GPU is worth beside the traces: launches simulated and coverage, with it, without, and wrong.
+"""Worth of a profile of another GPU beside the traces: launches simulated and coverage, with it, without, and wrong.
 
     python tests/coverage/sharpened.py LIST... --gpu v100 --profile rtx --seeds 30
 
@@ -18,7 +18,7 @@ from kernelpoint.profiles.profile import ProfileBuilder
 
 
 def profile_of(cycles: np.ndarray) -> Profile:
-    """What the journal of a full run says."""
+    """Content of the journal of a full run."""
     builder = ProfileBuilder("elsewhere")
     for order, value in enumerate(cycles):
         builder.add("", order=order, counters={"cycles": float(value)})

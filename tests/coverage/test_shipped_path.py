@@ -1,4 +1,4 @@
-"""What is measured on engines is what sessions do: the same launches in the same passes, the same statement at the end."""
+"""Sessions do as engines that are measured: the same launches in the same passes, the same statement at the end."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def drive(disk: Disk) -> dict[str, object]:
 
 
 def complete(disk: Disk, reference: dict[str, object]) -> str:
-    """What a resumed run comes to."""
+    """Outcome of a resumed run."""
     try:
         found = drive(disk)
     except KernelPointError as error:

@@ -80,7 +80,7 @@ def test_an_archive_that_does_not_say_what_it_holds_is_refused(tmp_path, about):
 
 
 def parts():
-    """What a plan's file holds: JSON and arrays."""
+    """Content of a plan's file: JSON and arrays."""
     about = {
         "version": FORMAT_VERSION, "origin": {}, "broken": {}, "stream_hashes": ["a", "b"], "stream_names": ["k", "l"],
         "predictions": [],
@@ -131,7 +131,7 @@ def test_a_plan_of_whatever_content_is_a_plan_or_refused(tmp_path_factory, data)
 
 
 def damaged(tmp_path, *statements, fill=True):
-    """What a cache says of a stream, and aloud, after statements were run on its file."""
+    """Answer of a cache about a stream, and its log, after statements were run on its file."""
     cache = TraceCache(tmp_path)
     if fill:
         cache.put_embeddings(KEY, [STREAM], np.ones((1, 4), np.float32))

@@ -24,7 +24,7 @@ TIMEOUT = 120
 
 @dataclass
 class Run:
-    """What a host printed, in order, as (word, rest) pairs."""
+    """Output of a host, in order, as (word, rest) pairs."""
 
     code: int
     lines: list[tuple[str, str]]

@@ -1,4 +1,4 @@
-"""What the fast model observes tells launches apart as it should."""
+"""Observations of the fast model tell launches apart as they should."""
 
 from __future__ import annotations
 

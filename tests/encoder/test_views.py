@@ -1,4 +1,4 @@
-"""What views may and may not do to a graph."""
+"""Changes that views may and may not make to a graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one value that is off does to an estimated total, against changing it and estimating again."""
+"""Effect of one value that is off on an estimated total, against changing it and estimating again."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What a budget may be about: ratios of totals, and the parts of a population that each have a total of their own."""
+"""Targets of a budget: ratios of totals, and the parts of a population that each have a total of their own."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def trace(ctas: list[list[list[str]]], *, name="kernel", grid=None, block=None, 
 
 @dataclass
 class HostRun:
-    """What one run of the host left behind."""
+    """Output of one run of the host."""
 
     code: int
     stdout: str

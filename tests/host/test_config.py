@@ -1,4 +1,4 @@
-"""What the host refuses before it simulates anything: one message with file, line, key, value and what is allowed."""
+"""Refusals of the host before it simulates anything: one message with file, line, key, value and what is allowed."""
 
 import subprocess
 

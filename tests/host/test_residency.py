@@ -1,4 +1,4 @@
-"""How many CTAs share an SM, and how many SMs share a launch."""
+"""Numbers of CTAs that share an SM, and of SMs that share a launch."""
 
 import pytest
 from bench import chain, trace, warp

@@ -28,7 +28,7 @@ def load(name: str, path: Path) -> ModuleType:
 
 @dataclass
 class Run:
-    """What one run left behind: the plugin's log, and what the host stated of its totals."""
+    """Output of one run: the plugin's log, and what the host stated of its totals."""
 
     code: int
     out: str

@@ -1,4 +1,4 @@
-"""What a user gets wrong on the command line is one message."""
+"""Mistakes of a user on the command line are one message each."""
 
 import sys
 

@@ -19,7 +19,7 @@ class Launch:
     latency: int = 5000
 
     def times(self, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """When each of the first `count` CTAs issues and ends."""
+        """Times at which each of the first `count` CTAs issues and ends."""
         issue, end, running, free = np.zeros(count), np.zeros(count), [], float(self.latency)
         for i in range(count):
             if len(running) == self.slots:

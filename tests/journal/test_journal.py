@@ -92,7 +92,7 @@ def test_a_number_that_is_not_finite_is_refused_and_nothing_written(path):
 
 
 def torn(line):
-    """What a kill or a power loss may leave of the last line: a beginning, and zeros or a newline behind it."""
+    """Remains of the last line after a kill or a power loss: a beginning, and zeros or a newline behind it."""
     for length in range(len(line)):
         for tail in (b"", b"\n", b"\0" * 7, b"\0\n", b"\n\0\0\0", b"\n\n"):
             yield line[:length] + tail

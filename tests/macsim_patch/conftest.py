@@ -118,7 +118,7 @@ def write_workload(folder: Path, kernels: dict[int, int] | list[int] = WARPS) ->
 
 @dataclass
 class Run:
-    """What one run of the simulator left behind."""
+    """Output of one run of the simulator."""
 
     code: int
     out: str

@@ -65,7 +65,7 @@ def test_a_second_gpu_that_is_slower_by_a_factor_has_that_ratio(seed, strata, fa
 
 
 def test_strata_with_one_draw_learn_from_the_other_strata_of_their_cluster():
-    """What differs between strata of a cluster counts, for nothing else tells what differs within them."""
+    """Differences between strata of a cluster count, for nothing else tells what differs within them."""
     one, two = np.arange(12), np.repeat(np.arange(12), 2)
     for strata in (one, two):
         e = 30.0 * np.sin(strata)  # differs between strata, not within

@@ -1,4 +1,4 @@
-"""Where shared data lies, if it lies anywhere."""
+"""Folder of shared data, if there is one."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Which row of a profile belongs to which launch."""
+"""Rows of a profile belong to launches."""
 
 import difflib
 import itertools

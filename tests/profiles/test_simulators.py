@@ -10,7 +10,7 @@ from kernelpoint.profiles import read_profile
 
 
 def accel_sim(launches, more=""):
-    """What Accel-Sim prints of launches (uid, name, cycles, instructions), the noise included."""
+    """Output of Accel-Sim on launches (uid, name, cycles, instructions), the noise included."""
     text = "Accel-Sim [build x]\n        *** GPGPU-Sim Simulator Version 4.2.0 ***\n-gpgpu_shmem_size   98304 # size\n"
     for uid, name, cycles, instructions in launches:
         text += (

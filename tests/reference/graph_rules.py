@@ -1,4 +1,4 @@
-"""What a conformant trace graph must be. `violations` names every rule that a graph breaks."""
+"""Rules of a conformant trace graph. `violations` names every one that a graph breaks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs decide, measure and state, recorded so that two versions of KernelPoint can be held against each other.
+"""Decisions, measurements and statements of runs, recorded so that two versions of KernelPoint can be held against each other.
 
     python tests/reference/oracle.py record runs.json [PART ...]     with the version to look at on PYTHONPATH
     python tests/reference/oracle.py compare before.json after.json

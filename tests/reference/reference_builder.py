@@ -246,7 +246,7 @@ def _cut(steps: tuple[Step, ...], max_nodes: int) -> tuple[Step, ...]:
 
 
 def build_graph_slow(path: str | os.PathLike[str], max_nodes: int) -> TraceGraph:
-    """What `build_graph` returns for a plain-text trace, by an independent implementation."""
+    """Result of `build_graph` for a plain-text trace, by an independent implementation."""
     chosen, largest_pc, total_warps, truncated = _choose(path, max_nodes)
     warps = [_Warp(steps, largest_pc) for steps, _ in chosen]
     starts = np.cumsum([0] + [len(warp.nodes) for warp in warps])

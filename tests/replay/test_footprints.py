@@ -1,4 +1,4 @@
-"""What one launch last did to each line."""
+"""Last accesses of one launch to each line."""
 
 from __future__ import annotations
 

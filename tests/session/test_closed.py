@@ -1,4 +1,4 @@
-"""What a session does with results that cannot be, and with a journal that cannot be written."""
+"""Results that cannot be, and a journal that cannot be written, in a session."""
 
 import errno
 import os

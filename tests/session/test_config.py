@@ -1,4 +1,4 @@
-"""Which configurations are refused, and what the message tells."""
+"""Configurations that are refused, and the messages."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What traces determine has no error bar."""
+"""Counters that traces determine have no error bar."""
 
 import numpy as np
 import pytest

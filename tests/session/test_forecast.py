@@ -1,4 +1,4 @@
-"""What `kernelpoint plan` expects a run to take."""
+"""Forecasts of `kernelpoint plan`."""
 
 import re
 import subprocess
@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from kernelpoint.api import Plan
 from kernelpoint.cli.host import program
 from kernelpoint.config import parse_config
-from kernelpoint.library import Plan
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.session.forecast import MOST_LAUNCHES, Forecast, compared, forecasts, sentences
 from kernelpoint.session.plan import Plan as Stored

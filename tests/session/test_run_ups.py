@@ -1,4 +1,4 @@
-"""What replay misses is measured before the sample is drawn, and is part of the bound."""
+"""Misses of replay are measured before the sample is drawn, and are part of the bound."""
 
 import itertools
 import random

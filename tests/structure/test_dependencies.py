@@ -16,7 +16,7 @@ PLUGIN = PACKAGE.parents[1] / "plugin"
 # From top to bottom; a part may import from parts on lines below its own, never from its own line or above.
 LAYERS = [
     {"cli"},
-    {"library"},
+    {"api"},
     {"evaluation", "coordinator"},
     {"report", "paired"},
     {"session"},

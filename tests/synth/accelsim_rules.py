@@ -236,7 +236,7 @@ class Trace:
         return [i for warps in self.ctas.values() for warp in warps for i in warp]
 
     def program(self) -> dict[int, tuple]:
-        """What stands at each program counter; a pc with two meanings breaks a rule."""
+        """Instructions at each program counter; a pc with two meanings breaks a rule."""
         static: dict[int, tuple] = {}
         for i in self.instructions():
             text = (i.opcode, i.destination, i.sources)

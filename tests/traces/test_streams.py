@@ -1,4 +1,4 @@
-"""What a scan counts, and what the stream hash sees and does not see."""
+"""Counts of a scan, and what the stream hash sees and does not see."""
 
 import re
 

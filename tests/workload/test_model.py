@@ -29,7 +29,7 @@ MODEL = frozenset({Need.MODEL})
 
 @dataclass(frozen=True)
 class Told:
-    """What a simulator tells of itself."""
+    """Statements of a simulator about itself."""
 
     simulator: str = "accelsim"
     configuration: str = "-gpgpu_n_clusters 7\n"

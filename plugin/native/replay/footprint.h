@@ -47,7 +47,7 @@ struct Footprint {
     std::vector<LineTouch> touches;  // each line once, for each SM and path where they are told apart; oldest first
 };
 
-// When slots for CTAs are free.
+// Times at which slots for CTAs are free.
 class Slots {
 public:
     explicit Slots(uint64_t count) {

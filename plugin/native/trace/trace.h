@@ -79,7 +79,7 @@ struct Warp {
     uint32_t first_instruction = 0, instruction_count = 0;  // range in Cta::instructions
 };
 
-// Where a CTA lies in its thread block cluster (tracer version 6, compute capability 9.0 on); otherwise zeros.
+// Place of a CTA in its thread block cluster (tracer version 6, compute capability 9.0 on); otherwise zeros.
 struct Cluster {
     Dim3 index{0, 0, 0};  // of the cluster in the grid
     Dim3 cta{0, 0, 0};    // of the CTA in its cluster

@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from kernelpoint.api import Plan
 from kernelpoint.config import Config, load_config, parse_config
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import engine_for
-from kernelpoint.library import Plan
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.session.forecast import sentences
 from kernelpoint.session.host_info import HostInfo

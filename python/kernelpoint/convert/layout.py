@@ -13,7 +13,7 @@ import numpy as np
 
 from kernelpoint import _native
 
-# Where code of real traces lies.
+# Address of code in real traces.
 FIRST_CODE = 0x7F00_0000_0000
 
 

@@ -8,7 +8,7 @@
 namespace kernelpoint::replay::macsim {
 namespace {
 
-// Where warps begin, and where branches lead them.
+// Code lines at which warps begin, and to which branches lead them.
 std::vector<uint64_t> fetched_lines(const LaunchCode& code, const std::vector<CtaWarps>& ctas) {
     LineSet used(1, 1024);
     for (const CtaWarps& cta : ctas)

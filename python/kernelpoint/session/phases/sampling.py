@@ -211,7 +211,7 @@ class Sampling:
             raise
         except Exception as error:  # the failure rule: whatever goes wrong in a policy must not skip launches
             if not self.frame.population.size > self.sample.results:
-                raise SessionError(f"the estimate of a full run failed: {describe(error)}") from error
+                raise SessionError(f"a full run has no estimate: {describe(error)}") from error
             what = f"no estimate could be made at the end of pass {self.pass_index}: {describe(error)}"
             if self.frame.population.listed is not None:
                 self.recorder.degrade(f"{what}; launches that were not traced cannot be simulated")

@@ -12,7 +12,7 @@ from kernelpoint.synth.launch import Launch, make_launch
 from kernelpoint.synth.machine import Warps
 from kernelpoint.synth.memory import Memory, Tensor
 
-# What an operation of a unit may be; a unit's first opcode writes as many registers as all of its others.
+# Opcodes of each unit's operations; a unit's first opcode writes as many registers as all of its others.
 OPCODES = {
     "single": ("FFMA", "FADD", "FMUL"),
     "integer": ("IMAD", "IADD3", "LOP3.LUT"),

@@ -15,7 +15,7 @@ from kernelpoint.errors import ConfigError
 @pytest.fixture(scope="module")
 def traces(tmp_path_factory):
     """A list of about sixty launches."""
-    folder = tmp_path_factory.mktemp("library") / "traces"
+    folder = tmp_path_factory.mktemp("api") / "traces"
     synth("iterative-solver", folder, launches=60)
     return folder / "kernelslist.g"
 
