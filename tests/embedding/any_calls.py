@@ -59,8 +59,8 @@ class Caller:
     """One random sequence of calls after another."""
 
     def __init__(self, plugin: str, seed: int) -> None:
-        self.library = ctypes.CDLL(plugin)
-        self.library.kp_last_error.restype = c_char_p
+        self.plugin = ctypes.CDLL(plugin)
+        self.plugin.kp_last_error.restype = c_char_p
         self.random = random.Random(seed)
         self.seen: Counter[str] = Counter()
         self.session = c_void_p()
@@ -91,9 +91,9 @@ class Caller:
 
     def call(self, name: str, *arguments) -> int:
         """Call a function; count and check its status."""
-        status = getattr(self.library, name)(*arguments)
+        status = getattr(self.plugin, name)(*arguments)
         assert status in STATUSES, (name, status)
-        assert status >= 0 or self.library.kp_last_error(), name
+        assert status >= 0 or self.plugin.kp_last_error(), name
         self.seen[f"{name} {status}"] += 1
         return status
 
