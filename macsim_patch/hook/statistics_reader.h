@@ -66,13 +66,13 @@ public:
         return values;
     }
 
-    // GPU cycles so far. MacSim's CYCLE counts ticks of the least common multiple of all clocks. Inside a tick some
-    // cores have counted it and some have not; the one that retires has.
+    // GPU cycles so far. MacSim's CYCLE counts ticks of the least common multiple of all clocks, and a core's own count
+    // begins again when its first kernel is set up. Inside a tick some cores have counted it and some have not; the one
+    // that retires has.
     uint64_t gpu_cycles() const {
         uint64_t cycles = 0;
         for (unsigned i = 0; i < cores(); ++i)
-            if (is_gpu(m_base->m_core_pointers[i]))
-                cycles = std::max<uint64_t>(cycles, m_base->m_core_pointers[i]->get_cycle_count());
+            if (is_gpu(m_base->m_core_pointers[i])) cycles = std::max<uint64_t>(cycles, m_base->m_core_cycle[i]);
         return cycles;
     }
 

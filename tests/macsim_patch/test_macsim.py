@@ -69,16 +69,17 @@ def cycles(folder):
 
 
 def write_kernel(folder, kernel, warps):
-    """A kernel whose warps load, add and store; each kernel has addresses of its own."""
+    """A kernel whose warps load, add and store the sum; each has addresses of its own, odd ones store past the L1."""
     folder.mkdir(parents=True)
-    rows = [(71, 1, 1), (32, 0, 0), (36, 0, 0), (77, 2, 1), (139, 0, 0)]  # LDG-like load, IADD3, IMAD, store, EXIT
+    store = 77 if kernel % 2 else 78  # ST, STG
+    rows = [(71, 1), (32, 0), (36, 0), (store, 2), (139, 0)]  # LD, IADD3, IMAD, EXIT
     for warp in range(warps):
         address = 0x700000000000 + kernel * (1 << 20) + warp * 4096
         with gzip.open(folder / f"trace_{warp}.raw", "wb") as file:
             for step in range(12):
-                for number, (opcode, memory, _) in enumerate(rows if step == 11 else rows[:4]):
+                for number, (opcode, memory) in enumerate(rows if step == 11 else rows[:4]):
                     where = address + step * 128 if memory else 0
-                    fields = (opcode, 0, memory == 1, 0, 1, 1, 2, 0, 0, 0, 3, 0, 0, 0, 16, 0xFFFFFFFF, 0)
+                    fields = (opcode, 0, memory == 1, 0, memory != 1, 1, 3, 0, 0, 0, 3, 0, 0, 0, 16, 0xFFFFFFFF, 0)
                     file.write(struct.pack(RECORD, *fields, 16 * number, 0, where, 4 if memory else 0, 0, 0, 0, 0))
     count = 12 * 4 + 1
     (folder / "trace.txt").write_text(f"nvbit\n14\n8\n{warps}\n" + "".join(f"{w} 0\n" for w in range(warps)))
@@ -189,7 +190,10 @@ def test_a_launch_takes_the_same_cycles_in_any_order_and_alone(simulated, again,
 
 @pytest.mark.parametrize("cut", [1, 4, 6])
 def test_a_run_that_goes_on_from_replay_meets_what_the_full_run_meets(simulated, again, replaying, wanted, cut):
-    """Guards the replay against changes of the simulator."""
+    """Guards the replay against changes of the simulator.
+
+    The phases of clocks and turns are not those of the full run: they move a launch by up to 5 %.
+    """
     full = simulated(wanted(range(8)))
     rest = simulated(replaying(again, range(cut, 8), **REAL).replace("replay\n", f"replay {cut}\n", 1))
     assert len(rest) == 8 - cut
@@ -197,7 +201,9 @@ def test_a_run_that_goes_on_from_replay_meets_what_the_full_run_meets(simulated,
         found, own = (dict(zip(one[::2], map(float, one[1::2]), strict=True)) for one in (found, full[launch]))
         for counter in ("instructions", "l1_accesses", "l1_misses", "llc_misses"):
             assert found[counter] == own[counter], (launch, counter)
-        assert found["cycles"] == pytest.approx(own["cycles"], rel=0.02), launch
+        assert found["cycles"] == pytest.approx(own["cycles"], rel=0.06), launch
+    taken, own = (sum(float(one[launch][one[launch].index("cycles") + 1]) for launch in rest) for one in (rest, full))
+    assert taken == pytest.approx(own, rel=0.02)
 
 
 def test_cycles_are_the_gpus_where_the_clocks_differ(traces, scripted_plugin, tmp_path):
@@ -218,8 +224,11 @@ def test_applications_are_kept_apart_and_wait_for_each_other(traces, scripted_pl
     assert code == 0 and err == "" and sorted(cycles(folder)) == sorted(w for w in text.split() if ":" in w)
     for application in (0, 1):
         own = sum(value for unit, value in cycles(folder).items() if unit.startswith(f"{application}:"))
-        assert stats(folder)[f"KERNELPOINT_APPL{application}_CYCLES"] == own
-        assert stats(folder, f"kernelpoint.stat.out.{application}")["KERNELPOINT_CYCLES"] == own
+        found = (
+            stats(folder).get(f"KERNELPOINT_APPL{application}_CYCLES"),
+            stats(folder, f"kernelpoint.stat.out.{application}").get("KERNELPOINT_CYCLES"),
+        )
+        assert found == ((own, own) if own else (None, None)), "nothing is stated of what no draw has seen"
 
 
 def test_a_broken_trace_ends_the_run_with_one_message(traces, scripted_plugin, tmp_path):

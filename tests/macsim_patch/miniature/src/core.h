@@ -27,7 +27,7 @@ public:
     frontend_c* get_frontend() { return m_frontend; }
     readonly_cache_c* get_const_cache() { return m_const_cache; }
     int get_max_threads_per_core() { return places_; }
-    void init() {}
+    void init() { clock_ = 0; }
     void add_application(int, process_s* process) { owner = process; }
 
     // Each application has addresses of its own.

@@ -43,6 +43,7 @@ bool macsim_c::run_a_cycle() {
     m_simulation_cycle += 1;
     for (int each = 0; gpu_too && each < *m_knobs->KNOB_NUM_SIM_CORES; ++each) {
         m_core_pointers[each]->inc_core_cycle_count();
+        ++m_core_cycle[each];
         retire(each);
     }
     (*m_ProcessorStats)[CYC_COUNT_TOT]++;

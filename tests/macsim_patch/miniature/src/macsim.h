@@ -32,6 +32,7 @@ public:
     process_manager_c* m_process_manager = NULL;
     queue<int> gpu_cores;
     unsigned long long m_simulation_cycle = 0;
+    unsigned long long m_core_cycle[16] = {};
     int m_process_count = 0, m_process_count_without_repeat = 0;
     int live_warps = 0;
 

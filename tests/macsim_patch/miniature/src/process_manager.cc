@@ -95,6 +95,7 @@ void process_manager_c::take_cores(process_s* owner) {
     const unsigned most = int(*m_simBase->m_knobs->KNOB_MAX_NUM_CORE_PER_APPL);
     for (queue<int>& pool = *owner->m_core_pool; !pool.empty(); pool.pop()) {
         if (most != 0 && owner->m_core_list.size() == most) return;
+        m_simBase->m_core_pointers[pool.front()]->init();
         m_simBase->m_core_pointers[pool.front()]->add_application(0, owner);
         owner->m_core_list[pool.front()] = true;
     }
