@@ -8,7 +8,7 @@ NATIVE := $(shell find plugin -name '*.cc' -o -name '*.h*') setup.py
 
 all: build
 
-INSTALL := KERNELPOINT_WITHOUT_CPP=1 $(BIN)/python -m pip install --constraint constraints.txt --no-build-isolation --editable
+INSTALL := KERNELPOINT_WITHOUT_CPP=1 $(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable
 
 # What running needs, and `report` for the charts of the demo's page.
 $(VENV)/.installed: pyproject.toml constraints.txt

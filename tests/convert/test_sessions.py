@@ -98,11 +98,11 @@ def test_plan_and_inspect_take_macsim_lists(both, tmp_path):
 
 
 def test_synth_writes_macsim_and_refuses_other_formats(tmp_path):
-    done = command("synth", "copy", "--n", 1024, "--launches", 2, "--format", "macsim", "-o", tmp_path / "out")
+    done = command("synth", "copy", "--set", "n=1024", "--launches", 2, "--format", "macsim", "-o", tmp_path / "out")
     assert done.returncode == 0 and "2 launches in 1 folders" in done.stdout, done.stderr
-    again = command("synth", "copy", "--n", 1024, "--format", "macsim", "-o", tmp_path / "out")
+    again = command("synth", "copy", "--set", "n=1024", "--format", "macsim", "-o", tmp_path / "out")
     assert again.returncode == 1 and "not empty" in again.stderr
-    forced = command("synth", "copy", "--n", 1024, "--format", "macsim", "--force", "-o", tmp_path / "out")
+    forced = command("synth", "copy", "--set", "n=1024", "--format", "macsim", "--force", "-o", tmp_path / "out")
     assert forced.returncode == 0 and "1 launches" in forced.stdout, forced.stderr
     assert sorted(path.name for path in tmp_path.glob("*")) == ["out"]
     refused = command("synth", "copy", "--format", "gem5", "-o", tmp_path / "other")

@@ -6,6 +6,7 @@ import hashlib
 import json
 import subprocess
 import sys
+from dataclasses import fields
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from kernelpoint.errors import ConfigError
 from kernelpoint.synth.compose import compose, prepare
 from kernelpoint.synth.families import SCALES
 from kernelpoint.synth.launch import Launch
+from kernelpoint.synth.sizes import parse_sizes
 from kernelpoint.synth.workloads import DEFAULT_LAUNCHES, WORKLOADS
 from kernelpoint.synth.writer import HostCopy, Totals, write_list
 from kernelpoint.traces import read_header
@@ -35,7 +37,7 @@ def fingerprint(folder: Path) -> dict[str, str]:
 
 
 def launches_of(name: str, count: int, seed: int = 0) -> list[Launch]:
-    sequence = WORKLOADS[name].sequence("small", seed)
+    sequence = WORKLOADS[name].sequence(WORKLOADS[name].shapes["small"], seed)
     return list(islice((item for item in sequence if isinstance(item, Launch)), count))
 
 
@@ -89,7 +91,7 @@ def test_a_family_repeats_one_trace(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", WORKLOADS)
 @pytest.mark.parametrize("scale", SCALES)
 def test_every_scale_exists_and_large_has_kernels_of_a_thousand_ctas(name: str, scale: str) -> None:
-    items = list(islice(WORKLOADS[name].sequence(scale, 0), 120))
+    items = list(islice(WORKLOADS[name].sequence(WORKLOADS[name].shapes[scale], 0), 120))
     assert any(isinstance(item, HostCopy) for item in items)
     if scale == "large":
         assert max(item.ctas for item in items if isinstance(item, Launch)) >= 1000
@@ -130,13 +132,20 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"name": "copy", "scale": "tiny"}, "--scale is 'tiny'; allowed: small, medium, large"),
     ({"name": "copy", "seed": -1}, "--seed is -1"),
     ({"name": "cnn-inference", "launches": 0}, "--launches is 0; allowed: 1 to"),
-    ({"name": "cnn-inference", "sizes": {"m": 3}}, "takes no --m"),
-    ({"name": "copy", "sizes": {"m": 3}}, "copy takes no --m; allowed: --n, --block, --width"),
-    ({"name": "copy", "sizes": {"block": 33}}, "--block is 33; allowed for copy: multiples of 32"),
-    ({"name": "reduction", "sizes": {"block": 32}}, "--block is 32; allowed: 64 to 1024"),
-    ({"name": "gemm", "sizes": {"width": 8}}, "--width is 8; allowed for gemm: 2, 4"),
-    ({"name": "gemm", "sizes": {"m": 1 << 20, "k": 1 << 20}}, "below 4 GiB"),
-    ({"name": "spmv", "sizes": {"rows": 0}}, "--rows is 0"),
+    ({"name": "cnn-inference", "sizes": {"m": [3]}}, "cnn-inference has no size m; allowed: size, channels, batches"),
+    ({"name": "copy", "sizes": {"m": [3]}}, "copy has no size m; allowed: n, block, width"),
+    ({"name": "copy", "sizes": {"block": [33]}}, "block=33: allowed: 32 to 1024, a multiple of 32"),
+    ({"name": "copy", "sizes": {"n": [1, 2]}}, "2 numbers given; allowed: 1"),
+    ({"name": "reduction", "sizes": {"block": [32]}}, "block=32: allowed: 64 to 1024"),
+    ({"name": "gemm", "sizes": {"width": [8]}}, "width=8: allowed for gemm: 2, 4"),
+    ({"name": "gemm", "sizes": {"m": [1 << 20], "k": [1 << 20]}}, "below 4 GiB"),
+    ({"name": "spmv", "sizes": {"rows": [0]}}, "rows=0: allowed: 1 to"),
+    ({"name": "iterative-solver", "sizes": {"rows": [16]}}, "rows=16: allowed: 64 to"),
+    ({"name": "transformer-decode", "sizes": {"prompts": [64, 32]}}, "each number larger than the one before it"),
+    ({"name": "cnn-inference", "sizes": {"size": [20]}}, "size=20: each of 3 stages halves the image"),
+    ({"name": "cnn-inference", "sizes": {"size": [8], "channels": [8, 8, 3]}}, "allowed: together a multiple of 16"),
+    ({"name": "graph-traversal", "sizes": {"sources": [65]}}, "sources=65: allowed: 1 to 64"),
+    ({"name": "training-step", "sizes": {"hidden": [40]}}, "hidden=40: allowed: 16 to 16384, a multiple of 16"),
 ]
 
 
@@ -168,13 +177,43 @@ def command(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_command_writes_lists_and_refuses(tmp_path: Path) -> None:
-    done = command("gemv", "-o", str(tmp_path / "list"), "--rows", "64", "--launches", "3")
+    done = command("gemv", "-o", str(tmp_path / "list"), "--set", "rows=64", "--launches", "3")
     assert done.returncode == 0 and "3 launches of 1 traces" in done.stdout
     assert len(check_list(tmp_path / "list")) == 3
     again = command("gemv", "-o", str(tmp_path / "list"))
     assert again.returncode == 1 and "not empty" in again.stderr and "Traceback" not in again.stderr
-    packed = command("gemv", "-o", str(tmp_path / "packed"), "--rows", "64", "--format", "tracez")
+    packed = command("gemv", "-o", str(tmp_path / "packed"), "--set", "rows=64", "--format", "tracez")
     assert packed.returncode == 0 and (tmp_path / "packed" / "kernelslist.g").read_text() == "kernel-1.tracez\n"
     assert read_header(tmp_path / "packed" / "kernel-1.tracez").tracer_version == 6
     listing = command("--list")
-    assert all(name in listing.stdout for name in ("transformer-decode", "histogram", "--heads 4/8/32"))
+    assert all(
+        name in listing.stdout for name in ("transformer-decode", "histogram", "heads 4 / 8 / 32", "rows of each mesh")
+    )
+
+
+SMALLEST: dict[str, dict[str, list[int]]] = {
+    "transformer-decode": {"layers": [1], "heads": [1], "vocabulary": [32], "prompts": [1, 2], "generated": [1, 2]},
+    "cnn-inference": {"size": [4], "channels": [16], "batches": [1]},
+    "iterative-solver": {"rows": [64], "degree": [2]},
+    "graph-traversal": {"vertices": [64], "sources": [64], "queries": [1], "degree": [2]},
+    "training-step": {"layers": [1], "hidden": [16], "vocabulary": [16], "tokens": [16]},
+}
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_every_size_of_a_workload_can_be_set_and_makes_it_smaller(name: str, tmp_path: Path) -> None:
+    given = SMALLEST[name]
+    assert set(given) == {field.name for field in fields(WORKLOADS[name].shapes["small"])}
+    request = compose(name, launches=30, sizes=given)
+    assert {k: list(v) for k, v in request.description["parameters"].items() if k != "scale"} == given  # type: ignore
+    small = write_list(request.sequence, tmp_path, request.launches, request.description)
+    assert small.launches == 30
+    usual = sum(x.ctas * x.warps_per_cta for x in launches_of(name, 30))
+    smaller = compose(name, launches=30, sizes=given).sequence
+    assert sum(x.ctas * x.warps_per_cta for x in islice((x for x in smaller if isinstance(x, Launch)), 30)) < usual
+
+
+@pytest.mark.parametrize("option", ["rows", "rows=", "rows=a", "rows=1;2"])
+def test_a_size_that_is_no_number_is_refused(option: str) -> None:
+    with pytest.raises(ConfigError, match=r"allowed: NAME=NUMBER"):
+        parse_sizes([option])

@@ -15,7 +15,7 @@ def model():
 
 
 def launches(count):
-    return list(islice((x for x in sequence("small", 0) if isinstance(x, Launch)), count))
+    return list(islice((x for x in sequence(SHAPES["small"], 0) if isinstance(x, Launch)), count))
 
 
 def test_epochs_repeat_their_batches_in_another_order():

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 from kernelpoint.cli.convert import conversion_progress, show_conversion
 from kernelpoint.errors import ConfigError
 from kernelpoint.synth.compose import Request, compose, prepare
 from kernelpoint.synth.families import FAMILIES
 from kernelpoint.synth.macsim import write_macsim_list
+from kernelpoint.synth.sizes import parse_sizes, sizes_of
 from kernelpoint.synth.workloads import DEFAULT_LAUNCHES, WORKLOADS
 from kernelpoint.synth.writer import LIST, Totals, write_list
 
 FORMATS = ("accelsim", "tracez", "macsim")
-Size = Annotated[int | None, typer.Option(help="Size of a family; see --list.", rich_help_panel="Family sizes")]
 
 
 def synth(
@@ -28,7 +28,11 @@ def synth(
     launches: Annotated[
         int | None, typer.Option(help=f"Kernel launches in the list. [default: {DEFAULT_LAUNCHES}; a family: 1]")
     ] = None,
-    scale: Annotated[str, typer.Option(help="Kernel sizes: small, medium or large.")] = "small",
+    scale: Annotated[str, typer.Option(help="All sizes at once: small, medium or large.")] = "small",
+    sizes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=NUMBER", help="One size, such as rows=256; see --list. May be repeated."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same bytes.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace the list in a folder that is not empty.")] = False,
     tracer_version: Annotated[
@@ -38,20 +42,6 @@ def synth(
         str, typer.Option("--format", help="accelsim (text), tracez (Accel-Sim 2.0's compressed traces) or macsim.")
     ] = "accelsim",
     listing: Annotated[bool, typer.Option("--list", help="Show workloads and families with their sizes.")] = False,
-    n: Size = None,
-    m: Size = None,
-    k: Size = None,
-    rows: Size = None,
-    columns: Size = None,
-    degree: Size = None,
-    bins: Size = None,
-    heads: Size = None,
-    length: Size = None,
-    batch: Size = None,
-    channels: Size = None,
-    size: Size = None,
-    block: Size = None,
-    width: Size = None,
 ) -> None:
     """Write a synthetic workload: kernel-N.traceg files, kernelslist.g and workload.json.
 
@@ -67,12 +57,7 @@ def synth(
         return
     if name is None or output is None:
         raise ConfigError("a name and -o FOLDER are needed; `kernelpoint synth --list` shows the names")
-    given = {
-        "n": n, "m": m, "k": k, "rows": rows, "columns": columns, "degree": degree, "bins": bins, "heads": heads,
-        "length": length, "batch": batch, "channels": channels, "size": size, "block": block, "width": width,
-    }  # fmt: skip
-    sizes = {key: value for key, value in given.items() if value is not None}
-    request = compose(name, scale, seed, launches, sizes)
+    request = compose(name, scale, seed, launches, parse_sizes(sizes or []))
     if format_ not in FORMATS:
         raise ConfigError(f"--format is {format_!r}; allowed: {', '.join(FORMATS)}")
     if format_ == "macsim":
@@ -111,13 +96,19 @@ def _write(request: Request, output: Path, version: int, ending: str, console: C
 
 
 def _show(console: Console) -> None:
-    workloads = Table("workload", "what", title="Workloads")
+    console.print("sizes are set with --set NAME=NUMBER; three values are those at small / medium / large\n")
     for workload in WORKLOADS.values():
-        workloads.add_row(workload.name, workload.what)
-    families = Table("family", "what", "sizes at small / medium / large", "width", title="Kernel families")
+        console.print(f"{workload.name} (workload): {workload.what}")
+        shapes = [sizes_of(shape) for shape in workload.shapes.values()]
+        meanings = {field.name: field.metadata["size"].what for field in fields(workload.shapes["small"])}
+        for name, meaning in meanings.items():
+            console.print(f"  {name}: {meaning}; {' / '.join(','.join(map(str, shape[name])) for shape in shapes)}")
+    console.print()
     for family in FAMILIES.values():
-        sizes = [f"--{key} {'/'.join(map(str, v))}" for key, v in family.parameters.items() if key != "width"]
-        widths = "/".join(map(str, family.widths)) if "width" in family.parameters else ""
-        families.add_row(family.name, family.what, ", ".join(sizes), widths)
-    console.print(workloads)
-    console.print(families)
+        console.print(f"{family.name} (kernel family): {family.what}")
+        sizes = [
+            f"{name} {' / '.join(map(str, values))}" for name, values in family.parameters.items() if name != "width"
+        ]
+        if "width" in family.parameters:
+            sizes.append(f"width {', '.join(map(str, family.widths))} bytes")
+        console.print(f"  {'; '.join(sizes)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
@@ -12,6 +12,7 @@ from kernelpoint.randomness import generator
 from kernelpoint.synth.families import FAMILIES, SCALES, Family
 from kernelpoint.synth.launch import Launch
 from kernelpoint.synth.memory import Memory
+from kernelpoint.synth.sizes import Given, Size, sizes_of, with_sizes
 from kernelpoint.synth.workloads import DEFAULT_LAUNCHES, LAUNCHES, WORKLOADS
 from kernelpoint.synth.writer import DESCRIPTION, LIST, TRACER_VERSIONS, HostCopy
 
@@ -30,15 +31,17 @@ class Request:
 
 
 def compose(
-    name: str, scale: str = "small", seed: int = 0, launches: int | None = None, sizes: Mapping[str, int] | None = None
+    name: str, scale: str = "small", seed: int = 0, launches: int | None = None, sizes: Given | None = None
 ) -> Request:
-    """A workload, or a family with `sizes` in place of its defaults.
+    """A workload or a family, with `sizes` in place of its own.
 
     Raises:
         ConfigError: an unknown name, scale or size, or a value outside what is allowed.
 
-    >>> compose("copy", sizes={"n": 1000}).description["parameters"]
+    >>> compose("copy", sizes={"n": [1000]}).description["parameters"]
     {'scale': 'small', 'n': 1000, 'block': 256, 'width': 4}
+    >>> compose("iterative-solver", sizes={"rows": [256]}).description["parameters"]
+    {'scale': 'small', 'rows': (256,), 'degree': (8,)}
     """
     sizes = dict(sizes or {})
     if name not in FAMILIES and name not in WORKLOADS:
@@ -53,28 +56,22 @@ def compose(
         launch = FAMILIES[name].build(Memory(), generator(seed, "synth"), parameters)
         description = {"name": name, "parameters": {"scale": scale, **parameters}, "seed": seed}
         return Request(repeat(launch), launches or 1, description)
-    if sizes:
-        raise ConfigError(f"the workload {name} takes no --{next(iter(sizes))}; allowed: --scale, --launches, --seed")
-    description = {"name": name, "parameters": {"scale": scale}, "seed": seed}
-    return Request(WORKLOADS[name].sequence(scale, seed), launches or DEFAULT_LAUNCHES, description)
+    shape = with_sizes(name, WORKLOADS[name].shapes[scale], sizes)
+    description = {"name": name, "parameters": {"scale": scale, **sizes_of(shape)}, "seed": seed}
+    return Request(WORKLOADS[name].sequence(shape, seed), launches or DEFAULT_LAUNCHES, description)
 
 
-def family_parameters(family: Family, scale: str, sizes: Mapping[str, int]) -> dict[str, int]:
+def family_parameters(family: Family, scale: str, sizes: Given) -> dict[str, int]:
     """The family's defaults at `scale` with `sizes` in their place. Raises ConfigError for a size that cannot be."""
     parameters = family.defaults(scale)
-    for name, value in sizes.items():
+    for name, values in sizes.items():
         if name not in parameters:
-            allowed = ", ".join(f"--{p}" for p in parameters)
-            raise ConfigError(f"the family {family.name} takes no --{name}; allowed: {allowed}")
-        if name == "width":
-            if value not in family.widths:
-                widths = ", ".join(map(str, family.widths))
-                raise ConfigError(f"--width is {value}; allowed for {family.name}: {widths} (bytes)")
-        else:
-            _within(f"--{name}", value, *family.limits(name))
-        multiple = family.multiples.get(name, 1)
-        if value % multiple:
-            raise ConfigError(f"--{name} is {value}; allowed for {family.name}: multiples of {multiple}")
+            raise ConfigError(f"--set {name}: {family.name} has no size {name}; allowed: {', '.join(parameters)}")
+        low, high = family.limits(name)
+        (value,) = Size(name, low, high, family.multiples.get(name, 1)).check(name, values)
+        if name == "width" and value not in family.widths:
+            widths = ", ".join(map(str, family.widths))
+            raise ConfigError(f"--set width={value}: allowed for {family.name}: {widths} (bytes)")
         parameters[name] = value
     return parameters
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from kernelpoint.synth.launch import Launch
 from kernelpoint.synth.workloads import (
@@ -21,11 +22,12 @@ LAUNCHES = (1, 1_000_000)  # allowed
 
 @dataclass(frozen=True)
 class Workload:
-    """A workload; `sequence(scale, seed)` never ends."""
+    """A workload. shapes: its sizes at each scale; `sequence(shape, seed)` never ends."""
 
     name: str
     what: str
-    sequence: Callable[[str, int], Iterator[Launch | HostCopy]]
+    shapes: Mapping[str, Any]
+    sequence: Callable[[Any, int], Iterator[Launch | HostCopy]]
 
 
 WORKLOADS: dict[str, Workload] = {
@@ -34,26 +36,31 @@ WORKLOADS: dict[str, Workload] = {
         Workload(
             "transformer-decode",
             "token by token with a growing KV cache; requests of drawn length follow one another",
+            transformer_decode.SHAPES,
             transformer_decode.sequence,
         ),
         Workload(
             "cnn-inference",
             "dynamic batches under a load that rises and falls; a drawn number of detections each",
+            cnn_inference.SHAPES,
             cnn_inference.sequence,
         ),
         Workload(
             "iterative-solver",
             "conjugate gradients on meshes that refine and coarsen; iterations until convergence",
+            iterative_solver.SHAPES,
             iterative_solver.sequence,
         ),
         Workload(
             "graph-traversal",
             "breadth-first searches from popular sources on power-law graphs that grow",
+            graph_traversal.SHAPES,
             graph_traversal.sequence,
         ),
         Workload(
             "training-step",
             "forward, backward and optimiser of a language model; batches of drawn length, shuffled in every epoch",
+            training_step.SHAPES,
             training_step.sequence,
         ),
     )

@@ -8,6 +8,7 @@ from functools import cache
 
 import numpy as np
 
+from kernelpoint.errors import ConfigError
 from kernelpoint.randomness import generator
 from kernelpoint.synth.families.dense import gemm
 from kernelpoint.synth.families.elementwise import elementwise
@@ -16,6 +17,7 @@ from kernelpoint.synth.families.rows import reduction, softmax
 from kernelpoint.synth.families.sparse import gather
 from kernelpoint.synth.launch import Launch
 from kernelpoint.synth.memory import Memory, Tensor
+from kernelpoint.synth.sizes import Size, one, several
 from kernelpoint.synth.writer import HostCopy
 
 CLASSES = 64
@@ -27,9 +29,22 @@ BOX = 16  # elements per detection
 class Shape:
     """Input size and the stages: output channels of two convolutions each, the second with a residual sum."""
 
-    size: int
-    channels: tuple[int, ...]
-    batches: tuple[int, ...]
+    size: int = one(Size("rows and columns of an image", 2, 1024, multiple=2))
+    channels: tuple[int, ...] = several(Size("output channels of each stage", 1, 512, count=(1, 8)))
+    batches: tuple[int, ...] = several(Size("images that a batch may have", 1, 1024, count=(1, 8), rising=True))
+
+    def __post_init__(self) -> None:
+        side = self.size >> len(self.channels)
+        if side << len(self.channels) != self.size or not side:
+            raise ConfigError(
+                f"--set size={self.size}: each of {len(self.channels)} stages halves the image; "
+                f"allowed: multiples of {1 << len(self.channels)}"
+            )
+        if self.channels[-1] * side**2 % 16:
+            raise ConfigError(
+                f"--set channels={','.join(map(str, self.channels))}: {self.channels[-1]} channels of {side} x {side} "
+                "leave the last stage; allowed: together a multiple of 16"
+            )
 
 
 SHAPES = {
@@ -90,9 +105,8 @@ class Network:
         return gather(self.boxes, self.keep, self.kept, np.sort(index), BOX)
 
 
-def sequence(scale: str, seed: int) -> Iterator[Launch | HostCopy]:
+def sequence(shape: Shape, seed: int) -> Iterator[Launch | HostCopy]:
     """Endless launches: the queue grows by a Poisson number of images per step, around a load that swings slowly."""
-    shape = SHAPES[scale]
     rng, network = generator(seed, "synth", 2), Network(shape, Memory())
     waiting = step = 0
     while True:

@@ -15,6 +15,7 @@ from kernelpoint.synth.families.rows import reduction, scan
 from kernelpoint.synth.families.sparse import Rows, bfs, bfs_levels, gather, histogram
 from kernelpoint.synth.launch import Launch
 from kernelpoint.synth.memory import Memory
+from kernelpoint.synth.sizes import Size, one, several
 from kernelpoint.synth.writer import HostCopy
 
 BINS = 64  # depths counted after a search
@@ -24,26 +25,26 @@ BINS = 64  # depths counted after a search
 class Shape:
     """Vertices of the graph's snapshots, and how many sources are asked for in each."""
 
-    vertices: tuple[int, ...]
-    sources: int
-    queries: int  # searches before the next snapshot
+    vertices: tuple[int, ...] = several(Size("vertices of each snapshot of the graph", 64, 1 << 22, count=(1, 8)))
+    sources: int = one(Size("vertices that searches start from", 1, 64))
+    queries: int = one(Size("searches before the next snapshot", 1, 1 << 20))
+    degree: int = one(Size("mean neighbours of a vertex", 2, 256))
 
 
 SHAPES = {
-    "small": Shape((2048, 3072, 4096), 6, 40),
-    "medium": Shape((8192, 12288, 16384), 4, 40),
-    "large": Shape((131072,), 2, 40),
+    "small": Shape((2048, 3072, 4096), 6, 40, 8),
+    "medium": Shape((8192, 12288, 16384), 4, 40, 8),
+    "large": Shape((131072,), 2, 40, 8),
 }
-DEGREE = 8
 
 
 class Snapshot:
     """A graph on the device with its sources and the launches of a search from each."""
 
-    def __init__(self, rng: np.random.Generator, vertices: int, sources: int, memory: Memory) -> None:
-        self.graph = Rows.place(*power_law_graph(rng, vertices, DEGREE), memory)
-        self.sources = rng.choice(vertices, sources, replace=False)
-        self.popularity = 1.0 / np.arange(1, sources + 1)
+    def __init__(self, rng: np.random.Generator, vertices: int, shape: Shape, memory: Memory) -> None:
+        self.graph = Rows.place(*power_law_graph(rng, vertices, shape.degree), memory)
+        self.sources = rng.choice(vertices, shape.sources, replace=False)
+        self.popularity = 1.0 / np.arange(1, shape.sources + 1)
         self.popularity /= self.popularity.sum()
         self.degrees, self.depth, self.blank = (memory.tensor(vertices) for _ in range(3))
         self.queues = [memory.tensor(vertices) for _ in range(2)]
@@ -71,12 +72,12 @@ class Snapshot:
         return launches
 
 
-def sequence(scale: str, seed: int) -> Iterator[Launch | HostCopy]:
+def sequence(shape: Shape, seed: int) -> Iterator[Launch | HostCopy]:
     """Endless launches: sources drawn by popularity (1 / rank), the graph's snapshots in turn."""
-    shape, memory = SHAPES[scale], Memory()
+    memory = Memory()
     rng = generator(seed, "synth", 6)
     snapshots = [
-        Snapshot(generator(seed, "synth", 7, number), vertices, shape.sources, memory)
+        Snapshot(generator(seed, "synth", 7, number), vertices, shape, memory)
         for number, vertices in enumerate(shape.vertices)
     ]
     while True:

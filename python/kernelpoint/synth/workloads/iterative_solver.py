@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache, cached_property
 
 import numpy as np
@@ -14,21 +15,37 @@ from kernelpoint.synth.families.rows import reduction
 from kernelpoint.synth.families.sparse import Rows, spmv
 from kernelpoint.synth.launch import Launch
 from kernelpoint.synth.memory import Memory
+from kernelpoint.synth.sizes import Size, one, several
 from kernelpoint.synth.writer import HostCopy
 
-ROWS = {"small": (4096, 8192, 16384), "medium": (16384, 32768, 65536), "large": (32768, 65536, 131072)}
-DEGREE = 8
 TOLERANCE = 1e-6
 MOST_ITERATIONS = 200
 SHIFTS = 2.0 ** -np.arange(-1, 9)  # what a time step adds to the diagonal; small ones converge slowly
 CASES = 3  # right-hand sides per mesh
 
 
+@dataclass(frozen=True)
+class Shape:
+    """The meshes that a solve may have."""
+
+    rows: tuple[int, ...] = several(
+        Size("rows of each mesh, from coarse to fine", 64, 1 << 22, count=(1, 8), rising=True)
+    )
+    degree: int = one(Size("mean entries of a row", 2, 64))
+
+
+SHAPES = {
+    "small": Shape((4096, 8192, 16384), 8),
+    "medium": Shape((16384, 32768, 65536), 8),
+    "large": Shape((32768, 65536, 131072), 8),
+}
+
+
 class System:
     """A graph Laplacian with vectors on the device, and the launches of a solve."""
 
-    def __init__(self, rng: np.random.Generator, rows: int, memory: Memory) -> None:
-        self.matrix = Rows.place(*sparse_matrix(rng, rows, DEGREE), memory)
+    def __init__(self, rng: np.random.Generator, rows: int, degree: int, memory: Memory) -> None:
+        self.matrix = Rows.place(*sparse_matrix(rng, rows, degree), memory)
         self.values = memory.tensor(len(self.matrix.columns))
         self.b, self.x, self.r, self.p, self.ap = (memory.tensor(rows) for _ in range(5))
         self.ctas = -(-rows // 1024)
@@ -94,10 +111,11 @@ def _dot(x: np.ndarray, y: np.ndarray) -> float:
     return float((x * y).sum())
 
 
-def sequence(scale: str, seed: int) -> Iterator[Launch | HostCopy]:
+def sequence(shape: Shape, seed: int) -> Iterator[Launch | HostCopy]:
     """Endless launches: time steps with a drawn load case, whose length and mesh adapt by at most one level at a time."""
     rng, memory = generator(seed, "synth", 4), Memory()
-    systems = [System(generator(seed, "synth", 5, level), rows, memory) for level, rows in enumerate(ROWS[scale])]
+    meshes = [(generator(seed, "synth", 5, level), rows) for level, rows in enumerate(shape.rows)]
+    systems = [System(mesh, rows, shape.degree, memory) for mesh, rows in meshes]
     for system in systems:
         yield HostCopy(system.matrix.starts_at)
         yield HostCopy(system.matrix.columns_at)

@@ -15,6 +15,7 @@ from kernelpoint.synth.families.rows import layer_norm, reduction, softmax
 from kernelpoint.synth.families.sparse import gather
 from kernelpoint.synth.launch import Launch
 from kernelpoint.synth.memory import Memory
+from kernelpoint.synth.sizes import Size, one, several
 from kernelpoint.synth.writer import HostCopy
 
 BATCHES = 12  # of an epoch
@@ -27,10 +28,12 @@ EVALUATED = 2  # batches of an evaluation, the first ones
 class Shape:
     """The model, and the tokens that a batch may have; a batch has as many as its longest text, rounded up."""
 
-    layers: int
-    hidden: int
-    vocabulary: int
-    tokens: tuple[int, ...]
+    layers: int = one(Size("layers of the model", 1, 256))
+    hidden: int = one(Size("elements of a token's state", 16, 16384, multiple=16))
+    vocabulary: int = one(Size("tokens of the vocabulary", 16, 1 << 20, multiple=16))
+    tokens: tuple[int, ...] = several(
+        Size("tokens of a batch, from short to long", 16, 1 << 16, 16, (1, 8), rising=True)
+    )
 
 
 SHAPES = {
@@ -121,9 +124,9 @@ class Model:
         return launches
 
 
-def sequence(scale: str, seed: int) -> Iterator[Launch | HostCopy]:
+def sequence(shape: Shape, seed: int) -> Iterator[Launch | HostCopy]:
     """Endless launches: epochs over the same batches in a drawn order; an evaluation, forward only, now and then."""
-    model = Model(SHAPES[scale], Memory(), seed)
+    model = Model(shape, Memory(), seed)
     rng = generator(seed, "synth", 9)
     taken = 0
     while True:

@@ -15,6 +15,7 @@ from kernelpoint.synth.families.rows import layer_norm, reduction, softmax
 from kernelpoint.synth.families.sparse import gather
 from kernelpoint.synth.launch import Launch
 from kernelpoint.synth.memory import Memory, Tensor
+from kernelpoint.synth.sizes import Size, one, several
 from kernelpoint.synth.writer import HostCopy
 
 HEAD = 64  # elements per attention head
@@ -25,11 +26,13 @@ HALF = 2  # bytes per element
 class Shape:
     """Model and requests: a prompt of drawn length fills the cache, then a drawn number of tokens is generated."""
 
-    layers: int
-    heads: int
-    vocabulary: int
-    prompts: tuple[int, int]
-    generated: tuple[int, int]
+    layers: int = one(Size("layers of the model", 1, 256))
+    heads: int = one(Size(f"attention heads, of {HEAD} elements each", 1, 256))
+    vocabulary: int = one(Size("tokens of the vocabulary", 32, 1 << 20, multiple=8))
+    prompts: tuple[int, int] = several(Size("shortest and longest prompt", 1, 1 << 16, count=(2, 2), rising=True))
+    generated: tuple[int, int] = several(
+        Size("fewest and most generated tokens", 1, 1 << 16, count=(2, 2), rising=True)
+    )
 
     @property
     def hidden(self) -> int:
@@ -114,9 +117,9 @@ class Layer:
         ]
 
 
-def sequence(scale: str, seed: int) -> Iterator[Launch | HostCopy]:
+def sequence(shape: Shape, seed: int) -> Iterator[Launch | HostCopy]:
     """Endless launches; request after request."""
-    shape, memory = SHAPES[scale], Memory()
+    memory = Memory()
     rng = generator(seed, "synth", 1)
     buffers = Buffers(shape, memory)
     layers = [Layer(shape, memory, buffers) for _ in range(shape.layers)]
