@@ -27,6 +27,7 @@ from kernelpoint.evaluation.run import Notebook, cells
 from kernelpoint.evaluation.run import compare as compare_workload
 from kernelpoint.evaluation.workload import load_workload, parse_request
 from kernelpoint.policies.registry import load_policy
+from kernelpoint.pool import Pool
 from kernelpoint.session import plan as plans
 from kernelpoint.session.forecast import forecasts
 from kernelpoint.session.host_info import HostInfo
@@ -108,11 +109,21 @@ class Plan(plans.Plan):
 
     @classmethod
     def from_config(
-        cls, traces: str | Path, config: Config, gpu: Sequence[str], log: Log, option: str = "`profile:`"
+        cls,
+        traces: str | Path,
+        config: Config,
+        gpu: Sequence[str],
+        log: Log,
+        option: str = "`profile:`",
+        pool: Pool | None = None,
     ) -> Plan:
-        """Plan a list as a run with this configuration would; `option`: what the user names a profile with."""
+        """Plan a list as a run with this configuration would.
+
+        Args:
+            option: what the user names a profile with; pool: workers that read, embed and predict (kernelpoint.coordinator).
+        """
         chosen = load_policy(config.policy)
-        population = population_for(config, _stand_in(traces, gpu), log)
+        population = population_for(config, _stand_in(traces, gpu), log, pool)
         origin, available = origin_of(config, chosen, population), Available.of(population, config)
         check_available(config.policy.name, chosen.inputs(available), available, option)
         population = complete(population, frozenset({Need.TRACES}), config.encoder, log)  # names, for reports

@@ -30,7 +30,7 @@ LAYERS = [
     {"config", "randomness", "registry", "_native"},
     {"archive"},
     {"files", "spreadsheet", "extras"},
-    {"errors", "progress"},
+    {"errors", "pool", "progress"},
 ]
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
 ONLY_THERE = {

@@ -128,7 +128,7 @@ def test_a_workload_of_broken_launches_gives_a_table_of_errors(cache):
 
 
 def test_an_interrupted_scan_goes_on_where_it_stopped(tmp_path, cache, monkeypatch):
-    monkeypatch.setattr("kernelpoint.traces.scan_table.CHUNK", 2)
+    monkeypatch.setattr("kernelpoint.traces.reading.CHUNK", 2)
     paths = write_workload(tmp_path / "interrupted")
 
     def interrupt(done, total):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +15,7 @@ from kernelpoint.config import Config, load_config, parse_config
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import engine_for
 from kernelpoint.policies.registry import load_policy
+from kernelpoint.pool import Pool
 from kernelpoint.session.forecast import sentences
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.setup import budget_of
@@ -35,6 +38,16 @@ def plan(
             "gpgpusim.config and trace.config, params.in, or v100 and rtx of the embedded host; once for each file."
         ),
     ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Workers that read, embed and predict; default: threads of this process.")
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            help="Where the workers are: a file in dask-jobqueue's configuration (Slurm, PBS, ...), or the address of a Dask "
+            "scheduler."
+        ),
+    ] = None,
 ) -> None:
     """Read every launch once, embed, cluster, and fix the first draw.
 
@@ -44,7 +57,9 @@ def plan(
         raise ConfigError(f"--output: cannot write {output}; give a file in a folder that exists")
     console = Console(stderr=True, markup=False)
     settings = load_config(config) if config else _options(policy, profile)
-    made = Plan.from_config(traces, settings, gpu or [], console.print, "`profile:`" if config else "--profile")
+    option = "`profile:`" if config else "--profile"
+    with _pool(workers, cluster, console.print) as pool:
+        made = Plan.from_config(traces, settings, gpu or [], console.print, option, pool)
     made.save(output)
     strata = len(made.design.first_sizes)
     budget = budget_of(settings, load_policy(settings.policy), HostInfo(simulator="plan"))
@@ -58,6 +73,21 @@ def plan(
     )
     for line in sentences(made.forecast, len(made.design.strata)):
         stdout.print(line, soft_wrap=True)
+
+
+@contextlib.contextmanager
+def _pool(workers: int | None, cluster: str | None, say: Callable[[str], None]) -> Iterator[Pool | None]:
+    """The workers that were asked for; None for this process."""
+    if workers is None and cluster is None:
+        yield None
+        return
+    from kernelpoint.coordinator.engine import open_engine
+
+    engine = open_engine(workers, cluster, 0, lambda line: say(f"kernelpoint: {line}"))
+    try:
+        yield engine
+    finally:
+        engine.close()
 
 
 def _options(policy: str, profile: Path | None) -> Config:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 from kernelpoint.coordinator.batches import batches
@@ -35,6 +35,9 @@ class Engine(Protocol):
 
     def next_report(self) -> tuple[Any, Report]:
         """Wait for a batch to end."""
+
+    def map(self, function: Callable[[Any], Any], pieces: Sequence[Any]) -> Iterator[Any]:
+        """Result of a function for each piece, in their order: the engine is a pool.Pool too."""
 
 
 class Simulations:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-from collections.abc import Callable, Iterator
+import socket
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from kernelpoint import __version__
 from kernelpoint.coordinator.task import Batch, Report, Work, end_simulators, simulate
 from kernelpoint.errors import ConfigError, KernelPointError, SessionError
 from kernelpoint.extras import needs_extra
@@ -90,6 +94,25 @@ class Engine:
             future = next(self._done)
             return future, future.result()
 
+    def map(self, function: Callable[[Any], Any], pieces: Sequence[Any]) -> Iterator[Any]:
+        """Result of a function for each piece, in their order (pool.Pool).
+
+        Raises:
+            SessionError: the scheduler or too many workers are gone, or a worker has another KernelPoint.
+            KernelPointError: as the function.
+        """
+        with self._watched():
+            waiting = deque(self._client.map(partial(_checked, __version__, function), pieces, pure=False))
+        try:
+            while waiting:
+                with self._watched():
+                    result = waiting[0].result()
+                waiting.popleft()
+                yield result
+        finally:
+            if waiting:
+                self._client.cancel(list(waiting))
+
     def close(self) -> None:
         """End simulators and workers; a scheduler that was there before stays."""
         if self._client.status == "running":
@@ -116,6 +139,14 @@ class Engine:
             else:
                 why = f"Dask's scheduler at {self._where} is lost ({type(error).__name__}: {error})"
             raise SessionError(f"{why}; start the same command again to go on") from error
+
+
+def _checked(kernelpoint: str, function: Callable[[Any], Any], piece: Any) -> Any:
+    """A function on a worker, which has to have the coordinator's KernelPoint."""
+    if kernelpoint != __version__:
+        node = socket.gethostname()
+        raise SessionError(f"{node}: KernelPoint {__version__} is installed here, {kernelpoint} where the plan is made")
+    return function(piece)
 
 
 def open_engine(workers: int | None, cluster: str | None, memory: int, say: Callable[[str], None]) -> Engine:

@@ -7,8 +7,10 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from kernelpoint import __version__
 from kernelpoint.config import Config, load_config
@@ -46,31 +48,49 @@ def run(command: Sequence[str], config_path: str | None, open_engine: OpenEngine
     config = load_config(config_path)
     hello, memory = ask(command)
     check(config, hello)
-    engine: list[Engine] = []
-
-    def engine_of_run() -> Engine:
-        engine.append(open_engine(memory))
-        return engine[0]
-
+    workers = Workers(lambda: open_engine(memory))
     try:
-        journal = run_one(command, config, hello, engine_of_run, say)
+        journal = run_one(command, config, hello, workers, say)
     finally:
-        for opened in engine:
-            opened.close()
+        workers.close()
     return print_end(command, journal)
 
 
-def run_one(
-    command: Sequence[str], config: Config, hello: Hello, engine_of_run: Callable[[], Engine], say: Say
-) -> Path:
-    """Take a run that can begin to its end; its journal. The workers are asked for when the plan is made.
+class Workers:
+    """Engine that is opened when it is first needed: by the plan, or where there is one already, by the first pass."""
+
+    def __init__(self, open_engine: Callable[[], Engine]) -> None:
+        self._open = open_engine
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The engine, opened now where it was not."""
+        return self._open()
+
+    @property
+    def workers(self) -> int:
+        """Pieces that are done at once."""
+        return self.engine.workers
+
+    def map(self, function: Callable[[Any], Any], pieces: Sequence[Any]) -> Iterator[Any]:
+        """Result of a function for each piece (pool.Pool)."""
+        return self.engine.map(function, pieces)
+
+    def close(self) -> None:
+        """End the workers, if any were started."""
+        if "engine" in self.__dict__:
+            self.engine.close()
+
+
+def run_one(command: Sequence[str], config: Config, hello: Hello, workers: Workers, say: Say) -> Path:
+    """Plan a run that can begin, and take it to its end; its journal.
 
     Raises:
         KernelPointError: as run.
     """
-    session = open_run(config, host_of(hello), say)
+    session = open_run(config, host_of(hello), say, workers)
     try:
-        work_through(session, engine_of_run(), command, hello, say)
+        work_through(session, workers.engine, command, hello, say)
     finally:
         session.journal.close()
     remove_folder(session.journal.path)

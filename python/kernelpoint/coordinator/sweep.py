@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -15,8 +15,7 @@ import yaml
 
 from kernelpoint.config import Config, load_config
 from kernelpoint.coordinator.command import with_option
-from kernelpoint.coordinator.coordinator import Engine
-from kernelpoint.coordinator.run import OpenEngine, Say, ask, check, run_one
+from kernelpoint.coordinator.run import OpenEngine, Say, Workers, ask, check, run_one
 from kernelpoint.errors import ConfigError, JournalError
 from kernelpoint.journal import EstimateRecord, Run, load_run
 from kernelpoint.paired import compare_runs
@@ -129,21 +128,17 @@ def run_sweep(
         hello, memory = ask(whole)
         check(config, hello)
         asked.append((point, whole, config, hello, memory))
-    engine = open_engine(max(memory for *_, memory in asked))
+    workers = Workers(lambda: open_engine(max(memory for *_, memory in asked)))
     journals, plan = [], None
     try:
         for point, whole, config, hello, _ in asked:
             say(f"kernelpoint: configuration {point.name}")
             own = _config_of(config, point, plan)
-            journals.append(run_one(whole, own, hello, _always(engine), say))
+            journals.append(run_one(whole, own, hello, workers, say))
             plan = plan or load_run(journals[0]).header.plan
     finally:
-        engine.close()
+        workers.close()
     return ranked([point.name for point in points], [load_run(path) for path in journals])
-
-
-def _always(engine: Engine) -> Callable[[], Engine]:
-    return lambda: engine
 
 
 def _config_of(config: Config, point: Point, plan: str | None) -> Config:

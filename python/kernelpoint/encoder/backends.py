@@ -27,8 +27,11 @@ class Backend(Protocol):
         ...
 
 
-def load_backend(name: str, checkpoint: Checkpoint) -> Backend:
+def load_backend(name: str, checkpoint: Checkpoint, threads: int | None = None) -> Backend:
     """The encoder of a checkpoint on a backend; "auto" is "native".
+
+    Args:
+        threads: that "native" uses; by default as many as this process may use.
 
     Raises:
         ConfigError: no such backend.
@@ -44,4 +47,4 @@ def load_backend(name: str, checkpoint: Checkpoint) -> Backend:
         return TorchEncoder(checkpoint)
     from kernelpoint.encoder.native import NativeEncoder
 
-    return NativeEncoder(checkpoint)
+    return NativeEncoder(checkpoint, threads)

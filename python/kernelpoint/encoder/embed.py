@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
 
 import numpy as np
 
 from kernelpoint.encoder.architecture import EMBEDDING_WIDTH
-from kernelpoint.encoder.backends import load_backend
+from kernelpoint.encoder.backends import Backend, load_backend
 from kernelpoint.encoder.checkpoint import BUILTIN, ENCODER_VERSION, Checkpoint, read_checkpoint
+from kernelpoint.errors import PlanError
 from kernelpoint.graphs import DEFAULT_MAX_NODES, TraceGraph, schema_hash
 from kernelpoint.graphs.build import check_max_nodes
+from kernelpoint.pool import Pool, pieces_of
 from kernelpoint.traces import EmbeddingKey, ScanTable, TraceCache, round_embeddings
 
 CHUNK = 64  # streams embedded before they are written to the cache
+PIECE = 8  # streams that a worker embeds at once
 
 Log = Callable[[str], None]
 Progress = Callable[[int, int], None]
@@ -65,6 +71,7 @@ def embed_streams(
     progress: Progress | None = None,
     log: Log = lambda text: None,
     backend: str = "auto",
+    pool: Pool | None = None,
 ) -> np.ndarray:
     """Embeds every stream once, from the trace of its first launch; streams that the cache knows are not embedded again.
 
@@ -79,10 +86,11 @@ def embed_streams(
         log: told what is worth knowing about the cache.
         backend: "auto", "native" or "torch": which code computes. All give the same embeddings, so the cache does not
             tell them apart.
+        pool: workers that embed instead of this process.
 
     Returns:
         float32 [number of streams, 256], by stream id; each number is one that float16 can hold. Equal for any number of
-        threads.
+        threads and workers.
 
     Raises:
         PlanError: the checkpoint does not fit.
@@ -95,14 +103,70 @@ def embed_streams(
     key = EmbeddingKey(chosen.digest, schema_hash(), str(ENCODER_VERSION), max_nodes)
     own = TraceCache(log=log) if cache is None else cache
     try:
-        return _embed(scan, own, chosen, key, backend, progress or (lambda done, total: None))
+        if pool is None:
+            make = partial(_here, backend, chosen, max_nodes)
+        else:
+            name = BUILTIN if checkpoint == BUILTIN else os.path.abspath(checkpoint)
+            make = partial(_by_pool, Task(name, chosen.digest, max_nodes, backend), pool)
+        return _embed(scan, own, key, make, progress or (lambda done, total: None))
     finally:
         if cache is None:
             own.close()
 
 
+@dataclass(frozen=True)
+class Task:
+    """Everything that the pieces of a pool have in common.
+
+    checkpoint: as read_checkpoint takes it; digest: of the one that the coordinator has.
+    """
+
+    checkpoint: str
+    digest: str
+    max_nodes: int
+    backend: str
+
+
+def embed_piece(task: Task, paths: Sequence[str]) -> np.ndarray:
+    """Embeddings of some traces, made by one thread of a worker: float32 [n, 256], rounded.
+
+    Raises:
+        PlanError: another checkpoint lies there; and as embed_streams.
+    """
+    encoder = _backend_of_worker(task.backend, task.checkpoint, task.digest)
+    return np.array([round_embeddings(one) for one in encoder.embed_traces(paths, task.max_nodes)], np.float32)
+
+
+@lru_cache(maxsize=4)
+def _backend_of_worker(backend: str, checkpoint: str, digest: str) -> Backend:
+    found = read_checkpoint(checkpoint)
+    if found.digest != digest:
+        raise PlanError(
+            f"{found.path}: on {socket.gethostname()} it is {found.digest}, where the plan is made {digest}"
+        )
+    return load_backend(backend, found, 1)
+
+
+def _by_pool(task: Task, pool: Pool, paths: Sequence[str]) -> Iterator[np.ndarray]:
+    """One rounded embedding per trace, in order."""
+    pieces = [[os.path.abspath(paths[i]) for i in piece] for piece in pieces_of([1] * len(paths), PIECE, PIECE)]
+    for found in pool.map(partial(embed_piece, task), pieces):
+        yield from found
+
+
+def _here(backend: str, checkpoint: Checkpoint, max_nodes: int, paths: Sequence[str]) -> Iterator[np.ndarray]:
+    """One rounded embedding per trace, in order."""
+    encoder = load_backend(backend, checkpoint)
+    for start in range(0, len(paths), CHUNK):
+        yield from map(round_embeddings, encoder.embed_traces(paths[start : start + CHUNK], max_nodes))
+
+
 def _embed(
-    scan: ScanTable, cache: TraceCache, checkpoint: Checkpoint, key: EmbeddingKey, backend: str, progress: Progress
+    scan: ScanTable,
+    cache: TraceCache,
+    key: EmbeddingKey,
+    make: Callable[[Sequence[str]], Iterator[np.ndarray]],
+    progress: Progress,
 ) -> np.ndarray:
     streams, first = scan.stream_hashes(), scan.first_launches()
     result = np.zeros((len(streams), EMBEDDING_WIDTH), np.float32)
@@ -110,14 +174,12 @@ def _embed(
     for row, embedding in cached.items():
         result[row] = embedding
     missing = np.flatnonzero(~known).tolist()
-    if not missing:
-        return result
-    encoder = load_backend(backend, checkpoint)
-    for start in range(0, len(missing), CHUNK):
-        chunk = missing[start : start + CHUNK]
-        paths = [scan.paths[first[row]] for row in chunk]
-        for done, embedding in enumerate(encoder.embed_traces(paths, key.max_nodes)):
-            result[chunk[done]] = round_embeddings(embedding)
-            progress(start + done + 1, len(missing))
-        cache.put_embeddings(key, [streams[row] for row in chunk], result[chunk])
+    kept = 0
+    for done, embedding in enumerate(make([scan.paths[first[row]] for row in missing]) if missing else (), start=1):
+        result[missing[done - 1]] = embedding
+        progress(done, len(missing))
+        if done - kept == CHUNK or done == len(missing):
+            rows = missing[kept:done]
+            cache.put_embeddings(key, [streams[row] for row in rows], result[rows])
+            kept = done
     return result

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernelpoint.config import Config, load_config
 from kernelpoint.journal import JournalWriter, RunRecord
+from kernelpoint.pool import Pool
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.resume import resume
 from kernelpoint.session.session import Session
@@ -34,8 +35,8 @@ def open(config_path: str, info: Mapping[str, Any], log: Callable[[str], None]) 
     return open_run(config, HostInfo.from_mapping(info), log)
 
 
-def open_run(config: Config, host: HostInfo, log: Callable[[str], None]) -> Session:
-    """Open a run of a configuration, or take one over from its journal.
+def open_run(config: Config, host: HostInfo, log: Callable[[str], None], pool: Pool | None = None) -> Session:
+    """Open a run of a configuration, or take one over from its journal. pool: see setup.prepare.
 
     Raises:
         KernelPointError: see open.
@@ -44,7 +45,7 @@ def open_run(config: Config, host: HostInfo, log: Callable[[str], None]) -> Sess
     try:
         first = journal.records[0] if journal.records else None
         begun_with = first.plan if isinstance(first, RunRecord) else None
-        setup = prepare(config, host, log, begun_with)
+        setup = prepare(config, host, log, begun_with, pool)
         session = Session(setup, journal, log)
         if journal.records:
             resume(session, journal.records)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from kernelpoint.estimation import Design, ErrorBudget, Method
 from kernelpoint.journal import HostRecord, RunRecord, StrataRecord
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
+from kernelpoint.pool import Pool
 from kernelpoint.session.architectures import check_architectures
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.intra_kernel import check_inside_kernel
@@ -98,8 +99,11 @@ class Setup:
         )
 
 
-def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = None) -> Setup:
+def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = None, pool: Pool | None = None) -> Setup:
     """Read the lists, make the population and make or load its plan; a resumed run has one that it was `begun_with`.
+
+    Args:
+        pool: workers that read, embed and predict instead of this process.
 
     Raises:
         ConfigError: policy, budget and host do not go together.
@@ -111,15 +115,17 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
     policy = load_policy(config.policy)
     budget = budget_of(config, policy, host)
     screened = config.selection is None and _is_screened(config, policy, host)
-    frame = None if screened else _frame(config, policy, host, log, begun_with)
+    frame = None if screened else _frame(config, policy, host, log, begun_with, pool)
     return Setup(config, host, policy, budget, policy.estimate_for(config), frame)
 
 
-def _frame(config: Config, policy: type[Policy], host: HostInfo, log: Log, begun_with: str | None) -> Frame:
+def _frame(
+    config: Config, policy: type[Policy], host: HostInfo, log: Log, begun_with: str | None, pool: Pool | None
+) -> Frame:
     if config.selection is not None:
         population, drawn = selected(config, policy, host, log)
     else:
-        population, drawn = population_for(config, host, log), None
+        population, drawn = population_for(config, host, log, pool), None
         _say_why_unassisted(config, policy, population, log)
     check_architectures(host, population.paths)
     if drawn is not None:
@@ -127,14 +133,18 @@ def _frame(config: Config, policy: type[Policy], host: HostInfo, log: Log, begun
     return Frame.of(population, *plan_for(config, policy, population, log, begun_with))
 
 
-def population_for(config: Config, host: HostInfo, log: Log) -> Population:
+def population_for(config: Config, host: HostInfo, log: Log, pool: Pool | None = None) -> Population:
     """The launches of all processes, with the sources of a plan's inputs: the fast model, and the profile that is named.
+
+    Args:
+        pool: workers that read, embed and predict instead of this process.
 
     Raises:
         TraceError: a trace list cannot be read.
         ConfigError, ProfileError: the fast model's configuration, or the profile, is refused.
     """
-    population = with_model_source(population_of(host, config.seed), config.fast_model, host, log)
+    population = replace(population_of(host, config.seed), pool=pool)
+    population = with_model_source(population, config.fast_model, host, log)
     return with_profile(population, config, log)
 
 

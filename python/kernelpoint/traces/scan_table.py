@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 import numpy as np
 
-from kernelpoint import _native
+from kernelpoint.pool import Pool
 from kernelpoint.traces.cache import COUNTS, TraceCache
-from kernelpoint.traces.scan import LaunchShape, shape_from_native
-
-CHUNK = 1024  # traces read before what they showed is written to the cache
-
-Log = Callable[[str], None]
-Progress = Callable[[int, int], None]
+from kernelpoint.traces.reading import Log, Progress, read_files
+from kernelpoint.traces.scan import LaunchShape
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +137,7 @@ def scan_launches(
     progress: Progress | None = None,
     log: Log = lambda text: None,
     threads: int | None = None,
+    pool: Pool | None = None,
 ) -> ScanTable:
     """Read the trace of every launch once; unchanged traces that the cache knows are not read again.
 
@@ -155,6 +150,7 @@ def scan_launches(
         progress: called with (traces read, traces to read) a few times a second, and may raise to stop the scan.
         log: told what is worth knowing about the cache, and which opcodes and fields of the traces are not known.
         threads: by default as many as this process may use; the result does not depend on it.
+        pool: workers that read instead; nor does it on them.
 
     Example:
         >>> import tempfile
@@ -167,71 +163,13 @@ def scan_launches(
     files = list(rows)
     own_cache = TraceCache(log=log) if cache is None else cache
     try:
-        records, shapes, errors = _read_files(files, own_cache, progress or _quiet, threads or _usable_threads(), log)
+        records, shapes, errors = read_files(
+            files, own_cache, progress or _quiet, threads or _usable_threads(), log, pool
+        )
     finally:
         if cache is None:
             own_cache.close()
     return _table(paths, row_of_launch, records, shapes, errors)
-
-
-def _read_files(
-    files: list[str], cache: TraceCache, progress: Progress, threads: int, log: Log
-) -> tuple[np.ndarray, list[LaunchShape | None], dict[int, str]]:
-    """Record, shape and error of every file; a file has either a shape or an error."""
-    stats = _native.stat_many(files)
-    cached = cache.get_launches(files, stats)
-    records, shapes = cached.records, cached.shapes
-    errors: dict[int, str] = {}
-    missing = np.flatnonzero(~cached.found)
-    remarks = _Remarks()
-    if len(missing):
-        records = records.copy()
-    for start in range(0, len(missing), CHUNK):
-        chunk = missing[start : start + CHUNK]
-        report = partial(_report, progress, start, len(missing))
-        scans = _native.scan_many([files[i] for i in chunk], threads, report)
-        good = []
-        for i, scan in zip(chunk.tolist(), scans, strict=True):
-            if isinstance(scan, str):
-                errors[i] = scan
-                continue
-            remarks.add(scan)
-            records[i] = _record(scan)
-            shapes[i] = shape_from_native(scan.header)
-            good.append(i)
-        new_shapes = [shape for i in good if (shape := shapes[i]) is not None]
-        cache.put_launches([files[i] for i in good], stats[good], records[good], new_shapes)
-    remarks.report(log)
-    return records, shapes, errors
-
-
-class _Remarks:
-    """Remarks on what traces held that was not understood; said once for all that were read."""
-
-    def __init__(self) -> None:
-        self.opcodes: Counter[str] = Counter()
-        self.store_data = 0
-
-    def add(self, scan: _native.Scan) -> None:
-        self.opcodes.update(scan.unknown_opcodes)
-        self.store_data += scan.store_data_left_out
-
-    def report(self, log: Log) -> None:
-        if self.opcodes:
-            names = [f"{name} ({count:,})" for name, count in self.opcodes.most_common(5)]
-            more = f" and {len(self.opcodes) - 5} more" if len(self.opcodes) > 5 else ""
-            log(
-                f"{self.opcodes.total():,} warp instructions have opcodes that are not known, which count as unit 'other': "
-                f"{', '.join(names)}{more}"
-            )
-        if self.store_data:
-            log(f"the STORE_DATA fields of {self.store_data:,} instructions were left out: nothing here uses them")
-
-
-def _record(scan: _native.Scan) -> tuple[bytes, list[int], list[int]]:
-    work = scan.work
-    counts = [getattr(work, name) for name in COUNTS]
-    return bytes.fromhex(scan.stream), counts, list(work.by_unit)
 
 
 def _table(
@@ -270,10 +208,6 @@ def _intern(values: list) -> tuple[np.ndarray, list]:
 
 def _usable_threads() -> int:
     return len(os.sched_getaffinity(0))
-
-
-def _report(progress: Progress, before: int, total: int, done: int) -> None:
-    progress(before + done, total)
 
 
 def _quiet(done: int, total: int) -> None:

@@ -91,7 +91,8 @@ def complete(
     if needs & {Need.TRACES, Need.EMBEDDINGS} and population.scan is None:
         from kernelpoint.traces import scan_launches
 
-        scan = scan_launches(population.paths, cache, read or WorkProgress("reading", "traces", log), log=log)
+        shown = read or WorkProgress("reading", "traces", log)
+        scan = scan_launches(population.paths, cache, shown, log=log, pool=population.pool)
         if len(scan.errors) == population.size:
             raise TraceError(
                 f"none of the {population.size:,} launches can be read; the first: {next(iter(scan.errors.values()))}"
@@ -102,7 +103,7 @@ def complete(
 
         shown = embedded or WorkProgress("embedding", "streams", log)
         embeddings = embed_streams(
-            population.scan, cache, encoder.checkpoint, encoder.max_nodes, shown, log, encoder.backend
+            population.scan, cache, encoder.checkpoint, encoder.max_nodes, shown, log, encoder.backend, population.pool
         )
         population = replace(population, embeddings=embeddings)
     if Need.MODEL in needs and population.model is None and population.model_source is not None:

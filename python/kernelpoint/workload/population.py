@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernelpoint.errors import PolicyError
+from kernelpoint.pool import Pool
 from kernelpoint.randomness import permanent_random_numbers
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class Population:
         model: the fast model's cycles and counters of every launch, where the run has them; rows in unit order.
         model_source: where the model's predictions come from, where it may be asked for them.
         first_process: number of the first process; above 0 only in a part of a larger population.
+        pool: workers that read, embed and predict; None: this process. Nothing else depends on it.
     """
 
     counts: tuple[int, ...]
@@ -46,6 +48,7 @@ class Population:
     model: Profile | None = None
     model_source: ModelSource | None = None
     first_process: int = 0
+    pool: Pool | None = field(default=None, repr=False, compare=False)
 
     @cached_property
     def offsets(self) -> np.ndarray:

@@ -1,0 +1,115 @@
+"""A plan made by many workers is the plan that one process makes."""
+
+import socket
+from dataclasses import asdict
+from functools import partial
+
+import numpy as np
+import pytest
+
+from kernelpoint.cli.host import program
+from kernelpoint.encoder.embed import Task, embed_piece
+from kernelpoint.errors import PlanError, SessionError, TraceError
+from kernelpoint.pool import pieces_of
+from kernelpoint.session.plan import Plan
+from kernelpoint.traces import TraceCache, scan_launches
+
+pytest.importorskip("distributed", reason="kernelpoint[cluster] is not installed")
+
+import kernelpoint as kp
+from kernelpoint.cli.plan import plan as plan_command
+from kernelpoint.coordinator import engine as engines
+from kernelpoint.coordinator.engine import open_engine
+
+
+@pytest.fixture
+def engine():
+    opened = open_engine(3, None, 0, lambda line: None)
+    yield opened
+    opened.close()
+
+
+def content(plan: Plan) -> list:
+    """Everything that a plan holds, as values that compare."""
+    parts = {**asdict(plan), **asdict(plan.design)}
+    return [
+        (name, value.dtype.str, value.tolist()) if isinstance(value, np.ndarray) else (name, repr(value))
+        for name, value in sorted(parts.items())
+        if name not in ("design", "u")
+    ]
+
+
+@pytest.fixture
+def planned(bench, monkeypatch):
+    """Function that plans the solver with a cache of its own."""
+
+    def plan(number: int, *options, policy: str = "gcl"):
+        monkeypatch.setenv("KERNELPOINT_CACHE", str(bench.folder / f"cache-{number}"))
+        output = bench.folder / f"{number}.kpplan"
+        plan_command(bench.traces, output, None, policy, None, None, *options)
+        units = len(kp.cluster(bench.traces, "random"))
+        return content(Plan.load(output, np.zeros(units)))
+
+    return plan
+
+
+def test_a_plan_of_workers_is_that_of_one_process(planned):
+    assert planned(1, 2, None) == planned(2, None, None)
+
+
+@pytest.mark.skipif(not program().exists(), reason="the embedded host is not built")
+def test_a_run_has_its_plan_made_by_its_workers(bench, monkeypatch):
+    yaml = "policy: gcl\nerror_budget: {relative_error: 0.02}\nfast_model: off"
+    done = []
+    mapped = engines.Engine.map
+    monkeypatch.setattr(
+        engines.Engine, "map", lambda self, function, pieces: done.extend(pieces) or mapped(self, function, pieces)
+    )
+    bench.spread(yaml)
+    spread = bench.take()
+    assert done
+    monkeypatch.setenv("KERNELPOINT_CACHE", str(bench.folder / "other"))
+    alone = bench.alone(yaml)
+    assert spread.replace(b"/cache/", b"/other/").split(b"\n")[1:] == alone.split(b"\n")[1:]
+
+
+def test_traces_are_read_alike_by_workers_refused_ones_and_repeated_ones_too(bench, engine, tmp_path):
+    known = sorted(str(path) for path in bench.traces.glob("*.traceg*"))
+    (tmp_path / "damaged.traceg").write_text("no trace")
+    paths = [*known, "damaged.traceg", known[0], "missing.traceg"]
+    told: list = [[], []]
+    tables = [
+        scan_launches(paths, TraceCache(tmp_path / str(number)), log=told[number].append, pool=pool)
+        for number, pool in enumerate([None, engine])
+    ]
+    refused = {len(known), len(known) + 2}
+    one, other = ({key: repr(value) for key, value in vars(table).items()} for table in tables)
+    assert one == other and set(tables[0].errors) == refused and told[0] == told[1]
+
+
+def test_a_worker_with_another_kernelpoint_is_named():
+    with pytest.raises(SessionError, match=rf"{socket.gethostname()}: KernelPoint .* is installed here, 9.9 where"):
+        engines._checked("9.9", len, "a")
+
+
+def test_what_a_piece_raises_ends_the_plan_with_its_own_message(engine, bench):
+    (bench.folder / "empty.traceg").write_text("no trace")
+    piece = partial(embed_piece, Task("builtin", kp_digest(), 20000, "auto"))
+    with pytest.raises(TraceError, match=r"empty.traceg"):
+        list(engine.map(piece, [["empty.traceg"]]))
+    with pytest.raises(PlanError, match="where the plan is made other"):
+        list(engine.map(partial(embed_piece, Task("builtin", "other", 20000, "auto")), [["empty.traceg"]]))
+
+
+def kp_digest() -> str:
+    from kernelpoint.encoder import checkpoint_hash
+
+    return checkpoint_hash()
+
+
+def test_pieces_hold_every_item_once_in_order():
+    weights = [5.0, 1.0, 7.0, 0.0, 0.0, 2.0, 2.0]
+    pieces = pieces_of(weights, 4.0, 2)
+    assert [i for piece in pieces for i in piece] == list(range(7))
+    assert all(len(piece) <= 2 and (len(piece) == 1 or sum(weights[i] for i in piece) <= 4.0) for piece in pieces)
+    assert pieces_of([], 1.0, 1) == []
