@@ -72,13 +72,14 @@ private:
         host.version = "hook 2";
         host.config_hash = hook().config_hash;
         host.configuration = hook().configuration + known_architectures();
-        host.flags = KP_HOST_CAN_STOP;
+        host.flags = KP_HOST_CAN_STOP | KP_HOST_NAMES_COUNTERS;
+        m_before = m_statistics.read(0);
+        for (size_t i = 0; i < m_before.size(); ++i) host.counter_names.push_back(m_before[i].name);
         m_replay.describe(&host);
         const Process process = {m_list_path, m_launches.size()};
         host.processes.push_back(process);
         host.log = &print_line;
         m_client.open(hook().config, host);
-        m_before = m_statistics.read(0);
     }
 
     // Finds the next launch to simulate and puts it into the list; false at the end of the run.

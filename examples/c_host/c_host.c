@@ -9,6 +9,7 @@
 #include <kernelpoint/loader.h>
 #include <math.h>
 
+static const char COUNTER[] = "l2_misses"; /* a name of counters.h: what MISSES counts */
 enum { MOST_PROCESSES = 8, MOST_IN_FLIGHT = 64 };
 
 typedef struct launch {
@@ -58,12 +59,15 @@ static void open_session(const char* config, const process* processes, uint32_t 
     uint64_t counts[MOST_PROCESSES];
     char problem[KP_MESSAGE_SIZE];
     kp_host_info info = {sizeof(info), KP_ABI_VERSION};
+    static const char* const names[] = {COUNTER};
     uint32_t i;
     for (i = 0; i < count; ++i) counts[i] = processes[i].count;
     info.simulator = "c_host";
     info.version = "1";
     info.config_hash = "none"; /* of the simulated GPU: resuming and comparing runs rest on it */
-    info.flags = KP_HOST_CAN_STOP;
+    info.flags = KP_HOST_CAN_STOP | KP_HOST_NAMES_COUNTERS;
+    info.counter_names = names;
+    info.counter_count = 1;
     info.process_count = count;
     info.launch_counts = counts;
     if (kp_load(&api, NULL, problem) != 0) stop(problem);
@@ -94,7 +98,7 @@ static int begin(process* of, uint32_t number, flight* begun) {
 static void end(const flight* of, const launch* what) {
     kp_progress progress = {sizeof(progress), of->process, of->index, 0, 0, 0, 0, 0};
     kp_result result = {sizeof(result), of->process, of->index, 0, 1, what->cycles, what->instructions, NULL};
-    kp_counter counter = {"l2_misses", 0}; /* a name of counters.h */
+    kp_counter counter = {COUNTER, 0};
     uint32_t action = KP_CONTINUE;
     uint64_t at;
     if (what->cycles == 0) {

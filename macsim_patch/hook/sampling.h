@@ -130,6 +130,8 @@ private:
         }
         setup.check();
         m_statistics.attach(base, setup.lists().size() == 1);
+        host.flags |= KP_HOST_NAMES_COUNTERS;
+        host.counter_names = m_statistics.names();
         m_replay.attach(base, setup.lists().size() == 1);
         m_replay.describe(&host);
         m_client.open(setup.config(), host);

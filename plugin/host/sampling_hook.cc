@@ -27,7 +27,8 @@ SamplingHook::SamplingHook(const std::string& sampling_config, const std::string
     host.simulator = "kernelpoint-host";
     host.version = fast_model::kModelVersion;
     host.config_hash = config.hash();
-    host.flags = KP_HOST_CAN_STOP | KP_HOST_COPIES_FILL;
+    host.flags = KP_HOST_CAN_STOP | KP_HOST_COPIES_FILL | KP_HOST_NAMES_COUNTERS;
+    for (const fast_model::CounterField& field : fast_model::kCounterFields) host.counter_names.push_back(field.name);
     host.state_lines = config.l2_size / fast_model::kLineBytes;
     host.sms = config.sms;
     host.ctas_per_sm = config.max_ctas_per_sm;

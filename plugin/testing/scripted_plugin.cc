@@ -150,6 +150,9 @@ void log_open(kp_session* s, const kp_host_info* info) {
            << info->shared_memory_per_sm << std::endl;
     if (info->predictor_history_bits != 0)
         s->log << "predictor " << info->predictor_history_bits << " " << info->predictor_counter_bits << std::endl;
+    s->log << "counters";
+    for (uint32_t i = 0; i < info->counter_count; ++i) s->log << " " << info->counter_names[i];
+    s->log << std::endl;
     for (uint32_t p = 0; p < info->process_count; ++p)
         s->log << "process " << p << " launches " << s->launches[p] << " list "
                << (info->list_paths != nullptr && info->list_paths[p] != nullptr ? info->list_paths[p] : "none")

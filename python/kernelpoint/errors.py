@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 
 class KernelPointError(Exception):
     """Base of all errors raised on purpose; anything else that escapes is a defect."""
@@ -45,3 +48,13 @@ class PatchError(KernelPointError):
 
 class SessionError(KernelPointError):
     """The run cannot go on: the host must stop. Everything recorded so far is in the journal."""
+
+
+def did_you_mean(name: str, allowed: Iterable[str]) -> str:
+    """The allowed name that was probably meant, as the end of a message; empty where none is near.
+
+    >>> did_you_mean("repot", ["plan", "report"])
+    ' (did you mean report?)'
+    """
+    near = difflib.get_close_matches(name, list(allowed), n=1)
+    return f" (did you mean {near[0]}?)" if near else ""

@@ -40,8 +40,9 @@ HostInfo = struct(
     "HostInfo", ("abi_version", c_uint32), ("simulator", c_char_p), ("version", c_char_p), ("config_hash", c_char_p),
     ("flags", c_uint32), ("process_count", c_uint32), ("list_paths", c_void_p), ("launch_counts", POINTER(c_uint64)),
     ("log", c_void_p), ("log_user", c_void_p), ("state_lines", c_uint64), ("sms", c_uint32), ("ctas_per_sm", c_uint32),
-    ("warps_per_sm", c_uint32), ("registers_per_sm", c_uint32), ("shared_memory_per_sm", c_uint32), ("reserved", c_uint32),
-    ("configuration", c_char_p),
+    ("warps_per_sm", c_uint32), ("registers_per_sm", c_uint32), ("shared_memory_per_sm", c_uint32), ("counter_count", c_uint32),
+    ("configuration", c_char_p), ("predictor_history_bits", c_uint32), ("predictor_counter_bits", c_uint32),
+    ("counter_names", POINTER(c_char_p)),
 )  # fmt: skip
 Launch = struct("Launch", ("process", c_uint32), ("index", c_uint64), ("trace_path", c_char_p))
 Decision = struct(
@@ -108,8 +109,10 @@ class Caller:
         counts = (c_uint64 * 2)(LAUNCHES, LAUNCHES)
         info = self.sized(HostInfo(abi_version=2, simulator=self.any(TEXTS), version=b"1", config_hash=self.any(TEXTS)))
         info.process_count = 1 if self.random.random() < 0.9 else self.any((0, 2**16 + 1, 2**32 - 1))
-        info.flags, info.state_lines = self.any((0, 2, 6, 2**32 - 1)), self.any((0, 8))
+        info.flags, info.state_lines = self.any((0, 2, 6, 34, 2**32 - 1)), self.any((0, 8))
         info.launch_counts, info.configuration = counts, self.any(TEXTS)
+        info.counter_count = self.any((0, 0, 1, 2))
+        info.counter_names = self.maybe((c_char_p * 2)(self.any(TEXTS), self.any(TEXTS)))
         self.session = c_void_p()
         self.call("kp_open", self.maybe(str(config).encode()), self.maybe(byref(info)), self.maybe(byref(self.session)))
 

@@ -13,6 +13,7 @@
 #include <functional>
 #include <iostream>
 #include <map>
+#include <sstream>
 #include <thread>
 #include <vector>
 
@@ -81,6 +82,19 @@ void set_abi(const std::string& argument) {
                  nullptr,
                  &log_line,
                  nullptr};
+}
+
+// Names of counters, as "first,second"; NULL: no name.
+void set_names(const std::string& argument) {
+    static std::vector<std::string> words;
+    static std::vector<const char*> names;
+    std::istringstream list(argument);
+    for (std::string word; std::getline(list, word, ',');) words.push_back(word);
+    for (const std::string& each : words) names.push_back(each == "NULL" ? nullptr : each.c_str());
+    set_abi(std::to_string(KP_ABI_VERSION));
+    host_info.flags = KP_HOST_NAMES_COUNTERS;
+    host_info.counter_count = static_cast<uint32_t>(names.size());
+    host_info.counter_names = names.data();
 }
 
 void launch(const std::string& argument) {
@@ -270,6 +284,7 @@ const std::map<std::string, std::function<void(const std::string&)>> steps = {
     {"open_elsewhere", open_elsewhere},
     {"abi", set_abi},
     {"size", set_size},
+    {"names", set_names},
     {"reentrant_log", set_reentrant_log},
     {"launch", launch},
     {"launch_sized", launch_sized},

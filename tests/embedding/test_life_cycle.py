@@ -32,7 +32,19 @@ def test_host_information_arrives(host):
         "counts_ctas": False,
         "keeps_l1": False,
         "predictor": (0, 0),
+        "counter_names": None,
     }
+
+
+@pytest.mark.parametrize("names", [[], ["l2_misses"], ["l2_misses", "dram_reads"]], ids=len)
+def test_the_names_of_counters_arrive_be_there_none(host, names):
+    run = host("names:" + ",".join(names), "open", script="log(repr(info['counter_names']))")
+    assert eval(run.one("log")) == names
+
+
+def test_names_of_counters_that_are_null_are_refused(host):
+    run = host("names:l2_misses,NULL", "open")
+    assert run.one("open") == "-1 info.counter_names[1] is NULL none"
 
 
 def test_a_launch_arrives_and_its_decision_returns(host):

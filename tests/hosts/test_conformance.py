@@ -69,6 +69,12 @@ def test_every_counter_has_a_meaning(host, tmp_path):
     assert found and found <= known, f"not in counters.h: {found - known}"
 
 
+def test_the_counters_are_named_when_the_session_opens(host, tmp_path):
+    run = host.run(tmp_path, "pass 0 3")
+    (named,) = run.calls("counters")
+    assert named and all(call[7::2] == named for call in run.calls("complete"))
+
+
 def test_a_resumed_run_simulates_only_what_is_missing_and_counts_all(host, tmp_path):
     run = host.run(tmp_path, "done 2 5000 50\ndone 4 7000 70\npass 0 3\nestimate 1000 10")
     assert run.code == 0, run.err

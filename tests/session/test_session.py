@@ -99,7 +99,29 @@ def test_a_counter_that_the_host_does_not_report_is_refused_with_those_it_does(h
     session = host.open("policy: random\nerror_budget: {counter: joules}")
     index = session.next(0, -1)[1]
     session.on_launch(0, index)
-    with pytest.raises(HostError, match=r"got 'joules'; the host reports \('cycles', 'instructions', 'reads', 'ipc'\)"):
+    with pytest.raises(HostError, match="got 'joules'; this host reports cycles, instructions, reads, ipc"):
+        host.complete(session, index)
+
+
+@pytest.mark.parametrize("policy", ["random", "all", "kernelpoint\nclusters: online"])
+def test_a_counter_that_the_host_does_not_name_is_refused_when_the_run_opens(host, policy):
+    with pytest.raises(HostError, match=r"got 'read'; this host reports .*, reads, ipc \(did you mean reads\?\)"):
+        host.open(f"policy: {policy}\nerror_budget: {{counter: read}}", counter_names=["reads"])
+    assert not (host.folder / "run.kpjournal").exists()
+
+
+@pytest.mark.parametrize("counter", ["reads", "ipc"])
+def test_a_counter_that_the_host_names_and_a_ratio_of_two_may_be_budgeted(host, counter):
+    budget = f"error_budget: {{relative_error: 0.05, counter: {counter}}}"
+    summary = host.run(host.open(f"policy: random\n{budget}", counter_names=["reads"]))
+    assert summary["counter"] == counter
+
+
+def test_a_result_with_other_counters_than_the_host_named_is_refused(host):
+    session = host.open(LOOSE, counter_names=["writes"])
+    index = session.next(0, -1)[1]
+    session.on_launch(0, index)
+    with pytest.raises(HostError, match=r"got \('cycles', 'instructions', 'reads'\); allowed: \(.*'writes'\)"):
         host.complete(session, index)
 
 

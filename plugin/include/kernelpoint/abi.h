@@ -64,12 +64,13 @@ typedef enum kp_progress_action { KP_CONTINUE = 0, KP_STOP = 1 } kp_progress_act
 
 /* Abilities of a host, for kp_host_info.flags. */
 enum {
-    KP_HOST_CONCURRENT = 1u << 0,  /* launches may overlap in simulated time: the cycles budget is refused */
-    KP_HOST_CAN_STOP = 1u << 1,    /* the host can stop a launch inside (kp_on_progress) */
-    KP_HOST_COPIES_FILL = 1u << 2, /* copies of the list (MemcpyHtoD) fill the state that replay restores */
-    KP_HOST_COUNTS_CTAS = 1u << 3, /* kp_replay.earlier_ctas is wanted: costs a header for each distinct trace */
-    KP_HOST_KEEPS_L1 = 1u << 4     /* SMs keep L1 and instruction cache between launches: kp_touch.sm is wanted; for
-                                      lists in MacSim's layout */
+    KP_HOST_CONCURRENT = 1u << 0,    /* launches may overlap in simulated time: the cycles budget is refused */
+    KP_HOST_CAN_STOP = 1u << 1,      /* the host can stop a launch inside (kp_on_progress) */
+    KP_HOST_COPIES_FILL = 1u << 2,   /* copies of the list (MemcpyHtoD) fill the state that replay restores */
+    KP_HOST_COUNTS_CTAS = 1u << 3,   /* kp_replay.earlier_ctas is wanted: costs a header for each distinct trace */
+    KP_HOST_KEEPS_L1 = 1u << 4,      /* SMs keep L1 and instruction cache between launches: kp_touch.sm is wanted; for
+                                        lists in MacSim's layout */
+    KP_HOST_NAMES_COUNTERS = 1u << 5 /* kp_host_info.counter_names is filled */
 };
 
 #define KP_LINE_BYTES 128u  /* of a line of memory: four sectors */
@@ -119,7 +120,7 @@ typedef struct kp_host_info {
     uint32_t warps_per_sm;
     uint32_t registers_per_sm;
     uint32_t shared_memory_per_sm; /* bytes */
-    uint32_t reserved;             /* 0 */
+    uint32_t counter_count;        /* of counter_names */
     /* The simulated GPU: all options of the simulator in its own words, one a line (Accel-Sim `-key value`, MacSim
      * `key value`, the embedded host `key: value`); NULL: not stated. The fast model is configured from it. */
     const char* configuration;
@@ -127,6 +128,9 @@ typedef struct kp_host_info {
      * counter_bits each; 0: none, or none that learns. For lists in MacSim's layout. */
     uint32_t predictor_history_bits;
     uint32_t predictor_counter_bits;
+    /* With KP_HOST_NAMES_COUNTERS: the names of kp_result.counters, as every result of the run will have them. A budget
+     * on any other counter is refused by kp_open; without the flag, by kp_on_complete of the first result. */
+    const char* const* counter_names;
 } kp_host_info;
 
 /* A kernel launch. With a trace path the plugin can read the launch itself; NULL where there is none. */

@@ -75,6 +75,7 @@ struct Host {
     uint64_t state_lines;
     uint32_t sms, ctas_per_sm, warps_per_sm, registers_per_sm, shared_memory_per_sm;
     uint32_t predictor_history_bits, predictor_counter_bits;
+    std::vector<const char*> counter_names;  // of every result's counters; counts with KP_HOST_NAMES_COUNTERS
     kp_log_fn log;
     void* log_user;
     std::string plugin;  // where the plugin is, if the host knows; empty: to be found
@@ -126,6 +127,8 @@ public:
         info.shared_memory_per_sm = host.shared_memory_per_sm;
         info.predictor_history_bits = host.predictor_history_bits;
         info.predictor_counter_bits = host.predictor_counter_bits;
+        info.counter_count = static_cast<uint32_t>(host.counter_names.size());
+        info.counter_names = host.counter_names.data();
         info.log = host.log;
         info.log_user = host.log_user;
         info.configuration = host.configuration.empty() ? NULL : host.configuration.c_str();

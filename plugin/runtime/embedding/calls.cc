@@ -36,6 +36,13 @@ py::object known_text(const char* bytes) {
     return text(bytes != nullptr ? bytes : "");
 }
 
+py::object counter_names(const kp_host_info& info) {
+    if (!(info.flags & KP_HOST_NAMES_COUNTERS)) return py::none();
+    py::list names;
+    for (uint32_t i = 0; i < info.counter_count; ++i) names.append(text(info.counter_names[i]));
+    return names;
+}
+
 py::dict host_dictionary(const kp_host_info& info) {
     py::list paths, counts;
     for (uint32_t process = 0; process < info.process_count; ++process) {
@@ -56,6 +63,7 @@ py::dict host_dictionary(const kp_host_info& info) {
     fields["residency"] =
         py::make_tuple(info.sms, info.ctas_per_sm, info.warps_per_sm, info.registers_per_sm, info.shared_memory_per_sm);
     fields["process_count"] = number(info.process_count);
+    fields["counter_names"] = counter_names(info);
     fields["list_paths"] = paths;
     fields["launch_counts"] = counts;
     fields["configuration"] = known_text(info.configuration);

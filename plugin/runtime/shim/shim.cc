@@ -24,6 +24,16 @@ kp_status check_session(const kp_session* session) {
     return KP_OK;
 }
 
+kp_status check_counter_names(const kp_host_info& info) {
+    if (!(info.flags & KP_HOST_NAMES_COUNTERS)) return KP_OK;
+    if (info.counter_count > 0 && info.counter_names == nullptr)
+        return fail(KP_EINVAL, "info.counter_names is NULL, counter_count is " + std::to_string(info.counter_count));
+    for (uint32_t i = 0; i < info.counter_count; ++i)
+        if (info.counter_names[i] == nullptr)
+            return fail(KP_EINVAL, "info.counter_names[" + std::to_string(i) + "] is NULL");
+    return KP_OK;
+}
+
 kp_status check_host(const kp_host_info* info) {
     if (info == nullptr) return fail(KP_EINVAL, "info is NULL");
     if (info->size >= 2 * sizeof(uint32_t) && info->abi_version != KP_ABI_VERSION)
@@ -34,7 +44,7 @@ kp_status check_host(const kp_host_info* info) {
     if (info->process_count == 0 || info->process_count > kMostProcesses)
         return fail(KP_EINVAL, "info.process_count is " + std::to_string(info->process_count) + ", expected 1 to " +
                                    std::to_string(kMostProcesses));
-    return KP_OK;
+    return check_counter_names(copy_in(info));
 }
 
 kp_status check_counters(const kp_result& result) {

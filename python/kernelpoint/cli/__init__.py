@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import os
 import sys
@@ -38,7 +37,7 @@ COMPLETION = "Completion in your shell: kernelpoint --install-completion"
 
 def main() -> None:
     """Entry point: one clear message and a non-zero exit code for anything a user can cause."""
-    from kernelpoint.errors import KernelPointError
+    from kernelpoint.errors import KernelPointError, did_you_mean
     from kernelpoint.extras import missing_package
 
     if "_KERNELPOINT_COMPLETE" in os.environ or sys.argv[1:2] in (["--install-completion"], ["--show-completion"]):
@@ -53,7 +52,9 @@ def main() -> None:
         return
     name = sys.argv[1]
     if name not in COMMANDS:
-        sys.exit(f"kernelpoint: unknown command {name[:60]!r}{_meant(name)}; allowed: {', '.join(COMMANDS)}")
+        sys.exit(
+            f"kernelpoint: unknown command {name[:60]!r}{did_you_mean(name, COMMANDS)}; allowed: {', '.join(COMMANDS)}"
+        )
     try:
         _run(name)
     except KernelPointError as error:
@@ -67,16 +68,6 @@ def main() -> None:
         sys.exit(f"kernelpoint {name}: {error.filename or 'output'}: {error.strerror or error}")
     except KeyboardInterrupt:
         sys.exit(130)
-
-
-def _meant(name: str) -> str:
-    """The command that was probably meant, as part of a message.
-
-    >>> _meant("repot")
-    ' (did you mean report?)'
-    """
-    near = difflib.get_close_matches(name, COMMANDS, n=1)
-    return f" (did you mean {near[0]}?)" if near else ""
 
 
 def _run(name: str) -> None:

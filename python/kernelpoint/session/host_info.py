@@ -32,11 +32,17 @@ class HostInfo:
     counts_ctas: bool = False
     keeps_l1: bool = False
     predictor: tuple[int, int] = (0, 0)
+    counter_names: tuple[str, ...] | None = None
 
     @property
     def can_replay(self) -> bool:
         """True if the host can restore its state, and there is a trace list to restore it from."""
         return self.state_lines > 0 and None not in self.list_paths
+
+    @property
+    def counters(self) -> tuple[str, ...] | None:
+        """Counters of every result, cycles and instructions first; None where the host does not say."""
+        return None if self.counter_names is None else ("cycles", "instructions", *self.counter_names)
 
     @property
     def architectures(self) -> frozenset[int]:
@@ -62,6 +68,8 @@ class HostInfo:
             raise HostError(f"process_count: got {processes:,}; allowed: 1 to {MOST_PROCESSES:,}")
         values["list_paths"] = tuple(values.get("list_paths") or [None] * processes)
         values["launch_counts"] = counts = tuple(values.get("launch_counts") or [0] * processes)
+        if (names := values.get("counter_names")) is not None:
+            values["counter_names"] = tuple(names)
         if sum(counts) > MOST_LAUNCHES:
             raise HostError(f"launch_counts: got {sum(counts):,} launches; allowed: at most {MOST_LAUNCHES:,} in all")
         return cls(**values)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kernelpoint.errors import HostError, did_you_mean
+
 # name: counter above, counter below. All are ratios of totals over the workload, not means over launches.
 RATIOS: dict[str, tuple[str, str]] = {
     "ipc": ("instructions", "cycles"),
@@ -19,3 +21,21 @@ def ratios_of(names: Sequence[str]) -> tuple[str, ...]:
     ('ipc',)
     """
     return tuple(name for name, pair in RATIOS.items() if set(pair) <= set(names))
+
+
+def check_counter(wanted: str, names: Sequence[str]) -> None:
+    """Refuse a budget on what is neither a counter of these names nor a ratio of two.
+
+    Raises:
+        HostError: says what the host reports.
+
+    >>> check_counter("cycle", ("cycles", "energy"))
+    Traceback (most recent call last):
+    ...
+    kernelpoint.errors.HostError: error_budget.counter: got 'cycle'; this host reports cycles, energy (did you mean cycles?)
+    """
+    known = (*names, *ratios_of(names))
+    if wanted not in known:
+        raise HostError(
+            f"error_budget.counter: got {wanted!r}; this host reports {', '.join(known)}{did_you_mean(wanted, known)}"
+        )

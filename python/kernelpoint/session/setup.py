@@ -22,7 +22,7 @@ from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.intra_kernel import check_inside_kernel
 from kernelpoint.session.plan import Plan
 from kernelpoint.session.planning import plan_for
-from kernelpoint.session.ratios import RATIOS
+from kernelpoint.session.ratios import RATIOS, check_counter
 from kernelpoint.session.selecting import selected
 from kernelpoint.workload import Available, Need, Population, why_unassisted, with_model_source, with_profile
 
@@ -235,8 +235,11 @@ def budget_of(config: Config, policy: type[Policy], host: HostInfo) -> ErrorBudg
 
     Raises:
         ConfigError: the host's launches do not add up to what the budget is put on.
+        HostError: the host says which counters it reports, and the budget's is not among them.
     """
     wanted = config.error_budget
+    if host.counters is not None:
+        check_counter(wanted.counter, host.counters)
     if host.concurrent and "cycles" in RATIOS.get(wanted.counter, (wanted.counter,)) and config.policy.name != "all":
         raise ConfigError(
             f"error_budget.counter: got {wanted.counter!r}, but this host lets kernel launches overlap, so the sum over "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kernelpoint.errors import HostError
 from kernelpoint.journal import Record
-from kernelpoint.session.ratios import RATIOS, ratios_of
+from kernelpoint.session.ratios import check_counter
 from kernelpoint.session.work import Planned
 
 if TYPE_CHECKING:
@@ -76,9 +76,11 @@ class Phase(Protocol):
         """The phase that states the run's estimates: this one, or the one that takes its results over."""
 
 
-def check_result(index: int, names: Sequence[str], values: Sequence[float], known: Sequence[str], wanted: str) -> None:
-    """Refuse counters that are named twice, are others than the `known` ones of earlier results, lack what the `wanted` one
-    is made of, or are no amounts.
+def check_result(
+    index: int, names: Sequence[str], values: Sequence[float], known: Sequence[str] | None, wanted: str
+) -> None:
+    """Refuse counters that are named twice, are others than the `known` ones (of earlier results, or told by the host), lack
+    what the `wanted` one is made of, or are no amounts.
 
     Raises:
         HostError: says which, and what is allowed.
@@ -92,8 +94,7 @@ def check_result(index: int, names: Sequence[str], values: Sequence[float], know
         raise HostError(f"counters of launch {index}: got {tuple(names)}; allowed: each name once")
     if known and tuple(names) != tuple(known):
         raise HostError(f"counters of launch {index}: got {tuple(names)}; allowed: {tuple(known)}")
-    if not set(RATIOS.get(wanted, (wanted,))) <= set(names):
-        raise HostError(f"error_budget.counter: got {wanted!r}; the host reports {(*names, *ratios_of(names))}")
+    check_counter(wanted, names)
     if not all(math.isfinite(v) and v >= 0 for v in values):
         raise HostError(f"counters of launch {index}: got {tuple(values)}; allowed: finite numbers from 0")
 

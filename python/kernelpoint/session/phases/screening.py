@@ -112,7 +112,8 @@ class Screening:
         self._require_in_flight(process, index)
         if stopped:
             raise HostError(f"launch {index} was stopped inside although it was told to continue")
-        check_result(index, names, values, self._counters, self.setup.budget.counter)
+        known = self._counters or self.setup.host.counters
+        check_result(index, names, values, known, self.setup.budget.counter)
         record = ResultRecord(process, index, 0, dict(zip(names, values, strict=True)))
         self.recorder.write(record)
         self.apply(record)
