@@ -27,6 +27,7 @@ from kernelpoint.journal import (
 from kernelpoint.session.courses import Courses
 from kernelpoint.session.intra_kernel import InsideKernel
 from kernelpoint.session.phases.ahead import planned
+from kernelpoint.session.phases.kept_state import KeptState
 from kernelpoint.session.phases.ledger import Ledger
 from kernelpoint.session.phases.phase import (
     BEFORE_FIRST,
@@ -42,7 +43,7 @@ from kernelpoint.session.phases.phase import (
 )
 from kernelpoint.session.phases.sample import Sample
 from kernelpoint.session.recorder import Recorder
-from kernelpoint.session.replays import KEPT, REPLAYED, ReplayCheck, why_not_checked
+from kernelpoint.session.replays import ReplayCheck, why_not_checked
 from kernelpoint.session.setup import Frame, Setup
 from kernelpoint.session.summary import Account, look_record, summarise
 from kernelpoint.session.work import Planned
@@ -57,7 +58,8 @@ class Sampling:
         checked: what run-ups told of the error of replay.
 
     Attributes:
-        sample: the launches drawn and their results; ledger: what became of each launch of the pass; done: the run's end.
+        sample: the launches drawn and their results; ledger: what became of each launch of the pass; state: what launches
+            begin with; done: the run's end.
     """
 
     def __init__(
@@ -76,9 +78,7 @@ class Sampling:
         courses = Courses(setup.host, frame.population, recorder.progress.say)
         self.inside = InsideKernel(setup.config.inside_kernel, setup.budget, courses.of)
         self.checked = checked or ReplayCheck(reason=why_not_checked(setup))
-        self.restarts: list[int] = []  # of a full run that was resumed: units at which it went on
-        self._restarting: set[int] = set()  # processes of it that have not gone on yet
-        self._last: int | None = None  # the unit whose result came last
+        self.state = KeptState(setup)
         self.done = False
         self.pass_index = self.warmups = 0
         self._warmup_cycles = 0.0
@@ -99,19 +99,7 @@ class Sampling:
             if record.action == "skip":
                 return Answer(SKIP, self.pass_index)
         interval = 0 if self.ledger.is_warmup(unit) else self.inside.follow(unit)
-        return Answer(SIMULATE, self.pass_index, interval, self._state(unit))
-
-    def _state(self, unit: int) -> int:
-        """State that the launch begins with.
-
-        A full run keeps the simulator's own state from launch to launch, and a launch that was
-        warmed up for that of its warm-up; every other one begins with replayed state, whatever else is simulated.
-        """
-        if not self.setup.host.can_replay:
-            return KEPT
-        if self.setup.config.policy.name == "all" and self.pass_index == 0:
-            return REPLAYED if unit in self.restarts else KEPT
-        return KEPT if self.setup.config.warmup.launches and self._last == unit - 1 else REPLAYED
+        return Answer(SIMULATE, self.pass_index, interval, self.state.of(unit, self.pass_index))
 
     def next(self, process: int, after: int) -> tuple[int, int]:
         """See Phase; the launch is one to simulate."""
@@ -150,7 +138,8 @@ class Sampling:
         unit = self._in_flight(process, index, "a result for")
         if stopped and not self.inside.was_told_to_stop(unit):
             raise HostError(f"launch {index} was stopped inside although it was told to continue")
-        check_result(index, names, values, self.sample.engine.counters, self.setup.budget.counter)
+        known = self.sample.engine.counters or self.setup.host.counters
+        check_result(index, names, values, known, self.setup.budget.counter)
         counters = dict(zip(names, values, strict=True))
         if self.ledger.is_warmup(unit):
             record: Record = WarmupRecord(process, index, self.pass_index, counters)
@@ -249,12 +238,15 @@ class Sampling:
         """See Phase."""
         if isinstance(record, DecisionRecord):
             if record.action != "skip":
-                self._start(record.process, self.ledger.unit(record.process, record.launch))
+                unit = self.ledger.unit(record.process, record.launch)
+                self.ledger.start(unit)
+                self.state.start(record.process, unit)
         elif isinstance(record, ResultRecord):
             self._apply_result(record)
         elif isinstance(record, WarmupRecord):
-            self._last = self.ledger.unit(record.process, record.launch)
-            self.ledger.complete(self._last)
+            unit = self.ledger.unit(record.process, record.launch)
+            self.ledger.complete(unit)
+            self.state.end(unit)
             self.warmups += 1
             self._warmup_cycles += record.counters["cycles"]
         elif isinstance(record, AbortRecord):
@@ -267,26 +259,14 @@ class Sampling:
             self._take_look()
         elif isinstance(record, ResumeRecord):
             self.ledger.forget_in_flight()
-            self._forget_state()
+            self.state.forget()
         elif isinstance(record, DegradedRecord) and record.everything:
             self.sample.simulate_everything()
-
-    def _forget_state(self) -> None:
-        """The process that held the state is gone."""
-        self._last = None
-        if self.setup.config.policy.name == "all":
-            self._restarting = set(range(self.setup.host.process_count))
-
-    def _start(self, process: int, unit: int) -> None:
-        self.ledger.start(unit)
-        if process in self._restarting:
-            self._restarting.remove(process)
-            self.restarts.append(unit)
 
     def _apply_result(self, record: ResultRecord) -> None:
         unit, projection = self.ledger.unit(record.process, record.launch), record.projection
         self.ledger.complete(unit)
-        self._last = unit
+        self.state.end(unit)
         self.sample.take(unit, record.counters, projection.half_widths if projection else None)
         self.inside.forget(unit)
         if projection:
@@ -295,7 +275,7 @@ class Sampling:
     def resume(self) -> None:
         """See Phase."""
         self.ledger.forget_in_flight()
-        self._forget_state()
+        self.state.forget()
         if self._stands_at == "begin":
             self.begin()
         elif self._stands_at == "look":
@@ -337,7 +317,7 @@ class Sampling:
             assumptions=self.inside.assumptions() if look else [],
             warnings=[*self.inside.warnings(look.met), *self.sample.warnings()] if look else [],
             checked=self.checked,
-            restarts=self.restarts,
+            restarts=self.state.restarts,
         )
         return summarise(self.setup, account, look)
 
