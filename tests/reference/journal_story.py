@@ -35,7 +35,7 @@ def story(journal: Path) -> list[Any]:
         elif kind == "pass":
             of_screening = {"sizes": record.get("sizes", []), "kinds": record.get("kinds", ["first"])}
             state = record.get("state") or of_screening
-            told.append([kind, number_of_pass(record), record.get("wanted"), state["sizes"], state["kinds"]])
+            told.append([kind, number_of_pass(record), record.get("wanted"), *state.values()])
         elif kind in ("look", "seen", "summary", "degraded"):
             told.append([kind, {k: plain(v) for k, v in record.items() if k not in NOT_STATED and k != "reason"}])
     return told
