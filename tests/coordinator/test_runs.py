@@ -25,7 +25,8 @@ pytest.importorskip("distributed", reason="kernelpoint[cluster] is not installed
 if not program().exists():
     pytest.skip("the embedded host is not built; run `make build`", allow_module_level=True)
 
-from kernelpoint.coordinator.engine import SETTINGS, open_engine, read_cluster_file
+from kernelpoint.coordinator.batch_systems import read_cluster_file
+from kernelpoint.coordinator.engine import SETTINGS, open_engine
 from kernelpoint.coordinator.run import run
 
 

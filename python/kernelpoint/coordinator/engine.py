@@ -6,15 +6,15 @@ import contextlib
 import logging
 import os
 import socket
+import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-import yaml
-
 from kernelpoint import __version__
+from kernelpoint.coordinator.batch_systems import BATCH_SYSTEMS, SCHEMES, batch_cluster, close, read_cluster_file
 from kernelpoint.coordinator.task import Batch, Report, Work, end_simulators, simulate
 from kernelpoint.errors import ConfigError, KernelPointError, SessionError
 from kernelpoint.extras import needs_extra
@@ -23,17 +23,6 @@ with needs_extra("kernelpoint run"):
     import dask
     import distributed
 
-# Batch system in a file of dask-jobqueue -> class. Each takes its options from the section of its name.
-BATCH_SYSTEMS = {
-    "slurm": "SLURMCluster",
-    "pbs": "PBSCluster",
-    "sge": "SGECluster",
-    "htcondor": "HTCondorCluster",
-    "lsf": "LSFCluster",
-    "oar": "OARCluster",
-    "moab": "MoabCluster",
-}
-SCHEMES = ("tcp://", "tls://", "ucx://", "ws://", "wss://")
 # A task may meet many dying workers: batch systems end jobs whenever they like. A launch that ends its simulator by itself is
 # counted by the coordinator.
 SETTINGS = {
@@ -46,6 +35,40 @@ SETTINGS = {
 }
 MEMORY_MARGIN = 2.0  # Model: a simulator grows to at most that multiple of what it takes before its first launch
 LEAST_MEMORY = 1 << 30  # bytes for a simulator
+Say = Callable[[str], None]
+SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_LINES = 5.0, 60.0
+
+
+class Attendance(threading.Thread):
+    """Thread that says it where there is no worker: after SECONDS_BETWEEN_LOOKS, then every SECONDS_BETWEEN_LINES.
+
+    Args:
+        count: of workers now; awaited: where they come from; say: takes one line of text for the user.
+
+    Attributes:
+        over: set to end it.
+    """
+
+    def __init__(self, count: Callable[[], int], awaited: str, say: Say) -> None:
+        super().__init__(name="kernelpoint attendance", daemon=True)
+        self._count, self._awaited, self._say = count, awaited, say
+        self.over = threading.Event()
+
+    def run(self) -> None:
+        """Look again and again."""
+        begun, told = time.monotonic(), 0
+        while not self.over.wait(SECONDS_BETWEEN_LOOKS):
+            workers = -1
+            with contextlib.suppress(Exception):  # the scheduler is lost, which whoever waits for a task is told
+                workers = self._count()
+            waited = time.monotonic() - begun
+            if workers > 0 and told:
+                self._say(f"{workers} workers are there")
+            if workers > 0:
+                begun, told = time.monotonic(), 0
+            elif workers == 0 and waited >= told * SECONDS_BETWEEN_LINES:
+                self._say(f"no worker is there since {waited:.0f} s: {self._awaited}")
+                told += 1
 
 
 class Engine:
@@ -54,12 +77,14 @@ class Engine:
     Args:
         cluster: a Dask cluster that is ended with the run, or the address of a scheduler that is not.
         workers: how many are asked for.
+        awaited: where workers come from, to be said while there are none; empty where that cannot be.
+        say: takes one line of text for the user.
 
     Attributes:
         workers: how many tasks can run at once, as far as is known.
     """
 
-    def __init__(self, cluster: Any, workers: int) -> None:
+    def __init__(self, cluster: Any, workers: int, awaited: str = "", say: Say = lambda line: None) -> None:
         self._cluster = None if isinstance(cluster, str) else cluster
         self._where = cluster if isinstance(cluster, str) else cluster.scheduler_address
         try:
@@ -69,6 +94,9 @@ class Engine:
         self._done = distributed.as_completed(loop=self._client.loop)
         threads = sum(self._client.nthreads().values())
         self.workers = max(workers, threads)
+        self._attendance = Attendance(lambda: len(self._client.nthreads()), awaited, say)
+        if awaited:
+            self._attendance.start()
 
     @property
     def dashboard(self) -> str:
@@ -115,6 +143,7 @@ class Engine:
 
     def close(self) -> None:
         """End simulators and workers; a scheduler that was there before stays."""
+        self._attendance.over.set()
         if self._client.status == "running":
             with contextlib.suppress(Exception):
                 self._client.run(end_simulators)
@@ -122,8 +151,7 @@ class Engine:
         with contextlib.suppress(Exception):
             self._client.close(timeout=5)
         if self._cluster is not None:
-            with contextlib.suppress(Exception):
-                self._cluster.close(timeout=5)
+            close(self._cluster)
 
     @contextlib.contextmanager
     def _watched(self) -> Iterator[None]:
@@ -149,7 +177,7 @@ def _checked(kernelpoint: str, function: Callable[[Any], Any], piece: Any) -> An
     return function(piece)
 
 
-def open_engine(workers: int | None, cluster: str | None, memory: int, say: Callable[[str], None]) -> Engine:
+def open_engine(workers: int | None, cluster: str | None, memory: int, say: Say) -> Engine:
     """Start workers on this machine, on a batch system, or find those of a scheduler.
 
     Args:
@@ -166,9 +194,13 @@ def open_engine(workers: int | None, cluster: str | None, memory: int, say: Call
     if cluster is None:
         engine = Engine(_local(workers or fitting_workers(memory)), 1)
     elif cluster.startswith(SCHEMES):
-        engine = Engine(cluster, workers or 1)
+        engine = Engine(cluster, workers or 1, f"start some, e.g. dask worker {cluster}", say)
+    elif workers is None:
+        raise ConfigError(f"--cluster {cluster}: how many workers to start there? give --workers N")
     else:
-        engine = Engine(_batch_system(cluster, workers), workers or 1)
+        program = BATCH_SYSTEMS[read_cluster_file(cluster)[0]][1]
+        jobs = f"{workers} were asked for; {program} shows their jobs"
+        engine = Engine(batch_cluster(cluster, workers, say), workers, jobs, say)
     say(f"{engine.workers} workers; Dask's dashboard: {engine.dashboard}")
     return engine
 
@@ -192,42 +224,3 @@ def _local(workers: int) -> Any:
         dashboard_address=os.environ.get("KERNELPOINT_DASHBOARD", "127.0.0.1:0"),
         silence_logs=logging.CRITICAL,
     )
-
-
-def _batch_system(path: str, workers: int | None) -> Any:
-    system, options = read_cluster_file(path)
-    if workers is None:
-        raise ConfigError(f"--cluster {path}: how many workers to start there? give --workers N")
-    with needs_extra("--cluster FILE"):
-        import dask_jobqueue
-    dask.config.set({f"jobqueue.{system}": {**dask.config.get(f"jobqueue.{system}", {}), **options}})
-    try:
-        cluster = getattr(dask_jobqueue, BATCH_SYSTEMS[system])(silence_logs=logging.CRITICAL)
-        cluster.scale(n=workers)
-    except (ValueError, TypeError, OSError, RuntimeError) as error:
-        raise ConfigError(f"--cluster {path}: {error}") from None
-    return cluster
-
-
-def read_cluster_file(path: str | Path) -> tuple[str, dict[str, Any]]:
-    """The batch system that a file of dask-jobqueue's configuration is about, and its options.
-
-    Raises:
-        ConfigError: the file cannot be read, or is about none or several.
-    """
-    try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(
-            f"--cluster {path}: {error.strerror}; allowed: a file, or an address that begins with {', '.join(SCHEMES)}"
-        ) from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"--cluster {path}: {error}") from None
-    sections = content.get("jobqueue") if isinstance(content, dict) else None
-    known = {name: sections[name] for name in sections if name in BATCH_SYSTEMS} if isinstance(sections, dict) else {}
-    if len(known) != 1 or not isinstance(next(iter(known.values())), dict):
-        raise ConfigError(
-            f"--cluster {path}: expected `jobqueue:` with the options of one of {', '.join(BATCH_SYSTEMS)}, as dask-jobqueue "
-            "reads them"
-        )
-    return next(iter(known.items()))
