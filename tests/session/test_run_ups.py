@@ -1,14 +1,16 @@
 """Misses of replay are measured before the sample is drawn, and are part of the bound."""
 
-import itertools
 import random
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kernelpoint.errors import HostError
-from kernelpoint.journal import RunUpRecord, load_run
-from kernelpoint.session.phases.run_ups import places
+from kernelpoint.estimation.replay_error import EXPECTED_SPREAD, replay_error
+from kernelpoint.journal import ResultRecord, RunUpRecord, load_run
+from kernelpoint.session.phases.run_up_places import depth, inclusion, systematic
 from kernelpoint.session.replays import KEPT, REPLAYED
 
 LAUNCHES = 200
@@ -41,13 +43,17 @@ class ReplayingHost:
         return self.host.run(session, lambda s, i: self.step(s, i, **how))
 
 
-def test_run_ups_come_first_with_their_own_state_and_then_replayed(host):
+def test_run_ups_come_first_and_end_in_launches_that_the_sample_simulates_from_replayed_state(host):
     found = ReplayingHost(host)
-    found.run(found.open())
-    (a, b), (c, d), (e, f) = ((place[0], place[1]) for place in places(0, LAUNCHES, 3))
-    real = [(a, REPLAYED), (b, KEPT), (c, REPLAYED), (d, KEPT), (e, REPLAYED), (f, KEPT)]
-    assert found.seen[:9] == [*real, (b, REPLAYED), (d, REPLAYED), (f, REPLAYED)]
-    assert all(state == REPLAYED for _, state in found.seen[9:])
+    session = found.open()
+    run_ups = [run_up.launches for run_up in session.phase.run_ups]
+    found.run(session)
+    steps = [(n, KEPT if n > launches[0] else REPLAYED) for launches in run_ups for n in launches]
+    assert len(run_ups) == 3 and all(len(launches) >= 2 for launches in run_ups)
+    assert found.seen[: len(steps)] == steps
+    sample = found.seen[len(steps) :]
+    assert {(launches[-1], REPLAYED) for launches in run_ups} <= set(sample)
+    assert len(sample) == len(set(sample)) and all(state == REPLAYED for _, state in sample)
 
 
 def test_what_replay_misses_is_in_the_half_width_and_the_first_line(host):
@@ -55,7 +61,8 @@ def test_what_replay_misses_is_in_the_half_width_and_the_first_line(host):
     biased = ReplayingHost(host, bias=0.02)
     summary = biased.run(biased.open(LOOSE + "\nresume: never"))
     assert exact["covers"] == summary["covers"] == "total error"
-    assert exact["replay_errors"]["cycles"] == {"error": 0.0, "half_width": 0.0}
+    assert exact["replay_errors"]["cycles"]["error"] == 0.0
+    assert exact["replay_errors"]["cycles"]["half_width"] == pytest.approx(1.96 * EXPECTED_SPREAD / 3**0.5, rel=1e-2)
     assert summary["replay_errors"]["cycles"]["error"] == pytest.approx(0.02, abs=5e-4)
     assert any("total within +- " in line and "error budget met" in line for line in host.log)
 
@@ -107,8 +114,8 @@ def test_a_run_killed_at_random_bytes_also_in_its_run_ups_ends_with_the_same_sum
 
 def test_a_run_up_that_fails_is_left_out(host):
     found = ReplayingHost(host)
-    first = places(0, LAUNCHES, 3)[0][1]
     session = found.open()
+    first = session.phase.run_ups[0].launches[1]
     for _ in range(2):
         found.step(session, session.next(0, -1)[1], fails=(first,))
     summary = found.run(session)
@@ -117,9 +124,9 @@ def test_a_run_up_that_fails_is_left_out(host):
 
 def test_two_failed_run_ups_of_three_leave_the_error_unknown(host):
     found = ReplayingHost(host)
-    fails = {place[0] for place in places(0, LAUNCHES, 3)[:2]}
     session = found.open()
-    for _ in range(3):
+    fails = {run_up.launches[0] for run_up in session.phase.run_ups[:2]}
+    for _ in range(2):
         found.step(session, session.next(0, -1)[1], fails=fails)
     summary = found.run(session)
     assert summary["bound_excludes"] == "too few run-ups could be simulated"
@@ -156,20 +163,59 @@ def test_an_uninterrupted_full_run_warns_of_nothing(host):
     assert summary["restarts"] == [] and summary["covers"] == "exact" and not summary["warnings"]
 
 
-@pytest.mark.parametrize(("launches", "count"), [(90, 3), (200, 3), (3000, 3), (10**6, 100)])
-def test_run_ups_do_not_meet_and_lie_all_over_the_list(launches, count):
-    found = places(4, launches, count)
-    ends = [(place[0], place[-1]) for place in found]
-    assert ends[0][0] >= 0 and ends[-1][1] < launches
-    assert all(before[1] < after[0] for before, after in itertools.pairwise(ends))
-    assert places(4, launches, count) == found != places(5, launches, count)
-
-
-def test_the_journal_holds_both_results_of_a_run_up(host):
+def test_the_journal_holds_the_results_of_a_run_up_and_the_sample_the_other_one(host):
     found = ReplayingHost(host, bias=0.01)
-    found.run(found.open())
+    session = found.open()
+    lengths = [len(run_up.launches) for run_up in session.phase.run_ups]
+    last = {run_up.launches[-1] for run_up in session.phase.run_ups}
+    found.run(session)
     run = load_run(host.folder / "run.kpjournal")
     states = [(record.run_up, record.state) for record in run.of(RunUpRecord)]
-    again = [(i, "replayed") for i in range(3)]
-    assert states == [*((i, state) for i in range(3) for state in ("replayed", "kept")), *again]
+    assert states == [(i, "kept" if n else "replayed") for i, length in enumerate(lengths) for n in range(length)]
     assert np.isfinite([record.counters["cycles"] for record in run.of(RunUpRecord)]).all()
+    assert last <= {record.launch for record in run.of(ResultRecord)}
+
+
+def test_a_warmed_up_launch_is_compared_behind_more_launches_than_warm_it_up(host):
+    session = ReplayingHost(host).open(LOOSE + "\nwarmup: {launches: 2}")
+    assert all(len(run_up.launches) >= 4 for run_up in session.phase.run_ups)
+
+
+# ---- places ---------------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.floats(0.01, 100.0), min_size=1, max_size=40), st.integers(1, 10), st.floats(0.0, 0.999))
+def test_probabilities_add_up_and_as_many_places_are_chosen_each_once(sizes, count, start):
+    chances = inclusion(np.array(sizes), count)
+    assert chances.sum() == pytest.approx(min(count, len(sizes))) and chances.max() <= 1.0
+    assert len(systematic(chances, start)) == min(count, len(sizes))
+
+
+def test_places_are_chosen_as_often_as_their_probability_says():
+    chances = inclusion(np.array([1.0, 2.0, 3.0, 4.0, 90.0]), 2)
+    starts = (np.arange(10_000) + 0.5) / 10_000
+    counts = np.bincount(np.concatenate([systematic(chances, start) for start in starts]), minlength=5)
+    assert counts / 10_000 == pytest.approx(chances, abs=1e-3)
+
+
+def test_a_costly_launch_is_compared_behind_many_cheap_ones_and_a_cheap_one_behind_one():
+    cost = np.array([9.0, *[1.0] * 20, 5.0, 100.0])
+    assert (depth(cost, 21, 1), depth(cost, 22, 1), depth(cost, 1, 1), depth(cost, 1, 1)) == (5, 8, 1, 1)
+
+
+# ---- the estimate ---------------------------------------------------------------------------------------------------
+
+
+def test_the_interval_holds_the_mean_error_as_often_as_it_says():
+    random_numbers = np.random.default_rng(7)
+    held = []
+    for _ in range(2000):
+        kept = random_numbers.uniform(5000.0, 6000.0, 5)
+        error = replay_error(kept, kept * (1.0 + random_numbers.normal(0.002, 0.003, 5)), 0.95)
+        held.append(abs(error.error - 0.002) <= error.half_width)
+    assert np.mean(held) >= 0.94
+
+
+def test_run_ups_that_agree_leave_an_error_possible_that_shrinks_with_their_number():
+    widths = [replay_error(np.ones(n), np.ones(n), 0.95).half_width for n in (2, 3, 12)]
+    assert widths == pytest.approx([1.96 * EXPECTED_SPREAD / n**0.5 for n in (2, 3, 12)], rel=1e-2)

@@ -132,8 +132,8 @@ class ReplayConfig(Section):
         Field(
             ge=0,
             le=100,
-            description="run-ups: places where consecutive launches are simulated with their real state and again from "
-            "replayed state, so that the bound covers what replay misses; `0`: the bound is on the sampling error only",
+            description="run-ups: launches of the sample that are simulated once more, behind the launches before them and "
+            "with their real state, so that the bound covers what replay misses; `0`: the bound is on the sampling error only",
         ),
     ] = 3
     memory: Annotated[

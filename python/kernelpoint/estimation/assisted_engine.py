@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -184,20 +184,13 @@ class AssistedEngine(BaseEngine):
         states = not missing and budget.bound != "none"
         self._fits = {}
         estimates = {name: self._estimate(name, [(1.0, name)], budget, states) for name in self.counters}
-        pairs = {name: pair for name, pair in self.ratios.items() if set(pair) <= set(self.counters)}
-        ratios = {name: self._ratio(name, estimates, budget, states) for name in pairs}
+        known = [name for name, pair in self.ratios.items() if set(pair) <= set(self.counters)]
+        ratios = {name: self._ratio(name, estimates, budget, states) for name in known}
         target = ratios.get(budget.counter) or estimates.get(budget.counter)
         met = states and target is not None and target.relative_half_width <= budget.relative_error
+        clusters, assumptions = self._groups() if estimates else [], self._assumptions() if states else []
         warnings = [f"{missing} drawn units have no result: no bound is stated"] if missing else []
-        look = Look(
-            index=self.looks if states else 0,
-            estimates=estimates,
-            clusters=self._groups() if estimates else [],
-            ratios=ratios,
-            met=met,
-            assumptions=self._assumptions() if states else [],
-            warnings=warnings,
-        )
+        look = Look(self.looks if states else 0, estimates, clusters, ratios, met, [], assumptions, warnings)
         self._last = None if missing else look
         return look
 
@@ -219,10 +212,12 @@ class AssistedEngine(BaseEngine):
         """Units, draws and estimates of each group; predictions corrected as a whole, so without bounds of their own."""
         groups, count = self.design.free_groups, self.design.group_count
         values, have = self.predict(self._free), self._results.rows[self._free] >= 0
-        table = self._results.of(self._free[have])
         units, simulated = np.bincount(groups, minlength=count), np.bincount(groups[have], minlength=count)
         sums = [np.bincount(groups, weights=column, minlength=count) for column in values.T]
-        known = [np.bincount(groups[have], weights=column, minlength=count) for column in table.T]
+        known = [
+            np.bincount(groups[have], weights=column, minlength=count)
+            for column in self._results.of(self._free[have]).T
+        ]
         nan, level = math.nan, self.budget.confidence
         return [
             {
@@ -291,22 +286,25 @@ class AssistedEngine(BaseEngine):
 
     def _reach(self) -> Reach:
         units = np.array(self._errors.units, dtype=np.int64)
-        groups = np.asarray(self.design.groups)[units]
-        weights = np.ones(len(units))
-        if len(units) and not self._all(self.n):
-            sample, drawn = self.sampled(self._target)
-            influence = dict(zip(drawn.tolist(), sample.influences.tolist(), strict=True))
-            weights = np.array([influence.get(unit, 1.0) for unit in units.tolist()])
-        return Reach(weights, groups, None, shared=False)
+        weights = self._of_draws(units, lambda sample: sample.influences)
+        return Reach(weights, np.asarray(self.design.groups)[units], None, shared=False)
+
+    def expansions(self, units: Ints) -> Floats:
+        """See BaseEngine: the units of its cell."""
+        return self._of_draws(units, lambda sample: sample.N)
+
+    def _of_draws(self, units: Ints, values: Callable[[CellSample], Floats]) -> Floats:
+        if self._all(self.n) or not len(units):
+            return np.ones(len(units))
+        sample, drawn = self.sampled(self._target)
+        known = dict(zip(drawn.tolist(), values(sample).tolist(), strict=True))
+        return np.array([known.get(unit, 1.0) for unit in units.tolist()])
 
     def _expanded_totals(self) -> dict[str, float]:
-        if not self._errors.known or not self.counters:
-            return {}
+        whole = self._all(self.n)
         return {
-            name: self._simulated([(1.0, name)], self._free)
-            if self._all(self.n)
-            else self._fit([(1.0, name)])[0].estimate
-            for name in self.counters
+            name: self._simulated([(1.0, name)], self._free) if whole else self._fit([(1.0, name)])[0].estimate
+            for name in (self.counters if self._errors.known else ())
         }
 
     def pass_state(self) -> dict[str, Any]:

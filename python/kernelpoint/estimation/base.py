@@ -82,6 +82,10 @@ class BaseEngine(ABC):
     def _expanded_totals(self) -> dict[str, float]:
         """The totals, nearly, before there is a look; {} where no error of a result asks for them."""
 
+    @abstractmethod
+    def expansions(self, units: Ints) -> Floats:
+        """float64 [units]: how many units each drawn one stands for in the present sample; 1 for all others."""
+
     # ---- results ----------------------------------------------------------------------------------------------------
 
     @property

@@ -202,9 +202,12 @@ class Engine(BaseEngine):
         if not self._errors.known:
             return {}
         units = np.flatnonzero(self._results.rows >= 0)
+        return dict(zip(self.counters, (self.expansions(units) @ self._results.of(units)).tolist(), strict=True))
+
+    def expansions(self, units: Ints) -> Floats:
+        """N_h / n_h of the stratum of each unit, float64 [units]; 1 for take-all units."""
         ratio = np.append(self.design.sizes / np.maximum(self.sizes, 1), 1.0)
-        weights = ratio[np.asarray(self.design.strata)[units]]
-        return dict(zip(self.counters, (weights @ self._results.of(units)).tolist(), strict=True))
+        return np.asarray(ratio[np.asarray(self.design.strata)[units]], dtype=float)
 
     def grow(self) -> bool:
         """Sizes for the next pass: joint Neyman allocation under the budget, from the last look.

@@ -11,17 +11,23 @@ from kernelpoint.errors import HostError
 from kernelpoint.estimation.assisted import quantile
 from kernelpoint.estimation.measurement_error import SystematicError
 
+# Model: standard deviation of relative replay errors of launches that is believed before any run-up; measured in Accel-Sim
+# (accelsim_patch/README.md)
+EXPECTED_SPREAD = 0.001
+
 
 def replay_error(kept: NDArray[np.float64], replayed: NDArray[np.float64], confidence: float) -> SystematicError:
-    """Ratio estimator of the relative error of a total, one pair of sums for each run-up.
+    """Ratio estimator of the relative error of a total, one pair of values for each run-up.
 
-    Formula: b = sum(replayed - kept) / sum(kept); v = t sqrt(s^2 / n) / mean(kept), with s^2 the variance of
-    replayed - (1 + b) kept and t of n - 1 degrees of freedom (Sarndal, Swensson, Wretman 1992, section 5.6).
+    Formula: b = sum(replayed - kept) / sum(kept); v = max(t s / mean(kept), z EXPECTED_SPREAD) / sqrt(n), with s^2 the
+    variance of replayed - (1 + b) kept, t of n - 1 degrees of freedom and z of infinitely many (Sarndal, Swensson, Wretman
+    1992, section 5.6). Few run-ups that all happen to agree do not make v 0.
 
-    Model: run-ups are a random sample of the run, and the state that a run-up carries on with is the real one.
+    Model: the state that a run-up carries on with is the real one.
 
     Args:
-        kept: float64 [n], of each run-up the counter's sum over launches that began with the real state.
+        kept: float64 [n], of each run-up the counter of a launch that began with the real state, times the launches that it
+            stands for.
         replayed: float64 [n], the same launches from replayed state.
         confidence: of the half-width.
 
@@ -46,4 +52,6 @@ def replay_error(kept: NDArray[np.float64], replayed: NDArray[np.float64], confi
     error = float((replayed - kept).sum()) / total
     left = replayed - (1.0 + error) * kept
     spread = math.sqrt(float((left**2).sum()) / (n - 1) / n)
-    return SystematicError(error, quantile(1.0 - confidence, n - 1) * spread / (total / n))
+    seen = quantile(1.0 - confidence, n - 1) * spread / (total / n)
+    expected = quantile(1.0 - confidence, math.inf) * EXPECTED_SPREAD / math.sqrt(n)
+    return SystematicError(error, max(seen, expected))

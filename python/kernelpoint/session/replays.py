@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from kernelpoint.errors import HostError
+from kernelpoint.estimation import replay_error
 from kernelpoint.session.host_info import HostInfo
 
 if TYPE_CHECKING:
     from kernelpoint.estimation import SystematicError
+    from kernelpoint.session.phases.sample import Sample
     from kernelpoint.session.setup import Setup
     from kernelpoint.traces.replay import Replay, Replayed
 
@@ -27,6 +31,31 @@ class ReplayCheck:
     errors: dict[str, SystematicError] = field(default_factory=dict)
     cycles: float = 0.0
     reason: str = ""
+
+
+def check_of(
+    sample: Sample,
+    kept: Mapping[int, Mapping[str, float]],
+    chances: Mapping[int, float],
+    cycles: float,
+    confidence: float,
+) -> ReplayCheck:
+    """The estimated error of the sample's results.
+
+    Args:
+        kept: by unit, its counters from the state that the launches before it left; chances: by unit, the probability with
+            which it was chosen of the drawn ones; cycles: simulated for all of it.
+    """
+    units = np.array([unit for unit in kept if sample.is_exact(unit)], dtype=np.int64)
+    if len(units) < 2:
+        return ReplayCheck(cycles=cycles, reason="too few run-ups could be simulated")
+    weights = sample.engine.expansions(units) / np.array([chances[unit] for unit in units.tolist()])
+    replayed = sample.engine.predict(units)
+    errors = {}
+    for column, name in enumerate(sample.engine.counters):
+        real = np.array([kept[unit].get(name, 0.0) for unit in units.tolist()])
+        errors[name] = replay_error(weights * real, weights * replayed[:, column], confidence)
+    return ReplayCheck(errors, cycles)
 
 
 def why_not_checked(setup: Setup) -> str:

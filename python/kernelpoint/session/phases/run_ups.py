@@ -1,7 +1,7 @@
-"""The phase before the sample: how far are launches from replayed state from those with real state?
+"""The phase before the sample: would launches of it take other cycles with their real state?
 
-In a few places, chosen beforehand, consecutive launches are simulated one after the other, each with the state that the one
-before it left; then again, each from replayed state. The difference is what replay misses (design, section 9).
+A few launches of the first pass are simulated behind the launches before them, with the state that these leave. The sample
+simulates the same launches from replayed state. The difference is what replay misses (design, section 9).
 """
 
 from __future__ import annotations
@@ -12,42 +12,34 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelpoint.errors import HostError
-from kernelpoint.estimation import replay_error
 from kernelpoint.journal import AbortRecord, Record, ResumeRecord, RunUpRecord
-from kernelpoint.randomness import generator
 from kernelpoint.session.phases.phase import DONE, OK, PENDING, SIMULATE, SKIP, Answer, check_result
+from kernelpoint.session.phases.run_up_places import RunUp, choose
+from kernelpoint.session.phases.sample import Sample, make_engine
 from kernelpoint.session.phases.sampling import Sampling
 from kernelpoint.session.recorder import Recorder
-from kernelpoint.session.replays import KEPT, REPLAYED, ReplayCheck
+from kernelpoint.session.replays import KEPT, REPLAYED, ReplayCheck, check_of
 from kernelpoint.session.setup import Frame, Setup
 from kernelpoint.session.work import Planned
 from kernelpoint.session.work import Step as WorkStep
 
-LONG, SHORT = 3, 2  # launches of a run-up; the first begins with replayed state in either case
-LONG_LIST = 1000  # launches from which on run-ups are long
-
 
 @dataclass(frozen=True)
 class Step:
-    """One launch of a run-up to be simulated."""
+    """One launch of a run-up to be simulated; is_last: its result is compared with that of the sample."""
 
     run_up: int
     launch: int
     state: int
+    is_last: bool
 
 
-def places(seed: int, launches: int, count: int) -> list[range]:
-    """The run-ups: one at random in each of `count` equal parts of the list.
-
-    >>> [len(place) for place in places(0, 3000, 3)]
-    [3, 3, 3]
-    """
-    length = LONG if launches >= LONG_LIST else SHORT
-    cuts = np.linspace(0, launches, count + 1).astype(int)
-    u = generator(seed, "run-ups").random(count)
+def steps_of(run_ups: Sequence[RunUp]) -> list[Step]:
+    """The launches of all run-ups in their order; the first of each begins with replayed state."""
     return [
-        range(first := int(low + share * (high - low - length + 1)), first + length)
-        for low, high, share in zip(cuts[:-1], cuts[1:], u, strict=True)
+        Step(i, n, KEPT if n > run_up.launches[0] else REPLAYED, n == run_up.launches[-1])
+        for i, run_up in enumerate(run_ups)
+        for n in run_up.launches
     ]
 
 
@@ -60,11 +52,8 @@ class RunUps:
 
     def __init__(self, setup: Setup, frame: Frame, recorder: Recorder) -> None:
         self.setup, self.frame, self.recorder = setup, frame, recorder
-        found = places(setup.config.seed, frame.population.size, setup.config.replay.check)
-        real = [Step(i, n, KEPT if n > place[0] else REPLAYED) for i, place in enumerate(found) for n in place]
-        again = [Step(i, n, REPLAYED) for i, place in enumerate(found) for n in place[1:]]
-        self._steps = [*real, *again]
-        self._real = len(real)
+        self.run_ups = choose(setup.config, frame, make_engine(setup, frame.design).wanted())
+        self._steps = steps_of(self.run_ups)
         self._position = 0
         self._in_flight = False
         self._failed: set[int] = set()
@@ -91,17 +80,12 @@ class RunUps:
         return (PENDING, -1) if self._in_flight else (OK, step.launch)
 
     def ahead(self) -> list[Planned]:
-        """See Phase: each run-up with real state is a chain, and each of its launches from replayed state one of its own."""
-        chains: list[list[int]] = []
-        for position in range(self._position, len(self._steps)):
-            step = self._steps[position]
-            if step.run_up in self._failed:
-                continue
-            if step.state == REPLAYED:
-                chains.append([position])
-            elif chains:  # else its chain has begun already
-                chains[-1].append(position)
-        return [self._planned([self._steps[position].launch for position in chain]) for chain in chains]
+        """See Phase: each run-up is a chain."""
+        chains: dict[int, list[int]] = {}
+        for step in self._steps[self._position :]:
+            if step.run_up not in self._failed and (step.state == REPLAYED or step.run_up in chains):
+                chains.setdefault(step.run_up, []).append(step.launch)  # else its chain has begun already
+        return [self._planned(launches) for launches in chains.values()]
 
     def _planned(self, launches: list[int]) -> Planned:
         steps = [WorkStep(0, launch, KEPT if i else REPLAYED) for i, launch in enumerate(launches)]
@@ -146,7 +130,7 @@ class RunUps:
     def resume(self) -> None:
         """See Phase: what the launch before left is gone with its process, so its run-up begins anew."""
         self._in_flight = False
-        while self._position < self._real and self._steps[self._position].state == KEPT:
+        while (step := self._step()) is not None and step.state == KEPT:
             self._position -= 1
             self._results.pop(self._position, None)
 
@@ -173,30 +157,21 @@ class RunUps:
             self._position += 1
 
     def sampling(self) -> Sampling:
-        """See Phase: the sample, with what the run-ups told."""
+        """See Phase: the sample, whose results are compared with those of the run-ups."""
         if self._sampling is None:
-            self._sampling = Sampling(self.setup, self.frame, self.recorder, checked=self.outcome())
+            self._sampling = Sampling(self.setup, self.frame, self.recorder, check=self.outcome)
         return self._sampling
 
-    def outcome(self) -> ReplayCheck:
-        """The error of each counter, from the run-ups that were simulated whole both ways."""
-        count = self.setup.config.replay.check
-        whole = [i for i in range(count) if i not in self._failed]
+    def outcome(self, sample: Sample) -> ReplayCheck:
+        """The error of each counter, from the run-ups whose last launch the sample has simulated as well."""
         cycles = sum(counters["cycles"] for counters in self._results.values())
-        if self._step() is not None or len(whole) < 2:
-            return ReplayCheck(cycles=cycles, reason="too few run-ups could be simulated")
-        sums: list[dict[int, dict[str, float]]] = [{}, {}]
-        for position, counters in self._results.items():
-            step, again = self._steps[position], position >= self._real
-            if step.run_up in self._failed or (not again and step.state == REPLAYED):
-                continue  # the first of a run-up begins with replayed state either way
-            into = sums[again].setdefault(step.run_up, {})
-            for name, value in counters.items():
-                into[name] = into.get(name, 0.0) + value
-        names = sums[0][whole[0]]
-        kept, replayed = ({name: np.array([part[i].get(name, 0.0) for i in whole]) for name in names} for part in sums)
-        confidence = self.setup.budget.confidence
-        return ReplayCheck({name: replay_error(kept[name], replayed[name], confidence) for name in names}, cycles)
+        kept = {
+            self._steps[position].launch: counters
+            for position, counters in self._results.items()
+            if self._steps[position].is_last
+        }
+        chances = {run_up.launches[-1]: run_up.chance for run_up in self.run_ups}
+        return check_of(sample, kept, chances, cycles, self.setup.budget.confidence)
 
     # ---- small parts ------------------------------------------------------------------------------------------------
 

@@ -44,6 +44,10 @@ class Sample:
         """True if every drawn launch has its result."""
         return not len(self.engine.wanted())
 
+    def is_exact(self, unit: int) -> bool:
+        """True if the launch has a result that is no projection."""
+        return bool(self.has_result[unit]) and unit not in self._projected
+
     # ---- passes -----------------------------------------------------------------------------------------------------
 
     def open_pass(self, state: Mapping[str, Any] | None = None) -> np.ndarray:

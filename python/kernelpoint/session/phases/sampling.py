@@ -6,7 +6,7 @@ grows and the next pass begins. Results never change a decision inside a pass (d
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -55,7 +55,7 @@ class Sampling:
     Args:
         setup: what is fixed; frame: the launches and their plan; recorder: takes records.
         screened: results of launches that a screening pass simulated, by unit; attempts: how often others of it failed.
-        checked: what run-ups told of the error of replay.
+        check: compares the results of run-ups with those of the sample.
 
     Attributes:
         sample: the launches drawn and their results; ledger: what became of each launch of the pass; state: what launches
@@ -69,7 +69,7 @@ class Sampling:
         recorder: Recorder,
         screened: Mapping[int, Mapping[str, float]] | None = None,
         attempts: Mapping[int, int] | None = None,
-        checked: ReplayCheck | None = None,
+        check: Callable[[Sample], ReplayCheck] | None = None,
     ) -> None:
         self.setup, self.frame, self.recorder = setup, frame, recorder
         self.sample = Sample(setup, frame)
@@ -77,7 +77,8 @@ class Sampling:
         self.ledger.attempts |= attempts or {}
         courses = Courses(setup.host, frame.population, recorder.progress.say)
         self.inside = InsideKernel(setup.config.inside_kernel, setup.budget, courses.of)
-        self.checked = checked or ReplayCheck(reason=why_not_checked(setup))
+        unchecked = ReplayCheck(reason=why_not_checked(setup))
+        self._check = check or (lambda _: unchecked)
         self.state = KeptState(setup)
         self.done = False
         self.pass_index = self.warmups = 0
@@ -225,8 +226,7 @@ class Sampling:
 
     def _take_look(self) -> Look:
         self._stands_at = "look"
-        if self.checked.errors:
-            self.sample.engine.set_systematic_errors(self.checked.errors)
+        self.sample.engine.set_systematic_errors(self._check(self.sample).errors)
         look = self.sample.take_look()
         if self.sample.engine.wants_exact_results:
             self.inside.stop_projecting()
@@ -299,13 +299,13 @@ class Sampling:
 
     def summary(self) -> SummaryRecord:
         """Statement of the run at its end; no estimate where it ends inside a pass."""
-        look = self.sample.statement() if self.done else None
+        look, checked = self.sample.statement() if self.done else None, self._check(self.sample)
         account = Account(
             launches=self.frame.population.size,
             simulated=self.sample.results,
             passes=self.pass_index + 1,
             warmups=self.warmups,
-            uncounted_cycles=self._warmup_cycles + self.checked.cycles - self.inside.saved_cycles,
+            uncounted_cycles=self._warmup_cycles + checked.cycles - self.inside.saved_cycles,
             projected=self.inside.projected,
             simulated_totals=self.sample.engine.simulated_totals(),
             one_per_stream_cycles=self.sample.one_per_stream_cycles() if look else None,
@@ -316,7 +316,7 @@ class Sampling:
             never_completed=sorted(self.ledger.in_flight),
             assumptions=self.inside.assumptions() if look else [],
             warnings=[*self.inside.warnings(look.met), *self.sample.warnings()] if look else [],
-            checked=self.checked,
+            checked=checked,
             restarts=self.state.restarts,
         )
         return summarise(self.setup, account, look)
