@@ -51,6 +51,17 @@ int simulate(const Arguments& arguments) {
     return kNoBound;
 }
 
+int simulate_until_interrupted(const Arguments& arguments) {
+    try {
+        return simulate(arguments);
+    } catch (const kernelpoint::Interrupted&) {
+        const bool sampled = !arguments.kernel_sampling.empty();
+        std::fprintf(stderr, "kernelpoint-host: interrupted%s\n",
+                     sampled ? "; results in the journal are kept, and the same command goes on" : "");
+        return kInterrupted;
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -60,10 +71,7 @@ int main(int argc, char** argv) {
             std::fputs(kUsage, stdout);
             return kDone;
         }
-        return simulate(arguments);
-    } catch (const kernelpoint::Interrupted&) {
-        std::fputs("kernelpoint-host: interrupted\n", stderr);
-        return kInterrupted;
+        return simulate_until_interrupted(arguments);
     } catch (const std::exception& error) {
         std::fprintf(stderr, "kernelpoint-host: %s\n", error.what());
         return kRefused;

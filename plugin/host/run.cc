@@ -20,6 +20,7 @@ Run::Run(const fast_model::GpuConfig& config, const TraceList& list, Results& re
 }
 
 void Run::all() {
+    progress_.begin_full_run();
     for (uint64_t launch = 0; launch < launches_.size(); ++launch) {
         keep_state(launch);
         simulate(launch, 0, [] {});

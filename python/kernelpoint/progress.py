@@ -42,8 +42,8 @@ class WorkProgress:
         self._begun = clock()
         self._said_at: float | None = None
 
-    def __call__(self, done: int, total: int, share: float | None = None) -> None:
-        """So many are done of so many; that is `share` of the work, where units differ."""
+    def __call__(self, done: int, total: int, share: float | None = None, note: str = "") -> None:
+        """So many are done of so many; that is `share` of the work, where units differ. note: what is known by now."""
         now = self._clock()
         if done >= total:
             self._end()
@@ -55,7 +55,7 @@ class WorkProgress:
         self._said_at = now
         part = done / total if share is None else share
         left = f", about {(now - self._begun) * (1 / part - 1):,.0f} s left" if part > 0 else ""
-        text = f"{self._what}: {done:,} of {total:,} {self._units}{left}"
+        text = f"{self._what}: {done:,} of {total:,} {self._units}{left}" + (f"; {note}" if note else "")
         if self._terminal:
             sys.stderr.write(f"\r\033[Kkernelpoint: {text}")
             sys.stderr.flush()

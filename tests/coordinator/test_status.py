@@ -30,10 +30,11 @@ def test_a_run_that_goes_on_is_told_from_one_that_has_stopped(gpu):
     path = session.journal.path
     found = status_of(load_run(path), None, is_locked(path), time.time() + 1e6)
     assert (found.state, found.simulated, found.launches) == ("running", 5, 200)
-    assert found.pass_text.startswith("0 (5 of ")
+    assert found.pass_text.startswith("pass 0, 5 of ")
     session.journal.close()
     assert not is_locked(path)
     assert status_of(load_run(path), None, False, time.time() + 1e6).state.startswith("stopped")
+    assert status_of(load_run(path), None, False, time.time()).state.startswith("running elsewhere, or stopped")
 
 
 def test_on_another_machine_a_run_that_wrote_a_moment_ago_goes_on(gpu):
@@ -42,7 +43,7 @@ def test_on_another_machine_a_run_that_wrote_a_moment_ago_goes_on(gpu):
     state = State("elsewhere", 1, 16, "http://there", 40, 10, 90.0, time.time())
     found = status_of(load_run(session.journal.path), state, False, time.time())
     assert (found.state, found.workers, found.left) == ("running", 16, 90.0)
-    assert found.pass_text.endswith(": 10 of 40")
+    assert found.pass_text.endswith("simulated: 10 of 40")
 
 
 def test_the_estimate_so_far_stands_between_passes_and_the_last_one_at_the_end(gpu, capsys):
@@ -62,7 +63,7 @@ def test_the_estimate_so_far_stands_between_passes_and_the_last_one_at_the_end(g
     assert "ended" in capsys.readouterr().out
 
 
-def test_a_damaged_journal_is_a_line_of_the_table_and_not_the_end_of_it(gpu, capsys):
+def test_a_damaged_journal_is_a_line_and_not_the_end(gpu, capsys):
     (gpu.folder / "bad.kpjournal").write_text("nonsense\n")
     status(gpu.folder)
     assert "no" in capsys.readouterr().out

@@ -1,11 +1,13 @@
 """The reference of the command line is that of the commands."""
 
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
 
-from kernelpoint.cli import COMMANDS, command
+from kernelpoint import cli
+from kernelpoint.cli import COMMANDS, INTERRUPTED, KEPT, command
 from kernelpoint.cli.reference import markdown
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "commands.md"
@@ -23,3 +25,24 @@ def test_every_command_has_an_example_that_it_understands(name):
     program, called, *arguments = shlex.split(example)
     assert (program, called) == ("kernelpoint", name)
     made.make_context(name, arguments)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_an_interrupted_command_says_what_is_kept(name, monkeypatch, capsys):
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "command", lambda _: lambda **_: interrupted(_))
+    monkeypatch.setattr(sys, "argv", ["kernelpoint", name])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    assert end.value.code == INTERRUPTED
+    assert KEPT.get(name, "Nothing was written.") in capsys.readouterr().err
+
+
+def test_what_is_kept_is_told_where_typer_has_caught_the_signal(monkeypatch, capsys):
+    monkeypatch.setattr(cli, "command", lambda _: lambda **_: sys.exit(INTERRUPTED))
+    monkeypatch.setattr(sys, "argv", ["kernelpoint", "plan"])
+    with pytest.raises(SystemExit):
+        cli.main()
+    assert KEPT["plan"] in capsys.readouterr().err and set(KEPT) <= set(COMMANDS)

@@ -32,6 +32,20 @@ COMMANDS = {
 }
 
 
+INTERRUPTED = 130  # exit code of a command that Ctrl-C ended
+# Subcommand -> what is kept of it when it is interrupted, and how to go on. Others keep nothing and begin anew.
+KEPT = {
+    "cluster": "Traces read and streams embedded so far are in the cache; the same command goes on.",
+    "compare": "With -o, finished runs are in rows.jsonl in that folder; the same command goes on.",
+    "convert": "Traces converted so far are kept; the same command goes on.",
+    "demo": "The traces are kept once all are written; the same command runs the simulations again.",
+    "plan": "Traces read and streams embedded are in the cache, predictions once all are made; the same command goes on.",
+    "run": "Every result in the journal is kept; the same command goes on.",
+    "synth": "The folder is incomplete; the same command with --force writes it anew.",
+    "train": "Finished epochs are in the file OUTPUT.state; the same command with --resume goes on.",
+}
+
+
 COMPLETION = "Completion in your shell: kernelpoint --install-completion"
 
 
@@ -67,11 +81,17 @@ def main() -> None:
     except OSError as error:  # a name too long, a full disk, a reader that has gone
         sys.exit(f"kernelpoint {name}: {error.filename or 'output'}: {error.strerror or error}")
     except KeyboardInterrupt:
-        sys.exit(130)
+        sys.stderr.write(f"\nkernelpoint {name}: interrupted. {KEPT.get(name, 'Nothing was written.')}\n")
+        sys.exit(INTERRUPTED)
 
 
 def _run(name: str) -> None:
-    command(name)(args=sys.argv[2:], prog_name=f"kernelpoint {name}")
+    try:
+        command(name)(args=sys.argv[2:], prog_name=f"kernelpoint {name}")
+    except SystemExit as end:
+        if end.code == INTERRUPTED:  # Typer has caught Ctrl-C
+            raise KeyboardInterrupt from None
+        raise
 
 
 def command(name: str) -> Any:

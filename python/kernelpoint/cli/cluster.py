@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from kernelpoint.config import Config, parse_config
@@ -64,19 +63,8 @@ def _read(traces: Path, config: Config) -> Population:
     available = Available.of(population, config)
     needs = load_policy(config.policy).inputs(available)
     check_available(config.policy.name, needs, available, "--profile")
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     cache = TraceCache(log=console.print)
-    with Progress(*columns, console=console) as bar:
-        reading, embedding = bar.add_task("reading traces"), bar.add_task("embedding streams")
-        population = complete(
-            population,
-            needs | {Need.TRACES},
-            config.encoder,
-            console.print,
-            cache,
-            lambda done, total: bar.update(reading, completed=done, total=total),
-            lambda done, total: bar.update(embedding, completed=done, total=total),
-        )
+    population = complete(population, needs | {Need.TRACES}, config.encoder, console.print, cache)
     cache.close()
     for launch, reason in list(population.scan_for(config.policy.name).errors.items())[:3]:
         console.print(f"launch {launch} is in no cluster (-1): {reason}")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from kernelpoint.errors import ConfigError
@@ -24,6 +24,7 @@ from kernelpoint.evaluation.text import cells as line_cells
 from kernelpoint.evaluation.workload import HOST, Request, Workload, load_workload, parse_request
 from kernelpoint.evaluation.write import write_files
 from kernelpoint.policies.registry import load_policy, policy_names
+from kernelpoint.progress import WorkProgress
 
 WORKLOAD_HELP = (
     "FILE with the full run's times or cycles of every launch (profile, results CSV, journal, simulator output), or "
@@ -75,16 +76,12 @@ def _make_folder(output: Path) -> None:
 
 
 def _rows(workloads: Sequence[Workload], wanted: list, notebook: Notebook, console: Console) -> list[Row]:
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("runs", total=len(wanted) * len(workloads))
+    shown, done, total = WorkProgress("comparing", "runs", console.print), count(1), len(wanted) * len(workloads)
 
-        def advance(what: str) -> None:
-            progress.update(task, advance=1, description=what)
+    def advance(what: str) -> None:
+        shown(next(done), total)
 
-        return [
-            row for one in workloads for row in compare_workload(one, wanted, notebook, progress.console.print, advance)
-        ]
+    return [row for one in workloads for row in compare_workload(one, wanted, notebook, console.print, advance)]
 
 
 def _load(request: Request, output: Path | None, communication: bool, console: Console) -> Workload:

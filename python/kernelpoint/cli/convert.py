@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import resource
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from kernelpoint.convert import Conversion, convert_to_macsim
 from kernelpoint.convert.macsim import LEVEL
 from kernelpoint.errors import ConfigError
+from kernelpoint.progress import WorkProgress
 
 TARGETS = ("macsim",)
 OTHER_FILES = 32  # that a simulator has open besides those of warps
@@ -35,24 +34,20 @@ def convert(
     if to not in TARGETS:
         raise ConfigError(f"--to: {to!r} is not known; allowed: {', '.join(TARGETS)}")
     console = Console(markup=False)
-    with conversion_progress(console) as (_, advance):
-        made = convert_to_macsim(traces, output, level, progress=advance)
+    made = convert_to_macsim(traces, output, level, progress=conversion_progress(console.print))
     show_conversion(made, output, console)
 
 
-@contextmanager
-def conversion_progress(console: Console) -> Iterator[tuple[Progress, Callable[[str, int, int], None]]]:
-    """A progress display, and what a conversion calls to show its two stages there."""
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as bars:
-        tasks: dict[str, TaskID] = {}
+def conversion_progress(log: Callable[[str], None]) -> Callable[[str, int, int], None]:
+    """Display of a conversion's two stages, called with stage, done and total."""
+    stages: dict[str, WorkProgress] = {}
 
-        def advance(stage: str, done: int, total: int) -> None:
-            if stage not in tasks:
-                tasks[stage] = bars.add_task(f"{stage} traces", total=total)
-            bars.update(tasks[stage], completed=done)
+    def advance(stage: str, done: int, total: int) -> None:
+        if stage not in stages:
+            stages[stage] = WorkProgress(stage, "traces", log)
+        stages[stage](done, total)
 
-        yield bars, advance
+    return advance
 
 
 def show_conversion(made: Conversion, output: Path, console: Console) -> None:

@@ -60,8 +60,10 @@ def demo(
     console = Console(markup=False)
     output.mkdir(parents=True, exist_ok=True)
     traces = _traces(output, launches, console)
+    console.print("2. The full run: every launch is simulated.")
     full = _simulate(console, output, traces, gpu, "all", budget)
     plan_seconds = _plan(console, output, traces, policy, budget, gpu)
+    console.print("4. The sampled run: the same command with another policy.")
     sampled = _simulate(console, output, traces, gpu, policy, budget)
     console.print(_table(full, sampled, plan_seconds))
     console.print(_judgement(full.run, sampled.run), highlight=False, soft_wrap=True)
@@ -79,9 +81,9 @@ def _traces(output: Path, launches: int, console: Console) -> Path:
     from kernelpoint.cli.synth import synth
 
     folder = output / f"transformer-decode-{launches}"
-    if not (folder / "kernelslist.g").exists():
-        with console.status(f"writing {launches:,} launches of a transformer that decodes tokens ..."):
-            synth("transformer-decode", folder, launches=launches)
+    if not (folder / "workload.json").exists():  # written last
+        console.print(f"1. Writing {launches:,} launches of a transformer that decodes tokens.")
+        synth("transformer-decode", folder, launches=launches, force=True)
     return folder / "kernelslist.g"
 
 
@@ -94,9 +96,9 @@ def _plan(console: Console, output: Path, traces: Path, policy: str, budget: flo
 
     config = load_config(_configuration(output, policy, budget))
     started = time.monotonic()
-    with console.status("reading every launch once: graph, embedding, cluster, prediction ..."):
-        host = HostInfo("kernelpoint-host", config_hash=configuration_of_host(gpu).hash, list_paths=(str(traces),))
-        prepare(config, host, lambda line: None)
+    console.print("3. Planning: reading every launch once, embedding, predicting with a fast model of another GPU.")
+    host = HostInfo("kernelpoint-host", config_hash=configuration_of_host(gpu).hash, list_paths=(str(traces),))
+    prepare(config, host, lambda line: console.print(f"   {line}", soft_wrap=True, highlight=False))
     return time.monotonic() - started
 
 
@@ -110,11 +112,15 @@ def _simulate(console: Console, output: Path, traces: Path, gpu: str, policy: st
     config = _configuration(output, policy, budget)
     command = [str(program()), "-trace", str(traces), "-config", gpu, "-kernel_sampling", str(config)]
     started = time.monotonic()
-    with console.status(f"simulating with policy {policy} ..."), (output / f"{policy}.log").open("w") as log:
-        done = subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, check=False)
+    log, pipe = output / f"{policy}.log", subprocess.PIPE
+    with log.open("w") as file, subprocess.Popen(command, stdout=pipe, stderr=subprocess.STDOUT, text=True) as process:
+        for line in process.stdout or ():
+            file.write(line)
+            if line.startswith("kernelpoint: "):
+                console.print(f"   {line.rstrip()}", soft_wrap=True, highlight=False)
     seconds = time.monotonic() - started
-    if done.returncode:
-        raise HostError(f"the simulation with policy {policy} ended with code {done.returncode}; see {log.name}")
+    if process.returncode:
+        raise HostError(f"the simulation with policy {policy} ended with code {process.returncode}; see {log}")
     return Timed(load_run(output / f"{policy}.kpjournal"), seconds)
 
 

@@ -10,7 +10,6 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from kernelpoint.coordinator.state import State, read_state, state_path
 from kernelpoint.errors import ConfigError, JournalError
@@ -46,28 +45,22 @@ def status(
     journals = sorted(place.rglob("*.kpjournal")) if place.is_dir() else [place]
     if not journals:
         raise ConfigError(f"{place}: no .kpjournal there, nor in a folder below it")
-    table = Table()
-    for heading in ("run", "state", "pass", "simulated", "estimate", "time left in the pass", "workers"):
-        table.add_column(heading, justify="left" if heading in ("run", "state") else "right", overflow="fold")
+    console = Console(markup=False, highlight=False)
     for path in journals:
-        table.add_row(str(path), *_row(path))
-    Console(markup=False).print(table)
+        for line in _lines(path):
+            console.print(line, soft_wrap=True)
 
 
-def _row(path: Path) -> list[str]:
+def _lines(path: Path) -> list[str]:
     try:
         found = status_of(load_run(path), read_state(state_path(path)), is_locked(path), time.time())
     except JournalError as error:
-        return [str(error), *["-"] * 5]
-    left = "-" if found.left is None else f"{found.left:,.0f} s"
-    workers = "-" if found.workers is None else str(found.workers)
+        return [str(error)]
+    left = "" if found.left is None else f"; about {found.left:,.0f} s left in the pass"
+    workers = "" if found.workers is None else f"; {found.workers:,} workers"
     return [
-        found.state,
-        found.pass_text,
-        f"{found.simulated:,} of {found.launches:,}",
-        found.estimate,
-        left,
-        workers,
+        f"{path}: {found.state}; {found.pass_text}{left}{workers}",
+        f"  {found.simulated:,} of {found.launches:,} launches simulated; {found.estimate}",
     ]
 
 
@@ -80,18 +73,21 @@ def status_of(run: Run, state: State | None, locked: bool, now: float) -> Status
     launches = sum(run.launches)
     if run.summary is not None:
         estimate = _estimate(run.summary.counter, run.estimates().get(run.summary.counter))
-        return Status("ended", str(run.summary.passes), run.summary.simulated, launches, estimate, None, None)
+        return Status("ended", f"{run.summary.passes} passes", run.summary.simulated, launches, estimate, None, None)
     written = max(run.path.stat().st_mtime, state.written if state else 0.0)
     running = locked or now - written < FRESH
     pass_text, left = _pass(run), None
     if state is not None:
-        pass_text += f": {state.done:,} of {state.expected:,}"
+        pass_text += f"; simulated: {state.done:,} of {state.expected:,}"
         left = state.seconds_left if running else None
     counter = str(run.setting("error_budget.counter"))
     look = run.looks[-1] if run.looks else None
     found = {**look.estimates, **look.ratios}.get(counter) if look else None
     workers = state.workers if state and running else None
-    told = "running" if running else "stopped; start it again to go on"
+    here = locked or state is not None
+    told = "stopped; start it again to go on"
+    if running:
+        told = "running" if here else "running elsewhere, or stopped in the last two minutes"
     return Status(told, pass_text, len(run.results), launches, _estimate(counter, found), left, workers)
 
 
@@ -117,14 +113,14 @@ def _pass(run: Run) -> str:
     last = passes[-1]
     done = sum(result.pass_index == last.pass_index for result in run.of(ResultRecord))
     return (
-        f"{last.pass_index}"
+        f"pass {last.pass_index}"
         if last.wanted is None
-        else f"{last.pass_index} ({done:,} of {last.wanted:,} in the journal)"
+        else f"pass {last.pass_index}, {done:,} of {last.wanted:,} in the journal"
     )
 
 
 def _estimate(counter: str, found: EstimateRecord | None) -> str:
     if found is None or found.estimate is None:
-        return "-"
+        return "no estimate yet"
     bound = "no bound" if found.relative_half_width is None else f"+- {percent(found.relative_half_width)}"
     return f"{found.estimate:,.6g} {counter} {bound}"

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from kernelpoint.cli.convert import conversion_progress, show_conversion
 from kernelpoint.errors import ConfigError
+from kernelpoint.progress import WorkProgress
 from kernelpoint.synth.compose import Request, compose, prepare
 from kernelpoint.synth.families import FAMILIES
 from kernelpoint.synth.macsim import write_macsim_list
@@ -75,24 +75,24 @@ def synth(
 
 
 def _write_macsim(request: Request, output: Path, force: bool, console: Console) -> None:
-    with conversion_progress(console) as (bars, advance):
-        task = bars.add_task("composing launches", total=request.launches)
-        _, made = write_macsim_list(
-            request, output, force, lambda totals: bars.update(task, completed=totals.launches), advance
-        )
+    composing = WorkProgress("composing", "launches", console.print)
+    _, made = write_macsim_list(
+        request,
+        output,
+        force,
+        lambda totals: composing(totals.launches, request.launches),
+        conversion_progress(console.print),
+    )
     show_conversion(made, output, console)
 
 
 def _write(request: Request, output: Path, version: int, ending: str, console: Console) -> Totals:
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("launches", total=request.launches)
+    writing = WorkProgress("writing", "launches", console.print)
 
-        def advance(totals: Totals) -> None:
-            if totals.launches % 64 == 0 or totals.launches == request.launches:
-                progress.update(task, completed=totals.launches)
+    def advance(totals: Totals) -> None:
+        writing(totals.launches, request.launches)
 
-        return write_list(request.sequence, output, request.launches, request.description, version, ending, advance)
+    return write_list(request.sequence, output, request.launches, request.description, version, ending, advance)
 
 
 def _show(console: Console) -> None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from kernelpoint import __version__
 from kernelpoint.errors import ConfigError
 from kernelpoint.extras import needs_extra
+from kernelpoint.progress import WorkProgress
 
 if TYPE_CHECKING:
     from kernelpoint.encoder.observations import Observations
@@ -80,8 +81,8 @@ def train(
         device=device,
         threads=threads,
     )
-    with console.status("reading traces"):
-        data = training_data([str(t) for t in traces], [str(t) for t in exclude or []], max_nodes)
+    reading = WorkProgress("reading", "traces", console.print)
+    data = training_data([str(t) for t in traces], [str(t) for t in exclude or []], max_nodes, progress=reading)
     console.print("  ".join(f"{name} {count:,}" for name, count in data.counts().items()))
     observed = _observed(data, console) if observations > 0 else None
     trainer = Trainer(data.graphs, config, data.names, observed, checkpoint_path(start) if start else None)
@@ -93,8 +94,7 @@ def train(
 def _observed(data: TrainingData, console: Console) -> Observations:
     from kernelpoint.encoder.observations import observe
 
-    with console.status("observing launches"):
-        return observe(data.paths, data.work)
+    return observe(data.paths, data.work, WorkProgress("observing", "launches", console.print))
 
 
 def _run(trainer: Trainer, output: Path, resume: bool, console: Console) -> list[EpochRecord]:
@@ -106,14 +106,17 @@ def _run(trainer: Trainer, output: Path, resume: bool, console: Console) -> list
         trainer.load_state(state)
         records = read_log(log)[: trainer.epoch]
         console.print(f"going on after epoch {trainer.epoch} of {state}")
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, TimeRemainingColumn(), console=console) as bar:
-        task = bar.add_task("training", total=trainer.config.epochs, completed=trainer.epoch)
-        for record in trainer.epochs():
-            records.append(record)
-            trainer.save_state(state)
-            write_log(log, records)
-            bar.update(task, advance=1, description=f"loss {record.loss:.3f}")
+    batches, epochs = trainer.batches, trainer.config.epochs - trainer.epoch
+    shown, done = WorkProgress("training", "batches", console.print), count(1)
+
+    def advance() -> None:
+        loss = f", loss {records[-1].loss:.3f}" if records else ""
+        shown(next(done), epochs * batches, note=f"epoch {trainer.epoch + 1} of {trainer.config.epochs}{loss}")
+
+    while trainer.epoch < trainer.config.epochs:
+        records.append(trainer.run_epoch(advance))
+        trainer.save_state(state)
+        write_log(log, records)
     return records
 
 

@@ -39,9 +39,14 @@ def full_run(traces: str, config: str, folder: Path, log: Log) -> Path:
     log(f"{traces}: full run on the embedded host ({settings.stem}) ...")
     unfinished = results.with_suffix(".unfinished")
     command = [str(PROGRAM), "-trace", traces, "-config", str(settings), "-results", str(unfinished)]
-    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
-    if done.returncode:
-        raise ConfigError(f"the full run of {traces} failed ({done.returncode}): {done.stderr.strip()[-400:]}")
+    lines = []
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as host:
+        for line in host.stderr or ():
+            lines.append(line.strip())
+            if line.endswith("s left\n"):
+                log(line.strip())
+    if host.returncode:
+        raise ConfigError(f"the full run of {traces} failed ({host.returncode}): {' '.join(lines)[-400:]}")
     unfinished.replace(results)
     return results
 

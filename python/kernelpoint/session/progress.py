@@ -23,6 +23,7 @@ class Progress:
     def __init__(self, log: Callable[[str], None]) -> None:
         self._log = log
         self._launches = self._wanted = 0
+        self._so_far = ""
         self.tells_results = True  # False: the coordinator of a run tells how far it is
         self._pass_start = self._last = time.monotonic()
 
@@ -61,7 +62,7 @@ class Progress:
         skipped = self._launches - simulated
         self.say(
             f"pass {pass_index}: {done:,} of {self._wanted:,} done, {simulated:,} simulated, {skipped:,} skipped so far, "
-            f"about {seconds:,.0f} s left in this pass"
+            f"about {seconds:,.0f} s left in this pass{self._so_far}"
         )
 
     def looked(self, look: Look, pass_index: int, counter: str) -> None:
@@ -71,6 +72,7 @@ class Progress:
         width = estimate.relative_half_width
         bound = f"+- {100 * width:.3g} %" if width == width else "no bound stated"
         word = "within" if look.met else "beyond"
+        self._so_far = f"; so far {counter} {estimate.estimate:.6g} {bound}"
         self.say(
             f"pass {pass_index}: {counter} {estimate.estimate:.6g} {bound}; sampling error {word} the error budget"
         )
