@@ -156,18 +156,61 @@ def test_an_aborted_launch_is_tried_again_in_the_next_pass(host):
     assert summary["half_width"] is not None and "no memory" in summary["degraded"][0]
 
 
-def test_a_launch_that_fails_twice_ends_the_run_without_a_stated_bound(host):
-    def broken(session, index):
-        if index == victim:
-            session.on_abort(0, index, "corrupt trace")
+def without(host, victims):
+    """The deeds of a host that cannot simulate some launches."""
+
+    def act(session, index):
+        if index in victims:
+            session.on_abort(0, index, f"kernel-{index}.traceg: cut short")
         else:
             host.complete(session, index)
 
+    return act
+
+
+def test_a_launch_that_fails_twice_ends_a_full_run_without_a_stated_bound(host):
+    session = host.open("policy: all")
+    summary = host.run(session, without(host, {17}))
+    assert summary["half_width"] is None and summary["bound"] == "none" and summary["lost"] == [17]
+    assert summary["simulated"] == 199 and summary["counters"]["cycles"]["simulated"] > 0
+
+
+def test_a_launch_that_fails_twice_is_left_out_of_a_sample_and_the_bound_is_wider(host):
     session = host.open(LOOSE)
     victim = session.next(0, -1)[1]
-    summary = host.run(session, broken)
-    assert summary["half_width"] is None and summary["bound"] == "none" and summary["lost"] == [victim]
-    assert summary["simulated"] == 29 and summary["counters"]["cycles"]["simulated"] > 0
+    summary = host.run(session, without(host, {victim}))
+    assert summary["lost"] == [victim] and summary["simulated"] == 30, "another launch is drawn in its place"
+    assert summary["met"] and abs(summary["estimate"] - host.cycles.sum()) <= summary["half_width"]
+    told = [line for line in summary["degraded"] if f"kernel-{victim}.traceg" in line]
+    assert len(told) == 1 and any("1 launch has no result" in line for line in summary["warnings"])
+    assert session.launch_estimate(0, victim)[2] is False
+    costs = [session.launch_estimate(0, index)[0] for index in range(200)]
+    assert sum(costs) == pytest.approx(summary["estimate"])
+
+
+def test_an_error_budget_below_what_the_launches_that_fail_may_be_is_not_met(host):
+    summary = host.run(host.open(TIGHT), without(host, {40, 41}))
+    assert set(summary["lost"]) <= {40, 41} and summary["lost"], "so small a budget draws nearly all"
+    assert not summary["met"] and summary["half_width"] > 0.9 * len(summary["lost"]) * host.cycles.mean()
+    assert abs(summary["estimate"] - host.cycles.sum()) <= summary["half_width"]
+    assert summary["simulated"] < 200, "no draw takes away that a launch is not known"
+
+
+def test_a_run_in_which_every_launch_fails_says_nothing(host):
+    summary = host.run(host.open(LOOSE), without(host, set(range(200))))
+    assert summary["estimate"] is None and summary["half_width"] is None and summary["simulated"] == 0
+
+
+def test_a_run_without_some_launches_is_the_same_however_often_it_is_killed(host):
+    act = without(host, {3, 77, 130})
+    whole = host.run(host.open(TIGHT), act)
+    lines = (host.folder / "run.kpjournal").read_bytes().splitlines(keepends=True)
+    last = next(i for i, line in enumerate(lines) if b'"type":"left_out"' in line)
+    for end in (last // 2, last, last + 1, last + 2, len(lines) - 2):
+        (host.folder / "run.kpjournal").write_bytes(b"".join(lines[:end]))
+        again = host.run(host.open(TIGHT), act)
+        same = ("estimate", "half_width", "simulated", "lost", "met", "counters")
+        assert [again[key] for key in same] == [whole[key] for key in same], end
 
 
 def test_on_error_abort_stops_the_run_at_the_first_failure(host):

@@ -80,6 +80,12 @@ class AssistedDesign:
                 raise ConfigError(f"design.predictions of {name} must be finite and not negative")
         check_assume(self.assume)
 
+    def without(self, units: Ints) -> AssistedDesign:
+        """The same design with some units in no group."""
+        groups = np.array(self.groups)
+        groups[units] = -1
+        return AssistedDesign(self.predictions, groups, self.u, self.assume)
+
     @property
     def size(self) -> int:
         """The population size N."""

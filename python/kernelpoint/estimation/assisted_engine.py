@@ -12,10 +12,10 @@ import numpy as np
 from kernelpoint.errors import ConfigError, JournalError
 from kernelpoint.estimation.assisted import AssistedFit, CellSample, fit_total, quantile
 from kernelpoint.estimation.assisted_design import AssistedDesign
-from kernelpoint.estimation.base import BaseEngine
+from kernelpoint.estimation.base import BaseEngine, Frame
 from kernelpoint.estimation.bounds import PASSES, relative, stated, unseen
 from kernelpoint.estimation.design import ErrorBudget
-from kernelpoint.estimation.look import Estimate, Look
+from kernelpoint.estimation.look import Estimate, Look, unbounded_parts
 from kernelpoint.estimation.measurement_error import Reach
 from kernelpoint.estimation.moments import Floats, Ints
 
@@ -210,27 +210,10 @@ class AssistedEngine(BaseEngine):
 
     def _groups(self) -> list[dict[str, Any]]:
         """Units, draws and estimates of each group; predictions corrected as a whole, so without bounds of their own."""
-        groups, count = self.design.free_groups, self.design.group_count
-        values, have = self.predict(self._free), self._results.rows[self._free] >= 0
-        units, simulated = np.bincount(groups, minlength=count), np.bincount(groups[have], minlength=count)
-        sums = [np.bincount(groups, weights=column, minlength=count) for column in values.T]
-        known = [
-            np.bincount(groups[have], weights=column, minlength=count)
-            for column in self._results.of(self._free[have]).T
-        ]
-        nan, level = math.nan, self.budget.confidence
-        return [
-            {
-                "cluster": g,
-                "units": int(units[g]),
-                "simulated": int(simulated[g]),
-                "estimates": {
-                    name: Estimate(name, float(sums[k][g]), nan, nan, nan, 0.0, level, float(known[k][g]))
-                    for k, name in enumerate(self.counters)
-                },
-            }
-            for g in range(count)
-        ]
+        groups, have = self.design.free_groups, self._results.rows[self._free] >= 0
+        return unbounded_parts(
+            groups, self.design.group_count, self.counters, self.predict(self._free), have, self.budget.confidence
+        )
 
     def _assumptions(self) -> list[str]:
         """Sentences on what the statement rests on, and what a sample of this size cannot see."""
@@ -299,6 +282,15 @@ class AssistedEngine(BaseEngine):
         sample, drawn = self.sampled(self._target)
         known = dict(zip(drawn.tolist(), values(sample).tolist(), strict=True))
         return np.array([known.get(unit, 1.0) for unit in units.tolist()])
+
+    def _lacking(self, units: Ints) -> AssistedEngine:
+        other = AssistedEngine(self.design.without(units), self.budget, self.ratios)
+        other.n = len(other._free) if self._all(self.n) else other._bounded(self.n)
+        return other
+
+    @property
+    def _frame(self) -> Frame:
+        return self.design.groups, self.design.predictions[self.design.predicted_by(self._target, self._target)], None
 
     def _expanded_totals(self) -> dict[str, float]:
         whole = self._all(self.n)

@@ -7,13 +7,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation.design import ErrorBudget
 from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.measurement_error import MeasurementErrors, Reach, SystematicError, check_half_widths
 from kernelpoint.estimation.moments import Floats, Ints
+from kernelpoint.estimation.nonresponse import Nonresponse, Range, part_added, with_nonresponse
 from kernelpoint.estimation.results import Results
+
+Frame = tuple[NDArray[np.integer], Floats | None, NDArray[np.integer] | None]  # [N] each
 
 
 class BaseEngine(ABC):
@@ -37,6 +41,7 @@ class BaseEngine(ABC):
         self.looks = 0
         self._results = Results(units)
         self._errors = MeasurementErrors(budget, self.ratios)
+        self._nonresponse = Nonresponse()
         self._wants_exact = False
 
     # ---- what a design decides --------------------------------------------------------------------------------------
@@ -79,6 +84,15 @@ class BaseEngine(ABC):
         """Positions of the results with errors of their own, and how far each moves the total."""
 
     @abstractmethod
+    def _lacking(self, units: Ints) -> BaseEngine:
+        """The same engine, with the present sizes, over strata that lack some units; without results."""
+
+    @property
+    @abstractmethod
+    def _frame(self) -> Frame:
+        """Stratum, covariate and domain of each unit."""
+
+    @abstractmethod
     def _expanded_totals(self) -> dict[str, float]:
         """The totals, nearly, before there is a look; {} where no error of a result asks for them."""
 
@@ -96,7 +110,7 @@ class BaseEngine(ABC):
     def wanted(self) -> Ints:
         """Drawn units without a result, int64, ascending: what this pass (or its retry) still has to simulate."""
         drawn = self.drawn()
-        return drawn[self._results.rows[drawn] < 0]
+        return np.setdiff1d(drawn[self._results.rows[drawn] < 0], self._nonresponse.units, assume_unique=True)
 
     missing = wanted
 
@@ -140,6 +154,27 @@ class BaseEngine(ABC):
             self.record_many(units, other.counters, other._results.of(units))
         self._errors.take_over(other._errors)
 
+    def without(self, units: Sequence[int]) -> BaseEngine:
+        """The same engine where some units can have no result: they are not wanted, strata are sampled without them, and what
+        they may be is in every look (nonresponse.py).
+        """
+        other = self._lacking(np.asarray(units, dtype=np.int64))
+        other.take_over(self)
+        other.looks, other._wants_exact = self.looks, self._wants_exact
+        strata = np.asarray(self._frame[0])
+        other._nonresponse.strata |= self._nonresponse.strata | {unit: int(strata[unit]) for unit in units}
+        return other
+
+    def nonresponse(self) -> dict[int, Range]:
+        """Range of each unit that can have no result, in the order of `counters`; {} while there are no results."""
+        units = np.flatnonzero(self._results.rows >= 0)
+        if not self._nonresponse.strata or not len(units):
+            return {}
+        strata, x, _ = self._frame
+        own = {} if x is None else {unit: float(x[unit]) for unit in self._nonresponse.units}
+        known = None if x is None else np.asarray(x, dtype=float)[units]
+        return self._nonresponse.ranges(self._results.of(units), np.asarray(strata)[units], known, own)
+
     def set_systematic_errors(self, errors: Mapping[str, SystematicError]) -> None:
         """Errors that all results share (replay), by counter, from the next look on; they replace those set before."""
         self._errors.systematic = dict(errors)
@@ -181,7 +216,10 @@ class BaseEngine(ABC):
         budget: ErrorBudget | None = self._errors.design_budget(reach, totals)
         while budget is not None:
             sampled = self._look(missing, budget)
-            look = self._errors.widened(sampled, reach)
-            budget = self._errors.tightened(budget, reach, totals) if sampled.met and not look.met else None
+            whole = with_nonresponse(sampled, self.nonresponse(), self.budget, self.ratios, self._frame[2])
+            look = self._errors.widened(whole, reach)
+            added = part_added(sampled, whole, self.budget)
+            tighten = sampled.met and not look.met and added < self.budget.relative_error
+            budget = self._errors.tightened(budget, reach, totals, added) if tighten else None
             self._wants_exact |= budget is not None and len(self._errors.units) > 0
         return look

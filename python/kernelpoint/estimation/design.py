@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -137,6 +137,12 @@ class Design:
             self._check_chosen()
         if self.domains is not None:
             self._check_domains(self.domains)
+
+    def without(self, units: NDArray[np.integer]) -> Design:
+        """The same design with some units in no stratum."""
+        strata = np.array(self.strata)
+        strata[units] = -1
+        return replace(self, strata=strata)
 
     def _check_domains(self, domains: NDArray[np.integer]) -> None:
         if len(domains) and domains.min() < 0:

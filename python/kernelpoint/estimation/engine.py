@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kernelpoint.errors import ConfigError, JournalError
 from kernelpoint.estimation.balance import spread_over_run
-from kernelpoint.estimation.base import BaseEngine
+from kernelpoint.estimation.base import BaseEngine, Frame
 from kernelpoint.estimation.bounds import Kind
 from kernelpoint.estimation.design import Design, ErrorBudget, Method
 from kernelpoint.estimation.estimators import ESTIMATORS, Fit, Sample
@@ -196,6 +196,18 @@ class Engine(BaseEngine):
         domains = None if self.design.domains is None else self.design.domains[units]
         weights = self.influences(units) if len(units) else np.empty(0)
         return Reach(weights, np.append(self.clusters, -1)[strata], domains, shared=self.method == "ratio")
+
+    def _lacking(self, units: Ints) -> Engine:
+        other = Engine(self.design.without(units), self.budget, self.method, self.ratios)
+        other.u = self.u  # spread over the run as before, so that all that is drawn stays drawn
+        other._order = other._unit_order()
+        other.sizes = np.minimum(self.sizes, other._population)
+        other._kinds, other._pilot = self._kinds, self._pilot
+        return other
+
+    @property
+    def _frame(self) -> Frame:
+        return self.design.strata, self.design.x, self.design.domains
 
     def _expanded_totals(self) -> dict[str, float]:
         """Results times N_h / n_h: the totals, nearly, before there is a look; {} where no error asks for them."""

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -49,3 +54,45 @@ class Look:
     domains: list[dict[str, Any]] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+
+    def budgeted(self, counter: str, scope: str) -> list[Estimate]:
+        """Estimates that an error budget on a counter, or a ratio, is about: of the whole, or of each of its parts."""
+        if counter in self.ratios:
+            return [self.ratios[counter]]
+        parts = self.clusters if scope == "cluster" else self.domains
+        return [part["estimates"][counter] for part in parts] or [self.estimates[counter]]
+
+
+def unbounded_parts(
+    groups: NDArray[np.integer],
+    count: int,
+    counters: Sequence[str],
+    values: NDArray[np.float64],
+    simulated: NDArray[np.bool_],
+    level: float,
+) -> list[dict[str, Any]]:
+    """Clusters of a look without bounds of their own.
+
+    Args:
+        groups: int [n], the cluster of each unit, 0 ... count - 1; values: float64 [n, counters], result or prediction.
+        simulated: bool [n], which are results; level: the stated confidence.
+
+    >>> unbounded_parts(np.array([0, 0]), 1, ("cycles",), np.array([[3.0], [4.0]]), np.array([True, False]), 0.9)[0]["units"]
+    2
+    """
+    units, drawn = np.bincount(groups, minlength=count), np.bincount(groups[simulated], minlength=count)
+    sums = [np.bincount(groups, weights=column, minlength=count) for column in values.T]
+    known = [np.bincount(groups[simulated], weights=column[simulated], minlength=count) for column in values.T]
+    nan = math.nan
+    return [
+        {
+            "cluster": g,
+            "units": int(units[g]),
+            "simulated": int(drawn[g]),
+            "estimates": {
+                name: Estimate(name, float(sums[k][g]), nan, nan, nan, 0.0, level, float(known[k][g]))
+                for k, name in enumerate(counters)
+            },
+        }
+        for g in range(count)
+    ]

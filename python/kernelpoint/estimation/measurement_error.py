@@ -152,9 +152,17 @@ class MeasurementErrors:
         share = min(OWN_ERROR_SHARE, share)
         return replace(wanted, relative_error=allowed * math.sqrt(1.0 - share * share))
 
-    def tightened(self, budget: ErrorBudget, reach: Reach, totals: Mapping[str, float]) -> ErrorBudget | None:
-        """The budget of a design that met `budget` where the whole did not; None where no design could help."""
-        left = 0.5 * budget.relative_error
+    def tightened(
+        self, budget: ErrorBudget, reach: Reach, totals: Mapping[str, float], added: float = 0.0
+    ) -> ErrorBudget | None:
+        """The budget of a design that met `budget` where the whole did not; None where no design could help.
+
+        Args:
+            added: part of the total that is added to the half-width whatever the design (nonresponse).
+        """
+        left, most = 0.5 * budget.relative_error, self._budget.relative_error - added
+        if not self.known and most < budget.relative_error:  # nothing else widens the half-width
+            left = most
         helps = (
             sum(self._systematic_part(totals)) < self._budget.relative_error
             and self._own_part(reach, totals) < math.inf
@@ -175,7 +183,7 @@ class MeasurementErrors:
         clusters = [self._wider_part(part, "cluster", look.estimates, reach) for part in look.clusters]
         domains = [self._wider_part(part, "domain", look.estimates, reach) for part in look.domains]
         widened = replace(look, estimates=estimates, ratios=ratios, clusters=clusters, domains=domains)
-        met = look.met and all(self._is_within(e) for e in self._budgeted(widened))
+        met = look.met and all(self._is_within(e) for e in widened.budgeted(self._budget.counter, self._budget.scope))
         warnings = [*look.warnings, *self._warnings(look.met and not met)]
         return replace(widened, met=met, warnings=warnings, assumptions=[*look.assumptions, *self._assumptions()])
 
@@ -253,13 +261,6 @@ class MeasurementErrors:
             half = scale  # Numerics: what is left of the budget and what is added make up the budget, but for rounding
         relative = half / abs(estimate.estimate) if estimate.estimate else half and math.inf
         return replace(estimate, half_width=half, relative_half_width=relative)
-
-    def _budgeted(self, look: Look) -> list[Estimate]:
-        counter = self._budget.counter
-        if counter in look.ratios:
-            return [look.ratios[counter]]
-        parts: list[dict[str, Any]] = look.clusters if self._budget.scope == "cluster" else look.domains
-        return [part["estimates"][counter] for part in parts] or [look.estimates[counter]]
 
     def _is_within(self, estimate: Estimate) -> bool:
         return estimate.half_width <= self._budget.relative_error * abs(estimate.estimate) * (1.0 + 1e-9)

@@ -133,6 +133,15 @@ class AbortRecord(Typed):
 
 
 @dataclass(slots=True)
+class LeftOutRecord(Typed):
+    """Launches, each (process, launch), that failed as often as is allowed; the run goes on, with a wider bound."""
+
+    pass_index: Count
+    launches: list[tuple[Count, Count]]
+    type: Literal["left_out"] = "left_out"
+
+
+@dataclass(slots=True)
 class DegradedRecord(Typed):
     """A failure: a launch, or with `everything` all that are left, is simulated instead of decided; and why."""
 
@@ -205,7 +214,7 @@ class LaunchesRecord(Typed):
 
 @dataclass(slots=True)
 class SummaryRecord(Typed):
-    """The end of the run. lost: units that failed as often as is allowed; never_completed: units in flight;
+    """The end of the run. lost: units that failed as often as is allowed, and have no result; never_completed: units in flight;
     one_per_stream_speedup: total over the sum of one launch for each distinct stream; None: not stated. kernels: where the
     plan knows their names; their cycles add up to the estimate. replay_errors: by counter, where run-ups told; restarts: of
     a full run that was resumed, the units at which it went on; bound_excludes: why the bound is on the sampling error only.
@@ -256,6 +265,7 @@ Record = Annotated[
     | WarmupRecord
     | RunUpRecord
     | AbortRecord
+    | LeftOutRecord
     | DegradedRecord
     | LookRecord
     | SeenRecord

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from kernelpoint.errors import HostError
@@ -107,6 +109,13 @@ class Ledger:
     def has_open(self) -> bool:
         """True if a unit of this pass still awaits its result."""
         return self.open_count > 0
+
+    def give_up(self, launches: Sequence[tuple[int, int]]) -> list[int]:
+        """Forget that launches failed, each (process, launch index): the run goes on without them. Their units."""
+        units = [self.unit(*launch) for launch in launches]
+        for unit in units:
+            self.attempts.pop(unit, None)
+        return units
 
     def lost(self) -> list[int]:
         """Units that failed as often as is allowed."""

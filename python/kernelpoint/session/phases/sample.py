@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, cast
 
@@ -27,7 +27,8 @@ class Sample:
 
     Attributes:
         engine: draws and estimates; look: its last one; results: how many launches have a result; has_result: bool [N], which
-            ones, of this process or of one before it; further: what a run over a selection would need to go on, or empty.
+            ones, of this process or of one before it; left_out: units that can have no result; further: what a run over a
+            selection would need to go on, or empty.
     """
 
     def __init__(self, setup: Setup, frame: Frame) -> None:
@@ -36,6 +37,7 @@ class Sample:
         self.look: Look | None = None
         self.results = 0
         self.further = ""
+        self.left_out: set[int] = set()
         self._projected: set[int] = set()
         self.has_result = np.zeros(frame.population.size, dtype=bool)
 
@@ -114,6 +116,21 @@ class Sample:
             self.further += f": trace the {added:,} of {path} and go on with it as `selection:`, or take this bound"
         return False
 
+    def can_lack(self, units: Sequence[int]) -> bool:
+        """True if the run can say something without the results of some units: others stand for them, or may be drawn instead.
+
+        A full run is exact or nothing, and so is a purposive sample.
+        """
+        design, traced = self._design, self._frame.population.traced
+        if self._setup.config.policy.name == "all" or design.chosen is not None or not self.results:
+            return False
+        return self._frame.population.listed is None or bool(traced[self.engine.without(units).wanted()].all())
+
+    def leave_out(self, units: Sequence[int]) -> None:
+        """Go on without the results of some units: what they may be is in every look."""
+        self.engine = self.engine.without(units)
+        self.left_out |= set(units)
+
     def simulate_everything(self) -> None:
         """Give the design up for one in which every launch is simulated (the failure rule)."""
         known, frame = self.engine, self._frame.design
@@ -121,6 +138,8 @@ class Sample:
         self._design = Design(alone, first_sizes=np.empty(0, dtype=np.int64), u=frame.u, domains=frame.domains)
         self.engine = Engine(self._design, self._setup.budget, "mean", RATIOS)
         self.engine.take_over(known)
+        if self.left_out:
+            self.engine = self.engine.without(sorted(self.left_out))
 
     def warnings(self) -> list[str]:
         """Sentences on why the sample ended before the budget was met."""
@@ -130,7 +149,7 @@ class Sample:
 
     def estimates(self) -> np.ndarray:
         """float64 [N, counters]: of each launch what its trace determines, else its result, else its prediction."""
-        rows = self.engine.predict(np.arange(len(self.has_result)))
+        rows = self._values(np.arange(len(self.has_result)))
         for name, values in self._exact().items():
             rows[:, self.engine.counters.index(name)] = values
         return rows
@@ -141,6 +160,13 @@ class Sample:
             return None
         return with_exact(self.look, self._exact(), self._frame.population.offsets)
 
+    def _values(self, units: np.ndarray) -> np.ndarray:
+        """float64 [units, counters]: result or prediction, of a unit that can have no result the middle of what it may be."""
+        rows = self.engine.predict(units)
+        for unit, found in self.engine.nonresponse().items():
+            rows[units == unit] = found.middle
+        return rows
+
     def _exact(self) -> dict[str, np.ndarray]:
         return exact_values(self._frame.plan, self.engine, self._projected)
 
@@ -150,7 +176,7 @@ class Sample:
         if streams is None or "cycles" not in self.engine.counters:
             return None
         _, first = np.unique(streams, return_index=True)
-        return float(self.engine.predict(first)[:, self.engine.counters.index("cycles")].sum())
+        return float(self._values(first)[:, self.engine.counters.index("cycles")].sum())
 
     def kernels(self) -> list[KernelRecord]:
         """Record of each kernel, by name; none where the plan knows no names."""

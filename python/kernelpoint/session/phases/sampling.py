@@ -16,6 +16,7 @@ from kernelpoint.journal import (
     AbortRecord,
     DecisionRecord,
     DegradedRecord,
+    LeftOutRecord,
     LookRecord,
     PassRecord,
     Record,
@@ -158,10 +159,10 @@ class Sampling:
         record = AbortRecord(process, index, self.pass_index, reason)
         self.recorder.write(record)
         self.apply(record)
-        if (attempt := self.ledger.attempts.get(unit)) and not self.ledger.is_warmup(unit):
+        told = unit in self.frame.plan.broken or self.ledger.is_warmup(unit)
+        if self.ledger.attempts.get(unit) == 1 and not told:
             why = reason or "no reason given"
-            what = f"launch {index} of process {process} could not be simulated: {why}"
-            self.recorder.degrade(f"{what} (attempt {attempt})")
+            self.recorder.degrade(f"launch {index} of process {process} could not be simulated: {why}")
 
     def name(self, process: int, index: int) -> str | None:
         """See Phase."""
@@ -175,7 +176,8 @@ class Sampling:
             self._end_pass()
             return
         for unit, why in sorted(self.frame.plan.broken.items()):
-            sentence = f"launch unit {unit} is simulated because its trace cannot be read: {why}"
+            process, launch = self.ledger.place(unit)
+            sentence = f"launch {launch} of process {process} is simulated because its trace cannot be read: {why}"
             if sentence not in self.recorder.degraded:  # by the process that was killed before the pass began
                 self.recorder.degrade(sentence)
         self._begin_pass(0)
@@ -192,7 +194,7 @@ class Sampling:
         self.ledger.begin_pass(wanted)
 
     def _end_pass(self) -> None:
-        if self.ledger.lost():
+        if (lost := self.ledger.lost()) and not self._leave_out(lost):
             self.done = True
             return
         try:
@@ -211,6 +213,14 @@ class Sampling:
             self.sample.simulate_everything()
         if not self.done:
             self._begin_pass(self.pass_index + 1)
+
+    def _leave_out(self, lost: list[int]) -> bool:
+        """Go on without launches that failed for good; False where the run has to end for them."""
+        if can_go_on := self.sample.can_lack(lost):
+            record = LeftOutRecord(self.pass_index, [self.ledger.place(unit) for unit in lost])
+            self.recorder.write(record)
+            self.apply(record)
+        return can_go_on
 
     def _look_and_grow(self) -> None:
         if not self.sample.is_complete:
@@ -253,6 +263,8 @@ class Sampling:
             unit = self.ledger.unit(record.process, record.launch)
             self.inside.forget(unit)
             (self.ledger.complete if self.ledger.is_warmup(unit) else self.ledger.abort)(unit)
+        elif isinstance(record, LeftOutRecord):
+            self.sample.leave_out(self.ledger.give_up(record.launches))
         elif isinstance(record, PassRecord):
             self._open_pass(record.pass_index, self.sample.open_pass(record.state or {}))
         elif isinstance(record, LookRecord):  # computed again: the error budget may have changed
@@ -312,7 +324,7 @@ class Sampling:
             processes=self.sample.processes(),
             kernels=self.sample.kernels() if look else [],
             degraded=list(self.recorder.degraded),
-            lost=self.ledger.lost(),
+            lost=sorted({*self.ledger.lost(), *self.sample.left_out}),
             never_completed=sorted(self.ledger.in_flight),
             assumptions=self.inside.assumptions() if look else [],
             warnings=[*self.inside.warnings(look.met), *self.sample.warnings()] if look else [],
@@ -324,7 +336,6 @@ class Sampling:
     def _in_flight(self, process: int, index: int, what: str) -> int:
         unit = self.ledger.unit(process, index)
         if unit not in self.ledger.in_flight:
-            raise HostError(
-                f"{what} launch {index} of process {process}, which is not in flight: each launch is counted once"
-            )
+            where = f"launch {index} of process {process}"
+            raise HostError(f"{what} {where}, which is not in flight: each launch is counted once")
         return unit

@@ -1,0 +1,113 @@
+"""Units that can have no result: others are drawn in their place, and the interval holds the total whatever they are."""
+
+import numpy as np
+import pytest
+
+from kernelpoint.estimation import Design, ErrorBudget, Look, engine_for
+
+N, GROUPS = 400, 4
+BUDGETS = (0.05, 0.01)
+
+
+def population(seed):
+    """Truth, predictions, strata, permanent random numbers, and units without a result, among them slow ones."""
+    generator = np.random.default_rng(seed)
+    strata = np.arange(N) % GROUPS
+    x = 1000.0 * (1 + strata) * generator.uniform(0.9, 1.1, N)
+    y = 1.1 * x * generator.uniform(0.97, 1.03, N)
+    return y, x, strata.astype(np.int32), generator.random(N), set(generator.choice(N, 6, replace=False).tolist())
+
+
+def designed(kind, x, strata, u):
+    if kind == "assisted":
+        return Design(strata, np.ones(GROUPS, np.int64), u, predictions={"cycles": x, "reads": x})
+    covariate = x if kind == "covariate" else None
+    return Design(strata, np.full(GROUPS, 3), u, x=covariate, balanced=True)
+
+
+def run(engine, y, lacking) -> tuple[Look, object]:
+    """Simulate what is wanted; units of `lacking` turn out to have no result when they are drawn."""
+    while True:
+        wanted = set(engine.wanted().tolist())
+        for unit in sorted(wanted - lacking):
+            engine.record(unit, ("cycles", "reads"), [y[unit], 2.0 * y[unit]])
+        if wanted & lacking:
+            engine = engine.without(sorted(wanted & lacking))
+            continue
+        look = engine.look()
+        if look.met or not engine.grow():
+            return look, engine
+
+
+@pytest.mark.parametrize("kind", ["strata", "covariate", "assisted"])
+@pytest.mark.parametrize("budget", BUDGETS)
+def test_the_interval_holds_the_total_where_drawn_units_have_no_result(kind, budget):
+    lacked = inside = 0
+    for seed in range(40):
+        y, x, strata, u, lacking = population(seed)
+        look, engine = run(engine_for(designed(kind, x, strata, u), ErrorBudget(budget)), y, lacking)
+        found = engine.nonresponse()
+        lacked += len(found)
+        inside += look.estimates["cycles"].contains(y.sum())
+        assert look.met == (look.estimates["cycles"].relative_half_width <= budget)
+        assert set(found) <= lacking and not set(engine.wanted().tolist())
+        for unit, range_ in found.items():
+            assert range_.half[0] >= range_.middle[0] > 0.0, "it may be nothing"
+            assert range_.middle[0] + range_.half[0] > 0.9 * y[unit]
+    assert lacked > 0 and inside >= 37
+
+
+@pytest.mark.parametrize("kind", ["strata", "covariate", "assisted"])
+def test_results_predictions_and_what_has_no_result_add_up_to_the_estimate(kind):
+    y, x, strata, u, lacking = population(3)
+    look, engine = run(engine_for(designed(kind, x, strata, u), ErrorBudget(0.01)), y, lacking)
+    values = engine.predict(np.arange(N))
+    for unit, range_ in engine.nonresponse().items():
+        assert np.isnan(values[unit]).all()
+        values[unit] = range_.middle
+    assert values.sum(axis=0).tolist() == pytest.approx([look.estimates[c].estimate for c in ("cycles", "reads")])
+
+
+def test_a_unit_of_which_nothing_is_known_may_be_as_large_as_the_largest():
+    y, x, strata, u, _ = population(0)
+    strata[7] = -1
+    x[7] = 0.0
+    _, engine = run(engine_for(designed("assisted", x, strata, u), ErrorBudget(0.01)), y, {7})
+    range_ = engine.nonresponse()[7]
+    assert range_.middle[0] + range_.half[0] >= max(values[0] for _, values in engine.records())
+
+
+def test_a_bound_that_more_draws_do_not_narrow_ends_the_run():
+    y, x, strata, u, _ = population(1)
+    y[5] = x[5] = 60.0 * y.max()
+    look, engine = run(engine_for(designed("assisted", x, strata, u), ErrorBudget(0.01)), y, {5})
+    assert not look.met and engine.nonresponse() and look.estimates["cycles"].contains(y.sum())
+    assert sum(1 for _ in engine.records()) < N / 2 and "1 launch has no result" in look.warnings[0]
+
+
+def test_ratios_and_domains_hold_what_has_no_result():
+    y, _, strata, u, lacking = population(2)
+    domains = (strata >= 2).astype(np.int32)
+    design = Design(strata, np.full(GROUPS, 4), u, domains=domains)
+    engine = engine_for(design, ErrorBudget(0.05), ratios={"reads_per_cycle": ("reads", "cycles")})
+    look, engine = run(engine, y, lacking)
+    assert engine.nonresponse() and look.ratios["reads_per_cycle"].contains(2.0)
+    totals = [y[domains == part].sum() for part in (0, 1)]
+    for part in look.domains:
+        assert part["estimates"]["cycles"].contains(totals[part["domain"]])
+        assert part["units"] == (domains == part["domain"]).sum()
+    assert sum(part["estimates"]["cycles"].estimate for part in look.domains) == pytest.approx(
+        look.estimates["cycles"].estimate
+    )
+
+
+def test_a_journal_finds_the_engine_as_it_was():
+    y, x, strata, u, _ = population(4)
+    first = engine_for(designed("assisted", x, strata, u), ErrorBudget(0.01))
+    lacking = {int(first.wanted()[0])}
+    look, engine = run(first, y, lacking)
+    again = engine_for(designed("assisted", x, strata, u), ErrorBudget(0.01)).without(sorted(lacking))
+    again.restore_pass(engine.pass_state())
+    for unit, values in engine.records():
+        again.record(unit, ("cycles", "reads"), values)
+    assert again.look().estimates["cycles"].estimate == look.estimates["cycles"].estimate
