@@ -121,7 +121,15 @@ class Plan(plans.Plan):
 
         Args:
             option: what the user names a profile with; pool: workers that read, embed and predict (kernelpoint.coordinator).
+
+        Raises:
+            ConfigError: the configuration names a selection. PolicyError: the policy lacks an input.
         """
+        if config.selection is not None:
+            raise ConfigError(
+                f"selection: got {config.selection!r}; a selection holds its design, so there is nothing to plan: leave the "
+                "key out here, or run with it"
+            )
         chosen = load_policy(config.policy)
         population = population_for(config, _stand_in(traces, gpu), log, pool)
         origin, available = origin_of(config, chosen, population), Available.of(population, config)

@@ -17,7 +17,7 @@ LAUNCHES = 4
 def large_launches(tmp_path_factory):
     """Four launches of 512 CTAs, and a GPU that holds 8 of them at a time: 64 waves."""
     folder = tmp_path_factory.mktemp("large")
-    synth.synth("axpy", folder / "traces", launches=LAUNCHES, n=131072)
+    synth.synth("axpy", folder / "traces", launches=LAUNCHES, sizes=["n=131072"])
     text = (HOST_CONFIGS / "v100.yaml").read_text()
     (folder / "small.yaml").write_text(re.sub(r"^sms: 80$", "sms: 1", text, flags=re.MULTILINE))
     return folder
@@ -90,7 +90,7 @@ class TestTwoSms:
     @staticmethod
     def large_launches(tmp_path_factory):
         folder = tmp_path_factory.mktemp("two")
-        synth.synth("axpy", folder / "traces", launches=LAUNCHES, n=65536)
+        synth.synth("axpy", folder / "traces", launches=LAUNCHES, sizes=["n=65536"])
         text = (HOST_CONFIGS / "v100.yaml").read_text()
         (folder / "small.yaml").write_text(re.sub(r"^sms: 80$", "sms: 2", text, flags=re.MULTILINE))
         other = re.sub(r"^dram_latency: 220\b", "dram_latency: 260", text, flags=re.MULTILINE)
@@ -108,3 +108,11 @@ class TestTwoSms:
     def test_a_method_that_stopped_nothing_says_so(self, simulate, tmp_path):
         simulate(self.YAML.replace("0.05", "0.0001"))
         assert "inside_kernel: cta had no effect: none of the 1 simulated" in " ".join(summary_of(tmp_path)["warnings"])
+
+    def test_a_finished_run_that_is_started_again_leaves_its_journal_alone(self, simulate, tmp_path):
+        for relative_error in ("0.05", "0.0001"):
+            simulate(self.YAML.replace("0.05", relative_error))
+            journal = (tmp_path / "run.kpjournal").read_bytes()
+            simulate(self.YAML.replace("0.05", relative_error))
+            assert (tmp_path / "run.kpjournal").read_bytes() == journal
+            (tmp_path / "run.kpjournal").unlink()

@@ -31,7 +31,7 @@ def embedded_host(folder: Path) -> Iterator[tuple[str, list[Any]]]:
     solver, large = synthesised(folder / "host", "iterative-solver", 60), folder / "large"
     from kernelpoint.cli.synth import synth
 
-    synth("axpy", large, launches=3, n=65536)
+    synth("axpy", large, launches=3, sizes=["n=65536"])
     small = folder / "small.yaml"
     v100 = next(Path(boundary.__file__).parents[1].rglob("v100.yaml")).read_text()
     small.write_text(re.sub(r"^sms: 80$", "sms: 1", v100, flags=re.MULTILINE))

@@ -40,5 +40,5 @@ def test_a_method_of_another_package_stops_and_projects(install):
     taken, record = inside.result(0, True, {"cycles": 300.0, "instructions": 30.0, "l2_misses": 5.0})
     assert taken == {"cycles": 600.0, "instructions": 60.0, "l2_misses": 10.0}
     assert record.half_widths == {"cycles": pytest.approx(0.6 * 0.1 * 300.0), "instructions": None}
-    inside.take(taken["cycles"], record)
+    inside.take(ResultRecord(0, 0, 0, taken, record))
     assert inside.assumptions() == ["1 simulated launches were stopped inside: both halves are alike"]

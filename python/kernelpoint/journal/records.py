@@ -86,13 +86,16 @@ class DecisionRecord(Typed):
 
 @dataclass(slots=True)
 class ResultRecord(Typed):
-    """A launch simulated: its counters; of one that was stopped inside, what it is projected to be."""
+    """A launch simulated: its counters; of one that was stopped inside, what it is projected to be; of one that was followed
+    to its end, whether it issued all its CTAs at once.
+    """
 
     process: Count
     launch: Count
     pass_index: Count
     counters: dict[str, float]
     projection: ProjectionRecord | None = None
+    at_once: bool | None = None
     type: Literal["result"] = "result"
 
 

@@ -10,7 +10,7 @@ from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import OWN_ERROR_SHARE, ErrorBudget
 from kernelpoint.intrakernel import ProgressTrace, Projection, StoppingRule, load_method
-from kernelpoint.journal import ProjectionRecord
+from kernelpoint.journal import ProjectionRecord, ResultRecord
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.ratios import RATIOS
 
@@ -108,7 +108,6 @@ class InsideKernel:
     ) -> tuple[dict[str, float], ProjectionRecord | None]:
         """The counters that enter the sample, and what the journal says of their projection, if they are one."""
         if not stopped:
-            self._count_whole(unit)
             return dict(counters), None
         trace, method = self._followed[unit]
         projection = method.project(trace, counters["cycles"], counters["instructions"])
@@ -121,16 +120,21 @@ class InsideKernel:
             half_widths={name: None if math.isnan(h) else h for name, h in errors},
         )
 
-    def _count_whole(self, unit: int) -> None:
-        if unit in self._followed:
-            trace, _ = self._followed[unit]
-            self._whole += 1
-            self._at_once += trace.resident >= trace.total
+    def issued_at_once(self, unit: int) -> bool | None:
+        """True if a launch that was followed to its end issued all its CTAs at once; None for any other."""
+        if unit in self._stopped or unit not in self._followed:
+            return None
+        trace, _ = self._followed[unit]
+        return trace.resident >= trace.total
 
-    def take(self, cycles: float, projection: ProjectionRecord) -> None:
-        """A projection of this process, or of the journal, is counted."""
-        self.projected += 1
-        self.saved_cycles += cycles - projection.simulated_cycles
+    def take(self, record: ResultRecord) -> None:
+        """A result of this process, or of the journal, is counted."""
+        if record.projection is not None:
+            self.projected += 1
+            self.saved_cycles += record.counters["cycles"] - record.projection.simulated_cycles
+        elif record.at_once is not None:
+            self._whole += 1
+            self._at_once += record.at_once
 
     # ---- what it leaves to say --------------------------------------------------------------------------------------
 

@@ -148,7 +148,8 @@ class Sampling:
         else:
             taken, projection = self.inside.result(unit, stopped, counters)
             self.sample.engine.check(unit, tuple(taken), tuple(taken.values()))
-            record = ResultRecord(process, index, self.pass_index, taken, projection)
+            at_once = self.inside.issued_at_once(unit)
+            record = ResultRecord(process, index, self.pass_index, taken, projection, at_once)
         self.recorder.write(record)
         self.apply(record)
         self.recorder.progress.completed(self.pass_index, self.sample.results, self.ledger.open_count)
@@ -281,8 +282,7 @@ class Sampling:
         self.state.end(unit)
         self.sample.take(unit, record.counters, projection.half_widths if projection else None)
         self.inside.forget(unit)
-        if projection:
-            self.inside.take(record.counters["cycles"], projection)
+        self.inside.take(record)
 
     def resume(self) -> None:
         """See Phase."""
