@@ -1,6 +1,6 @@
 """Speed of `kernelpoint convert --to macsim`, against a plain converter in Python.
 
-The plain one (tests/convert/plain_macsim.py, on tests/traces/slow_reader.py) parses the text, packs the records with struct
+The plain one (tests/reference/plain_macsim.py, on slow_reader.py beside it) parses the text, packs the records with struct
 and writes each warp with Python's gzip; it shares no folders, so it is given each different trace once, as many as fit the
 time. Prints traces, MB of text, seconds of processor time (of all threads, the system's included) and MB per such second of
 both, the wall time of the conversion, then time and size for some levels of compression.
@@ -17,16 +17,15 @@ import tempfile
 import time
 from pathlib import Path
 
-TESTS = Path(__file__).parents[1]
-sys.path[:0] = [str(TESTS / "convert"), str(TESTS / "traces")]
+sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
 
-from plain_macsim import NUMBERS, pack, records_of  # noqa: E402
-from slow_reader import read_slowly  # noqa: E402
+from plain_macsim import NUMBERS, pack, records_of
+from slow_reader import read_slowly
 
-from kernelpoint import _native  # noqa: E402
-from kernelpoint.convert import convert_to_macsim  # noqa: E402
-from kernelpoint.convert.layout import FIRST_CODE, place  # noqa: E402
-from kernelpoint.traces import launch_paths  # noqa: E402
+from kernelpoint import _native
+from kernelpoint.convert import convert_to_macsim
+from kernelpoint.convert.layout import FIRST_CODE, place
+from kernelpoint.traces import launch_paths
 
 
 def convert_plainly(path: str, folder: Path, level: int) -> None:

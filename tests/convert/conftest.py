@@ -1,14 +1,7 @@
 import os
-import sys
 from pathlib import Path
 
 import pytest
-
-HERE = Path(__file__).parent
-sys.path[:0] = [
-    str(HERE),
-    str(HERE.parent / "traces"),
-]  # the latter has the writer and the plain reader of Accel-Sim traces
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +14,7 @@ def vectormultadd(tmp_path_factory):
     """Folder with the traces of MacSim's own example, by size; unpacked once."""
     import tarfile
 
-    data = Path(os.environ.get("KERNELPOINT_SHARED_DATA", HERE.parents[2] / "shared" / "data"))
+    data = Path(os.environ.get("KERNELPOINT_SHARED_DATA", Path(__file__).parents[3] / "shared" / "data"))
     archive = data / "macsim_traces" / "vectormultadd.tar.zst"
     if not archive.exists():
         pytest.skip("recorded MacSim traces are absent: set KERNELPOINT_SHARED_DATA to the folder with their archives")

@@ -6,10 +6,10 @@ from tempfile import mkdtemp
 
 import numpy as np
 import pytest
+from fast_reader import read_fast
 from hypothesis import HealthCheck, given, settings
 from plain_macsim import NAMES, NUMBERS, RZ, read_launch_plainly, read_records, records_of
 from slow_reader import read_slowly
-from test_round_trip import read_fast
 from trace_writer import cta, small_trace, traces, write
 
 from kernelpoint.convert import convert_to_macsim

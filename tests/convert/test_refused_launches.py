@@ -5,30 +5,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from plain_macsim import NUMBERS, pack, record
-from test_round_trip import read_fast
+from fast_reader import read_fast
+from plain_macsim import BODY, NUMBERS, START, pack, record, write_launch
 
 from kernelpoint.errors import TraceError
 from kernelpoint.traces import launch_paths, read_header, read_trace_list, scan_trace
-
-START = 0x7F00_0000_1000
-BODY = [
-    record(opcode=NUMBERS["MOV"], pc=START, destinations=1, dst0=4),
-    record(opcode=NUMBERS["LDG"], is_load=1, pc=START + 16, destinations=1, dst0=2, address=0x1000, access_size=16),
-    record(opcode=NUMBERS["LDG"], is_load=1, is_fp=1, pc=START + 16, address=0x1080, destinations=1, access_size=8),
-    record(opcode=NUMBERS["EXIT"], pc=START + 32),
-]
-
-
-def write_launch(folder: Path, warps=(0, 1, 65536, 65537), body=BODY, names: str | None = None) -> Path:
-    folder.mkdir(parents=True)
-    for warp in warps:
-        (folder / f"trace_{warp}.raw").write_bytes(gzip.compress(pack(body)))
-    (folder / "trace_info.txt").write_text("".join(f"{warp} {len(body)}\n" for warp in warps))
-    (folder / "trace.txt").write_text(f"nvbit\n14\n16\n{len(warps)}\n" + "".join(f"{warp} 0\n" for warp in warps))
-    if names is not None:
-        (folder.parent / "kernel_names.txt").write_text(names)
-    return folder / "trace.txt"
 
 
 def names_line(number=3, grid="2, 1, 1", block="64, 1, 1"):

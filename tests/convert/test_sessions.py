@@ -9,12 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fast_reader import read_fast
 from graph_rules import violations
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain_macsim import read_launch_plainly, read_records
-from test_refused_launches import write_launch
-from test_round_trip import read_fast
+from plain_macsim import read_launch_plainly, read_records, write_launch
 
 import kernelpoint
 from kernelpoint.convert import convert_to_macsim

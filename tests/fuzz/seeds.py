@@ -13,13 +13,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-for part in ("traces", "convert"):
-    sys.path.append(str(Path(__file__).parents[1] / part))
+sys.path.append(str(Path(__file__).parents[1] / "reference"))
 
-from plain_macsim import NUMBERS, pack, record  # noqa: E402
-from plain_tracez import from_text  # noqa: E402
-from plain_tracez import pack as pack_tracez  # noqa: E402
-from trace_writer import cluster_lines, cta, small_trace  # noqa: E402
+from plain_macsim import BODY, pack
+from plain_tracez import from_text
+from plain_tracez import pack as pack_tracez
+from trace_writer import cluster_lines, cta, small_trace
 
 try:
     import zstandard
@@ -43,13 +42,6 @@ TO_CONVERT = [
     "0010 0000000f 1 R1 LDG.E.64.SYS 1 R2 8 1 0x7f0000001000 512",
     "0020 00000007 1 R1 BRA 3 R2 UR4 P1 0",
     "0030 ffffffff 0 EXIT 0 0",
-]
-START = 0x7F00_0000_1000
-RECORDS = [
-    record(opcode=NUMBERS["MOV"], pc=START, destinations=1, dst0=4),
-    record(opcode=NUMBERS["LDG"], is_load=1, pc=START + 16, destinations=1, dst0=2, address=0x1000, access_size=16),
-    record(opcode=NUMBERS["LDG"], is_load=1, is_fp=1, pc=START + 16, address=0x1080, destinations=1, access_size=8),
-    record(opcode=NUMBERS["EXIT"], pc=START + 32),
 ]
 NAMES = (
     "Kernel0 name: void f<float>(float*, int)\n  Grid size: (2, 1, 1), Block size: (64, 1, 1), maxBlockPerCore: 16, "
@@ -95,7 +87,7 @@ def tracez() -> Iterator[bytes]:
 def macsim() -> Iterator[bytes]:
     """A launch of two warps in two CTAs, its records plain and packed."""
     for form in (bytes, lambda b: gzip.compress(b, mtime=0)):
-        content = form(pack(RECORDS))
+        content = form(pack(BODY))
         warps = "0 0\n65536 0\n"
         texts = (f"nvbit\n14\n16\n2\n{warps}", "0 4\n65536 4\n", NAMES, LIST)
         yield b"%%\n".join([*(text.encode() for text in texts), content, content])
@@ -103,8 +95,8 @@ def macsim() -> Iterator[bytes]:
 
 def macsim_records() -> Iterator[bytes]:
     """The records of a warp, plain and packed."""
-    yield pack(RECORDS)
-    yield gzip.compress(pack(RECORDS), mtime=0)
+    yield pack(BODY)
+    yield gzip.compress(pack(BODY), mtime=0)
 
 
 def trace_list() -> Iterator[bytes]:

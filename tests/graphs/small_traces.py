@@ -5,23 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from hypothesis import strategies as st
+from trace_writer import small_trace
 
-HEADER = """-kernel name = test_kernel
--kernel id = 1
--grid dim = ({grid},1,1)
--block dim = ({block},1,1)
--shmem = 0
--nregs = 16
--binary version = 70
--cuda stream id = 0
--shmem base_addr = 0x00007f0000000000
--local mem base_addr = 0x00007e0000000000
--nvbit version = 1.5.3
--accelsim tracer version = 3
-
-#traces format = PC mask dest_num [reg_dests] opcode src_num [reg_srcs] mem_width [adrrescompress?] [mem_addresses]
-
-"""
 BASE = 0x7F6000000000
 
 Warp = list[str]
@@ -33,13 +18,14 @@ EXIT = "0020 ffffffff 0 EXIT 0 0 "
 
 def trace_text(ctas: list[list[Warp]], order: list[int] | None = None) -> str:
     """A trace whose CTA i has the warps ctas[i], written in the given order of CTAs."""
-    text = HEADER.format(grid=len(ctas), block=32 * max(len(warps) for warps in ctas))
+    text = ""
     for i in order if order is not None else range(len(ctas)):
         text += f"#BEGIN_TB\n\nthread block = {i},0,0\n"
         for number, lines in enumerate(ctas[i]):
             text += f"\nwarp = {number}\ninsts = {len(lines)}\n" + "".join(line + "\n" for line in lines)
         text += "\n#END_TB\n\n"
-    return text
+    threads = 32 * max(len(warps) for warps in ctas)
+    return small_trace(text, f"({len(ctas)},1,1)", f"({threads},1,1)", **{"kernel name": "test_kernel"})
 
 
 def write_trace(folder: Path, ctas: list[list[Warp]], name: str = "kernel-1.traceg", **options) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -151,3 +152,25 @@ class Bench:
         done = self.run(*commands)
         assert done.code == 0, done.stderr
         return done.cycles[-1] - int(self.gpu["launch_latency"])
+
+
+class Scripted:
+    """A bench whose host runs with the scripted plugin, over `commands` where a run names none."""
+
+    def __init__(self, bench: Bench, plugin: Path, commands: Sequence[str] = ()) -> None:
+        self.bench, self.plugin, self.commands = bench, plugin, commands
+        self.log_file = bench.folder / "script.txt.log"
+
+    def run(self, script: str, *commands: str) -> HostRun:
+        config = self.bench.folder / "script.txt"
+        config.write_text(f"{script}\n")
+        self.log_file.unlink(missing_ok=True)
+        options = ["-kernel_sampling", str(config)]
+        return self.bench.run(*(commands or self.commands), options=options, KERNELPOINT_PLUGIN=str(self.plugin))
+
+    def calls(self, word: str) -> list[list[str]]:
+        lines = [line.replace(" 0:", " ", 1).split() for line in self.log_file.read_text().splitlines()]
+        return [line[1:] for line in lines if line[0] == word]
+
+    def completed(self) -> list[int]:
+        return [int(call[0]) for call in self.calls("complete")]

@@ -2,16 +2,10 @@
 order. What is only modelled is said in docs/formats-traces.md.
 """
 
-import sys
-from pathlib import Path
-
 import pytest
+from trace_writer import cta, small_trace
 
 from kernelpoint import _native
-
-sys.path.append(str(Path(__file__).parents[1] / "traces"))
-
-from trace_writer import cta, small_trace
 
 BASE, LINES = 0x7E1000000000, 64  # 64 lines of 128 bytes: a tile of 8 KiB
 UNKNOWN = (0, 0, 0, 0, 0)

@@ -3,8 +3,7 @@
 import itertools
 
 import pytest
-from bench import load, store, trace, warp
-from test_sampling import Scripted
+from bench import Scripted, load, store, trace, warp
 
 from kernelpoint import _native
 

@@ -1,36 +1,14 @@
 """The host on the other side of kernelpoint/abi.h: it does what a scripted plugin says and tells it what happened."""
 
 import pytest
-from bench import chain, load, trace, warp
+from bench import Scripted, chain, load, trace, warp
 
 LAUNCHES = [trace([[warp(chain(10 * (i + 1)))]], name=f"k{i}") for i in range(4)]
 
 
-class Scripted:
-    """A bench whose host runs with the scripted plugin."""
-
-    def __init__(self, bench, plugin):
-        self.bench, self.plugin = bench, plugin
-        self.log_file = bench.folder / "script.txt.log"
-
-    def run(self, script: str, *commands: str):
-        config = self.bench.folder / "script.txt"
-        config.write_text(f"{script}\n")
-        self.log_file.unlink(missing_ok=True)
-        options = ["-kernel_sampling", str(config)]
-        return self.bench.run(*(commands or LAUNCHES), options=options, KERNELPOINT_PLUGIN=str(self.plugin))
-
-    def calls(self, word: str) -> list[list[str]]:
-        lines = [line.replace(" 0:", " ", 1).split() for line in self.log_file.read_text().splitlines()]
-        return [line[1:] for line in lines if line[0] == word]
-
-    def completed(self) -> list[int]:
-        return [int(call[0]) for call in self.calls("complete")]
-
-
 @pytest.fixture
 def sampled(bench, scripted_plugin):
-    return Scripted(bench, scripted_plugin)
+    return Scripted(bench, scripted_plugin, LAUNCHES)
 
 
 def test_without_the_option_nothing_is_opened_and_nothing_is_said(bench, scripted_plugin):

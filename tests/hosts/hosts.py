@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import subprocess
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
+
+from modules import module_of
 
 TESTS = Path(__file__).parents[1]
 ROOT = TESTS.parent
 LAUNCHES = 6
-
-
-def load(name: str, path: Path) -> ModuleType:
-    """A file of another folder of tests as a module."""
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, path)
-        assert spec is not None and spec.loader is not None
-        sys.modules[name] = module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    return sys.modules[name]
 
 
 @dataclass
@@ -116,7 +105,7 @@ class EmbeddedHost(HostUnderTest):
     can = frozenset({"stop", "go on"})
 
     def run(self, folder: Path, script: str, processes: int = 1, broken: int | None = None, in_flight: int = 1) -> Run:
-        bench_module = load("bench", TESTS / "host" / "bench.py")
+        bench_module = module_of(TESTS / "host" / "bench.py")
         chain, warp, trace = bench_module.chain, bench_module.warp, bench_module.trace
         bench = bench_module.Bench(folder, self.build)
         launches = [trace([[warp(chain(10 * (i + 1)))]], name=f"k{i}") for i in range(LAUNCHES)]
@@ -137,7 +126,7 @@ class AccelSim(HostUnderTest):
 
     def __init__(self, plugin: Path, build: Path) -> None:
         super().__init__(plugin, build)
-        self.miniature = load("accelsim_miniature", TESTS / "accelsim_patch" / "conftest.py")
+        self.miniature = module_of(TESTS / "accelsim_patch" / "conftest.py")
         checkout = self.miniature.make_checkout(build, "class_layout")
         self.miniature.Tree(checkout, self.miniature.load_description("accelsim")).apply()
         self.program = self.miniature.build(checkout)
@@ -161,7 +150,7 @@ class MacSim(HostUnderTest):
 
     def __init__(self, plugin: Path, build: Path) -> None:
         super().__init__(plugin, build)
-        self.miniature = load("macsim_miniature", TESTS / "macsim_patch" / "conftest.py")
+        self.miniature = module_of(TESTS / "macsim_patch" / "conftest.py")
         checkout = self.miniature.make_checkout(build)
         self.miniature.Tree(checkout, self.miniature.load_description("macsim")).apply()
         self.program = self.miniature.build(checkout)

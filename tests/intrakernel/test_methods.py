@@ -3,7 +3,7 @@ import math
 
 import numpy as np
 import pytest
-from gpu import Launch
+from cta_by_cta import Launch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -1,17 +1,6 @@
-import importlib.util
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-
-_spec = importlib.util.spec_from_file_location(
-    "simulated_host", Path(__file__).parents[1] / "session" / "simulated_host.py"
-)
-assert _spec is not None and _spec.loader is not None
-simulated_host = importlib.util.module_from_spec(_spec)
-sys.modules.setdefault("simulated_host", simulated_host)
-_spec.loader.exec_module(simulated_host)
+from simulated_host import SimulatedHost
 
 LAUNCHES = 400
 
@@ -33,7 +22,7 @@ def run(tmp_path):
     ):
         folder = tmp_path / name
         folder.mkdir()
-        host = simulated_host.SimulatedHost(np.asarray(cycles), folder)
+        host = SimulatedHost(np.asarray(cycles), folder)
         host.run(host.open(yaml, **{"config_hash": name, **info}))
         return folder / "run.kpjournal"
 

@@ -1,10 +1,7 @@
 """The estimator of two totals from common draws, against plain formulas."""
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import numpy as np
+import paired_designs as designs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,14 +9,6 @@ from hypothesis import strategies as st
 from kernelpoint.estimation.estimators import Sample
 from kernelpoint.estimation.paired import joint_error_probability, paired_totals
 from kernelpoint.estimation.quantiles import two_sided
-
-_spec = importlib.util.spec_from_file_location(
-    "paired_designs", Path(__file__).parents[1] / "coverage" / "paired_designs.py"
-)
-assert _spec is not None and _spec.loader is not None
-designs = importlib.util.module_from_spec(_spec)
-sys.modules["paired_designs"] = designs
-_spec.loader.exec_module(designs)
 
 KINDS = ("first", "learning", "sized", "sized", "sized")
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from journal_story import story
+from modules import module_of
 from recorded_hosts import cut, profile_of, synthesised
 
 from kernelpoint.session import boundary
@@ -53,16 +52,6 @@ def embedded_host(folder: Path) -> Iterator[tuple[str, list[Any]]]:
                 raise SystemExit(f"embedded host, {name}{what}: {done.stderr}")
             yield f"embedded host, {name}{what}", [*story(journal), printed(done.stdout)]
         journal.unlink()
-
-
-def module_of(path: Path) -> Any:
-    """A file of tests as a module."""
-    spec = importlib.util.spec_from_file_location(f"oracle_{path.parent.name}_{path.stem}", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 def miniatures(folder: Path) -> Iterator[tuple[str, list[Any]]]:

@@ -5,6 +5,7 @@ import pytest
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import ErrorBudget
 from kernelpoint.intrakernel import METHODS, load_method
+from kernelpoint.journal import ResultRecord
 from kernelpoint.session.intra_kernel import InsideKernel
 
 HALF = '''

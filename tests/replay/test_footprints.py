@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lists import BASE, access, launch_text
-from oracle import slow_footprint
+from state_oracle import slow_footprint
 from trace_writer import small_trace
 
 from kernelpoint import _native

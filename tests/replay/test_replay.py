@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lists import BASE, EVERYTHING, Lists, access, launch_text
-from oracle import State, slow_footprint, state_of
+from state_oracle import State, slow_footprint, state_of
 
 from kernelpoint.errors import TraceError
 

@@ -1,36 +1,11 @@
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
-
-HERE = Path(__file__).parent
-_spec = importlib.util.spec_from_file_location("simulated_host", HERE.parent / "session" / "simulated_host.py")
-assert _spec is not None and _spec.loader is not None
-simulated_host = importlib.util.module_from_spec(_spec)
-sys.modules["simulated_host"] = simulated_host
-_spec.loader.exec_module(simulated_host)
+from simulated_host import SimulatedHost
+from trace_writer import small_trace
 
 HEADER = (
     "kernel id, kernel mangled name, grid_dimX, grid_dimY, grid_dimZ, #blocks, block_dimX, block_dimY, block_dimZ, #threads, "
     "total_insts, total_reported_insts\n"
 )
-TRACE = """-kernel name = {name}
--kernel id = {number}
--grid dim = ({grid},1,1)
--block dim = ({block},1,1)
--shmem = 0
--nregs = 16
--binary version = 70
--cuda stream id = 0
--shmem base_addr = 0x00007fa646000000
--local mem base_addr = 0x00007fa644000000
--nvbit version = 1.5.3
--accelsim tracer version = 3
-
-#traces format = [line_num] PC mask dest_num [reg_dests] opcode src_num [reg_srcs] mem_width [mode] [addresses] [imm]
-
-"""
 KERNELS = (("_Z4gemmPf", 64, 256), ("_Z4biasv", 8, 128), ("_Z4reluv", 16, 128), ("_Z3sumPf", 4, 64))
 LAUNCHES = 400
 
@@ -68,7 +43,8 @@ def trace(tmp_path):
         folder.mkdir()
         for number in numbers:
             kernel, grid, block = kernel_of(number - 1)
-            text = TRACE.format(name=kernel, number=number, grid=grid, block=block)
+            fields = {"kernel name": kernel, "kernel id": str(number)}
+            text = small_trace("", f"({grid},1,1)", f"({block},1,1)", **fields)
             (folder / f"kernel-{number}-ctx_0x5d0.traceg").write_text(text)
         lines = ["MemcpyHtoD,0x00007f0000000000,4096", *(f"kernel-{n}-ctx_0x5d0.traceg" for n in numbers)]
         (folder / "kernelslist.g").write_text("\n".join(lines) + "\n")
@@ -84,4 +60,4 @@ def host(tmp_path):
 
     spread = np.random.default_rng(3).normal(1.0, 0.02, LAUNCHES)
     cycles = np.array([kernel_of(launch)[1] * 100 for launch in range(LAUNCHES)]) * spread
-    return simulated_host.SimulatedHost(cycles.astype(int), tmp_path)
+    return SimulatedHost(cycles.astype(int), tmp_path)

@@ -7,7 +7,8 @@ import pytest
 
 from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError, PlanError, TraceError
-from kernelpoint.journal import ResultRecord, read_records
+from kernelpoint.journal import ResultRecord, load_run, read_records
+from kernelpoint.paired import compare_runs
 from kernelpoint.selection import Selection, read_census, write_output
 from kernelpoint.session.selecting import draw
 
@@ -175,3 +176,20 @@ def test_a_killed_run_goes_on_with_the_same_launches(select, trace, host):
     summary = listed.run(listed.open(folder / "selection.kpselect", path))
     assert launch not in host.simulated and summary["simulated"] == len(host.simulated) + 1
     assert Path(folder / "selection.kpselect").exists()
+
+
+def test_two_runs_over_one_selection_are_compared_launch_by_launch(select, trace, host, tmp_path):
+    folder, selection = select(eps=0.02)
+    traces, listed, runs = trace(selection.numbers), Listed(host, selection.numbers - 1), []
+    fast = host.cycles
+    slow = (1.1 * fast + np.arange(len(fast)) % 7).astype(int)
+    for name, host.cycles in (("fast", fast), ("slow", slow)):
+        host.folder = tmp_path / name
+        host.folder.mkdir()
+        listed.run(listed.open(folder / "selection.kpselect", traces, eps=0.02, config_hash=name))
+        runs.append(load_run(host.folder / "run.kpjournal"))
+    found = compare_runs(*runs)
+    assert found.launches == len(fast) and found.common == min(len(run.results) for run in runs) < 200
+    cycles = next(row for row in found.rows if row.counter == "cycles")
+    assert cycles.ratio.contains(slow.sum() / fast.sum()) and cycles.ratio.half_width < 0.005
+    assert cycles.first == pytest.approx(fast.sum(), rel=0.02)

@@ -2,7 +2,6 @@ import csv
 import gzip
 import os
 import signal
-import sys
 import tarfile
 from pathlib import Path
 
@@ -10,8 +9,6 @@ import pytest
 
 # A runner in the background ignores Ctrl-C, and so would the programs that tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 DATA = Path(os.environ.get("KERNELPOINT_SHARED_DATA", Path(__file__).parents[3] / "shared" / "data"))
 

@@ -5,8 +5,8 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from fast_reader import read_fast
 from slow_reader import read_slowly
-from test_round_trip import read_fast
 
 from kernelpoint import _native
 from kernelpoint.traces import TraceCache, launch_paths, scan_launches, scan_trace

@@ -3,61 +3,15 @@
 from dataclasses import replace
 
 import pytest
+from fast_reader import read_fast
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from slow_reader import SlowBulkCopy, SlowCta, SlowInstruction, read_slowly
+from slow_reader import read_slowly
 from trace_writer import cta, small_trace, traces, write
 
-from kernelpoint import _native
 from kernelpoint.traces import read_header
 
 SETTINGS = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-
-
-def operand_values(row, entry, values):
-    """One tuple for each operand, of the values that start at entry["first"]."""
-    at, operands = int(entry["first"]), []
-    for operand in range(int(row["destination_count"]) + int(row["source_count"])):
-        count = 32 if int(entry["per_lane"]) >> operand & 1 else 1
-        operands.append(tuple(values[at : at + count]))
-        at += count
-    return tuple(operands)
-
-
-def read_fast(path, keep_values=True):
-    reader = _native.read_ctas(path, keep_values)
-    ctas = []
-    for item in reader:
-        rows, addresses, values = item["instructions"], item["addresses"].tolist(), item["values"].tolist()
-        fields = ("barrier", "multicast", "bytes", "bytes_outside")
-        copies = {
-            int(copy["instruction"]): SlowBulkCopy(**{field: int(copy[field]) for field in fields})
-            for copy in item["bulk_copies"]
-        }
-        operands = {
-            int(entry["instruction"]): operand_values(rows[entry["instruction"]], entry, values)
-            for entry in item["operand_values"]
-        }
-        decoded = [
-            SlowInstruction(
-                pc=int(row["pc"]),
-                mask=int(row["active_mask"]),
-                destinations=tuple(row["destinations"][: row["destination_count"]].tolist()),
-                opcode=reader.opcodes[row["opcode"]],
-                sources=tuple(row["sources"][: row["source_count"]].tolist()),
-                width=int(row["width"]),
-                addresses=tuple(addresses[row["first_address"] : row["first_address"] + row["address_count"]]),
-                bulk_copy=copies.get(number),
-                values=operands.get(number),
-            )
-            for number, row in enumerate(rows)
-        ]
-        warps = tuple(
-            (int(w["id"]), tuple(decoded[w["first_instruction"] : w["first_instruction"] + w["instruction_count"]]))
-            for w in item["warps"]
-        )
-        ctas.append(SlowCta(item["index"], warps, item["cluster"]))
-    return ctas
 
 
 @pytest.mark.parametrize("form", ["plain", "xz", "zst"])

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fast_reader import read_fast
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from plain_tracez import PlainTracez, from_text, pack, raw_frame, unpack
 from slow_reader import read_slowly
-from test_round_trip import read_fast
 from trace_writer import cluster_lines, cta, small_trace, traces
 
 from kernelpoint import _native

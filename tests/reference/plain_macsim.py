@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import struct
+from collections.abc import Sequence
 from pathlib import Path
 
 from slow_reader import SlowCta, SlowInstruction
@@ -41,6 +42,32 @@ def pack(records: list[dict[str, int]]) -> bytes:
 
 def record(**values: int) -> dict[str, int]:
     return {**dict.fromkeys(FIELDS, 0), "size": 16, "mask": 0xFFFFFFFF, "access_size": 4, **values}
+
+
+START = 0x7F00_0000_1000
+BODY = [
+    record(opcode=NUMBERS["MOV"], pc=START, destinations=1, dst0=4),
+    record(opcode=NUMBERS["LDG"], is_load=1, pc=START + 16, destinations=1, dst0=2, address=0x1000, access_size=16),
+    record(opcode=NUMBERS["LDG"], is_load=1, is_fp=1, pc=START + 16, address=0x1080, destinations=1, access_size=8),
+    record(opcode=NUMBERS["EXIT"], pc=START + 32),
+]
+
+
+def write_launch(
+    folder: Path,
+    warps: Sequence[int] = (0, 1, 65536, 65537),
+    body: list[dict[str, int]] = BODY,
+    names: str | None = None,
+) -> Path:
+    """A launch of warps that all execute `body`, and the names beside its folder: its trace.txt."""
+    folder.mkdir(parents=True)
+    for warp in warps:
+        (folder / f"trace_{warp}.raw").write_bytes(gzip.compress(pack(body)))
+    (folder / "trace_info.txt").write_text("".join(f"{warp} {len(body)}\n" for warp in warps))
+    (folder / "trace.txt").write_text(f"nvbit\n14\n16\n{len(warps)}\n" + "".join(f"{warp} 0\n" for warp in warps))
+    if names is not None:
+        (folder.parent / "kernel_names.txt").write_text(names)
+    return folder / "trace.txt"
 
 
 def records_of(instructions: tuple[SlowInstruction, ...], code: int, threads: int) -> list[dict[str, int]]:
