@@ -22,7 +22,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 # What training, tests and checks need besides.
 $(VENV)/.developing: $(VENV)/.installed
 	@echo "Installing what tests need besides: PyTorch, Dask, pytest, mypy and others; 1 to 5 GB on disk, by the build of PyTorch."
-	$(INSTALL) '.[report,train,cluster,dev]'
+	$(INSTALL) '.[report,train,cluster,dev,docs]'
 	@touch $@
 
 # An editable install: Python files are used where they stand, so only C++ needs building again.
@@ -51,7 +51,7 @@ fuzz: $(VENV)/.installed
 	$(BIN)/python tests/fuzz/run_targets.py --seconds $(or $(SECONDS),60)
 
 docs: build
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt mkdocs-material
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt mkdocs-material mkdocstrings-python
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 	@echo "open build/docs/index.html"
 

@@ -31,5 +31,5 @@ def test_every_relative_link_of_a_page_leads_somewhere(page):
 
 def test_every_page_of_the_documents_stands_in_the_navigation():
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-    missing = [p.name for p in (ROOT / "docs").glob("*.md") if p.name not in navigation]
+    missing = [p.name for p in (ROOT / "docs").rglob("*.md") if str(p.relative_to(ROOT / "docs")) not in navigation]
     assert not missing

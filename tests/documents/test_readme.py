@@ -1,18 +1,10 @@
 """The commands of the README, run in order in an empty folder."""
 
-import os
 import re
-import shutil
 import subprocess
-import sys
 from pathlib import Path
 
-import pytest
-
-from kernelpoint.cli.host import program
-
 ROOT = Path(__file__).resolve().parents[2]
-PATCHES = ROOT / "tests"
 # Lines that a test cannot run: this test is part of the first, the others need the simulators built.
 ELSEWHERE = ("make ", "accel-sim.out ", "cd ~/macsim", "macsim ", "run_simulations.py ")
 
@@ -26,29 +18,6 @@ def commands() -> list[str]:
     """Every line of a code block that is a command, without its comment."""
     lines = [re.sub(r"\s+#.*", "", line) for block in blocks() for line in block.splitlines()]
     return [line for line in lines if re.match(r"(make|kernelpoint|kernelpoint-host|accel-sim\.out|macsim|cd)\b", line)]
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """An empty folder, a home with checkouts of both simulators, and the commands of this installation on the path."""
-    if not program().exists():
-        pytest.skip("the embedded host is not built; run `make build`")
-    home, bin_ = tmp_path / "home", tmp_path / "bin"
-    miniatures = [PATCHES / f"{name}_patch" / "miniature" for name in ("accelsim", "macsim")]
-    shutil.copytree(miniatures[0] / "gpu-simulator", home / "accel-sim-framework" / "gpu-simulator")
-    shutil.copytree(miniatures[0] / "class_layout", home / "accel-sim-framework" / "gpu-simulator", dirs_exist_ok=True)
-    shutil.copytree(miniatures[1], home / "macsim")
-    bin_.mkdir()
-    for name, module in (("kernelpoint", "cli"), ("kernelpoint-host", "cli.host")):
-        script = f"#!{sys.executable}\nimport sys\nfrom kernelpoint.{module} import main\nsys.exit(main())\n"
-        (bin_ / name).write_text(script)
-        (bin_ / name).chmod(0o755)
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("PATH", f"{bin_}:{os.environ['PATH']}")
-    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
-    work = tmp_path / "work"
-    work.mkdir()
-    return work
 
 
 def test_every_command_of_the_readme_works_in_order(folder):

@@ -1,0 +1,67 @@
+"""The tutorials: every block of commands that needs no simulator is run, in order, in an empty folder; the site is built."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = [DOCS / "getting-started.md", *sorted((DOCS / "tutorials").glob("*.md"))]
+BLOCK = re.compile(r"^```([a-z]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# Files that a page describes in YAML blocks, by what they hold.
+FILES = (("version: 1", "kernelpoint.yaml"), ("-config: [", "grid.yaml"))
+EXTRAS = {"sweep": "distributed", "encoder": "torch_geometric"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_commands_of_a_tutorial_work_in_order(page, folder):
+    if extra := EXTRAS.get(page.stem):
+        pytest.importorskip(extra)
+    ran = 0
+    for kind, text in BLOCK.findall(page.read_text(encoding="utf-8")):
+        for beginning, name in FILES:
+            if kind == "yaml" and text.startswith(beginning):
+                (folder / name).write_text(text)
+        if kind == "sh":
+            done = subprocess.run(["sh", "-e", "-c", text], cwd=folder, capture_output=True, text=True, timeout=300)
+            assert done.returncode == 0, f"{text}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+            (folder / "kernelpoint.yaml").unlink(missing_ok=True) if "kernelpoint init" in text else None
+            ran += 1
+    assert ran >= 1
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_command_that_is_not_run_needs_a_simulator_or_files_of_the_reader(page):
+    needed = (
+        "accel-sim.out",
+        "macsim",
+        "make",
+        "git ",
+        "cd ",
+        ". ",
+        "kernelslist.g",
+        "jobqueue",
+        "slurm",
+        "run.kpjournal",
+        "bert",
+    )
+    for kind, text in BLOCK.findall(page.read_text(encoding="utf-8")):
+        if not kind:
+            for line in text.splitlines():
+                assert any(word in line for word in needed) or line == "kernelpoint status", line
+
+
+def test_the_site_is_built_and_every_link_in_it_leads_somewhere(tmp_path):
+    pytest.importorskip("mkdocs")
+    pytest.importorskip("mkdocstrings")
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(tmp_path / "site")]
+    done = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    python = (tmp_path / "site" / "python" / "index.html").read_text()
+    assert all(f'id="kernelpoint.{name}"' in python for name in ("api.Run", "api.Plan.from_traces", "api.simulate"))
