@@ -11,6 +11,7 @@ from kernelpoint.estimation import Engine, ErrorBudget
 from kernelpoint.policies.methods.kernelpoint import KernelPoint
 from kernelpoint.profiles.profile import ProfileBuilder
 from kernelpoint.traces import ScanTable
+from kernelpoint.traces.cache import RECORD
 from kernelpoint.workload import Available, Need, Population
 
 LAUNCHES = 3000
@@ -27,10 +28,9 @@ def profile(times):
 def population(seed=0, known=None):
     """One kernel, one stream; what it takes hides in its arguments, which only another GPU's times tell apart."""
     zeros = np.zeros(LAUNCHES, np.int32)
-    counts = np.tile(np.array([1000, 32000, 80, 320, 10, 0, 100, 3200]), (LAUNCHES, 1))
-    scan = ScanTable(
-        zeros, zeros, zeros, counts, np.zeros((LAUNCHES, 10), np.int64), np.zeros(1, "V16"), (), ("k",), {}, ()
-    )
+    records = np.zeros(1, RECORD)
+    records["counts"] = [1000, 32000, 80, 320, 10, 0, 100, 3200]
+    scan = ScanTable(zeros, zeros, zeros, records, zeros, np.zeros(1, "V16"), (), ("k",), {}, ())
     paths = tuple(map(str, range(LAUNCHES)))
     vectors = np.zeros((1, 256), np.float32)
     return Population((LAUNCHES,), seed, scan, paths, embeddings=vectors, profile=known)

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <thread>
+#include <unordered_map>
 
 #include "native/bindings/bindings.h"
 #include "native/trace/format.h"
@@ -238,12 +239,15 @@ py::tuple list_commands(const std::string& path) {
         list = read_trace_list(path);
     }
     py::list paths;
+    std::unordered_map<std::string_view, py::str> known;  // launches of one trace share its text
     std::vector<uint64_t> copies;
     std::vector<int64_t> numbers;
     for (size_t i = 0; i < list.commands.size(); ++i) {
         const TraceList::Command& command = list.commands[i];
         if (command.kind == TraceList::Kind::launch) {
-            paths.append(py::str(command.path));
+            const auto [text, added] = known.try_emplace(command.path);
+            if (added) text->second = py::str(command.path);
+            paths.append(text->second);
             numbers.push_back(command.number);
         } else {
             copies.insert(copies.end(), {i, command.address, command.bytes});

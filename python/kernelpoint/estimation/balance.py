@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 LEVELS = 10  # a stratum is halved this often; samples of 2^LEVELS and more are spread as finely as that
+BLOCK = 1 << 18  # units that are worked on at once, where a stratum has no more
 
 
 def spread_over_run(u: Floats, strata: NDArray[np.integer]) -> Floats:
@@ -31,16 +32,23 @@ def spread_over_run(u: Floats, strata: NDArray[np.integer]) -> Floats:
     units = np.flatnonzero(h >= 0)
     if not len(units):
         return u
-    order = units[np.argsort(h[units], kind="stable")]
-    starts = np.flatnonzero(np.r_[True, h[order][1:] != h[order][:-1]])
-    sizes = np.diff(np.r_[starts, len(order)])
-    of = np.repeat(np.arange(len(starts)), sizes)
-    turn = np.floor(np.modf(u[order[starts]] * 2.0**24)[0] * sizes).astype(np.int64)
-    rank = (np.arange(len(order)) - starts[of] + turn[of]) % sizes[of]
-    place = np.empty(len(order), dtype=np.int64)
-    place[starts[of] + rank] = order  # units by stratum and turned place
-    p = (np.arange(len(order)) - starts[of]) / sizes[of]
-    result, digits = np.zeros(len(order)), np.asarray(u, dtype=float)[place]
+    place, sizes = _turned(u, h, units)
+    numbers, balanced = np.asarray(u, dtype=float), np.array(u, dtype=float)
+    ends = np.cumsum(sizes)
+    first = begin = 0
+    while begin < len(place):  # a block of whole strata at a time, which bounds what is held
+        last = max(int(np.searchsorted(ends, begin + BLOCK, side="right")), first + 1)
+        inside = place[begin : int(ends[last - 1])]
+        balanced[inside] = _spread(numbers[inside], sizes[first:last])
+        first, begin = last, int(ends[last - 1])
+    return balanced
+
+
+def _spread(digits: Floats, sizes: NDArray[np.int64]) -> Floats:
+    """Balanced numbers of the units of some strata, from their own, by stratum and turned place."""
+    of = np.repeat(np.arange(len(sizes)), sizes)
+    p = _places(sizes) / sizes[of]
+    result = np.zeros(len(digits))
     depth = np.minimum(np.floor(np.log2(sizes)), LEVELS)[of]  # every part of the last level has a unit
     for level in range(int(depth.max())):
         new = _first_of_each(of, np.floor(p * 2.0**level))
@@ -49,9 +57,32 @@ def spread_over_run(u: Floats, strata: NDArray[np.integer]) -> Floats:
         result += np.where(level < depth, bit * 2.0**level, 0.0)  # the first halves count least: they alternate fastest
     scale = 2.0**depth
     result += scale * _turn_in_part(of, np.floor(p * scale), digits)
-    balanced = np.asarray(u, dtype=float).copy()
-    balanced[place] = (result + digits) / (scale * np.ceil(sizes[of] / scale))
-    return balanced
+    return (result + digits) / (scale * np.ceil(sizes[of] / scale))
+
+
+def _turned(
+    u: Floats, h: NDArray[np.integer], units: NDArray[np.int64]
+) -> tuple[NDArray[np.integer], NDArray[np.int64]]:
+    """Units by stratum and turned place [n], and the sizes of the strata that there are."""
+    small = np.int32 if len(h) < 2**31 else np.int64
+    order = units[np.argsort(h[units], kind="stable")].astype(small)
+    starts = np.flatnonzero(np.r_[True, np.diff(h[order]) != 0])
+    sizes = np.diff(np.r_[starts, len(order)])
+    turn = np.floor(np.modf(u[order[starts]] * 2.0**24)[0] * sizes).astype(np.int64)
+    rank = _places(sizes)
+    rank += np.repeat(turn, sizes)
+    rank %= np.repeat(sizes, sizes)
+    rank += np.repeat(starts, sizes)
+    place = np.empty_like(order)
+    place[rank] = order
+    return place, sizes
+
+
+def _places(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Place of each unit in its stratum: 0 to size - 1 for each of the sizes, one after another."""
+    places = np.arange(int(sizes.sum()))
+    places -= np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return places
 
 
 def _first_of_each(stratum: NDArray[np.integer], part: Floats) -> NDArray[np.bool_]:

@@ -95,8 +95,10 @@ class Engine(BaseEngine):
         if self.design.chosen is not None:
             u = np.ones(len(u))
             u[self.design.chosen] = 0.0
-        order = np.lexsort((u, self.design.strata))[len(self._certain) :]
-        return order.astype(np.int32) if len(u) < 2**31 else order
+        order: NDArray[np.int32] | Ints = np.argsort(u, kind="stable")
+        order = order.astype(np.int32) if len(u) < 2**31 else order
+        order = order[np.argsort(np.asarray(self.design.strata)[order], kind="stable")]
+        return order[len(self._certain) :]
 
     def _covariate_totals(self) -> Floats | None:
         if self.design.x is None:

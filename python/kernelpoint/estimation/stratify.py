@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation.design import Design, ErrorBudget
+from kernelpoint.estimation.numbering import number_labels
 from kernelpoint.estimation.quantiles import two_sided
 from kernelpoint.randomness import generator
 
@@ -30,9 +31,9 @@ SINGLE_DRAW_DEVIATION = (
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells of one level: cell of each unit (int64 [N]); parent (cell above), units and expected total of each cell [C]."""
+    """The cells of one level: cell of each unit (int32 [N]); parent (cell above), units and expected total of each cell [C]."""
 
-    of_unit: Ints
+    of_unit: NDArray[np.int32]
     parent: Ints
     units: Ints
     total: Floats
@@ -45,13 +46,18 @@ def nested_cells(levels: Sequence[NDArray[np.integer]], expected: Floats) -> lis
     [[2, 1], [1, 1, 1]]
     """
     result: list[Cells] = []
-    above = np.zeros(len(expected), np.int64)
+    above = np.zeros(len(expected), np.int32)
     for labels in levels:
-        _, label = np.unique(labels, return_inverse=True)
-        _, first, cell = np.unique(above * (label.max(initial=0) + 1) + label, return_index=True, return_inverse=True)
+        label = number_labels(labels)
+        first, cell = number_labels(above.astype(np.int64) * max(len(label.first), 1) + label.number)
         units = np.bincount(cell, minlength=len(first)).astype(np.int64)
         result.append(
-            Cells(cell, above[first], units, np.bincount(cell, weights=expected, minlength=len(first)).astype(float))
+            Cells(
+                cell,
+                above[first].astype(np.int64),
+                units,
+                np.bincount(cell, weights=expected, minlength=len(first)).astype(float),
+            )
         )
         above = cell
     return result
@@ -61,7 +67,7 @@ def nested_cells(levels: Sequence[NDArray[np.integer]], expected: Floats) -> lis
 class Pruned:
     """A partition chosen from nested cells: stratum of each unit [N]; expected size (1 ... N_h), total and CoV of each [H]."""
 
-    strata: Ints
+    strata: NDArray[np.int32]
     sizes: Floats
     total: Floats
     spread: Floats
@@ -122,11 +128,11 @@ def _choose(cells: Sequence[Cells], spreads: Sequence[float], price: float) -> _
 
 
 def _partition(cells: Sequence[Cells], spreads: Sequence[float], choice: _Choice) -> Pruned:
-    strata = np.full(len(cells[0].of_unit), -1, np.int64)
+    strata = np.full(len(cells[0].of_unit), -1, np.int32)
     sizes, totals, spread_of = [], [], []
     count = 0
     for table, spread, n, chosen in zip(cells, spreads, choice.sizes, choice.chosen, strict=True):
-        number = np.full(len(chosen), -1, np.int64)
+        number = np.full(len(chosen), -1, np.int32)
         number[chosen] = count + np.arange(chosen.sum())
         np.maximum(strata, number[table.of_unit], out=strata)  # only one level has a stratum for a unit
         count += int(chosen.sum())
@@ -232,8 +238,9 @@ def stratify(
         raise ConfigError(f"spreads: {len(spreads)} values for {len(levels)} levels; give one expected CoV per level")
     if expected is None:
         expected = np.ones(N) if x is None else np.cbrt(np.maximum(x, 1e-9 * max(float(np.max(x, initial=0.0)), 1.0)))
-    free = np.ones(N, bool)
-    if take_all is not None:
+    free: NDArray[np.bool_] | slice = slice(None)
+    if take_all is not None and len(take_all):
+        free = np.ones(N, bool)
         free[take_all] = False
     strata = np.full(N, -1, np.int32)
     pruned = prune_to_budget(nested_cells([np.asarray(v)[free] for v in levels], expected[free]), spreads, budget)

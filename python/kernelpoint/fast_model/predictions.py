@@ -105,16 +105,18 @@ class Predictions:
     def profile(self) -> Profile:
         """The same as a profile without names and shapes: counters by name, nan where nothing was predicted."""
         n = self.size
+        zero, unknown = np.broadcast_to(np.int64(0), n), np.broadcast_to(np.int64(UNKNOWN), n)  # one number each
+        shapeless = np.broadcast_to(np.int64(0), (n, 3))
         return Profile(
             source=f"fast model ({self.configuration} {self.config_hash}, model {self.model_version})",
             names=("",),
-            name_ids=np.zeros(n, dtype=np.int32),
-            grid=np.zeros((n, 3), dtype=np.int64),
-            block=np.zeros((n, 3), dtype=np.int64),
-            registers=np.full(n, UNKNOWN, dtype=np.int64),
-            shared_memory=np.full(n, UNKNOWN, dtype=np.int64),
-            stream=np.full(n, UNKNOWN, dtype=np.int64),
-            start=np.zeros(n, dtype=np.int64),
-            duration=np.full(n, np.nan),
+            name_ids=np.broadcast_to(np.int32(0), n),
+            grid=shapeless,
+            block=shapeless,
+            registers=unknown,
+            shared_memory=unknown,
+            stream=unknown,
+            start=zero,
+            duration=np.broadcast_to(np.float64(np.nan), n),
             counters=dict(self.counters),
         )

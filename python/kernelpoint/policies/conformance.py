@@ -25,8 +25,7 @@ from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles import Profile
 from kernelpoint.profiles.profile import ProfileBuilder
 from kernelpoint.traces import LaunchShape, ScanTable
-from kernelpoint.traces.cache import COUNTS
-from kernelpoint.traces.scan import UNITS
+from kernelpoint.traces.cache import COUNTS, RECORD
 from kernelpoint.workload import Available, Need, Population
 
 KERNELS = ("gemm", "softmax", "copy")
@@ -49,17 +48,17 @@ def made_up_scan(count: int) -> ScanTable:
     _, stream = np.unique(stream_of(count), return_inverse=True)  # numbered without gaps
     present = np.unique(stream_of(count))
     instructions = 100 * (1 + present[stream].astype(np.int64)) ** 2
-    counts = np.zeros((count, len(COUNTS)), dtype=np.int64)
+    records = np.zeros(count, dtype=RECORD)
     columns = {"instructions": 1, "thread_instructions": 30, "ctas": 0.01, "warps": 0.04, "global_accesses": 0.2,
                "shared_accesses": 0.1, "sectors": 0.8, "bytes": 25.6}  # fmt: skip
     for name, factor in columns.items():
-        counts[:, COUNTS.index(name)] = instructions * factor
+        records["counts"][:, COUNTS.index(name)] = instructions * factor
     return ScanTable(
         stream_ids=stream.astype(np.int32),
         shape_ids=stream.astype(np.int32),
         kernel_ids=(present[stream] % 3).astype(np.int32),
-        counts=counts,
-        by_unit=np.zeros((count, len(UNITS)), dtype=np.int64),
+        records=records,
+        record_ids=np.arange(count, dtype=np.int32),
         streams=np.array([bytes([s]) * 16 for s in range(len(present))], dtype="V16"),
         shapes=tuple(LaunchShape(KERNELS[s % 3], (1 + int(s), 1, 1), (128, 1, 1), 0, 32) for s in present),
         kernel_names=KERNELS,

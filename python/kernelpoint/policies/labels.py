@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from kernelpoint.estimation.numbering import number_labels
+
 
 def first_of_each(strata: np.ndarray) -> np.ndarray:
     """int64 [H]: the first launch of every stratum, in the order of the strata; -1 marks launches in none.
@@ -45,8 +47,11 @@ def context(label: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     >>> context(np.array([4, 7, 4, 7, 4, 7]), np.array([0, 6])).tolist()
     [0, 2, 3, 2, 3, 1]
     """
-    before, after = np.full(len(label), -2), np.full(len(label), -2)
-    before[1:], after[:-1] = label[:-1], label[1:]
-    before[offsets[:-1][offsets[:-1] < len(label)]] = -2
-    after[offsets[1:] - 1] = -2
-    return np.unique(np.column_stack([before, label, after]), axis=0, return_inverse=True)[1].ravel()
+    own = number_labels(label)
+    number, kinds = own.number + 1, len(own.first) + 1  # 0 stands beyond the ends
+    before, after = np.zeros_like(number), np.zeros_like(number)
+    before[1:], after[:-1] = number[:-1], number[1:]
+    before[offsets[:-1][offsets[:-1] < len(label)]] = 0
+    after[offsets[1:] - 1] = 0
+    pair = number_labels(before.astype(np.int64) * kinds + number).number
+    return number_labels(pair.astype(np.int64) * kinds + after).number.astype(np.int64)

@@ -100,7 +100,7 @@ def make_plan(config: Config, policy: type[Policy], population: Population, orig
         stream_ids=scan.stream_ids,
         stream_hashes=scan.stream_hashes(),
         stream_names=scan.stream_names(),
-        stream_counts=scan.counts[scan.first_launches()],
+        stream_counts=scan.stream_counts(),
         stream_map=None if embeddings is None else _principal_plane(embeddings),
     )
 

@@ -18,14 +18,14 @@ from kernelpoint.traces.scan import LaunchShape
 class ScanTable:
     """Table of N launches, read without simulating any; row i is launch index i.
 
-    Rows of launches in `errors` hold -1 as ids and 0 as counts.
+    Rows of launches in `errors` hold -1 as ids and 0 as counts. Launches of one file share its record.
 
     Attributes:
         stream_ids: int32 [N], numbered in order of first appearance.
         shape_ids: int32 [N], rows of `shapes`, numbered likewise.
         kernel_ids: int32 [N], rows of `kernel_names`, numbered likewise.
-        counts: int64 [N, 8], columns as in cache.COUNTS; see :class:`~kernelpoint.traces.Work` for their meaning.
-        by_unit: int64 [N, 10], warp instructions by unit, columns as in UNITS.
+        records: what was read of each file, of cache.RECORD [F]; see :class:`~kernelpoint.traces.Work` for its meaning.
+        record_ids: int32 [N], rows of `records`.
         streams: void16 [S], the streams' hashes.
         shapes: the distinct shapes.
         kernel_names: the distinct kernel names.
@@ -36,8 +36,8 @@ class ScanTable:
     stream_ids: np.ndarray
     shape_ids: np.ndarray
     kernel_ids: np.ndarray
-    counts: np.ndarray
-    by_unit: np.ndarray
+    records: np.ndarray
+    record_ids: np.ndarray
     streams: np.ndarray
     shapes: tuple[LaunchShape, ...]
     kernel_names: tuple[str, ...]
@@ -46,6 +46,20 @@ class ScanTable:
 
     def __len__(self) -> int:
         return len(self.stream_ids)
+
+    @property
+    def counts(self) -> np.ndarray:
+        """int64 [N, 8]: columns as in cache.COUNTS."""
+        return self.records["counts"][self.record_ids]
+
+    @property
+    def by_unit(self) -> np.ndarray:
+        """int64 [N, 10]: warp instructions by unit, columns as in UNITS."""
+        return self.records["by_unit"][self.record_ids]
+
+    def stream_counts(self) -> np.ndarray:
+        """int64 [S, 8]: counts of every stream's first launch, by stream id."""
+        return self.records["counts"][self.record_ids[self.first_launches()]]
 
     @property
     def instructions(self) -> np.ndarray:
@@ -102,8 +116,10 @@ class ScanTable:
 
     def first_launches(self) -> np.ndarray:
         """int64 [S]: the first launch of every stream."""
-        streams, first = np.unique(self.stream_ids, return_index=True)
-        return first[streams >= 0].astype(np.int64)
+        first = np.full(len(self.streams), len(self), dtype=np.int64)
+        known = np.flatnonzero(self.stream_ids >= 0)[::-1]
+        first[self.stream_ids[known]] = known  # of equal places the last assignment stays
+        return first
 
     def part(self, first: int, last: int) -> tuple[ScanTable, np.ndarray]:
         """The launches `first` to `last` - 1 as a table of their own, and int64 [s], the streams of this one that occur there.
@@ -119,8 +135,7 @@ class ScanTable:
             stream_ids=streams,
             shape_ids=self.shape_ids[first:last],
             kernel_ids=self.kernel_ids[first:last],
-            counts=self.counts[first:last],
-            by_unit=self.by_unit[first:last],
+            record_ids=self.record_ids[first:last],
             streams=self.streams[kept],
             errors={launch - first: why for launch, why in self.errors.items() if first <= launch < last},
             paths=self.paths[first:last],
@@ -128,7 +143,7 @@ class ScanTable:
         return table, kept.astype(np.int64)
 
     def _count(self, name: str) -> np.ndarray:
-        return self.counts[:, COUNTS.index(name)]
+        return self.records["counts"][:, COUNTS.index(name)][self.record_ids]
 
 
 def scan_launches(
@@ -159,7 +174,7 @@ def scan_launches(
         {0: 'missing.traceg: cannot be opened: No such file or directory'}
     """
     rows: dict[str, int] = {}
-    row_of_launch = np.fromiter((rows.setdefault(path, len(rows)) for path in paths), dtype=np.int64, count=len(paths))
+    row_of_launch = np.fromiter((rows.setdefault(path, len(rows)) for path in paths), dtype=np.int32, count=len(paths))
     files = list(rows)
     own_cache = TraceCache(log=log) if cache is None else cache
     try:
@@ -189,13 +204,13 @@ def _table(
         stream_ids=stream_ids[row_of_launch],
         shape_ids=shape_ids[row_of_launch],
         kernel_ids=kernel_ids[row_of_launch],
-        counts=records["counts"][row_of_launch],
-        by_unit=records["by_unit"][row_of_launch],
+        records=records,
+        record_ids=row_of_launch,
         streams=np.array(distinct_streams, dtype="V16"),
         shapes=tuple(distinct_shapes),
         kernel_names=tuple(kernel_names),
         errors={} if not errors else {i: errors[r] for i, r in enumerate(row_of_launch.tolist()) if r in errors},
-        paths=tuple(paths),
+        paths=paths if isinstance(paths, tuple) else tuple(paths),
     )
 
 
