@@ -82,14 +82,20 @@ private:
         m_client.open(hook().config, host);
     }
 
-    // Finds the next launch to simulate and puts it into the list; false at the end of the run.
+    // Finds the next launch to simulate and puts it into the list; false at the end of the run. A launch whose trace
+    // cannot be simulated is given up, and the run goes on with the next one: the plugin decides what that costs.
     bool advance(std::vector<trace_command>& list) {
-        const kp_status status = m_client.next_to_simulate(
-            &m_at, [this](uint64_t launch) { return m_commands[m_launches[launch]].command_string; });
-        if (status == KP_PENDING) stop_run("the plugin waits for a launch, but none is in flight");
-        if (status == KP_DONE) {
-            finish();
-            return false;
+        for (;;) {
+            const kp_status status = m_client.next_to_simulate(
+                &m_at, [this](uint64_t launch) { return m_commands[m_launches[launch]].command_string; });
+            if (status == KP_PENDING) stop_run("the plugin waits for a launch, but none is in flight");
+            if (status == KP_DONE) {
+                finish();
+                return false;
+            }
+            const std::string problem = trace_problem(m_commands[m_launches[m_at.launch]].command_string);
+            if (problem.empty()) break;
+            m_client.abort(m_at, problem);
         }
         hand_over(list);
         return true;
@@ -97,8 +103,6 @@ private:
 
     void hand_over(std::vector<trace_command>& list) {
         const trace_command& command = m_commands[m_launches[m_at.launch]];
-        const std::string problem = trace_problem(command.command_string);
-        if (!problem.empty()) fail(problem);
         list.clear();
         if (replayed())
             replay_before();

@@ -148,19 +148,21 @@ private:
         return m_applications[0];
     }
 
-    // Finds the application's next launch to simulate.
+    // Finds the application's next launch to simulate. A launch whose files cannot be simulated is given up, and the
+    // run goes on with the next one: the plugin decides what that costs.
     void advance(Application& here) {
-        const kp_status status = m_client.next_to_simulate(
-            &here.at, [&here](uint64_t launch) { return here.process->m_applications[launch]; });
-        here.state = status == KP_OK        ? Application::kReady
-                     : status == KP_PENDING ? Application::kWaiting
-                                            : Application::kDone;
+        do {
+            const kp_status status = m_client.next_to_simulate(
+                &here.at, [&here](uint64_t launch) { return here.process->m_applications[launch]; });
+            here.state = status == KP_OK        ? Application::kReady
+                         : status == KP_PENDING ? Application::kWaiting
+                                                : Application::kDone;
+        } while (here.state == Application::kReady && !is_whole(here));
     }
 
     static bool is_replayed(const Application& here) { return here.at.decision.state == KP_STATE_REPLAYED; }
 
     void begin_launch(Application& here) {
-        check_files(here);
         here.point_at_next();
         if (is_replayed(here) && !m_replay.needs_quiet()) m_replay.apply(here, m_client.replay_before(here.at));
         here.state = Application::kRunning;
@@ -170,19 +172,23 @@ private:
         here.counters = m_statistics.read();
     }
 
-    // Launches may share a folder; each folder is read once.
-    void check_files(Application& here) {
+    // True if the files of its next launch can be simulated. Launches may share a folder; each folder is read once.
+    bool is_whole(Application& here) {
         const std::string trace = here.trace();
-        if (!m_whole.count(trace)) {
-            TraceFolder folder(trace);
-            std::string problem = folder.problem();
-            if (problem.empty()) problem = open_files_problem(m_base, folder.warps());
-            if (!problem.empty()) {
-                m_client.abort(here.at, problem);
-                stop_run("launch " + std::to_string(here.at.launch) + " cannot be simulated: " + problem);
-            }
-            m_whole.insert(trace);
+        if (m_whole.count(trace)) return true;
+        TraceFolder folder(trace);
+        const std::string problem = folder.problem();
+        if (!problem.empty()) {
+            m_client.abort(here.at, problem);
+            return false;
         }
+        const std::string files = open_files_problem(m_base, folder.warps());
+        if (!files.empty()) {
+            m_client.abort(here.at, files);
+            stop_run("launch " + std::to_string(here.at.launch) + " cannot be simulated: " + files);
+        }
+        m_whole.insert(trace);
+        return true;
     }
 
     void complete(Application& here) {

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <zlib.h>
 
 #include <fstream>
@@ -11,6 +12,13 @@
 #include <vector>
 
 namespace kernelpoint {
+
+// Why a path cannot be opened as a file, or an empty string; opening a FIFO would wait.
+inline std::string file_problem(const std::string& path) {
+    struct stat status;
+    if (stat(path.c_str(), &status) != 0) return path + ": " + strerror(errno);
+    return S_ISREG(status.st_mode) ? std::string() : path + ": not a regular file";
+}
 
 // Reading what a kernel_config.txt, or a trace.txt that stands in its place, says about an application.
 struct TraceList {
@@ -23,6 +31,7 @@ struct TraceList {
 
 inline TraceList read_list(const std::string& path) {
     TraceList list = {path, "", 0};
+    if (!file_problem(path).empty()) return list;
     std::ifstream file(path.c_str());
     long version = 0, threads = 0;
     file >> list.type;
@@ -36,10 +45,11 @@ inline TraceList read_list(const std::string& path) {
 
 // The paths in MacSim's trace_file_list.
 inline std::vector<std::string> read_applications(const std::string& path) {
+    std::vector<std::string> applications;
+    if (!file_problem(path).empty()) return applications;
     std::ifstream file(path.c_str());
     size_t count = 0;
     file >> count;
-    std::vector<std::string> applications;
     std::string line;
     while (applications.size() < count && file >> line) applications.push_back(line);
     return applications;
@@ -56,6 +66,8 @@ inline std::string folder_name(const std::string& trace) {
 // Why a warp's records cannot be simulated, or an empty string. Read to its end: MacSim would take a file that is cut
 // short for a shorter warp. `records` is 0 where the number of records is not known.
 inline std::string warp_problem(const std::string& path, uint64_t records, size_t record_size) {
+    const std::string problem = file_problem(path);
+    if (!problem.empty()) return problem;
     gzFile file = gzopen(path.c_str(), "rb");
     if (file == NULL) return path + ": " + strerror(errno);
     static char buffer[1 << 16];
@@ -87,6 +99,9 @@ public:
 
     // Why the launch cannot be simulated, or an empty string.
     std::string problem() {
+        const std::string info = m_base + "_info.txt";
+        const std::string problem = file_problem(m_trace);
+        if (!problem.empty()) return problem;
         std::ifstream file(m_trace.c_str());
         if (!file.good()) return m_trace + ": " + strerror(errno);
         std::string type;
@@ -95,8 +110,10 @@ public:
         if (type == "nvbit" || type == "newptx") file >> blocks;
         file >> m_warps;
         if (file.fail() || m_warps == 0) return m_trace + ": not a trace (no number of warps)";
-        std::ifstream lengths((m_base + "_info.txt").c_str());
-        if (!lengths.good()) return m_base + "_info.txt: " + strerror(errno);
+        const std::string missing = file_problem(info);
+        if (!missing.empty()) return missing;
+        std::ifstream lengths(info.c_str());
+        if (!lengths.good()) return info + ": " + strerror(errno);
         for (uint64_t i = 0; i < m_warps; ++i) {
             const std::string found = row_problem(file, lengths, type == "nvbit" ? 64 : 0);
             if (!found.empty()) return found;

@@ -1,5 +1,6 @@
 """The hook inside a miniature simulator: what is simulated, in which order, and what is printed."""
 
+import os
 import re
 
 import pytest
@@ -165,18 +166,29 @@ def test_blocks_of_skipped_launches_do_not_carry_what_a_stopped_launch_had_left_
         ("", "not a trace"),
         ("garbage\n#END_TB\n", "not a trace"),
         ("-kernel name = a\n-grid dim = (1,1,1)\n-block dim = (64,1,1)\n#BEGIN_TB\n", "cut short"),
-        ("-kernel name = a\n#BEGIN_TB\n#END_TB\n", "no grid"),
+        ("FIFO", "not a regular file"),
     ],
-    ids=["missing", "empty", "garbage", "truncated", "headless"],
+    ids=["missing", "empty", "garbage", "truncated", "FIFO"],
 )
-def test_a_missing_or_broken_trace_is_an_error_and_not_an_empty_kernel(simulator, workload, content, reason):
+def test_a_launch_with_a_missing_or_broken_trace_is_given_up_and_the_run_goes_on(simulator, workload, content, reason):
     trace = workload.with_name("kernel-3.traceg")
-    trace.unlink() if content is None else trace.write_text(content)
+    trace.unlink()
+    if content == "FIFO":
+        os.mkfifo(trace)
+    elif content is not None:
+        trace.write_text(content)
     run = simulator.run(workload, "pass 0 2 4")
-    assert run.code == 1
-    assert run.err.startswith("kernelpoint: ") and reason in run.err and run.err.count("\n") == 1
-    assert "exit detected" not in run.out
-    assert [call[1] for call in run.calls("complete")] == ["0"]
+    assert run.code == 0 and run.err == ""
+    assert [call[1] for call in run.calls("complete")] == ["0", "4"]
+    aborts = run.calls("abort")
+    assert [call[1] for call in aborts] == ["2", "2"], "once more in the next pass, then never"
+    assert reason in " ".join(aborts[0]) and "kernel-3.traceg" in " ".join(aborts[0])
+
+
+def test_a_trace_without_a_header_is_an_error_and_not_an_empty_kernel(simulator, workload):
+    workload.with_name("kernel-3.traceg").write_text("-kernel name = a\n#BEGIN_TB\n#END_TB\n")
+    run = simulator.run(workload, "pass 0 2 4")
+    assert run.code == 1 and "no grid" in run.err and [call[1] for call in run.calls("complete")] == ["0"]
 
 
 @pytest.mark.parametrize(
@@ -187,8 +199,9 @@ def test_a_packed_trace_is_looked_at_from_both_ends(simulator, workload, tail, f
     packed.write_bytes(b"\xfd7zXZ\0" + bytes(50) + tail)
     workload.write_text("kernel-9.traceg.xz\n")
     run = simulator.run(workload, "pass 0")
-    assert run.code == 1, "the miniature simulator cannot unpack, so what follows is an empty header"
-    assert ("cut short" in run.err) is not fine
+    refused = any("cut short" in " ".join(call) for call in run.calls("abort"))
+    assert refused is not fine
+    assert (run.code == 1) is fine, "the miniature simulator cannot unpack, so what follows is an empty header"
 
 
 def test_overlapping_kernels_are_refused_before_the_first_cycle(simulator, workload):
@@ -243,4 +256,4 @@ def test_a_tracez_is_looked_at_from_both_ends(simulator, workload, content, reas
     if reason is None:
         assert run.code == 0 and run.lines("launching kernel name: packed")
     else:
-        assert run.code == 1 and reason in run.err
+        assert run.calls("abort") and reason in " ".join(run.calls("abort")[0]) and not run.calls("complete")

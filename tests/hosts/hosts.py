@@ -42,8 +42,7 @@ class HostUnderTest:
     """One host with a workload of six launches in each of its processes.
 
     Attributes:
-        can: of "stop" (a launch inside), "processes" (more than one), "overlap" (launches in flight together) and
-            "go on" (after a launch that cannot be simulated).
+        can: of "stop" (a launch inside), "processes" (more than one) and "overlap" (launches in flight together).
         log_name: the plugin's log, beside the script.
     """
 
@@ -74,7 +73,7 @@ class CHost(HostUnderTest):
     """examples/c_host, in C99."""
 
     name = "c_host"
-    can = frozenset({"stop", "processes", "overlap", "go on"})
+    can = frozenset({"stop", "processes", "overlap"})
 
     def __init__(self, plugin: Path, build: Path) -> None:
         super().__init__(plugin, build)
@@ -102,7 +101,7 @@ class EmbeddedHost(HostUnderTest):
     """kernelpoint-host: the fast model with a command line. One process, one launch at a time."""
 
     name = "kernelpoint-host"
-    can = frozenset({"stop", "go on"})
+    can = frozenset({"stop"})
 
     def run(self, folder: Path, script: str, processes: int = 1, broken: int | None = None, in_flight: int = 1) -> Run:
         bench_module = module_of(TESTS / "host" / "bench.py")
@@ -119,7 +118,7 @@ class EmbeddedHost(HostUnderTest):
 
 
 class AccelSim(HostUnderTest):
-    """The miniature with Accel-Sim's names, patched. One process, one launch at a time; a bad trace ends the run."""
+    """The miniature with Accel-Sim's names, patched. One process, one launch at a time."""
 
     name = "accelsim miniature"
     can = frozenset({"stop"})
@@ -143,7 +142,7 @@ class AccelSim(HostUnderTest):
 
 
 class MacSim(HostUnderTest):
-    """The miniature with MacSim's names, patched. Stops nothing inside; a bad trace ends the run."""
+    """The miniature with MacSim's names, patched. Stops nothing inside."""
 
     name = "macsim miniature"
     can = frozenset({"processes", "overlap"})
