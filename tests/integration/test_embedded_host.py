@@ -102,6 +102,24 @@ def test_a_corrupt_trace_costs_the_bound_but_not_the_other_results(bench):
     assert summary["simulated"] == summary["launches"] - 1 and summary["degraded"]
 
 
+@pytest.mark.parametrize("policy", ["kernelpoint", "kernelpoint\nclusters: online", "random"])
+def test_a_corrupt_trace_in_a_sampled_run_is_one_launch_less_known_with_a_wider_bound(bench, policy):
+    full = float(totals(bench.run(None).stdout)["gpu_tot_sim_cycle"])
+    yaml = f"policy: {policy}\nerror_budget: {{relative_error: 0.2}}"
+    bench.run(yaml)
+    victim = min(bench.report().results)  # it is drawn
+    bench.journal.unlink()
+    bench.list_path = broken_copy(bench, victim)
+    done = bench.run(yaml)
+    assert done.returncode == 0, done.stderr
+    summary = bench.report().content()
+    told = [line for line in summary["degraded"] if "kernel-broken.traceg" in line]
+    assert len(told) == 1 and f"launch {victim} " in told[0]
+    assert summary["lost"] == [victim] and summary["skipped"] > 1 and summary["half_width"] is not None
+    assert abs(summary["estimate"] - full) <= summary["half_width"] + 0.01 * full
+    assert any("1 launch has no result" in line and "wider by" in line for line in summary["warnings"])
+
+
 def test_a_corrupt_trace_that_is_not_drawn_changes_nothing(bench):
     bench.run(RANDOM)
     simulated = set(bench.report().results)

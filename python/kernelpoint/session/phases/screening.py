@@ -124,8 +124,9 @@ class Screening:
         record = AbortRecord(process, index, 0, reason)
         self.recorder.write(record)
         self.apply(record)
-        why = reason or "no reason given"
-        self.recorder.degrade(f"launch {index} of process {process} could not be simulated: {why} (attempt 1)")
+        if self.screened.seen[process, index].why != FAILURE:  # else that it cannot be read was said
+            why = reason or "no reason given"
+            self.recorder.degrade(f"launch {index} of process {process} could not be simulated: {why}")
 
     def name(self, process: int, index: int) -> str | None:
         """See Phase."""
