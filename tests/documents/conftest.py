@@ -1,4 +1,4 @@
-"""What the documents' commands need: an empty folder, a home with checkouts, and this installation's commands on the path."""
+"""Needs of the documents' commands: an empty folder, a home with checkouts, and this installation's commands on the path."""
 
 import os
 import shutil
