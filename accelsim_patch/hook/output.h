@@ -35,15 +35,17 @@ inline void print_totals(const Totals& totals) {
 
 // The block of a launch that this process did not simulate; zeros where there is no estimate of it. `estimated` is
 // false where a process that this one resumes simulated it. The block holds no line that is cumulative inside a
-// component: the scripts would take the difference to the block before.
-inline void print_launch(const std::string& name, uint64_t launch, bool estimated, const Totals& own,
+// component: the scripts would take the difference to the block before. The rows add up to the rounded totals.
+inline void print_launch(const std::string& name, uint64_t launch, bool estimated, const Totals& before,
                          const Totals& so_far) {
+    const long long cycles = whole(so_far.cycles) - whole(before.cycles);
+    const long long instructions = whole(so_far.instructions) - whole(before.instructions);
     printf("kernel_name = %s\n", name.c_str());
     printf("kernel_launch_uid = %llu\n", static_cast<unsigned long long>(launch + 1));
     printf("kernelpoint_estimated = %d\n", estimated);
-    printf("gpu_sim_cycle = %lld\n", whole(own.cycles));
-    printf("gpu_sim_insn = %lld\n", whole(own.instructions));
-    printf("gpu_ipc = %12.4f\n", ratio(own.instructions, own.cycles));
+    printf("gpu_sim_cycle = %lld\n", cycles);
+    printf("gpu_sim_insn = %lld\n", instructions);
+    printf("gpu_ipc = %12.4f\n", ratio(static_cast<double>(instructions), static_cast<double>(cycles)));
     print_totals(so_far);
 }
 

@@ -13,6 +13,7 @@
 
 #include "architectures.h"
 #include "client.hpp"
+#include "hidden_output.h"
 #include "hook.h"
 #include "output.h"
 #include "replay.h"
@@ -113,6 +114,7 @@ private:
         m_cycles = m_sim->gpu_tot_sim_cycle;
         m_instructions = m_sim->gpu_tot_sim_insn;
         m_in_flight = true;
+        if (m_at.decision.uncounted) m_hidden.begin(m_at.launch);
         hook().expect(m_sim, &m_client, m_at.launch, m_at.decision.progress_interval);
     }
 
@@ -133,6 +135,7 @@ private:
     // Reports the launch that the loop has run; false when the simulator's own limits end the run.
     bool complete() {
         m_in_flight = false;
+        m_hidden.end();
         if (m_sim->cycle_insn_cta_max_hit()) {
             m_client.abort(m_at, "the simulator's limit of cycles, instructions or CTAs was reached");
             finish();
@@ -153,7 +156,7 @@ private:
         m_before = after;
         const unsigned long long instructions = m_sim->gpu_tot_sim_insn - m_instructions;
         m_client.complete(m_at, cycles, instructions, counters, hook().stopped ? KP_RESULT_STOPPED : 0);
-        m_simulated[m_at.launch] = true;
+        if (!m_at.decision.uncounted) m_simulated[m_at.launch] = true;
         return true;
     }
 
@@ -185,11 +188,11 @@ private:
             if (m_simulated[i]) add(&totals, cost_of(i));
         for (size_t i = 0; i < m_launches.size(); ++i) {
             if (m_simulated[i]) continue;
-            const Totals own = cost_of(i);
+            const Totals own = cost_of(i), so_far = totals;
             add(&totals, own);
             // A process that this one resumes may have simulated it.
             const bool before = (m_client.cost(0, i).flags & KP_COST_SIMULATED) != 0;
-            print_launch(name_of(i), i, !before && own.cycles > 0, own, totals);
+            print_launch(name_of(i), i, !before && own.cycles > 0, so_far, totals);
         }
     }
 
@@ -219,8 +222,9 @@ private:
     Replay m_replay;
     std::vector<trace_command> m_commands;  // the whole list
     std::vector<size_t> m_launches;         // launch index -> position in m_commands
-    std::vector<bool> m_simulated;          // by this process
-    std::vector<Amount> m_before;           // the counters when the launch in flight began
+    std::vector<bool> m_simulated;          // by this process, and counted
+    HiddenOutput m_hidden;
+    std::vector<Amount> m_before;  // the counters when the launch in flight began
     bool m_begun;
     bool m_replays;   // some launch began with replayed state
     size_t m_copied;  // commands before this position were handed over, unless they are launches

@@ -28,7 +28,7 @@ struct Predictor {
 
 struct Script {
     std::vector<std::set<Unit>> passes;
-    std::set<Unit> skipped;
+    std::set<Unit> skipped, uncounted;
     uint32_t interval = 0, flags = 0;
     std::map<Unit, uint64_t> stops;
     uint64_t stop_any = UINT64_MAX, pending = 0;
@@ -93,6 +93,7 @@ inline void read_line(Script& script, const std::string& word, std::istringstrea
     if (word == "pass") script.passes.emplace_back();
     while (word == "pass" && words >> which) script.passes.back().insert(read_unit(which));
     while (word == "skip" && words >> which) script.skipped.insert(read_unit(which));
+    while (word == "uncounted" && words >> which) script.uncounted.insert(read_unit(which));
     if (word == "interval") words >> script.interval;
     if (word == "estimate") words >> script.other.cycles >> script.other.instructions;
     if (word == "pending") words >> script.pending;

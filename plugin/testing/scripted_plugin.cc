@@ -9,6 +9,7 @@
 //     estimate 100 10         cycles and instructions of a launch that was not simulated
 //     done 2 900 50           launch 2 was simulated before, by the process that this one resumes
 //     name 3 gemm             the kernel name of launch 3, as if it had been read before
+//     uncounted 3             launches whose results are no part of the sample
 //     replay 3                launches that begin with replayed state; none named: all
 //     leaves 3 4096 15 0 15 0 what launch 3 did to the line at 4096 (touched, written, filled, copied, sm, path): part
 //     of what is
@@ -220,6 +221,7 @@ kp_status kp_on_launch(kp_session* s, const kp_launch* launch, kp_decision* deci
     decision->pass = static_cast<uint32_t>(s->pass);
     decision->progress_interval = s->interval;
     decision->state = s->replays_all || s->replays.count(unit) != 0 ? KP_STATE_REPLAYED : KP_STATE_KEPT;
+    decision->uncounted = s->uncounted.count(unit) != 0 ? 1 : 0;
     return KP_OK;
 }
 

@@ -120,6 +120,14 @@ def test_a_launch_that_an_earlier_process_simulated_is_not_called_estimated(simu
     assert run.values("gpu_sim_cycle")[-4:] == ["70", "100", "100", "100"]
 
 
+def test_a_launch_that_does_not_count_is_not_shown_so_that_rows_add_up_to_the_total(simulator, workload):
+    run = simulator.run(workload, "pass 1 2\nuncounted 1\nestimate 70.4 700.4")
+    assert run.values("kernel_launch_uid") == ["3", "1", "2", "4", "5", "6"]
+    rows = [int(cycles) for cycles in run.values("gpu_sim_cycle")]
+    assert len(rows) == 6 and sum(rows) == int(run.values("gpu_tot_sim_cycle")[5])
+    assert run.lines("kernelpoint: launch 1 is simulated to check the replay or to warm up; its output is left out")
+
+
 def test_a_skipped_launch_has_the_name_that_the_plugin_knows(simulator, workload):
     run = simulator.run(workload, "pass 1 3\nestimate 100 10\nname 2 gemm")
     blocks = run.out.split("kernel_name = ")[3:-1]

@@ -16,12 +16,18 @@ from kernelpoint.estimation.measurement_error import SystematicError
 EXPECTED_SPREAD = 0.001
 
 
-def replay_error(kept: NDArray[np.float64], replayed: NDArray[np.float64], confidence: float) -> SystematicError:
+def replay_error(
+    kept: NDArray[np.float64], replayed: NDArray[np.float64], drawn: int, confidence: float
+) -> SystematicError:
     """Ratio estimator of the relative error of a total, one pair of values for each run-up.
 
-    Formula: b = sum(replayed - kept) / sum(kept); v = max(t s / mean(kept), z EXPECTED_SPREAD) / sqrt(n), with s^2 the
-    variance of replayed - (1 + b) kept, t of n - 1 degrees of freedom and z of infinitely many (Sarndal, Swensson, Wretman
-    1992, section 5.6). Few run-ups that all happen to agree do not make v 0.
+    Formula: b = sum(replayed - kept) / sum(kept); v = max(t s / mean(kept), z EXPECTED_SPREAD) sqrt((1 - n / drawn) / n),
+    with s^2 the variance of replayed - (1 + b) kept, t of n - 1 degrees of freedom and z of infinitely many (Sarndal,
+    Swensson, Wretman 1992, section 5.6). Few run-ups that all happen to agree do not make v 0.
+
+    What is estimated is how far the sample's results move the estimate, so run-ups are a sample of the drawn launches. t and z
+    are one-sided: the estimate is not corrected and |b| is part of the half-width, which is too small only where |b| is
+    too small by more than v.
 
     Model: the state that a run-up carries on with is the real one.
 
@@ -29,6 +35,7 @@ def replay_error(kept: NDArray[np.float64], replayed: NDArray[np.float64], confi
         kept: float64 [n], of each run-up the counter of a launch that began with the real state, times the launches that it
             stands for.
         replayed: float64 [n], the same launches from replayed state.
+        drawn: launches of the sample, n of which were compared.
         confidence: of the half-width.
 
     Returns:
@@ -38,9 +45,9 @@ def replay_error(kept: NDArray[np.float64], replayed: NDArray[np.float64], confi
     Raises:
         HostError: the arrays differ in length.
 
-    >>> error = replay_error(np.array([100.0, 100.0, 100.0]), np.array([101.0, 100.0, 99.0]), 0.95)
+    >>> error = replay_error(np.array([100.0, 100.0, 100.0]), np.array([101.0, 100.0, 99.0]), 12, 0.95)
     >>> round(error.error, 6), round(error.half_width, 4)
-    (0.0, 0.0248)
+    (0.0, 0.0146)
     """
     if kept.shape != replayed.shape:
         raise HostError(f"run-ups: got {len(kept)} from real state, {len(replayed)} from replayed state")
@@ -52,6 +59,7 @@ def replay_error(kept: NDArray[np.float64], replayed: NDArray[np.float64], confi
     error = float((replayed - kept).sum()) / total
     left = replayed - (1.0 + error) * kept
     spread = math.sqrt(float((left**2).sum()) / (n - 1) / n)
-    seen = quantile(1.0 - confidence, n - 1) * spread / (total / n)
-    expected = quantile(1.0 - confidence, math.inf) * EXPECTED_SPREAD / math.sqrt(n)
-    return SystematicError(error, max(seen, expected))
+    one_sided = 2.0 * (1.0 - confidence)
+    seen = quantile(one_sided, n - 1) * spread / (total / n)
+    expected = quantile(one_sided, math.inf) * EXPECTED_SPREAD / math.sqrt(n)
+    return SystematicError(error, max(seen, expected) * math.sqrt(max(1.0 - n / drawn, 0.0)))

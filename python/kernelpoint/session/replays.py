@@ -50,11 +50,11 @@ def check_of(
     if len(units) < 2:
         return ReplayCheck(cycles=cycles, reason="too few run-ups could be simulated")
     weights = sample.engine.expansions(units) / np.array([chances[unit] for unit in units.tolist()])
-    replayed = sample.engine.predict(units)
+    replayed, drawn = sample.engine.predict(units), len(sample.engine.drawn())
     errors = {}
     for column, name in enumerate(sample.engine.counters):
         real = np.array([kept[unit].get(name, 0.0) for unit in units.tolist()])
-        errors[name] = replay_error(weights * real, weights * replayed[:, column], confidence)
+        errors[name] = replay_error(weights * real, weights * replayed[:, column], drawn, confidence)
     return ReplayCheck(errors, cycles)
 
 

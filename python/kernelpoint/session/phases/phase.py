@@ -21,14 +21,15 @@ BEFORE_FIRST, END_OF_LIST = -1, -2
 
 
 class Answer(NamedTuple):
-    """A decision for the host: action, pass, cycles between its progress calls (0: none wanted), and the state that the launch
-    begins with (kp_state).
+    """A decision for the host: action, pass, cycles between its progress calls (0: none wanted), the state that the launch
+    begins with (kp_state), and 1 where its result is no part of the sample.
     """
 
     action: int
     pass_index: int
     interval: int = 0
     state: int = 0
+    uncounted: int = 0
 
 
 class Phase(Protocol):

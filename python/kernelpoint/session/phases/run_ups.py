@@ -70,7 +70,7 @@ class RunUps:
         if step is None or step.launch != index:
             return Answer(SKIP, 0)
         self._in_flight = True
-        return Answer(SIMULATE, 0, 0, step.state)
+        return Answer(SIMULATE, 0, 0, step.state, 1)
 
     def next(self, process: int, after: int) -> tuple[int, int]:
         """See Phase; run-ups are simulated one launch after the other."""

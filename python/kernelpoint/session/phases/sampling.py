@@ -100,8 +100,9 @@ class Sampling:
             self.apply(record)
             if record.action == "skip":
                 return Answer(SKIP, self.pass_index)
-        interval = 0 if self.ledger.is_warmup(unit) else self.inside.follow(unit)
-        return Answer(SIMULATE, self.pass_index, interval, self.state.of(unit, self.pass_index))
+        warms_up = self.ledger.is_warmup(unit)
+        interval = 0 if warms_up else self.inside.follow(unit)
+        return Answer(SIMULATE, self.pass_index, interval, self.state.of(unit, self.pass_index), int(warms_up))
 
     def next(self, process: int, after: int) -> tuple[int, int]:
         """See Phase; the launch is one to simulate."""
