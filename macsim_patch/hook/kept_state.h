@@ -9,12 +9,14 @@
 #include "all_knobs.h"
 #include "draws.hpp"
 #include "macsim.h"
+#include "macsim_phase.hpp"
 #include "members.h"
 
 namespace kernelpoint {
 
-// Set before a launch, while nothing runs. Model: turns and phases are drawn for each launch by its index, as what came
-// before it leaves them anyhow; rows are closed; the constant caches hold the line that all constant loads go to, as
+// Set before a launch, while nothing runs. Model: turns are drawn for each launch by its index, as what came before it
+// leaves them anyhow; fetching has stopped at its own turn, and that of the schedulers is drawn as launches leave it
+// (schedule_phase); rows are closed; the constant caches hold the line that all constant loads go to, as
 // traces tell no addresses of them. Left as they are: Ramulator's rows and refreshes, prefetchers, TLBs, BTBs.
 class KeptState {
 public:
@@ -41,13 +43,13 @@ private:
             first = core->m_unique_scheduled_thread_num;
         }
         frontend_c* frontend = core->get_frontend();
-        frontend->*reach(FetchPhase()) = static_cast<int>(draws.below(*m_base->m_knobs->KNOB_GPU_FETCH_RATIO));
+        frontend->*reach(FetchPhase()) = 0;
         frontend->*reach(FetchTurn()) = core->m_unique_scheduled_thread_num;
         frontend->*reach(FetchFailed()) = false;
         schedule_smc_c* schedule = dynamic_cast<schedule_smc_c*>(core->*reach(Scheduler()));
         if (schedule != NULL) {
             schedule->*reach(SchedulePhase()) =
-                static_cast<int>(draws.below(*m_base->m_knobs->KNOB_GPU_SCHEDULE_RATIO));
+                static_cast<int>(schedule_phase(draws)) % int(*m_base->m_knobs->KNOB_GPU_SCHEDULE_RATIO);
             schedule->*reach(FirstScheduler()) =
                 static_cast<int>(draws.below(*m_base->m_knobs->KNOB_NUM_WARP_SCHEDULER));
         }

@@ -43,45 +43,43 @@ struct Event {
 
 class Core {
 public:
-    Core(const LaunchCode& code, const std::vector<CtaWarps>& ctas, uint64_t at_once, SmState& sm, LineSet& last_level)
-        : code_(code), waiting_(ctas), at_once_(at_once), sm_(sm), last_level_(last_level) {}
+    Core(const LaunchCode& code, SmState& sm, LineSet& last_level, uint64_t lead)
+        : code_(code), sm_(sm), last_level_(last_level), lead_(lead), history_(sm.predictor.history) {}
 
-    bool run() {
-        const uint32_t history = sm_.predictor.history;
-        admit();
-        while (!live_.empty()) {
-            moved_ = false;
-            happen();
-            issue_all();
-            move(queue_, window_, kTiming.window, 0);
-            move(front_, queue_, kTiming.queue, kTiming.queued);
-            fetch_all();
-            now_ = moved_ ? now_ + kTiming.period : next_time();
+    uint64_t now() const { return now_; }
+    uint64_t running() const { return running_; }
+    bool is_idle() const { return live_.empty(); }
+    bool has_learned() const { return changed_ || sm_.predictor.history != history_; }
+
+    void begin(const CtaWarps& cta) {
+        RunningCta made;
+        for (uint32_t i = 0; i < cta.count; ++i) {
+            const WarpCode& code = code_.warps[cta.first + i];
+            if (code.count == 0) continue;
+            Resident& warp = warps_.emplace_back();
+            warp.code = &code;
+            warp.cta = static_cast<uint32_t>(ctas_.size());
+            warp.number = static_cast<uint32_t>(warps_.size() - 1);
+            warp.line = code_.instructions[code.first].pc / kFetchBytes;
+            live_.push_back(warp.number);
+            ++made.warps;
         }
-        return changed_ || sm_.predictor.history != history;
+        ctas_.push_back(made);
+        running_ += made.warps != 0;
+    }
+
+    // The schedulers' next turn, and the fetches that follow it.
+    void step() {
+        moved_ = false;
+        happen();
+        issue_all();
+        fill_window();
+        fill_queue();
+        fetch_all();
+        now_ = moved_ ? now_ + kTiming.period : next_time();
     }
 
 private:
-    void admit() {
-        while (next_cta_ < waiting_.size() && running_ < at_once_) {
-            const CtaWarps& cta = waiting_[next_cta_++];
-            RunningCta made;
-            for (uint32_t i = 0; i < cta.count; ++i) {
-                const WarpCode& code = code_.warps[cta.first + i];
-                if (code.count == 0) continue;
-                Resident& warp = warps_.emplace_back();
-                warp.code = &code;
-                warp.cta = static_cast<uint32_t>(ctas_.size());
-                warp.number = static_cast<uint32_t>(warps_.size() - 1);
-                warp.line = code_.instructions[code.first].pc / kFetchBytes;
-                live_.push_back(warp.number);
-                ++made.warps;
-            }
-            ctas_.push_back(made);
-            running_ += made.warps != 0;
-        }
-    }
-
     void happen() {
         for (size_t i = 0; i < events_.size();) {
             if (events_[i].at > now_) {
@@ -98,9 +96,7 @@ private:
     void end(uint32_t warp) {
         live_.erase(std::find(live_.begin(), live_.end(), warp));
         RunningCta& cta = ctas_[warps_[warp].cta];
-        if (++cta.ended < cta.warps) return;
-        --running_;
-        admit();
+        if (++cta.ended == cta.warps) --running_;
     }
 
     void reach_barrier(uint32_t number) {
@@ -167,12 +163,24 @@ private:
         warp.waits_until = now_ + 1;
     }
 
-    void move(std::deque<InFlight>& from, std::deque<InFlight>& to, size_t most, uint64_t then) {
+    void fill_window() {
         for (uint32_t i = 0; i < kTiming.moved; ++i) {
-            if (from.empty() || to.size() >= most || from.front().moves_at > now_) return;
-            to.push_back(from.front());
-            to.back().moves_at = now_ + then;
-            from.pop_front();
+            if (queue_.empty() || window_.size() >= kTiming.window || queue_.front().moves_at > now_) return;
+            window_.push_back(queue_.front());
+            queue_.pop_front();
+            moved_ = true;
+        }
+    }
+
+    // One instruction in each cycle until the schedulers' next turn.
+    void fill_queue() {
+        while (!front_.empty() && queue_.size() < kTiming.queue) {
+            const uint64_t at = std::max({front_.front().moves_at, queued_ + 1, now_});
+            if (at >= now_ + kTiming.period) return;
+            queued_ = at;
+            queue_.push_back(front_.front());
+            queue_.back().moves_at = at + kTiming.queued;
+            front_.pop_front();
             moved_ = true;
         }
     }
@@ -184,15 +192,17 @@ private:
             if (place == live_.size() || live_[place] == first) return;
             first = live_[place];
             if (front_.size() >= kTiming.fetched) return;
-            turn_ = place + 1;
+            turn_ = first + 1;
             fetch(first);
         }
     }
 
     // The next warp in turn that has something to fetch.
     size_t next_to_fetch() const {
+        const auto turn = std::lower_bound(live_.begin(), live_.end(), turn_);
+        const auto first = static_cast<size_t>(turn - live_.begin());
         for (size_t i = 0; i < live_.size(); ++i) {
-            const size_t place = (turn_ + i) % live_.size();
+            const size_t place = (first + i) % live_.size();
             const Resident& warp = warps_[live_[place]];
             if (warp.fetched < warp.code->count && !warp.at_barrier) return place;
         }
@@ -201,11 +211,11 @@ private:
 
     void fetch(uint32_t number) {
         Resident& warp = warps_[number];
-        if (warp.mispredicted || warp.waits_until > now_ || misses(warp)) return;
+        if (warp.mispredicted || warp.waits_until > now_ + lead_ || misses(warp)) return;
         InFlight entry;
         entry.warp = number;
         entry.instruction = &code_.instructions[warp.code->first + warp.fetched++];
-        entry.moves_at = now_ + kTiming.front;
+        entry.moves_at = now_ + lead_ + kTiming.front;
         const Action action = entry.instruction->action;
         if (action == Action::branch || action == Action::jump) predict(warp, entry);
         if (leads_elsewhere(action) && !entry.mispredicted && warp.fetched < warp.code->count)
@@ -219,13 +229,13 @@ private:
     bool misses(Resident& warp) {
         for (size_t i = 0; i < arriving_.size(); ++i) {
             if (arriving_[i].first != warp.line) continue;
-            if (arriving_[i].second > now_) return warp.waits_until = arriving_[i].second, true;
+            if (arriving_[i].second > now_ + lead_) return warp.waits_until = arriving_[i].second, true;
             arriving_.erase(arriving_.begin() + static_cast<std::ptrdiff_t>(i));
             break;
         }
         if (sm_.instructions.use(warp.line)) return false;
         const bool is_near = last_level_.use(code_line(warp.line * kFetchBytes));
-        warp.waits_until = now_ + kTiming.fetch_miss[is_near ? 0 : 1];
+        warp.waits_until = now_ + lead_ + kTiming.fetch_miss[is_near ? 0 : 1];
         arriving_.emplace_back(warp.line, warp.waits_until);
         return true;
     }
@@ -241,7 +251,7 @@ private:
         entry.mispredicted = warp.mispredicted = taken != branch.taken;
     }
 
-    // The next cycle in which something can move. A multiple of the period after now.
+    // The schedulers' next turn in which something can move, or before whose fetches.
     uint64_t next_time() const {
         uint64_t next = kNever;
         const auto at = [&next, this](uint64_t time) {
@@ -250,7 +260,8 @@ private:
         for (const Event& event : events_) at(event.at);
         if (!queue_.empty()) at(queue_.front().moves_at);
         if (!front_.empty()) at(front_.front().moves_at);
-        for (const uint32_t warp : live_) at(warps_[warp].waits_until);
+        for (const uint32_t warp : live_)
+            if (warps_[warp].waits_until > now_ + lead_) at(warps_[warp].waits_until - lead_);
         for (const InFlight& entry : window_)
             for (uint8_t i = 0; i < entry.instruction->source_count; ++i)
                 at(warps_[entry.warp].ready[entry.instruction->sources[i]]);
@@ -259,29 +270,75 @@ private:
     }
 
     const LaunchCode& code_;
-    const std::vector<CtaWarps>& waiting_;
-    const uint64_t at_once_;
     SmState& sm_;
     LineSet& last_level_;
+    const uint64_t lead_;     // cycles from the schedulers' turn to the next fetches
+    const uint32_t history_;  // of the predictor before the launch
 
-    uint64_t now_ = 0;
+    uint64_t now_ = 0;     // a turn of the schedulers
+    uint64_t queued_ = 0;  // the last instruction came into the queue
     std::deque<Resident> warps_;
-    std::vector<uint32_t> live_;  // warps that have not ended
+    std::vector<uint32_t> live_;  // warps that have not ended, in their order
     std::vector<RunningCta> ctas_;
     std::deque<InFlight> front_, queue_, window_;
     std::vector<Event> events_;
     std::vector<std::pair<uint64_t, uint64_t>> arriving_;  // instruction lines, and when they are there
-    size_t next_cta_ = 0, turn_ = 0;
+    uint32_t turn_ = 0;                                    // the next warp to fetch, or the next after it that can
     uint64_t running_ = 0;
     uint32_t first_scheduler_ = 0;
     bool moved_ = false, changed_ = false;
 };
 
+// CTA n begins on core n modulo their number where that has room; the others wait for room on any core.
+class Cores {
+public:
+    Cores(const LaunchCode& code, uint64_t at_once, std::vector<SmState>& sms, LineSet& last_level, Draws& draws)
+        : at_once_(at_once) {
+        for (SmState& sm : sms) cores_.emplace_back(code, sm, last_level, schedule_phase(draws));
+    }
+
+    void run(const std::vector<CtaWarps>& ctas) {
+        for (size_t i = 0; i < ctas.size(); ++i) {
+            Core& own = cores_[i % cores_.size()];
+            own.running() < at_once_ ? own.begin(ctas[i]) : waiting_.push_back(ctas[i]);
+        }
+        while (!waiting_.empty()) {
+            Core& next = earliest();
+            if (next.running() < at_once_) {
+                next.begin(waiting_.front());
+                waiting_.pop_front();
+            } else {
+                next.step();
+            }
+        }
+        for (Core& core : cores_)
+            while (!core.is_idle()) core.step();
+    }
+
+    std::vector<bool> learned() const {
+        std::vector<bool> all;
+        for (const Core& core : cores_) all.push_back(core.has_learned());
+        return all;
+    }
+
+private:
+    Core& earliest() {
+        return *std::min_element(cores_.begin(), cores_.end(),
+                                 [](const Core& a, const Core& b) { return a.now() < b.now(); });
+    }
+
+    const uint64_t at_once_;
+    std::deque<Core> cores_;
+    std::deque<CtaWarps> waiting_;
+};
+
 }  // namespace
 
-bool run_ctas(const LaunchCode& code, const std::vector<CtaWarps>& ctas, uint64_t at_once, SmState& sm,
-              LineSet& last_level) {
-    return Core(code, ctas, at_once, sm, last_level).run();
+std::vector<bool> run_ctas(const LaunchCode& code, const std::vector<CtaWarps>& ctas, uint64_t at_once,
+                           std::vector<SmState>& sms, LineSet& last_level, Draws& draws) {
+    Cores cores(code, at_once, sms, last_level, draws);
+    cores.run(ctas);
+    return cores.learned();
 }
 
 }  // namespace kernelpoint::replay::macsim

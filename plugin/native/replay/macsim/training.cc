@@ -8,18 +8,36 @@
 namespace kernelpoint::replay::macsim {
 namespace {
 
-// Code lines at which warps begin, and to which branches lead them.
-std::vector<uint64_t> fetched_lines(const LaunchCode& code, const std::vector<CtaWarps>& ctas) {
-    LineSet used(1, 1024);
-    for (const CtaWarps& cta : ctas)
-        for (uint32_t w = cta.first; w < cta.first + cta.count; ++w) {
+std::vector<CtaWarps> ctas_of(const LaunchCode& code) {
+    std::vector<CtaWarps> ctas;
+    for (uint32_t first = 0, end = 0; first < code.warps.size(); first = end) {
+        while (end < code.warps.size() && code.warps[end].cta == code.warps[first].cta) ++end;
+        ctas.push_back({first, end - first});
+    }
+    return ctas;
+}
+
+uint32_t most_warps(const std::vector<CtaWarps>& ctas) {
+    uint32_t most = 1;
+    for (const CtaWarps& cta : ctas) most = std::max(most, cta.count);
+    return most;
+}
+
+// Code lines at which warps begin, and to which branches lead them, for each SM.
+std::vector<std::vector<uint64_t>> fetched_lines(const LaunchCode& code, const std::vector<CtaWarps>& ctas,
+                                                 size_t sms) {
+    std::vector<LineSet> used(sms, LineSet(1, 1024));
+    for (size_t c = 0; c < ctas.size(); ++c)
+        for (uint32_t w = ctas[c].first; w < ctas[c].first + ctas[c].count; ++w) {
             bool fetches = true;
             for (uint32_t i = code.warps[w].first; i < code.warps[w].first + code.warps[w].count; ++i) {
-                if (fetches) used.use(code.instructions[i].pc / kFetchBytes);
+                if (fetches) used[c % sms].use(code.instructions[i].pc / kFetchBytes);
                 fetches = leads_elsewhere(code.instructions[i].action);
             }
         }
-    return used.lines();
+    std::vector<std::vector<uint64_t>> lines;
+    for (const LineSet& own : used) lines.push_back(own.lines());
+    return lines;
 }
 
 }  // namespace
@@ -75,28 +93,19 @@ void Training::keep() {
 
 void Training::pass(uint32_t trace, const LaunchCode* code) {
     const size_t sms = present_.sms.size();
-    std::vector<std::vector<CtaWarps>> ctas(code == nullptr ? 0 : sms);
-    uint32_t most_warps = 1;
-    for (uint32_t first = 0; code != nullptr && first < code->warps.size();) {
-        uint32_t end = first;
-        while (end < code->warps.size() && code->warps[end].cta == code->warps[first].cta) ++end;
-        ctas[code->warps[first].cta % sms].push_back({first, end - first});
-        most_warps = std::max(most_warps, end - first);
-        first = end;
+    uint32_t* settled = &present_.settled[trace * sms];
+    if (code == nullptr) {
+        for (size_t sm = 0; sm < sms; ++sm) fetch(trace, sm);
+        return;
     }
-    if (code != nullptr && fetched_.count(trace) == 0)
-        for (const auto& own : ctas) fetched_[trace].push_back(fetched_lines(*code, own));
-    const uint64_t at_once = ctas_at_once(residency_, most_warps);
+    const std::vector<CtaWarps> ctas = ctas_of(*code);
+    if (fetched_.count(trace) == 0) fetched_[trace] = fetched_lines(*code, ctas, sms);
+    Draws draws(present_.launch);
+    const std::vector<bool> learned =
+        run_ctas(*code, ctas, ctas_at_once(residency_, most_warps(ctas)), present_.sms, present_.last_level, draws);
     for (size_t sm = 0; sm < sms; ++sm) {
-        uint32_t& settled = present_.settled[trace * sms + sm];
-        if (settled == present_.changes[sm] + 1) {
-            fetch(trace, sm);
-            continue;
-        }
-        const bool changed =
-            !ctas[sm].empty() && run_ctas(*code, ctas[sm], at_once, present_.sms[sm], present_.last_level);
-        if (changed) ++present_.changes[sm];
-        settled = changed ? 0 : present_.changes[sm] + 1;
+        present_.changes[sm] += learned[sm];
+        settled[sm] = learned[sm] ? 0 : present_.changes[sm] + 1;
     }
 }
 
