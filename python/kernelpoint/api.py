@@ -47,7 +47,14 @@ def _silent(line: str) -> None:
 
 
 class Run(journal.Run):
-    """A run, as its journal tells it; shown in a notebook as the table of its counters and its verdict."""
+    """A run, as its journal tells it; shown in a notebook as the table of its counters and its verdict.
+
+    >>> import kernelpoint as kp
+    >>> _ = kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="random", error_budget={"relative_error": 0.05})
+    >>> run = kp.Run.load("run.kpjournal")
+    >>> run.policy, run.ended().launches, run.ended().met
+    ('random', 6, True)
+    """
 
     @classmethod
     def load(cls, path: str | Path) -> Run:
@@ -87,7 +94,13 @@ class Run(journal.Run):
 
 
 class Plan(plans.Plan):
-    """A plan, as `kernelpoint plan` makes it."""
+    """A plan, as `kernelpoint plan` makes it.
+
+    >>> import kernelpoint as kp
+    >>> plan = kp.Plan.from_traces("traces/kernelslist.g", policy="gcl")
+    >>> len(plan.stream_hashes), plan.cluster_of_unit().tolist()
+    (1, [0, 0, 0, 0, 0, 0])
+    """
 
     @classmethod
     def from_traces(
@@ -146,6 +159,10 @@ def cluster(traces: str | Path, policy: str = "kernelpoint", **keys: Any) -> np.
     """The cluster of each launch that a policy makes: int64 [N]; launches that are simulated for certain come last.
 
     Args: see Plan.from_traces.
+
+    >>> import kernelpoint as kp
+    >>> kp.cluster("traces/kernelslist.g", "gcl")
+    array([0, 0, 0, 0, 0, 0])
     """
     return Plan.from_traces(traces, policy, **keys).cluster_of_unit()
 
@@ -162,6 +179,11 @@ def simulate(
 
     Raises:
         ConfigError: a key is refused; HostError: the host ended with an error, which the message repeats.
+
+    >>> import kernelpoint as kp
+    >>> run = kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="all")
+    >>> run.ended().simulated, run.ended().half_width
+    (6, 0.0)
     """
     path = Path(journal_path)
     content = {"version": 1, "policy": policy, "journal": str(path), **keys}
@@ -191,6 +213,12 @@ def compare(
 
     Raises:
         ConfigError: the workload lacks its truth, or a policy is not known.
+
+    >>> import kernelpoint as kp
+    >>> _ = kp.simulate("traces/kernelslist.g", "full.kpjournal", policy="all")
+    >>> rows = kp.compare({"truth": "full.kpjournal", "traces": "traces/kernelslist.g"}, ["random"], [0.05], seeds=2)
+    >>> len(rows)
+    2
     """
     text = workload if isinstance(workload, str) else ",".join(f"{key}={value}" for key, value in workload.items())
     request = parse_request(text)

@@ -1,6 +1,8 @@
 """Rules of the house that a script can check."""
 
 import ast
+import importlib
+import inspect
 import re
 from pathlib import Path
 
@@ -95,6 +97,14 @@ def test_every_public_definition_has_a_docstring(path):
     ]
     missing = [node.name for node in public + methods if ast.get_docstring(node) is None]
     assert not missing, f"{path}: without a docstring: {', '.join(missing)}"
+
+
+@pytest.mark.parametrize("folder", sorted(p.parent for p in PACKAGE.rglob("__init__.py")), ids=lambda p: p.name)
+def test_every_function_that_a_package_offers_has_an_example(folder):
+    package = importlib.import_module(".".join(folder.relative_to(PACKAGE.parent).parts))
+    offered = [getattr(package, name) for name in getattr(package, "__all__", ())]
+    missing = [f.__name__ for f in offered if inspect.isfunction(f) and ">>>" not in (f.__doc__ or "")]
+    assert not missing, f"{package.__name__}: without an example that runs: {', '.join(missing)}"
 
 
 @pytest.mark.parametrize("path", PYTHON, ids=lambda p: str(p.relative_to(PACKAGE)))

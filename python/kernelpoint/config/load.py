@@ -71,6 +71,11 @@ def load_config(path: str | Path) -> Config:
     Raises:
         ConfigError: the file cannot be read, is not YAML, or a key is unknown, of the wrong type or out of range; the
             message names each such key with the value received and what is allowed.
+
+    >>> import pathlib
+    >>> _ = pathlib.Path("kernelpoint.yaml").write_text("version: 1\\npolicy: random\\nerror_budget: {relative_error: 0.05}\\n")
+    >>> load_config("kernelpoint.yaml").error_budget.relative_error
+    0.05
     """
     try:
         text = read_regular(path, MOST_BYTES).decode("utf-8")
@@ -120,6 +125,10 @@ def check_section(model: type[S], content: dict[str, Any], key: str) -> S:
 
     Raises:
         ConfigError: a value is unknown, of the wrong type or out of range; the message names each.
+
+    >>> from kernelpoint.config import WarmupConfig
+    >>> check_section(WarmupConfig, {"launches": 2}, "warmup")
+    WarmupConfig(launches=2)
     """
     try:
         return model.model_validate(content)

@@ -78,7 +78,15 @@ def _refuse_strangers(folder: Path) -> None:
 
 
 def remove_conversion(folder: Path) -> None:
-    """Remove what a conversion wrote into a folder, and nothing else; a folder without one is left alone."""
+    """Remove what a conversion wrote into a folder, and nothing else; a folder without one is left alone.
+
+    >>> import pathlib
+    >>> from kernelpoint.convert import convert_to_macsim
+    >>> _ = convert_to_macsim("traces/kernelslist.g", "converted")
+    >>> remove_conversion(pathlib.Path("converted"))
+    >>> list(pathlib.Path("converted").glob("Kernel*"))
+    []
+    """
     if not (folder / NAME).exists():
         return
     for launch in [*folder.glob("Kernel*[0-9]"), *folder.glob("Kernel*.unfinished")]:

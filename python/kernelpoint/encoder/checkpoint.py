@@ -60,6 +60,11 @@ def read_checkpoint(name: str | PathLike[str] = BUILTIN) -> Checkpoint:
 
     Raises:
         PlanError: no such file, not a safetensors file, not an encoder, or of another graph schema or encoder version.
+
+    >>> read_checkpoint("none.safetensors")
+    Traceback (most recent call last):
+    ...
+    kernelpoint.errors.PlanError: none.safetensors: no such checkpoint; `kernelpoint train` makes one
     """
     path = checkpoint_path(name)
     data = read_sealed(path)
@@ -116,7 +121,11 @@ def _checksum(data: bytes) -> str:
 
 
 def checkpoint_hash(name: str | PathLike[str] = BUILTIN) -> str:
-    """16 hexadecimal digits that identify a checkpoint's bytes; raises as `read_checkpoint`."""
+    """16 hexadecimal digits that identify a checkpoint's bytes; raises as `read_checkpoint`.
+
+    >>> len(checkpoint_hash("builtin"))
+    16
+    """
     return read_checkpoint(name).digest
 
 

@@ -97,6 +97,10 @@ def embed_streams(
         TraceError: a trace changed since it was scanned.
         ConfigError: `max_nodes` is too small, or there is no such backend.
         SetupError: the backend needs torch, and it is not installed.
+
+    >>> from kernelpoint.traces import launch_paths, scan_launches
+    >>> embed_streams(scan_launches(launch_paths("traces/kernelslist.g"))).shape
+    (1, 256)
     """
     check_max_nodes(max_nodes)
     chosen = read_checkpoint(checkpoint)

@@ -90,6 +90,9 @@ def configuration_for(
 
     Raises:
         ConfigError: the file, or what the host states, is refused.
+
+    >>> configuration_for("v100", "accelsim", "", "", [], print).values["sms"]
+    80
     """
     if setting != "auto":
         found = configuration_of_host(setting)

@@ -52,6 +52,14 @@ def predict(
         threads: by default as many as there are processors.
 
     Ctrl-C ends it within a second.
+
+    >>> from kernelpoint.fast_model import configuration_for
+    >>> from kernelpoint.traces import read_trace_list
+    >>> list_ = read_trace_list("traces/kernelslist.g")
+    >>> gpu = configuration_for("v100", "accelsim", "", "", list_.paths, print)
+    >>> predictions = predict(list_.paths, list_.copies, gpu, "this list", lambda line: None)
+    >>> predictions.counters["cycles"].shape
+    (6,)
     """
     folder = cache_folder() / "predictions" if folder is None else Path(folder)
     key = f"{fingerprint}:{_digest([np.asarray(copies)])}:{configuration.hash}:{MODEL_VERSION}"

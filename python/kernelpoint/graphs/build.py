@@ -103,6 +103,10 @@ def build_graph(path: str | os.PathLike[str], max_nodes: int = DEFAULT_MAX_NODES
     Raises:
         TraceError: the trace cannot be used.
         ConfigError: `max_nodes` is too small.
+
+    >>> graph = build_graph("traces/kernel-1.traceg")
+    >>> graph.num_nodes > 0
+    True
     """
     check_max_nodes(max_nodes)
     return TraceGraph(**_native.build_graph(os.fspath(path), max_nodes))

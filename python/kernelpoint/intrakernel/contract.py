@@ -82,6 +82,9 @@ def load_method(name: str) -> type[StoppingRule]:
 
     Raises:
         ConfigError: no such method.
+
+    >>> load_method("cta").bounded
+    ('cycles', 'instructions')
     """
     if name not in METHODS.names():
         raise ConfigError(f"inside_kernel: got {name!r}; allowed: {', '.join(['off', *METHODS.names()])}")

@@ -20,6 +20,11 @@ def read_records(path: str | Path) -> list[Record]:
 
     Raises:
         JournalError: the file is missing, empty, no journal, of another version, or damaged; with the line.
+
+    >>> read_records("none.kpjournal")
+    Traceback (most recent call last):
+    ...
+    kernelpoint.errors.JournalError: cannot read the journal none.kpjournal: No such file or directory
     """
     try:
         with open_regular(path) as file:

@@ -264,6 +264,12 @@ def load_run(path: str | Path) -> Run:
 
     Raises:
         JournalError: the journal is missing, empty or damaged, or does not add up to its list of launches.
+
+    >>> import kernelpoint as kp
+    >>> _ = kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="all")
+    >>> run = load_run("run.kpjournal")
+    >>> run.policy, len(run.results), run.ended().half_width
+    ('all', 6, 0.0)
     """
     run = Run(Path(path), read_records(path))
     if (summary := run.summary) is not None:

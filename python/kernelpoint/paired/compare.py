@@ -83,6 +83,12 @@ def compare_runs(first: Run, second: Run) -> Comparison:
     Raises:
         JournalError: list, plan, seed, policy or estimator differ (the message names each key with both values), or a run has
             not ended, or states no bound.
+
+    >>> import kernelpoint as kp
+    >>> first, second = (kp.simulate("traces/kernelslist.g", f"{gpu}.kpjournal", gpu, "all") for gpu in ("v100", "rtx"))
+    >>> cycles = compare_runs(first, second).rows[0]
+    >>> cycles.counter, cycles.ratio.half_width
+    ('cycles', 0.0)
     """
     if is_predicted(first) and is_predicted(second):
         return _compare_predicted(first, second)

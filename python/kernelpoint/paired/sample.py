@@ -43,6 +43,10 @@ def sample_of(run: Run) -> DrawnSample:
 
     Raises:
         JournalError: the run has not ended or lacks launches that it drew, or its policy states no bound.
+
+    >>> import kernelpoint as kp
+    >>> sample_of(kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="random")).units.tolist()
+    [0, 1, 2, 3, 4, 5]
     """
     strata = _usable_strata(run)
     stratum, x = _places(run)

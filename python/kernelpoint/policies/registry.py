@@ -23,6 +23,9 @@ def load_policy(choice: str | PolicyChoice) -> type[Policy]:
 
     Raises:
         ConfigError: there is no such policy, what has its name is none, or a parameter is not one that it allows.
+
+    >>> load_policy("stem").__name__
+    'Stem'
     """
     if isinstance(choice, str):
         return POLICIES.load(choice)

@@ -29,6 +29,13 @@ def read_profile(path: str | Path, device: int | None = None) -> Profile:
 
     Raises:
         ProfileError: the file is missing, of no known format, or damaged; the message says where.
+
+    >>> import pathlib
+    >>> rows = "idx,name,grid,block,regs,smem,stream,ts_us,dur_us\\n0,gemm,64x1x1,128x1x1,32,0,7,0,5.5\\n"
+    >>> _ = pathlib.Path("profile.csv").write_text(rows)
+    >>> profile = read_profile("profile.csv")
+    >>> profile.size, profile.names
+    (1, ('gemm',))
     """
     path = Path(path)
     try:

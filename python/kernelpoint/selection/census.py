@@ -76,6 +76,12 @@ def read_census(path: Path, tracer: Tracer | None, log: Log) -> Census:
     Raises:
         ProfileError: the file cannot be read, or a launch is missing.
         ConfigError: a profile needs the tracer's name, or a census is of another tracer.
+
+    >>> import pathlib
+    >>> rows = "idx,name,grid,block,regs,smem,stream,ts_us,dur_us\\n0,gemm,64x1x1,128x1x1,32,0,7,0,5.5\\n"
+    >>> _ = pathlib.Path("profile.csv").write_text(rows)
+    >>> read_census(pathlib.Path("profile.csv"), "accelsim", lambda line: None).size
+    1
     """
     try:
         beginning = beginning_of(path)

@@ -55,6 +55,12 @@ def forecast(census: Profile, drawn: np.ndarray, traced: np.ndarray) -> Forecast
     Args:
         census: all launches, with counted instructions of warps where somebody counted them.
         drawn: int64 [n], launches of the first pass; traced: bool [N].
+
+    >>> from kernelpoint.profiles import read_profile
+    >>> import kernelpoint as kp
+    >>> _ = kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="all")
+    >>> forecast(read_profile("run.kpjournal"), np.array([1, 4]), np.arange(6) % 2 == 1).launches
+    (2, 3, 6)
     """
     threads = census.block.prod(axis=1)
     warps = census.grid.prod(axis=1).astype(float) * np.ceil(threads / LANES)

@@ -113,7 +113,12 @@ class Scan:
 
 
 def read_header(path: str | os.PathLike[str]) -> LaunchHeader:
-    """Read only the header of a trace; raises TraceError."""
+    """Read only the header of a trace; raises TraceError.
+
+    >>> shape = read_header("traces/kernel-1.traceg").shape
+    >>> shape.kernel_name, shape.grid, shape.block
+    ('axpy_f32', (8, 1, 1), (256, 1, 1))
+    """
     return header_from_native(_native.read_header(os.fspath(path)))
 
 

@@ -63,7 +63,13 @@ def is_damage(error: Exception) -> bool:
 
 
 def cache_folder() -> Path:
-    """Folder of the caches: ``$KERNELPOINT_CACHE``, else ``$XDG_CACHE_HOME/kernelpoint``, else ``~/.cache/kernelpoint``."""
+    """Folder of the caches: ``$KERNELPOINT_CACHE``, else ``$XDG_CACHE_HOME/kernelpoint``, else ``~/.cache/kernelpoint``.
+
+    >>> import os
+    >>> os.environ["KERNELPOINT_CACHE"] = "/scratch/kernelpoint"
+    >>> cache_folder()
+    PosixPath('/scratch/kernelpoint')
+    """
     told = os.environ.get("KERNELPOINT_CACHE")
     if told:
         return Path(told)

@@ -71,6 +71,10 @@ def is_list_name(path: str | os.PathLike[str]) -> bool:
 
 
 def launch_paths(path: str | os.PathLike[str]) -> list[str]:
-    """The trace file of every launch of a trace list, in program order; raises as :func:`read_trace_list`."""
+    """The trace file of every launch of a trace list, in program order; raises as :func:`read_trace_list`.
+
+    >>> launch_paths("traces/kernelslist.g")[:2]
+    ['traces/kernel-1.traceg', 'traces/kernel-1.traceg']
+    """
     paths: list[str] = _native.read_trace_list(os.fspath(path))[0]
     return paths

@@ -79,6 +79,11 @@ def read_tracer_sample(path: str | os.PathLike[str]) -> TracerSample | None:
 
     Raises:
         TraceError: the file cannot be read, or is malformed; names the line.
+
+    >>> import pathlib
+    >>> _ = pathlib.Path("sampled_kernels_info.txt").write_text("a\\nb\\n10 4 3 3 7 8\\n1 1 0\\n")
+    >>> read_tracer_sample("sampled_kernels_info.txt").launches
+    11
     """
     file = Path(path)
     if file.name != SAMPLE_LIST:

@@ -23,6 +23,13 @@ def aligned(profile: Profile, paths: tuple[str, ...], log: Log) -> Profile:
 
     Raises:
         ProfileError: fewer than half of the launches, or of the profile's rows where it has fewer, have a counterpart.
+
+    >>> from kernelpoint.traces import launch_paths
+    >>> from kernelpoint.profiles import read_profile
+    >>> import kernelpoint as kp
+    >>> _ = kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="all")
+    >>> aligned(read_profile("run.kpjournal"), tuple(launch_paths("traces/kernelslist.g")), print).size
+    6
     """
     if not any(profile.names) and profile.size == len(paths):
         return named(profile, paths)
@@ -38,7 +45,16 @@ def aligned(profile: Profile, paths: tuple[str, ...], log: Log) -> Profile:
 
 
 def named(profile: Profile, paths: tuple[str, ...]) -> Profile:
-    """A profile whose row i belongs to `paths[i]`, with names and shapes from the headers of the traces where it has none."""
+    """A profile whose row i belongs to `paths[i]`, with names and shapes from the headers of the traces where it has none.
+
+    >>> from kernelpoint.traces import launch_paths
+    >>> from kernelpoint.profiles import read_profile
+    >>> import kernelpoint as kp
+    >>> _ = kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="all")
+    >>> profile = read_profile("run.kpjournal")
+    >>> named(profile, tuple(launch_paths("traces/kernelslist.g"))).names[0]
+    'axpy_f32'
+    """
     if any(profile.names) or not paths:
         return profile
     launches = _launches(paths)

@@ -58,6 +58,11 @@ def check_available(policy: str, needs: frozenset[Need], available: Available, o
     Raises:
         PolicyError: it needs a profile, and none was named.
         ConfigError: it reads traces, and the host names no list on disk.
+
+    >>> check_available("stem", frozenset({Need.PROFILE}), Available(traces=True))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    kernelpoint.errors.PolicyError: policy: stem plans from times or counters of every launch, known beforehand; name a ...
     """
     if Need.PROFILE in needs and available.profile is None:
         raise PolicyError(
@@ -87,6 +92,13 @@ def complete(
 
     Raises:
         TraceError: not one launch can be read.
+
+    >>> from kernelpoint.config import EncoderConfig
+    >>> from kernelpoint.traces import launch_paths
+    >>> population = Population(counts=(6,), seed=0, paths=tuple(launch_paths("traces/kernelslist.g")))
+    >>> population = complete(population, frozenset({Need.TRACES}), EncoderConfig(), print)
+    >>> population.scan.stream_ids.tolist()
+    [0, 0, 0, 0, 0, 0]
     """
     if needs & {Need.TRACES, Need.EMBEDDINGS} and population.scan is None:
         from kernelpoint.traces import scan_launches
@@ -119,6 +131,15 @@ def with_profile(population: Population, config: Config, log: Log) -> Population
 
     Raises:
         ProfileError: the file cannot be read, or does not fit the launches; or the model has nothing to predict.
+
+    >>> import pathlib
+    >>> from kernelpoint.config import parse_config
+    >>> from kernelpoint.workload import Population
+    >>> rows = "".join(f"{launch},gemm,64x1x1,128x1x1,32,0,7,0,5.{launch}\\n" for launch in range(3))
+    >>> _ = pathlib.Path("times.csv").write_text("idx,name,grid,block,regs,smem,stream,ts_us,dur_us\\n" + rows)
+    >>> config = parse_config({"version": 1, "policy": "stem", "profile": "times.csv"}, "keys")
+    >>> with_profile(Population(counts=(3,), seed=0), config, print).profile.size
+    3
     """
     if config.profile is None:
         return population

@@ -14,6 +14,15 @@ def known_times(population: Population, policy: str) -> tuple[np.ndarray, np.nda
 
     Raises:
         PolicyError: there is no profile, fewer than half of the launches have a time, or a time is negative.
+
+    >>> import pathlib
+    >>> from kernelpoint.profiles import read_profile
+    >>> from kernelpoint.workload import Population
+    >>> rows = "".join(f"{launch},gemm,64x1x1,128x1x1,32,0,7,0,5.{launch}\\n" for launch in range(3))
+    >>> _ = pathlib.Path("times.csv").write_text("idx,name,grid,block,regs,smem,stream,ts_us,dur_us\\n" + rows)
+    >>> times, known = known_times(Population(counts=(3,), seed=0, profile=read_profile("times.csv")), "stem")
+    >>> times.tolist(), known.tolist()
+    ([5000.0, 5100.0, 5200.0], [True, True, True])
     """
     profile = population.profile_for(policy)
     times = profile.time
@@ -28,7 +37,13 @@ def known_times(population: Population, policy: str) -> tuple[np.ndarray, np.nda
 
 
 def kernels(population: Population) -> np.ndarray:
-    """int64 [N]: which kernel each launch runs, from the traces' headers or the profile's names; -1 where unknown."""
+    """int64 [N]: which kernel each launch runs, from the traces' headers or the profile's names; -1 where unknown.
+
+    >>> from kernelpoint.traces import launch_paths, scan_launches
+    >>> from kernelpoint.workload import Population
+    >>> kernels(Population(counts=(6,), seed=0, scan=scan_launches(launch_paths("traces/kernelslist.g"))))
+    array([0, 0, 0, 0, 0, 0])
+    """
     profile, scan = population.profile, population.scan
     if scan is not None:
         return np.where(scan.stream_ids < 0, -1, scan.kernel_ids).astype(np.int64)
@@ -43,6 +58,11 @@ def instructions(population: Population, policy: str) -> np.ndarray:
 
     Raises:
         PolicyError: neither knows them.
+
+    >>> from kernelpoint.traces import launch_paths, scan_launches
+    >>> from kernelpoint.workload import Population
+    >>> instructions(Population(counts=(6,), seed=0, scan=scan_launches(launch_paths("traces/kernelslist.g"))), "kernelpoint")
+    array([1088., 1088., 1088., 1088., 1088., 1088.])
     """
     profile, scan = population.profile, population.scan
     if scan is not None:
@@ -57,6 +77,10 @@ def instructions(population: Population, policy: str) -> np.ndarray:
 
 
 def has_instructions(profile: Profile | None) -> bool:
-    """True if a profile counts the instructions of every launch."""
+    """True if a profile counts the instructions of every launch.
+
+    >>> has_instructions(None)
+    False
+    """
     counts = None if profile is None else profile.instructions
     return counts is not None and bool(np.isfinite(counts).all())

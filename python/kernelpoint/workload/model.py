@@ -86,6 +86,14 @@ def with_model_source(population: Population, setting: str, simulator: Simulator
 
     Raises:
         ConfigError: the file is refused.
+
+    >>> from types import SimpleNamespace
+    >>> from kernelpoint.traces import launch_paths
+    >>> from kernelpoint.workload import Population
+    >>> paths = tuple(launch_paths("traces/kernelslist.g"))
+    >>> host = SimpleNamespace(simulator="any", configuration="", config_hash="", list_paths=["traces/kernelslist.g"])
+    >>> with_model_source(Population(counts=(6,), seed=0, paths=paths), "v100", host, print).model_source is None
+    False
     """
     lists = tuple(path for path in simulator.list_paths if path is not None)
     if setting == "off" or not population.has_traces or len(lists) != len(population.counts):
@@ -100,6 +108,11 @@ def why_unassisted(config: Config, population: Population) -> str | None:
     """Reason why the estimate of a run does not rest on the fast model's predictions; None where it may.
 
     Predictions serve the total of one application, estimated by regression.
+
+    >>> from kernelpoint.config import parse_config
+    >>> from kernelpoint.workload import Population
+    >>> why_unassisted(parse_config({"version": 1, "policy": "random"}, "keys"), Population(counts=(6,), seed=0))
+    'no trace list is on disk'
     """
     budget = config.error_budget
     named = config.profile not in (None, "model")
@@ -116,7 +129,18 @@ def why_unassisted(config: Config, population: Population) -> str | None:
 
 
 def predicted(population: Population, source: ModelSource, log: Log) -> Population:
-    """The population with what the model predicts of each launch, process by process, made or recalled."""
+    """The population with what the model predicts of each launch, process by process, made or recalled.
+
+    >>> from types import SimpleNamespace
+    >>> from kernelpoint.traces import launch_paths
+    >>> from kernelpoint.workload import Population, with_model_source
+    >>> paths = tuple(launch_paths("traces/kernelslist.g"))
+    >>> host = SimpleNamespace(simulator="any", configuration="", config_hash="", list_paths=["traces/kernelslist.g"])
+    >>> population = with_model_source(Population(counts=(6,), seed=0, paths=paths), "v100", host, print)
+    >>> population = predicted(population, population.model_source, lambda line: None)
+    >>> population.model.counters["cycles"].shape
+    (6,)
+    """
     from kernelpoint.fast_model import Predictions, predict
     from kernelpoint.traces import read_trace_list
 
@@ -136,7 +160,12 @@ def predicted(population: Population, source: ModelSource, log: Log) -> Populati
 
 
 def model_profile(population: Population) -> Profile | None:
-    """The predictions as a profile of the launches: with their names and shapes, for policies that plan from times."""
+    """The predictions as a profile of the launches: with their names and shapes, for policies that plan from times.
+
+    >>> from kernelpoint.workload import Population
+    >>> model_profile(Population(counts=(6,), seed=0)) is None
+    True
+    """
     if population.model is None:
         return None
     known = named(population.model, population.paths)
