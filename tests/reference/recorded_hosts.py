@@ -130,10 +130,10 @@ def whole_and_resumed(
     first.journal.unlink()
 
 
-def synthesised(folder: Path, workload: str, launches: int) -> Path:
+def synthesised(folder: Path, workload: str, launches: int, *sizes: str) -> Path:
     from kernelpoint.cli.synth import synth
 
-    synth(workload, folder, launches=launches)
+    synth(workload, folder, launches=launches, sizes=list(sizes))
     return folder / "kernelslist.g"
 
 

@@ -17,6 +17,8 @@ from recorded_hosts import cut, profile_of, synthesised
 from kernelpoint.session import boundary
 
 TESTS = Path(__file__).resolve().parents[1]
+# Of few warp instructions: the real simulators take a second for each launch even so.
+SMALL = ("iterative-solver", 12, "rows=64")
 
 
 def printed(text: str) -> list[str]:
@@ -90,7 +92,7 @@ def accelsim(folder: Path) -> Iterator[tuple[str, list[Any]]]:
         print("accelsim: left out, KERNELPOINT_ACCELSIM names no patched accel-sim.out")
         return
     tests = module_of(TESTS / "accelsim_patch" / "test_accelsim.py")
-    traces = synthesised(folder / "traces", "iterative-solver", 24)
+    traces = synthesised(folder / "traces", *SMALL)
     library = Path(os.environ["KERNELPOINT_PLUGIN"])
     for yaml in ("policy: all", "policy: random\nseed: 3\nerror_budget: {relative_error: 0.05}", "policy: gcl"):
         (folder / "traces" / "kernelpoint.yaml").write_text(f"version: 1\n{yaml}\njournal: run.kpjournal\n")
@@ -114,7 +116,7 @@ def macsim(folder: Path) -> Iterator[tuple[str, list[Any]]]:
     from kernelpoint.convert import convert_to_macsim
 
     tests = module_of(TESTS / "macsim_patch" / "test_macsim.py")
-    convert_to_macsim(synthesised(folder / "traces", "iterative-solver", 24), folder / "converted")
+    convert_to_macsim(synthesised(folder / "traces", *SMALL), folder / "converted")
     lists, library = [folder / "converted" / "kernel_config.txt"], Path(os.environ["KERNELPOINT_PLUGIN"])
     for yaml in ("policy: all", "policy: random\nseed: 3\nerror_budget: {relative_error: 0.05}"):
         run = folder / "run"
