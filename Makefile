@@ -13,7 +13,7 @@ INSTALL := KERNELPOINT_WITHOUT_CPP=1 $(BIN)/python -m pip install --quiet --cons
 # What running needs, and `report` for the charts of the demo's page.
 $(VENV)/.installed: pyproject.toml constraints.txt
 	@sh tests/setup/prerequisites.sh "$(PYTHON)"
-	@echo "Installing what running needs: numpy, scikit-learn, ast-grep, vl-convert and others; 430 MB on disk."
+	@echo "Installing what running needs: numpy, scikit-learn, ast-grep, vl-convert and others; 480 MB on disk."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt setuptools pybind11
 	$(INSTALL) '.[report]'

@@ -42,7 +42,7 @@ def report(
         return
     console = Console(markup=False)
     console.print(_counters(loaded))
-    for line in [*sentences(loaded)[:1], *_truth(loaded, full), *sentences(loaded)[1:]]:
+    for line in [*sentences(loaded)[:1], *_truth(loaded, full), *sentences(loaded)[1:], *_expected(loaded)]:
         console.print(line, soft_wrap=True, highlight=False)
     made = _exports(loaded, full, csv, perfetto, figures)
     if output is not None or (not made and loaded.summary is not None):
@@ -71,6 +71,17 @@ def _truth(run: Run, full: Run | None) -> list[str]:
     from kernelpoint.report.full_run import compare, sentence
 
     return [] if full is None else [sentence(compare(run, full))]
+
+
+def _expected(run: Run) -> list[str]:
+    """What the run took beside what its plan forecast, where it did."""
+    from kernelpoint.report.write import plan_of
+    from kernelpoint.session.forecast import compared
+
+    if (s := run.summary) is None:
+        return []
+    line = compared(plan_of(run)[0].forecast, s.relative_error, s.simulated, s.cycle_speedup)
+    return [line] if line else []
 
 
 def _exports(run: Run, full: Run | None, csv: Path | None, perfetto: Path | None, figures: Path | None) -> list[str]:

@@ -32,10 +32,14 @@ def _data(rows: Rows) -> alt.InlineData:
     return alt.InlineData(values=rows)
 
 
-def _chosen() -> tuple[alt.Parameter, Any]:
-    """The kernel chosen on the page, and the opacity that it gives: the page sets it in every chart at once."""
-    chosen = alt.param(name="chosen", value="")
-    return chosen, alt.when("chosen === '' || chosen === datum.kernel").then(alt.value(1.0)).otherwise(alt.value(0.15))
+def _chosen() -> alt.Parameter:
+    """The kernel chosen on the page, which sets it in every chart at once."""
+    return alt.param(name="chosen", value="")
+
+
+def _opacity(usual: float = 1.0) -> Any:
+    """The opacity of a mark: less where another kernel is chosen."""
+    return alt.when("chosen === '' || chosen === datum.kernel").then(alt.value(usual)).otherwise(alt.value(0.15))
 
 
 def _share(view: RunView) -> Chart | None:
@@ -49,12 +53,12 @@ def _share(view: RunView) -> Chart | None:
     if rest := view.kernels[ROWS:]:
         total = {key: sum(getattr(k, key) for k in rest) for key in ("share", "launches", "simulated", "cycles")}
         rows.append({"kernel": f"{OTHERS} ({len(rest)})", **total})
-    chosen, opacity = _chosen()
+    chosen, opacity = _chosen(), _opacity()
     return (
         alt.Chart(_data(rows), height=alt.Step(20))
         .mark_bar(color=BLUE, cursor="pointer")
         .encode(
-            x=alt.X("share:Q", title="share of the estimated cycles", axis=alt.Axis(format="%")),
+            x=alt.X("share:Q", title="share of the estimated cycles", axis=alt.Axis(format="%", tickCount=6)),
             y=alt.Y("kernel:N", sort=None, title=None, axis=alt.Axis(labelLimit=260)),
             opacity=opacity,
             tooltip=[
@@ -76,11 +80,13 @@ def _timeline(view: RunView) -> Chart | None:
     names = [k.name for k in view.kernels[:ROWS]]
     row_of = np.minimum(view.kernel_of_launch, len(names))
     labels = np.array([*names, OTHERS], dtype=object)
-    chosen, opacity = _chosen()
+    chosen, opacity = _chosen(), _opacity()
     order = alt.Y("kernel:N", sort=[*names, OTHERS], title=None, axis=alt.Axis(labelLimit=260))
     zoom = alt.selection_interval(bind="scales", encodings=["x"])
-    grey = alt.Chart(_data(_launch_bins(view, row_of, labels))).mark_bar(color=GREY, opacity=0.45, height=14)
-    grey = grey.encode(x=alt.X("from:Q", title="launch index"), x2="to:Q", y=order, opacity=opacity)
+    grey = alt.Chart(_data(_launch_bins(view, row_of, labels))).mark_bar(color=GREY, height=14)
+    grey = grey.encode(
+        x=alt.X("from:Q", title="launch index", axis=alt.Axis(tickCount=8)), x2="to:Q", y=order, opacity=_opacity(0.4)
+    )
     tips = [
         alt.Tooltip("kernel:N"),
         alt.Tooltip("launch:Q", format=","),
@@ -91,7 +97,7 @@ def _timeline(view: RunView) -> Chart | None:
     marks: Rows = [
         {"kernel": labels[row_of[u]], "launch": int(u), "value": float(view.values[u])} for u in drawn.tolist()
     ]
-    blue = alt.Chart(_data(marks)).mark_tick(color=BLUE, thickness=2, height=14, cursor="pointer")
+    blue = alt.Chart(_data(marks)).mark_tick(color=BLUE, thickness=3, height=16, cursor="pointer")
     blue = blue.encode(x="launch:Q", y=order, opacity=opacity, tooltip=tips)
     return alt.layer(grey, blue).add_params(chosen, zoom).properties(height=alt.Step(20))
 
@@ -162,7 +168,7 @@ def _map(view: RunView) -> Chart | None:
         }
         for name, (x, y), count in zip(view.stream_names, view.stream_map, view.stream_launches, strict=True)
     ]
-    chosen, opacity = _chosen()
+    chosen, opacity = _chosen(), _opacity()
     colours = [*[BLUE, VERMILION, GREEN, "#CC79A7", "#E69F00", "#56B4E9"][: len(top)], GREY]
     scale = alt.Scale(domain=[*top, OTHERS], range=colours)
     legend = alt.Legend(title=None, orient="bottom", columns=1, labelLimit=360)

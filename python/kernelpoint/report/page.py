@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from html import escape
+from pathlib import Path
 
 from kernelpoint.journal import EstimateRecord, Run
 from kernelpoint.report.charts import charts
@@ -34,12 +35,18 @@ SECTIONS = {
     ),
 }
 
+COLUMNS = (
+    "Cycles are estimated, mean is cycles over launches. CoV: standard deviation over mean of the simulated launches. Share of "
+    "variance: the kernel's part in the uncertainty of the total. Click a heading to sort."
+)
+
 
 def html_page(run: Run, view: RunView, note: str = "") -> str:
     """The whole page of a finished run; `note` says what the page lacks."""
-    title = f"KernelPoint: {run.path.stem}"
+    title = f"{_workload(run)} on {_simulator(run)}"
     specs = charts(view)
-    body = [f"<h1>{escape(title)}</h1>", _verdict(run, view), f"<p>{escape(note)}</p>" if note else "", _facts(run)]
+    top = f'<p class="soft">KernelPoint, {escape(run.path.name)}</p><h1>{escape(title)}</h1>'
+    body = [top, _verdict(run, view), f"<p>{escape(note)}</p>" if note else "", _facts(run)]
     for name, (heading, caption) in SECTIONS.items():
         if name in specs:
             body.append(section(name, heading, caption))
@@ -60,12 +67,12 @@ def _verdict(run: Run, view: RunView) -> str:
     lines += [f"Degraded: {reason}" for reason in s.degraded[:3]]
     lines += [f"Not covered: {text}" for text in s.not_covered]
     text = "".join(f"<p>{escape(line)}</p>" for line in lines)
-    return f'<div class="verdict {kind}"><b>{escape(verdict(s))}</b>{text}</div>'
+    total, _, claim = verdict(s).replace("+-", "±").partition("; ")
+    return f'<div class="verdict {kind}"><b>{escape(total)}</b><strong>{escape(claim)}</strong>{text}</div>'
 
 
 def _facts(run: Run) -> str:
-    s, host = run.ended(), run.header.host
-    lists = ["/".join(name.split("/")[-2:]) for name in host.lists if name] if host else []
+    s = run.ended()
     written = datetime.fromtimestamp(run.path.stat().st_mtime)
     configuration = run.hashes.get("simulator_config")
     facts = {
@@ -73,13 +80,25 @@ def _facts(run: Run) -> str:
         "one-per-stream speedup": f"{s.one_per_stream_speedup:.3g}x" if s.one_per_stream_speedup else "-",
         "error budget": f"{100 * s.relative_error:g} % at {100 * s.confidence:g} %",
         "policy, seed": f"{run.policy}, {run.setting('seed')}",
-        "workload": ", ".join(lists) or "-",
-        "simulator": f"{host.simulator} {host.version}" if host else "-",
+        "workload": _workload(run),
+        "simulator": _simulator(run),
         "simulated GPU (hash)": configuration[:12] if configuration else "-",
         "KernelPoint, journal written": f"{run.header.kernelpoint}, {written:%Y-%m-%d %H:%M}",
     }
     cells = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts.items())
     return f"<dl>{cells}</dl>"
+
+
+def _workload(run: Run) -> str:
+    """The folders of the trace lists, or the journal's name."""
+    paths = [Path(name) for name in run.header.host.lists if name] if run.header.host else []
+    names = [path.parent.name if path.suffix in (".g", ".txt") else path.name for path in paths]
+    return ", ".join(dict.fromkeys(name for name in names if name)) or run.path.stem
+
+
+def _simulator(run: Run) -> str:
+    host = run.header.host
+    return f"{host.simulator} {host.version}".strip() if host else "a simulator"
 
 
 def _kernel_table(view: RunView) -> str:
@@ -94,15 +113,16 @@ def _kernel_table(view: RunView) -> str:
             (f"{kernel.cycles / kernel.launches:,.0f}", kernel.cycles / kernel.launches),
             (_percent(kernel.cov), kernel.cov or 0.0),
             (f"{100 * kernel.share:.2f} %", kernel.share),
+            (_percent(kernel.variance), kernel.variance or 0.0),
         ]
         if view.truth is not None:
             numbers.append((_percent(kernel.error, "+"), kernel.error or 0.0))
         cells = "".join(f'<td data-value="{value:.10g}">{text}</td>' for text, value in numbers)
         rows.append(f'<tr data-kernel="{escape(kernel.name)}"><td>{escape(kernel.name)}</td>{cells}</tr>')
-    head = ["kernel", "launches", "simulated", "estimated cycles", "mean cycles", "CoV of simulated", "share"]
+    head = ["kernel", "launches", "simulated", "cycles", "mean", "CoV", "share of cycles", "share of variance"]
     head += ["error"] if view.truth is not None else []
     find = '<p><input id="filter" type="search" placeholder="filter kernels by name" aria-label="filter kernels by name"></p>'
-    return find + table(head, rows, "kernels")
+    return find + table(head, rows, "kernels") + f'<p class="soft">{escape(COLUMNS)}</p>'
 
 
 def _percent(value: float | None, sign: str = "") -> str:

@@ -1,7 +1,8 @@
 """A run as a trace for the Perfetto viewer, in the Trace Event format of JSON, which it opens.
 
-One microsecond of the trace is one cycle. A launch begins where the one before it in its process ends. Each kernel has a row.
-Results, estimates and projections are groups of rows of their own.
+One microsecond of the trace is one cycle. A launch begins where the one before it in its process ends. Each kernel has a row;
+where the traces are on disk and name several CUDA streams, each kernel of a stream has one. Results, estimates and projections
+are groups of rows of their own.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from kernelpoint.errors import TraceError
 from kernelpoint.journal import Run
 from kernelpoint.report.launches import ESTIMATED, PROJECTED, SIMULATED, launches
+from kernelpoint.traces import launch_paths, read_header
 
 GROUPS = (SIMULATED, PROJECTED, ESTIMATED)
 UNNAMED = "(name not known)"
@@ -38,7 +41,22 @@ def write_trace(run: Run, path: Path) -> int:
     return count
 
 
+def _streams(run: Run) -> list[list[int]]:
+    """The CUDA stream of every launch of each process, from the headers of the traces; none of lists no longer on disk."""
+    found, known = [], dict[str, int]()
+    for name, count in zip(run.header.host.lists if run.header.host else [], run.launches, strict=False):
+        try:
+            paths = launch_paths(name or "")
+            known |= {path: read_header(path).stream_id for path in set(paths) - set(known)}
+        except (OSError, TraceError):
+            paths = []
+        found.append([known[path] for path in paths] if len(paths) == count else [])
+    return found
+
+
 def _events(run: Run) -> Iterator[Event]:
+    streams = _streams(run)
+    several = len(set().union(*streams)) > 1
     rows: dict[tuple[int, str], int] = {}
     named: set[int] = set()
     process, now = -1, 0.0
@@ -46,6 +64,8 @@ def _events(run: Run) -> Iterator[Event]:
         if it.process != process:
             process, now = it.process, 0.0
         group, kernel = it.process * len(GROUPS) + GROUPS.index(it.how) + 1, it.kernel or UNNAMED
+        if several and streams[it.process]:
+            kernel = f"stream {streams[it.process][it.launch]}: {kernel}"
         if group not in named:
             named.add(group)
             yield _name("process_name", group, 0, f"process {it.process}: {it.how}")

@@ -23,6 +23,7 @@ class Kernel:
     Attributes:
         launches, simulated: how many; cycles: their estimated total; share: of the estimated total of all kernels.
         cov: standard deviation over mean of the simulated launches' cycles; None of fewer than two.
+        variance: its part in the variance of the estimate, see `_variances`; None where the run has no estimates of launches.
         error: relative error of `cycles` against a full run; None where there is none.
     """
 
@@ -32,6 +33,7 @@ class Kernel:
     cycles: float
     share: float
     cov: float | None = None
+    variance: float | None = None
     error: float | None = None
 
 
@@ -108,6 +110,7 @@ def _kernels(
     kernel = of_stream[np.where(streams >= 0, streams, len(names))]
     launches = np.bincount(kernel, minlength=len(distinct))
     drawn, covs = _spreads(run, kernel, len(distinct))
+    variances = _variances(run, kernel, len(distinct))
     truths = (
         np.zeros(len(distinct))
         if full_run is None
@@ -127,6 +130,7 @@ def _kernels(
             cycles=float(cycles[k]),
             share=float(cycles[k]) / total,
             cov=covs[k],
+            variance=None if variances is None else float(variances[k]),
             error=float(cycles[k] / truths[k]) - 1.0 if truths[k] else None,
         )
         for k in order.tolist()
@@ -143,6 +147,25 @@ def _spreads(run: Run, kernel: np.ndarray, count: int) -> tuple[np.ndarray, list
         values[kernel[unit]].append(result.counters["cycles"])
     covs = [float(np.std(v, ddof=1) / np.mean(v)) if len(v) > 1 and np.mean(v) > 0.0 else None for v in values]
     return np.array([len(v) for v in values]), covs
+
+
+def _variances(run: Run, kernel: np.ndarray, count: int) -> np.ndarray | None:
+    """Part of each kernel in the variance of the estimated cycles, float64 [kernels], of sum 1.
+
+    A launch of stratum h counts (N_h - n_h) / n_h times the squared mean of the stratum. Model: relative errors of
+    predictions are equally large in every stratum, as the pooled variance of the estimate takes them to be.
+    """
+    if (known := run.launch_estimates) is None:
+        return None
+    inside = known.strata >= 0
+    strata, simulated = known.strata[inside], np.zeros(len(kernel), dtype=bool)
+    simulated[list(run.results)] = True
+    sizes = np.bincount(strata)
+    drawn = np.bincount(strata, weights=simulated[inside], minlength=len(sizes))
+    means = np.bincount(strata, weights=np.nan_to_num(known.cycles[inside])) / np.maximum(sizes, 1)
+    each = (sizes - drawn) / np.maximum(drawn, 1.0) * means**2
+    parts = np.bincount(kernel[inside], weights=each[strata], minlength=count)
+    return parts / parts.sum() if parts.sum() > 0.0 else None
 
 
 def _results(run: Run, count: int) -> tuple[np.ndarray, np.ndarray, str]:

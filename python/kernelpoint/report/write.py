@@ -12,6 +12,7 @@ from kernelpoint.journal import Run
 from kernelpoint.randomness import permanent_random_numbers
 from kernelpoint.report.page import html_page
 from kernelpoint.report.view import view_run
+from kernelpoint.session.forecast import compared
 from kernelpoint.session.plan import Plan
 
 
@@ -27,9 +28,10 @@ def write_page(run: Run, path: Path, full_run: Run | None = None) -> None:
         JournalError: the run has not ended, or the full run is of other traces or another simulated GPU.
         ConfigError: the page cannot be written there.
     """
-    run.ended()
     plan, note = plan_of(run)
-    page = html_page(run, view_run(run, plan, full_run), note)
+    s = run.ended()
+    expected = compared(plan.forecast, s.relative_error, s.simulated, s.cycle_speedup)
+    page = html_page(run, view_run(run, plan, full_run), note or expected or "")
     try:
         path.write_text(page, encoding="utf-8")
     except OSError as error:

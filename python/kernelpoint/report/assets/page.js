@@ -1,5 +1,10 @@
 // Embeds the charts, links the chosen kernel between charts and table, sorts and filters the table.
 const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+const line = dark ? "#343a45" : "#e3e6eb";
+const CONFIG = {
+  background: "transparent", font: "system-ui, sans-serif", view: { stroke: line }, legend: { labelFontSize: 12 },
+  axis: { labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal", gridColor: line, domainColor: line, tickColor: line },
+};
 const views = {};
 let chosen = "";
 
@@ -12,7 +17,7 @@ function choose(kernel) {
 }
 
 for (const [id, spec] of Object.entries(SPECS)) {
-  vegaEmbed("#" + id, spec, { actions: false, renderer: "svg", theme: dark ? "dark" : undefined, config: { background: "transparent" } })
+  vegaEmbed("#" + id, spec, { actions: false, renderer: "svg", theme: dark ? "dark" : undefined, config: CONFIG })
     .then(({ view }) => {
       views[id] = view;
       view.addEventListener("click", (_, item) => { if (item && item.datum && item.datum.kernel) choose(item.datum.kernel); });
