@@ -12,6 +12,8 @@ import pytest
 from kernelpoint.journal import load_run
 from kernelpoint.journal.lines import seal, unseal
 from kernelpoint.profiles.names import base_key
+from kernelpoint.report import view
+from kernelpoint.report.write import plan_of
 
 
 def kernelpoint(*arguments, cwd=None):
@@ -86,6 +88,16 @@ def test_a_page_can_be_made_when_the_plan_is_gone(bench):
     assert done.returncode == 0, done.stderr
     html = page.read_text()
     assert "plan cannot be read any more" in html and plan in html and "How the bound shrank" in html
+
+
+def test_kernels_whose_short_names_are_equal_are_one_with_all_their_cycles(bench, monkeypatch):
+    bench.run("policy: kernelpoint\nerror_budget: {relative_error: 0.05}")
+    run = bench.report()
+    monkeypatch.setattr(view, "base_key", lambda name: "same")
+    (kernel,) = view.view_run(run, plan_of(run)[0]).kernels
+    assert kernel.cycles == pytest.approx(run.summary.estimate, rel=1e-9)
+    assert (kernel.launches, kernel.simulated) == (run.launches[0], run.summary.simulated)
+    assert kernel.variance in (None, 1.0)
 
 
 def test_every_launch_is_exported_and_the_cycles_add_up_to_the_estimate(bench):

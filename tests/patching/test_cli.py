@@ -53,6 +53,11 @@ def test_a_second_patch_changes_nothing_and_says_so(checkout):
     assert {path: path.read_bytes() for path in checkout.rglob("*") if path.is_file()} == before
 
 
+def test_a_folder_that_is_no_simulator_cannot_be_patched(tmp_path):
+    code, text = patch("accelsim", tmp_path, "--check")
+    assert code == 2 and "is not a tree of Accel-Sim" in text
+
+
 def test_a_tree_that_cannot_be_patched_has_an_exit_code_of_its_own(checkout):
     (checkout / "gpu-simulator" / "accel-sim.cc").write_text("int main() {}\n")
     code, text = patch("accelsim", checkout, "--check")

@@ -21,7 +21,7 @@ def test_defaults_are_those_of_the_design():
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        ({"polcy": "all"}, "polcy: unknown key (value 'all'); allowed here: version, policy"),
+        ({"polcy": "all"}, "polcy: unknown key (did you mean policy?) (value 'all'); allowed here: version, policy"),
         ({"error_budget": {"relative_eror": 0.1}}, "error_budget.relative_eror: unknown key"),
         ({"error_budget": {"relative_error": 0}}, "error_budget.relative_error: got 0; input should be greater than 0"),
         (

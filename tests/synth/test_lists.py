@@ -129,6 +129,7 @@ def test_batches_differ_in_size() -> None:
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"name": "nonsense"}, "no family or workload is called 'nonsense'; allowed: transformer-decode"),
+    ({"name": "itertive-solver"}, "(did you mean iterative-solver?)"),
     ({"name": "copy", "scale": "tiny"}, "--scale is 'tiny'; allowed: small, medium, large"),
     ({"name": "copy", "seed": -1}, "--seed is -1"),
     ({"name": "cnn-inference", "launches": 0}, "--launches is 0; allowed: 1 to"),

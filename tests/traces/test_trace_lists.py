@@ -44,11 +44,12 @@ def test_other_lines_are_ignored(folder):
     assert launch_paths(path) == [str(folder / "kernel-1.traceg")]
 
 
-def test_a_folder_is_ordered_by_number_whether_or_not_a_list_lies_in_it(folder):
+def test_a_folder_is_its_list_and_without_one_its_traces_by_number(folder):
     names = ["kernel-1.traceg", "kernel-2.traceg.xz", "kernel-10-ctx_0x5581.traceg.zst"]
     assert launch_paths(folder) == launch_paths(f"{folder}/") == [str(folder / name) for name in names]
-    write_list(folder, "kernel-2.traceg.xz\n")
-    assert launch_paths(folder) == [str(folder / name) for name in names]
+    write_list(folder, "MemcpyHtoD,0x20,8\nkernel-2.traceg.xz\n")
+    commands = read_trace_list(f"{folder}/")
+    assert list(commands.paths) == [str(folder / "kernel-2.traceg.xz")] and len(commands.copies) == 1
 
 
 def test_a_list_in_the_working_folder_is_found(folder, monkeypatch):
@@ -76,7 +77,7 @@ def test_a_missing_list_an_empty_folder_and_a_launch_in_two_files_are_refused(fo
     with pytest.raises(TraceError, match="cannot be opened"):
         read_trace_list(folder / "none.g")
     empty = tmp_path_factory.mktemp("empty")
-    with pytest.raises(TraceError, match=r"expected files kernel-N.traceg"):
+    with pytest.raises(TraceError, match=r"expected a kernelslist.g, files kernel-N.traceg"):
         read_trace_list(empty)
     (folder / "kernel-1.traceg.xz").write_text(TEXT)
     with pytest.raises(TraceError, match=r"found both kernel-1.traceg and kernel-1.traceg.xz"):

@@ -138,12 +138,12 @@ constexpr struct {
 bool is_known(const std::string& key) {
     static const char* const beginnings[] = {
         // no effect on cycles
-        "-trace", "-kernel_sampling", "-config", "-visualizer_", "-power_", "-accelwattch_", "-hw_perf_", "-dvfs_",
-        "-aggregate_power", "-steady_", "-gpuwattch", "-enable_ptx", "-ptx_", "-gpgpu_ptx_", "-save_embedded_ptx",
-        "-gpgpu_experimental_lib", "-gpgpu_memlatency_stat", "-gpgpu_runtime_stat", "-gpgpu_stack_", "-gpgpu_heap_",
-        "-gpgpu_runtime_", "-gpgpu_compute_capability", "-gpgpu_occupancy_sm_number", "-gpgpu_max_", "-gpgpu_cflog",
-        "-gpgpu_deadlock", "-gpgpu_clock_gated", "-gpgpu_stats", "-gpgpu_cdp_enabled", "-cdp_latency",
-        "-gpgpu_registers_per_block", "-gpgpu_shmem_per_block", "-liveness", "-checkpoint", "-resume",
+        "-trace", "-kernel_sampling", "-kernelpoint_", "-config", "-visualizer_", "-power_", "-accelwattch_",
+        "-hw_perf_", "-dvfs_", "-aggregate_power", "-steady_", "-gpuwattch", "-enable_ptx", "-ptx_", "-gpgpu_ptx_",
+        "-save_embedded_ptx", "-gpgpu_experimental_lib", "-gpgpu_memlatency_stat", "-gpgpu_runtime_stat",
+        "-gpgpu_stack_", "-gpgpu_heap_", "-gpgpu_runtime_", "-gpgpu_compute_capability", "-gpgpu_occupancy_sm_number",
+        "-gpgpu_max_", "-gpgpu_cflog", "-gpgpu_deadlock", "-gpgpu_clock_gated", "-gpgpu_stats", "-gpgpu_cdp_enabled",
+        "-cdp_latency", "-gpgpu_registers_per_block", "-gpgpu_shmem_per_block", "-liveness", "-checkpoint", "-resume",
         "-inter_config_file", "-keep", "-gpgpu_option", "-gpgpu_simt_core_sim_order", "-gpgpu_local_mem_map",
         "-n_regfile", "-gpgpu_dirty", "-gpgpu_verify",
         // finer than the model

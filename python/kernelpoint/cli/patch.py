@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from kernelpoint.errors import PatchError
-from kernelpoint.patching import Plan, State, Tree, load_description, simulators
+from kernelpoint.patching import Description, Plan, State, Tree, load_description, simulators
 
 PATCHED, CAN_BE_PATCHED, CANNOT = range(3)
 
@@ -33,10 +33,11 @@ def patch(
     """
     if check + dry_run + revert > 1:
         raise PatchError("got more than one of --check, --dry-run and --revert; allowed: one of them")
-    tree = Tree(checkout, load_description(simulator), launcher)
     console = Console(markup=False, highlight=False, soft_wrap=True)
+    description = load_description(simulator)
     if check:
-        raise typer.Exit(_check(tree, console))
+        raise typer.Exit(_check(checkout, description, launcher, console))
+    tree = Tree(checkout, description, launcher)
     if revert:
         changed = tree.revert()
         console.print(f"{checkout}: " + (f"restored {len(changed)} files" if changed else "was not patched"))
@@ -49,13 +50,13 @@ def patch(
         console.print(f"{checkout}: {done}")
 
 
-def _check(tree: Tree, console: Console) -> int:
-    """Say how far the tree is patched; the exit code."""
-    state = tree.state()
+def _check(checkout: Path, description: Description, launcher: bool, console: Console) -> int:
+    """Say how far a tree is patched; the exit code."""
     try:
-        plan = tree.plan()
+        tree = Tree(checkout, description, launcher)
+        state, plan = tree.state(), tree.plan()
     except PatchError as error:
-        console.print(f"{tree.root}: cannot be patched: {error}")
+        console.print(f"{checkout}: cannot be patched: {error}")
         return CANNOT
     console.print(f"{tree.root}: {state.value}")
     if state is State.PRISTINE:

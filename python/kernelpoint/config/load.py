@@ -11,7 +11,7 @@ import yaml
 from pydantic import ValidationError
 
 from kernelpoint.config.schema import Config, Section, sections
-from kernelpoint.errors import ConfigError
+from kernelpoint.errors import ConfigError, did_you_mean
 from kernelpoint.files import read_regular
 
 S = TypeVar("S", bound=Section)
@@ -175,7 +175,8 @@ def _complaint(detail: Any) -> str:
         return f"{key}: this key is required"
     if detail["type"] == "extra_forbidden":
         section = sections().get(str(detail["loc"][0]), Config)
-        return f"{key}: unknown key (value {_short(detail['input'])}); allowed here: {', '.join(section.model_fields)}"
+        near = did_you_mean(key.rpartition(".")[2], section.model_fields)
+        return f"{key}: unknown key{near} (value {_short(detail['input'])}); allowed here: {', '.join(section.model_fields)}"
     if detail["type"] == "model_type":
         message = f"input should be a mapping of {', '.join(sections()[key].model_fields)}"
     return f"{key}: got {_short(detail['input'])}; {message}"

@@ -85,7 +85,10 @@ def _timeline(view: RunView) -> Chart | None:
     zoom = alt.selection_interval(bind="scales", encodings=["x"])
     grey = alt.Chart(_data(_launch_bins(view, row_of, labels))).mark_bar(color=GREY, height=14)
     grey = grey.encode(
-        x=alt.X("from:Q", title="launch index", axis=alt.Axis(tickCount=8)), x2="to:Q", y=order, opacity=_opacity(0.4)
+        x=alt.X("from:Q", title="launch index", axis=alt.Axis(tickCount=8), scale=alt.Scale(nice=False)),
+        x2="to:Q",
+        y=order,
+        opacity=_opacity(0.4),
     )
     tips = [
         alt.Tooltip("kernel:N"),

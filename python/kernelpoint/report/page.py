@@ -60,7 +60,8 @@ def _verdict(run: Run, view: RunView) -> str:
     """The answer to "can I trust this number", first on the page."""
     s = run.ended()
     kind = s.covers.split()[0]
-    lines = [f"{s.simulated:,} of {s.launches:,} kernel launches were simulated in {s.passes} passes."]
+    passes = "one pass" if s.passes == 1 else f"{s.passes} passes"
+    lines = [f"{s.simulated:,} of {s.launches:,} kernel launches were simulated in {passes}."]
     if view.truth is not None:
         text = sentence(view.truth)
         lines.append(f"{text[0].upper()}{text[1:]}.")

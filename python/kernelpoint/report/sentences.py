@@ -46,7 +46,8 @@ _NOT_ENDED = "the run has not ended: start it again to resume it"
 
 
 def _counts(simulated: int, launches: int, passes: int) -> str:
-    return f"{simulated:,} of {launches:,} launches simulated, {launches - simulated:,} skipped, in {passes} passes"
+    times = "one pass" if passes == 1 else f"{passes} passes"
+    return f"{simulated:,} of {launches:,} launches simulated, {launches - simulated:,} skipped, in {times}"
 
 
 def _of_process(process: PartRecord, counter: str) -> str:

@@ -103,7 +103,9 @@ def _kernels(
     run: Run, streams: np.ndarray | None, names: list[str], full_run: Run | None
 ) -> tuple[list[Kernel], np.ndarray]:
     """The kernels by falling share, and the place of each launch's kernel among them."""
-    estimates = {base_key(k.name): k.cycles for k in run.ended().kernels}
+    estimates: dict[str, float] = {}
+    for known in run.ended().kernels:  # several instances of a template have one short name
+        estimates[base_key(known.name)] = estimates.get(base_key(known.name), 0.0) + (known.cycles or 0.0)
     if streams is None or not estimates:
         return [], np.zeros(sum(run.launches), dtype=np.int64)
     distinct, of_stream = np.unique([*names, UNNAMED], return_inverse=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
 
-from kernelpoint.errors import ConfigError
+from kernelpoint.errors import ConfigError, did_you_mean
 from kernelpoint.randomness import generator
 from kernelpoint.synth.families import FAMILIES, SCALES, Family
 from kernelpoint.synth.launch import Launch
@@ -45,7 +45,10 @@ def compose(
     """
     sizes = dict(sizes or {})
     if name not in FAMILIES and name not in WORKLOADS:
-        raise ConfigError(f"no family or workload is called '{name}'; allowed: {_names()}")
+        names = [*WORKLOADS, *FAMILIES]
+        raise ConfigError(
+            f"no family or workload is called '{name}'{did_you_mean(name, names)}; allowed: {', '.join(names)}"
+        )
     if scale not in SCALES:
         raise ConfigError(f"--scale is '{scale}'; allowed: {', '.join(SCALES)}")
     _within("--seed", seed, 0, 2**64 - 1)
@@ -102,7 +105,3 @@ def prepare(directory: Path, force: bool, version: int, ending: str = "traceg") 
 def _within(option: str, value: int, low: int, high: int) -> None:
     if not low <= value <= high:
         raise ConfigError(f"{option} is {value}; allowed: {low} to {high}")
-
-
-def _names() -> str:
-    return ", ".join([*WORKLOADS, *FAMILIES])

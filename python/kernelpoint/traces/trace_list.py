@@ -30,8 +30,8 @@ def read_trace_list(path: str | os.PathLike[str]) -> TraceList:
     """Read Accel-Sim's ``kernelslist.g``, MacSim's ``kernel_config.txt``, or a folder of traces.
 
     In Accel-Sim's list, lines that start with ``MemcpyHtoD`` or ``kernel`` count, all others are ignored, as there. MacSim's
-    begins with ``nvbit``; a launch is named by its ``trace.txt``. A folder stands for its files
-    ``kernel-N[-ctx_0x..].traceg[.xz|.zst]`` by N, whether or not a list lies in it, or else for its ``kernel_config.txt``.
+    begins with ``nvbit``; a launch is named by its ``trace.txt``. A folder stands for its ``kernelslist.g``, else
+    for its files ``kernel-N[-ctx_0x..].traceg[.xz|.zst]`` by N, or else for its ``kernel_config.txt``.
 
     Raises:
         TraceError: there is no list, it names no launch or a trace that does not exist, a copy is malformed, or a folder

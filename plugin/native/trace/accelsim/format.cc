@@ -13,7 +13,9 @@ namespace {
 class AccelsimFormat : public TraceFormat {
 public:
     const char* name() const override { return "accelsim"; }
-    const char* folder_content() const override { return "files kernel-N.traceg[.xz|.zst], kernel-N.tracez"; }
+    const char* folder_content() const override {
+        return "a kernelslist.g, files kernel-N.traceg[.xz|.zst], kernel-N.tracez";
+    }
 
     Match match_launch(const std::string&) const override { return Match::possible; }
     std::unique_ptr<TraceSource> open(const std::string& path, bool keep_values) const override {

@@ -11,6 +11,8 @@ namespace kernelpoint {
 
 namespace {
 
+constexpr const char* kListName = "kernelslist.g";  // what the tracer's post-processing calls its list
+
 // "MemcpyHtoD,0x<address>,<bytes>"
 TraceList::Command read_copy(Lines& lines) {
     std::string text(lines.text());
@@ -89,13 +91,17 @@ Match match_traces(const FolderEntries& entries) {
     Match match = Match::none;
     NumberedFile file;
     for (const std::string& name : entries) {
-        if (parse_trace_name(name, file)) return Match::certain;
+        if (name == kListName || parse_trace_name(name, file)) return Match::certain;
         if (is_unprocessed(name)) match = Match::possible;
     }
     return match;
 }
 
 TraceList list_traces(const std::string& folder, const FolderEntries& entries) {
+    if (std::find(entries.begin(), entries.end(), kListName) != entries.end()) {
+        Lines lines(folder + "/" + kListName);
+        return read_kernelslist(lines);
+    }
     std::vector<NumberedFile> files;
     std::string unprocessed;
     for (const std::string& name : entries) {
