@@ -138,6 +138,7 @@ class fast_model:  # noqa: N801 - a submodule
         hash: str
         simulator: str
         values: dict[str, int]
+        text: str
         notes: list[str]
 
     class Effort:
@@ -156,4 +157,15 @@ class fast_model:  # noqa: N801 - a submodule
         configuration: fast_model.Configuration,
         effort: fast_model.Effort,
         progress: Callable[[int, float], None],
+        contents: np.ndarray | None = ...,
+        elsewhere: Callable[[Sequence[tuple[str, int, int]], Sequence[tuple[str, int, int]]], bytes] | None = ...,
     ) -> tuple[dict[str, np.ndarray], list[tuple[int, str]], int]: ...
+    @staticmethod
+    def contents(paths: Sequence[str]) -> np.ndarray: ...
+    @staticmethod
+    def segment(
+        before: Sequence[tuple[str, int, int]],
+        commands: Sequence[tuple[str, int, int]],
+        configuration: fast_model.Configuration,
+        memory_bytes: int,
+    ) -> bytes: ...

@@ -146,3 +146,52 @@ def test_a_launch_that_fails_fails_each_time_and_the_rest_goes_on(traces, tmp_pa
     more, others, _ = run(paths, NO_COPIES, shipped("v100"), threads=3, segment_bytes=1)
     assert others == failures
     assert np.array_equal(one["cycles"], more["cycles"], equal_nan=True)
+
+
+def run_elsewhere(paths, copies, configuration, answered=None, **effort):
+    """A run whose traces are hashed and whose segments are simulated by calls that only texts and bytes pass."""
+    model = _native.fast_model
+    again = model.derive([("text", configuration.text)], str(SHIPPED / "v100.yaml"))
+    assert again.hash == configuration.hash
+    distinct = [path for path in dict.fromkeys(paths) if path]
+    contents = np.concatenate([model.contents([path]) for path in distinct]) if distinct else None
+
+    def simulate(before, commands):
+        found = model.segment(before, commands, again, 1 << 20)
+        return found if answered is None else answered(found)
+
+    effort = {"threads": 2, "segment_bytes": 4 * KIB, **effort}
+    return model.run(paths, copies, configuration, model.Effort(**effort), lambda done, share: None, contents, simulate)
+
+
+@given(data=st.data())
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_segments_simulated_elsewhere_change_no_number(traces, gpu, data):
+    size = data.draw(st.sampled_from([8 * KIB, 128 * KIB, 6 << 20]))
+    configuration = configuration_of([str(gpu(l2_size=size, l2_ways=4))])
+    paths = data.draw(st.lists(st.sampled_from(["", *traces]), min_size=1, max_size=60))
+    copies = np.array([[min(3, len(paths)), 1 << 30, 4096]], dtype=np.uint64)
+    expected, _, _ = run(paths, copies, configuration, memory_bytes=0)
+    found, _, _ = run_elsewhere(paths, copies, configuration, segment_bytes=data.draw(st.integers(1, 1 << 16)))
+    for counter, values in expected.items():
+        assert np.array_equal(found[counter], values, equal_nan=True), counter
+
+
+def test_segments_are_simulated_elsewhere_not_here(traces):
+    _, _, simulated = run_elsewhere(traces, NO_COPIES, shipped("v100"))
+    assert simulated < len(traces) / 4
+
+
+@pytest.mark.parametrize("answer", [lambda found: b"", lambda found: found[:-3], lambda found: b"\xff" * 999])
+def test_answers_that_are_missing_or_cut_short_cost_work_and_change_nothing(traces, answer):
+    expected, _, _ = run(traces, NO_COPIES, shipped("v100"))
+    found, _, _ = run_elsewhere(traces, NO_COPIES, shipped("v100"), answer)
+    assert np.array_equal(found["cycles"], expected["cycles"])
+
+
+def test_a_launch_that_fails_elsewhere_fails_here_with_its_reason(traces, tmp_path):
+    broken = tmp_path / "kernel-1.traceg"
+    broken.write_text(Path(traces[0]).read_text()[:-400])
+    paths = [traces[0], str(broken), traces[1]] * 3
+    _, failures, _ = run(paths, NO_COPIES, shipped("v100"))
+    assert run_elsewhere(paths, NO_COPIES, shipped("v100"), segment_bytes=1)[1] == failures != []

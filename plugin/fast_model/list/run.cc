@@ -29,8 +29,9 @@ private:
 
 class ListRun {
 public:
-    ListRun(const GpuConfig& config, const TraceList& list, const Effort& effort, const GoesOn& goes_on)
-        : list_(list), effort_(effort), config_(config), patience_(goes_on) {}
+    ListRun(const GpuConfig& config, const TraceList& list, const Effort& effort, Delegation delegation,
+            const GoesOn& goes_on)
+        : list_(list), effort_(effort), config_(config), delegation_(std::move(delegation)), patience_(goes_on) {}
 
     ListResult run() {
         result_.ended_early = !prepare() || !run_commands();
@@ -52,10 +53,10 @@ private:
     bool prepare() {
         const auto goes_on = [this] { return asked(); };
         const bool in_parts = config_.l1_invalidate_at_launch != 0;
-        if (!find_sources(list_, effort_.threads, goes_on, sources_)) return false;
+        if (!find_sources(list_, effort_.threads, goes_on, std::move(delegation_.contents), sources_)) return false;
         for (uint32_t source = 0; source < sources_.paths.size(); ++source) text_ += text_of(source);
         outcomes_ = std::make_unique<Outcomes>(sources_.paths.size(), effort_.memory_bytes);
-        segments_ = std::make_unique<Segments>(config_, list_, sources_, *outcomes_, effort_);
+        segments_ = std::make_unique<Segments>(config_, list_, sources_, *outcomes_, effort_, delegation_.simulate);
         return segments_->start(in_parts ? effort_.threads : 1, goes_on);
     }
 
@@ -103,6 +104,7 @@ private:
     const TraceList& list_;
     const Effort effort_;
     const GpuConfig config_;
+    Delegation delegation_;
     Patience patience_;
     Sources sources_;
     std::unique_ptr<Outcomes> outcomes_;
@@ -116,8 +118,9 @@ private:
 
 }  // namespace
 
-ListResult run_list(const GpuConfig& config, const TraceList& list, const Effort& effort, const GoesOn& goes_on) {
-    return ListRun(config, list, effort, goes_on).run();
+ListResult run_list(const GpuConfig& config, const TraceList& list, const Effort& effort, Delegation delegation,
+                    const GoesOn& goes_on) {
+    return ListRun(config, list, effort, std::move(delegation), goes_on).run();
 }
 
 }  // namespace kernelpoint::fast_model

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "fast_model/gpu.h"
+#include "fast_model/list/delegation.h"
 #include "fast_model/list/effort.h"
 #include "native/trace/trace_list.h"
 
@@ -34,6 +35,7 @@ constexpr uint32_t kNoNumbers = UINT32_MAX;
 // Launches of the same trace that find the same in L2 are simulated once, and where there are threads, segments of the
 // list are simulated ahead; either way an outcome is taken only where simulating the launch would give the very same.
 // Both need a GPU that invalidates L1 at each launch.
-ListResult run_list(const GpuConfig& config, const TraceList& list, const Effort& effort, const GoesOn& goes_on);
+ListResult run_list(const GpuConfig& config, const TraceList& list, const Effort& effort, Delegation delegation,
+                    const GoesOn& goes_on);
 
 }  // namespace kernelpoint::fast_model

@@ -1,6 +1,8 @@
 #include "fast_model/list/segments.h"
 
+#include <algorithm>
 #include <chrono>
+#include <unordered_set>
 
 #include "fast_model/course.h"
 #include "fast_model/list/threads.h"
@@ -10,9 +12,11 @@
 namespace kernelpoint::fast_model {
 namespace {
 
-constexpr uint64_t kLeastPart = 32;          // of a segment; less is not worth a replay
-constexpr uint64_t kUnknownBytes = 1 << 20;  // of a source whose text was not read
-constexpr uint64_t kLongestRepetition = 64;  // launches
+constexpr uint64_t kLeastPart = 32;           // of a segment; less is not worth a replay
+constexpr uint64_t kUnknownBytes = 1 << 20;   // of a source whose text was not read
+constexpr uint64_t kLongestRepetition = 64;   // launches
+constexpr uint64_t kLongestLookBack = 65536;  // commands, for what is sent elsewhere
+constexpr size_t kMostBefore = 1024;          // of them are sent
 constexpr std::chrono::milliseconds kBetweenCalls{100};
 
 // The list as the history sees it: launches without a trace left out, equal traces under one path.
@@ -92,12 +96,13 @@ std::vector<Segment> segments_of(const TraceList& list, const Sources& sources, 
 }
 
 Segments::Segments(const GpuConfig& config, const TraceList& list, const Sources& sources, Outcomes& outcomes,
-                   const Effort& effort)
+                   const Effort& effort, std::function<std::string(const SegmentTask&)> elsewhere)
     : config_(config),
       list_(list),
       sources_(sources),
       outcomes_(outcomes),
       most_bytes_(effort.memory_bytes),
+      elsewhere_(std::move(elsewhere)),
       segments_(segments_of(list, sources, effort.segment_bytes)),
       source_of_command_(sources_of_commands(list, sources)),
       footprints_(sources.paths.size()),
@@ -120,7 +125,7 @@ bool Segments::start(unsigned threads, const std::function<bool()>& goes_on) {
         passed_ = segments_.size();
         return true;
     }
-    if (!read_footprints(threads, goes_on)) return false;
+    if (elsewhere_ == nullptr && !read_footprints(threads, goes_on)) return false;
     ahead_ = 2 * threads;
     for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
     return true;
@@ -174,8 +179,12 @@ void Segments::work() {
         const size_t segment = begun_++;
         held.unlock();
         try {
-            if (runner == nullptr) runner = std::make_unique<Runner>(config_, outcomes_);
-            simulate(segments_[segment], *runner);
+            if (elsewhere_ != nullptr) {
+                simulate_elsewhere(segments_[segment]);
+            } else {
+                if (runner == nullptr) runner = std::make_unique<Runner>(config_, outcomes_);
+                simulate(segments_[segment], *runner);
+            }
         } catch (const Interrupted&) {
         } catch (const std::bad_alloc&) {  // the run does without
         }
@@ -200,6 +209,40 @@ void Segments::simulate(const Segment& segment, Runner& runner) {
             }
         }
     }
+}
+
+void Segments::simulate_elsewhere(const Segment& segment) {
+    SegmentTask task{before(segment), {}};
+    std::vector<uint32_t> sources;
+    for (uint64_t command = segment.begin; command < segment.end; ++command) {
+        const TraceList::Command& present = list_.commands[command];
+        const uint32_t source = source_of_command_[command];
+        if (present.kind == TraceList::Kind::launch && source == kNoSource) continue;
+        task.commands.push_back(present);
+        if (source != kNoSource) task.commands.back().path = sources_.paths[source];
+        sources.push_back(source);
+    }
+    add_outcomes(elsewhere_(task), sources, outcomes_);
+}
+
+// The copies and the last launches of distinct traces before a segment, oldest first; not so many that sending them
+// costs more than a state that is not quite right.
+std::vector<TraceList::Command> Segments::before(const Segment& segment) const {
+    std::vector<TraceList::Command> found;
+    std::unordered_set<uint32_t> met;
+    const uint64_t first = segment.begin > kLongestLookBack ? segment.begin - kLongestLookBack : 0;
+    for (uint64_t command = segment.begin; command > first && found.size() < kMostBefore; --command) {
+        const TraceList::Command& present = list_.commands[command - 1];
+        const uint32_t source = source_of_command_[command - 1];
+        if (present.kind == TraceList::Kind::memcpy) {
+            found.push_back(present);
+        } else if (source != kNoSource && met.insert(source).second) {
+            found.push_back(present);
+            found.back().path = sources_.paths[source];
+        }
+    }
+    std::reverse(found.begin(), found.end());
+    return found;
 }
 
 const std::vector<replay::LineTouch>& Segments::touches(uint32_t trace) {

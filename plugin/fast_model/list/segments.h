@@ -1,4 +1,4 @@
-// Segments of a list, simulated ahead of the run on several threads.
+// Segments of a list, simulated ahead of the run on several threads, or elsewhere, for each of which a thread waits.
 //
 // Each begins in the state that replay gives. That state may differ from what the launches before really leave, so
 // nothing of a segment enters the result by itself: its outcomes are offered to the run, which takes one only where it
@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "fast_model/list/delegation.h"
 #include "fast_model/list/effort.h"
 #include "fast_model/list/runner.h"
 #include "fast_model/list/sources.h"
@@ -32,7 +33,7 @@ std::vector<Segment> segments_of(const TraceList& list, const Sources& sources, 
 class Segments {
 public:
     Segments(const GpuConfig& config, const TraceList& list, const Sources& sources, Outcomes& outcomes,
-             const Effort& effort);
+             const Effort& effort, std::function<std::string(const SegmentTask&)> elsewhere);
     ~Segments();
 
     // Begins; false if `goes_on` ended it.
@@ -44,6 +45,8 @@ private:
     bool read_footprints(unsigned threads, const std::function<bool()>& goes_on);
     void work();
     void simulate(const Segment& segment, Runner& runner);
+    void simulate_elsewhere(const Segment& segment);
+    std::vector<TraceList::Command> before(const Segment& segment) const;
     void replay(const Segment& segment, Gpu& gpu);
     const std::vector<replay::LineTouch>& touches(uint32_t trace);
 
@@ -52,6 +55,7 @@ private:
     const Sources& sources_;
     Outcomes& outcomes_;
     const uint64_t most_bytes_;
+    const std::function<std::string(const SegmentTask&)> elsewhere_;
     const std::vector<Segment> segments_;
     std::vector<uint32_t> source_of_command_;  // kNoSource for a copy
     std::unordered_map<std::string, uint32_t> source_of_path_;

@@ -3,21 +3,14 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <optional>
 #include <string_view>
 #include <unordered_map>
 
 #include "fast_model/list/threads.h"
 #include "native/trace/input.h"
-#include "native/trace/stream_hash.h"
 
 namespace kernelpoint::fast_model {
 namespace {
-
-struct Content {
-    StreamHash hash;
-    uint64_t bytes = 0;
-};
 
 // Hashes text that comes in pieces of any length.
 class TextHasher {
@@ -66,7 +59,7 @@ bool says_nothing(std::string_view line) {
     return starts_with(line, "-kernel name") || starts_with(line, "-kernel id") || starts_with(line, "-cuda stream id");
 }
 
-Content read_content(const std::string& path) {
+Content content_of(const std::string& path) {
     TextHasher hasher;
     Input input(path);
     bool in_header = true;
@@ -115,16 +108,23 @@ Files files_of(const TraceList& list) {
 
 }  // namespace
 
-bool find_sources(const TraceList& list, unsigned threads, const std::function<bool()>& goes_on, Sources& result) {
+std::optional<Content> read_content(const std::string& path) {
+    if (!is_text(path)) return std::nullopt;
+    try {
+        return content_of(path);
+    } catch (const TraceError&) {  // whoever simulates it will say so
+        return std::nullopt;
+    }
+}
+
+bool find_sources(const TraceList& list, unsigned threads, const std::function<bool()>& goes_on,
+                  std::vector<std::optional<Content>> contents, Sources& result) {
     const Files files = files_of(list);
-    std::vector<std::optional<Content>> contents(files.paths.size());
-    const auto read = [&](uint64_t file) {
-        try {
-            if (is_text(files.paths[file])) contents[file] = read_content(files.paths[file]);
-        } catch (const TraceError&) {  // whoever simulates it will say so
-        }
-    };
-    if (!in_parallel(files.paths.size(), threads, read, goes_on)) return false;
+    if (contents.size() != files.paths.size()) {
+        contents.assign(files.paths.size(), std::nullopt);
+        const auto read = [&](uint64_t file) { contents[file] = read_content(files.paths[file]); };
+        if (!in_parallel(files.paths.size(), threads, read, goes_on)) return false;
+    }
 
     std::map<std::pair<uint64_t, uint64_t>, uint32_t> known;
     std::vector<uint32_t> of_file;

@@ -3,6 +3,8 @@
 #include <pybind11/stl.h>
 
 #include <cmath>
+#include <optional>
+#include <tuple>
 
 #include "fast_model/configuration/derive.h"
 #include "fast_model/course.h"
@@ -53,15 +55,89 @@ py::dict columns_of(const ListResult& result) {
     return columns;
 }
 
+using Row = std::tuple<std::string, uint64_t, uint64_t>;  // a launch's path, or of a copy address and bytes
+
+std::vector<Row> rows_of(const std::vector<TraceList::Command>& commands) {
+    std::vector<Row> rows;
+    for (const TraceList::Command& command : commands) rows.emplace_back(command.path, command.address, command.bytes);
+    return rows;
+}
+
+std::vector<TraceList::Command> commands_of(const std::vector<Row>& rows) {
+    std::vector<TraceList::Command> commands;
+    for (const auto& [path, address, bytes] : rows) {
+        const auto kind = path.empty() ? TraceList::Kind::memcpy : TraceList::Kind::launch;
+        commands.push_back({kind, path, address, bytes, -1});
+    }
+    return commands;
+}
+
+// uint64 [n, 3]: hash in two parts and bytes; all ones as bytes where a trace has no content.
+py::array_t<uint64_t> contents(const std::vector<std::string>& paths) {
+    std::vector<std::optional<fast_model::Content>> found;
+    {
+        const py::gil_scoped_release released;
+        for (const std::string& path : paths) found.push_back(fast_model::read_content(path));
+    }
+    py::array_t<uint64_t> table({static_cast<py::ssize_t>(paths.size()), py::ssize_t{3}});
+    auto rows = table.mutable_unchecked<2>();
+    for (py::ssize_t i = 0; i < rows.shape(0); ++i) {
+        const auto& content = found[static_cast<size_t>(i)];
+        rows(i, 0) = content ? content->hash.high : 0;
+        rows(i, 1) = content ? content->hash.low : 0;
+        rows(i, 2) = content ? content->bytes : UINT64_MAX;
+    }
+    return table;
+}
+
+std::vector<std::optional<fast_model::Content>> contents_of(const std::optional<Copies>& table) {
+    std::vector<std::optional<fast_model::Content>> found;
+    if (!table) return found;
+    const auto rows = table->unchecked<2>();
+    for (py::ssize_t i = 0; i < rows.shape(0); ++i) {
+        found.emplace_back();
+        if (rows(i, 2) != UINT64_MAX) found.back() = fast_model::Content{{rows(i, 0), rows(i, 1)}, rows(i, 2)};
+    }
+    return found;
+}
+
+// Calls `simulate(before, commands)` of Python; what it raises is for it to tell, and gives no outcomes.
+std::function<std::string(const fast_model::SegmentTask&)> delegate(const py::object& simulate) {
+    if (simulate.is_none()) return nullptr;
+    return [&simulate](const fast_model::SegmentTask& task) -> std::string {
+        const py::gil_scoped_acquire held;
+        try {
+            return simulate(rows_of(task.before), rows_of(task.commands)).cast<py::bytes>();
+        } catch (py::error_already_set& error) {
+            error.discard_as_unraisable("a segment of the fast model's list");
+        } catch (const py::cast_error&) {  // no bytes
+        }
+        return "";
+    };
+}
+
+py::bytes segment(const std::vector<Row>& before, const std::vector<Row>& commands, const Derived& configuration,
+                  uint64_t memory_bytes) {
+    const fast_model::SegmentTask task{commands_of(before), commands_of(commands)};
+    std::string packed;
+    {
+        const py::gil_scoped_release released;
+        packed = fast_model::simulate_segment(configuration.config, task, memory_bytes, [] { return true; });
+    }
+    return packed;
+}
+
 py::tuple run(const std::vector<std::string>& paths, const Copies& copies, const Derived& configuration,
-              const fast_model::Effort& effort, const py::function& progress) {
+              const fast_model::Effort& effort, const py::function& progress, const std::optional<Copies>& known,
+              const py::object& elsewhere) {
     const TraceList list = list_of(paths, copies);
+    fast_model::Delegation delegation{contents_of(known), delegate(elsewhere)};
     ListResult result;
     bool failed = false;  // a Python error is set
     {
         const py::gil_scoped_release released;
         const PythonSignals signals;
-        result = fast_model::run_list(configuration.config, list, effort, [&](uint64_t launches, double share) {
+        const auto goes_on = [&](uint64_t launches, double share) {
             const py::gil_scoped_acquire held;
             try {
                 if (PyErr_CheckSignals() != 0) throw py::error_already_set();
@@ -71,7 +147,8 @@ py::tuple run(const std::vector<std::string>& paths, const Copies& copies, const
                 failed = true;
             }
             return !failed;
-        });
+        };
+        result = fast_model::run_list(configuration.config, list, effort, std::move(delegation), goes_on);
     }
     if (failed) throw py::error_already_set();
     return py::make_tuple(columns_of(result), result.failures, result.simulated);
@@ -148,6 +225,25 @@ Derived derive(const std::vector<std::pair<std::string, std::string>>& texts, co
     return fast_model::derive_configuration(sources, base);
 }
 
+void register_run(py::module_& part) {
+    part.def(
+        "run", &run, py::arg("paths"), py::arg("copies"), py::arg("configuration"), py::arg("effort"),
+        py::arg("progress"), py::arg("contents") = py::none(), py::arg("elsewhere") = py::none(),
+        "Simulate launches in order: (counter -> float64 [launches], nan where a launch has no result, [(launch index, "
+        "reason of a failure), ...], how many launches had to be simulated one after another). `progress` is called "
+        "with the launches that are done and a share of the work, about ten times a second; what it raises ends the "
+        "run. `contents`: of each distinct path, in the order of first launches, as `contents` gives them. "
+        "`elsewhere`: "
+        "called from several threads with what `segment` takes first, and answers with what that gives; its answers "
+        "save work and change no number.");
+    part.def("contents", &contents, py::arg("paths"), "uint64 [n, 3]: what tells equal traces from others.");
+    part.def("segment", &segment, py::arg("before"), py::arg("commands"), py::arg("configuration"),
+             py::arg("memory_bytes"),
+             "Simulate [(path, 0, 0) or ('', address, bytes), ...] in the state that replaying `before` gives: the "
+             "outcomes, "
+             "as bytes, for a process of the same build.");
+}
+
 }  // namespace
 
 void register_fast_model(py::module_& module) {
@@ -159,6 +255,7 @@ void register_fast_model(py::module_& module) {
         .def_property_readonly("name", [](const Derived& d) { return d.config.name; })
         .def_property_readonly("hash", [](const Derived& d) { return d.config.hash(); })
         .def_property_readonly("values", &values_of)
+        .def_property_readonly("text", [](const Derived& d) { return d.config.text(); })
         .def_readonly("simulator", &Derived::simulator)
         .def_property_readonly("notes", &fast_model::notes);
     part.def(
@@ -177,13 +274,7 @@ void register_fast_model(py::module_& module) {
         "whether copied): uint64 [points, 4], cycles, thread instructions, CTAs issued and completed, `interval` "
         "cycles "
         "apart and at the end; no more CTAs than `most_ctas`, give or take an interval's.");
-    part.def(
-        "run", &run, py::arg("paths"), py::arg("copies"), py::arg("configuration"), py::arg("effort"),
-        py::arg("progress"),
-        "Simulate launches in order: (counter -> float64 [launches], nan where a launch has no result, [(launch index, "
-        "reason of a failure), ...], how many launches had to be simulated one after another). `progress` is called "
-        "with the launches that are done and a share of the work, about ten times a second; what it raises ends the "
-        "run.");
+    register_run(part);
 }
 
 }  // namespace kernelpoint

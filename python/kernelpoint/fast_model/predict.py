@@ -13,12 +13,15 @@ from kernelpoint import _native
 from kernelpoint.archive import read_archive, write_archive
 from kernelpoint.errors import PlanError
 from kernelpoint.fast_model.configuration import Configuration
+from kernelpoint.fast_model.delegation import SEGMENT_BYTES, SimulatedBy, hashed_by
 from kernelpoint.fast_model.predictions import Predictions
+from kernelpoint.pool import Pool
 from kernelpoint.progress import WorkProgress
 from kernelpoint.traces import cache_folder
 
 Log = Callable[[str], None]
 Progress = Callable[[int, int, float], None]
+MOST_THREADS = 256  # that wait for workers; each has two segments ahead
 MODEL_VERSION: str = _native.fast_model.MODEL_VERSION
 
 
@@ -31,6 +34,7 @@ def predict(
     folder: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
     threads: int | None = None,
+    pool: Pool | None = None,
 ) -> Predictions:
     """Simulate every launch of a list in program order, with the caches that the ones before it leave, or recall it.
 
@@ -50,6 +54,7 @@ def predict(
         progress: called with (launches done, launches, about which share of the work that is) ten times a second; by default
             a line on a terminal, or in the log.
         threads: by default as many as there are processors.
+        pool: workers that hash the traces and simulate the segments instead; the result is the same.
 
     Ctrl-C ends it within a second.
 
@@ -68,8 +73,18 @@ def predict(
     if found is None:
         shown = progress or WorkProgress("fast model", "launches", log)
         effort = _native.fast_model.Effort(threads or len(os.sched_getaffinity(0)))
+        contents = elsewhere = None
+        if pool is not None:
+            effort = _native.fast_model.Effort(min(pool.workers, MOST_THREADS), segment_bytes=SEGMENT_BYTES)
+            contents, elsewhere = hashed_by(pool, paths), SimulatedBy(pool, configuration, log)
         counters, failures, _ = _native.fast_model.run(
-            list(paths), copies, configuration, effort, lambda done, share: shown(done, len(paths), share)
+            list(paths),
+            copies,
+            configuration,
+            effort,
+            lambda done, share: shown(done, len(paths), share),
+            contents,
+            elsewhere,
         )
         shown(len(paths), len(paths), 1.0)
         found = Predictions(counters, configuration.name, configuration.hash, MODEL_VERSION, dict(failures))

@@ -93,7 +93,7 @@ def _chunks(
             report = partial(_report, progress, start, total)
             yield rows, read_chunk([files[i] for i in rows], threads, report)
         return
-    pieces = [missing[piece.start : piece.stop] for piece in pieces_of(sizes[missing], MOST_BYTES, MOST_FILES)]
+    pieces = [missing[piece.start : piece.stop] for piece in pieces_of(sizes[missing].tolist(), MOST_BYTES, MOST_FILES)]
     done = 0
     for rows, chunk in zip(
         pieces, pool.map(read_chunk, [[os.path.abspath(files[i]) for i in rows] for rows in pieces]), strict=True

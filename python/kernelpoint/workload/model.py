@@ -150,7 +150,7 @@ def predicted(population: Population, source: ModelSource, log: Log) -> Populati
         part = population.process(number)
         copies = read_trace_list(path).copies
         identity = fingerprint(part.counts, part.paths)
-        parts.append(predict(part.paths, copies, configuration, identity, log))
+        parts.append(predict(part.paths, copies, configuration, identity, log, pool=population.pool))
     found = Predictions.joined(parts)
     log(
         f"kernelpoint: the fast model predicts {int(found.predicted.sum()):,} of {found.size:,} launches "
