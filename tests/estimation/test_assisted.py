@@ -61,7 +61,7 @@ def sample_of(cells: Cells, n: int, u: np.ndarray, x: np.ndarray, group: np.ndar
 
 def test_cells_hold_every_unit_once_and_nest():
     design, _ = example()
-    cells = design.cells("cycles", 0.05)
+    cells = Cells(design.predictions["cycles"], design.groups, 0.05)
     for n in (cells.first, 13, 40, 41, 600):
         leaves = cells.leaves(n)
         assert len(leaves.node) == n and leaves.units.sum() == 600
@@ -98,16 +98,16 @@ def test_units_of_equal_prediction_are_cut_in_order():
 
 
 def test_the_sums_of_the_cells_are_those_of_plain_loops():
-    design, y = example()
-    engine = AssistedEngine(design, ErrorBudget(0.01))
-    wanted = engine.wanted()
-    engine.record_many(wanted, ("cycles",), y[wanted][:, None])
+    design, _ = example()
     x, group = design.predictions["cycles"], np.asarray(design.groups)
-    found, units = engine._cell_sample(x, x)
-    expected, drawn = sample_of(design.cells("cycles", 0.01), engine.n, design.u, x, group)
-    assert units.tolist() == drawn.tolist() and sorted(drawn) == wanted.tolist()
-    for name in ("N", "mean_x", "square", "spread", "mixed"):
-        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9, atol=1e-6)
+    for part, n in zip(design.parts("cycles", 0.01, design.u), (20, 4, 3), strict=True):
+        part.n = n
+        found, units = part.cell_sample(group, x, x, np.ones(600, bool))
+        own = part.units
+        expected, drawn = sample_of(part.cells, n, design.u[own], x[own], group[own])
+        assert units.tolist() == own[drawn].tolist() and sorted(units) == sorted(part.sample())
+        for name in ("N", "mean_x", "square", "spread", "mixed"):
+            np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9, atol=1e-6)
 
 
 def test_the_slope_of_a_cell_is_the_one_fitted_without_it():
@@ -190,7 +190,11 @@ def test_a_looser_budget_simulates_no_more_than_a_tighter_one_on_average(run_pas
 def test_the_more_is_assumed_to_be_hidden_the_more_is_drawn():
     design, _ = example()
     draws = [
-        AssistedEngine(AssistedDesign(design.predictions, design.groups, design.u, assume), ErrorBudget(0.005)).n
+        sum(
+            AssistedEngine(
+                AssistedDesign(design.predictions, design.groups, design.u, assume), ErrorBudget(0.005)
+            ).cells
+        )
         for assume in ("repetitive", "ordinary", "hostile")
     ]
     assert draws[0] <= draws[1] < draws[2]
@@ -224,7 +228,9 @@ def test_the_order_of_results_does_not_matter_and_a_pass_can_be_restored():
     again.restore_pass(engines[0].pass_state())
     assert again.drawn().tolist() == engines[0].drawn().tolist()
     with pytest.raises(JournalError, match="do not fit"):
-        again.restore_pass({"cells": 5})
+        again.restore_pass({"cells": [5, 1, 1], "odd": False})
+    with pytest.raises(JournalError, match="do not fit"):
+        again.restore_pass({"cells": 30})
 
 
 def test_take_all_units_enter_exactly_and_stand_for_no_other(run_passes):

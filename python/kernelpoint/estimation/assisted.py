@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,15 +91,18 @@ class Spread:
 
 @dataclass(frozen=True)
 class AssistedFit:
-    """estimate: the total; slope: of the error y - x on x; level: float64 [groups], error left by it; spread: what the
-    variance rests on; common: relative error (std) of predictions where all groups have one level; error: of the estimate.
+    """estimate: the total; slope: of the error y - x on x; level: float64 [groups], error left by it; seen: bool [groups],
+    those that have draws; spread: what the variance rests on; common, within: relative error (std) of predictions where all
+    groups have one level, and each its own; error: of the estimate.
     """
 
     estimate: float
     slope: float
     level: Floats
+    seen: NDArray[np.bool_]
     spread: Spread
     common: float
+    within: float
     error: float
 
     @property
@@ -112,8 +115,31 @@ class AssistedFit:
         K, nu = self.spread.K, self.spread.nu
         if self.doubted:
             K = (nu * K + DEGREES_BETWEEN_GROUPS * max(self.common**2, K)) / (nu + DEGREES_BETWEEN_GROUPS)
-        far = OUTLIER_DEVIATIONS * math.sqrt(K)
-        return max(least, far * (1.0 + far))
+        return max(least, _far(K))
+
+    def corrected(self, x: Floats, group: NDArray[np.integer]) -> Floats:
+        """Predictions x of units with the level of their group and the slope."""
+        return np.asarray(x * (1.0 + self.slope) + self.level[group])
+
+    def of_other_units(self, y: Floats, s: CellSample, unseen: float) -> AssistedFit:
+        """The total of other units, whose predictions s.x and s.mean_x are `corrected` by this fit: difference estimator, with
+        the spread of this one. unseen: the part of their sizes in groups of which this fit has no draw.
+        """
+        K = self.spread.K + self.spread.K0 * unseen
+        spread = Spread(K, 0.0, 0.0, self.spread.nu)
+        estimate = s.X + float((s.N * (y - s.x)).sum())
+        return replace(
+            self, estimate=estimate, spread=spread, error=math.sqrt(spread.variance(float(s.q.sum()), 0.0, 0.0))
+        )
+
+    def oddest(self, y: Floats, s: CellSample, least: float) -> float:
+        """The largest deviation, relative to its size, of draws of other units from what is `corrected` for them; 0 where none
+        is larger than `oddity` says, or, in groups of which this fit has no draw, than groups differ.
+        """
+        least = max(self.oddity(least), _far(self.within**2))
+        expected = np.where(self.seen[s.group], least, max(least, _far(self.common**2)))
+        off = np.abs(y - s.x) / s.size
+        return float(np.where(off > expected, off, 0.0).max(initial=0.0))
 
     def half_width(self, alpha: float, mixes: bool) -> float:
         """t SE; where predictions are doubted at a smaller error probability, and none while cells mix groups (`mixes`)."""
@@ -124,6 +150,12 @@ class AssistedFit:
     def spent(self, alpha: float) -> float:
         """Error probability that a look spends of alpha."""
         return ALPHA_SHARE_IF_DOUBTED * alpha if self.doubted else alpha
+
+
+def _far(K: float) -> float:
+    """OUTLIER_DEVIATIONS of a squared relative error K, and more where that is large."""
+    far = OUTLIER_DEVIATIONS * math.sqrt(K)
+    return far * (1.0 + far)
 
 
 def _by_group(sample: CellSample, values: Floats) -> Floats:
@@ -255,4 +287,21 @@ def fit_total(y: Floats, s: CellSample, alpha: float) -> AssistedFit:
     best = min(spreads, key=lambda k: quantile(alpha, k.nu) * math.sqrt(k.variance(*sums)))
     centre = float((line.w * (r - line.slope * s.x)).sum() / line.w.sum()) if len(y) else 0.0
     level = np.where(line.weight > 0.0, line.level - line.slope * line.centre, centre)
-    return AssistedFit(estimate, line.slope, level, best, math.sqrt(spreads[0].K), math.sqrt(best.variance(*sums)))
+    error = math.sqrt(best.variance(*sums))
+    common = math.sqrt(spreads[0].K)
+    scatter = float((line.w * (line.r - line.slope * line.x) ** 2).sum()) / max(len(y) - line.groups - 1, 1)
+    return AssistedFit(estimate, line.slope, level, line.weight > 0.0, best, common, math.sqrt(scatter), error)
+
+
+def fit_errors(y: Floats, s: CellSample, alpha: float) -> AssistedFit:
+    """The total of units that are off their predictions s.x, s.mean_x as a whole, from their errors alone.
+
+    Formula: T = X + L size + sum_h N_h (r_h - L size_h), r = y - x, L = sum N_h r_h / sum N_h mean(size): spread from
+    neighbours in order, or from all draws.
+    """
+    mean_size, zero = np.sqrt(np.maximum(s.square - s.spread, 0.0)), np.zeros(len(y))
+    total = float((s.N * mean_size).sum())
+    level = float((s.N * (y - s.x)).sum()) / total
+    alone = replace(s, x=zero, mean_x=zero, mixed=zero, spread=zero, group=zero.astype(np.int64), X=0.0, count=1)
+    fit = fit_total(y - s.x - level * s.size, alone, alpha)
+    return replace(fit, estimate=fit.estimate + s.X + level * total)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation.cells import Cells
 from kernelpoint.estimation.design import Assume, check_assume
+from kernelpoint.estimation.parts import Part
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -20,26 +21,28 @@ Ints = NDArray[np.int64]
 MIN_SIZE_SHARE = 0.05
 
 # Model: what predictions do not tell happens at the begin of a run, and when a kernel comes for the first time, if anywhere
-EARLY = 0.05
+EARLY = 0.1
+MAX_BEGIN_SHARE = 0.3  # of the total; where both make up more, they are no parts of their own
 
 
 @dataclass(frozen=True)
 class Care:
     """Draws made for what predictions do not tell: units at least, how odd, relative to its prediction, a unit
-    that stands for a cell may be without breaking the budget, whether looks share the error probability, and whether the
-    begin of the run and the first units of the groups have cells of their own.
+    that stands for a cell may be without breaking the budget, whether looks share the error probability, and how many
+    are drawn at least of the begin of the run and of the first units of the groups (0: no more than elsewhere).
     """
 
     draws: int
     odd: float
     shares: bool
-    apart: bool
+    early: int
+    firsts: int
 
 
 CARE: dict[Assume, Care] = {
-    "repetitive": Care(11, 0.03, False, False),
-    "ordinary": Care(11, 0.04, False, False),
-    "hostile": Care(20, 0.1, True, True),
+    "repetitive": Care(11, 0.03, False, 0, 0),
+    "ordinary": Care(11, 0.04, False, 1, 1),
+    "hostile": Care(20, 0.1, True, 3, 3),
 }
 
 
@@ -64,7 +67,7 @@ class AssistedDesign:
     groups: NDArray[np.integer]
     u: Floats
     assume: Assume = "ordinary"
-    _trees: dict[tuple[str, float], Cells] = field(default_factory=dict, repr=False, compare=False)
+    _trees: dict[tuple[str, float], list[tuple[Ints, Cells]]] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.predictions:
@@ -124,18 +127,25 @@ class AssistedDesign:
             return x, np.ones(len(x))
         return x, x + (MIN_SIZE_SHARE * mean if float(x.min()) < MIN_SIZE_SHARE * mean else 0.0)
 
-    def _apart(self) -> Ints | None:
-        """Units with cells of their own, int64 [free]: 1 the first of each group, 2 those of the first EARLY of the run."""
-        if not self.care.apart:
-            return None
-        early = np.arange(len(self.free)) < EARLY * len(self.free)
-        apart = np.where(early, 2, 0)
-        apart[np.unique(self.free_groups, return_index=True)[1]] = 1
-        return apart
-
-    def cells(self, counter: str, first: float) -> Cells:
-        """The tree of cells for a budget on `counter`, groups above the share `first` apart; one for all seeds."""
-        key = (self.predicted_by(counter, counter), first)
+    def parts(self, counter: str, first: float, u: Floats) -> list[Part]:
+        """Rest, begin and first units of the groups, without draws; their trees, for a budget on `counter` and groups above
+        the share `first` apart, are made once for all seeds. One part only where `assume`, or their size, says so.
+        """
+        key, size = (self.predicted_by(counter, counter), first), self.prediction(counter, counter)[1]
         if key not in self._trees:
-            self._trees[key] = Cells(self.prediction(counter, counter)[1], self.free_groups, first, self._apart())
-        return self._trees[key]
+            units = self._units_of_parts(size)
+            self._trees[key] = [
+                (of, Cells(size[of], self.free_groups[of], 1.0 if k else first, in_order=k > 0))
+                for k, of in enumerate(units)
+            ]
+        least = (0, self.care.early, self.care.firsts)
+        return [Part(units, cells, u, n) for (units, cells), n in zip(self._trees[key], least, strict=False)]
+
+    def _units_of_parts(self, size: Floats) -> list[Ints]:
+        """Places in `free` of the units of each part, none of them empty but the first."""
+        part = np.where(np.arange(len(self.free)) < EARLY * len(self.free), 1, 0)
+        part[np.unique(self.free_groups, return_index=True)[1]] = 2
+        begin = part > 0
+        if not self.care.firsts or float(size[begin].sum()) > MAX_BEGIN_SHARE * float(size.sum()):
+            return [np.arange(len(part))]
+        return [np.flatnonzero(part == k) for k in range(3)]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
-from kernelpoint.estimation.assisted import AssistedFit, CellSample, fit_total, quantile
+from kernelpoint.estimation.assisted import quantile
 from kernelpoint.estimation.assisted_engine import AssistedEngine
+from kernelpoint.estimation.assisted_total import TotalFit
 from kernelpoint.estimation.moments import Floats
 from kernelpoint.estimation.paired import Interval, PairedTotals
 
@@ -44,28 +46,30 @@ def assisted_pair(engine: AssistedEngine, values: Floats, counter: str, alpha: f
         return PairedTotals(
             first, second, Interval(ratio, exact, exact, math.inf), Interval(second - first, 0.0, 0.0, math.inf)
         )
-    sample, units = engine.sampled(counter)
-    a, b = values[units].T
-    first, second = (fit_total(y, sample, alpha).estimate + float(c) for y, c in ((a, certain[0]), (b, certain[1])))
+    x, size = design.prediction(counter, counter)
+    predicted = np.full(design.size, np.nan)
+    predicted[design.free] = x
+
+    def fit(change: Callable[[Floats, Floats, Floats], Floats]) -> TotalFit:
+        return engine.fit(lambda u: change(values[u, 0], values[u, 1], predicted[u]), x, size, alpha)
+
+    first = fit(lambda a, b, x: a).estimate + float(certain[0])
+    second = fit(lambda a, b, x: b).estimate + float(certain[1])
     difference = second - first
-    x = sample.x
     if first == 0.0:
         nothing = Interval(math.nan, math.nan, math.nan, 0.0)
         return PairedTotals(first, second, nothing, Interval(difference, math.nan, math.nan, 0.0))
-    ratio = second / first
-    moved = difference / sample.X if sample.X > 0.0 else 0.0
+    ratio, X = second / first, float(x.sum())
+    moved = difference / X if X > 0.0 else 0.0
     return PairedTotals(
         first,
         second,
-        _interval(engine, sample, fit_total(x + b - ratio * a, sample, alpha), ratio, abs(first), alpha),
-        _interval(engine, sample, fit_total(x + b - a - moved * x, sample, alpha), difference, 1.0, alpha),
+        _interval(fit(lambda a, b, x: x + b - ratio * a), ratio, abs(first), alpha),
+        _interval(fit(lambda a, b, x: x + b - a - moved * x), difference, 1.0, alpha),
     )
 
 
-def _interval(
-    engine: AssistedEngine, sample: CellSample, fit: AssistedFit, value: float, divisor: float, alpha: float
-) -> Interval:
+def _interval(fit: TotalFit, value: float, divisor: float, alpha: float) -> Interval:
     """The interval of `value`, whose error is that of a fit over `divisor`."""
-    guard = engine.largest_share * fit.oddity(engine.design.care.odd) * float((sample.N * sample.size).sum())
-    half = max(quantile(alpha, fit.spread.nu) * fit.error, guard)
-    return Interval(value, half / divisor, fit.error / divisor, fit.spread.nu)
+    half = max(quantile(alpha, fit.nu) * fit.error, fit.guard())
+    return Interval(value, half / divisor, fit.error / divisor, fit.nu)

@@ -43,10 +43,9 @@ class Leaves:
         return np.maximum(self.square - self.mean**2, 0.0)
 
     @property
-    def shares(self) -> Floats:
-        """Part of the total that one draw of each leaf stands for; 0 where a leaf is one unit."""
-        sums = self.units * self.mean
-        return np.where(self.units > 1.0, sums, 0.0) / max(float(sums.sum()), 1e-300)
+    def stands_for(self) -> Floats:
+        """Sum of sizes that one draw of each leaf stands for; 0 where a leaf is one unit."""
+        return np.where(self.units > 1.0, self.units * self.mean, 0.0)
 
     @property
     def mixes(self) -> bool:
@@ -77,7 +76,7 @@ class Cells:
         x: float64 [N] > 0, size of every unit: its prediction; groups: int [N] from 0, units that may have a level of their
             own.
         first: groups whose share of sum x is above this have a first leaf each, all others share one.
-        apart: int [N] or None, units with first leaves of their own, whatever their groups: 1 the first such leaf, ...; 0 none.
+        in_order: whether leaves are cut by order only.
 
     >>> cells = Cells(np.array([1.0, 1.0, 9.0, 9.0]), np.zeros(4, int), 1.0)
     >>> leaves = cells.leaves(2)
@@ -85,10 +84,8 @@ class Cells:
     [[0, 1, 2], [3]]
     """
 
-    def __init__(
-        self, x: Floats, groups: NDArray[np.integer], first: float, apart: NDArray[np.integer] | None = None
-    ) -> None:
-        self.x, self.groups, self.N = x, np.asarray(groups), len(x)
+    def __init__(self, x: Floats, groups: NDArray[np.integer], first: float, in_order: bool = False) -> None:
+        self.x, self.groups, self.N, self.in_order = x, np.asarray(groups), len(x), in_order
         self.total = float(x.sum())
         count = int(self.groups.max(initial=-1)) + 1
         sums = np.bincount(self.groups, weights=x, minlength=count)
@@ -97,8 +94,6 @@ class Cells:
         self._rank[np.argsort(mean, kind="stable")] = np.arange(count)
         alone = sums > first * self.total
         leaf = np.where(alone, np.cumsum(alone), 0)[self.groups]
-        if apart is not None:
-            leaf = np.where(apart > 0, int(alone.sum()) + apart, leaf)
         self.order = np.argsort(leaf, kind="stable")
         self.order = self.order.astype(np.int32) if self.N < 2**31 else self.order
         self._heap: list[tuple[float, int]] = []
@@ -125,8 +120,8 @@ class Cells:
         mixed = 0.0 if mixed < 1e-12 else mixed
         a, b, c = (
             EXPECTED_NOISE**2 * square,
-            EXPECTED_SLOPE_ERROR**2 * spread,
-            EXPECTED_GROUP_ERROR**2 * mean * mean * mixed,
+            EXPECTED_SLOPE_ERROR**2 * spread * (not self.in_order),
+            EXPECTED_GROUP_ERROR**2 * mean * mean * mixed * (not self.in_order),
         )
         how = 0 if c > 0.0 and (c >= b or b <= a) else 1 if b > MIN_SLOPE_PART * a else 2
         if N > 1:

@@ -118,13 +118,11 @@ def compare_runs(first: Run, second: Run) -> Comparison:
 
 
 def _compare_predicted(first: Run, second: Run) -> Comparison:
-    """The same for runs whose estimates rest on predictions: cells nest, so the smaller sample is drawn in both."""
+    """The same for runs whose estimates rest on predictions: cells nest, so the smaller sample of a part is drawn in both."""
     a, b = engine_of(first), engine_of(second)
     _check_shared(first, second, "assume", "error_budget.relative_error", "error_budget.counter")
-    if a.n <= b.n:
-        joint, run = a, first
-    else:
-        joint, run = b, second
+    joint, run = a, first
+    joint.restrict_to(b)
     names = [name for name in first.counters if name in second.counters]
     drawn = joint.drawn()
     kept = np.array([[run.results[int(unit)].counters[name] for name in run.counters] for unit in drawn])

@@ -1,0 +1,157 @@
+"""The parts of a run with predictions: how many cells each has, and the total that their draws tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelpoint.estimation.assisted import AssistedFit, CellSample, fit_errors, fit_total
+from kernelpoint.estimation.assisted_design import AssistedDesign
+from kernelpoint.estimation.assisted_total import TotalFit
+from kernelpoint.estimation.moments import Floats, Ints
+from kernelpoint.estimation.parts import Part
+
+# Model: see README.md
+DRAWS_IF_ODD = 16  # of the begin of the run, at least, once it was found odd
+COLD = 0.15  # what is less odd than this tells of its own part only: caches are cold when a kernel comes for the first time
+MATERIAL = 0.2  # part of the budget below which what is odd in the begin does not matter
+
+
+class Parts:
+    """Rest of a run, its begin, and the first units of the groups, or the whole run only (AssistedDesign.parts).
+
+    The begin is estimated with the lines and the spread of the rest, until a draw of it, or of the first units, is odd. From
+    then on `odd` is set: all first units are drawn, and the begin has an estimate and a spread of its own.
+
+    >>> u = np.random.default_rng(0).random(100)
+    >>> parts = Parts(AssistedDesign({"cycles": np.ones(100)}, np.zeros(100, int), u), "cycles", 0.01)
+    >>> parts.set(parts.cells(20))
+    >>> parts.present, len(parts.sample()), parts.whole
+    ([20, 2, 1], 23, False)
+    """
+
+    def __init__(self, design: AssistedDesign, counter: str, eps: float) -> None:
+        self._groups, self._odd_by = design.free_groups, design.care.odd
+        self._parts = design.parts(counter, eps, np.asarray(design.u, dtype=float)[design.free])
+        self.rest, *self._begin = self._parts
+        self.size = sum(part.total for part in self._parts)
+        self.odd = False
+
+    # ---- cells ------------------------------------------------------------------------------------------------------
+
+    @property
+    def present(self) -> list[int]:
+        """Cells of each part."""
+        return [part.n for part in self._parts]
+
+    @property
+    def whole(self) -> bool:
+        """True if every unit is drawn."""
+        return all(part.whole for part in self._parts)
+
+    @property
+    def counts(self) -> list[int]:
+        """Units of each part."""
+        return [part.count for part in self._parts]
+
+    @property
+    def shares(self) -> Floats:
+        """Part of the total that the draw of each cell stands for; 0 of a unit that stands for itself only."""
+        return np.concatenate([part.leaves(part.n).stands_for for part in self._parts]) / max(self.size, 1e-300)
+
+    def cells(self, n: int, early: int = 0) -> list[int]:
+        """Cells of every part where the rest of the run has n: as many for their part of the total as there, and
+        their least; once the begin is odd, `early` of it and all first units.
+        """
+        n = self.rest.bounded(n)
+        if n == self.rest.count:
+            return self.counts
+        if self.odd:
+            begin, firsts = self._begin
+            return [n, begin.bounded(max(early, begin.n)), firsts.count]
+        return [n, *(part.bounded(max(part.least, n * part.total / self.rest.total)) for part in self._begin)]
+
+    def by_part(self, cells: Sequence[int]) -> dict[Part, int]:
+        """Numbers of cells by part."""
+        return dict(zip(self._parts, cells, strict=True))
+
+    def largest_share(self, cells: Sequence[int]) -> float:
+        """The largest part of the total that one draw stands for with so many cells; 0 where all units are drawn."""
+        largest = max(part.largest(n) for part, n in zip(self._parts, cells, strict=True))
+        return largest / max(self.size, 1e-300)
+
+    def set(self, cells: Sequence[int]) -> None:
+        """Draw from so many cells of each part."""
+        for part, n in zip(self._parts, cells, strict=True):
+            part.n = n
+
+    def sample(self) -> Ints:
+        """The drawn units, by their places in `AssistedDesign.free`."""
+        return np.concatenate([part.sample() for part in self._parts])
+
+    # ---- estimates --------------------------------------------------------------------------------------------------
+
+    def fit(
+        self, values: Callable[[Ints], Floats], x: Floats, size: Floats, has: NDArray[np.bool_], alpha: float
+    ) -> TotalFit:
+        """The total of values: of the rest of the run, and of the begin by the lines of the rest, or by itself if odd.
+
+        Args:
+            values: of units, by their places in `free`; x, size: float64 [free], as of AssistedDesign.prediction; has: bool
+                [free], units with results; alpha: of the quantile by which spreads are chosen.
+        """
+        first, x = self._lines(values, x, size, has, alpha)
+        fits, parts, exact = [first], [self.rest], 0.0
+        for part in self._begin:
+            sample, units = part.cell_sample(self._groups, x, size, has)
+            y = values(units)
+            if part.whole:
+                exact += float(y.sum())
+                continue
+            inside = size[part.units]
+            unseen = float(inside[~first.seen[self._groups[part.units]]].sum() / inside.sum())
+            fits.append(fit_errors(y, sample, alpha) if self.odd else first.of_other_units(y, sample, unseen))
+            parts.append(part)
+        scale = float(size.sum()) / max(self.size, 1e-300)
+        return TotalFit(tuple(fits), tuple(parts), exact, scale, self._odd_by, not self.odd)
+
+    def finds_odd(
+        self,
+        values: Callable[[Ints], Floats],
+        x: Floats,
+        size: Floats,
+        has: NDArray[np.bool_],
+        alpha: float,
+        eps: float,
+    ) -> bool:
+        """True if draws of the begin, or of first units, are further off their predictions than those of the rest let expect,
+        and so far that it matters for a relative error of eps; arguments as of `fit`.
+        """
+        first, x = self._lines(values, x, size, has, alpha)
+        matters, begin = MATERIAL * eps * self.size, sum(part.total for part in self._begin)
+        for part in self._begin:
+            sample, units = part.cell_sample(self._groups, x, size, has)
+            oddest = first.oddest(values(units), sample, self._odd_by)
+            if oddest * (begin if oddest > COLD else part.total) > matters:
+                return True
+        return False
+
+    def _lines(
+        self, values: Callable[[Ints], Floats], x: Floats, size: Floats, has: NDArray[np.bool_], alpha: float
+    ) -> tuple[AssistedFit, Floats]:
+        """The fit of the rest, and predictions of all units corrected by it."""
+        sample, units = self.rest.cell_sample(self._groups, x, size, has)
+        fit = fit_total(values(units), sample, alpha)
+        return fit, fit.corrected(x, self._groups)
+
+    def of_draws(
+        self, values: Callable[[CellSample], Floats], x: Floats, size: Floats, has: NDArray[np.bool_]
+    ) -> Floats:
+        """float64 [free]: values of the draws, from the sample of their part; 1 elsewhere."""
+        result = np.ones(len(x))
+        for part in self._parts:
+            sample, units = part.cell_sample(self._groups, x, size, has)
+            result[units] = values(sample)
+        return result

@@ -1,0 +1,98 @@
+"""The total of a run from fits of its parts, and whether samples of other sizes should meet the budget."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernelpoint.estimation.assisted import AssistedFit, quantile
+from kernelpoint.estimation.parts import Part
+
+# Numerics: see README.md
+SIZING_MARGIN = 1.15  # a sample is sized so that its half-width should be this much below the budget,
+GUARD_MARGIN = 1.02  # and what an odd unit may do this much
+MOST_DEGREES = 400.0
+
+
+@dataclass(frozen=True)
+class TotalFit:
+    """A total that is estimated by parts. The first is the rest of the run; the others may lean on it.
+
+    fits: of each part, at least one; exact: sum over parts that are drawn whole; scale: total of the sizes by that of the
+    sizes that cells are made from; odd: `Care.odd`; alike: whether all spreads are that of the first.
+    """
+
+    fits: tuple[AssistedFit, ...]
+    parts: tuple[Part, ...]
+    exact: float
+    scale: float
+    odd: float
+    alike: bool
+
+    @property
+    def estimate(self) -> float:
+        """The total."""
+        return sum(fit.estimate for fit in self.fits) + self.exact
+
+    @property
+    def error(self) -> float:
+        """Standard error of the estimate."""
+        return math.sqrt(sum(fit.error**2 for fit in self.fits))
+
+    @property
+    def nu(self) -> float:
+        """Degrees of freedom of its square."""
+        return self._degrees([fit.error**2 for fit in self.fits], [fit.spread.nu for fit in self.fits])
+
+    def spent(self, alpha: float) -> float:
+        """Error probability that a look spends of alpha."""
+        return self.fits[0].spent(alpha)
+
+    def half_width(self, alpha: float) -> float:
+        """t SE; infinite while predictions are doubted and cells mix groups."""
+        if self._mixes(self.parts[0].n):
+            return math.inf
+        return quantile(self.spent(alpha), self.nu) * self.error
+
+    def guard(self) -> float:
+        """Change of the total if the unit that stands for most is as odd as it may be."""
+        return self.scale * max(self._guards({part: part.n for part in self.parts}))
+
+    def short(self, cells: Mapping[Part, int], alpha: float, half_width: float, guard: float) -> Part | None:
+        """The part that has to grow from so many cells for a half-width and a guard, with the spreads of this fit: the one with
+        the largest guard, or with the most variance for each cell; None if there are cells enough.
+        """
+        guards, variances, nus = self._guards(cells), [], []
+        for fit, part in zip(self.fits, self.parts, strict=True):
+            n = cells[part]
+            q, mixed, spread = part.leaves(n).sums
+            variances.append(fit.spread.variance(q, mixed, spread))
+            nus.append(max(min(fit.spread.nu + n - part.n, MOST_DEGREES), 1.0))
+        half = quantile(self.spent(alpha), self._degrees(variances, nus)) * math.sqrt(sum(variances))
+        if GUARD_MARGIN * max(guards) > guard:
+            return self.parts[int(np.argmax(guards))]
+        if self._mixes(cells[self.parts[0]]):
+            return self.parts[0]
+        if SIZING_MARGIN * half > half_width:
+            return self.parts[int(np.argmax([v / cells[part] for v, part in zip(variances, self.parts, strict=True)]))]
+        return None
+
+    def _guards(self, cells: Mapping[Part, int]) -> list[float]:
+        pairs = zip(self.fits, self.parts, strict=True)
+        return [fit.oddity(self.odd) * part.largest(cells[part]) for fit, part in pairs]
+
+    def _mixes(self, n: int) -> bool:
+        """True if predictions are doubted while n cells of the first part mix groups."""
+        return self.fits[0].doubted and self.parts[0].leaves(n).mixes
+
+    def _degrees(self, variances: Sequence[float], nus: Sequence[float]) -> float:
+        """Degrees of freedom of a sum of variances (Satterthwaite 1946), or of the one that all rest on."""
+        if self.alike:
+            return nus[0]
+        if min(nus) <= 0.0:
+            return 0.0
+        below = sum(v * v / nu for v, nu in zip(variances, nus, strict=True))
+        return sum(variances) ** 2 / below if below > 0.0 else max(nus)

@@ -1,0 +1,108 @@
+"""Parts of a run: its begin, first units of groups, and the rest, which may be off their predictions in other ways."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelpoint.estimation.assisted import CellSample
+from kernelpoint.estimation.cells import Cells, Leaves
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MAX_CELLS = 50_000  # cells; a sample that needs more takes every unit
+
+
+class Part:
+    """Units of a design with cells of their own: of each of `n` cells the unit with the least permanent random number is drawn.
+
+    Only n depends on results. Which cells there are (cells.py), and which unit of each is drawn, never does. So samples nest,
+    and no cell grows because of its own draw.
+
+    Args:
+        units: int64 [N], places of the units in `AssistedDesign.free`; cells: a tree over them.
+        u: float64 [free], permanent random numbers of all; least: draws at least, once one of the run is made.
+
+    >>> x = np.array([4.0, 4.0, 9.0, 9.0])
+    >>> part = Part(np.arange(4), Cells(x, np.zeros(4, int), 1.0), np.array([0.5, 0.1, 0.3, 0.2]), 1)
+    >>> part.n = 2
+    >>> part.sample().tolist(), part.whole
+    ([1, 3], False)
+    """
+
+    def __init__(self, units: Ints, cells: Cells, u: Floats, least: int) -> None:
+        self.units, self.cells, self.least = units, cells, least
+        self.total = cells.total
+        self.n = 0
+        self._u = u
+        self._least_of: dict[int, int] = {}
+
+    @property
+    def count(self) -> int:
+        """Units of the part."""
+        return len(self.units)
+
+    @property
+    def whole(self) -> bool:
+        """True if every unit is drawn."""
+        return self.n >= self.count
+
+    def bounded(self, n: float) -> int:
+        """n rounded up, or all units where that is more than MAX_CELLS or than there are."""
+        return self.count if n > min(MAX_CELLS, self.count) else math.ceil(n)
+
+    def leaves(self, n: int) -> Leaves:
+        """Its cells when there are n of them."""
+        return self.cells.leaves(n)
+
+    def largest(self, n: int) -> float:
+        """The largest sum of sizes that one of n draws stands for; 0 where all are drawn."""
+        return 0.0 if n >= self.count else float(self.leaves(n).stands_for.max(initial=0.0))
+
+    def sample(self) -> Ints:
+        """The drawn unit (its place in `free`) of each cell, in the order of the cells."""
+        if self.whole:
+            return self.units
+        leaves = self.leaves(self.n)
+        for node, start, end in zip(leaves.node.tolist(), leaves.start.tolist(), leaves.end.tolist(), strict=True):
+            if node not in self._least_of:
+                units = self.units[self.cells.order[start:end]]
+                self._least_of[node] = int(units[np.argmin(self._u[units])])
+        return np.array([self._least_of[node] for node in leaves.node.tolist()], dtype=np.int64)
+
+    def cell_sample(
+        self, groups: NDArray[np.integer], x: Floats, size: Floats, has: NDArray[np.bool_]
+    ) -> tuple[CellSample, Ints]:
+        """The sample with the sums of its cells, and its units; cells whose draw has no result are left out.
+
+        Args:
+            groups, x, size, has: [free] group, prediction, size, whether there is a result.
+        """
+        leaves = self.leaves(self.n)
+        sample = self.units[self.cells.order[leaves.start]] if self.whole else self.sample()
+        inside = self.units[self.cells.order]
+        N = leaves.units
+        mean_x, mean, square = (_sums(v[inside], leaves.start) / N for v in (x, size, size * size))
+        keep = has[sample]
+        units = sample[keep]
+        return CellSample(
+            x=x[units],
+            size=size[units],
+            group=groups[units].astype(np.int64),
+            order=units,
+            N=N[keep],
+            mean_x=mean_x[keep],
+            square=square[keep],
+            spread=np.maximum(square - mean**2, 0.0)[keep],
+            mixed=leaves.mixed[keep],
+            X=float((N * mean_x)[keep].sum()),
+            count=int(groups.max(initial=-1)) + 1,
+        ), units
+
+
+def _sums(values: Floats, starts: Ints) -> Floats:
+    """Sums of values from each start to the next."""
+    return np.add.reduceat(values, starts) if len(starts) else np.empty(0)

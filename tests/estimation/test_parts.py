@@ -1,0 +1,68 @@
+"""Parts of a run with predictions: its begin and first units are estimated by themselves once they are found odd."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernelpoint.estimation import AssistedDesign, AssistedEngine, ErrorBudget
+from kernelpoint.randomness import generator, permanent_random_numbers
+
+UNITS, GROUPS = 2000, 6
+FIRST = np.arange(UNITS) < GROUPS
+
+
+def example(seed: int) -> tuple[AssistedDesign, np.ndarray]:
+    """Six kernels in turn, and a model that is right up to noise; the truth, the same for all seeds."""
+    random = generator(0, "parts test")
+    group = np.arange(UNITS) % GROUPS
+    x = 2000.0 + random.lognormal(6.0, 1.0, GROUPS)[group] * random.lognormal(0.0, 0.7, UNITS)
+    y = 500.0 + x * (1.0 + 0.02 * group) * np.exp(0.02 * random.standard_normal(UNITS))
+    return AssistedDesign({"cycles": x}, group, permanent_random_numbers(seed, 0, UNITS)), y
+
+
+def test_parts_are_the_begin_first_units_of_groups_and_the_rest():
+    design, _ = example(0)
+    rest, begin, firsts = (part.units for part in design.parts("cycles", 0.01, design.u))
+    assert sorted([*rest, *begin, *firsts]) == list(range(UNITS))
+    assert firsts.tolist() == list(range(GROUPS)) and begin.tolist() == list(range(GROUPS, UNITS // 10))
+    many = AssistedDesign(design.predictions, np.arange(UNITS) // 2, design.u)
+    assert len(many.parts("cycles", 0.01, design.u)) == 1, "half of the run are first units: they are no part"
+    trusting = AssistedDesign(design.predictions, design.groups, design.u, "repetitive")
+    assert len(trusting.parts("cycles", 0.01, design.u)) == 1
+
+
+@pytest.mark.parametrize(
+    "factor", [np.where(np.arange(UNITS) < 0.05 * UNITS, 3.0, 1.0), np.where(FIRST, 10.0, 1.0)], ids=["begin", "firsts"]
+)
+def test_a_slow_begin_and_slow_first_units_are_found_and_cost_draws_there_only(run_passes, factor):
+    held, rest = 0, []
+    for seed in range(30):
+        design, y = example(seed)
+        engine = AssistedEngine(design, ErrorBudget(0.01))
+        look = run_passes(engine, y * factor)[-1]
+        held += look.estimates["cycles"].contains(float((y * factor).sum()))
+        rest.append(engine.cells[0])
+        assert engine.pass_state()["odd"] and set(np.flatnonzero(FIRST)) <= set(engine.drawn().tolist())
+        assert any("unlike the rest" in line for line in look.assumptions)
+        assert engine.predict(np.arange(UNITS)).sum() == pytest.approx(look.estimates["cycles"].estimate)
+    assert held >= 28 and np.median(rest) < 100
+
+
+def test_a_begin_like_the_rest_is_not_found_odd_and_the_estimate_is_not_biased(run_passes):
+    odd, errors = 0, []
+    for seed in range(40):
+        design, y = example(seed)
+        engine = AssistedEngine(design, ErrorBudget(0.01))
+        errors.append(run_passes(engine, y)[-1].estimates["cycles"].estimate / y.sum() - 1.0)
+        odd += engine.pass_state()["odd"]
+    assert odd <= 10 and abs(np.mean(errors)) < 3.5 * np.std(errors) / np.sqrt(40)
+
+
+def test_a_restored_pass_knows_that_the_begin_was_odd(run_passes):
+    design, y = example(1)
+    engine = AssistedEngine(design, ErrorBudget(0.01))
+    run_passes(engine, np.where(FIRST, 10.0, 1.0) * y)
+    again = AssistedEngine(design, ErrorBudget(0.01))
+    again.restore_pass(engine.pass_state())
+    assert again.drawn().tolist() == engine.drawn().tolist() and again.pass_state() == engine.pass_state()
