@@ -71,7 +71,7 @@ class Parts:
         if self.odd:
             begin, firsts = self._begin
             return [n, begin.bounded(max(early, begin.n)), firsts.count]
-        return [n, *(part.bounded(max(part.least, n * part.total / self.rest.total)) for part in self._begin)]
+        return [n, *(part.bounded(max(part.least, round(n * part.total / self.rest.total))) for part in self._begin)]
 
     def by_part(self, cells: Sequence[int]) -> dict[Part, int]:
         """Numbers of cells by part."""
