@@ -37,6 +37,7 @@ class Scan:
     header: LaunchHeader
     work: Work
     stream: str
+    values: str
     unknown_opcodes: dict[str, int]
     store_data_left_out: int
 
@@ -98,6 +99,7 @@ class Encoder:
     def __init__(self, tensors: dict[str, np.ndarray]) -> None: ...
     def embed(
         self,
+        kinds: np.ndarray,
         tokens: np.ndarray,
         features: np.ndarray,
         edge_index: np.ndarray,

@@ -1,10 +1,11 @@
 """Writes the synthesised launches that the builtin encoder is trained on: every family at many sizes and widths.
 
-    python tests/benchmarks/training_data.py FOLDER [--settings 24] [--programs 0] [--seed 0]
+    python tests/benchmarks/training_data.py FOLDER [--settings 24] [--programs 0] [--threads 65536] [--values] [--seed 0]
 
 Each family gets its own folder with a kernelslist.g; a setting draws every size log-uniformly between a quarter of the small
-default and twice the medium one. The folder `program` gets as many random warp programs as asked for. Families at settings
-seed + 1 give the evaluation's unseen sizes.
+default and twice the medium one; launches of more than --threads threads are drawn anew. With --values operand values are
+written too (tracer version 6), which takes 20 times as many bytes. The folder `program` gets as many random warp programs as
+asked for. Families at settings seed + 1 give the evaluation's unseen sizes.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from kernelpoint.synth.memory import Memory
 from kernelpoint.synth.writer import write_list
 
 LARGEST_WORK = 1 << 16  # threads of a launch, to keep traces small
+TRIES = 200
 
 
 def draw_sizes(family: Family, random: np.random.Generator) -> dict[str, int]:
@@ -41,13 +43,13 @@ def draw_sizes(family: Family, random: np.random.Generator) -> dict[str, int]:
     return sizes
 
 
-def launches(family: Family, settings: int, seed: int) -> Iterator[Launch]:
-    """`settings` launches of a family."""
+def launches(family: Family, settings: int, seed: int, threads: int) -> Iterator[Launch]:
+    """`settings` launches of a family; where none of `TRIES` drawn is small enough, the last of them."""
     for number in range(settings):
         random = generator(seed, f"training data {family.name}", number)
-        while True:
+        for _ in range(TRIES):
             launch = family.build(Memory(), random, draw_sizes(family, random))
-            if launch.ctas * launch.threads <= LARGEST_WORK:
+            if launch.ctas * launch.threads <= threads:
                 break
         yield launch
 
@@ -57,6 +59,8 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--settings", type=int, default=24)
     parser.add_argument("--programs", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=LARGEST_WORK)
+    parser.add_argument("--values", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     for family in FAMILIES.values():
@@ -66,7 +70,9 @@ def main() -> None:
         folder = options.folder / family.name
         folder.mkdir(parents=True, exist_ok=True)
         described = {"name": family.name, "seed": options.seed}
-        totals = write_list(launches(family, count, options.seed), folder, count, described)
+        drawn = launches(family, count, options.seed, options.threads)
+        version, values = (6, options.seed) if options.values else (3, None)
+        totals = write_list(drawn, folder, count, described, version, values=values)
         print(f"{family.name:12} {totals.files:4} traces {totals.bytes / 1e6:8.1f} MB")
 
 

@@ -21,11 +21,13 @@ def random_graph(seed: int, warps: int = 3, nodes: int = 12) -> TraceGraph:
         if random.random() < 0.4 or b == a + 1
     ]
     count = int(starts[-1])
+    kinds = random.integers(0, 3, count)
+    kinds[starts[:-1]] = SCHEMA.node_kinds.index("instruction")
+    tokens = np.where(kinds == 0, random.integers(0, 1 + len(SCHEMA.opcodes), count), 0)
+    tokens = np.where(kinds > 0, random.integers(0, SCHEMA.token_count, count), tokens)
     return TraceGraph(
-        kinds=random.integers(0, 3, count).astype(np.uint8),
-        tokens=np.stack(
-            [random.integers(0, SCHEMA.token_count, count), random.integers(0, SCHEMA.modifier_count, count)], 1
-        ).astype(np.int32),
+        kinds=kinds.astype(np.uint8),
+        tokens=np.stack([tokens, random.integers(0, SCHEMA.modifier_count, count)], 1).astype(np.int32),
         features=random.random((count, SCHEMA.feature_count), dtype=np.float32),
         edge_index=np.array(edges, np.int64).T.copy(),
         edge_type=random.integers(0, len(SCHEMA.relations), len(edges)),

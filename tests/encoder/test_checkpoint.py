@@ -13,7 +13,7 @@ from kernelpoint.encoder import checkpoint, checkpoint_hash, read_checkpoint
 from kernelpoint.encoder.checkpoint import checkpoint_path, write_checkpoint
 from kernelpoint.encoder.encode import load_encoder
 from kernelpoint.errors import PlanError
-from kernelpoint.graphs import schema_hash
+from kernelpoint.graphs import SCHEMA, schema_hash
 
 
 @pytest.fixture
@@ -44,13 +44,22 @@ def test_every_byte_counts_in_the_hash(saved):
 
 def test_a_checkpoint_of_another_schema_is_refused_by_name(saved, monkeypatch):
     monkeypatch.setattr(checkpoint, "schema_hash", lambda: "0123456789abcdef")
-    with pytest.raises(PlanError, match=rf"{saved}: made for graph schema {schema_hash()}.* has 0123456789abcdef"):
+    own = rf"{SCHEMA.version} \({schema_hash()}\)"
+    with pytest.raises(PlanError, match=rf"{saved}: made for graph schema {own}.* has .*0123456789abcdef"):
         read_checkpoint(saved)
+
+
+def test_a_checkpoint_of_the_first_schema_is_refused_with_what_to_do(tmp_path):
+    old = {"graph_schema": "0123456789abcdef", "encoder_version": "1", "settings": "{}", "card": "{}"}
+    checkpoint.save_whole(tmp_path / "old.safetensors", {"x": np.zeros(1, np.float32)}, old)
+    message = rf"graph schema 1 \(0123456789abcdef\).* has {SCHEMA.version} .*train again with `kernelpoint train` or use the b"
+    with pytest.raises(PlanError, match=message):
+        read_checkpoint(tmp_path / "old.safetensors")
 
 
 def test_a_checkpoint_of_another_encoder_version_is_refused_by_name(saved, monkeypatch):
     monkeypatch.setattr(checkpoint, "ENCODER_VERSION", 99)
-    with pytest.raises(PlanError, match="encoder version 1, this version of KernelPoint has 99"):
+    with pytest.raises(PlanError, match="encoder version 2, this version of KernelPoint has 99"):
         read_checkpoint(saved)
 
 

@@ -11,11 +11,16 @@ import pytest
 import torch
 
 import kernelpoint
-from kernelpoint.encoder import embed_streams
+from kernelpoint.encoder import embed_streams, read_checkpoint
 from kernelpoint.encoder.batch import collate
+from kernelpoint.encoder.checkpoint import read_tensors
 from kernelpoint.errors import ConfigError, PlanError
 from kernelpoint.graphs import build_graph
+from kernelpoint.randomness import generator
 from kernelpoint.session.plan import Plan
+from kernelpoint.synth.families import FAMILIES
+from kernelpoint.synth.memory import Memory
+from kernelpoint.synth.writer import write_list
 from kernelpoint.traces import TraceCache, launch_paths, round_embeddings, scan_launches
 
 
@@ -101,6 +106,15 @@ def test_train_and_cluster_work_from_the_command_line(traces, tmp_path, monkeypa
     assert f"6 launches, 3 streams, {of_plan.max() + 1} clusters" in done.stdout
     refused = kernelpoint("cluster", traces, "--policy", "stem")
     assert refused.returncode == 1 and "--profile" in refused.stderr
+    fitted = tmp_path / "fitted.safetensors"
+    done = kernelpoint("train", traces, "--observe", traces, "-o", fitted, *options)
+    assert done.returncode == 0, done.stderr
+    assert read_checkpoint(fitted).card["observed"] == 3
+    ours, theirs = (read_tensors(read_checkpoint(path)) for path in (encoder, fitted))
+    assert {name for name in ours if not np.array_equal(ours[name], theirs[name])} == {
+        "readout.opcodes.weight",
+        "readout.accesses.weight",
+    }
 
 
 def test_training_leaves_out_streams_and_names_kept_for_testing(traces, tmp_path):
@@ -130,5 +144,21 @@ def test_a_graph_goes_to_pyg_and_an_encoder_can_be_trained_further(traces):
     assert data.validate() and data.num_nodes == graph.num_nodes and np.shares_memory(data.x.numpy(), graph.features)
     assert torch.equal(torch.bincount(data.warp), torch.from_numpy(np.diff(graph.warp_starts)))
     encoder = kernelpoint.TraceEncoder.load()
-    encoder(collate([graph])).square().sum().backward()
+    encoder(collate([graph])).sum().backward()
     assert all(parameter.grad is not None for parameter in encoder.parameters())
+
+
+def test_launches_of_one_stream_are_embedded_by_the_values_of_their_list(tmp_path):
+    launch = FAMILIES["axpy"].build(Memory(), generator(0, "test"), FAMILIES["axpy"].defaults("small") | {"n": 300})
+    cache, found = TraceCache(tmp_path), {}
+    for seed in (None, 1, 2):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        write_list([launch], folder, 1, {"name": "test", "seed": 0}, 6, values=seed)
+        scan = scan_launches(launch_paths(str(folder / "kernelslist.g")), cache)
+        embedding = embed_streams(scan, cache)[0]
+        assert np.array_equal(embedding, kernelpoint.embed(scan.paths[0])), "the cache holds another list's embedding"
+        assert np.array_equal(embedding, kernelpoint.embed(scan.paths[0], backend="torch"))
+        found[seed] = scan.stream_hashes(), embedding
+    assert found[None][0] == found[1][0] == found[2][0], "values are no part of a stream"
+    assert len({embedding.tobytes() for _, embedding in found.values()}) == 3

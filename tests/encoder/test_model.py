@@ -9,10 +9,11 @@ import pytest
 import torch
 from torch_geometric.nn import RGCNConv
 
+from kernelpoint.encoder.architecture import EMBEDDING_WIDTH
 from kernelpoint.encoder.batch import collate
 from kernelpoint.encoder.convolution import TargetRGCNConv, arrivals
 from kernelpoint.encoder.encode import batches, embed_graphs
-from kernelpoint.encoder.model import LAYER_WIDTHS, ProjectionHead, TraceEncoder
+from kernelpoint.encoder.model import LAYER_WIDTHS, ProjectionHead, TraceEncoder, input_sums
 from kernelpoint.graphs import SCHEMA
 
 
@@ -46,7 +47,22 @@ def slow_embedding(encoder, graph):
     for number in range(3):
         hidden = slow_layer(encoder.layers[number], encoder.norms[number], hidden, graph, number == 2)
     warps = [hidden[a:b].mean(0) for a, b in zip(graph.warp_starts, graph.warp_starts[1:], strict=False)]
-    return np.average(warps, axis=0, weights=graph.warp_weights)
+    structure = np.average(warps, axis=0, weights=graph.warp_weights)
+    inputs = slow_input_readout(encoder.readout, graph)
+    return np.concatenate([structure / np.linalg.norm(structure), inputs / np.linalg.norm(inputs)])
+
+
+def slow_input_readout(readout, graph):
+    """Sum over executed instructions of their opcode's vector, and over memory references of a map of their features."""
+    opcodes, accesses = (p.detach().numpy() for p in (readout.opcodes.weight, readout.accesses.weight))
+    result = np.zeros(len(accesses))
+    for warp, weight in enumerate(graph.warp_weights):
+        for node in range(graph.warp_starts[warp], graph.warp_starts[warp + 1]):
+            if SCHEMA.node_kinds[graph.kinds[node]] == "instruction":
+                result += weight * opcodes[graph.tokens[node, 0]]
+            elif SCHEMA.node_kinds[graph.kinds[node]] == "pseudo":
+                result += weight * accesses @ graph.features[node]
+    return result
 
 
 def test_embeddings_agree_with_a_slow_oracle(encoder, graphs):
@@ -73,12 +89,12 @@ def test_the_convolution_agrees_with_pygs_in_values_and_gradients(graphs):
         torch.testing.assert_close(mine, theirs)
 
 
-def test_layers_and_head_have_the_papers_widths(encoder):
-    assert LAYER_WIDTHS == (64, 128, 128, 256)
+def test_layers_readout_and_head_make_256_numbers(encoder):
+    assert LAYER_WIDTHS == (64, 128, 128, 192) and EMBEDDING_WIDTH == 256
     assert encoder.tokens.embedding_dim + SCHEMA.feature_count == LAYER_WIDTHS[0]
     assert [type(layer).__name__ for layer in encoder.layers] == ["TargetRGCNConv"] * 3
     head = ProjectionHead()
-    assert (head[0].in_features, head[0].out_features, head[-1].out_features) == (256, 128, 64)
+    assert (head[0].in_features, head[0].out_features, head[-1].out_features) == (192, 128, 64)
 
 
 def test_an_embedding_does_not_depend_on_the_batch_it_is_made_in(encoder, graphs):
@@ -93,6 +109,17 @@ def test_weights_of_warps_count_as_that_many_equal_warps(encoder, graphs):
     np.testing.assert_allclose(*(next(embed_graphs(encoder, [g])) for g in (graph, double)), atol=1e-13)
 
 
+def test_the_input_readout_counts_executed_instructions_and_not_warps(encoder, graphs):
+    first = graphs[0]
+    some, more = (replace(first, warp_weights=np.array(weights)) for weights in ([1, 1, 1], [5, 1, 1]))
+    opcodes, _ = input_sums(collate([some, more]))
+    size = [(first.kinds[a:b] == 0).sum() for a, b in zip(first.warp_starts, first.warp_starts[1:], strict=False)]
+    executed = np.array([1, 1, 1]) @ size, np.array([5, 1, 1]) @ size
+    assert opcodes.sum(1).tolist() == pytest.approx([1, 1])
+    counts = [np.round(row.numpy() * count) for row, count in zip(opcodes, executed, strict=True)]
+    assert (counts[1] >= counts[0]).all() and counts[1].sum() == executed[1]
+
+
 def test_batches_keep_order_and_bound(graphs):
     sizes = [[g.num_nodes for g in batch] for batch in batches(graphs, 40)]
     assert [size for batch in sizes for size in batch] == [g.num_nodes for g in graphs]
@@ -101,5 +128,5 @@ def test_batches_keep_order_and_bound(graphs):
 
 def test_a_single_graph_reaches_the_encoder_without_copies(graphs):
     batch = collate(graphs[:1])
-    for name in ("tokens", "features", "edge_index", "edge_type", "warp_weights"):
+    for name in ("kinds", "tokens", "features", "edge_index", "edge_type", "warp_weights"):
         assert np.shares_memory(getattr(batch, name).numpy(), getattr(graphs[0], name)), name

@@ -15,6 +15,7 @@ from kernelpoint import _native
 from kernelpoint.encoder import read_checkpoint
 from kernelpoint.encoder.architecture import tensor_shapes
 from kernelpoint.encoder.backends import load_backend
+from kernelpoint.encoder.batch import collate
 from kernelpoint.encoder.checkpoint import read_tensors, write_checkpoint
 from kernelpoint.encoder.encode import load_encoder
 from kernelpoint.encoder.model import TraceEncoder
@@ -41,7 +42,9 @@ def by_pyg(graph):
         hidden = norm(plain.double()(hidden, torch.from_numpy(graph.edge_index), torch.from_numpy(graph.edge_type)))
         hidden = hidden if layer is encoder.layers[-1] else hidden.relu()
     warps = [hidden[a:b].mean(0) for a, b in zip(graph.warp_starts, graph.warp_starts[1:], strict=False)]
-    return np.average([warp.detach().numpy() for warp in warps], axis=0, weights=graph.warp_weights)
+    structure = np.average([warp.detach().numpy() for warp in warps], axis=0, weights=graph.warp_weights)
+    inputs = encoder.readout(collate([graph]))[0].detach().numpy()
+    return np.concatenate([structure / np.linalg.norm(structure), inputs])
 
 
 def repeated(graph):
@@ -113,13 +116,18 @@ def test_an_unknown_backend_is_refused():
         ({"edge_type": lambda g: g.edge_type + len(SCHEMA.relations)}, "no such relation"),
         ({"tokens": lambda g: g.tokens + np.int32(SCHEMA.token_count)}, "in no row"),
         ({"tokens": lambda g: -1 - g.tokens}, "in no row"),
+        ({"kinds": lambda g: g.kinds * 0, "tokens": lambda g: g.tokens * 0 + len(SCHEMA.opcodes) + 1}, "in no row"),
+        ({"kinds": lambda g: g.kinds[:1]}, "kinds does not have the shape"),
         ({"warp_starts": lambda g: g.warp_starts + 1}, "not all of its nodes"),
         ({"warp_starts": lambda g: g.warp_starts[[0, 2, 1, 3]]}, "a warp has no node"),
         ({"warp_weights": lambda g: g.warp_weights * 0}, "a weight below 1"),
         ({"warp_weights": lambda g: g.warp_weights[:1]}, "warp_starts does not have the shape"),
         ({"features": lambda g: g.features[:1]}, "features does not have the shape"),
         ({"features": lambda g: np.ascontiguousarray(g.features[:, :7])}, "not those of the encoder"),
-        ({"tokens": lambda g: g.tokens[:0], "features": lambda g: g.features[:0]}, "no such node|no node"),
+        (
+            {name: lambda g, name=name: getattr(g, name)[:0] for name in ("kinds", "tokens", "features")},
+            "no such node|no node",
+        ),
     ],
 )
 def test_a_graph_that_contradicts_itself_is_refused(native, graphs, change, complaint):

@@ -16,7 +16,7 @@ ADD = "0010 ffffffff 1 R2 IADD3 3 R1 R4 R255 0 "
 EXIT = "0020 ffffffff 0 EXIT 0 0 "
 
 
-def trace_text(ctas: list[list[Warp]], order: list[int] | None = None) -> str:
+def trace_text(ctas: list[list[Warp]], order: list[int] | None = None, version: int = 3) -> str:
     """A trace whose CTA i has the warps ctas[i], written in the given order of CTAs."""
     text = ""
     for i in order if order is not None else range(len(ctas)):
@@ -25,7 +25,7 @@ def trace_text(ctas: list[list[Warp]], order: list[int] | None = None) -> str:
             text += f"\nwarp = {number}\ninsts = {len(lines)}\n" + "".join(line + "\n" for line in lines)
         text += "\n#END_TB\n\n"
     threads = 32 * max(len(warps) for warps in ctas)
-    return small_trace(text, f"({len(ctas)},1,1)", f"({threads},1,1)", **{"kernel name": "test_kernel"})
+    return small_trace(text, f"({len(ctas)},1,1)", f"({threads},1,1)", version, **{"kernel name": "test_kernel"})
 
 
 def write_trace(folder: Path, ctas: list[list[Warp]], name: str = "kernel-1.traceg", **options) -> Path:
@@ -80,3 +80,37 @@ def launches(draw: st.DrawFn) -> list[list[Warp]]:
     result = draw(st.lists(cta, min_size=1, max_size=6))
     result[0][0] = result[0][0] or ["0000 ffffffff 0 EXIT 0 0 "]  # a launch executes something
     return result
+
+
+OPERANDS = ["0x0", "0x1", "0x7", "0xffffffff", "0x3f800000", "0x7f800000", "0x7fc00001", "0x7f6000000040", "0x80000000"]
+
+
+def operand_count(line: str) -> int:
+    """Destinations and sources of a line of tracer version 3."""
+    words = line.split()
+    destinations = int(words[2])
+    return destinations + int(words[4 + destinations])
+
+
+@st.composite
+def valued(draw: st.DrawFn, ctas: list[list[Warp]]) -> list[list[Warp]]:
+    """The same launch in tracer version 6, every line with operand values of its own or without any."""
+
+    def with_values(line: str) -> str:
+        if draw(st.integers(0, 4)) == 0:
+            return f"{line} 0 NoVal"
+        fields = []
+        for _ in range(operand_count(line)):
+            count = draw(st.sampled_from([1, 32]))
+            seed = draw(st.integers(0, len(OPERANDS) - 1))
+            values = [OPERANDS[(seed + lane * lane) % len(OPERANDS)] for lane in range(count)]
+            fields.append(" ".join([str(count), *values]))
+        return " ".join([line, "0", "Val", *fields])
+
+    return [[[with_values(line) for line in warp] for warp in warps] for warps in ctas]
+
+
+@st.composite
+def valued_launches(draw: st.DrawFn) -> list[list[Warp]]:
+    """Launches in tracer version 6 with operand values."""
+    return draw(valued(draw(launches())))

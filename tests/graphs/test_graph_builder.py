@@ -10,7 +10,7 @@ from graph_rules import violations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_builder import build_graph_slow
-from small_traces import ADD, EXIT, LOAD, launches, trace_text, write_trace
+from small_traces import ADD, EXIT, LOAD, launches, trace_text, valued_launches, write_trace
 
 from kernelpoint.errors import ConfigError, TraceError
 from kernelpoint.graphs import SCHEMA, build_graph
@@ -36,6 +36,17 @@ def test_the_fast_builder_agrees_with_the_slow_one_and_conforms(folder, ctas, ma
     graph = build_graph(path, max_nodes)
     assert_same(graph, build_graph_slow(path, max_nodes))
     assert violations(graph, max_nodes) == []
+
+
+@settings(max_examples=100, deadline=None)
+@given(ctas=valued_launches(), max_nodes=st.sampled_from([16, 30, 20000]), data=st.data())
+def test_operand_values_make_the_statistics_of_the_slow_builder_in_any_order_of_ctas(folder, ctas, max_nodes, data):
+    path = write_trace(folder, ctas, version=6)
+    graph = build_graph(path, max_nodes)
+    assert_same(graph, build_graph_slow(path, max_nodes))
+    assert violations(graph, max_nodes) == []
+    order = data.draw(st.permutations(range(len(ctas))))
+    assert_same(graph, build_graph(write_trace(folder, ctas, order=order, version=6), max_nodes))
 
 
 @settings(max_examples=50, deadline=None)
@@ -83,6 +94,53 @@ def test_values_that_traces_do_not_carry_are_zero_and_marked(tmp_path):
     graph = build_graph(write_trace(tmp_path, [[[LOAD, ADD, EXIT]]]))
     variables = graph.features[graph.kinds == SCHEMA.node_kinds.index("variable")]
     assert not variables[:, : SCHEMA.column("variable", "has_values") + 1].any()
+
+
+VALUES = {
+    # R1, loaded at R4, is added as a float to 1: of R1 the addition lists 0.5 in each lane, R4 lists addresses
+    "load": "0000 ffffffff 1 R1 LDG.E.SYS 1 R4 4 1 0x7f6000000000 4 0 Val 1 0x0 32 "
+    + " ".join(hex(0x60000000 + 4 * lane) for lane in range(32)),
+    "add": "0010 ffffffff 1 R2 FADD 2 R1 R5 0 0 Val 1 0x3fc00000 1 0x3f000000 1 0x3f800000",
+    "count": "0020 0000000f 1 R6 IADD3 1 R7 0 0 Val 1 0xffffffff 32 " + " ".join(hex(lane) for lane in range(32)),
+}
+
+
+def variables_of(graph):
+    rows = graph.features[graph.kinds == SCHEMA.node_kinds.index("variable")]
+    return [dict(zip(SCHEMA.columns["variable"], row.tolist(), strict=False)) for row in rows]
+
+
+def test_statistics_of_values_are_those_computed_by_hand(tmp_path):
+    graph = build_graph(write_trace(tmp_path, [[list(VALUES.values())]], version=6))
+    address, loaded, one, total, input_, count = variables_of(graph)
+    assert all(variable["has_values"] == 1 for variable in variables_of(graph))
+    offsets = np.log2(1 + 4 * np.arange(32)) / 32
+    assert address["value_mean"] == pytest.approx(offsets.mean()) and address["value_max"] == pytest.approx(offsets[-1])
+    assert loaded["value_median"] == pytest.approx(np.log2(1 + 65536 * 0.5) / 32) and loaded["value_std"] == 0
+    assert one["value_min"] == pytest.approx(np.log2(1 + 65536) / 32)
+    assert total["value_max"] == pytest.approx(np.log2(1 + 65536 * 1.5) / 32)
+    lanes = np.log2(1 + np.arange(4)) / 32  # of those that execute
+    assert input_["value_p75"] == pytest.approx(np.percentile(lanes, 75), rel=1e-5)
+    assert input_["value_skewness"] == pytest.approx(
+        ((lanes - lanes.mean()) ** 3).mean() / lanes.std() ** 3 / 4, rel=1e-4
+    )
+    assert count["value_mean"] == pytest.approx(-1 / 32) and count["value_skewness"] == 0
+
+
+def test_values_do_not_tell_where_buffers_lie(tmp_path):
+    lines = list(VALUES.values())
+    moved = [re.sub(r"0x600000([0-9a-f]{2})", r"0x612340\1", line) for line in lines]
+    assert moved != lines
+    here, there = (build_graph(write_trace(tmp_path, [[text]], version=6)) for text in (lines, moved))
+    np.testing.assert_array_equal(here.features, there.features)
+
+
+def test_equal_warps_with_other_values_stay_one_warp(tmp_path):
+    other = [line.replace("0x3f000000", "0x3e000000") for line in VALUES.values()]
+    graph = build_graph(write_trace(tmp_path, [[list(VALUES.values())], [other]], version=6))
+    assert graph.warp_weights.tolist() == [2]
+    first = build_graph(write_trace(tmp_path, [[list(VALUES.values())]], version=6))
+    np.testing.assert_array_equal(graph.features, first.features)
 
 
 def test_equal_warps_are_one_warp_with_a_weight(tmp_path):

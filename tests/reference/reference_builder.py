@@ -1,7 +1,8 @@
 """The same graph built slowly and plainly in Python from the text of a trace: the oracle the C++ builder is tested against.
 
 It shares the schema's names with the fast builder and nothing else: it parses the text itself (plain files, address modes
-0, 1 and 2, tracer versions 3 to 5) and classifies opcodes through the C++ table only for their unit and memory space.
+0, 1 and 2, tracer versions 3 to 6 without bulk copies) and classifies opcodes through the C++ table only for their unit and
+memory space.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+from reference_values import parse_values, value_statistics
 
 from kernelpoint import _native
 from kernelpoint.graphs.build import TraceGraph
@@ -88,12 +90,16 @@ def parse_step(line: str, previous: dict[int, int]) -> Step:
     return Step(pc, mask, opcode, destinations, sources, width, *access)
 
 
-def parse_warps(path: str | os.PathLike[str]) -> Iterator[tuple[int, tuple[Step, ...]]]:
-    """Every warp that executed anything: its position in the launch, and its steps."""
+Values = list[list[list[int]] | None]
+
+
+def parse_warps(path: str | os.PathLike[str]) -> Iterator[tuple[int, tuple[Step, ...], Values]]:
+    """Every warp that executed anything: its position in the launch, its steps, and their operand values."""
     grid = block = (1, 1, 1)
     cta, warp = (0, 0, 0), 0
     steps: list[Step] | None = None
     previous: dict[int, int] = {}
+    values: Values = []
     for line in Path(path).read_text().splitlines():
         if line.startswith(("-grid dim", "-block dim", "thread block")):
             x, y, z = (int(word) for word in line.split("=")[1].strip(" ()").split(","))
@@ -106,24 +112,28 @@ def parse_warps(path: str | os.PathLike[str]) -> Iterator[tuple[int, tuple[Step,
         elif line.startswith(("warp =", "#END_TB")):
             if steps:
                 linear = cta[0] + grid[0] * (cta[1] + grid[1] * cta[2])
-                yield linear * math.ceil(math.prod(block) / 32) + warp, tuple(steps)
-            steps, previous = [], {}
+                yield linear * math.ceil(math.prod(block) / 32) + warp, tuple(steps), values
+            steps, previous, values = [], {}, []
             warp = int(line.split("=")[1]) if line.startswith("warp") else 0
-        elif steps is not None and line and line[0] not in "#-i":
+        elif steps is not None and line and line[0] not in "#-ic":
             steps.append(parse_step(line, previous))
+            values.append(parse_values(line))
 
 
 class _Warp:
     """The nodes and edges of one warp, numbered from 0."""
 
-    def __init__(self, steps: tuple[Step, ...], largest_pc: int) -> None:
+    def __init__(self, steps: tuple[Step, ...], largest_pc: int, values: Values = []) -> None:  # noqa: B006
         self.nodes: list[tuple[str, int, int, dict[str, float]]] = []
         self.edges: list[tuple[int, int, str]] = []
         self.versions: dict[str, int] = {}
         self.repeats: dict[int, int] = {}
         self.previous: int | None = None
-        for step in steps:
-            self.add(step, step.pc / largest_pc if largest_pc else 0.0)
+        self.seen: dict[int, tuple[list[int], int, bool]] = {}  # variable -> values, mask, whether a reader listed them
+        self.floating: set[int] = set()
+        for step, listed in zip(steps, [*values, *[None] * (len(steps) - len(values))], strict=False):
+            self.add(step, step.pc / largest_pc if largest_pc else 0.0, listed)
+        self.addvalue_statistics()
         for _, _, _, values in self.nodes:
             if "log_reads" in values:
                 values["log_reads"] = math.log2(1 + values["log_reads"]) / 8
@@ -139,8 +149,39 @@ class _Warp:
         self.nodes[self.versions[register]][3]["log_reads"] += 1
         return self.versions[register]
 
-    def add(self, step: Step, position: float) -> None:
+    def note(self, variable: int, step: Step, operands: list[list[int]] | None, number: int, is_read: bool) -> None:
+        if operands is None:
+            return
+        if step.opcode.startswith("MUFU") or (step.opcode[0] == "F" and _unit(step) == "single_precision"):
+            self.floating.add(variable)
+        if variable not in self.seen or (is_read and not self.seen[variable][2]):
+            self.seen[variable] = (operands[number], step.mask, is_read)
+
+    def holds_address(self, variable: int) -> bool:
+        """True if memory is accessed at the variable, or something without a memory access makes such a variable of it."""
+        for source, target, relation in self.edges:
+            if source != variable or relation not in ("left_source", "right_source"):
+                continue
+            if self.nodes[target][0] == "pseudo":
+                return True
+            if "unit_memory" in self.nodes[target][3]:
+                continue
+            written = [b for a, b, r in self.edges if a == target and r == "destination"]
+            if any(self.holds_address(one) for one in written):
+                return True
+        return False
+
+    def addvalue_statistics(self) -> None:
+        for variable, (values, mask, _) in self.seen.items():
+            kind = "integer" if not self.holds_address(variable) else "address"
+            found = value_statistics(values, mask, "floating" if variable in self.floating else kind)
+            self.nodes[variable][3].update(found)
+
+    def add(self, step: Step, position: float, operands: list[list[int]] | None) -> None:
         reads = [None if register in _ZERO else self.read(register) for register in step.sources]
+        for i, variable in enumerate(reads):
+            if variable is not None:
+                self.note(variable, step, operands, len(step.destinations) + i, True)
         opcode = _native.classify_opcode(step.opcode)
         pseudo = None
         if step.width > 0:
@@ -157,11 +198,16 @@ class _Warp:
                 self.edges.append((variable, target, "left_source" if i == 0 else "right_source"))
         if pseudo is not None:
             self.edges.append((pseudo, node, "memory_reference"))
-        for register in step.destinations:
+        for i, register in enumerate(step.destinations):
             if register not in _ZERO:
                 token = _variable_token(register, False)
                 self.versions[register] = self.node("variable", token, 0, {"log_reads": 0.0})
                 self.edges.append((node, self.versions[register], "destination"))
+                self.note(self.versions[register], step, operands, i, False)
+
+
+def _unit(step: Step) -> str:
+    return _native.classify_opcode(step.opcode)["unit"]
 
 
 def _opcode_token(text: str) -> int:
@@ -218,24 +264,30 @@ def _instruction_values(step: Step, opcode: dict, position: float, earlier: int)
     return values
 
 
-def _choose(path: str | os.PathLike[str], max_nodes: int) -> tuple[list[tuple[tuple[Step, ...], int]], int, int, bool]:
-    """Chosen (steps, weight), largest pc, warps in all, and whether the only warp was cut."""
+Chosen = tuple[tuple[Step, ...], Values, int]
+
+
+def _choose(path: str | os.PathLike[str], max_nodes: int) -> tuple[list[Chosen], int, int, bool]:
+    """Chosen (steps, values, weight), largest pc, warps in all, and whether the only warp was cut."""
     weights: dict[tuple[Step, ...], int] = {}
     keys: dict[tuple[Step, ...], int] = {}
-    for position, steps in parse_warps(path):
+    values_of: dict[tuple[Step, ...], Values] = {}
+    for position, steps, values in parse_warps(path):
         weights[steps] = weights.get(steps, 0) + 1
-        keys[steps] = min(keys.get(steps, 2**64), position * 11400714819323198485 % 2**64)
+        key = position * 11400714819323198485 % 2**64
+        if key <= keys.get(steps, 2**64):
+            keys[steps], values_of[steps] = key, values
     largest_pc = max((step.pc for steps in weights for step in steps), default=0)
-    chosen: list[tuple[tuple[Step, ...], int]] = []
+    chosen: list[Chosen] = []
     nodes, truncated = 0, False
     for steps in sorted(weights, key=lambda s: (-weights[s], keys[s])):
         size = len(_Warp(steps, largest_pc).nodes)
         if nodes + size > max_nodes:
             if not chosen:
-                chosen, truncated = [(_cut(steps, max_nodes), weights[steps])], True
+                chosen, truncated = [(_cut(steps, max_nodes), values_of[steps], weights[steps])], True
             break
         nodes += size
-        chosen.append((steps, weights[steps]))
+        chosen.append((steps, values_of[steps], weights[steps]))
     return chosen, largest_pc, sum(weights.values()), truncated
 
 
@@ -248,7 +300,7 @@ def _cut(steps: tuple[Step, ...], max_nodes: int) -> tuple[Step, ...]:
 def build_graph_slow(path: str | os.PathLike[str], max_nodes: int) -> TraceGraph:
     """Result of `build_graph` for a plain-text trace, by an independent implementation."""
     chosen, largest_pc, total_warps, truncated = _choose(path, max_nodes)
-    warps = [_Warp(steps, largest_pc) for steps, _ in chosen]
+    warps = [_Warp(steps, largest_pc, values) for steps, values, _ in chosen]
     starts = np.cumsum([0] + [len(warp.nodes) for warp in warps])
     nodes = [node for warp in warps for node in warp.nodes]
     edges = [(a + s, b + s, r) for warp, s in zip(warps, starts, strict=False) for a, b, r in warp.edges]
@@ -263,8 +315,8 @@ def build_graph_slow(path: str | os.PathLike[str], max_nodes: int) -> TraceGraph
         edge_index=np.array([(a, b) for a, b, _ in edges], np.int64).reshape(-1, 2).T,
         edge_type=np.array([SCHEMA.relations.index(r) for _, _, r in edges], np.int64),
         warp_starts=starts.astype(np.int64),
-        warp_weights=np.array([weight for _, weight in chosen], np.int64),
+        warp_weights=np.array([weight for *_, weight in chosen], np.int64),
         total_warps=total_warps,
-        left_out_warps=total_warps - sum(weight for _, weight in chosen),
+        left_out_warps=total_warps - sum(weight for *_, weight in chosen),
         truncated=truncated,
     )

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from accelsim_rules import Trace, check_list
 
+from kernelpoint import _native
 from kernelpoint.errors import ConfigError
 from kernelpoint.synth.compose import compose, prepare
 from kernelpoint.synth.families import SCALES
@@ -22,7 +23,7 @@ from kernelpoint.synth.launch import Launch
 from kernelpoint.synth.sizes import parse_sizes
 from kernelpoint.synth.workloads import DEFAULT_LAUNCHES, WORKLOADS
 from kernelpoint.synth.writer import HostCopy, Totals, write_list
-from kernelpoint.traces import read_header
+from kernelpoint.traces import read_header, scan_trace
 
 
 def write(folder: Path, name: str, launches: int | None, seed: int = 0) -> tuple[Totals, dict[str, Any]]:
@@ -218,3 +219,59 @@ def test_every_size_of_a_workload_can_be_set_and_makes_it_smaller(name: str, tmp
 def test_a_size_that_is_no_number_is_refused(option: str) -> None:
     with pytest.raises(ConfigError, match=r"allowed: NAME=NUMBER"):
         parse_sizes([option])
+
+
+def write_values(folder: Path, family: str, seed: int, values: int | None, ending: str = "traceg") -> Path:
+    folder.mkdir()
+    request = compose(family, seed=seed)
+    write_list(request.sequence, folder, 1, request.description, 6, ending, values)
+    return folder / f"kernel-1.{ending}"
+
+
+@pytest.mark.parametrize("family", ["axpy", "softmax", "spmv", "gemm", "attention"])
+def test_operand_values_repeat_under_their_seed_and_leave_the_stream_as_it_is(family: str, tmp_path: Path) -> None:
+    plain = write_values(tmp_path / "plain", family, 0, None)
+    once, again, other = (write_values(tmp_path / str(i), family, 0, seed) for i, seed in enumerate((1, 1, 2)))
+    assert once.read_bytes() == again.read_bytes() != other.read_bytes()
+    scans = [scan_trace(path) for path in (plain, once, other)]
+    assert len({scan.stream for scan in scans}) == 1 and scans[0].work == scans[1].work
+    assert scans[0].values == "0" * 32 and len({scan.values for scan in scans}) == 3
+
+
+def test_every_line_lists_a_value_for_each_operand_in_both_endings(tmp_path: Path) -> None:
+    text, compressed = (write_values(tmp_path / e, "softmax", 0, 3, e) for e in ("traceg", "tracez"))
+    for path in (text, compressed):
+        for cta in _native.read_ctas(str(path), True):
+            assert cta["operand_values"]["instruction"].tolist() == list(range(len(cta["instructions"])))
+    assert scan_trace(text).values == scan_trace(compressed).values
+
+
+def test_values_are_what_the_instructions_compute(tmp_path: Path) -> None:
+    line = {}
+    for row in write_values(tmp_path / "axpy", "axpy", 0, 3).read_text().splitlines():
+        words = row.split()
+        if "Val" in words:
+            line.setdefault(words[4] if words[2] == "1" else words[3], words[words.index("Val") + 1 :])
+    thread, index = line["S2R"], line["IMAD"]
+    assert thread == ["1", "0x0"], "the first special register is the CTA's number"
+    assert index[:4] == ["32", "0x0", "0x1", "0x2"]
+    fields = [line["FFMA"][first + 1 : first + 33] for first in (0, 33, 66)]
+    total, x, y = (np.array([int(v, 16) for v in field], np.uint32).view(np.float32) for field in fields)
+    assert np.all(np.abs(np.stack([x, y])) <= 1) and x.std() > 0
+    assert np.array_equal(total, x * y + np.float32(1)), "x is read before it is written"
+
+
+@pytest.mark.parametrize("options", [["--format", "macsim"], ["--tracer-version", "5"]])
+def test_values_are_refused_where_the_format_has_none(options: list[str], tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-c",
+        "from kernelpoint.cli import main; main()",
+        "synth",
+        "axpy",
+        "-o",
+        str(tmp_path / "o"),
+    ]
+    done = subprocess.run([*command, "--values", *options], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and "--values is given; it needs tracer version 6" in done.stderr
+    assert not (tmp_path / "o").exists()

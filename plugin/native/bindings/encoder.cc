@@ -32,11 +32,13 @@ void check_shape(const char* name, const py::array& array, const std::vector<py:
         throw std::invalid_argument(std::string("graph: ") + name + " does not have the shape of the other arrays");
 }
 
-py::array_t<double> embed(const encoder::Encoder& encoder, const Array<int32_t>& tokens, const Array<float>& features,
-                          const Array<int64_t>& edge_index, const Array<int64_t>& edge_type,
-                          const Array<int64_t>& warp_starts, const Array<int64_t>& warp_weights) {
+py::array_t<double> embed(const encoder::Encoder& encoder, const Array<uint8_t>& kinds, const Array<int32_t>& tokens,
+                          const Array<float>& features, const Array<int64_t>& edge_index,
+                          const Array<int64_t>& edge_type, const Array<int64_t>& warp_starts,
+                          const Array<int64_t>& warp_weights) {
     const py::ssize_t nodes = tokens.size() / 2, edges = edge_type.size(), warps = warp_weights.size();
     const py::ssize_t columns = features.ndim() == 2 ? features.shape(1) : 0;
+    check_shape("kinds", kinds, {nodes});
     check_shape("tokens", tokens, {nodes, 2});
     check_shape("features", features, {nodes, columns});
     check_shape("edge_index", edge_index, {2, edges});
@@ -48,6 +50,7 @@ py::array_t<double> embed(const encoder::Encoder& encoder, const Array<int32_t>&
     view.edges = static_cast<uint64_t>(edges);
     view.warps = static_cast<uint64_t>(warps);
     view.feature_count = static_cast<uint64_t>(columns);
+    view.kinds = kinds.data();
     view.tokens = tokens.data();
     view.features = features.data();
     view.edge_index = edge_index.data();
@@ -70,6 +73,7 @@ std::vector<double> embed_graph_of(const encoder::Encoder& encoder, const std::s
     view.edges = graph.edge_count();
     view.warps = graph.warp_weights.size();
     view.feature_count = graph::kFeatureCount;
+    view.kinds = graph.kinds.data();
     view.tokens = graph.tokens.data();
     view.features = graph.features.data();
     view.edge_index = graph.edges.data();
@@ -93,8 +97,9 @@ py::array_t<double> embed_trace(const encoder::Encoder& encoder, const std::stri
 void register_encoder(py::module_& module) {
     py::class_<encoder::Encoder>(module, "Encoder")
         .def(py::init(&make), py::arg("tensors"))
-        .def("embed", &embed, py::arg("tokens"), py::arg("features").noconvert(), py::arg("edge_index"),
-             py::arg("edge_type").noconvert(), py::arg("warp_starts").noconvert(), py::arg("warp_weights"))
+        .def("embed", &embed, py::arg("kinds"), py::arg("tokens"), py::arg("features").noconvert(),
+             py::arg("edge_index"), py::arg("edge_type").noconvert(), py::arg("warp_starts").noconvert(),
+             py::arg("warp_weights"))
         .def("embed_trace", &embed_trace, py::arg("path"), py::arg("max_nodes"));
 }
 

@@ -56,7 +56,8 @@ void bind_scan(py::module_& module) {
         .def_readonly("work", &Scan::work)
         .def_readonly("unknown_opcodes", &Scan::unknown_opcodes)
         .def_readonly("store_data_left_out", &Scan::store_data_left_out)
-        .def_property_readonly("stream", [](const Scan& scan) { return scan.stream.hex(); });
+        .def_property_readonly("stream", [](const Scan& scan) { return scan.stream.hex(); })
+        .def_property_readonly("values", [](const Scan& scan) { return scan.values.hex(); });
 }
 
 using Clock = std::chrono::steady_clock;

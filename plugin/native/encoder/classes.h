@@ -14,6 +14,7 @@ namespace kernelpoint::encoder {
 // A graph as the encoder needs it; the arrays belong to the caller. Shapes as in native/graph/graph.h.
 struct GraphView {
     uint64_t nodes = 0, edges = 0, warps = 0, feature_count = 0;
+    const uint8_t* kinds = nullptr;
     const int32_t* tokens = nullptr;
     const float* features = nullptr;
     const int64_t* edge_index = nullptr;

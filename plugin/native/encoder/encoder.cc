@@ -2,14 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
+
+#include "native/graph/schema.h"
 
 namespace kernelpoint::encoder {
 
 namespace {
 
-constexpr uint64_t kBlock = 128;       // classes whose outputs are computed together
-constexpr double kNormEpsilon = 1e-5;  // of torch's LayerNorm
+constexpr uint64_t kBlock = 128;        // classes whose outputs are computed together
+constexpr double kNormEpsilon = 1e-5;   // of torch's LayerNorm
+constexpr double kLeastLength = 1e-12;  // as torch's normalize
 
 const Tensor& find(const Tensors& tensors, const std::string& name, size_t dimensions) {
     const auto found = tensors.find(name);
@@ -44,6 +48,13 @@ void normalise(double* row, const std::vector<double>& weight, const std::vector
     for (size_t i = 0; i < width; i++) row[i] = (row[i] - mean) * scale * weight[i] + bias[i];
 }
 
+void scale_to_length_one(std::vector<double>& values) {
+    double squares = 0;
+    for (double value : values) squares += value * value;
+    const double length = std::max(std::sqrt(squares), kLeastLength);
+    for (double& value : values) value /= length;
+}
+
 // The share of each class in the mean over nodes, then warps.
 std::vector<double> shares(const GraphView& graph, const Classes& classes) {
     std::vector<double> result(classes.count());
@@ -71,9 +82,13 @@ Encoder::Encoder(const Tensors& tensors)
             check_size(name + ".comp", layers_[last].relations.size(), layers_[0].relations.size());
         }
     } while (tensors.count("layers." + std::to_string(layers_.size()) + ".root"));
-    if (tensors.size() > 2 + 6 * layers_.size())
+    opcodes_ = find(tensors, "readout.opcodes.weight", 2);
+    accesses_ = find(tensors, "readout.accesses.weight", 2);
+    check_size("readout.accesses.weight", accesses_.shape[0], opcodes_.shape[1]);
+    if (tensors.size() > 4 + 6 * layers_.size())
         throw std::invalid_argument("tensors: some belong to no layer; there are " + std::to_string(layers_.size()));
     if (input_width() <= tokens_.shape[1]) throw std::invalid_argument("tensor layers.0.root has no row for features");
+    check_size("readout.accesses.weight", accesses_.shape[1], input_width() - tokens_.shape[1]);
 }
 
 Encoder::Layer Encoder::read_layer(const Tensors& tensors, const std::string& number) {
@@ -105,7 +120,8 @@ void Encoder::check(const GraphView& graph) const {
     if (graph.nodes == 0 || graph.nodes > UINT32_MAX) refuse("it has no node, or 2^32 or more");
     if (graph.feature_count != input_width() - tokens_.shape[1]) refuse("its features are not those of the encoder");
     for (uint64_t node = 0; node < graph.nodes; node++)
-        if (outside(graph.tokens[2 * node], tokens_.shape[0]) ||
+        if (outside(graph.tokens[2 * node],
+                    graph.kinds[node] == graph::kInstruction ? opcodes_.shape[0] : tokens_.shape[0]) ||
             outside(graph.tokens[2 * node + 1], modifiers_.shape[0]))
             refuse("a token is in no row of the encoder's tables");
     for (uint64_t edge = 0; edge < graph.edges; edge++)
@@ -132,6 +148,29 @@ Encoder::Rows Encoder::inputs(const GraphView& graph, const Classes& classes) co
         for (uint64_t i = 0; i < graph.feature_count; i++)
             result[row][width + i] = graph.features[graph.feature_count * node + i];
     }
+    return result;
+}
+
+std::vector<double> Encoder::input_readout(const GraphView& graph) const {
+    std::vector<double> executions(opcodes_.shape[0]), features(graph.feature_count);
+    for (uint64_t warp = 0; warp < graph.warps; warp++) {
+        const auto weight = static_cast<double>(graph.warp_weights[warp]);
+        for (int64_t node = graph.warp_starts[warp]; node < graph.warp_starts[warp + 1]; node++) {
+            if (graph.kinds[node] == graph::kInstruction) executions[graph.tokens[2 * node]] += weight;
+            if (graph.kinds[node] != graph::kPseudo) continue;
+            for (uint64_t i = 0; i < graph.feature_count; i++)
+                features[i] += weight * graph.features[graph.feature_count * node + i];
+        }
+    }
+    const double executed = std::max(1.0, std::accumulate(executions.begin(), executions.end(), 0.0));
+    const uint64_t width = opcodes_.shape[1];
+    std::vector<double> result(width);
+    for (uint64_t opcode = 0; opcode < executions.size(); opcode++)
+        for (uint64_t j = 0; executions[opcode] != 0 && j < width; j++)
+            result[j] += executions[opcode] / executed * opcodes_.values[opcode * width + j];
+    for (uint64_t j = 0; j < width; j++)
+        for (uint64_t i = 0; i < features.size(); i++)
+            result[j] += features[i] / executed * accesses_.values[j * features.size() + i];
     return result;
 }
 
@@ -172,7 +211,7 @@ std::vector<double> Encoder::embed(const GraphView& graph) const {
     const Incoming incoming(graph, static_cast<uint32_t>(layers_[0].relations.size()));
     Classes before = input_classes(graph);
     Rows hidden = inputs(graph, before);
-    std::vector<double> result(embedding_width());
+    std::vector<double> result(layers_.back().root.columns());
     for (const Layer& layer : layers_) {
         const bool is_last = &layer == &layers_.back();
         Classes after = refined(before, incoming);
@@ -192,6 +231,10 @@ std::vector<double> Encoder::embed(const GraphView& graph) const {
         hidden = std::move(next);
         before = std::move(after);
     }
+    std::vector<double> inputs = input_readout(graph);
+    scale_to_length_one(result);
+    scale_to_length_one(inputs);
+    result.insert(result.end(), inputs.begin(), inputs.end());
     return result;
 }
 

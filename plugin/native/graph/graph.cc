@@ -59,6 +59,11 @@ void write_pseudo(float* row, const Step& step) {
     row[kLogStep] = log2p1(std::abs(static_cast<double>(step.access.step))) / 16;
 }
 
+// Its operands and results are numbers in single precision.
+bool is_floating(const Opcode& opcode) {
+    return opcode.base == "MUFU" || (opcode.unit == Unit::single_precision && opcode.base[0] == 'F');
+}
+
 // Appends one warp after another to a graph.
 class Builder {
 public:
@@ -77,10 +82,17 @@ public:
     void add(const WarpStream& warp) {
         versions_.clear();
         repeats_.clear();
+        operands_.clear();
+        const size_t first_edge = graph_.relations.size();
         previous_ = -1;
         graph_.warp_starts.push_back(next_node());
         graph_.warp_weights.push_back(static_cast<int64_t>(warp.weight));
-        for (const Step& step : warp.steps) add_step(step);
+        auto entry = warp.values.entries.begin();
+        for (uint32_t i = 0; i < warp.steps.size(); i++) {
+            const bool has_values = entry != warp.values.entries.end() && entry->instruction == i;
+            add_step(warp.steps[i], warp.values, has_values ? &*entry++ : nullptr);
+        }
+        if (!warp.values.entries.empty()) write_values(first_edge);
         for (size_t node = graph_.warp_starts.back(); node < graph_.kinds.size(); node++)
             if (graph_.kinds[node] == kVariable) row(node)[kLogReads] = log2p1(row(node)[kLogReads]) / 8;
     }
@@ -121,12 +133,18 @@ private:
     }
 
     // Model: the first listed source of a memory instruction is its address and meets the pseudo node.
-    void add_step(const Step& step) {
+    void add_step(const Step& step, const WarpValues& values, const OperandValues* entry) {
         const Instruction& instruction = step.instruction;
         const Opcode& opcode = chosen_.opcodes[instruction.opcode];
+        const auto note = [&](int64_t variable, int operand, bool is_read) {
+            if (entry != nullptr && variable >= 0)
+                note_values(variable, operand_values(values, *entry, operand, instruction.active_mask),
+                            is_floating(opcode), is_read);
+        };
         int64_t reads[6];
         for (int i = 0; i < instruction.source_count; i++)
-            reads[i] = is_zero_register(instruction.sources[i]) ? -1 : version_read(instruction.sources[i]);
+            note(reads[i] = is_zero_register(instruction.sources[i]) ? -1 : version_read(instruction.sources[i]),
+                 instruction.destination_count + i, true);
         int64_t pseudo = -1;
         if (instruction.width > 0) write_pseudo(row(pseudo = add_node(kPseudo, pseudo_token(opcode))), step);
         int64_t node = add_node(kInstruction, opcode_tokens_[instruction.opcode], modifier_tokens_[instruction.opcode]);
@@ -138,15 +156,59 @@ private:
             if (reads[i] >= 0)
                 add_edge(reads[i], i == 0 && pseudo >= 0 ? pseudo : node, i == 0 ? kLeftSource : kRightSource);
         if (pseudo >= 0) add_edge(pseudo, node, kMemoryReference);
-        for (int i = 0; i < instruction.destination_count; i++) add_write(node, instruction.destinations[i]);
+        for (int i = 0; i < instruction.destination_count; i++)
+            note(add_write(node, instruction.destinations[i]), i, false);
     }
 
-    void add_write(int64_t instruction, Register reg) {
-        if (is_zero_register(reg)) return;
+    int64_t add_write(int64_t instruction, Register reg) {
+        if (is_zero_register(reg)) return -1;
         int64_t variable = add_node(kVariable, variable_token(reg, false));
         versions_[reg] = variable;
         add_edge(instruction, variable, kDestination);
+        return variable;
     }
+
+    void note_values(int64_t variable, const Operand& operand, bool floating, bool is_read) {
+        auto [found, is_new] = operands_.emplace(variable, Noted{operand, false, is_read});
+        Noted& noted = found->second;
+        noted.floating |= floating;
+        if (is_new || !is_read || noted.is_read) return;
+        noted.operand = operand;
+        noted.is_read = true;
+    }
+
+    void write_values(size_t first_edge) {
+        mark_addresses(first_edge);
+        Statistics statistics;
+        for (const auto& [variable, noted] : operands_) {
+            const ValueKind kind = noted.floating                                     ? ValueKind::floating
+                                   : addresses_[variable - graph_.warp_starts.back()] ? ValueKind::address
+                                                                                      : ValueKind::integer;
+            if (!value_statistics(noted.operand, kind, statistics)) continue;
+            std::copy(statistics.begin(), statistics.end(), row(variable) + kValueMean);
+            row(variable)[kHasValues] = 1;
+        }
+    }
+
+    // Model: a variable holds an address, or a part of one, if memory is accessed at it or if an instruction that does
+    // not access memory computes another such variable from it. Edges lead to later nodes, so one walk back finds all.
+    void mark_addresses(size_t first_edge) {
+        const int64_t start = graph_.warp_starts.back();
+        addresses_.assign(next_node() - start, false);
+        for (size_t edge = graph_.relations.size(); edge-- > first_edge;) {
+            const int64_t source = sources_[edge], target = targets_[edge];
+            const Relation relation = static_cast<Relation>(graph_.relations[edge]);
+            if (relation == kLeftSource || relation == kRightSource)
+                addresses_[source - start] |= graph_.kinds[target] == kPseudo || addresses_[target - start];
+            else if (relation == kDestination && row(source)[kUnitFirst + static_cast<int>(Unit::memory)] == 0)
+                addresses_[source - start] |= addresses_[target - start];
+        }
+    }
+
+    struct Noted {
+        Operand operand;
+        bool floating, is_read;
+    };
 
     const ChosenWarps& chosen_;
     std::vector<uint32_t> opcode_tokens_, modifier_tokens_;
@@ -154,6 +216,8 @@ private:
     std::vector<int64_t> sources_, targets_;
     std::unordered_map<Register, int64_t> versions_;  // register -> its current variable node
     std::unordered_map<uint32_t, uint32_t> repeats_;  // pc -> executions so far
+    std::unordered_map<int64_t, Noted> operands_;     // variable node -> values known of it
+    std::vector<uint8_t> addresses_;                  // by node of the warp: computes an address
     int64_t previous_ = -1;                           // instruction node before this one
 };
 

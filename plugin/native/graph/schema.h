@@ -14,7 +14,7 @@
 
 namespace kernelpoint::graph {
 
-constexpr int kSchemaVersion = 1;
+constexpr int kSchemaVersion = 2;  // 1: operand values of traces were left out
 
 enum NodeKind : uint8_t { kInstruction, kVariable, kPseudo, kNodeKindCount };
 
@@ -56,7 +56,10 @@ enum InstructionColumn : int {
 };
 
 enum VariableColumn : int {
-    // Model: Accel-Sim and MacSim traces hold no operand values: the eight statistics are zero and kHasValues says so.
+    // Model: the eight statistics of GCL-Sampler are over the lanes that executed, of scaled logarithms (values.h). Of
+    // a
+    // variable that is read, the values are those that its first reader lists, of another those that its writer lists.
+    // Where the trace holds none (Accel-Sim before tracer version 6, MacSim) they are zero, and so is kHasValues.
     kValueMean,
     kValueStd,
     kValueMedian,

@@ -85,7 +85,7 @@ uint64_t spread_key(const LaunchHeader& header, const Cta& cta, const Warp& warp
 class Survey {
 public:
     Survey(const std::string& path, uint64_t max_nodes) : path_(path), max_nodes_(max_nodes) {
-        TraceReader reader(path);
+        TraceReader reader(path, true);
         Cta cta;
         while (reader.next(cta))
             for (const Warp& warp : cta.warps) add(reader.header(), cta, warp);
@@ -104,7 +104,8 @@ public:
         if (!all_kept_) read_again();
         result_.left_out_warps = result_.total_warps;
         for (const Seen& one : seen_) {
-            WarpStream stream{std::move(kept_.at(one.signature)), one.nodes, one.weight};
+            auto& [steps, values] = kept_.at(one.signature);
+            WarpStream stream{std::move(steps), std::move(values), one.nodes, one.weight};
             if (result_.truncated) cut(stream);
             result_.left_out_warps -= one.weight;
             result_.warps.push_back(std::move(stream));
@@ -126,7 +127,10 @@ private:
         }
         Seen& seen = seen_[found->second];
         seen.weight++;
-        seen.first_key = std::min(seen.first_key, spread_key(header, cta, warp));
+        const uint64_t key = spread_key(header, cta, warp);
+        if (key > seen.first_key) return;
+        seen.first_key = key;
+        if (all_kept_) kept_.at(hash).values = values_of_warp(cta, warp);
     }
 
     // Steps are kept while everything fits, so that most launches are read once.
@@ -134,22 +138,23 @@ private:
         kept_nodes_ += nodes;
         all_kept_ = all_kept_ && kept_nodes_ <= max_nodes_;
         if (all_kept_)
-            kept_.emplace(hash, scratch_);
+            kept_[hash].steps = scratch_;
         else
             kept_.clear();
     }
 
     void read_again() {
-        std::unordered_set<uint64_t> wanted;
-        for (const Seen& one : seen_) wanted.insert(one.signature);
-        TraceReader reader(path_);
+        std::unordered_map<uint64_t, uint64_t> wanted;  // signature -> key of the warp whose values stand for all
+        for (const Seen& one : seen_) wanted.emplace(one.signature, one.first_key);
+        TraceReader reader(path_, true);
         Cta cta;
         while (kept_.size() < wanted.size() && reader.next(cta))
             for (const Warp& warp : cta.warps) {
                 if (warp.instruction_count == 0) continue;
                 steps_.read(cta, warp, scratch_);
-                uint64_t hash = signature(scratch_);
-                if (wanted.count(hash)) kept_.emplace(hash, scratch_);
+                const auto found = wanted.find(signature(scratch_));
+                if (found == wanted.end() || found->second != spread_key(reader.header(), cta, warp)) continue;
+                kept_[found->first] = {scratch_, values_of_warp(cta, warp)};
             }
     }
 
@@ -168,8 +173,12 @@ private:
     const uint64_t max_nodes_;
     ChosenWarps result_;
     std::vector<Seen> seen_;
-    std::unordered_map<uint64_t, size_t> index_;            // signature -> position in seen_
-    std::unordered_map<uint64_t, std::vector<Step>> kept_;  // signature -> steps
+    struct Kept {
+        std::vector<Step> steps;
+        WarpValues values;
+    };
+    std::unordered_map<uint64_t, size_t> index_;  // signature -> position in seen_
+    std::unordered_map<uint64_t, Kept> kept_;     // by signature
     StepReader steps_;
     std::vector<Step> scratch_;
     uint64_t kept_nodes_ = 0;

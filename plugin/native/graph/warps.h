@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "native/graph/schema.h"
+#include "native/graph/values.h"
 
 namespace kernelpoint::graph {
 
@@ -27,8 +28,11 @@ struct Step {
     AccessPattern access;
 };
 
+// Model: equal warps may hold other operand values; those of the one whose position in the launch comes first in the
+// golden-ratio sequence stand for all.
 struct WarpStream {
     std::vector<Step> steps;
+    WarpValues values;
     uint64_t nodes = 0;
     uint64_t weight = 0;
 };

@@ -41,12 +41,14 @@ public:
     void add(const Cta& cta, const std::vector<Opcode>& opcodes);
     Work work;
     StreamHash stream() const { return hasher_.finish(); }
+    StreamHash values() const { return has_values_ ? values_hasher_.finish() : StreamHash(); }
     std::map<std::string, uint64_t> unknown_opcodes(const std::vector<Opcode>& opcodes) const;
 
 private:
     void learn(const std::vector<Opcode>& opcodes);
     void add_cluster(const Cluster& cluster);
     void add_bulk_copies(const Cta& cta);
+    void add_values(const Cta& cta);
     void add_access(const Instruction& instruction, const uint64_t* addresses);
     uint64_t distance_from_previous(uint32_t pc, uint64_t address);
     bool is_shared(MemorySpace space, uint64_t address) const {
@@ -67,7 +69,8 @@ private:
     };
 
     const LaunchHeader& header_;
-    StreamHasher hasher_;
+    StreamHasher hasher_, values_hasher_;
+    bool has_values_ = false;
     std::vector<OpcodeFacts> facts_;
     std::vector<Previous> previous_;  // by PC / 16, growing
     uint64_t warp_ = 0;               // serial number of the warp being read
@@ -86,6 +89,7 @@ void Scanner::add(const Cta& cta, const std::vector<Opcode>& opcodes) {
     hasher_.add(pair(cta.index.x, cta.index.y), pair(cta.index.z, static_cast<uint32_t>(cta.warps.size())));
     add_cluster(cta.cluster);
     add_bulk_copies(cta);
+    add_values(cta);
     ++work.ctas;
     work.warps += cta.warps.size();
     work.instructions += cta.instructions.size();
@@ -120,6 +124,15 @@ void Scanner::add_bulk_copies(const Cta& cta) {
         hasher_.add(copy.bytes_outside, 0);
         if (instruction.address_count > 0) work.bytes += copy.bytes - std::min(copy.bytes, copy.bytes_outside);
     }
+}
+
+void Scanner::add_values(const Cta& cta) {
+    if (cta.operand_values.empty()) return;
+    has_values_ = true;
+    values_hasher_.add(cta.operand_values.size(), cta.values.size());
+    for (const OperandValues& entry : cta.operand_values) values_hasher_.add(entry.instruction, entry.per_lane);
+    for (size_t i = 0; i < cta.values.size(); i += 2)
+        values_hasher_.add(cta.values[i], i + 1 < cta.values.size() ? cta.values[i + 1] : 0);
 }
 
 void Scanner::add_access(const Instruction& instruction, const uint64_t* addresses) {
@@ -172,14 +185,18 @@ std::string StreamHash::hex() const {
 namespace {
 
 Scan scan_all(const std::string& path) {
-    TraceReader reader(path);
+    TraceReader reader(path, true);
     Scanner scanner(reader.header());
     Cta cta;
     while (reader.next(cta)) {
         interruption_point();
         scanner.add(cta, reader.opcodes());
     }
-    return {reader.header(), scanner.stream(), scanner.work, scanner.unknown_opcodes(reader.opcodes()),
+    return {reader.header(),
+            scanner.stream(),
+            scanner.values(),
+            scanner.work,
+            scanner.unknown_opcodes(reader.opcodes()),
             reader.store_data_left_out()};
 }
 

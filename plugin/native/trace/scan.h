@@ -46,6 +46,10 @@ constexpr uint32_t stream_hash_version = 2;  // raised whenever equal traces wou
 struct Scan {
     LaunchHeader header;
     StreamHash stream;
+    // Model: launches of one stream may differ in operand values, which no simulator of traces sees; they stay one
+    // stream. Graphs hold values, so what is made of a graph is known by this hash besides the stream's. Zero where the
+    // trace has no values; absolute addresses in registers count.
+    StreamHash values;
     Work work;
     // Text that was read and not understood: warp instructions of opcodes that are in no table (Unit::other), by opcode
     // text, and instructions whose STORE_DATA fields were left out.

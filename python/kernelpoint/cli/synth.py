@@ -41,6 +41,9 @@ def synth(
     format_: Annotated[
         str, typer.Option("--format", help="accelsim (text), tracez (Accel-Sim 2.0's compressed traces) or macsim.")
     ] = "accelsim",
+    values: Annotated[
+        bool, typer.Option("--values", help="Write the values of register operands too (tracer version 6).")
+    ] = False,
     listing: Annotated[bool, typer.Option("--list", help="Show workloads and families with their sizes.")] = False,
 ) -> None:
     """Write a synthetic workload: kernel-N.traceg files, kernelslist.g and workload.json.
@@ -60,13 +63,15 @@ def synth(
     request = compose(name, scale, seed, launches, parse_sizes(sizes or []))
     if format_ not in FORMATS:
         raise ConfigError(f"--format is {format_!r}; allowed: {', '.join(FORMATS)}")
+    if values and (format_ == "macsim" or tracer_version not in (None, 6)):
+        raise ConfigError("--values is given; it needs tracer version 6, --format accelsim or tracez")
     if format_ == "macsim":
         _write_macsim(request, output, force, console)
         return
     ending = "tracez" if format_ == "tracez" else "traceg"
-    version = tracer_version if tracer_version is not None else 6 if ending == "tracez" else 3
+    version = tracer_version if tracer_version is not None else 6 if values or ending == "tracez" else 3
     prepare(output, force, version, ending)
-    totals = _write(request, output, version, ending, console)
+    totals = _write(request, output, version, ending, seed if values else None, console)
     console.print(
         f"{output / LIST}: {totals.launches:,} launches of {totals.files:,} traces, {totals.bytes / 1e6:,.1f} MB, "
         f"{totals.warp_instructions:,} warp instructions",
@@ -86,13 +91,14 @@ def _write_macsim(request: Request, output: Path, force: bool, console: Console)
     show_conversion(made, output, console)
 
 
-def _write(request: Request, output: Path, version: int, ending: str, console: Console) -> Totals:
+def _write(request: Request, output: Path, version: int, ending: str, values: int | None, console: Console) -> Totals:
     writing = WorkProgress("writing", "launches", console.print)
 
     def advance(totals: Totals) -> None:
         writing(totals.launches, request.launches)
 
-    return write_list(request.sequence, output, request.launches, request.description, version, ending, advance)
+    made, count = request.sequence, request.launches
+    return write_list(made, output, count, request.description, version, ending, values, advance)
 
 
 def _show(console: Console) -> None:

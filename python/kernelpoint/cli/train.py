@@ -17,7 +17,6 @@ from kernelpoint.extras import needs_extra
 from kernelpoint.progress import WorkProgress
 
 if TYPE_CHECKING:
-    from kernelpoint.encoder.observations import Observations
     from kernelpoint.encoder.training import EpochRecord, Trainer
     from kernelpoint.encoder.training_data import TrainingData
 
@@ -37,9 +36,12 @@ def train(
     loss_on: Annotated[str, typer.Option(help="What the loss looks at: head, embedding or both.")] = "both",
     together: Annotated[int, typer.Option(help="Graphs of one kernel that stand together in a batch.")] = 4,
     per_kernel: Annotated[int, typer.Option(help="Graphs of one kernel in an epoch, at most.")] = 24,
-    observations: Annotated[
-        float, typer.Option(help="Weight of the loss on what the fast model observes; 0 leaves it out.")
-    ] = 0.0,
+    observe: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A further list to train on, whose launches the fast model observes, for the readout. Repeatable."
+        ),
+    ] = None,
     start: Annotated[str | None, typer.Option(help="An encoder to start from: builtin, or a file.")] = None,
     hidden_tokens: Annotated[float, typer.Option(help="Share of nodes whose tokens a view hides.")] = 0.05,
     learning_rate: Annotated[float, typer.Option(help="Peak of the cosine schedule.")] = 1e-3,
@@ -72,7 +74,6 @@ def train(
         loss_on=loss_on,
         together=together,
         per_kernel=per_kernel,
-        observations=observations,
         hidden_tokens=hidden_tokens,
         learning_rate=learning_rate,
         temperature=temperature,
@@ -82,19 +83,32 @@ def train(
         threads=threads,
     )
     reading = WorkProgress("reading", "traces", console.print)
-    data = training_data([str(t) for t in traces], [str(t) for t in exclude or []], max_nodes, progress=reading)
+    lists, watched = [str(t) for t in traces], [str(t) for t in observe or []]
+    data = training_data(lists + watched, [str(t) for t in exclude or []], max_nodes, progress=reading)
     console.print("  ".join(f"{name} {count:,}" for name, count in data.counts().items()))
-    observed = _observed(data, console) if observations > 0 else None
-    trainer = Trainer(data.graphs, config, data.names, observed, checkpoint_path(start) if start else None)
+    trainer = Trainer(data.graphs, config, data.names, checkpoint_path(start) if start else None)
     records = _run(trainer, output, resume, console)
-    trainer.save_encoder(output, _card(data, max_nodes, records))
+    fitted = _fit(trainer, data, watched, console) if watched else {}
+    trainer.save_encoder(output, _card(data, max_nodes, records) | fitted)
     console.print(f"{output}: {output.stat().st_size / 1e6:.2f} MB, loss {records[-1].loss:.3f}")
 
 
-def _observed(data: TrainingData, console: Console) -> Observations:
+def _fit(trainer: Trainer, data: TrainingData, watched: list[str], console: Console) -> dict[str, object]:
+    """Fits the readout to what the fast model observes of the launches of some lists."""
+    from kernelpoint.clustering.features import WORK_SCALE
     from kernelpoint.encoder.observations import observe
+    from kernelpoint.encoder.readout import fit_readout
+    from kernelpoint.traces import launch_paths
 
-    return observe(data.paths, data.work, WorkProgress("observing", "launches", console.print))
+    known = {path for one in watched for path in launch_paths(one)}
+    rows = [row for row, path in enumerate(data.paths) if path in known]
+    if len(rows) < 2:
+        raise ConfigError(f"--observe: {len(rows)} launch(es) that no other list has, at least 2 are needed")
+    observing = WorkProgress("observing", "launches", console.print)
+    observations = observe([data.paths[row] for row in rows], data.work[rows], observing)
+    encoder = trainer.encoder.cpu()
+    loss = fit_readout(encoder, [data.graphs[row] for row in rows], observations, WORK_SCALE, trainer.config.seed)
+    return {"observed": len(rows), "readout_loss": round(loss, 4)}
 
 
 def _run(trainer: Trainer, output: Path, resume: bool, console: Console) -> list[EpochRecord]:

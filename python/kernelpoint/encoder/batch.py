@@ -18,6 +18,7 @@ class GraphBatch:
     """The disjoint union of graphs.
 
     Attributes:
+        kinds: uint8 [num_nodes], see `SCHEMA.node_kinds`.
         tokens: int32 [num_nodes, 2].
         features: float32 [num_nodes, SCHEMA.feature_count].
         edge_index: int64 [2, num_edges].
@@ -28,6 +29,7 @@ class GraphBatch:
         num_graphs: number of graphs.
     """
 
+    kinds: Tensor
     tokens: Tensor
     features: Tensor
     edge_index: Tensor
@@ -60,6 +62,7 @@ def collate(graphs: Sequence[TraceGraph]) -> GraphBatch:
     sizes = np.concatenate([np.diff(g.warp_starts) for g in graphs])
     edge_index = [g.edge_index if start == 0 else g.edge_index + start for g, start in zip(graphs, nodes, strict=False)]
     return GraphBatch(
+        kinds=_join([g.kinds for g in graphs]),
         tokens=_join([g.tokens for g in graphs]),
         features=_join([g.features for g in graphs]),
         edge_index=_join(edge_index, axis=1),

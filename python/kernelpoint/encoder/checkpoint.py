@@ -22,9 +22,9 @@ from safetensors.numpy import load_file, save
 from kernelpoint.encoder.architecture import tensor_shapes
 from kernelpoint.errors import PlanError
 from kernelpoint.files import read_regular, replacing
-from kernelpoint.graphs.schema import schema_hash
+from kernelpoint.graphs.schema import SCHEMA, schema_hash
 
-ENCODER_VERSION = 1  # raised when the same weights would give other embeddings
+ENCODER_VERSION = 2  # raised when the same weights would give other embeddings
 BUILTIN = "builtin"
 MOST_BYTES = 1 << 30
 _ZEROS = b"0" * 32
@@ -73,7 +73,10 @@ def read_checkpoint(name: str | PathLike[str] = BUILTIN) -> Checkpoint:
             metadata = file.metadata() or {}
     except (SafetensorError, OSError) as error:
         raise PlanError(f"{path}: not a safetensors checkpoint ({str(error)[:200]})") from None
-    _check(path, "graph schema", metadata.get("graph_schema"), schema_hash())
+    found = metadata.get("graph_schema")
+    _check(
+        path, "graph schema", found and _schema_name(metadata.get("graph_schema_version", "1"), found), _own_schema()
+    )
     _check(path, "encoder version", metadata.get("encoder_version"), str(ENCODER_VERSION))
     _check(path, "checksum", metadata.get("checksum"), _checksum(data))
     try:
@@ -81,6 +84,14 @@ def read_checkpoint(name: str | PathLike[str] = BUILTIN) -> Checkpoint:
     except (LookupError, ValueError):
         raise PlanError(f"{path}: its metadata names no settings or card: train it again") from None
     return Checkpoint(path, hashlib.blake2b(data, digest_size=8).hexdigest(), settings, card)
+
+
+def _schema_name(version: str, digest: str) -> str:
+    return f"{version} ({digest})"
+
+
+def _own_schema() -> str:
+    return _schema_name(str(SCHEMA.version), schema_hash())
 
 
 def read_sealed(path: str | PathLike[str]) -> bytes:
@@ -159,6 +170,7 @@ def write_checkpoint(
     """Writes an encoder's weights, whole or not at all."""
     metadata = {
         "graph_schema": schema_hash(),
+        "graph_schema_version": str(SCHEMA.version),
         "encoder_version": str(ENCODER_VERSION),
         "settings": json.dumps(settings, sort_keys=True),
         "card": json.dumps(card, sort_keys=True),

@@ -172,9 +172,9 @@ def _embed(
     make: Callable[[Sequence[str]], Iterator[np.ndarray]],
     progress: Progress,
 ) -> np.ndarray:
-    streams, first = scan.stream_hashes(), scan.first_launches()
-    result = np.zeros((len(streams), EMBEDDING_WIDTH), np.float32)
-    known, cached = cache.get_embeddings(key, streams)
+    graphs, first = scan.graph_keys(), scan.first_launches()
+    result = np.zeros((len(graphs), EMBEDDING_WIDTH), np.float32)
+    known, cached = cache.get_embeddings(key, graphs)
     for row, embedding in cached.items():
         result[row] = embedding
     missing = np.flatnonzero(~known).tolist()
@@ -184,6 +184,6 @@ def _embed(
         progress(done, len(missing))
         if done - kept == CHUNK or done == len(missing):
             rows = missing[kept:done]
-            cache.put_embeddings(key, [streams[row] for row in rows], result[rows])
+            cache.put_embeddings(key, [graphs[row] for row in rows], result[rows])
             kept = done
     return result

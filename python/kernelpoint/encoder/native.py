@@ -36,6 +36,7 @@ class NativeEncoder:
         """One embedding per graph, float64 [256], before rounding."""
         for graph in graphs:
             yield self._encoder.embed(
+                graph.kinds,
                 graph.tokens,
                 graph.features,
                 graph.edge_index,

@@ -1,4 +1,4 @@
-"""Observations of launches by the fast model on several GPUs: targets beside the contrastive loss."""
+"""Observations of launches by the fast model on several GPUs: what the input readout is fitted to."""
 
 from __future__ import annotations
 
@@ -19,16 +19,18 @@ VARIANTS: Mapping[str, Mapping[str, float]] = {
     "twice the memory latency": {"l1_latency": 2, "l2_latency": 2, "dram_latency": 2},
     "a quarter of the SMs": {"sms": 0.25},
 }
-OBSERVED = ("cycles per instruction and SM", "L1 hit rate", "L2 hit rate", "DRAM sectors", "shared-memory conflicts")
+OBSERVED = ("cycles", "L1 hit rate", "L2 hit rate", "DRAM sectors")
+WEIGHT = 0.5  # of everything but cycles
 
 
 @dataclass(frozen=True)
 class Observations:
-    """Inputs and targets of the heads, one row per graph.
+    """Launches observed, one row each.
 
     Attributes:
-        work: float32 [n, w], standardised: log2 of what a graph does not hold, its launch's instructions, CTAs, warps, bytes.
-        targets: float32 [n, t], standardised; columns OBSERVED, then one per variant.
+        work: float32 [n, w], log2 of what a graph does not hold, its launch's instructions, CTAs, warps, bytes.
+        targets: float32 [n, t], means 0; columns OBSERVED, then one per variant. Cycles in log2, the others with a standard
+            deviation of `WEIGHT`.
     """
 
     work: np.ndarray
@@ -51,7 +53,7 @@ def observe(paths: Sequence[str], work: np.ndarray, progress: Progress = lambda 
     """Runs the fast model on each launch alone, with empty caches, on the base GPU and on every variant of it.
 
     Model: the response to more latency, less L2 and fewer SMs stands for shares of stall cycles, which the fast model does
-    not count. Cycles are those beyond the latency of a launch.
+    not count; it is log2 of the ratio of cycles beyond the latency of a launch.
 
     Args:
         paths: one launch's trace per graph.
@@ -64,7 +66,10 @@ def observe(paths: Sequence[str], work: np.ndarray, progress: Progress = lambda 
         runs = [_alone(path, configuration) for configuration in configurations]
         rows.append(_observed(runs, configurations[0].values))
         progress(done + 1, len(paths))
-    return Observations(_standardised(np.log2(1 + work)), _standardised(np.array(rows)))
+    cycles = np.array([row[0] for row in rows])
+    targets = _standardised(np.array(rows)) * WEIGHT
+    targets[:, 0] = cycles - cycles.mean()
+    return Observations(np.log2(1 + work).astype(np.float32), targets)
 
 
 def _alone(path: str, configuration: Configuration) -> dict[str, float]:
@@ -78,11 +83,10 @@ def _observed(runs: Sequence[Mapping[str, float]], gpu: Mapping[str, float]) -> 
     beyond = [max(run["cycles"] - gpu["launch_latency"], 1) for run in runs]
     instructions = max(base["instructions"], 1)
     row = [
-        np.log2(beyond[0] * min(base["ctas"], gpu["sms"]) / instructions),
+        np.log2(base["cycles"]),
         1 - base["l1_misses"] / max(base["l1_accesses"], 1),
         1 - base["l2_misses"] / max(base["l2_accesses"], 1),
         np.log2(1 + 100 * (base["dram_reads"] + base["dram_writes"]) / instructions),
-        base["shared_bank_conflicts"] / max(base["shared_accesses"], 1),
     ]
     return [*map(float, row), *(float(np.log2(value / beyond[0])) for value in beyond[1:])]
 

@@ -18,10 +18,9 @@ import torch
 from kernelpoint.encoder.batch import collate
 from kernelpoint.encoder.checkpoint import read_sealed, save_whole, write_checkpoint
 from kernelpoint.encoder.loss import TEMPERATURE, alignment, info_nce, uniformity
-from kernelpoint.encoder.model import ObservationHead, ProjectionHead, TraceEncoder
-from kernelpoint.encoder.observations import Observations
+from kernelpoint.encoder.model import ProjectionHead, TraceEncoder
 from kernelpoint.encoder.pairs import RULES, draw_order, draw_some, equal_pairs
-from kernelpoint.encoder.views import hide_tokens, random_view
+from kernelpoint.encoder.views import hide_tokens, hide_values, random_view
 from kernelpoint.errors import ConfigError, PlanError
 from kernelpoint.graphs import TraceGraph, schema_hash
 from kernelpoint.randomness import generator
@@ -45,7 +44,6 @@ class TrainingConfig:
         learning_rate: its peak, after a linear warm-up over the first 5 % of the steps; a cosine down to zero follows.
         weight_decay: of AdamW.
         temperature: of InfoNCE.
-        observations: weight of the loss on what the fast model observes; 0 leaves it out.
         hidden_tokens: share of nodes whose tokens each view hides; see `views.hide_tokens`.
         num_bases, dropout: of the encoder.
         seed: of weights, order, views and dropout.
@@ -63,7 +61,6 @@ class TrainingConfig:
     learning_rate: float = 1e-3
     weight_decay: float = 1e-2
     temperature: float = TEMPERATURE
-    observations: float = 0.0
     hidden_tokens: float = 0.05
     num_bases: int = 4
     dropout: float = 0.1
@@ -79,8 +76,6 @@ class TrainingConfig:
         for name in ("dropout", "hidden_tokens"):
             if not 0 <= getattr(self, name) < 1:
                 raise ConfigError(f"{name}: {getattr(self, name)} given, allowed is 0 up to, but not including, 1")
-        if not 0 <= self.observations < np.inf:
-            raise ConfigError(f"observations: {self.observations} given, a number of at least 0 is needed")
         for name in ("learning_rate", "temperature", "embedding_temperature"):
             if not getattr(self, name) > 0:
                 raise ConfigError(f"{name}: {getattr(self, name)} given, a number above 0 is needed")
@@ -125,7 +120,6 @@ class Trainer:
         graphs: one per distinct stream.
         config: settings.
         names: the kernel of each graph; without names every graph is a kernel of its own.
-        observations: of each graph's launch; without them the loss is contrastive alone.
         start: the weights to start from; by default random ones.
     """
 
@@ -134,7 +128,6 @@ class Trainer:
         graphs: Sequence[TraceGraph],
         config: TrainingConfig,
         names: Sequence[str] = (),
-        observations: Observations | None = None,
         start: str | os.PathLike[str] | None = None,
     ) -> None:
         if len(graphs) < 2:
@@ -146,13 +139,8 @@ class Trainer:
         fresh = TraceEncoder(config.num_bases, config.dropout)
         self.encoder = (fresh if start is None else TraceEncoder.load(start)).to(config.device)
         self.head = ProjectionHead(config.dropout).to(config.device)
-        self.observations = observations if config.observations > 0 else None
-        parts: list[torch.nn.Module] = [self.encoder, self.head]
-        if self.observations is not None:
-            widths = self.observations.work.shape[1], self.observations.targets.shape[1]
-            self.observer = ObservationHead(*widths, config.dropout).to(config.device)
-            parts.append(self.observer)
-        self.parameters = dict(torch.nn.ModuleList(parts).named_parameters())
+        self.encoder.readout.requires_grad_(False)
+        self.parameters = dict(torch.nn.ModuleList([self.encoder, self.head]).named_parameters())
         self.optimiser = torch.optim.AdamW(
             self.parameters.values(), lr=config.learning_rate, weight_decay=config.weight_decay
         )
@@ -193,9 +181,9 @@ class Trainer:
         self.encoder.train()
         self.head.train()
         hidden = self.config.hidden_tokens
-        views = [hide_tokens(random_view(batch, random), hidden, random) for _ in range(2)]
-        a, b = (self.encoder(view) for view in views)
-        loss = self._loss(a, b, [self.names[i] for i in chosen]) + self._observation_loss((a, b), chosen)
+        seen = [hide_values(random_view(batch, random), random) for _ in range(2)]
+        a, b = (self.encoder.structure(hide_tokens(view, hidden, random)) for view in seen)
+        loss = self._loss(a, b, [self.names[i] for i in chosen])
         for group in self.optimiser.param_groups:
             group["lr"] = rate
         self.optimiser.zero_grad()
@@ -220,21 +208,6 @@ class Trainer:
         if config.loss_on != "head":
             losses.append(info_nce(a, b, config.embedding_temperature, ignored, positives))
         return torch.stack(losses).sum()
-
-    def _observation_loss(self, views: Sequence[torch.Tensor], chosen: np.ndarray) -> torch.Tensor:
-        """Smooth L1 distance between what the head reads from each view and what the fast model observed, weighted.
-
-        Model: not in the paper, whose encoder sees no cycle. The head gets the launch's work too, which a graph does not
-        hold, and is dropped after training.
-        """
-        if self.observations is None:
-            return views[0].new_zeros(())
-        work, targets = (
-            torch.from_numpy(rows[chosen]).to(self.config.device)
-            for rows in (self.observations.work, self.observations.targets)
-        )
-        losses = [torch.nn.functional.smooth_l1_loss(self.observer(view, work), targets) for view in views]
-        return self.config.observations * torch.stack(losses).sum()
 
     def _memory(self) -> float:
         if self.config.device.startswith("cuda"):

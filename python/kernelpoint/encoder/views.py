@@ -9,10 +9,12 @@ import torch
 from torch import Tensor
 
 from kernelpoint.encoder.batch import GraphBatch
+from kernelpoint.graphs import SCHEMA
 
 DROPPED_NODES = 0.15
 DROPPED_EDGES = 0.15
 NOISE = 0.01
+VALUE_COLUMNS = SCHEMA.column("variable", "has_values") + 1  # of a variable's features, the first ones
 
 
 def random_view(batch: GraphBatch, random: np.random.Generator) -> GraphBatch:
@@ -41,6 +43,19 @@ def hide_tokens(batch: GraphBatch, share: float, random: np.random.Generator) ->
         return batch
     hidden = _uniform(batch.num_nodes, batch.tokens, random) < share
     return replace(batch, tokens=batch.tokens.masked_fill(hidden[:, None], 0))
+
+
+def hide_values(batch: GraphBatch, random: np.random.Generator) -> GraphBatch:
+    """Without operand values in half of the graphs: all value columns of their variables are zero, as where a trace has none.
+
+    Model: not in the paper. Traces with and without values shall have like embeddings.
+    """
+    hidden = _uniform(batch.num_graphs, batch.features, random) < 0.5
+    variables = batch.kinds == SCHEMA.node_kinds.index("variable")
+    rows = (hidden[_graph_of_node(batch)] & variables).to(batch.features.device)
+    features = batch.features.clone()
+    features[rows, :VALUE_COLUMNS] = 0
+    return replace(batch, features=features)
 
 
 def _graph_of_node(batch: GraphBatch) -> Tensor:
@@ -75,6 +90,7 @@ def drop_nodes(batch: GraphBatch, flags: Tensor, random: np.random.Generator) ->
     edges = keep[batch.edge_index[0]] & keep[batch.edge_index[1]]
     return replace(
         batch,
+        kinds=batch.kinds[keep],
         tokens=batch.tokens[keep],
         features=batch.features[keep],
         warp_of_node=batch.warp_of_node[keep],

@@ -114,13 +114,15 @@ class Warps:
 
     def _memory(self, opcode: str, destination: str | None, sources: Sequence[str], at: np.ndarray | Addresses) -> None:
         self._flush()
-        scope = self._scope
-        fields = (at if isinstance(at, Addresses) else Addresses(at, self.count)).encoded(scope)
-        start = f"{self.pc:04x} "
+        fields = (at if isinstance(at, Addresses) else Addresses(at, self.count)).encoded(self._scope)
         middle = f"{self.registers.operands(opcode, destination, sources)}{access_width(opcode)} "
-        end = " " + self._end
-        pairs = zip(scope.masks, fields, strict=True)
-        self._columns.append([start + mask + middle + field + end if mask else "" for mask, field in pairs])
+        self._emit(middle, fields, [" " + self._end] * self.count)
+
+    def _emit(self, middle: str, fields: list[str], ends: list[str]) -> None:
+        """One instruction as a column of its own: a line for each warp that issues it."""
+        scope, start = self._scope, f"{self.pc:04x} "
+        rows = zip(scope.masks, fields, ends, strict=True)
+        self._columns.append([start + mask + middle + field + end if mask else "" for mask, field, end in rows])
         self.instructions += scope.present
         self.lanes += int(scope.mask.sum())
         self.pc += PC_STEP

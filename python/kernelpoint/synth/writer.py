@@ -12,6 +12,7 @@ from kernelpoint.synth.launch import Launch
 from kernelpoint.synth.machine import Warps
 from kernelpoint.synth.memory import Tensor
 from kernelpoint.synth.tracez import TracezWriter
+from kernelpoint.synth.values import ValuedWarps
 
 WARPS_AT_ONCE = 1024
 TRACER_VERSIONS = (3, 4, 5, 6)
@@ -23,7 +24,7 @@ _FORMAT = (
 )
 
 
-# Fields behind the operands of a line: from version 5 on an immediate, in version 6 two and no operand values.
+# Fields behind the operands of a line: from version 5 on an immediate, in version 6 two and `NoVal` (`Val`: values.py).
 TAILS = {3: "", 4: "", 5: "0 ", 6: "0 0 NoVal "}
 NVBIT = {3: "1.5.3", 4: "1.5.3", 5: "1.7", 6: "1.8"}
 # Model: no clusters, as in traces of GPUs before compute capability 9.0.
@@ -96,14 +97,25 @@ def header(launch: Launch, number: int, registers: int, version: int) -> str:
     return "".join(f"-{line}\n" for line in lines) + f"\n{_FORMAT}\n\n\n\n"
 
 
-def write_trace(launch: Launch, path: Path, number: int, version: int = 3) -> Written:
-    """Writes the trace of one launch, some CTAs at a time, and returns what it holds; a .tracez is told by its name."""
+def write_trace(launch: Launch, path: Path, number: int, version: int = 3, values: int | None = None) -> Written:
+    """Writes the trace of one launch, some CTAs at a time, and returns what it holds; a .tracez is told by its name.
+
+    Args:
+        launch: what is traced.
+        path: the file.
+        number: the kernel's id.
+        version: of the tracer.
+        values: seed of the operand values, for version 6; None writes none.
+    """
     counts = [0, 0]
 
     def parts() -> Iterator[tuple[Warps, list[str]]]:
         step = max(1, WARPS_AT_ONCE // launch.warps_per_cta)
         for first in range(0, launch.ctas, step):
-            warps = Warps(launch, first, min(first + step, launch.ctas), TAILS[version])
+            last = min(first + step, launch.ctas)
+            warps = Warps(launch, first, last, TAILS[version])
+            if values is not None:
+                warps = ValuedWarps(launch, first, last, values)
             launch.program(warps)
             yield warps, warps.finish()
             counts[0] += int(warps.instructions.sum())
@@ -163,6 +175,7 @@ def write_list(
     description: Mapping[str, object],
     version: int = 3,
     ending: str = "traceg",
+    values: int | None = None,
     on_launch: Callable[[Totals], None] = lambda _: None,
 ) -> Totals:
     """Writes the first `launches` launches of a sequence; equal launches share one trace file.
@@ -174,6 +187,7 @@ def write_list(
         description: the head of workload.json: name, parameters, seed.
         version: of the tracer, 3 to 6.
         ending: of the files, traceg (text) or tracez (version 6 only).
+        values: seed of the operand values, for version 6; None writes none.
         on_launch: called after each launch.
     """
     written: dict[str, int] = {}
@@ -188,7 +202,7 @@ def write_list(
             if item.key not in written:
                 number = next(numbers)
                 written[item.key] = len(distinct)
-                distinct.append(write_trace(item, directory / f"kernel-{number}.{ending}", number, version))
+                distinct.append(write_trace(item, directory / f"kernel-{number}.{ending}", number, version, values))
                 totals.files, totals.bytes = number, totals.bytes + distinct[-1].bytes
             order.append(written[item.key])
             lines.write(distinct[order[-1]].file + "\n")

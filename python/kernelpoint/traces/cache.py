@@ -1,7 +1,8 @@
 """Cache of what was read and embedded before, in two levels (design section 3).
 
-Level 1: (path, size, modification time) of a trace -> stream hash, shape, work.
-Level 2: (stream hash, what the embedding was made with) -> embedding.
+Level 1: (path, size, modification time) of a trace -> stream hash, hash of its operand values, shape, work.
+Level 2: (key of a graph, what the embedding was made with) -> embedding. The key is the stream's hash, joined by that of the
+operand values where the trace has some (`ScanTable.graph_keys`): they enter the graph and not the stream.
 """
 
 from __future__ import annotations
@@ -33,10 +34,12 @@ COUNTS = (
     "sectors",
     "bytes",
 )
-# One launch in the cache: stream hash, counts, instructions by unit.
-RECORD = np.dtype([("stream", "V16"), ("counts", "<i8", (len(COUNTS),)), ("by_unit", "<i8", (len(UNITS),))])
+# One launch in the cache: stream hash, hash of operand values, counts, instructions by unit.
+RECORD = np.dtype(
+    [("stream", "V16"), ("values", "V16"), ("counts", "<i8", (len(COUNTS),)), ("by_unit", "<i8", (len(UNITS),))]
+)
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 VERSION = SCHEMA_VERSION * 1000 + _native.STREAM_HASH_VERSION
 SCHEMA = """
 CREATE TABLE folders (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);
@@ -56,7 +59,7 @@ _DAMAGED = (sqlite3.DatabaseError, ValueError, TypeError, LookupError, Attribute
 
 @dataclass(frozen=True)
 class EmbeddingKey:
-    """Everything that an embedding depends on besides the stream."""
+    """Everything that an embedding depends on besides the stream and the operand values."""
 
     checkpoint: str  # hash
     graph_schema: str
@@ -167,7 +170,7 @@ class TraceCache:
             self._recover(error)
 
     def get_embeddings(self, key: EmbeddingKey, streams: Sequence[str]) -> tuple[np.ndarray, dict[int, np.ndarray]]:
-        """Known streams (hexadecimal hashes) as bool [n], and row -> float32 embedding for those."""
+        """Known graphs (`streams`, keys of 32 digits) as bool [n], and row -> float32 embedding for those."""
         found = np.zeros(len(streams), dtype=bool)
         embeddings: dict[int, np.ndarray] = {}
         query = "SELECT stream, embedding, crc32 FROM embeddings WHERE maker = (SELECT id FROM makers WHERE maker = ?)"

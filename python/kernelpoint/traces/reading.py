@@ -47,7 +47,8 @@ def read_chunk(files: Sequence[str], threads: int = 1, report: Callable[[int], N
             chunk.shapes.append(None)
             continue
         counts = [getattr(scan.work, name) for name in COUNTS]
-        chunk.records[i] = bytes.fromhex(scan.stream), counts, list(scan.work.by_unit)
+        hashes = bytes.fromhex(scan.stream), bytes.fromhex(scan.values)
+        chunk.records[i] = *hashes, counts, list(scan.work.by_unit)
         shape = shape_from_native(scan.header)
         chunk.shapes.append(known.setdefault(shape, shape))
         chunk.opcodes.update(scan.unknown_opcodes)

@@ -103,6 +103,8 @@ class Scan:
     Attributes:
         unknown_opcodes: warp instructions of opcodes that are in no table, by opcode text; they count as unit "other".
         store_data_left_out: instructions whose STORE_DATA fields, which one fork's tracer writes, were not read.
+        values: hash of all operand values, 32 hexadecimal digits; zeros where the trace has none. The stream does not cover
+            them: launches of one stream that differ in values stay one stream.
     """
 
     header: LaunchHeader
@@ -110,6 +112,7 @@ class Scan:
     stream: str
     unknown_opcodes: dict[str, int]
     store_data_left_out: int
+    values: str
 
 
 def read_header(path: str | os.PathLike[str]) -> LaunchHeader:
@@ -149,6 +152,7 @@ def scan_trace(path: str | os.PathLike[str]) -> Scan:
         stream=scan.stream,
         unknown_opcodes=scan.unknown_opcodes,
         store_data_left_out=scan.store_data_left_out,
+        values=scan.values,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -31,6 +32,7 @@ class ScanTable:
         kernel_names: the distinct kernel names.
         errors: launch index -> why its trace cannot be used.
         paths: the launches' traces.
+        values: void16 [N], the hash of each trace's operand values, zeros where it has none; empty where none has any.
     """
 
     stream_ids: np.ndarray
@@ -43,6 +45,7 @@ class ScanTable:
     kernel_names: tuple[str, ...]
     errors: dict[int, str]
     paths: tuple[str, ...] = field(repr=False)
+    values: np.ndarray = field(default_factory=lambda: np.zeros(0, "V16"), repr=False)
 
     def __len__(self) -> int:
         return len(self.stream_ids)
@@ -110,6 +113,22 @@ class ScanTable:
         """The hash of every stream, by stream id."""
         return [stream.tobytes().hex() for stream in self.streams]
 
+    def graph_keys(self) -> list[str]:
+        """32 hexadecimal digits for every stream, by stream id: equal keys, equal graphs of the streams' first launches.
+
+        The stream's hash; where the first launch's trace has operand values, a hash of that and of the values. ``Model:`` a
+        stream is embedded by the values of its first launch: its launches run the same instructions on the same strides, so
+        in a simulator of traces they differ in nothing else.
+        """
+        hashes = self.stream_hashes()
+        if not len(self.values):
+            return hashes
+        values = [value.tobytes() for value in self.values[self.first_launches()]]
+        return [
+            hashlib.blake2b(bytes.fromhex(stream) + value, digest_size=16).hexdigest() if any(value) else stream
+            for stream, value in zip(hashes, values, strict=True)
+        ]
+
     def stream_names(self) -> list[str]:
         """The kernel name of every stream's first launch, by stream id."""
         return [self.kernel_names[k] for k in self.kernel_ids[self.first_launches()]]
@@ -139,6 +158,7 @@ class ScanTable:
             streams=self.streams[kept],
             errors={launch - first: why for launch, why in self.errors.items() if first <= launch < last},
             paths=self.paths[first:last],
+            values=self.values[first:last],
         )
         return table, kept.astype(np.int64)
 
@@ -200,6 +220,7 @@ def _table(
     shape_ids, distinct_shapes = _intern(shapes)
     kernel_of_shape, kernel_names = _intern([shape.kernel_name for shape in distinct_shapes])
     kernel_ids = np.where(shape_ids >= 0, np.append(kernel_of_shape, -1)[shape_ids], -1).astype(np.int32)
+    values = records["values"]
     return ScanTable(
         stream_ids=stream_ids[row_of_launch],
         shape_ids=shape_ids[row_of_launch],
@@ -211,6 +232,7 @@ def _table(
         kernel_names=tuple(kernel_names),
         errors={} if not errors else {i: errors[r] for i, r in enumerate(row_of_launch.tolist()) if r in errors},
         paths=paths if isinstance(paths, tuple) else tuple(paths),
+        values=values[row_of_launch] if any(values.tobytes()) else values[:0],
     )
 
 

@@ -1,0 +1,47 @@
+// Statistics of operand values: what the value columns of a variable node hold (schema.h).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "native/trace/trace.h"
+
+namespace kernelpoint::graph {
+
+// Operand values of one warp, as in Cta; instructions are counted from the warp's first. Empty where the trace has
+// none.
+struct WarpValues {
+    std::vector<OperandValues> entries;
+    std::vector<uint64_t> values;
+};
+
+WarpValues values_of_warp(const Cta& cta, const Warp& warp);
+
+// Values of one operand of an executed instruction.
+struct Operand {
+    const uint64_t* values = nullptr;  // one, or 32 by lane; nullptr: not known
+    bool per_lane = false;
+    uint32_t lanes = 0;  // mask of the lanes that executed the instruction
+};
+
+// Operand number `operand` of an instruction, destinations first.
+Operand operand_values(const WarpValues& warp, const OperandValues& entry, unsigned operand, uint32_t lanes);
+
+enum class ValueKind { integer, floating, address };
+
+constexpr size_t kStatisticCount = 8;
+using Statistics = std::array<float, kStatisticCount>;  // in the order of VariableColumn
+
+// Statistics over the lanes that executed; false, and nothing written, where none did or no value is known.
+//
+// Model: they are taken of scaled logarithms, from -2 to 2, so that they are of order one for every size of value:
+//   integer   sign(v) log2(1 + |v|) / 32, v signed, of 32 bits, or of 64 where one of the lanes needs more
+//   floating  sign(v) log2(1 + 2^16 |v|) / 32, v in single precision; not-a-number counts as 0
+//   address   as integer, of what v exceeds the smallest v of the lanes by: nothing depends on where buffers lie
+// Standard deviation and skewness are those of a population, percentiles are interpolated linearly between order
+// statistics, skewness is divided by 4.
+bool value_statistics(const Operand& operand, ValueKind kind, Statistics& statistics);
+
+}  // namespace kernelpoint::graph

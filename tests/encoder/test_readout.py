@@ -1,0 +1,70 @@
+"""The input readout learns to put launches near each other that behave alike, and nothing else of the encoder changes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from small_graphs import random_graph
+
+from kernelpoint.encoder.model import TraceEncoder
+from kernelpoint.encoder.observations import Observations
+from kernelpoint.encoder.readout import STEPS, fit_readout
+from kernelpoint.graphs import SCHEMA
+from kernelpoint.randomness import generator
+
+ACCESS = SCHEMA.column("pseudo", "log_sectors")
+
+
+@pytest.fixture
+def encoder():
+    torch.manual_seed(0)
+    return TraceEncoder().eval()
+
+
+def launches(count, seed=0):
+    """Graphs that differ in many things, of which the sectors of their accesses alone decide what is observed."""
+    random = generator(seed, "test launches")
+    graphs, answers = [], []
+    for number in range(count):
+        graph = random_graph(1000 * seed + number, warps=2, nodes=30)
+        answer = random.random()
+        features = graph.features.copy()
+        features[graph.kinds == SCHEMA.node_kinds.index("pseudo"), ACCESS] = 4 * answer
+        graphs.append(replace(graph, features=features))
+        answers.append(answer)
+    targets = np.float32(np.array(answers) - np.mean(answers))[:, None]
+    return graphs, Observations(np.zeros((count, 4), np.float32), targets)
+
+
+def neighbour_error(encoder, graphs, observations):
+    from kernelpoint.encoder.encode import embed_graphs
+
+    rows = np.array(list(embed_graphs(encoder, graphs)))
+    distances = np.square(rows[:, None] - rows[None]).sum(2) + np.diag(np.full(len(rows), np.inf))
+    nearest = observations.targets[np.argsort(distances, 1)[:, :3], 0].mean(1)
+    return float(np.abs(nearest - observations.targets[:, 0]).mean())
+
+
+def test_neighbours_predict_launches_that_were_not_seen_better_afterwards(encoder):
+    unseen = launches(60, seed=1)
+    before = neighbour_error(encoder, *unseen)
+    fit_readout(encoder, *launches(120), 0.1)
+    assert neighbour_error(encoder, *unseen) < 0.8 * before
+
+
+def test_nothing_but_the_readout_changes_and_the_same_seed_repeats(encoder):
+    graphs, observations = launches(20)
+    start = {name: value.clone() for name, value in encoder.state_dict().items()}
+    steps = []
+    first = fit_readout(
+        encoder, graphs, observations, 0.1, seed=1, progress=lambda done, total: steps.append((done, total))
+    )
+    fitted = {name: value.clone() for name, value in encoder.state_dict().items()}
+    changed = {name for name in start if not torch.equal(start[name], fitted[name])}
+    assert changed == {"readout.opcodes.weight", "readout.accesses.weight"} and steps[-1] == (STEPS, STEPS)
+    encoder.load_state_dict(start)
+    assert fit_readout(encoder, graphs, observations, 0.1, seed=1) == first
+    assert all(torch.equal(fitted[name], value) for name, value in encoder.state_dict().items())
