@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from kernelpoint.evaluation.evaluate import Row
+from kernelpoint.evaluation.page import _mark
 from kernelpoint.evaluation.summary import overall, per_workload
 
 GOOD = Row(
@@ -58,3 +59,21 @@ def test_refused_workloads_keep_their_reason_and_count_nowhere():
     assert [line.runs for line in lines] == [1, 0] and lines[1].reasons == ("no traces",)
     line = overall(lines)[0]
     assert line.workloads == 1 and line.launches == 100 and line.reasons == ("no traces",)
+
+
+def test_a_policy_that_ran_on_some_workloads_is_in_no_average_beside_one_that_ran_on_all():
+    other = [replace(GOOD, policy="q"), replace(GOOD, policy="q", workload="v")]
+    lines = {line.policy: line for line in overall(per_workload([GOOD, *other]))}
+    assert lines["q"].workloads == 2 and lines["q"].runs == 2
+    assert not lines["p"].runs and "ran on 1 of 2 workloads" in lines["p"].reasons[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "mark"),
+    [({}, "best"), ({"error": 0.06}, "broken"), ({"held": False}, "broken"), ({"simulated_total": 200.0}, "")],
+)
+def test_the_best_and_the_broken_are_marked_on_the_page(changes, mark):
+    rival = replace(GOOD, policy="rival", simulated_total=150.0)
+    line, *others = per_workload([replace(GOOD, **changes), rival])
+    assert _mark(line, [line, *others]) == mark
+    assert _mark(others[0], [line, *others]) == ("" if mark == "best" else "best")

@@ -98,16 +98,25 @@ def _of_seeds(workload: str, policy: str, budget: float, rows: list[Row]) -> Lin
 
 
 def overall(lines: Iterable[Line]) -> list[Line]:
-    """A line for each policy and budget over all workloads on which the policy ran."""
+    """A line for each policy and budget over all workloads on which any policy ran.
+
+    Averages over different workloads cannot be compared, so a policy that did not run on all of them gets no numbers, but a
+    reason.
+    """
     groups: dict[tuple[str, float], list[Line]] = {}
+    ran: set[str] = set()
     for line in lines:
         groups.setdefault((line.policy, line.relative_error), []).append(line)
-    return [_of_workloads(*key, group) for key, group in groups.items()]
+        ran |= {line.workload} if line.runs else set()
+    return [_of_workloads(*key, group, len(ran)) for key, group in groups.items()]
 
 
-def _of_workloads(policy: str, budget: float, lines: list[Line]) -> Line:
+def _of_workloads(policy: str, budget: float, lines: list[Line], workloads: int) -> Line:
     good = [line for line in lines if line.runs]
     reasons = tuple(dict.fromkeys(reason for line in lines for reason in line.reasons))
+    if 0 < len(good) < workloads:
+        reasons = (f"in no average, for it ran on {len(good)} of {workloads} workloads", *reasons)
+        good = []
 
     def mean(name: str) -> float:
         values = [getattr(line, name) for line in good if not math.isnan(getattr(line, name))]
