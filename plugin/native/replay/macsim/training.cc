@@ -59,7 +59,7 @@ Training::Training(const PredictorInfo& predictor, const Residency& residency, u
 
 const std::vector<SmState>& Training::before(uint64_t launch, size_t traces,
                                              const std::function<uint32_t(uint64_t)>& trace_of, const CodeOf& code_of) {
-    if (launch < present_.launch) go_back(launch);
+    start_near(launch);
     present_.settled.resize(traces * present_.sms.size());
     while (present_.launch < launch) {
         const uint32_t trace = trace_of(present_.launch);
@@ -73,11 +73,11 @@ const std::vector<SmState>& Training::before(uint64_t launch, size_t traces,
     return present_.sms;
 }
 
-void Training::go_back(uint64_t launch) {
-    const State* from = &beginning_;
+void Training::start_near(uint64_t launch) {
+    const State* from = launch < present_.launch ? &beginning_ : &present_;
     for (const State& kept : kept_)
-        if (kept.launch <= launch && kept.launch >= from->launch) from = &kept;
-    present_ = *from;
+        if (kept.launch <= launch && kept.launch > from->launch) from = &kept;
+    if (from != &present_) present_ = *from;
 }
 
 void Training::keep() {

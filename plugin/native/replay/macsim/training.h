@@ -18,8 +18,8 @@ struct PredictorInfo {
 };
 
 // State of all SMs before a launch. Predictors learn during the whole run, so all earlier launches are passed, once, in
-// their order; states on the way are kept, within a bound on memory, for going back. A launch that left all SMs'
-// predictors as they were is passed over until one of them changes; only its fetches count then.
+// their order; states on the way are kept, within a bound on memory, for launches asked about later. A launch that left
+// all SMs' predictors as they were is passed over until one of them changes; only its fetches count then.
 class Training {
 public:
     // Instructions of a trace, or NULL where it cannot be read; they live until the next call.
@@ -44,7 +44,7 @@ private:
         uint64_t bytes() const;
     };
 
-    void go_back(uint64_t launch);
+    void start_near(uint64_t launch);
     void keep();
     void pass(uint32_t trace, const LaunchCode* code);
     void fetch(uint32_t trace, size_t sm);
