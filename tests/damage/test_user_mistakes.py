@@ -6,6 +6,8 @@ import csv
 import os
 import shutil
 import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +21,7 @@ from kernelpoint.session import boundary, embedded
 from kernelpoint.session.host_info import MOST_LAUNCHES
 from kernelpoint.spreadsheet import safe_cell
 
+PACKAGE = Path(cli.__file__).parents[1]
 LONG = "a" * 300
 PYTHONS_WORDS = ("Traceback", "Error:", "Errno", "<class", "object at 0x", "NoneType")
 
@@ -132,23 +135,47 @@ def test_cells_of_a_csv_file_are_no_formulas(tmp_path):
     ]
 
 
-def test_a_process_that_runs_as_another_user_takes_no_modules_from_the_environment(monkeypatch, tmp_path):
+@pytest.mark.parametrize("privileged", [False, True])
+def test_a_privileged_process_takes_no_modules_from_the_environment(monkeypatch, tmp_path, privileged):
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    for name in ("sys.stdout", "sys.stderr", "signal.signal"):
+        monkeypatch.setattr(name, None)
     monkeypatch.setattr("sys.path", [])
-    monkeypatch.setattr("sys.stdout", None)
-    monkeypatch.setattr("sys.stderr", None)
-    monkeypatch.setattr("signal.signal", lambda *arguments: None)
-    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
-    embedded.settle(print)
-    assert str(tmp_path) not in __import__("sys").path
-    monkeypatch.undo()
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setattr("sys.path", [])
-    monkeypatch.setattr("sys.stdout", None)
-    monkeypatch.setattr("sys.stderr", None)
-    monkeypatch.setattr("signal.signal", lambda *arguments: None)
-    embedded.settle(print)
-    assert str(tmp_path) in __import__("sys").path
+    embedded.settle(print, privileged)
+    assert (str(tmp_path) in sys.path) is not privileged
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a program that runs as another user")
+def test_a_set_user_id_program_runs_no_python_and_no_module_that_the_environment_names():
+    """Another user starts the program; its file says that it runs as root."""
+    nobody = 65534
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o777)
+        if os.statvfs(folder).f_flag & os.ST_NOSUID:
+            pytest.skip("this file system knows no set-user-ID")
+        program = folder / "host"
+        shutil.copy(PACKAGE / "bin" / "kernelpoint-probe", program)
+        named = folder / "python"
+        named.write_text(f'#!/bin/sh\ntouch {folder}/ran\nexec {sys.executable} "$@"\n')
+        named.chmod(0o755)
+        (folder / "modules").mkdir()
+        (folder / "modules" / "yaml.py").write_text(f"open('{folder}/imported', 'w')\n")
+        config = folder / "kernelpoint.yaml"
+        config.write_text(f"version: 1\npolicy: all\njournal: {folder}/run.kpjournal\n")
+        environment = {**os.environ, "KERNELPOINT_PYTHON": str(named), "PYTHONPATH": str(folder / "modules")}
+        for mode, is_run in ((0o755, True), (0o4755, False)):
+            program.chmod(mode)
+            done = subprocess.run(
+                [program, PACKAGE / "lib" / "libkernelpoint.so", config],
+                env=environment, user=nobody, group=nobody, extra_groups=[], capture_output=True, text=True,
+            )  # fmt: skip
+            if is_run and "cannot open shared object" in done.stderr:
+                pytest.skip("another user may not read this installation")
+            assert (folder / "ran").exists() is is_run, done.stderr
+            (folder / "ran").unlink(missing_ok=True)
+            (folder / "imported").unlink(missing_ok=True)
+        assert done.returncode == 0 and not (folder / "imported").exists(), done.stderr
 
 
 PROGRAM = """

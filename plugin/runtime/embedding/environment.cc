@@ -2,6 +2,7 @@
 
 #include <Python.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -35,9 +36,14 @@ std::string name(const std::string& path) {
     return path.substr(path.rfind('/') + 1);
 }
 
+// As the user that the process runs as, who may be another than the one who started it.
+bool may(int access, const std::string& path) {
+    return faccessat(AT_FDCWD, path.c_str(), access, AT_EACCESS) == 0;
+}
+
 bool is_executable(const std::string& path) {
     struct stat status;
-    return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && access(path.c_str(), X_OK) == 0;
+    return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && may(X_OK, path);
 }
 
 std::string own_path() {
@@ -96,7 +102,7 @@ std::string find_python() {
 
 std::string package_parent() {
     const std::string package = parent(parent(own_path()));
-    if (access((package + "/__init__.py").c_str(), R_OK) == 0) return parent(package);
+    if (may(R_OK, package + "/__init__.py")) return parent(package);
     throw Failure(KP_EVERSION, own_path() + " does not lie in the package it belongs to (no " + package +
                                    "/__init__.py): use the plugin where it is installed");
 }

@@ -1,6 +1,7 @@
 #include "runtime/embedding/interpreter.h"
 
 #include <dlfcn.h>
+#include <sys/auxv.h>
 
 #include <mutex>
 #include <string>
@@ -21,6 +22,11 @@ PyObject* g_open = nullptr;
 void promote_libpython() {
     if (dlopen(KP_LIBPYTHON, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL) != nullptr) return;
     throw Failure(KP_EVERSION, std::string(KP_LIBPYTHON) + " cannot be made visible to Python's modules: " + dlerror());
+}
+
+// True in a process with rights that the user who started it has not: what that user's environment names is not run.
+bool is_privileged() {
+    return getauxval(AT_SECURE) != 0;
 }
 
 void check(const PyStatus& status, const char* step) {
@@ -45,7 +51,7 @@ void initialise(const std::string& python) {
     PyConfig config;
     PyConfig_InitIsolatedConfig(&config);
     config.isolated = 0;
-    config.user_site_directory = 1;
+    config.user_site_directory = is_privileged() ? 0 : 1;
     config.install_signal_handlers = 0;
     PyStatus status = PyConfig_SetBytesString(&config, &config.executable, python.c_str());
     if (!PyStatus_Exception(status)) status = PyConfig_SetBytesString(&config, &config.program_name, python.c_str());
@@ -80,7 +86,8 @@ void import_boundary(bool own_interpreter) {
         import_package();
         load_error_classes();
         if (own_interpreter)
-            py::module_::import("kernelpoint.session.embedded").attr("settle")(py::cpp_function(&write_line));
+            py::module_::import("kernelpoint.session.embedded")
+                .attr("settle")(py::cpp_function(&write_line), is_privileged());
         g_open = py::object(py::module_::import("kernelpoint.session.boundary").attr("open")).release().ptr();
     } catch (py::error_already_set& error) {
         throw from_python(error, KP_EVERSION);

@@ -61,15 +61,15 @@ def _refuse_signal(number: int, handler: object) -> NoReturn:
     raise ValueError(f"signal {number} belongs to the simulator: KernelPoint changes no signal handler")
 
 
-def settle(emit: Callable[[str], object]) -> None:
+def settle(emit: Callable[[str], object], privileged: bool) -> None:
     """Make a fresh interpreter a guest: prints go to `emit`, signals stay the host's, numeric libraries use one thread.
 
-    Folders of PYTHONPATH count as they do for the `kernelpoint` command, unless the process runs as another user than the one
-    who started it; no other PYTHON* variable does.
+    Folders of PYTHONPATH count as they do for the `kernelpoint` command, unless the process is `privileged`: it has rights that
+    the user who started it has not (set-user-ID); no other PYTHON* variable does.
     The import of `signal` above takes SIGINT; the embedding restores it, and no later import takes it again.
     The thread count is only set where the user set none.
     """
-    if (os.getuid(), os.getgid()) == (os.geteuid(), os.getegid()):
+    if not privileged:
         sys.path[:0] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     sys.stdout = HostStream(emit)
