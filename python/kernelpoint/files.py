@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TextIO
 
 _KINDS = {
     stat.S_IFDIR: "a folder",
@@ -43,6 +44,39 @@ def open_to_append(path: str | Path) -> io.FileIO:
         OSError: as :func:`open_regular`.
     """
     return io.FileIO(_descriptor(path, os.O_RDWR | os.O_APPEND | os.O_CREAT), "r+")
+
+
+def open_output(path: str | Path) -> TextIO:
+    """Open what a user names as output, for writing text: a file, which is emptied, or a device or FIFO that somebody reads.
+
+    Lines end as they are written.
+
+    Raises:
+        OSError: it cannot be opened, or nobody reads it, which would make the write wait for ever.
+
+    >>> import tempfile
+    >>> os.mkfifo(place := tempfile.mkdtemp() + "/fifo")
+    >>> open_output(place)
+    Traceback (most recent call last):
+    ...
+    OSError: [Errno 6] is a FIFO that nobody reads: '...'
+    """
+    try:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK | os.O_CLOEXEC
+        descriptor = os.open(path, flags, 0o666)
+    except OSError as error:
+        if error.errno != errno.ENXIO:
+            raise
+        kind = _KINDS.get(stat.S_IFMT(os.stat(path).st_mode), "a file")
+        raise OSError(error.errno, f"is {kind} that nobody reads", str(path)) from None
+    os.set_blocking(descriptor, True)
+    return open(descriptor, "w", encoding="utf-8", newline="")
+
+
+def write_output(path: str | Path, text: str) -> None:
+    """Write a text to what a user names as output; see :func:`open_output`."""
+    with open_output(path) as file:
+        file.write(text)
 
 
 def require_regular(path: str | Path) -> None:

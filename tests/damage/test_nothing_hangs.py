@@ -18,8 +18,10 @@ from kernelpoint.config import load_config
 from kernelpoint.encoder import read_checkpoint
 from kernelpoint.errors import KernelPointError, TraceError
 from kernelpoint.fast_model import shipped
+from kernelpoint.files import write_output
 from kernelpoint.graphs import build_graph
 from kernelpoint.profiles import read_profile
+from kernelpoint.session import boundary
 from kernelpoint.session.plan import Plan
 from kernelpoint.traces import launch_paths, read_header, read_tracer_sample, read_tracez_index, scan_trace
 
@@ -80,6 +82,15 @@ def test_what_is_no_regular_file_is_refused_at_once(tmp_path, reader, kind):
         ["convert", "macsim", "PATH", "out"],
         ["cluster", "PATH"],
         ["compare-runs", "PATH", "PATH"],
+        ["select", "PATH", "-o", "out"],
+        ["join", "PATH", "-o", "out"],
+        ["status", "PATH"],
+        ["run", "-c", "PATH", "--", "true"],
+        ["run", "--cluster", "PATH", "--", "true"],
+        ["train", "PATH"],
+        ["patch", "accelsim", "PATH"],
+        ["doctor", "--plugin", "PATH"],
+        ["synth", "copy", "-o", "PATH"],
     ],
     ids=lambda command: command[0],
 )
@@ -91,6 +102,41 @@ def test_no_command_waits_for_what_is_no_file(tmp_path, monkeypatch, command, ki
     with pytest.raises(SystemExit) as caught:
         cli.main()
     assert caught.value.code not in (0, None)
+
+
+@pytest.fixture(scope="module")
+def journal(tmp_path_factory):
+    """A finished run of three launches."""
+    folder = tmp_path_factory.mktemp("run")
+    (folder / "kernelpoint.yaml").write_text(f"version: 1\npolicy: all\njournal: {folder}/run.kpjournal\n")
+    host = {"simulator": "test", "launch_counts": [3]}
+    session = boundary.open(str(folder / "kernelpoint.yaml"), host, lambda line: None)
+    for index in range(3):
+        session.on_launch(0, index)
+        session.on_complete(0, index, False, 7, 7)
+    session.next(0, -2)
+    session.finish()
+    return folder / "run.kpjournal"
+
+
+@pytest.mark.parametrize("option", ["-o", "--csv", "--perfetto", "--figures"])
+@pytest.mark.parametrize("kind", ["FIFO", "socket"])
+def test_no_output_waits_for_somebody_who_reads_it(tmp_path, monkeypatch, capsys, journal, option, kind):
+    make(kind, tmp_path / "named")
+    monkeypatch.setattr("sys.argv", ["kernelpoint", "report", str(journal), option, str(tmp_path / "named")])
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    assert caught.value.code not in (0, None)
+    message = f"{caught.value.code} {capsys.readouterr()}"
+    assert "Traceback" not in message and str(tmp_path / "named") in message
+
+
+def test_an_output_may_be_what_somebody_reads(tmp_path):
+    os.mkfifo(tmp_path / "named")
+    reader = os.open(tmp_path / "named", os.O_RDONLY | os.O_NONBLOCK)
+    write_output(tmp_path / "named", "a line\n")
+    assert os.read(reader, 100) == b"a line\n"
+    os.close(reader)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from kernelpoint.config import Config, parse_config
+from kernelpoint.files import write_output
 from kernelpoint.policies.processes import design_of
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.workload import Available, Need, Population, check_available, complete, with_profile
@@ -49,7 +50,7 @@ def cluster(
     labels = np.append(clusters, -1)[readable]
     if output is not None:
         lines = [f"{launch},{label}" for launch, label in enumerate(labels.tolist())]
-        output.write_text("\n".join(["launch_index,cluster", *lines]) + "\n")
+        write_output(output, "\n".join(["launch_index,cluster", *lines]) + "\n")
     _show(scan, labels, design, clusters, rows)
 
 

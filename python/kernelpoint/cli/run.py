@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from kernelpoint.errors import ConfigError
+from kernelpoint.files import write_output
 
 if TYPE_CHECKING:
     from kernelpoint.coordinator.coordinator import Engine
@@ -80,7 +81,7 @@ def _sweep(
     for text in [NOTE, *(f"{row.name}: {row.note}" for row in rows if row.note)]:
         console.print(text, soft_wrap=True)
     if output is not None:
-        output.write_text(html_page(rows), encoding="utf-8")
+        write_output(output, html_page(rows))
 
 
 def _split(words: list[str], line: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -47,15 +47,18 @@ def status(
         raise ConfigError(f"{place}: no .kpjournal there, nor in a folder below it")
     console = Console(markup=False, highlight=False)
     for path in journals:
-        for line in _lines(path):
+        try:
+            lines = _lines(path)
+        except JournalError as error:
+            if path == place:
+                raise
+            lines = [str(error)]
+        for line in lines:
             console.print(line, soft_wrap=True)
 
 
 def _lines(path: Path) -> list[str]:
-    try:
-        found = status_of(load_run(path), read_state(state_path(path)), is_locked(path), time.time())
-    except JournalError as error:
-        return [str(error)]
+    found = status_of(load_run(path), read_state(state_path(path)), is_locked(path), time.time())
     left = "" if found.left is None else f"; about {found.left:,.0f} s left in the pass"
     workers = "" if found.workers is None else f"; {found.workers:,} workers"
     return [

@@ -106,7 +106,9 @@ def parse_config(content: Any, source: str = "configuration") -> Config:
     kernelpoint.errors.ConfigError: configuration: seed: got -1; input should be greater than or equal to 0
     """
     if not isinstance(content, dict):
-        raise ConfigError(f"{source}: expected keys and values, got {type(content).__name__}")
+        raise ConfigError(
+            f"{source}: expected keys and values, got {'nothing' if content is None else type(content).__name__}"
+        )
     try:
         return Config.model_validate(_nested(content, source))
     except ValidationError as error:

@@ -15,6 +15,7 @@ from kernelpoint.evaluation.page import html_page
 from kernelpoint.evaluation.summary import Line, overall, per_workload
 from kernelpoint.evaluation.text import HEADINGS, LEGEND, cells, refusals
 from kernelpoint.evaluation.workload import Workload
+from kernelpoint.files import open_output, write_output
 from kernelpoint.spreadsheet import safe_cell
 
 
@@ -24,7 +25,7 @@ def write_files(folder: Path, workloads: Sequence[Workload], rows: Sequence[Row]
     lines = per_workload(rows)
     total = overall(lines)
     paths = [folder / f"comparison.{kind}" for kind in ("csv", "json", "html", "md")]
-    with paths[0].open("w", newline="", encoding="utf-8") as file:
+    with open_output(paths[0]) as file:
         writer = csv.DictWriter(file, fieldnames=list(Row.__dataclass_fields__))
         writer.writeheader()
         writer.writerows({key: safe_cell(value) for key, value in row.record().items()} for row in rows)
@@ -37,9 +38,9 @@ def write_files(folder: Path, workloads: Sequence[Workload], rows: Sequence[Row]
         "per_workload": [_record(line) for line in lines],
         "overall": [_record(line) for line in total],
     }
-    paths[1].write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    paths[2].write_text(html_page(workloads, lines, total), encoding="utf-8")
-    paths[3].write_text(markdown(workloads, lines, total), encoding="utf-8")
+    write_output(paths[1], json.dumps(content, indent=1) + "\n")
+    write_output(paths[2], html_page(workloads, lines, total))
+    write_output(paths[3], markdown(workloads, lines, total))
     return paths
 
 

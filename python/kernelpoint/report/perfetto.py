@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelpoint.errors import TraceError
+from kernelpoint.files import open_output
 from kernelpoint.journal import Run
 from kernelpoint.report.launches import ESTIMATED, PROJECTED, SIMULATED, launches
 from kernelpoint.traces import launch_paths, read_header
@@ -32,7 +33,7 @@ def write_trace(run: Run, path: Path) -> int:
         OSError: the file cannot be written.
     """
     count = 0
-    with path.open("w", encoding="utf-8") as file:
+    with open_output(path) as file:
         file.write('{"displayTimeUnit":"ns","traceEvents":[\n')
         for number, event in enumerate(_events(run)):
             file.write(("" if number == 0 else ",\n") + json.dumps(event, separators=(",", ":")))

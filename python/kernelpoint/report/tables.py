@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+from kernelpoint.files import open_output
 from kernelpoint.journal import Run
 from kernelpoint.report.launches import launches
 from kernelpoint.spreadsheet import safe_cell
@@ -24,7 +25,7 @@ def write_csv(run: Run, path: Path) -> int:
     """
     others = [name for name in run.counters if name != "cycles"]
     rows = 0
-    with path.open("w", newline="", encoding="utf-8") as file:
+    with open_output(path) as file:
         table = csv.writer(file)
         table.writerow(map(safe_cell, [*COLUMNS, *others]))
         for it in launches(run):

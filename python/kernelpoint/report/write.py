@@ -8,6 +8,7 @@ import numpy as np
 
 from kernelpoint.errors import ConfigError, PlanError
 from kernelpoint.estimation import Design
+from kernelpoint.files import write_output
 from kernelpoint.journal import Run
 from kernelpoint.randomness import permanent_random_numbers
 from kernelpoint.report.page import html_page
@@ -33,7 +34,7 @@ def write_page(run: Run, path: Path, full_run: Run | None = None) -> None:
     expected = compared(plan.forecast, s.relative_error, s.simulated, s.cycle_speedup)
     page = html_page(run, view_run(run, plan, full_run), note or expected or "")
     try:
-        path.write_text(page, encoding="utf-8")
+        write_output(path, page)
     except OSError as error:
         raise ConfigError(f"--output: cannot write {path}: {error.strerror}") from None
 
