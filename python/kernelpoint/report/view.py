@@ -99,6 +99,14 @@ def view_run(run: Run, plan: Plan, full_run: Run | None = None) -> RunView:
     )
 
 
+def _truths(full_run: Run | None, kernel: np.ndarray, count: int) -> np.ndarray:
+    """float64 [count]: cycles of each kernel in a full run; zeros where there is none."""
+    if full_run is None:
+        return np.zeros(count)
+    cycles = [result.counters["cycles"] for result in full_run.results.values()]
+    return np.bincount(kernel[list(full_run.results)], cycles, count)
+
+
 def _kernels(
     run: Run, streams: np.ndarray | None, names: list[str], full_run: Run | None
 ) -> tuple[list[Kernel], np.ndarray]:
@@ -113,13 +121,7 @@ def _kernels(
     launches = np.bincount(kernel, minlength=len(distinct))
     drawn, covs = _spreads(run, kernel, len(distinct))
     variances = _variances(run, kernel, len(distinct))
-    truths = (
-        np.zeros(len(distinct))
-        if full_run is None
-        else np.bincount(
-            kernel[list(full_run.results)], [r.counters["cycles"] for r in full_run.results.values()], len(distinct)
-        )
-    )
+    truths = _truths(full_run, kernel, len(distinct))
     cycles = np.array([estimates.get(name, 0.0) for name in distinct.tolist()])
     order = np.argsort(-cycles, kind="stable")
     order = order[launches[order] > 0]
