@@ -16,6 +16,7 @@ from kernelpoint.session.phases import DONE, END_OF_LIST, Answer, Phase, RunUps,
 from kernelpoint.session.recorder import Recorder
 from kernelpoint.session.replays import Replays, needs_run_ups
 from kernelpoint.session.resume import check_same_frame
+from kernelpoint.session.saved import SavedTime
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.summary import Summary, sentence
 from kernelpoint.session.work import Planned
@@ -47,17 +48,22 @@ class Session:
         self._stated: SummaryRecord | None = None  # at the end of the journal that is resumed
         self._listing = Listing.of(setup)
         self._estimates: np.ndarray | None = None
+        self._saved = SavedTime()
 
     # ---- the host's calls -------------------------------------------------------------------------------------------
 
     def on_launch(self, process: int, index: int, trace_path: str | None = None) -> Answer:
         """Decide one launch: (action, pass, progress interval in cycles, state to begin with)."""
-        return self._running().decide(process, self._listing.launch(process, index), trace_path)
+        answer = self._running().decide(process, self._listing.launch(process, index), trace_path)
+        self._saved.begin()
+        return answer
 
     def replay_before(self, process: int, index: int) -> Replayed:
         """The touches of the launches before one; see kp_replay_before."""
         self._running()
-        return self.replays.before(process, index)
+        touches = self.replays.before(process, index)
+        self._saved.begin()
+        return touches
 
     def next(self, process: int, after: int) -> tuple[int, int]:
         """The next launch to simulate, or to ask about, behind `after`: (status, launch index or -1)."""
@@ -94,6 +100,7 @@ class Session:
         values: tuple[float, ...] = (),
     ) -> None:
         """Take the result of a launch in flight into the journal and the sample."""
+        self._saved.end(float(cycles))
         counters = ("cycles", "instructions", *names)
         launch = self._listing.launch(process, index)
         self._running().complete(process, launch, stopped, counters, (float(cycles), float(instructions), *values))
@@ -114,14 +121,20 @@ class Session:
                 self.recorder.write(summary)
             self.summary = summary
             self.recorder.progress.say(sentence(summary))
-            self._say_what_was_expected(summary)
+            self._say_what_it_took(summary)
             self.journal.close()
         return Summary.of(self.summary)
 
-    def _say_what_was_expected(self, summary: SummaryRecord) -> None:
+    def _say_what_it_took(self, summary: SummaryRecord) -> None:
+        """Beside what was expected of the run, and in processor time beside a full run."""
         forecast = self.setup.frame.plan.forecast if self.setup.frame else []
         wanted = self.setup.budget.relative_error
         if line := compared(forecast, wanted, summary.simulated, summary.cycle_speedup):
+            self.recorder.progress.say(line)
+        cycles = summary.counters.get("cycles")
+        if not self.recorder.progress.tells_results or cycles is None or cycles.estimate is None:
+            return
+        if line := self._saved.sentence(cycles.estimate - (cycles.simulated or 0.0)):
             self.recorder.progress.say(line)
 
     def launch_estimate(self, process: int, index: int) -> tuple[float, float, bool]:
