@@ -9,8 +9,10 @@ import pytest
 
 from kernelpoint.api import Plan
 from kernelpoint.cli.host import program
+from kernelpoint.cli.plan import plan as plan_list
 from kernelpoint.config import parse_config
 from kernelpoint.policies.registry import load_policy
+from kernelpoint.randomness import permanent_random_numbers
 from kernelpoint.session.forecast import MOST_LAUNCHES, Forecast, compared, forecasts, sentences
 from kernelpoint.session.plan import Plan as Stored
 from kernelpoint.synth.compose import compose
@@ -49,14 +51,14 @@ def times(cycles, config=None):
     return expected({"policy": "random", "profile": "times.csv", **(config or {})}, population)
 
 
-def test_a_run_takes_about_what_was_expected_and_says_both(traces, tmp_path):
-    plan = Plan.from_traces(traces, gpu=["v100"])
-    one = next(f for f in plan.forecast if f.relative_error == 0.01)
-    plan.save(tmp_path / "run.kpplan")
+def test_a_run_finds_the_plan_in_the_cache_takes_about_what_was_expected_and_says_both(traces, tmp_path):
+    plan_list(traces, tmp_path / "run.kpplan", gpu=["v100"])
+    made = Stored.load(tmp_path / "run.kpplan", permanent_random_numbers(0, 0, LAUNCHES))
+    one = next(f for f in made.forecast if f.relative_error == 0.01)
     if not program().is_file():
         pytest.skip(f"{program()} is not built; `make build` does")
     config = tmp_path / "kp.yaml"
-    config.write_text(f"version: 1\npolicy: kernelpoint\nplan: {tmp_path / 'run.kpplan'}\n")
+    config.write_text("version: 1\npolicy: kernelpoint\n")
     command = [str(program()), "-trace", str(traces), "-config", "v100", "-kernel_sampling", str(config)]
     done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120, cwd=tmp_path)
     line = re.search(r"expected when planned: ([\d,]+) launches.*it took ([\d,]+)", done.stdout + done.stderr)
@@ -69,6 +71,8 @@ def test_a_run_takes_about_what_was_expected_and_says_both(traces, tmp_path):
 def test_tighter_budgets_take_more(traces):
     found = Plan.from_traces(traces, gpu=["v100"]).forecast
     assert [f.relative_error for f in found] == [0.05, 0.01, 0.005]
+    own = Plan.from_traces(traces, gpu=["v100"], error_budget={"relative_error": 0.02}).forecast
+    assert [f.relative_error for f in own] == [0.05, 0.02, 0.01, 0.005]
     assert found[0].launches <= found[1].launches <= found[2].launches
     assert found[0].speedup >= found[2].speedup >= 1.0
     assert all(f.minutes > 0 for f in found)

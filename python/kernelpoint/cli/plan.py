@@ -18,6 +18,7 @@ from kernelpoint.policies.registry import load_policy
 from kernelpoint.pool import Pool
 from kernelpoint.session.forecast import sentences
 from kernelpoint.session.host_info import HostInfo
+from kernelpoint.session.planning import keep_plan
 from kernelpoint.session.setup import budget_of
 
 
@@ -49,7 +50,9 @@ def plan(
         ),
     ] = None,
 ) -> None:
-    """Read every launch once, embed, cluster, and fix the first draw.
+    """Read every launch once, embed, cluster, and fix the first draw; say what runs at several budgets will take.
+
+    The plan also enters the cache, where a run of the same list, GPU, policy and seed finds it.
 
     Example: kernelpoint plan traces/kernelslist.g -o run.kpplan --config kernelpoint.yaml --gpu gpgpusim.config
     """
@@ -61,6 +64,7 @@ def plan(
     with _pool(workers, cluster, console.print) as pool:
         made = Plan.from_config(traces, settings, gpu or [], console.print, option, pool)
     made.save(output)
+    keep_plan(made, console.print)
     strata = len(made.design.first_sizes)
     budget = budget_of(settings, load_policy(settings.policy), HostInfo(simulator="plan"))
     drawn = len(engine_for(made.design, budget).drawn())

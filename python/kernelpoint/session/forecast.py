@@ -44,7 +44,7 @@ class Forecast:
 
 
 def forecasts(config: Config, policy: type[Policy], population: Population) -> list[Forecast]:
-    """Rehearse a run at 5, 1 and 0.5 %, with results made up from what is known of the launches.
+    """Rehearse a run at 5, 1 and 0.5 % and at its own budget, with results made up from what is known of the launches.
 
     A launch's result is its predicted cycles (else its time in the profile, else its instructions) times 1 + e, with e normal:
     one part, of standard deviation ALIKE, shared by launches of equal predictions, and one, OWN, for each. The policy's design,
@@ -64,7 +64,7 @@ def forecasts(config: Config, policy: type[Policy], population: Population) -> l
         return []
     made_up = work * (1.0 + _deviations(work, config.seed))
     found = []
-    for relative_error in BUDGETS:
+    for relative_error in sorted({*BUDGETS, config.error_budget.relative_error}, reverse=True):
         wanted = config.error_budget.model_copy(update={"relative_error": relative_error})
         budget = ErrorBudget(relative_error, wanted.confidence, "cycles", wanted.scope, bound)
         try:

@@ -67,6 +67,11 @@ def _kept_plan(
     return None
 
 
+def keep_plan(plan: Plan, log: Log) -> None:
+    """Put a plan into the cache, where a run of the same origin finds it."""
+    _keep(plan, _cache_path(plan.origin), log)
+
+
 def _keep(plan: Plan, cached: Path, log: Log) -> str | None:
     """The file in which a plan is kept for other runs; None where it cannot be."""
     try:
