@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kernelpoint import cli
-from kernelpoint.cli import COMMANDS, INTERRUPTED, KEPT, command
+from kernelpoint.cli import COMMANDS, GROUPS, INTERRUPTED, KEPT, command
 from kernelpoint.cli.reference import markdown
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "commands.md"
@@ -46,3 +46,11 @@ def test_what_is_kept_is_told_where_typer_has_caught_the_signal(monkeypatch, cap
     with pytest.raises(SystemExit):
         cli.main()
     assert KEPT["plan"] in capsys.readouterr().err and set(KEPT) <= set(COMMANDS)
+
+
+def test_the_overview_lists_every_command_once_and_fits_a_terminal(monkeypatch, capsys):
+    assert sorted(name for names in GROUPS.values() for name in names) == sorted(COMMANDS)
+    monkeypatch.setattr(sys, "argv", ["kernelpoint", "--help"])
+    with pytest.raises(SystemExit):
+        cli.main()
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80

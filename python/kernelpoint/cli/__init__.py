@@ -10,27 +10,37 @@ from typing import Any
 # Subcommand -> (module of this package, one line of help). The function in the module is called like the subcommand.
 COMMANDS = {
     "init": ("init", "Write a commented configuration file."),
-    "doctor": ("doctor", "Check that simulators can load KernelPoint here, and print versions and paths."),
+    "doctor": ("doctor", "Check that simulators can load KernelPoint here."),
     "inspect": ("inspect", "Show header, work and stream of a launch's trace."),
-    "cluster": ("cluster", "Cluster the launches of a list and show what the clusters hold."),
-    "compare": ("compare", "Compare sampling methods on the same workloads, against the full run."),
+    "cluster": ("cluster", "Cluster the launches of a list, and show the clusters."),
+    "compare": ("compare", "Compare sampling methods with the full run."),
     "convert": ("convert", "Write Accel-Sim traces in another simulator's layout."),
     "compare-runs": (
         "compare_runs",
-        "Compare two sampled runs of one list on two configurations of the simulated GPU.",
+        "Compare two sampled runs of one list on two simulated GPUs.",
     ),
-    "demo": ("demo", "Simulate a synthesised workload in full and sampled, and write a report."),
-    "plan": ("plan", "Read every launch once, embed, cluster, and fix the first draw."),
-    "patch": ("patch", "Put KernelPoint's hook into a simulator's source tree, or take it out."),
-    "join": ("join", "Join the traces of several tracer runs of one program in one list."),
-    "run": ("run", "Simulate one run with many simulators at once, here or on a cluster."),
+    "demo": ("demo", "Simulate a small workload in full and sampled, and write a page."),
+    "plan": ("plan", "Read every launch once, and say what a run will take."),
+    "patch": ("patch", "Put the hook into a simulator's source tree, or take it out."),
+    "join": ("join", "Join the traces of several tracer runs in one list."),
+    "run": ("run", "Simulate one run with many simulators at once."),
     "status": ("status", "Show how far runs are, while they go on and afterwards."),
     "report": ("report", "Show what a run simulated, skipped and estimated."),
-    "select": ("select", "Draw the launches to trace from a launch census or a profile."),
+    "select": ("select", "Draw the launches to trace from a census or a profile."),
     "train": ("train", "Train an encoder on traces."),
-    "synth": ("synth", "Write a synthesised workload as Accel-Sim traces."),
+    "synth": ("synth", "Write a synthesised workload as traces."),
 }
 
+
+# Title -> subcommands, as the overview lists them.
+GROUPS = {
+    "First steps": ("demo", "doctor", "patch", "init"),
+    "A run": ("plan", "run", "status", "report"),
+    "Before tracing": ("select", "join"),
+    "Traces": ("synth", "convert", "inspect", "cluster"),
+    "Comparing": ("compare", "compare-runs"),
+    "The encoder": ("train",),
+}
 
 INTERRUPTED = 130  # exit code of a command that Ctrl-C ended
 # Subcommand -> what is kept of it when it is interrupted, and how to go on. Others keep nothing and begin anew.
@@ -126,5 +136,7 @@ def _complete() -> None:
 
 def _print_overview() -> None:
     width = max(map(len, COMMANDS))
-    lines = [f"  {name:<{width}}  {text}" for name, (_, text) in sorted(COMMANDS.items())]
-    sys.stdout.write("usage: kernelpoint COMMAND [--help] ...\n\n" + "\n".join(lines) + f"\n\n{COMPLETION}\n")
+    lines = []
+    for title, names in GROUPS.items():
+        lines += ["", f"{title}:", *(f"  {name:<{width}}  {COMMANDS[name][1]}" for name in names)]
+    sys.stdout.write("usage: kernelpoint COMMAND [--help] ...\n" + "\n".join(lines) + f"\n\n{COMPLETION}\n")
