@@ -16,7 +16,6 @@ from kernelpoint.synth.values import ValuedWarps
 
 WARPS_AT_ONCE = 1024
 TRACER_VERSIONS = (3, 4, 5, 6)
-ENDINGS = ("traceg", "tracez")
 LIST, DESCRIPTION = "kernelslist.g", "workload.json"
 _FORMAT = (
     "#traces format = threadblock_x threadblock_y threadblock_z warpid_tb PC mask dest_num [reg_dests] opcode src_num "
