@@ -68,7 +68,7 @@ class TraceEncoder(nn.Module):
         Example:
             >>> encoder = TraceEncoder.load()
             >>> sum(parameter.numel() for parameter in encoder.parameters())
-            312636
+            287548
             >>> from kernelpoint.encoder.batch import collate
             >>> encoder(collate([build_graph(path) for path in paths])).shape  # doctest: +SKIP
             torch.Size([2, 256])
