@@ -262,3 +262,36 @@ def test_a_run_of_one_process_imports_nothing_of_it(bench):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == ""
+
+
+CRASHING = """#!{python}
+import json, os, signal, subprocess, sys, threading
+inward, outward = map(int, os.environ["KERNELPOINT_WORKER"].split(","))
+chains, to_host = os.pipe()
+os.environ["KERNELPOINT_WORKER"] = f"{{chains}},{{outward}}"
+host = subprocess.Popen([{program!r}, *sys.argv[1:]], pass_fds=(chains, outward))
+os.close(chains), os.close(outward)
+for line in os.fdopen(inward):
+    if json.loads(line)[0][1] == {launch}:
+        print("assertion failed: the launch that breaks it", flush=True)
+        host.kill()
+        os.kill(os.getpid(), signal.SIGSEGV)
+    os.write(to_host, line.encode())
+host.kill()
+"""
+
+
+def test_a_launch_that_ends_its_simulator_each_time_is_named_with_its_last_lines_and_the_run_goes_on(bench):
+    yaml = f"{BUDGET.replace('0.02', '0.0001')}\nreplay: {{check: 0}}"
+    simulator = bench.folder / "simulator"
+    simulator.write_text(CRASHING.format(python=sys.executable, program=str(program()), launch=17))
+    simulator.chmod(0o755)
+    command = [str(simulator), *bench.command(yaml)[1:]]
+    run(command, str(bench.config), lambda memory: open_engine(2, None, memory, bench.said.append), bench.said.append)
+    again = [line for line in bench.said if "; it is simulated again" in line]
+    given_up = [line for line in bench.said if ", 2 times; its output ended:" in line]
+    assert len(again) == len(given_up) == 2  # in two passes
+    assert all("launch 17: the simulator on " in line and "was ended by SIGSEGV" in line for line in again + given_up)
+    assert all("assertion failed: the launch that breaks it" in line for line in given_up)
+    results = [record.launch for record in read_records(bench.journal) if record.type == "result"]
+    assert sorted(results) == [launch for launch in range(120) if launch != 17]
