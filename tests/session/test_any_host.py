@@ -58,7 +58,7 @@ class AnyHost(RuleBasedStateMachine):
             with pytest.raises(HostError):
                 self.session.on_launch(0, index)
             return
-        action, pass_index, _, _ = self.session.on_launch(0, index)
+        action, pass_index, *_ = self.session.on_launch(0, index)
         if pass_index != self.pass_index:
             self.pass_index, self.decided = pass_index, {}
         if index in self.flying:
