@@ -18,7 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from simulated_host import SimulatedHost
 
 from kernelpoint.errors import HostError
-from kernelpoint.journal import AbortRecord, ResultRecord, read_records
+from kernelpoint.journal import AbortRecord, LeftOutRecord, ResultRecord, read_records
 
 LAUNCHES = 14
 OK, DONE, PENDING = 0, 1, 2
@@ -50,6 +50,11 @@ class AnyHost(RuleBasedStateMachine):
     def warms_up(self):
         return "warmup" in self.policy
 
+    def left_out(self):
+        """Launches that the run goes on without, as its journal has them."""
+        records = read_records(self.session.journal.path)
+        return {launch for record in records if isinstance(record, LeftOutRecord) for _, launch in record.launches}
+
     # ---- right calls, in any order
 
     @rule(index=INDEX)
@@ -65,6 +70,7 @@ class AnyHost(RuleBasedStateMachine):
             assert action == SIMULATE
         if action == SIMULATE and index not in self.flying:
             assert index not in self.results or self.warms_up(), "a launch with a result is simulated again"
+            assert index not in self.left_out() or self.warms_up(), "a launch that was given up is simulated again"
             self.flying.add(index)
         self.decided[index] = action
 
@@ -191,6 +197,11 @@ class AnyHost(RuleBasedStateMachine):
             return
         self.session = self.host.open(self.yaml)
         found = self.host.run(self.session)
+        assert set(found["lost"]) == self.left_out()
+        if found["lost"]:  # each failed twice; what it may be is in the half-width
+            assert found["estimate"] is not None and found["half_width"] > 0.5 * self.host.cycles.min()
+            assert not set(found["lost"]) & set(self.results)
+            return
         calm = SimulatedHost(self.host.cycles, Path(tempfile.mkdtemp(prefix="any-host-")))
         expected = calm.run(calm.open(self.yaml))
         same = ("launches", "simulated", "estimate", "half_width", "counters")
