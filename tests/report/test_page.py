@@ -157,3 +157,23 @@ def test_the_page_fits_a_phone(page, tmp_path):
     script = "document.body.dataset.wide = document.documentElement.scrollWidth - window.innerWidth"
     dom = in_browser(page, tmp_path, script, width=500)
     assert int(re.search(r'data-wide="(-?\d+)"', dom)[1]) <= 0
+
+
+def test_a_click_on_a_heading_sorts_the_table(page, tmp_path):
+    script = (
+        'document.querySelectorAll("#kernels th")[0].click();'
+        'document.body.dataset.first = document.querySelectorAll("#kernels tbody tr")[1].cells[0].textContent'
+    )
+    assert 'data-first="kernel_10&lt;float' in in_browser(page, tmp_path, script)
+
+
+def test_the_wheel_zooms_the_timeline(page, tmp_path):
+    script = (
+        'const labels = () => [...document.querySelectorAll("#timeline .role-axis-label text")].map((x) => x.textContent);'
+        'const before = labels().join(), frame = document.querySelector("#timeline .background");'
+        "const { left, top, width, height } = frame.getBoundingClientRect();"
+        'frame.dispatchEvent(new WheelEvent("wheel", { deltaY: -400, bubbles: true, cancelable: true,'
+        " clientX: left + 0.7 * width, clientY: top + height / 3 }));"
+        "setTimeout(() => { document.body.dataset.zoomed = before !== labels().join() && before.length > 0 }, 700)"
+    )
+    assert 'data-zoomed="true"' in in_browser(page, tmp_path, script)
