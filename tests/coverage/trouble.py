@@ -14,7 +14,7 @@ from populations import Population, population
 from kernelpoint.randomness import generator
 
 
-def _first(label: np.ndarray, count: int) -> np.ndarray:
+def first_of(label: np.ndarray, count: int) -> np.ndarray:
     """bool [N]: which launches are among the first `count` with their label."""
     order = np.argsort(label, kind="stable")
     starts = np.flatnonzero(np.r_[True, label[order][1:] != label[order][:-1]])
@@ -42,13 +42,13 @@ ORDINARY: dict[str, Change] = {
     "blocks": lambda p, t, r: np.exp(0.3 * r.standard_normal(20))[np.minimum((20 * t).astype(int), 19)],
     "throttling": lambda p, t, r: np.where(t > 0.6, 1.3, 1.0),
     "slow early phase": lambda p, t, r: np.where(t < 0.05, 3.0, 1.0),
-    "autotuning": lambda p, t, r: np.where(_first(p.signature, 3), 1.0 + 4.0 * r.random(len(t)), 1.0),
+    "autotuning": lambda p, t, r: np.where(first_of(p.signature, 3), 1.0 + 4.0 * r.random(len(t)), 1.0),
     "imbalance": lambda p, t, r: np.where(_heavy(p), 0.6 * (1.0 - r.random(len(t))) ** (-1.0 / 2.5), 1.0),
     "periodic": lambda p, t, r: np.where(np.arange(len(t)) % 97 == 13, 3.0, 1.0),
-    "lazy loading": lambda p, t, r: np.where(_first(p.kernel, 1), 10.0, 1.0),
+    "lazy loading": lambda p, t, r: np.where(first_of(p.kernel, 1), 10.0, 1.0),
 }
 RARE: dict[str, Change] = {
-    "first of each signature x10": lambda p, t, r: np.where(_first(p.signature, 1), 10.0, 1.0),
+    "first of each signature x10": lambda p, t, r: np.where(first_of(p.signature, 1), 10.0, 1.0),
     "1 % x5": lambda p, t, r: np.where(r.random(len(t)) < 0.01, 5.0, 1.0),
     "1 in 500 x3": lambda p, t, r: np.where(r.random(len(t)) < 0.002, 3.0, 1.0),
     "1 in 500 x10": lambda p, t, r: np.where(r.random(len(t)) < 0.002, 10.0, 1.0),
