@@ -56,6 +56,17 @@ def test_other_runs_killed_at_random_bytes_end_the_same(host, kind):
         assert again == whole and results(host) == expected
 
 
+def test_a_resumed_pass_tells_what_is_left_of_it(host):
+    host.run(host.open(TIGHT))
+    lines = (host.folder / "run.kpjournal").read_bytes().splitlines(keepends=True)
+    results = [i for i, line in enumerate(lines) if b'"type":"result"' in line]
+    wanted = int(next(line for line in host.log if "pass 0: " in line).split("pass 0: ")[1].split()[0])
+    (host.folder / "run.kpjournal").write_bytes(b"".join(lines[: results[9] + 1]))
+    del host.log[:]
+    host.open(TIGHT)
+    assert any(f"pass 0: {wanted - 10:,} of 200 launches to simulate" in line for line in host.log)
+
+
 def test_a_run_killed_again_and_again_ends_with_the_same_summary(host):
     whole = host.run(host.open(TIGHT))
     (host.folder / "run.kpjournal").unlink()

@@ -295,6 +295,8 @@ class Sampling:
             self._grow()
             if not self.done:
                 self._begin_pass(self.pass_index + 1)
+        elif self.ledger.open_count:
+            self.recorder.progress.pass_begins(self.pass_index, self.ledger.open_count, self.frame.population.size)
 
     def _decision(self, process: int, index: int, unit: int) -> DecisionRecord:
         wanted = self.ledger.is_wanted(unit)
