@@ -42,7 +42,7 @@ def test_a_grid_is_every_combination_of_its_values(tmp_path):
 def test_a_grid_that_is_none_is_refused(tmp_path, text):
     path = tmp_path / "grid.yaml"
     path.write_text(text)
-    with pytest.raises(ConfigError, match=r"--sweep .*grid\.yaml: "):
+    with pytest.raises(ConfigError, match=r"grid\.yaml"):
         points_of(["sim"], [str(path)])
 
 
@@ -82,3 +82,17 @@ def test_a_sweep_ranks_simulated_gpus_by_paired_ratios_that_hold_the_true_ones(t
     runs = [load_run(tmp_path / f"run.{name}.kpjournal") for name in "abc"]
     assert len({run.hashes["design"] for run in runs}) == 1
     assert ranked(["a", "b", "c"], runs) == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("-a: &a [1, 2]\n-b: *a\n", "alias"),
+        ("-a: [010, 2]\n", "decimal"),
+        ("".join(f"-{name}: {list(range(10))}\n" for name in "abcdefghij"), "10,000,000,000 configurations; allowed"),
+    ],
+)
+def test_a_grid_that_stands_for_more_than_it_shows_is_refused(tmp_path, text, expected):
+    (tmp_path / "grid.yaml").write_text(text)
+    with pytest.raises(ConfigError, match=expected):
+        points_of(["sim"], [str(tmp_path / "grid.yaml")])

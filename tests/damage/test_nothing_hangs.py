@@ -15,6 +15,8 @@ import pytest
 from kernelpoint import cli
 from kernelpoint.cli.host import program
 from kernelpoint.config import load_config
+from kernelpoint.coordinator.batch_systems import read_cluster_file
+from kernelpoint.coordinator.sweep import points_of
 from kernelpoint.encoder import read_checkpoint
 from kernelpoint.errors import KernelPointError, TraceError
 from kernelpoint.fast_model import shipped
@@ -38,6 +40,8 @@ READERS = {
     "plan": lambda path: Plan.load(path, []),
     "checkpoint": read_checkpoint,
     "configuration": load_config,
+    "cluster": read_cluster_file,
+    "sweep": lambda path: points_of(["sim"], [f"{path}.yaml"]),
 }
 
 
@@ -59,7 +63,7 @@ def make(kind, place):
 @pytest.mark.parametrize("reader", READERS)
 def test_what_is_no_regular_file_is_refused_at_once(tmp_path, reader, kind):
     path = tmp_path / "named"
-    for place in (path, tmp_path / "named.tracez", tmp_path / "Kernel0" / "trace.txt"):
+    for place in (path, tmp_path / "named.tracez", tmp_path / "named.yaml", tmp_path / "Kernel0" / "trace.txt"):
         make(kind, place)
     for place in (tmp_path / "Kernel1" / "trace_0.raw", tmp_path / "sample" / "sampled_kernels_info.txt"):
         make(kind, place)

@@ -1,6 +1,6 @@
 """The sampling configuration: one YAML file, checked before cycle 0."""
 
-from kernelpoint.config.load import check_section, load_config, parse_config
+from kernelpoint.config.load import check_section, load_config, parse_config, read_yaml
 from kernelpoint.config.schema import Config, EncoderConfig, ErrorBudgetConfig, PolicyChoice, Section, WarmupConfig
 
 __all__ = [
@@ -13,4 +13,5 @@ __all__ = [
     "check_section",
     "load_config",
     "parse_config",
+    "read_yaml",
 ]

@@ -77,18 +77,26 @@ def load_config(path: str | Path) -> Config:
     >>> load_config("kernelpoint.yaml").error_budget.relative_error
     0.05
     """
+    return parse_config(read_yaml(path, "the configuration"), str(path))
+
+
+def read_yaml(path: str | Path, what: str) -> Any:
+    """The content of a YAML file of at most MOST_BYTES; `what` names it in messages.
+
+    Raises:
+        ConfigError: the file cannot be read, or is not YAML as people write it: no aliases, no key twice, decimal numbers.
+    """
     try:
         text = read_regular(path, MOST_BYTES).decode("utf-8")
     except OSError as error:
-        raise ConfigError(f"cannot read the configuration {path}: {error.strerror}") from None
+        raise ConfigError(f"cannot read {what} {path}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise ConfigError(f"cannot read the configuration {path}: it is not UTF-8 text") from None
+        raise ConfigError(f"cannot read {what} {path}: it is not UTF-8 text") from None
     try:
-        content = yaml.load(text, _OnceLoader)
+        return yaml.load(text, _OnceLoader)
     except (yaml.YAMLError, ValueError, TypeError, AttributeError, LookupError, RecursionError) as error:
         # PyYAML leaves what Python says of impossible dates, deep nesting and odd tags as it is.
         raise ConfigError(f"{path} is not valid YAML: {_yaml_complaint(error)}") from None
-    return parse_config(content, str(path))
 
 
 def parse_config(content: Any, source: str = "configuration") -> Config:

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from kernelpoint.config import read_yaml
 from kernelpoint.errors import ConfigError
 from kernelpoint.extras import needs_extra
 
@@ -85,13 +84,9 @@ def read_cluster_file(path: str | Path) -> tuple[str, dict[str, Any]]:
         ConfigError: the file cannot be read, or is about none or several.
     """
     try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(
-            f"--cluster {path}: {error.strerror}; allowed: a file, or an address that begins with {', '.join(SCHEMES)}"
-        ) from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"--cluster {path}: {error}") from None
+        content = read_yaml(path, "--cluster")
+    except ConfigError as error:
+        raise ConfigError(f"{error}; allowed: a file, or an address that begins with {', '.join(SCHEMES)}") from None
     sections = content.get("jobqueue") if isinstance(content, dict) else None
     known = {name: sections[name] for name in sections if name in BATCH_SYSTEMS} if isinstance(sections, dict) else {}
     if len(known) != 1 or not isinstance(next(iter(known.values())), dict):

@@ -11,9 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
-import yaml
-
-from kernelpoint.config import Config, load_config
+from kernelpoint.config import Config, load_config, read_yaml
 from kernelpoint.coordinator.command import with_option
 from kernelpoint.coordinator.run import OpenEngine, Say, Workers, ask, check, run_one
 from kernelpoint.errors import ConfigError, JournalError
@@ -21,6 +19,7 @@ from kernelpoint.journal import EstimateRecord, Run, load_run
 from kernelpoint.paired import compare_runs
 from kernelpoint.report.html import document, table
 
+MOST_POINTS = 10_000  # configurations of one sweep
 PLACE = "{}"  # in the simulator's command: where the file of each configuration goes
 HEADINGS = ("rank", "configuration", "total", "+-", "ratio to the first", "+-", "simulated")
 NOTE = (
@@ -90,15 +89,14 @@ def points_of(command: Sequence[str], sweep: Sequence[str]) -> list[Point]:
 
 def _grid(command: Sequence[str], path: Path) -> list[Point]:
     """All combinations of the values of a YAML file: `-gpgpu_n_clusters: [40, 80]`."""
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigError(f"--sweep {path}: {getattr(error, 'strerror', None) or error}") from None
+    content = read_yaml(path, "--sweep")
     lists = isinstance(content, dict) and content and all(isinstance(v, list) and v for v in content.values())
     if not lists:
         raise ConfigError(
             f"--sweep {path}: expected options of the simulator with a list of values each, e.g. -clusters: [40, 80]"
         )
+    if (count := math.prod(map(len, content.values()))) > MOST_POINTS:
+        raise ConfigError(f"--sweep {path}: its lists make {count:,} configurations; allowed: at most {MOST_POINTS:,}")
     found = []
     for values in itertools.product(*content.values()):
         chosen = dict(zip(map(str, content), map(str, values), strict=True))
