@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         for (const auto& command : list.commands) {
             if (command.kind != kernelpoint::TraceList::Kind::launch) continue;
             ++launches;
-            fuzz::require(command.path.compare(0, 8, "/memory/") == 0);
+            fuzz::require(command.path.get().compare(0, 8, "/memory/") == 0);
         }
         fuzz::require(launches == list.launches && launches > 0);
     } catch (const kernelpoint::TraceError& error) {

@@ -99,7 +99,7 @@ Files files_of(const TraceList& list) {
             files.of_launch.push_back(kNoSource);
             continue;
         }
-        const auto [file, added] = known.emplace(command.path, static_cast<uint32_t>(files.paths.size()));
+        const auto [file, added] = known.emplace(command.path.get(), static_cast<uint32_t>(files.paths.size()));
         if (added) files.paths.push_back(command.path);
         files.of_launch.push_back(file->second);
     }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 #include <tuple>
+#include <unordered_map>
 
 #include "fast_model/configuration/derive.h"
 #include "fast_model/course.h"
@@ -21,17 +22,20 @@ using fast_model::ListResult;
 using Copies = py::array_t<uint64_t, py::array::c_style | py::array::forcecast>;
 
 // `copies`: [n, 3], each copy's position among all commands, address and bytes, as read_trace_list gives them.
-TraceList list_of(const std::vector<std::string>& paths, const Copies& copies) {
+TraceList list_of(const py::list& paths, const Copies& copies) {
     TraceList list;
+    std::unordered_map<PyObject*, SharedText> known;  // texts that Python has once
     const auto rows = copies.unchecked<2>();
     py::ssize_t copy = 0;
     const auto add_copies = [&] {
         for (; copy < rows.shape(0) && rows(copy, 0) == list.commands.size(); ++copy)
-            list.commands.push_back({TraceList::Kind::memcpy, "", rows(copy, 1), rows(copy, 2), -1});
+            list.commands.push_back({TraceList::Kind::memcpy, {}, rows(copy, 1), rows(copy, 2), -1});
     };
-    for (const std::string& path : paths) {
+    for (const py::handle path : paths) {
         add_copies();
-        list.commands.push_back({TraceList::Kind::launch, path, 0, 0, -1});
+        const auto [shared, added] = known.try_emplace(path.ptr());
+        if (added) shared->second = path.cast<std::string>();
+        list.commands.push_back({TraceList::Kind::launch, shared->second, 0, 0, -1});
         ++list.launches;
     }
     return list;
@@ -127,7 +131,7 @@ py::bytes segment(const std::vector<Row>& before, const std::vector<Row>& comman
     return packed;
 }
 
-py::tuple run(const std::vector<std::string>& paths, const Copies& copies, const Derived& configuration,
+py::tuple run(const py::list& paths, const Copies& copies, const Derived& configuration,
               const fast_model::Effort& effort, const py::function& progress, const std::optional<Copies>& known,
               const py::object& elsewhere) {
     const TraceList list = list_of(paths, copies);

@@ -246,8 +246,8 @@ py::tuple list_commands(const std::string& path) {
     for (size_t i = 0; i < list.commands.size(); ++i) {
         const TraceList::Command& command = list.commands[i];
         if (command.kind == TraceList::Kind::launch) {
-            const auto [text, added] = known.try_emplace(command.path);
-            if (added) text->second = py::str(command.path);
+            const auto [text, added] = known.try_emplace(command.path.get());
+            if (added) text->second = py::str(command.path.get());
             paths.append(text->second);
             numbers.push_back(command.number);
         } else {

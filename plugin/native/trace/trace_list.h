@@ -2,18 +2,38 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "native/trace/trace.h"
 
 namespace kernelpoint {
 
+// Text that does not change; copies share it.
+class SharedText {
+public:
+    SharedText() = default;
+    SharedText(std::string text)  // NOLINT: as a string in all but memory
+        : text_(text.empty() ? nullptr : std::make_shared<const std::string>(std::move(text))) {}
+
+    const std::string& get() const {
+        static const std::string none;
+        return text_ == nullptr ? none : *text_;
+    }
+    operator const std::string&() const { return get(); }  // NOLINT
+    bool empty() const { return text_ == nullptr; }
+
+private:
+    std::shared_ptr<const std::string> text_;
+};
+
 struct TraceList {
     enum class Kind : uint8_t { memcpy, launch };
     struct Command {
         Kind kind;
-        std::string path;  // of a launch: its trace, which is a file; one file may be launched repeatedly
+        SharedText path;  // of a launch: its trace, which is a file; one file may be launched repeatedly
         uint64_t address = 0, bytes = 0;  // of a copy from host to device
         int64_t number = -1;  // of a launch: N of kernel-N or Kernel<N>, the tracer's; -1 where there is none
     };

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "native/trace/numbers.h"
 #include "native/trace/paths.h"
@@ -65,7 +65,7 @@ bool parse_trace_name(const std::string& name, NumberedFile& file) {
 TraceList read_kernelslist(Lines& lines) {
     const std::string folder = folder_of(lines.path());
     TraceList list;
-    std::unordered_set<std::string> known;
+    std::unordered_map<std::string, SharedText> known;
     for (; lines.peek() != nullptr; lines.consume_text()) {
         const std::string_view text = lines.text();
         if (starts_with(text, "MemcpyHtoD")) {
@@ -74,10 +74,12 @@ TraceList read_kernelslist(Lines& lines) {
             std::string trace = folder + std::string(text);
             if (!is_inside(text)) lines.fail("the trace " + std::string(text.substr(0, 200)) + lies_outside);
             if (is_unprocessed(text)) lines.fail("the trace " + trace + " " + post_process);
-            if (known.insert(trace).second && !is_file(trace)) lines.fail("the trace " + trace + " does not exist");
+            const auto [shared, added] = known.try_emplace(trace);
+            if (added && !is_file(trace)) lines.fail("the trace " + trace + " does not exist");
+            if (added) shared->second = std::move(trace);
             NumberedFile file;
             const int64_t number = parse_trace_name(std::string(text), file) ? static_cast<int64_t>(file.number) : -1;
-            list.commands.push_back({TraceList::Kind::launch, std::move(trace), 0, 0, number});
+            list.commands.push_back({TraceList::Kind::launch, shared->second, 0, 0, number});
             ++list.launches;
         }
     }

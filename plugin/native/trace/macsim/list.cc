@@ -1,6 +1,6 @@
 #include "native/trace/macsim/list.h"
 
-#include <unordered_set>
+#include <unordered_map>
 
 #include "native/trace/macsim/launch.h"
 #include "native/trace/paths.h"
@@ -31,7 +31,7 @@ TraceList read_list(Lines& lines) {
         lines.consume_text();
     }
     TraceList list;
-    std::unordered_set<std::string> known;
+    std::unordered_map<std::string, SharedText> known;
     for (; lines.peek() != nullptr; lines.consume_text()) {
         const std::string line(lines.text());
         if (line.empty()) continue;
@@ -39,11 +39,13 @@ TraceList read_list(Lines& lines) {
         if (launch.empty()) lines.fail_expected("'./Kernel<N>/trace.txt'");
         if (!is_inside(launch)) lines.fail("the trace " + launch.substr(0, 200) + lies_outside);
         std::string trace = folder + launch;
-        if (known.insert(trace).second && !is_file(trace)) lines.fail("the trace " + trace + " does not exist");
+        const auto [shared, added] = known.try_emplace(trace);
+        if (added && !is_file(trace)) lines.fail("the trace " + trace + " does not exist");
         uint64_t number = 0;
         const bool is_numbered = launch_number(trace, number);
+        if (added) shared->second = std::move(trace);
         list.commands.push_back(
-            {TraceList::Kind::launch, std::move(trace), 0, 0, is_numbered ? static_cast<int64_t>(number) : -1});
+            {TraceList::Kind::launch, shared->second, 0, 0, is_numbered ? static_cast<int64_t>(number) : -1});
         ++list.launches;
     }
     if (list.launches == 0)
