@@ -241,7 +241,7 @@ def test_a_scheduler_that_is_lost_is_one_message_and_the_run_can_go_on(bench, mo
         ("jobqueue: {slurm: {cores: 1}}", None),
         ("slurm: {cores: 1}", "expected `jobqueue:`"),
         ("jobqueue: {slurm: {}, pbs: {}}", "expected `jobqueue:`"),
-        ("jobqueue: [", "while parsing"),
+        ("jobqueue: [", "is not valid YAML: line 1"),
     ],
 )
 def test_a_cluster_file_is_one_of_dask_jobqueue(tmp_path, text, message):
