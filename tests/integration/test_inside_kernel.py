@@ -107,7 +107,9 @@ class TestTwoSms:
 
     def test_a_method_that_stopped_nothing_says_so(self, simulate, tmp_path):
         simulate(self.YAML.replace("0.05", "0.0001"))
-        assert "inside_kernel: cta had no effect: none of the 1 simulated" in " ".join(summary_of(tmp_path)["warnings"])
+        assert f"inside_kernel: cta had no effect: none of the {LAUNCHES} simulated" in " ".join(
+            summary_of(tmp_path)["warnings"]
+        )
 
     def test_a_finished_run_that_is_started_again_leaves_its_journal_alone(self, simulate, tmp_path):
         for relative_error in ("0.05", "0.0001"):

@@ -58,7 +58,8 @@ def test_the_formats_of_the_tree_are_read_as_before(read, tmp_path):
 def test_a_folder_without_traces_is_refused_with_the_files_of_every_format(read, tmp_path):
     (refused,) = read(tmp_path)
     assert (
-        "expected files kernel-N.traceg[.xz|.zst], kernel-N.tracez or files *.counted or a kernel_config.txt" in refused
+        "expected a kernelslist.g, files kernel-N.traceg[.xz|.zst], kernel-N.tracez or files *.counted or a kernel_config.txt"
+        in refused
     )
 
 

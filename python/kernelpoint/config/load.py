@@ -85,6 +85,10 @@ def read_yaml(path: str | Path, what: str) -> Any:
 
     Raises:
         ConfigError: the file cannot be read, or is not YAML as people write it: no aliases, no key twice, decimal numbers.
+
+    >>> _ = Path("grid.yaml").write_text("sms: [40, 80]")
+    >>> read_yaml("grid.yaml", "--sweep")
+    {'sms': [40, 80]}
     """
     try:
         text = read_regular(path, MOST_BYTES).decode("utf-8")

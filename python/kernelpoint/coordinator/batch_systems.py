@@ -68,7 +68,8 @@ def made_cluster(path: str) -> tuple[Any, list[Exception]]:
     with needs_extra("--cluster FILE"):
         import dask
         import dask_jobqueue
-    dask.config.set({f"jobqueue.{system}": {**dask.config.get(f"jobqueue.{system}", {}), **options}})
+    settings = dask.config.merge(*dask.config.defaults, dask.config.collect())  # not those of a cluster made before
+    dask.config.set({f"jobqueue.{system}": {**settings["jobqueue"][system], **options}})
     plain = getattr(dask_jobqueue, BATCH_SYSTEMS[system][0])
     failures: list[Exception] = []
     try:

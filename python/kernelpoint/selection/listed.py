@@ -24,12 +24,14 @@ def listed_launches(selection: Selection, path: str) -> tuple[np.ndarray, tuple[
     >>> from pathlib import Path
     >>> from kernelpoint.estimation import Design
     >>> from kernelpoint.selection import read_census
+    >>> Path("drawn").mkdir()
+    >>> _ = Path("drawn/kernel-1.traceg").write_bytes(Path("traces/kernel-1.traceg").read_bytes())
     >>> row = "0,axpy_f32,8x1x1,256x1x1,32,0,7,0,5.5"
     >>> _ = Path("times.csv").write_text(f"idx,name,grid,block,regs,smem,stream,ts_us,dur_us\\n{row}\\n")
     >>> census = read_census(Path("times.csv"), "accelsim", lambda line: None)
     >>> design = Design(np.zeros(1, int), np.ones(1, int), np.full(1, 0.5))
-    >>> listed_launches(Selection(census, design, {}, np.ones(1, bool), 1.0), "traces")
-    (array([0]), ('traces/kernel-1.traceg',))
+    >>> listed_launches(Selection(census, design, {}, np.ones(1, bool), 1.0), "drawn")
+    (array([0]), ('drawn/kernel-1.traceg',))
     """
     listed = read_trace_list(path)
     census = selection.census
