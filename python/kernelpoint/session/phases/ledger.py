@@ -111,10 +111,12 @@ class Ledger:
         return self.open_count > 0
 
     def give_up(self, launches: Sequence[tuple[int, int]]) -> list[int]:
-        """Forget that launches failed, each (process, launch index): the run goes on without them. Their units."""
+        """Forget launches that failed, each (process, launch index): the run goes on without them. Their units."""
         units = [self.unit(*launch) for launch in launches]
         for unit in units:
             self.attempts.pop(unit, None)
+            self.open_count -= int(self._wanted[unit])
+            self._wanted[unit] = False
         return units
 
     def lost(self) -> list[int]:

@@ -122,7 +122,7 @@ class Sample:
         A full run is exact or nothing, and so is a purposive sample.
         """
         design, traced = self._design, self._frame.population.traced
-        if self._setup.config.policy.name == "all" or design.chosen is not None or not self.results:
+        if self._setup.config.policy.name == "all" or design.chosen is not None:
             return False
         return self._frame.population.listed is None or bool(traced[self.engine.without(units).wanted()].all())
 

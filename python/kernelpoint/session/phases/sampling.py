@@ -196,7 +196,7 @@ class Sampling:
         self.ledger.begin_pass(wanted)
 
     def _end_pass(self) -> None:
-        if (lost := self.ledger.lost()) and not self._leave_out(lost):
+        if (lost := self.ledger.lost()) and not (self.sample.results and self._leave_out(lost)):
             self.done = True
             return
         try:
@@ -286,9 +286,15 @@ class Sampling:
         self.inside.take(record)
 
     def resume(self) -> None:
-        """See Phase."""
+        """See Phase. A launch that the process before ended in, and whose trace cannot be read, is not tried again."""
+        ended = sorted(self.ledger.in_flight & self.frame.plan.broken.keys())
         self.ledger.forget_in_flight()
         self.state.forget()
+        if ended and self._leave_out(ended):
+            where = ", ".join(str(self.ledger.place(unit)[1]) for unit in ended)
+            self.recorder.degrade(
+                f"launch {where} is left out: the simulator ended in it, and its trace cannot be read"
+            )
         if self._stands_at == "begin":
             self.begin()
         elif self._stands_at == "look":
