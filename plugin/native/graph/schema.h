@@ -56,10 +56,9 @@ enum InstructionColumn : int {
 };
 
 enum VariableColumn : int {
-    // Model: the eight statistics of GCL-Sampler are over the lanes that executed, of scaled logarithms (values.h). Of
-    // a
-    // variable that is read, the values are those that its first reader lists, of another those that its writer lists.
-    // Where the trace holds none (Accel-Sim before tracer version 6, MacSim) they are zero, and so is kHasValues.
+    // Model: the eight statistics of GCL-Sampler are over the lanes that executed, of scaled logarithms (values.h). A
+    // variable that is read has the values that its first reader lists, another those that its writer lists.
+    // Zero, as is kHasValues, where the trace holds none (Accel-Sim before tracer version 6, MacSim).
     kValueMean,
     kValueStd,
     kValueMedian,
