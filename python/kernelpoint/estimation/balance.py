@@ -5,9 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelpoint.estimation.numbering import in_order
+
 Floats = NDArray[np.float64]
+Ints16 = NDArray[np.int16]
 
 LEVELS = 10  # a stratum is halved this often; samples of 2^LEVELS and more are spread as finely as that
+BIT_LENGTH = np.array([n.bit_length() for n in range(1 << LEVELS)], dtype=np.int16)
 BLOCK = 1 << 18  # units that are worked on at once, where a stratum has no more
 
 
@@ -46,36 +50,46 @@ def spread_over_run(u: Floats, strata: NDArray[np.integer]) -> Floats:
 
 def _spread(digits: Floats, sizes: NDArray[np.int64]) -> Floats:
     """Balanced numbers of the units of some strata, from their own, by stratum and turned place."""
-    of = np.repeat(np.arange(len(sizes)), sizes)
-    p = _places(sizes) / sizes[of]
-    result = np.zeros(len(digits))
-    depth = np.minimum(np.floor(np.log2(sizes)), LEVELS)[of]  # every part of the last level has a unit
-    for level in range(int(depth.max())):
-        new = _first_of_each(of, np.floor(p * 2.0**level))
-        coin = np.floor(digits[np.flatnonzero(new)] * 2.0 ** (level + 1)) % 2.0
-        bit = (np.floor(p * 2.0 ** (level + 1)) + coin[np.cumsum(new) - 1]) % 2.0
-        result += np.where(level < depth, bit * 2.0**level, 0.0)  # the first halves count least: they alternate fastest
-    scale = 2.0**depth
-    result += scale * _turn_in_part(of, np.floor(p * scale), digits)
-    return (result + digits) / (scale * np.ceil(sizes[of] / scale))
+    halvings = np.minimum(np.floor(np.log2(sizes)), LEVELS).astype(np.int16)  # every part of the last level has a unit
+    depth, scale = np.repeat(halvings, sizes), np.repeat(2.0**halvings, sizes)
+    part = (_places(sizes) / np.repeat(sizes, sizes) * scale).astype(np.int16)
+    begins = _level_of_begin(part, depth, np.cumsum(sizes) - sizes)
+    bits = (digits * 2.0 ** (LEVELS + 1)).astype(np.int16)
+    bits_first = np.zeros(len(part), dtype=np.int16)
+    for level in range(int(halvings.max())):
+        first = np.flatnonzero(begins <= level)
+        coin = np.repeat((bits[first] >> (LEVELS - level)) & 1, np.diff(first, append=len(part)))
+        bit = ((part >> np.maximum(depth - np.int16(level + 1), 0)) ^ coin) & 1
+        bits_first |= np.where(level < depth, bit << level, 0)  # the first halves count least: they alternate fastest
+    result = bits_first + scale * _turn_in_part(begins <= depth, digits)
+    return np.asarray((result + digits) / (scale * np.ceil(np.repeat(sizes, sizes) / scale)))
+
+
+def _level_of_begin(part: Ints16, depth: Ints16, starts: NDArray[np.int64]) -> Ints16:
+    """The first level, int16 [n], at which a unit is the first of its part; above its depth where it is that of none.
+
+    Parts of level k are those of the last level less their last depth - k bits, so it is a matter of the highest bit in which
+    a unit's part differs from that of the unit before.
+    """
+    differs = np.zeros_like(part)
+    np.bitwise_xor(part[1:], part[:-1], out=differs[1:])
+    level = depth + np.int16(1) - BIT_LENGTH[differs]
+    level[starts] = 0
+    return np.asarray(level)
 
 
 def _turned(
     u: Floats, h: NDArray[np.integer], units: NDArray[np.int64]
 ) -> tuple[NDArray[np.integer], NDArray[np.int64]]:
     """Units by stratum and turned place [n], and the sizes of the strata that there are."""
-    small = np.int32 if len(h) < 2**31 else np.int64
-    order = units[np.argsort(h[units], kind="stable")].astype(small)
+    order = in_order(h)[len(h) - len(units) :]
     starts = np.flatnonzero(np.r_[True, np.diff(h[order]) != 0])
     sizes = np.diff(np.r_[starts, len(order)])
     turn = np.floor(np.modf(u[order[starts]] * 2.0**24)[0] * sizes).astype(np.int64)
-    rank = _places(sizes)
-    rank += np.repeat(turn, sizes)
-    rank %= np.repeat(sizes, sizes)
-    rank += np.repeat(starts, sizes)
-    place = np.empty_like(order)
-    place[rank] = order
-    return place, sizes
+    # the place `rank` of a stratum goes to rank + turn, or to the begin again: two runs change their order
+    first = np.column_stack((starts + sizes - turn, starts)).ravel()
+    runs = np.column_stack((turn, sizes - turn)).ravel()
+    return order[_places(runs) + np.repeat(first, runs)], sizes
 
 
 def _places(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -85,15 +99,10 @@ def _places(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     return places
 
 
-def _first_of_each(stratum: NDArray[np.integer], part: Floats) -> NDArray[np.bool_]:
-    """First units of the parts of their stratum, bool [n]; both are in order."""
-    return np.r_[True, (part[1:] != part[:-1]) | (stratum[1:] != stratum[:-1])]
-
-
-def _turn_in_part(stratum: NDArray[np.integer], part: Floats, digits: Floats) -> Floats:
+def _turn_in_part(begins: NDArray[np.bool_], digits: Floats) -> Floats:
     """Turn of each unit among the units of its part, 0, 1, ...: by their numbers if there are two, at random if more."""
-    starts = np.flatnonzero(_first_of_each(stratum, part))
-    units = np.diff(np.r_[starts, len(part)])
+    starts = np.flatnonzero(begins)
+    units = np.diff(starts, append=len(digits))
     turn = np.floor(digits * np.repeat(units, units))
     pair = starts[units == 2]
     first = digits[pair] <= digits[pair + 1]

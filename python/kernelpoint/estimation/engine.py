@@ -20,6 +20,7 @@ from kernelpoint.estimation.influence import influences
 from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.measurement_error import Reach
 from kernelpoint.estimation.moments import Floats, Ints
+from kernelpoint.estimation.numbering import in_order
 
 
 class Engine(BaseEngine):
@@ -89,16 +90,13 @@ class Engine(BaseEngine):
         self._last: Inference | None = None
         self._fits: list[Fit] | None = None
 
-    def _unit_order(self) -> NDArray[np.int32] | Ints:
+    def _unit_order(self) -> NDArray[np.integer]:
         """Units in order of (stratum, u); a purposive sample stands first in its stratum."""
         u = self.u
         if self.design.chosen is not None:
-            u = np.ones(len(u))
+            u = np.full(len(u), 0.5)
             u[self.design.chosen] = 0.0
-        order: NDArray[np.int32] | Ints = np.argsort(u, kind="stable")
-        order = order.astype(np.int32) if len(u) < 2**31 else order
-        order = order[np.argsort(np.asarray(self.design.strata)[order], kind="stable")]
-        return order[len(self._certain) :]
+        return in_order(self.design.strata, u)[len(self._certain) :]
 
     def _covariate_totals(self) -> Floats | None:
         if self.design.x is None:

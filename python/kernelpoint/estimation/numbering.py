@@ -1,4 +1,4 @@
-"""Distinct labels of many units, without sorting the units where their range allows it."""
+"""Distinct labels of many units, and the units in order of their labels: one pass or one sort of plain integers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+LINEAR_RANGE = 4  # labels that span up to this many times their number are numbered without a sort
+LEAST_BITS = 12  # bits of a number that are worth sorting by
 
 
 class Numbering(NamedTuple):
@@ -24,9 +27,14 @@ def number_labels(labels: NDArray[np.integer]) -> Numbering:
     labels = np.asarray(labels).ravel()
     units = len(labels)
     low, high = (int(labels.min()), int(labels.max())) if units else (0, -1)
-    if high - low >= 4 * units + 1024:
-        _, first, number = np.unique(labels, return_index=True, return_inverse=True)
-        return Numbering(first.astype(np.int64), number.ravel().astype(np.int32))
+    if high - low >= LINEAR_RANGE * units + 1024:
+        order = in_order(labels)
+        found = labels[order]
+        new = np.ones(units, dtype=bool)
+        np.not_equal(found[1:], found[:-1], out=new[1:])
+        number = np.empty(units, dtype=np.int32)
+        number[order] = np.cumsum(new, dtype=np.int32) - np.int32(1)
+        return Numbering(order[new].astype(np.int64), number)
     place = labels - low if low else labels
     there = np.zeros(high - low + 1, dtype=bool)
     there[place] = True
@@ -34,3 +42,42 @@ def number_labels(labels: NDArray[np.integer]) -> Numbering:
     first = np.empty(int(there.sum()), dtype=np.int64)
     first[number[::-1]] = np.arange(units - 1, -1, -1, dtype=np.int32)  # of equal places the last assignment stays
     return Numbering(first, number)
+
+
+def in_order(labels: NDArray[np.integer], u: NDArray[np.float64] | None = None) -> NDArray[np.integer]:
+    """Units by label, equal ones by their numbers u (float64 [N] in [0, 1)) and then by place: np.lexsort((u, labels)).
+
+    Numerics: label, leading bits of u, and place are packed into one int64, so that plain numbers are sorted, which is twice as
+    fast as an order and needs half the memory. Numbers that agree in all leading bits are put in order afterwards.
+
+    >>> in_order(np.array([3, 1, 3, 1]), np.array([0.5, 0.9, 0.25, 0.1])).tolist()
+    [3, 1, 2, 0]
+    """
+    labels, units = np.asarray(labels), len(labels)
+    small = np.int32 if units < 2**31 else np.int64
+    low, high = (int(labels.min()), int(labels.max())) if units else (0, 0)
+    place = units.bit_length()
+    free = 63 - (high - low).bit_length() - place
+    bits = 0 if u is None else min(free, 50)
+    if free < 0 or (u is not None and bits < LEAST_BITS):
+        return np.lexsort((labels,) if u is None else (u, labels)).astype(small)
+    packed = labels.astype(np.int64) - low
+    if u is not None:
+        packed <<= bits
+        packed |= (u * 2.0**bits).astype(np.int64)
+    packed <<= place
+    packed |= np.arange(units)
+    packed.sort()
+    order: NDArray[np.integer] = (packed & ((1 << place) - 1)).astype(small)
+    if u is not None:
+        packed >>= place
+        _resolve(order, packed, u)
+    return order
+
+
+def _resolve(order: NDArray[np.integer], found: NDArray[np.int64], u: NDArray[np.float64]) -> None:
+    """Sort units whose packed numbers `found` are equal by u, in place."""
+    same = found[1:] == found[:-1]
+    tied = np.flatnonzero(np.r_[same, False] | np.r_[False, same]) if same.any() else np.empty(0, np.int64)
+    units = order[tied]
+    order[tied] = units[np.lexsort((units, u[units], found[tied]))]
