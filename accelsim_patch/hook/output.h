@@ -66,6 +66,7 @@ inline void print_summary(const kp_summary& summary, const std::vector<kp_estima
     printf("kernelpoint_projected = %llu\n", static_cast<unsigned long long>(summary.projected));
     printf("kernelpoint_passes = %u\n", summary.passes);
     if (std::isfinite(summary.cycle_speedup)) printf("kernelpoint_cycle_speedup = %g\n", summary.cycle_speedup);
+    if (summary.saved_seconds > 0) printf("kernelpoint_saved_seconds = %.4g\n", summary.saved_seconds);
     printf("kernelpoint_confidence = %g\n", summary.confidence);
     printf("kernelpoint_degraded = %d\n", (summary.flags & KP_SUMMARY_DEGRADED) != 0);
     printf("kernelpoint_bound_stated = %d\n", (summary.flags & KP_SUMMARY_NO_BOUND) == 0);

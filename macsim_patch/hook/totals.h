@@ -100,6 +100,7 @@ inline void write_estimates(StatFile& file, const kp_summary& summary, const std
     file.with_ratio("confidence", 100 * summary.confidence, summary.confidence);
     if (std::isfinite(summary.cycle_speedup))
         file.with_ratio("cycle_speedup", summary.cycle_speedup, summary.cycle_speedup);
+    if (summary.saved_seconds > 0) file.amount("saved_seconds", summary.saved_seconds);
     for (size_t i = 0; i < estimates.size(); ++i) {
         const std::string name = estimates[i].name;
         const bool is_known_here = is_known(estimates[i], all),

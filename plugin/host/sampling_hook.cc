@@ -80,6 +80,7 @@ bool SamplingHook::finish() {
     std::printf("kernelpoint_projected = %" PRIu64 "\n", summary.projected);
     std::printf("kernelpoint_passes = %" PRIu32 "\n", summary.passes);
     if (std::isfinite(summary.cycle_speedup)) std::printf("kernelpoint_cycle_speedup = %g\n", summary.cycle_speedup);
+    if (summary.saved_seconds > 0) std::printf("kernelpoint_saved_seconds = %.4g\n", summary.saved_seconds);
     std::printf("kernelpoint_bound = %s\n", bound ? "stated" : "none");
     if (bound) std::printf("kernelpoint_confidence = %g\n", summary.confidence);
     std::printf("kernelpoint_degraded = %s\n", summary.flags & KP_SUMMARY_DEGRADED ? "yes" : "no");

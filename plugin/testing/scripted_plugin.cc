@@ -318,7 +318,8 @@ kp_status kp_finish(kp_session* s, kp_summary* summary) {
                 passes,
                 static_cast<uint32_t>(estimates_of(s, KP_ALL_PROCESSES).size()),
                 0.95,
-                2.0};
+                2.0,
+                3.0};
     s->log << "finish" << std::endl;
     return KP_OK;
 }

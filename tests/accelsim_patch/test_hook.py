@@ -87,6 +87,7 @@ def test_the_totals_at_the_end_are_the_estimates_under_the_native_names(simulato
     assert run.values("gpu_tot_sim_insn")[-1] == str(340 * 64 + 4 * 10)
     assert run.values("L2_total_cache_accesses")[-1] == "680", "the scripted plugin doubles every counter"
     assert run.values("kernelpoint_cycles") == ["756"] and run.values("kernelpoint_cycles_half_width") == ["2.5"]
+    assert run.values("kernelpoint_cycle_speedup") == ["2"] and run.values("kernelpoint_saved_seconds") == ["3"]
     assert run.values("kernelpoint_simulated") == ["2"] and run.values("kernelpoint_skipped") == ["4"]
 
 

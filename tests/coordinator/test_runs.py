@@ -46,6 +46,15 @@ def test_the_journal_is_that_of_the_simulator_alone_to_the_byte(bench, yaml, wor
     assert not folder_of(bench.journal).exists()
 
 
+def test_the_journal_names_the_simulators_command_whoever_started_it(bench):
+    command = [*bench.command(), "-kernel_sampling", str(bench.config)]
+    bench.spread()
+    assert load_run(bench.journal).header.command == command
+    bench.take()
+    subprocess.run(command, cwd=bench.folder, capture_output=True, timeout=120, check=True)
+    assert load_run(bench.journal).header.command == command
+
+
 def test_the_simulator_prints_the_end_of_the_run_under_its_own_names(bench, capfd):
     bench.spread()
     printed = dict(re.findall(r"^(kernelpoint_\w+) = (\S+)", capfd.readouterr().out, re.MULTILINE))

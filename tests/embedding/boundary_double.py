@@ -60,6 +60,7 @@ class Session:
             passes=1,
             confidence=0.95,
             cycle_speedup=7.5,
+            saved_seconds=12.5,
             estimates=rows,
             ratios=[("ipc", 2.0, 0.5, 2.5)],
             processes=[(0, 4, 1, rows[:1]), (1, 3, 0, [])],

@@ -187,7 +187,8 @@ void finish(const std::string&) {
     say_status(api.finish(session, &summary));
     std::cout << " flags=" << summary.flags << " launches=" << summary.launches << " simulated=" << summary.simulated
               << " skipped=" << summary.skipped << " projected=" << summary.projected << " passes=" << summary.passes
-              << " confidence=" << summary.confidence << " cycle_speedup=" << summary.cycle_speedup;
+              << " confidence=" << summary.confidence << " cycle_speedup=" << summary.cycle_speedup
+              << " saved_seconds=" << summary.saved_seconds;
     print_estimates(KP_ALL_PROCESSES, summary.estimate_count);
     std::cout << '\n';
 }

@@ -88,6 +88,7 @@ def test_estimate_and_summary_return(host):
     assert run.of("estimate") == ["0 12.5 3 flags=1", "0 12.5 3 flags=0"]
     summary = (
         "0 flags=2 launches=7 simulated=1 skipped=6 projected=1 passes=1 confidence=0.95 cycle_speedup=7.5 "
+        "saved_seconds=12.5 "
         "cycles=100+-1.5/10 instructions=200+-nan/20 ipc=2+-0.5/2.5 ratio"
     )
     assert run.of("finish") == [summary, summary]
@@ -108,7 +109,8 @@ def test_a_summary_of_another_shape_is_a_defect(host, processes):
     script = f"""
 from types import SimpleNamespace
 def finish():
-    counts = dict(flags=0, launches=4, simulated=1, skipped=3, projected=0, passes=1, confidence=0.95, cycle_speedup=4.0)
+    counts = dict(flags=0, launches=4, simulated=1, skipped=3, projected=0, passes=1, confidence=0.95)
+    counts |= dict(cycle_speedup=4.0, saved_seconds=float("nan"))
     return SimpleNamespace(**counts, estimates=[], ratios=[], processes={processes})
 """
     run = host("open", "finish", "launch:0", script=script)

@@ -84,6 +84,7 @@ def test_totals_are_of_what_was_simulated_and_estimates_come_from_the_plugin(sam
     assert done.totals["kernelpoint_simulated"] == "2"
     assert done.totals["kernelpoint_skipped"] == "2"
     assert done.totals["kernelpoint_bound"] == "stated"
+    assert (done.totals["kernelpoint_cycle_speedup"], done.totals["kernelpoint_saved_seconds"]) == ("2", "3")
     assert done.totals["kernelpoint_degraded"] == "yes"
 
 

@@ -95,6 +95,7 @@ def test_launches_are_named_by_their_folders_and_add_up_to_the_estimate(simulato
 def test_half_widths_are_rounded_up_and_left_out_where_none_is_stated(simulator, workload):
     stats = simulator.run(workload, "pass 0:0").stats()
     total = stats["KERNELPOINT_CYCLES"][0]
+    assert (stats["KERNELPOINT_CYCLE_SPEEDUP"][0], stats["KERNELPOINT_SAVED_SECONDS"][0]) == (2, 3)
     assert stats["KERNELPOINT_CYCLES_HALF_WIDTH"] == (3, pytest.approx(2.5 / total, rel=1e-4))
     assert "KERNELPOINT_INSTRUCTIONS_HALF_WIDTH" not in stats
 

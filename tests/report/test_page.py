@@ -61,6 +61,7 @@ def page(tmp_path_factory) -> str:
     journal = JournalWriter(path, resume=False)
     config = {"policy": "kernelpoint", "seed": 0, "error_budget": {"counter": "cycles"}}
     run = RunRecord(kernelpoint="0", config=config, bound="sequential", estimate="mean", launches=[2], hashes={})
+    run.command = ["sim", "-trace", "my traces/<list>.g"]
     journal.write(run)
     journal.write(PassRecord(0, 1, {}))
     journal.write(ResultRecord(0, 0, 0, {"cycles": 5000.0, "instructions": 10.0}))
@@ -113,6 +114,11 @@ def test_the_page_is_self_contained_and_under_three_megabytes(page):
     assert len(page.encode()) < 3_000_000
     markup = re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
     assert not re.search(r"(src|href)\s*=\s*[\"']?(https?:)?//", markup)
+
+
+def test_the_simulators_command_stands_above_the_first_chart(page):
+    place = page.index("<code>sim -trace &#x27;my traces/&lt;list&gt;.g&#x27;</code>")
+    assert place < page.index('<div class="chart"')
 
 
 def test_a_hostile_kernel_name_stays_text(page):

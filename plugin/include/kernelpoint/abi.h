@@ -234,6 +234,8 @@ typedef struct kp_summary {
     double confidence;       /* of every half-width */
     double
         cycle_speedup; /* estimated cycles over those simulated, warm-ups and run-ups included; NaN where not known */
+    double saved_seconds; /* processor time that the skipped cycles would have taken, at the rate of the simulated ones;
+                             NaN where not known */
 } kp_summary;
 
 /* The counts of one process. launches = simulated + skipped. */

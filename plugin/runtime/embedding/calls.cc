@@ -256,6 +256,7 @@ void take_summary(kp_session& session, const py::object& found, kp_summary* summ
     summary->passes = found.attr("passes").cast<uint32_t>();
     summary->confidence = found.attr("confidence").cast<double>();
     summary->cycle_speedup = found.attr("cycle_speedup").cast<double>();
+    summary->saved_seconds = found.attr("saved_seconds").cast<double>();
     summary->estimate_count = static_cast<uint32_t>(session.estimates.size());
     session.finished = true;
 }

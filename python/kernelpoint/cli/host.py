@@ -17,4 +17,4 @@ def main() -> None:
     path = program()
     if not path.is_file():
         sys.exit(f"kernelpoint-host: {path} is missing; build it with `make build`")
-    os.execv(path, [str(path), *sys.argv[1:]])
+    os.execv(path, ["kernelpoint-host", *sys.argv[1:]])

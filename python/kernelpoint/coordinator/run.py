@@ -88,7 +88,7 @@ def run_one(command: Sequence[str], config: Config, hello: Hello, workers: Worke
     Raises:
         KernelPointError: as run.
     """
-    session = open_run(config, host_of(hello), say, workers)
+    session = open_run(config, host_of(hello), say, workers, command)
     try:
         work_through(session, workers.engine, command, hello, say)
     finally:

@@ -32,7 +32,7 @@ FORMAT_VERSION = 2
 @dataclass(slots=True)
 class RunRecord(Typed):
     """The first record, once: the resolved configuration, versions, hashes, launches of each process (0 where nobody knows
-    them), plan file and strata; `online`: the parameters of a screening pass.
+    them), plan file and strata; `online`: the parameters of a screening pass; command: of the simulator, word by word.
     """
 
     kernelpoint: str
@@ -45,6 +45,7 @@ class RunRecord(Typed):
     plan: str | None = None
     strata: StrataRecord | None = None
     online: dict[str, float] | None = None
+    command: list[str] | None = None
     type: Literal["run"] = "run"
     version: Literal[2] = 2
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import datetime
 from html import escape
 from pathlib import Path
@@ -87,6 +88,9 @@ def _facts(run: Run) -> str:
         "KernelPoint, journal written": f"{run.header.kernelpoint}, {written:%Y-%m-%d %H:%M}",
     }
     cells = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts.items())
+    if run.header.command:
+        line = shlex.join(run.header.command)
+        cells += f'<div class="wide"><dt>the simulator\'s command</dt><dd><code>{escape(line)}</code></dd></div>'
     return f"<dl>{cells}</dl>"
 
 

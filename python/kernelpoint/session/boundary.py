@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernelpoint.config import Config, load_config
@@ -32,11 +34,29 @@ def open(config_path: str, info: Mapping[str, Any], log: Callable[[str], None]) 
         return WorkerSession(config, info, log, descriptors)
     if journal := os.environ.get(JOURNAL_VARIABLE):
         config = config.model_copy(update={"journal": journal, "resume": "auto"})
-    return open_run(config, HostInfo.from_mapping(info), log)
+    return open_run(config, HostInfo.from_mapping(info), log, command=own_command())
 
 
-def open_run(config: Config, host: HostInfo, log: Callable[[str], None], pool: Pool | None = None) -> Session:
-    """Open a run of a configuration, or take one over from its journal. pool: see setup.prepare.
+def own_command() -> list[str]:
+    """The command line of this process; nothing where the system does not tell."""
+    try:
+        words = Path("/proc/self/cmdline").read_bytes().split(b"\0")[:-1]
+    except OSError:
+        return []
+    return [word.decode(errors="replace") for word in words]
+
+
+def open_run(
+    config: Config,
+    host: HostInfo,
+    log: Callable[[str], None],
+    pool: Pool | None = None,
+    command: Sequence[str] = (),
+) -> Session:
+    """Open a run of a configuration, or take one over from its journal.
+
+    Args:
+        pool: see setup.prepare; command: of the simulator, for the record.
 
     Raises:
         KernelPointError: see open.
@@ -45,7 +65,7 @@ def open_run(config: Config, host: HostInfo, log: Callable[[str], None], pool: P
     try:
         first = journal.records[0] if journal.records else None
         begun_with = first.plan if isinstance(first, RunRecord) else None
-        setup = prepare(config, host, log, begun_with, pool)
+        setup = replace(prepare(config, host, log, begun_with, pool), command=tuple(command))
         session = Session(setup, journal, log)
         if journal.records:
             resume(session, journal.records)

@@ -24,6 +24,7 @@ _MAY_DIFFER = (
     "config.selection",
     "plan",
     "bound",
+    "command",
     "host.lists",
     "host.version",
     "host.configuration",

@@ -18,6 +18,8 @@ class SavedTime:
     >>> time_saved = SavedTime(clock)
     >>> time_saved.begin()
     >>> time_saved.end(1000.0)
+    >>> time_saved.estimate(skipped_cycles=50_000.0)
+    100.0
     >>> time_saved.sentence(skipped_cycles=50_000.0)
     'about 100 s of processor time saved, at the 2.0 s that 1,000 cycles took here'
     """
@@ -38,11 +40,16 @@ class SavedTime:
             self.cycles += cycles
         self._begun = None
 
-    def sentence(self, skipped_cycles: float) -> str | None:
-        """One line on what the cycles that were not simulated would have taken; None where the rate is not known."""
+    def estimate(self, skipped_cycles: float) -> float | None:
+        """Seconds that the cycles that were not simulated would have taken; None where the rate is not known."""
         if self.seconds < LEAST or self.cycles <= 0.0 or skipped_cycles <= 0.0:
             return None
-        saved = self.seconds / self.cycles * skipped_cycles
+        return self.seconds / self.cycles * skipped_cycles
+
+    def sentence(self, skipped_cycles: float) -> str | None:
+        """One line on the seconds saved; None where the rate is not known."""
+        if (saved := self.estimate(skipped_cycles)) is None:
+            return None
         return (
             f"about {saved:,.0f} s of processor time saved, at the {self.seconds:,.1f} s that {self.cycles:,.0f} cycles "
             "took here"

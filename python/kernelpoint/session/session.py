@@ -123,7 +123,7 @@ class Session:
             self.recorder.progress.say(sentence(summary))
             self._say_what_it_took(summary)
             self.journal.close()
-        return Summary.of(self.summary)
+        return Summary.of(self.summary, self._saved.estimate(self._skipped_cycles(self.summary)))
 
     def _say_what_it_took(self, summary: SummaryRecord) -> None:
         """Beside what was expected of the run, and in processor time beside a full run."""
@@ -131,11 +131,14 @@ class Session:
         wanted = self.setup.budget.relative_error
         if line := compared(forecast, wanted, summary.simulated, summary.cycle_speedup):
             self.recorder.progress.say(line)
-        cycles = summary.counters.get("cycles")
-        if not self.recorder.progress.tells_results or cycles is None or cycles.estimate is None:
-            return
-        if line := self._saved.sentence(cycles.estimate - (cycles.simulated or 0.0)):
+        if line := self._saved.sentence(self._skipped_cycles(summary)):
             self.recorder.progress.say(line)
+
+    def _skipped_cycles(self, summary: SummaryRecord) -> float:
+        """Estimated cycles of what was not simulated; 0 where the rate of this process is not that of the simulator."""
+        cycles = summary.counters.get("cycles")
+        here = self.recorder.progress.tells_results and not self.setup.host.concurrent
+        return cycles.estimate - (cycles.simulated or 0.0) if here and cycles and cycles.estimate is not None else 0.0
 
     def launch_estimate(self, process: int, index: int) -> tuple[float, float, bool]:
         """(cycles, instructions, whether it was simulated) of one launch: its own result, else the prediction.

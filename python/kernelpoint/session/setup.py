@@ -76,7 +76,10 @@ class Frame:
 
 @dataclass(frozen=True)
 class Setup:
-    """Everything about a run that is fixed when it opens. frame: None where nobody knows the launches yet."""
+    """Everything about a run that is fixed when it opens.
+
+    frame: None where nobody knows the launches yet; command: of the simulator, word by word, where it is known.
+    """
 
     config: Config
     host: HostInfo
@@ -84,6 +87,7 @@ class Setup:
     budget: ErrorBudget
     estimate: Method
     frame: Frame | None
+    command: tuple[str, ...] = ()
 
     def record(self) -> RunRecord:
         """The journal's first record; launches that the host did not count stand as 0."""
@@ -95,6 +99,7 @@ class Setup:
             host=HostRecord(
                 self.host.simulator, self.host.version, list(self.host.list_paths), self.host.configuration
             ),
+            command=list(self.command) or None,
             **(_of_screening(self.config, self.host) if self.frame is None else _of_frame(self.frame, self.host)),
         )
 

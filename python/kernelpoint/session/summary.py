@@ -64,13 +64,14 @@ class Summary:
     projected: int
     confidence: float
     cycle_speedup: float
+    saved_seconds: float
     estimates: Sequence[Row]
     ratios: Sequence[Row]
     processes: Sequence[tuple[int, int, int, Sequence[Row]]]
 
     @classmethod
-    def of(cls, record: SummaryRecord) -> Summary:
-        """The fields of a summary record."""
+    def of(cls, record: SummaryRecord, saved_seconds: float | None) -> Summary:
+        """The fields of a summary record, and the processor time that the run saved, where that is known."""
         bounded = record.half_width is not None
         return cls(
             flags=(DEGRADED if record.degraded else 0) | (0 if bounded else NO_BOUND),
@@ -81,6 +82,7 @@ class Summary:
             projected=record.projected,
             confidence=record.confidence,
             cycle_speedup=math.nan if record.cycle_speedup is None else record.cycle_speedup,
+            saved_seconds=math.nan if saved_seconds is None else saved_seconds,
             estimates=_rows(record.counters),
             ratios=_rows(record.ratios),
             processes=[(p.number, p.launches, p.simulated, _rows(p.estimates)) for p in record.processes],

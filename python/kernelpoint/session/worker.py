@@ -115,7 +115,7 @@ class WorkerSession:
         own = [sum(process == p for p, _ in self._simulated) for process in range(self._host.process_count)]
         rows = [(p, max(n, s), s, ()) for p, (n, s) in enumerate(zip(launches, own, strict=True))]
         total, done = sum(row[1] for row in rows), sum(own)
-        return Summary(NO_BOUND, total, done, total - done, 1, 0, self._confidence, np.nan, (), (), rows)
+        return Summary(NO_BOUND, total, done, total - done, 1, 0, self._confidence, np.nan, np.nan, (), (), rows)
 
     def launch_estimate(self, process: int, index: int) -> tuple[float, float, bool]:
         """Nothing is known here of a launch's cost."""
