@@ -37,6 +37,9 @@ developing: build $(VENV)/.developing
 demo: build
 	$(BIN)/kernelpoint demo
 
+# Tests start hundreds of programs; compiled Python files make each start shorter.
+unexport PYTHONDONTWRITEBYTECODE
+
 # One process for each core; a file's tests stay together, so that what they share is made once.
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile
 

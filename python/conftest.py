@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,8 +24,9 @@ def small_list(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def folder_of_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_list: Path) -> Iterator[None]:
-    """A folder and a cache of its own for each example."""
+    """A folder, a cache and a place for temporary files of its own for each example."""
     (tmp_path / "traces").symlink_to(small_list)
     monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     yield

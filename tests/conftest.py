@@ -2,12 +2,31 @@
 
 import os
 import shutil
+import signal
 import subprocess
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+# A runner in the background ignores Ctrl-C, and so would the programs that tests start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Programs, not tests: they import much, which every process of the suite would pay for.
+collect_ignore = ["benchmarks", "setup"]
+
 PLUGIN = Path(__file__).parents[1] / "plugin"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def temporary_files(tmp_path_factory) -> Iterator[None]:
+    """What tests, and programs that they start, leave in the folder for temporary files lies below pytest's own."""
+    folder = str(tmp_path_factory.mktemp("temporary"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", folder)
+        patch.setattr(tempfile, "tempdir", folder)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -24,9 +24,6 @@ PROGRAM = os.environ.get("KERNELPOINT_ACCELSIM")
 UNPATCHED = os.environ.get("KERNELPOINT_ACCELSIM_UNPATCHED")
 pytestmark = pytest.mark.skipif(not PROGRAM, reason="KERNELPOINT_ACCELSIM names no patched accel-sim.out")
 
-# A runner in the background ignores Ctrl-C, and so would the simulator that a test interrupts.
-signal.signal(signal.SIGINT, signal.default_int_handler)
-
 LAUNCHES = 4
 # Wall-clock, rates, build and paths.
 VOLATILE = re.compile(

@@ -210,7 +210,6 @@ def test_ctrl_c_stops_soon_and_the_same_command_finishes(tmp_path):
     body = [f"{16 * (i % 900):04x} ffffffff 1 R{i % 255} LDG.E.64.SYS 1 R2 8 1 0x7f{i:08x} 8" for i in range(6_000)]
     source = write_launches(tmp_path, *((f"k{n}", body) for n in range(8)))
     code = (
-        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
         f"from kernelpoint.convert import convert_to_macsim; print('begun', flush=True);"
         f"convert_to_macsim({str(source)!r}, {str(tmp_path / 'out')!r}, level=9, threads=1)"
     )

@@ -39,7 +39,8 @@ class Disk:
     """A folder whose operations are counted and fail, and what of it is synced."""
 
     def __init__(self) -> None:
-        self.base = Path(tempfile.mkdtemp(prefix="failing-io-"))
+        self._removed_at_exit = tempfile.TemporaryDirectory(prefix="failing-io-")
+        self.base = Path(self._removed_at_exit.name)
         self.folder, self.synced = self.base / "files", self.base / "synced"
         self.clear()
 

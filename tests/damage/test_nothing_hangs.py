@@ -166,12 +166,12 @@ HEAD = (
 )
 READ = """
 import sys
-sys.stdout.write("ready\\n"); sys.stdout.flush()
 from kernelpoint.traces import TraceCache, launch_paths, read_header, scan_launches, scan_trace
 from kernelpoint.graphs import build_graph
 from kernelpoint.fast_model import predict, shipped
 import numpy as np, tempfile
 path = sys.argv[2]
+sys.stdout.write("ready\\n"); sys.stdout.flush()
 {
     "scan": lambda: scan_trace(path),
     "scan_launches": lambda: scan_launches([path], TraceCache(tempfile.mkdtemp())),
@@ -193,14 +193,16 @@ def endless(tmp_path_factory):
 
 @pytest.mark.parametrize("reader", ["scan", "scan_launches", "graph", "list", "fast model"])
 def test_ctrl_c_ends_the_reading_of_a_text_that_does_not_end(endless, reader):
-    process = subprocess.Popen(
-        [sys.executable, "-c", READ, reader, endless], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None and process.stdout.readline() == "ready\n"
-    time.sleep(1.5)  # it reads
-    assert process.poll() is None, "the text ended before Ctrl-C: make it longer"
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=20)
+    command = [sys.executable, "-c", READ, reader, endless]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None and process.stdout.readline() == "ready\n"
+            time.sleep(0.3)  # it reads
+            assert process.poll() is None, "the text ended before Ctrl-C: make it longer"
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=20)
+        finally:
+            process.kill()
     assert process.returncode != 0 and "KeyboardInterrupt" in errors.splitlines()[-1]
 
 

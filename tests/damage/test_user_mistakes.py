@@ -149,7 +149,7 @@ def test_a_privileged_process_takes_no_modules_from_the_environment(monkeypatch,
 def test_a_set_user_id_program_runs_no_python_and_no_module_that_the_environment_names():
     """Another user starts the program; its file says that it runs as root."""
     nobody = 65534
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:  # pytest's own folder is closed to others
         folder = Path(name)
         folder.chmod(0o777)
         if os.statvfs(folder).f_flag & os.ST_NOSUID:

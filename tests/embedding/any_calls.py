@@ -64,6 +64,7 @@ class Caller:
         self.plugin.kp_last_error.restype = c_char_p
         self.random = random.Random(seed)
         self.seen: Counter[str] = Counter()
+        self.folders = tempfile.TemporaryDirectory()
         self.session = c_void_p()
         self.tried: list[int] = []
 
@@ -100,7 +101,7 @@ class Caller:
 
     def open(self) -> None:
         """Open a session, in the right way or in a wrong one."""
-        folder = Path(tempfile.mkdtemp())
+        folder = Path(tempfile.mkdtemp(dir=self.folders.name))
         config = folder / "kernelpoint.yaml"
         text = self.any(
             ("policy: random", "policy: all", "policy: random\nseed: 3\nerror_budget.relative_error: 0.001", "nosuch")

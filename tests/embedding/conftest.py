@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +11,6 @@ from pathlib import Path
 import pytest
 
 import kernelpoint
-
-# A runner in the background ignores Ctrl-C, and so would the programs that tests start and interrupt.
-signal.signal(signal.SIGINT, signal.default_int_handler)
 
 HERE = Path(__file__).parent
 PACKAGE = Path(kernelpoint.__file__).parent

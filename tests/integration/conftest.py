@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +10,6 @@ import pytest
 
 from kernelpoint.cli.host import program
 from kernelpoint.journal import Run, load_run
-
-# A runner in the background ignores Ctrl-C, and so would the programs that tests start and interrupt.
-signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @dataclass

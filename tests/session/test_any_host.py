@@ -34,9 +34,9 @@ class AnyHost(RuleBasedStateMachine):
 
     @initialize(policy=st.sampled_from(POLICIES), seed=st.integers(0, 5))
     def begin(self, policy, seed):
-        self.folder = Path(tempfile.mkdtemp(prefix="any-host-"))
+        self.folders = tempfile.TemporaryDirectory(prefix="any-host-")
         cycles = 3000 + np.random.default_rng(seed).integers(0, 1500, size=LAUNCHES)
-        self.host = SimulatedHost(cycles, self.folder)
+        self.host = SimulatedHost(cycles, self._folder("host"))
         self.yaml = f"policy: {policy}\nseed: {seed}\nerror_budget.relative_error: 0.05"
         self.policy = policy
         self.flying: set[int] = set()  # told to simulate, and not answered for
@@ -46,6 +46,11 @@ class AnyHost(RuleBasedStateMachine):
         self.finished = False
         self.session = self.host.open(self.yaml)
         self.pass_index = 0
+
+    def _folder(self, name):
+        folder = Path(self.folders.name) / name
+        folder.mkdir()
+        return folder
 
     def warms_up(self):
         return "warmup" in self.policy
@@ -190,8 +195,11 @@ class AnyHost(RuleBasedStateMachine):
 
     def teardown(self):
         """Whatever happened, the run can be completed, and then says what a run without disturbance says."""
-        if not hasattr(self, "session"):
-            return
+        if hasattr(self, "session"):
+            with self.folders:
+                self._complete()
+
+    def _complete(self):
         self.session.journal.close()
         if self.finished:
             return
@@ -202,7 +210,7 @@ class AnyHost(RuleBasedStateMachine):
             assert found["estimate"] is not None and found["half_width"] > 0.5 * self.host.cycles.min()
             assert not set(found["lost"]) & set(self.results)
             return
-        calm = SimulatedHost(self.host.cycles, Path(tempfile.mkdtemp(prefix="any-host-")))
+        calm = SimulatedHost(self.host.cycles, self._folder("calm"))
         expected = calm.run(calm.open(self.yaml))
         same = ("launches", "simulated", "estimate", "half_width", "counters")
         assert [found[key] for key in same] == [expected[key] for key in same]

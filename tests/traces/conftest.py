@@ -1,14 +1,10 @@
 import csv
 import gzip
 import os
-import signal
 import tarfile
 from pathlib import Path
 
 import pytest
-
-# A runner in the background ignores Ctrl-C, and so would the programs that tests start and interrupt.
-signal.signal(signal.SIGINT, signal.default_int_handler)
 
 DATA = Path(os.environ.get("KERNELPOINT_SHARED_DATA", Path(__file__).parents[3] / "shared" / "data"))
 
