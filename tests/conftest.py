@@ -21,7 +21,7 @@ PLUGIN = Path(__file__).parents[1] / "plugin"
 
 @pytest.fixture(scope="session", autouse=True)
 def temporary_files(tmp_path_factory) -> Iterator[None]:
-    """What tests, and programs that they start, leave in the folder for temporary files lies below pytest's own."""
+    """Folder for temporary files of tests and of the programs that they start: below pytest's own, which removes it."""
     folder = str(tmp_path_factory.mktemp("temporary"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TMPDIR", folder)

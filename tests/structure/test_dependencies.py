@@ -4,14 +4,11 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
-
-import kernelpoint
-
-PACKAGE = Path(kernelpoint.__file__).parent
-PLUGIN = PACKAGE.parents[1] / "plugin"
+from project_files import PACKAGE, PLUGIN, place, python_files, tree
 
 # From top to bottom; a part may import from parts on lines below its own, never from its own line or above.
 LAYERS = [
@@ -42,7 +39,7 @@ ONLY_THERE = {
     "distributed": {"coordinator"},
     "dask_jobqueue": {"coordinator"},
 }
-FILES = sorted(PACKAGE.rglob("*.py"))
+FILES = python_files(PACKAGE)
 
 
 def part_of(path: Path) -> str:
@@ -50,9 +47,10 @@ def part_of(path: Path) -> str:
     return relative.parts[0].removesuffix(".py")
 
 
+@cache
 def imported_modules(path: Path) -> set[str]:
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -61,23 +59,27 @@ def imported_modules(path: Path) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_a_file_imports_only_from_the_layers_below_it(path):
-    here = part_of(path)
-    if here == "__init__":
-        return
-    for module in imported_modules(path):
-        names = module.split(".")
-        if names[0] != "kernelpoint" or names[1:2] in ([], ["__version__"], [here]):
-            continue
-        assert LEVEL[here] < LEVEL[names[1]], f"{here} imports {module}, which does not lie below it"
+def lies_below(path: Path, module: str) -> bool:
+    here, names = part_of(path), module.split(".")
+    outside = names[0] != "kernelpoint" or names[1:2] in ([], ["__version__"], [here])
+    return outside or here == "__init__" or LEVEL[here] < LEVEL[names[1]]
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_heavy_libraries_are_imported_only_where_they_belong(path):
-    for module in imported_modules(path):
-        root = module.split(".")[0]
-        assert part_of(path) in ONLY_THERE.get(root, {part_of(path)}), f"{path} imports {module}"
+def test_a_file_imports_only_from_the_layers_below_it():
+    wrong = [
+        f"{place(path)}: {name}" for path in FILES for name in imported_modules(path) if not lies_below(path, name)
+    ]
+    assert wrong == []
+
+
+def test_heavy_libraries_are_imported_only_where_they_belong():
+    wrong = [
+        f"{place(path)}: {name}"
+        for path in FILES
+        for name in imported_modules(path)
+        if part_of(path) not in ONLY_THERE.get(name.split(".")[0], {part_of(path)})
+    ]
+    assert wrong == []
 
 
 def test_estimation_knows_nothing_but_numpy():

@@ -4,28 +4,18 @@ import ast
 import importlib
 import inspect
 import re
-from pathlib import Path
 
-import pytest
+from project_files import PACKAGE, ROOT, cpp_files, place, python_files, tree
 
-import kernelpoint
-
-PACKAGE = Path(kernelpoint.__file__).parent
-ROOT = PACKAGE.parents[1]
-PYTHON = sorted(PACKAGE.rglob("*.py"))
-CPP = sorted(
-    path
-    for part in ("plugin", "*_patch/hook")
-    for kind in ("cc", "h", "hpp")
-    for path in ROOT.glob(f"{part}/**/*.{kind}")
-)
-TESTS = sorted(path for kind in ("py", "cc", "h") for path in (ROOT / "tests").rglob(f"*.{kind}"))
+PYTHON = python_files(PACKAGE)
+CPP = cpp_files("plugin", "*_patch/hook")
+TESTS = python_files(ROOT / "tests") + cpp_files("tests")
 LONGEST = 35  # lines of a function's own
 
 
-@pytest.mark.parametrize("path", PYTHON + CPP + TESTS, ids=lambda p: p.name)
-def test_a_file_has_at_most_350_lines(path):
-    assert len(path.read_text().splitlines()) <= 350
+def test_a_file_has_at_most_350_lines():
+    lines = {place(path): len(path.read_text().splitlines()) for path in PYTHON + CPP + TESTS}
+    assert [f"{path}: {n}" for path, n in lines.items() if n > 350] == []
 
 
 def own_lines(function):
@@ -38,11 +28,10 @@ def own_lines(function):
     return len(lines)
 
 
-@pytest.mark.parametrize("path", PYTHON, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_a_function_has_at_most_35_lines(path):
-    functions = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)]
-    long = [f"{f.name} has {own_lines(f)}" for f in functions if own_lines(f) > LONGEST]
-    assert not long, f"{path}: {', '.join(long)}"
+def test_a_function_has_at_most_35_lines():
+    functions = [(path, node) for path in PYTHON for node in ast.walk(tree(path)) if isinstance(node, ast.FunctionDef)]
+    lines = [(path, f, own_lines(f)) for path, f in functions]
+    assert [f"{place(path, f.lineno)}: {f.name} has {n}" for path, f, n in lines if n > LONGEST] == []
 
 
 NO_FUNCTION = re.compile(r"(if|for|while|switch|else|do|try|return|namespace|class|struct|enum|auto|const auto)\b|[}:]")
@@ -64,15 +53,11 @@ def cpp_functions(text):
                 yield " ".join(head[:-1].split()), last - opened - 1
 
 
-@pytest.mark.parametrize("path", CPP, ids=lambda p: p.name)
-def test_a_cpp_function_has_at_most_35_lines(path):
+def test_a_cpp_function_has_at_most_35_lines():
     tables = ("opcode_vocabulary()",)  # data
-    long = [
-        f"{head}: {n}"
-        for head, n in cpp_functions(path.read_text())
-        if n > LONGEST and not head.strip().endswith(tables)
-    ]
-    assert not long, f"{path}: {'; '.join(long)}"
+    functions = [(path, head, n) for path in CPP for head, n in cpp_functions(path.read_text())]
+    long = [f"{place(path)}: {head}: {n}" for path, head, n in functions if n > LONGEST and not head.endswith(tables)]
+    assert long == []
 
 
 def test_functions_are_found():
@@ -82,38 +67,43 @@ def test_functions_are_found():
     assert own_lines(function) == 1
 
 
-@pytest.mark.parametrize("path", PYTHON, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_every_public_definition_has_a_docstring(path):
-    tree = ast.parse(path.read_text())
-    public = [
-        node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
-    ]
-    methods = [
-        item
-        for node in public
-        if isinstance(node, ast.ClassDef)
-        for item in node.body
-        if isinstance(item, ast.FunctionDef) and not item.name.startswith("_")
-    ]
-    missing = [node.name for node in public + methods if ast.get_docstring(node) is None]
-    assert not missing, f"{path}: without a docstring: {', '.join(missing)}"
+def public(body):
+    """Functions and classes of a body whose names are not private."""
+    defined = [node for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    return [node for node in defined if not node.name.startswith("_")]
 
 
-@pytest.mark.parametrize("folder", sorted(p.parent for p in PACKAGE.rglob("__init__.py")), ids=lambda p: p.name)
-def test_every_function_that_a_package_offers_has_an_example(folder):
-    package = importlib.import_module(".".join(folder.relative_to(PACKAGE.parent).parts))
-    offered = [getattr(package, name) for name in getattr(package, "__all__", ())]
-    missing = [f.__name__ for f in offered if inspect.isfunction(f) and ">>>" not in (f.__doc__ or "")]
-    assert not missing, f"{package.__name__}: without an example that runs: {', '.join(missing)}"
+def test_every_public_definition_has_a_docstring():
+    missing = []
+    for path in PYTHON:
+        outer = public(tree(path).body)
+        methods = [item for node in outer if isinstance(node, ast.ClassDef) for item in public(node.body)]
+        found = [*outer, *methods]
+        missing += [f"{place(path, node.lineno)}: {node.name}" for node in found if ast.get_docstring(node) is None]
+    assert missing == []
 
 
-@pytest.mark.parametrize("path", PYTHON, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_user_errors_are_raised_as_such(path):
-    if path.name == "conformance.py":
-        return  # a suite of checks says what it finds by assertions
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Assert):
-            narrows = "is not None" in ast.unparse(node.test)  # tells the type checker what the code knows
-            assert narrows, f"{path}:{node.lineno}: assert is not for user input"
-        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and isinstance(node.exc.func, ast.Name):
-            assert node.exc.func.id not in ("Exception", "RuntimeError"), f"{path}:{node.lineno}: a bare error"
+def test_every_function_that_a_package_offers_has_an_example():
+    missing = []
+    for folder in sorted(path.parent for path in PACKAGE.rglob("__init__.py")):
+        package = importlib.import_module(".".join(folder.relative_to(PACKAGE.parent).parts))
+        offered = [getattr(package, name) for name in getattr(package, "__all__", ())]
+        functions = [f for f in offered if inspect.isfunction(f)]
+        missing += [f"{package.__name__}: {f.__name__}" for f in functions if ">>>" not in (f.__doc__ or "")]
+    assert missing == []
+
+
+def is_for_the_user(node):
+    """True of an assertion that does more than tell the type checker what the code knows, and of a bare error."""
+    if isinstance(node, ast.Assert):
+        return "is not None" not in ast.unparse(node.test)
+    raises = isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and isinstance(node.exc.func, ast.Name)
+    return raises and node.exc.func.id in ("Exception", "RuntimeError")
+
+
+def test_user_errors_are_raised_as_such():
+    checked = [
+        path for path in PYTHON if path.name != "conformance.py"
+    ]  # a suite that says what it finds by assertions
+    nodes = ((path, node) for path in checked for node in ast.walk(tree(path)))
+    assert [place(path, node.lineno) for path, node in nodes if is_for_the_user(node)] == []

@@ -2,30 +2,20 @@
 
 import ast
 import re
-from pathlib import Path
 
 import pytest
+from project_files import PACKAGE, ROOT, cpp_files, place, python_files, tree
 
-import kernelpoint
-
-PACKAGE = Path(kernelpoint.__file__).parent
-ROOT = PACKAGE.parents[1]
-CPP = sorted(
-    path
-    for part in ("plugin", "*_patch", "tests", "examples")
-    for kind in ("h", "hpp", "cc", "c")
-    for path in ROOT.glob(f"{part}/**/*.{kind}")
-)
-PYTHON = [*PACKAGE.rglob("*.py"), *(ROOT / "tests").rglob("*.py")]
+CPP = cpp_files("plugin", "*_patch", "tests", "examples")
+PYTHON = python_files(PACKAGE, ROOT / "tests")
 QUESTION = re.compile(r"(What|Where|When|Which|How|Whether)\b")
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-@pytest.mark.parametrize("path", sorted(PYTHON), ids=lambda p: str(p.relative_to(ROOT)))
-def test_a_docstring_opens_with_a_verb_or_a_noun(path):
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    for node in ast.walk(ast.parse(path.read_text())):
-        text = ast.get_docstring(node) if isinstance(node, documented) else None
-        assert text is None or not QUESTION.match(text), f"{path}:{getattr(node, 'lineno', 1)}: {text.splitlines()[0]}"
+def test_a_docstring_opens_with_a_verb_or_a_noun():
+    nodes = [(path, node) for path in PYTHON for node in ast.walk(tree(path)) if isinstance(node, DOCUMENTED)]
+    texts = [(path, getattr(node, "lineno", 1), ast.get_docstring(node) or "") for path, node in nodes]
+    assert [f"{place(path, line)}: {text}" for path, line, text in texts if QUESTION.match(text)] == []
 
 
 def openings(text: str) -> list[tuple[int, str]]:
@@ -49,7 +39,6 @@ def test_openings_are_found():
 
 
 @pytest.mark.skipif(not CPP, reason="the C++ sources are not beside the installed package")
-@pytest.mark.parametrize("path", CPP, ids=lambda p: str(p.relative_to(ROOT)))
-def test_a_cpp_comment_opens_with_a_verb_or_a_noun(path):
-    for number, text in openings(path.read_text()):
-        assert not QUESTION.match(text), f"{path}:{number}: {text}"
+def test_a_cpp_comment_opens_with_a_verb_or_a_noun():
+    texts = [(path, number, text) for path in CPP for number, text in openings(path.read_text())]
+    assert [f"{place(path, number)}: {text}" for path, number, text in texts if QUESTION.match(text)] == []
