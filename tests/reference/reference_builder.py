@@ -212,6 +212,7 @@ def _unit(step: Step) -> str:
 
 def _opcode_token(text: str) -> int:
     base = text.split(".")[0]
+    base = SCHEMA.shared_tokens.get(base, base)
     return SCHEMA.opcodes.index(base) + 1 if base in SCHEMA.opcodes else 0
 
 

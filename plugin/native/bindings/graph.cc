@@ -57,6 +57,9 @@ py::dict schema() {
     result["columns"] = columns;
     result["feature_count"] = graph::kFeatureCount;
     result["opcodes"] = std::vector<std::string>(graph::opcode_vocabulary().begin(), graph::opcode_vocabulary().end());
+    py::dict shared;
+    for (const auto& token : graph::shared_tokens()) shared[py::str(token.opcode)] = token.older;
+    result["shared_tokens"] = shared;
     result["token_count"] = graph::token_count();
     result["modifier_count"] = graph::kModifierCount;
     result["smallest_max_nodes"] = graph::kSmallestMaxNodes;

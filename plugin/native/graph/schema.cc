@@ -15,6 +15,7 @@ const std::unordered_map<std::string_view, uint32_t>& vocabulary_index() {
         auto* result = new std::unordered_map<std::string_view, uint32_t>;
         uint32_t token = 1;
         for (auto opcode : opcode_vocabulary()) result->emplace(opcode, token++);
+        for (const auto& shared : shared_tokens()) result->emplace(shared.opcode, result->at(shared.older));
         return result;
     }();
     return *index;

@@ -14,7 +14,7 @@
 
 namespace kernelpoint::graph {
 
-constexpr int kSchemaVersion = 2;  // 1: operand values of traces were left out
+constexpr int kSchemaVersion = 3;  // 1: operand values of traces were left out; 2: opcodes of Blackwell had token 0
 
 enum NodeKind : uint8_t { kInstruction, kVariable, kPseudo, kNodeKindCount };
 
@@ -92,7 +92,15 @@ static_assert(kInstructionColumnCount <= kFeatureCount && kVariableColumnCount <
 // Tokens: row numbers of the encoder's embedding table. 0 is an opcode outside the vocabulary.
 constexpr uint32_t kModifierCount = 512;  // 0: no modifiers; else 1 + FNV-1a(text after the first '.') mod 511
 
+// Model: an opcode that came after the vocabulary has the token of the older one that works most like it, of its own
+// unit and memory space. Its own modifiers, flags and operands stay. So encoders need no row that no training trace
+// could fill.
+struct SharedToken {
+    std::string_view opcode, older;
+};
+
 const std::vector<std::string_view>& opcode_vocabulary();
+const std::vector<SharedToken>& shared_tokens();
 const std::vector<std::string>& column_names(NodeKind kind);
 const std::array<const char*, kNodeKindCount>& node_kind_names();
 const std::array<const char*, kRelationCount>& relation_names();

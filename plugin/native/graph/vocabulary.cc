@@ -1,7 +1,85 @@
-// SASS opcodes of Volta to Hopper, as NVIDIA's "CUDA Binary Utilities" lists them. Appending is a change of schema.
+// SASS opcodes of Volta to Hopper, as NVIDIA's "CUDA Binary Utilities" lists them, and later ones, which have the
+// tokens of older opcodes. Any change is a change of schema.
+#include <iterator>
+
 #include "native/graph/schema.h"
 
 namespace kernelpoint::graph {
+
+namespace {
+
+constexpr SharedToken kShared[] = {
+    {"ACQSHMINIT", "ACQBULK"},
+    {"ARRIVES", "SYNCS"},
+    {"CREDUX", "REDUX"},
+    {"CS2UR", "CS2R"},
+    {"DMNMX", "DADD"},
+    {"FADD2", "FADD"},
+    {"FFMA2", "FFMA"},
+    {"FHADD", "FADD"},
+    {"FHFMA", "FFMA"},
+    {"FMNMX3", "FMNMX"},
+    {"FMUL2", "FMUL"},
+    {"HADD2_32I", "HADD2"},
+    {"HFMA2_32I", "HFMA2"},
+    {"HMUL2_32I", "HMUL2"},
+    {"IMMU", "IMAD"},
+    {"LDCU", "ULDC"},
+    {"LDT", "LDSM"},
+    {"LDTM", "LDSM"},
+    {"MOV64IUR", "MOV"},
+    {"OMMA", "HMMA"},
+    {"QADD4", "HADD2"},
+    {"QFMA4", "HFMA2"},
+    {"QMMA", "HMMA"},
+    {"QMUL4", "HMUL2"},
+    {"SPMETADATA", "MOV"},
+    {"STT", "STSM"},
+    {"STTM", "STSM"},
+    {"SUQUERY", "TXQ"},
+    {"TXA", "TXD"},
+    {"UF2F", "F2F"},
+    {"UF2I", "F2I"},
+    {"UF2IP", "F2IP"},
+    {"UFADD", "FADD"},
+    {"UFFMA", "FFMA"},
+    {"UFHADD", "FADD"},
+    {"UFHFMA", "FFMA"},
+    {"UFMNMX", "FMNMX"},
+    {"UFMUL", "FMUL"},
+    {"UFRND", "FRND"},
+    {"UFSEL", "FSEL"},
+    {"UFSET", "FSET"},
+    {"UFSETP", "FSETP"},
+    {"UGETNEXTWORKID", "PREEXIT"},
+    {"UI2F", "I2F"},
+    {"UI2FP", "I2FP"},
+    {"UI2I", "I2I"},
+    {"UI2IP", "I2IP"},
+    {"UIABS", "IABS"},
+    {"UIMNMX", "IMNMX"},
+    {"ULEPC", "LEPC"},
+    {"UMEMSETS", "STS"},
+    {"UMOV32I", "UMOV"},
+    {"UREDGR", "REDG"},
+    {"USETSHMSZ", "USETMAXREG"},
+    {"USTGR", "STG"},
+    {"UTCATOMSWS", "UTMACMDFLUSH"},
+    {"UTCBAR", "SYNCS"},
+    {"UTCCP", "LDSM"},
+    {"UTCHMMA", "HGMMA"},
+    {"UTCIMMA", "IGMMA"},
+    {"UTCOMMA", "QGMMA"},
+    {"UTCQMMA", "QGMMA"},
+    {"UTCSHIFT", "HGMMA"},
+    {"UVABSDIFF", "VABSDIFF"},
+    {"UVIADDMNMX", "VIADDMNMX"},
+    {"UVIMNMX", "VIMNMX"},
+    {"UVIMNMX3", "VIMNMX3"},
+    {"UVIRTCOUNT", "NOP"},
+};
+
+}  // namespace
 
 const std::vector<std::string_view>& opcode_vocabulary() {
     static const std::vector<std::string_view> opcodes = {
@@ -232,6 +310,11 @@ const std::vector<std::string_view>& opcode_vocabulary() {
         "USETMAXREG",
     };
     return opcodes;
+}
+
+const std::vector<SharedToken>& shared_tokens() {
+    static const std::vector<SharedToken> shared(std::begin(kShared), std::end(kShared));
+    return shared;
 }
 
 }  // namespace kernelpoint::graph

@@ -21,6 +21,7 @@ class GraphSchema:
         columns: kind -> names of its feature columns; further columns up to `feature_count` are zero.
         feature_count: numeric features of a node.
         opcodes: vocabulary; opcode i has token i + 1, any other opcode token 0.
+        shared_tokens: later opcode -> the one of the vocabulary whose token it has.
         token_count: rows of the encoder's token table (opcodes, register kinds, kinds of memory reference).
         modifier_count: rows of its modifier table; 0 means none.
         smallest_max_nodes: the least bound on a graph's nodes that is accepted.
@@ -32,6 +33,7 @@ class GraphSchema:
     columns: dict[str, tuple[str, ...]]
     feature_count: int
     opcodes: tuple[str, ...]
+    shared_tokens: dict[str, str]
     token_count: int
     modifier_count: int
     smallest_max_nodes: int
