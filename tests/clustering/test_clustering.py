@@ -14,7 +14,7 @@ from sklearn.metrics import silhouette_score
 
 from kernelpoint.clustering import SilhouetteKMeans, ThresholdClusters, run_features
 from kernelpoint.clustering.estimator import nearest
-from kernelpoint.clustering.kmeans import weighted_silhouette
+from kernelpoint.clustering.kmeans import weighted_silhouettes
 from kernelpoint.errors import ConfigError
 from kernelpoint.randomness import generator
 
@@ -86,7 +86,7 @@ def test_rows_of_another_width_are_refused(estimator):
 @pytest.mark.parametrize(
     ("estimator", "parameter"),
     [(ThresholdClusters(0), "threshold"), (ThresholdClusters(1, -1), "merge"), (SilhouetteKMeans(1), "max_clusters"),
-     (SilhouetteKMeans(tie=-1), "tie")],
+     (SilhouetteKMeans(tie=-1), "tie"), (SilhouetteKMeans(most_points=2), "most_points")],
 )  # fmt: skip
 def test_parameters_that_cannot_be_are_refused_by_name(estimator, parameter):
     with pytest.raises(ConfigError, match=f"{parameter} of {type(estimator).__name__}"):
@@ -109,12 +109,37 @@ def test_the_silhouette_can_collapse_to_two_clusters_where_thresholds_do_not():
     assert same_partition(ThresholdClusters(0.5).fit_predict(rows), truth)
 
 
-def test_the_weighted_silhouette_is_scikit_learns_on_repeated_rows():
+def test_weighted_silhouettes_are_scikit_learns_on_repeated_rows(monkeypatch):
+    monkeypatch.setattr("kernelpoint.clustering.kmeans.BLOCK", 100)
     random = generator(0, "test silhouette")
     points, weights = random.normal(size=(30, 3)), random.integers(1, 6, 30)
-    labels = random.integers(0, 4, 30)
-    expected = silhouette_score(np.repeat(points, weights, 0), np.repeat(labels, weights))
-    assert weighted_silhouette(points, weights, labels) == pytest.approx(expected, abs=1e-6)
+    labellings = [random.integers(0, count, 30) for count in (4, 2, 7)]
+    rows = np.repeat(points, weights, 0)
+    expected = [silhouette_score(rows, np.repeat(labels, weights)) for labels in labellings]
+    assert weighted_silhouettes(points, weights, labellings) == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_row_of_some_weight_is_that_many_equal_rows_and_one_of_weight_zero_is_none():
+    rows, _ = blobs(count=4, each=5, spread=0.4)
+    weights = np.array([0, 1, 2, 3, 4] * 4)
+    weighted = SilhouetteKMeans(max_clusters=8, n_init=3).fit(rows, sample_weight=weights)
+    repeated = SilhouetteKMeans(max_clusters=8, n_init=3).fit(np.repeat(rows, weights, 0))
+    assert weighted.silhouettes_ == repeated.silhouettes_
+    assert np.array_equal(weighted.cluster_centers_, repeated.cluster_centers_)
+    assert np.array_equal(np.repeat(weighted.labels_, weights), repeated.labels_)
+
+
+@pytest.mark.parametrize("weights", [[1.0], [-1.0] * 8, [0.0] * 8, [np.nan] * 8])
+def test_weights_that_cannot_be_are_refused(weights):
+    with pytest.raises(ValueError, match="sample_weight"):
+        SilhouetteKMeans().fit(np.eye(8), sample_weight=weights)
+
+
+def test_k_chosen_on_some_of_many_points_gives_clusters_of_all():
+    rows, truth = blobs(count=6, each=40)
+    found = SilhouetteKMeans(max_clusters=10, n_init=3, most_points=60).fit(rows)
+    assert same_partition(found.labels_, truth)
+    assert np.allclose(found.cluster_centers_, [rows[truth == label].mean(0) for label in range(6)])
 
 
 def test_equal_rows_are_one_cluster():

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from kernelpoint.clustering import SilhouetteKMeans
 from kernelpoint.policies.conformance import make, stream_of
 
 
@@ -30,3 +31,20 @@ def test_equal_embeddings_are_one_cluster():
     streams = len(population.scan.streams)
     made = policy.design(replace(population, embeddings=np.ones((streams, 256), dtype=np.float32)))
     assert made.chosen.tolist() == [0] and made.sizes.tolist() == [40]
+
+
+def test_every_stream_counts_as_often_as_it_is_launched_and_is_clustered_once(monkeypatch):
+    policy, population = make("gcl", 120)
+    seen = []
+    fit = SilhouetteKMeans.fit
+
+    def noted(self, rows, y=None, sample_weight=None):
+        seen.append((len(rows), sample_weight if sample_weight is None else list(sample_weight)))
+        return fit(self, rows, y, sample_weight)
+
+    monkeypatch.setattr(SilhouetteKMeans, "fit", noted)
+    made = policy.design(population)
+    rows = population.embeddings[population.scan.stream_ids]
+    every = SilhouetteKMeans(random_state=population.seed).fit(rows)
+    assert seen[0] == (6, np.bincount(stream_of(120)).tolist())
+    assert np.array_equal(made.strata, every.labels_)

@@ -46,7 +46,7 @@ class Gcl(Policy):
         embeddings, stream = population.embeddings_for("gcl"), population.scan_for("gcl").stream_ids
         readable = np.flatnonzero(stream >= 0)
         strata = np.full(population.size, -1, dtype=np.int64)
-        strata[readable] = _clusters(embeddings[stream[readable]], self.parameters.max_clusters, population.seed)
+        strata[readable] = _clusters(embeddings, stream[readable], self.parameters.max_clusters, population.seed)
         strata = numbered(strata)
         chosen = first_of_each(strata)
         return Design(
@@ -58,10 +58,12 @@ class Gcl(Policy):
         )
 
 
-def _clusters(rows: np.ndarray, most: int, seed: int) -> np.ndarray:
-    """int64 [n]: the cluster of each row; one cluster where all rows agree."""
+def _clusters(embeddings: np.ndarray, stream: np.ndarray, most: int, seed: int) -> np.ndarray:
+    """int64 [n]: the cluster of each launch by its stream; one cluster where all embeddings agree."""
     from kernelpoint.clustering import SilhouetteKMeans
 
-    if len(rows) < 2:
-        return np.zeros(len(rows), dtype=np.int64)
-    return SilhouetteKMeans(max_clusters=most, random_state=seed % 2**31).fit_predict(rows)
+    used, inverse, launches = np.unique(stream, return_inverse=True, return_counts=True)
+    if len(used) < 2:
+        return np.zeros(len(stream), dtype=np.int64)
+    found = SilhouetteKMeans(max_clusters=most, random_state=seed % 2**31)
+    return found.fit(embeddings[used], sample_weight=launches).labels_[inverse.ravel()]
