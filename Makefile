@@ -22,7 +22,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 # What training, tests and checks need besides.
 $(VENV)/.developing: $(VENV)/.installed
 	@echo "Installing what tests need besides: PyTorch, Dask, pytest, mypy and others; 1 to 5 GB on disk, by the build of PyTorch."
-	$(INSTALL) '.[report,train,cluster,dev,docs]'
+	$(INSTALL) '.[report,figures,train,cluster,dev,docs]'
 	@touch $@
 
 # An editable install: Python files are used where they stand, so only C++ needs building again.

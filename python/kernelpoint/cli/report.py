@@ -29,7 +29,9 @@ def report(
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON; no page.")] = False,
     csv: Annotated[Path | None, typer.Option(help="Write every launch as CSV here; no page.")] = None,
     perfetto: Annotated[Path | None, typer.Option(help="Write a trace for the Perfetto viewer; no page.")] = None,
-    figures: Annotated[Path | None, typer.Option(help="Write the charts as PDF and SVG here; no page.")] = None,
+    figures: Annotated[
+        Path | None, typer.Option(help="Write figures for a paper here, as PDF and SVG, with Matplotlib; no page.")
+    ] = None,
 ) -> None:
     """Show what a run simulated, skipped and estimated, and write a page of it.
 

@@ -156,15 +156,21 @@ def _passes(view: RunView) -> Chart | None:
     return alt.layer(*layers)
 
 
+def kernel_colours(view: RunView) -> dict[str, str]:
+    """Colours of the largest kernels, and of the others last."""
+    colours = (BLUE, VERMILION, GREEN, "#CC79A7", "#E69F00", "#56B4E9")
+    return {**{k.name: colour for k, colour in zip(view.kernels, colours, strict=False)}, OTHERS: GREY}
+
+
 def _map(view: RunView) -> Chart | None:
     """Embeddings of the streams in two dimensions; the largest kernels are named by colour."""
     if view.stream_map is None or not len(view.stream_map):
         return None
-    top = [k.name for k in view.kernels[:6]]
+    colour_of = kernel_colours(view)
     rows: Rows = [
         {
             "kernel": name,
-            "group": name if name in top else OTHERS,
+            "group": name if name in colour_of else OTHERS,
             "x": float(x),
             "y": float(y),
             "launches": int(count),
@@ -172,8 +178,7 @@ def _map(view: RunView) -> Chart | None:
         for name, (x, y), count in zip(view.stream_names, view.stream_map, view.stream_launches, strict=True)
     ]
     chosen, opacity = _chosen(), _opacity()
-    colours = [*[BLUE, VERMILION, GREEN, "#CC79A7", "#E69F00", "#56B4E9"][: len(top)], GREY]
-    scale = alt.Scale(domain=[*top, OTHERS], range=colours)
+    scale = alt.Scale(domain=list(colour_of), range=list(colour_of.values()))
     legend = alt.Legend(title=None, orient="bottom", columns=1, labelLimit=360)
     return (
         alt.Chart(_data(rows), height=320)

@@ -1,0 +1,74 @@
+"""Figures for papers: vector graphics as wide as a column."""
+
+import re
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import pytest
+from views import HOSTILE, a_view
+
+pytest.importorskip("matplotlib", reason="kernelpoint[figures] is not installed")
+
+from kernelpoint.report import figures
+from kernelpoint.report.figures import DRAWN, WIDTH, draw_figures
+
+POINTS_AN_INCH = 72
+
+
+@pytest.fixture
+def drawn(tmp_path):
+    """Draws a view: name of a figure -> text of its SVG."""
+
+    def draw(view):
+        files = draw_figures(view, tmp_path / "figures")
+        assert [path for path in files if path.suffix == ".pdf" and path.read_bytes()[:5] != b"%PDF-"] == []
+        return {path.stem: path.read_text() for path in files if path.suffix == ".svg"}
+
+    return draw
+
+
+def test_every_figure_is_a_column_wide_and_all_vectors(drawn):
+    found = drawn(a_view())
+    assert set(found) == set(DRAWN)
+    for name, text in found.items():
+        root = ElementTree.fromstring(text)
+        assert root.attrib["width"] == f"{WIDTH * POINTS_AN_INCH:g}pt", name
+        assert not [node for node in root.iter() if node.tag.endswith("image")], f"{name} holds pixels"
+
+
+def test_letters_are_text_of_a_size_that_can_be_read(drawn):
+    for name, text in drawn(a_view()).items():
+        sizes = [float(size) for size in re.findall(r"font(?:-size)?: (?:\w+ )*([\d.]+)px", text)]
+        assert sizes and min(sizes) >= 6.9, name
+
+
+def test_kernels_are_named_whatever_letters_they_hold(drawn):
+    names = [f"$kernel_{k}$_{'x' * 60}" for k in range(20)]
+    view = a_view()
+    view = replace(view, kernels=[replace(k, name=n) for k, n in zip(view.kernels, names, strict=True)])
+    for name in ("share", "timeline"):
+        words = [node.text for node in ElementTree.fromstring(drawn(view)[name]).iter() if node.tag.endswith("text")]
+        assert words.count("$kernel_3$_xx…xxxxxxxxxxxx") == 1, words
+        assert any(word and word.startswith("other kernels") for word in words)
+    assert HOSTILE in [k.name for k in a_view().kernels]
+    assert drawn(a_view())["share"].count("&lt;/script&gt;") == 1
+
+
+def test_the_same_run_gives_the_same_bytes(drawn, tmp_path):
+    drawn(a_view())
+    before = {path.name: path.read_bytes() for path in (tmp_path / "figures").iterdir()}
+    drawn(a_view())
+    assert before == {path.name: path.read_bytes() for path in (tmp_path / "figures").iterdir()}
+
+
+def test_a_figure_without_data_is_left_out(drawn):
+    view = replace(a_view(), kernels=[], stream_map=None, looks=[], truth=None)
+    assert drawn(view) == {}
+
+
+def test_no_global_setting_of_matplotlib_is_left_changed(drawn):
+    import matplotlib
+
+    before = dict(matplotlib.rcParams)
+    drawn(a_view())
+    assert dict(matplotlib.rcParams) == before and figures.STYLE["svg.fonttype"] == "none"
