@@ -139,6 +139,7 @@ class fast_model:  # noqa: N801 - a submodule
         name: str
         hash: str
         simulator: str
+        has_cores: bool
         values: dict[str, int]
         text: str
         notes: list[str]
@@ -162,6 +163,13 @@ class fast_model:  # noqa: N801 - a submodule
         contents: np.ndarray | None = ...,
         elsewhere: Callable[[Sequence[tuple[str, int, int]], Sequence[tuple[str, int, int]]], bytes] | None = ...,
     ) -> tuple[dict[str, np.ndarray], list[tuple[int, str]], int]: ...
+    @staticmethod
+    def run_cores(
+        paths: Sequence[str],
+        configuration: fast_model.Configuration,
+        memory_bytes: int,
+        progress: Callable[[int], None],
+    ) -> tuple[np.ndarray, np.ndarray]: ...
     @staticmethod
     def contents(paths: Sequence[str]) -> np.ndarray: ...
     @staticmethod

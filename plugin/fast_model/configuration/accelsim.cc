@@ -160,7 +160,7 @@ bool is_known(const std::string& key) {
 }  // namespace
 
 Derived derive_from_accelsim(Options& options, const GpuConfig& base) {
-    Derived derived{base, "accelsim", {}, {}};
+    Derived derived{base, "accelsim", {}, {}, {}};
     set_sm(options, derived.config);
     set_units(options, derived.config);
     set_l1(options, derived.config);

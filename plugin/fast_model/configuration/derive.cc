@@ -49,7 +49,7 @@ Derived derive_configuration(const std::vector<ConfigurationText>& texts, const 
         if (recognise(source) != kind || (kind == Kind::own && texts.size() > 1))
             throw ConfigError(source.where + ": cannot be combined with " + texts[0].where +
                               "; allowed: one configuration of this model, or several of one simulator");
-        if (kind == Kind::own) return {parse_config(source.text, source.where), "", {}, {}};
+        if (kind == Kind::own) return {parse_config(source.text, source.where), "", {}, {}, {}};
         options.update(kind == Kind::accelsim ? Options::of_accelsim(source.text, source.where)
                                               : Options::of_macsim(source.text, source.where));
     }
@@ -57,6 +57,16 @@ Derived derive_configuration(const std::vector<ConfigurationText>& texts, const 
                                              : derive_from_macsim(options, read_config(base));
     derived.config.name = derived.simulator + " configuration";
     return derived;
+}
+
+std::string Derived::hash() const {
+    if (!cores) return config.hash();
+    const replay::Residency& held = cores->residency;
+    std::string text = config.hash() + "-cores" + std::to_string(replay::macsim::kCoreModelVersion);
+    for (const uint32_t number :
+         {held.sms, held.ctas_per_sm, held.warps_per_sm, cores->predictor.history_bits, cores->predictor.counter_bits})
+        text += "-" + std::to_string(number);
+    return text;
 }
 
 std::vector<std::string> notes(const Derived& derived) {

@@ -2,10 +2,12 @@
 // Accel-Sim prints of its options), MacSim's params.in, or the model's own YAML.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "fast_model/config.h"
+#include "native/replay/macsim/predict.h"
 
 namespace kernelpoint::fast_model {
 
@@ -18,6 +20,10 @@ struct Derived {
     std::string simulator;                  // "accelsim", "macsim", or empty for the model's own configuration
     std::vector<std::string> not_known;     // keys that are in no table of this model, in alphabetical order
     std::vector<std::string> not_modelled;  // keys that matter to cycles and have no counterpart here, as `key value`
+    std::optional<replay::macsim::CoreInfo> cores;  // of a MacSim, which have a model of their own
+
+    // Identifies what predictions depend on besides the launches.
+    std::string hash() const;
 };
 
 // Several texts are one configuration, of which later ones override: all of them of one simulator, or a single one of

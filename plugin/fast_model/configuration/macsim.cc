@@ -58,6 +58,20 @@ void set_memory(Options& options, GpuConfig& config) {
     config.shared_latency = whole(options.number("shared_mem_cycles", 2) + kInteger, 1, kMost);
 }
 
+replay::macsim::CoreInfo cores_of(Options& options) {
+    replay::macsim::CoreInfo cores;
+    const auto most = [&](const char* key, double otherwise) {
+        return whole(options.number(key, otherwise), 1, kMost);
+    };
+    cores.residency.sms = whole(options.number("num_sim_small_cores", options.number("num_sim_cores", 1)), 1, 1024);
+    cores.residency.ctas_per_sm = most("max_block_per_core", 4);
+    cores.residency.warps_per_sm = most("max_threads_per_core", 3);
+    const bool learns = options.number("use_branch_prediction", 1) != 0 && options.number("perfect_bp", 0) == 0;
+    if (learns) cores.predictor.history_bits = whole(options.number("bp_hist_length", 5), 0, 24);
+    cores.predictor.counter_bits = whole(options.number("pht_ctr_bits", 2), 1, 8);
+    return cores;
+}
+
 bool is_known(const std::string& key) {
     static const char* const beginnings[] = {
         // no effect on cycles, or at the only value of a run over GPU traces
@@ -77,7 +91,7 @@ bool is_known(const std::string& key) {
 }  // namespace
 
 Derived derive_from_macsim(Options& options, const GpuConfig& base) {
-    Derived derived{base, "macsim", {}, {}};
+    Derived derived{base, "macsim", {}, {}, cores_of(options)};
     set_core(options, derived.config);
     set_memory(options, derived.config);
     for (const char* key : {"perfect_dcache", "perfect_icache", "enable_cache_coherence"})

@@ -158,6 +158,38 @@ py::tuple run(const py::list& paths, const Copies& copies, const Derived& config
     return py::make_tuple(columns_of(result), result.failures, result.simulated);
 }
 
+// Two columns: nan where a launch has no trace that can be read.
+py::tuple run_cores(const std::vector<std::string>& paths, const Derived& configuration, uint64_t memory_bytes,
+                    const py::function& progress) {
+    if (!configuration.cores) throw py::value_error("these cores have no model of their own");
+    bool failed = false;  // a Python error is set
+    std::vector<replay::macsim::Outcome> outcomes;
+    {
+        const py::gil_scoped_release released;
+        const PythonSignals signals;
+        outcomes = replay::macsim::predict_launches(paths, *configuration.cores, memory_bytes, [&](uint64_t launch) {
+            if (launch % 64 != 0) return true;
+            const py::gil_scoped_acquire held;
+            try {
+                if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+                progress(launch);
+            } catch (py::error_already_set& error) {
+                error.restore();
+                failed = true;
+            }
+            return !failed;
+        });
+    }
+    if (failed) throw py::error_already_set();
+    py::array_t<double> cycles(static_cast<py::ssize_t>(outcomes.size())), mispredictions(cycles.size());
+    for (size_t i = 0; i < outcomes.size(); ++i) {
+        const bool is_known = outcomes[i].cycles != 0;
+        cycles.mutable_data()[i] = is_known ? static_cast<double>(outcomes[i].cycles) : NAN;
+        mispredictions.mutable_data()[i] = is_known ? static_cast<double>(outcomes[i].mispredictions) : NAN;
+    }
+    return py::make_tuple(cycles, mispredictions);
+}
+
 // `touches`: uint64 [n, 4], address, sectors touched, sectors written, and whether it was a copy from the host.
 std::vector<replay::Touch> touches_of(const Copies& touches) {
     std::vector<replay::Touch> found;
@@ -240,6 +272,11 @@ void register_run(py::module_& part) {
         "`elsewhere`: "
         "called from several threads with what `segment` takes first, and answers with what that gives; its answers "
         "save work and change no number.");
+    part.def("run_cores", &run_cores, py::arg("paths"), py::arg("configuration"), py::arg("memory_bytes"),
+             py::arg("progress"),
+             "Cycles and mispredicted branches of each launch, float64, by the model of the cores that a configuration "
+             "of MacSim has; nan where there is no trace that can be read. `progress` is called with the launches that "
+             "are done; what it raises ends the run.");
     part.def("contents", &contents, py::arg("paths"), "uint64 [n, 3]: what tells equal traces from others.");
     part.def("segment", &segment, py::arg("before"), py::arg("commands"), py::arg("configuration"),
              py::arg("memory_bytes"),
@@ -257,10 +294,11 @@ void register_fast_model(py::module_& module) {
     part.attr("MODEL_VERSION") = fast_model::kModelVersion;
     py::class_<Derived>(part, "Configuration", "A simulated GPU, in the model's terms.")
         .def_property_readonly("name", [](const Derived& d) { return d.config.name; })
-        .def_property_readonly("hash", [](const Derived& d) { return d.config.hash(); })
+        .def_property_readonly("hash", [](const Derived& d) { return d.hash(); })
         .def_property_readonly("values", &values_of)
         .def_property_readonly("text", [](const Derived& d) { return d.config.text(); })
         .def_readonly("simulator", &Derived::simulator)
+        .def_property_readonly("has_cores", [](const Derived& d) { return d.cores.has_value(); })
         .def_property_readonly("notes", &fast_model::notes);
     part.def(
         "derive", &derive, py::arg("texts"), py::arg("base"),

@@ -9,7 +9,7 @@ Replay::Replay(const std::string& list_path, const StateInfo& state, uint64_t me
       history_(read_trace_list(list_path), state.with_copies),
       footprints_(history_.sources(), state.residency, state.by_sm, memory_bytes, std::move(store)),
       training_(state.predictor, state.residency, memory_bytes),
-      most_bytes_(memory_bytes),
+      codes_(memory_bytes),
       ctas_before_(1, 0),
       ctas_of_(history_.sources(), -1) {}
 
@@ -52,20 +52,8 @@ void Replay::set_fetches(const std::vector<macsim::SmState>& sms) {
 }
 
 const macsim::LaunchCode* Replay::code_of(uint32_t trace) {
-    const auto known = codes_.find(trace);
-    if (known != codes_.end()) return &known->second;
-    try {
-        macsim::LaunchCode code = macsim::read_code(history_.path(trace));
-        if (code_bytes_ + code.bytes() > most_bytes_) {
-            codes_.clear();
-            code_bytes_ = 0;
-        }
-        code_bytes_ += code.bytes();
-        return &(codes_[trace] = std::move(code));
-    } catch (const TraceError& error) {
-        footprints_.refuse(trace, history_.path(trace), error.what());
-        return nullptr;
-    }
+    const std::string& path = history_.path(trace);
+    return codes_.find(trace, path, [&](const std::string& reason) { footprints_.refuse(trace, path, reason); });
 }
 
 // From the grid in each trace's header: nothing else of a trace is read for it.

@@ -4,11 +4,11 @@
 #pragma once
 
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "native/replay/footprint_cache.h"
 #include "native/replay/history.h"
+#include "native/replay/macsim/code_cache.h"
 #include "native/replay/macsim/training.h"
 
 namespace kernelpoint::replay {
@@ -50,9 +50,7 @@ private:
     FootprintCache footprints_;
     Walk walk_;
     macsim::Training training_;
-    std::unordered_map<uint32_t, macsim::LaunchCode> codes_;  // by trace, within the bound on memory
-    uint64_t code_bytes_ = 0;
-    const uint64_t most_bytes_;
+    macsim::CodeCache codes_;
     std::vector<uint64_t> ctas_before_;  // of the launches asked about so far
     std::vector<int64_t> ctas_of_;       // by trace; -1 where not read yet
 };

@@ -9,6 +9,11 @@
 
 namespace kernelpoint::replay::macsim {
 
+struct PredictorInfo {
+    uint32_t history_bits = 0;  // 0: the cores have none that learns, and are never wrong
+    uint32_t counter_bits = 2;
+};
+
 // A gshare predictor: counters indexed by the last branches, exclusive or the branch's address. A counter's second bit
 // says that the branch is taken.
 struct Gshare {
@@ -18,11 +23,12 @@ struct Gshare {
     std::vector<uint8_t> counters;
 
     Gshare() = default;
-    Gshare(uint32_t bits, uint32_t counter_bits)
-        : history_bits(bits),
-          most(static_cast<uint8_t>((1u << counter_bits) - 1)),
-          counters(std::size_t{1} << bits, most) {}
+    explicit Gshare(const PredictorInfo& info)
+        : history_bits(info.history_bits),
+          most(static_cast<uint8_t>((1u << info.counter_bits) - 1)),
+          counters(std::size_t{1} << info.history_bits, most) {}
 
+    bool learns() const { return history_bits != 0; }
     uint8_t& counter(uint32_t of_history, uint64_t pc) {
         const uint32_t past = history_bits == 0 ? 0 : of_history >> (32 - history_bits);
         return counters[(past ^ pc >> 2) & (counters.size() - 1)];

@@ -40,6 +40,11 @@ std::vector<std::vector<uint64_t>> fetched_lines(const LaunchCode& code, const s
     return lines;
 }
 
+// Of State::settled: the trace changed nothing twice in a row, the second time with caches that the first has filled.
+uint32_t settled_at(uint32_t changes) {
+    return 2 * changes + 2;
+}
+
 }  // namespace
 
 uint64_t Training::State::bytes() const {
@@ -51,7 +56,7 @@ uint64_t Training::State::bytes() const {
 Training::Training(const PredictorInfo& predictor, const Residency& residency, uint64_t memory_bytes)
     : residency_(residency), most_bytes_(memory_bytes) {
     SmState sm;
-    sm.predictor = Gshare(predictor.history_bits, predictor.counter_bits);
+    sm.predictor = Gshare(predictor);
     beginning_.sms.assign(std::max<uint32_t>(residency.sms, 1), sm);
     beginning_.changes.assign(beginning_.sms.size(), 0);
     present_ = beginning_;
@@ -65,12 +70,17 @@ const std::vector<SmState>& Training::before(uint64_t launch, size_t traces,
         const uint32_t trace = trace_of(present_.launch);
         const uint32_t* settled = &present_.settled[trace * present_.sms.size()];
         const bool all = std::equal(present_.changes.begin(), present_.changes.end(), settled,
-                                    [](uint32_t changes, uint32_t at) { return at == changes + 1; });
+                                    [](uint32_t changes, uint32_t at) { return at == settled_at(changes); });
         const LaunchCode* code = all ? nullptr : code_of(trace);
         if (all || code != nullptr) pass(trace, code);
         if (++present_.launch % spacing_ == 0) keep();
     }
     return present_.sms;
+}
+
+Outcome Training::last_outcome(uint32_t trace) const {
+    const auto known = outcomes_.find(trace);
+    return known == outcomes_.end() ? Outcome{} : known->second;
 }
 
 void Training::start_near(uint64_t launch) {
@@ -101,11 +111,13 @@ void Training::pass(uint32_t trace, const LaunchCode* code) {
     const std::vector<CtaWarps> ctas = ctas_of(*code);
     if (fetched_.count(trace) == 0) fetched_[trace] = fetched_lines(*code, ctas, sms);
     Draws draws(present_.launch);
-    const std::vector<bool> learned =
+    const CtasRun run =
         run_ctas(*code, ctas, ctas_at_once(residency_, most_warps(ctas)), present_.sms, present_.last_level, draws);
+    outcomes_[trace] = {run.cycles, run.mispredictions};
     for (size_t sm = 0; sm < sms; ++sm) {
-        present_.changes[sm] += learned[sm];
-        settled[sm] = learned[sm] ? 0 : present_.changes[sm] + 1;
+        present_.changes[sm] += run.learned[sm];
+        const uint32_t twice = settled_at(present_.changes[sm]), once = twice - 1;
+        settled[sm] = run.learned[sm] ? 0 : settled[sm] >= once ? twice : once;
     }
 }
 

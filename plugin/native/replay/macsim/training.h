@@ -12,14 +12,15 @@
 
 namespace kernelpoint::replay::macsim {
 
-struct PredictorInfo {
-    uint32_t history_bits = 0;  // 0: the cores have none that learns
-    uint32_t counter_bits = 2;
+// Of a launch in the model of the cores.
+struct Outcome {
+    uint64_t cycles = 0, mispredictions = 0;
 };
 
 // State of all SMs before a launch. Predictors learn during the whole run, so all earlier launches are passed, once, in
-// their order; states on the way are kept, within a bound on memory, for launches asked about later. A launch that left
-// all SMs' predictors as they were is passed over until one of them changes; only its fetches count then.
+// their order; states on the way are kept, within a bound on memory, for launches asked about later. A trace that left
+// all SMs' predictors as they were twice in a row is passed over until one of them changes; only its fetches count
+// then.
 class Training {
 public:
     // Instructions of a trace, or NULL where it cannot be read; they live until the next call.
@@ -31,6 +32,8 @@ public:
     const std::vector<SmState>& before(uint64_t launch, size_t traces,
                                        const std::function<uint32_t(uint64_t)>& trace_of, const CodeOf& code_of);
 
+    // Of the launch of a trace that was run last; zeros where none was.
+    Outcome last_outcome(uint32_t trace) const;
     // True if the last level held this code then.
     bool holds_code(uint64_t address) const { return present_.last_level.holds(code_line(address)); }
 
@@ -40,7 +43,8 @@ private:
         std::vector<SmState> sms;
         LineSet last_level{128 * 12, 24};  // Model: as MacSim's shipped parameters have it
         std::vector<uint32_t> changes;     // of each SM's predictor, counted
-        std::vector<uint32_t> settled;     // [trace, SM]: 1 + `changes` when the trace changed nothing there
+        std::vector<uint32_t>
+            settled;  // [trace, SM]: 2 `changes` + the times that the trace changed nothing there, up to 2
         uint64_t bytes() const;
     };
 
@@ -55,7 +59,8 @@ private:
     std::deque<State> kept_;
     // Lines that each SM fetches of a trace, in the order of their last use.
     std::unordered_map<uint32_t, std::vector<std::vector<uint64_t>>> fetched_;
-    uint64_t spacing_ = 64;  // launches between states that are kept
+    std::unordered_map<uint32_t, Outcome> outcomes_;  // by trace
+    uint64_t spacing_ = 64;                           // launches between states that are kept
 };
 
 }  // namespace kernelpoint::replay::macsim

@@ -1,0 +1,135 @@
+// One of MacSim's cores, as far as the order of branches depends on it: fetched, predicted, executed, resolved.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "native/replay/macsim/core_state.h"
+#include "native/replay/macsim/warp_code.h"
+
+namespace kernelpoint::replay::macsim {
+
+// Model: two warps in turn fetch an instruction each every four cycles, from an instruction cache; an instruction a
+// cycle passes a queue into a window of 16 that all warps share. Every four cycles, at a turn of their own (see
+// schedule_phase), each of two schedulers issues the oldest ready instruction of a warp, in order within a warp, and
+// the window is filled up behind them. Results come after a fixed time, those of loads after one for each level of the
+// caches. A branch is predicted when it is fetched and resolved when it is issued. A warp whose branch is mispredicted
+// fetches nothing until then, and its next fetches go on at the line before the branch.
+struct CoreTiming {
+    uint64_t period = 4;   // cycles between fetches, and between issues
+    uint32_t fetches = 2;  // warps that fetch, and schedulers that issue, in each
+    uint64_t front = 10;   // cycles from fetch to the queue
+    uint64_t queued = 4;   // and from there to where the window is filled from
+    size_t fetched = 256;  // instructions that wait for the queue
+    size_t queue = 32, window = 16;
+    uint32_t moved = 4;                   // instructions that fill the window at a time
+    uint64_t compute = 25;                // cycles from issue to result
+    uint64_t load[3] = {40, 300, 420};    // found in the L1, in the last level, in DRAM
+    uint64_t fetch_miss[2] = {200, 320};  // an instruction line in the last level, in DRAM
+    uint64_t end = 24;                    // cycles from issue to the warp's end, or to a barrier's
+};
+
+// A range of LaunchCode::warps.
+struct CtaWarps {
+    uint32_t first = 0, count = 0;
+};
+
+constexpr uint64_t kNever = UINT64_MAX;
+
+struct Resident {
+    const WarpCode* code = nullptr;
+    uint32_t cta = 0;     // index into Core::ctas_
+    uint32_t number = 0;  // of the SM's warps so far
+    uint32_t fetched = 0, issued = 0;
+    bool mispredicted = false, at_barrier = false;
+    uint64_t waits_until = 0;  // for an instruction line, or for the end of a recovery
+    uint64_t line = 0;         // it fetches from
+    uint64_t tried = kNever;   // the scheduler's last look at it
+    uint64_t ready[256] = {};  // cycle in which a register is
+};
+
+struct InFlight {
+    uint32_t warp = 0;
+    const WarpInstruction* instruction = nullptr;
+    uint64_t moves_at = 0;
+    bool mispredicted = false;
+    uint32_t history = 0, recovered = 0;  // of the predictor
+};
+
+struct RunningCta {
+    uint32_t warps = 0, ended = 0, at_barrier = 0;
+};
+
+// Something that happens to a warp's CTA later.
+struct Event {
+    uint64_t at;
+    uint32_t warp;
+    bool is_end;  // else it has come to a barrier
+};
+
+class Core {
+public:
+    Core(const LaunchCode& code, SmState& sm, LineSet& last_level, uint64_t lead)
+        : code_(code), sm_(sm), last_level_(last_level), lead_(lead), history_(sm.predictor.history) {}
+
+    uint64_t now() const { return now_; }
+    uint64_t running() const { return running_; }
+    bool is_idle() const { return live_.empty(); }
+    uint64_t mispredictions() const { return mispredictions_; }
+    bool has_learned() const { return changed_ || sm_.predictor.history != history_; }
+
+    void begin(const CtaWarps& cta);
+
+    // The schedulers' next turn, and the fetches that follow it.
+    void step();
+
+private:
+    void happen();
+    void end(uint32_t warp);
+    void reach_barrier(uint32_t number);
+    void issue_all();
+    void issue(uint32_t scheduler);
+    bool is_ready(const Resident& warp, const WarpInstruction& instruction) const;
+    void execute(Resident& warp, const InFlight& entry);
+    uint64_t latency_of(const WarpInstruction& instruction);
+    void resolve(Resident& warp, const InFlight& entry);
+    void fill_window();
+
+    // One instruction in each cycle until the schedulers' next turn.
+    void fill_queue();
+    void fetch_all();
+
+    // The next warp in turn that has something to fetch.
+    size_t next_to_fetch() const;
+    void fetch(uint32_t number);
+
+    // True if the warp waits for the line that it fetches from.
+    bool misses(Resident& warp);
+    void predict(Resident& warp, InFlight& entry);
+
+    // The schedulers' next turn in which something can move, or before whose fetches.
+    uint64_t next_time() const;
+
+    const LaunchCode& code_;
+    SmState& sm_;
+    LineSet& last_level_;
+    const uint64_t lead_;     // cycles from the schedulers' turn to the next fetches
+    const uint32_t history_;  // of the predictor before the launch
+
+    uint64_t now_ = 0;     // a turn of the schedulers
+    uint64_t queued_ = 0;  // the last instruction came into the queue
+    std::deque<Resident> warps_;
+    std::vector<uint32_t> live_;  // warps that have not ended, in their order
+    std::vector<RunningCta> ctas_;
+    std::deque<InFlight> front_, queue_, window_;
+    std::vector<Event> events_;
+    std::vector<std::pair<uint64_t, uint64_t>> arriving_;  // instruction lines, and when they are there
+    uint32_t turn_ = 0;                                    // the next warp to fetch, or the next after it that can
+    uint64_t running_ = 0, mispredictions_ = 0;
+    uint32_t first_scheduler_ = 0;
+    bool moved_ = false, changed_ = false;
+};
+
+}  // namespace kernelpoint::replay::macsim
