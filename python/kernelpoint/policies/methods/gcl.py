@@ -11,6 +11,7 @@ from kernelpoint.config import Section
 from kernelpoint.estimation import Bound, Design, Method
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.labels import first_of_each, numbered
+from kernelpoint.traces import ScanTable
 from kernelpoint.workload import Available, Need, Population
 
 
@@ -26,12 +27,19 @@ class Gcl(Policy):
     No code of the authors was found. Model: the formula of the total and the range of K (2 to 20) are our reading; the
     encoder is the one that the configuration names, trained beforehand rather than on each workload. Embeddings are not
     z-scored, and work is no feature, as in the paper. Launches whose trace cannot be read are simulated.
+
+    Model: `work_scale`, not in the paper, adds log2 of the launch's work to the features. The silhouette then tells sizes of
+    one kernel apart, which it otherwise leaves in one cluster however unlike their cycles (checkpoints/README.md).
     """
 
     class Parameters(Section):
         """Parameters that a user may set."""
 
         max_clusters: Annotated[int, Field(ge=2, description="largest number of clusters tried")] = 20
+        work_scale: Annotated[
+            float,
+            Field(ge=0, description="of log2 of the work as a feature of clusters; 0 leaves it out, as the paper does"),
+        ] = 0.0
 
     bounds: ClassVar[tuple[Bound, ...]] = ("none",)
     estimates: ClassVar[tuple[Method, ...]] = ("mean",)
@@ -43,10 +51,12 @@ class Gcl(Policy):
 
     def design(self, population: Population) -> Design:
         """A stratum per cluster, represented by its first launch."""
-        embeddings, stream = population.embeddings_for("gcl"), population.scan_for("gcl").stream_ids
-        readable = np.flatnonzero(stream >= 0)
+        scan = population.scan_for("gcl")
+        readable = np.flatnonzero(scan.stream_ids >= 0)
+        used, first, stream, launches = np.unique(scan.stream_ids[readable], True, True, True)
+        features = self._features(population.embeddings_for("gcl")[used], scan, readable[first])
         strata = np.full(population.size, -1, dtype=np.int64)
-        strata[readable] = _clusters(embeddings, stream[readable], self.parameters.max_clusters, population.seed)
+        strata[readable] = self._clusters(features, launches, population.seed)[stream.ravel()]
         strata = numbered(strata)
         chosen = first_of_each(strata)
         return Design(
@@ -57,13 +67,20 @@ class Gcl(Policy):
             chosen=np.sort(chosen),
         )
 
+    def _features(self, embeddings: np.ndarray, scan: ScanTable, launch: np.ndarray) -> np.ndarray:
+        """Rows that clusters are made on: a stream's embedding, and the work of one of its launches if asked for."""
+        if self.parameters.work_scale == 0:
+            return embeddings
+        from kernelpoint.clustering.features import WORK_COLUMNS, run_features
 
-def _clusters(embeddings: np.ndarray, stream: np.ndarray, most: int, seed: int) -> np.ndarray:
-    """int64 [n]: the cluster of each launch by its stream; one cluster where all embeddings agree."""
-    from kernelpoint.clustering import SilhouetteKMeans
+        work = np.stack([getattr(scan, name)[launch] for name in WORK_COLUMNS], axis=1)
+        return run_features(embeddings, work, work_scale=self.parameters.work_scale)
 
-    used, inverse, launches = np.unique(stream, return_inverse=True, return_counts=True)
-    if len(used) < 2:
-        return np.zeros(len(stream), dtype=np.int64)
-    found = SilhouetteKMeans(max_clusters=most, random_state=seed % 2**31)
-    return found.fit(embeddings[used], sample_weight=launches).labels_[inverse.ravel()]
+    def _clusters(self, features: np.ndarray, launches: np.ndarray, seed: int) -> np.ndarray:
+        """int64 [number of streams]: the cluster of each; one cluster where all rows agree."""
+        from kernelpoint.clustering import SilhouetteKMeans
+
+        if len(features) < 2:
+            return np.zeros(len(features), dtype=np.int64)
+        found = SilhouetteKMeans(max_clusters=self.parameters.max_clusters, random_state=seed % 2**31)
+        return found.fit(features, sample_weight=launches).labels_
