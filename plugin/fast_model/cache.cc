@@ -35,6 +35,10 @@ CacheLine line_of(const LineChange& change) {
     return {change.line, change.valid, 0, change.dirty};
 }
 
+uint64_t as_number(const CacheLine& line) {
+    return line.line << 8 | line.valid << 4 | line.dirty;
+}
+
 }  // namespace
 
 Cache::Cache(uint64_t bytes, uint32_t ways)
@@ -154,6 +158,16 @@ void Cache::apply(const StateChange& change) {
         std::copy(others.begin(), others.end(), present + set.after);
         sets_[set.set] = {epoch_, recording_, static_cast<uint16_t>(set.after + others.size()), 0, false, false};
     }
+}
+
+StreamHash Cache::hash_of_set(uint32_t set) const {
+    const CacheLine* const first = &lines_[uint64_t{set} * ways_];
+    const uint32_t held = used(set);
+    StreamHasher hasher;
+    hasher.add(set, held);
+    for (uint32_t i = 0; i + 1 < held; i += 2) hasher.add(as_number(first[i]), as_number(first[i + 1]));
+    if (held % 2 == 1) hasher.add(as_number(first[held - 1]), 0);
+    return hasher.finish();
 }
 
 }  // namespace kernelpoint::fast_model

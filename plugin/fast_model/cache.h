@@ -8,6 +8,7 @@
 #include "fast_model/counters.h"
 #include "fast_model/modulo.h"
 #include "fast_model/state_change.h"
+#include "native/trace/stream_hash.h"
 
 namespace kernelpoint::fast_model {
 
@@ -55,6 +56,10 @@ public:
     size_t misfit(const StateChange& change, size_t begin) const;
     // Does again what happened then.
     void apply(const StateChange& change);
+
+    uint32_t sets() const { return static_cast<uint32_t>(sets_.size()); }
+    // Of its lines in their order, with their valid and dirty sectors.
+    StreamHash hash_of_set(uint32_t set) const;
 
 private:
     struct Set {

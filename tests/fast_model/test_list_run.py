@@ -120,6 +120,24 @@ def test_any_number_of_threads_any_segments_and_any_memory_give_the_same(traces,
             assert np.array_equal(found[counter], values, equal_nan=True), (counter, threads)
 
 
+@given(data=st.data())
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_list_that_comes_back_to_its_states_gives_what_its_launches_one_after_another_give(traces, gpu, data):
+    """Loops within loops, with copies, and launches between them that fit no loop. The oracle keeps no states."""
+    size = data.draw(st.sampled_from([8 * KIB, 128 * KIB, 6 << 20]))
+    configuration = configuration_of([str(gpu(l2_size=size, l2_ways=4))])
+    loops = st.lists(st.sampled_from(traces), min_size=1, max_size=5)
+    parts = data.draw(st.lists(st.tuples(loops, st.integers(1, 12)), min_size=1, max_size=6))
+    paths = [path for loop, times in parts * 2 for path in loop * times]
+    copied = data.draw(st.lists(st.tuples(st.integers(0, len(paths)), st.integers(0, 2)), max_size=30))
+    copies = np.array([[at, (1 << 30) + (what << 12), 4096] for at, what in sorted(copied)], dtype=np.uint64)
+    copies = copies.reshape(-1, 3)
+    expected, _, _ = run(paths, copies, configuration, memory_bytes=0)
+    found, _, _ = run(paths, copies, configuration)
+    for counter, values in expected.items():
+        assert np.array_equal(found[counter], values, equal_nan=True), counter
+
+
 def test_equal_launches_in_equal_state_are_simulated_once(traces):
     _, _, simulated = run(traces * 20, NO_COPIES, shipped("v100"))
     assert len(traces) <= simulated < 3 * len(traces)

@@ -7,7 +7,6 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "fast_model/course.h"
 #include "fast_model/list/runner.h"
 #include "native/replay/history.h"
 
@@ -92,7 +91,7 @@ replay::Residency residency_of(const GpuConfig& config) {
             config.shared_memory_per_sm};
 }
 
-void replay_before(const GpuConfig& config, const TaskList& task, uint64_t launches, Gpu& gpu) {
+void replay_before(const GpuConfig& config, const TaskList& task, uint64_t launches, Runner& runner) {
     replay::History history(task.list, true);
     replay::Footprint footprint;
     const auto touches_of = [&](uint32_t trace) -> const std::vector<replay::LineTouch>& {
@@ -104,8 +103,8 @@ void replay_before(const GpuConfig& config, const TaskList& task, uint64_t launc
         return footprint.touches;
     };
     replay::Walk walk;
-    history.walk(launches, gpu.l2().lines(), touches_of, walk);
-    replay_touches(gpu, walk.touches);
+    history.walk(launches, runner.l2_lines(), touches_of, walk);
+    runner.replay(walk.touches);
 }
 
 }  // namespace
@@ -114,16 +113,16 @@ std::string simulate_segment(const GpuConfig& config, const SegmentTask& task, u
                              const std::function<bool()>& goes_on) {
     const TaskList all(task);
     Outcomes outcomes(all.paths.size(), memory_bytes);
-    Runner runner(config, outcomes);
+    Runner runner(config, outcomes, memory_bytes);
     const auto launches = std::count_if(task.before.begin(), task.before.end(),
                                         [](const auto& c) { return c.kind == TraceList::Kind::launch; });
-    replay_before(config, all, static_cast<uint64_t>(launches), runner.gpu());
+    replay_before(config, all, static_cast<uint64_t>(launches), runner);
     std::string packed;
     std::unordered_set<uint64_t> known;  // numbers of outcomes
     for (uint32_t number = 0; number < task.commands.size(); ++number) {
         const TraceList::Command& command = task.commands[number];
         if (command.kind == TraceList::Kind::memcpy) {
-            runner.gpu().copy_from_host(command.address, command.bytes);
+            runner.copy_from_host(command.address, command.bytes);
             continue;
         }
         try {

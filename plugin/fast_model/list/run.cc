@@ -63,13 +63,13 @@ private:
     // False when the run is to end.
     bool run_commands() {
         const auto goes_on = [this] { return asked(); };
-        Runner runner(config_, *outcomes_);
+        Runner runner(config_, *outcomes_, effort_.memory_bytes);
         result_.of_launch.assign(list_.launches, kNoNumbers);
         for (uint64_t number = 0; number < list_.commands.size(); ++number) {
             const TraceList::Command& command = list_.commands[number];
             if (!segments_->wait_for(number, goes_on)) return false;
             if (command.kind == TraceList::Kind::memcpy) {
-                runner.gpu().copy_from_host(command.address, command.bytes);
+                runner.copy_from_host(command.address, command.bytes);
                 continue;
             }
             if (!run_launch(command.path, runner)) return false;

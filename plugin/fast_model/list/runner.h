@@ -1,30 +1,43 @@
-// Launches one after another on one simulated GPU.
+// Launches and copies one after another on one simulated GPU.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "fast_model/gpu.h"
 #include "fast_model/list/outcomes.h"
+#include "fast_model/list/recurring_states.h"
+#include "native/replay/seen_lines.h"
 
 namespace kernelpoint::fast_model {
 
 class Runner {
 public:
-    Runner(const GpuConfig& config, Outcomes& outcomes) : gpu_(config), outcomes_(outcomes) {}
+    // `memory_bytes`: for steps that may come again.
+    Runner(const GpuConfig& config, Outcomes& outcomes, uint64_t memory_bytes)
+        : gpu_(config), outcomes_(outcomes), states_(memory_bytes) {}
 
-    Gpu& gpu() { return gpu_; }
+    // Begins anew in the state that these left.
+    void replay(const std::vector<replay::Touch>& touches);
+    uint64_t l2_lines() { return gpu_.l2().lines(); }
     // The outcome of the next launch: one that is known and fits, else the launch is simulated. Null if `goes_on`,
     // which is asked now and then, ended it. Throws TraceError, LaunchError: the launch is abandoned then.
     Outcomes::Shared run(uint32_t source, const std::string& path, const std::function<bool()>& goes_on);
+    void copy_from_host(uint64_t address, uint64_t bytes);
     // Launches that were not known.
     uint64_t simulated() const { return simulated_; }
 
 private:
+    uint64_t step_of_copy(uint64_t address, uint64_t bytes);
     Outcomes::Shared simulate(const std::string& path, const std::function<bool()>& goes_on);
 
     Gpu gpu_;
     Outcomes& outcomes_;
+    RecurringStates states_;
+    std::map<std::pair<uint64_t, uint64_t>, uint64_t> copies_;  // numbered
     uint64_t simulated_ = 0;
 };
 

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <unordered_set>
 
-#include "fast_model/course.h"
 #include "fast_model/list/threads.h"
 #include "native/replay/packing.h"
 #include "native/trace/interruption.h"
@@ -17,6 +16,7 @@ constexpr uint64_t kUnknownBytes = 1 << 20;   // of a source whose text was not 
 constexpr uint64_t kLongestRepetition = 64;   // launches
 constexpr uint64_t kLongestLookBack = 65536;  // commands, for what is sent elsewhere
 constexpr size_t kMostBefore = 1024;          // of them are sent
+constexpr uint64_t kMostRunners = 16;         // that share memory for recurring states
 constexpr std::chrono::milliseconds kBetweenCalls{100};
 
 // The list as the history sees it: launches without a trace left out, equal traces under one path.
@@ -182,7 +182,8 @@ void Segments::work() {
             if (elsewhere_ != nullptr) {
                 simulate_elsewhere(segments_[segment]);
             } else {
-                if (runner == nullptr) runner = std::make_unique<Runner>(config_, outcomes_);
+                if (runner == nullptr)
+                    runner = std::make_unique<Runner>(config_, outcomes_, most_bytes_ / kMostRunners);
                 simulate(segments_[segment], *runner);
             }
         } catch (const Interrupted&) {
@@ -195,13 +196,13 @@ void Segments::work() {
 }
 
 void Segments::simulate(const Segment& segment, Runner& runner) {
-    replay(segment, runner.gpu());
+    replay(segment, runner);
     const auto goes_on = [this] { return !stopped_; };
     for (uint64_t command = segment.begin; command < segment.end && !stopped_; ++command) {
         const TraceList::Command& present = list_.commands[command];
         const uint32_t source = source_of_command_[command];
         if (present.kind == TraceList::Kind::memcpy) {
-            runner.gpu().copy_from_host(present.address, present.bytes);
+            runner.copy_from_host(present.address, present.bytes);
         } else if (source != kNoSource) {
             try {
                 if (runner.run(source, present.path, goes_on) == nullptr) return;
@@ -251,11 +252,11 @@ const std::vector<replay::LineTouch>& Segments::touches(uint32_t trace) {
     return footprint_.touches;
 }
 
-void Segments::replay(const Segment& segment, Gpu& gpu) {
+void Segments::replay(const Segment& segment, Runner& runner) {
     const std::lock_guard<std::mutex> held(history_mutex_);
     const auto touches_of = [this](uint32_t trace) -> const std::vector<replay::LineTouch>& { return touches(trace); };
-    history_.walk(segment.launches_before, gpu.l2().lines(), touches_of, walk_);
-    replay_touches(gpu, walk_.touches);
+    history_.walk(segment.launches_before, runner.l2_lines(), touches_of, walk_);
+    runner.replay(walk_.touches);
 }
 
 }  // namespace kernelpoint::fast_model

@@ -47,7 +47,7 @@ private:
     void simulate(const Segment& segment, Runner& runner);
     void simulate_elsewhere(const Segment& segment);
     std::vector<TraceList::Command> before(const Segment& segment) const;
-    void replay(const Segment& segment, Gpu& gpu);
+    void replay(const Segment& segment, Runner& runner);
     const std::vector<replay::LineTouch>& touches(uint32_t trace);
 
     const GpuConfig config_;
