@@ -1,5 +1,7 @@
 """A run spread over workers is the run of one process, whatever the order in which launches end and whoever dies."""
 
+import json
+
 import pytest
 from gpu import FakeEngine
 from hypothesis import HealthCheck, given, settings
@@ -33,6 +35,16 @@ def test_neither_the_order_in_which_launches_end_nor_killed_simulators_change_an
 def test_every_launch_is_simulated_once_where_nobody_dies(gpu):
     gpu.spread(RANDOM + "\nreplay: {check: 0}", FakeEngine(gpu))
     assert len(set(gpu.simulated)) == len(gpu.simulated) > 9
+
+
+def test_the_first_draws_do_not_wait_for_run_ups(gpu):
+    session = gpu.open(RANDOM)
+    handed_out = {step for plan in session.ahead() for step in plan.chain}
+    gpu.end(session)
+    journal = gpu.spread(RANDOM, FakeEngine(gpu)).decode().splitlines()
+    first = [json.loads(line) for line in journal if '"result"' in line and '"pass_index":0' in line]
+    assert len(first) > 9
+    assert {result["launch"] for result in first} <= {step.launch for step in handed_out if step.state == STARTED}
 
 
 def test_chains_that_go_on_from_each_other_stay_in_one_simulator(gpu):

@@ -129,13 +129,10 @@ def _digest(arrays: Sequence[np.ndarray]) -> str:
 
 
 def _save(path: Path, key: str, predictions: Predictions, log: Log) -> None:
-    names = list(predictions.counters)
-    values = np.stack([predictions.counters[name] for name in names])
     failures = {str(launch): reason for launch, reason in predictions.failures.items()}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        about = {"key": key, "counters": names, "failures": failures}
-        write_archive(path, about, {"values": values}, compress=True)
+        write_archive(path, {"key": key, "failures": failures}, predictions.counters, compress=True)
     except OSError as error:
         log(f"kernelpoint: the fast model's predictions cannot be kept for other runs: {error.strerror}")
 
@@ -145,10 +142,11 @@ def _load(path: Path, key: str, configuration: Configuration, log: Log) -> Predi
     if not path.exists():
         return None
     try:
-        about, arrays = read_archive(path)
+        about, counters = read_archive(path)
         if about["key"] != key:
             raise ValueError("they are of something else")
-        counters = dict(zip(about["counters"], arrays["values"], strict=True))
+        if "cycles" not in counters:
+            raise ValueError("they hold no cycles")
         failures = {int(launch): reason for launch, reason in about["failures"].items()}
     except (PlanError, ValueError, LookupError, TypeError, AttributeError) as error:
         log(f"kernelpoint: the kept predictions {path} are made anew: {error}")

@@ -10,6 +10,13 @@ from kernelpoint.session.setup import Frame
 from kernelpoint.session.work import Planned, Step
 
 
+def first_pass(wanted: np.ndarray, frame: Frame, warmup: int, interval: int) -> list[Planned]:
+    """Chains of the launches that the first pass will want, before it begins; see `planned`."""
+    ledger = Ledger(frame.population.offsets, warmup)
+    ledger.begin_pass(wanted)
+    return planned(ledger, frame, warmup > 0, interval)
+
+
 def planned(ledger: Ledger, frame: Frame, warms_up: bool, interval: int) -> list[Planned]:
     """Chains of the launches that the pass still wants: each launch by itself, or behind those that warm up for it.
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from kernelpoint.errors import HostError
 from kernelpoint.journal import AbortRecord, Record, ResumeRecord, RunUpRecord
+from kernelpoint.session.phases.ahead import first_pass
 from kernelpoint.session.phases.phase import DONE, OK, PENDING, SIMULATE, SKIP, Answer, check_result
 from kernelpoint.session.phases.run_up_places import RunUp, choose
 from kernelpoint.session.phases.sample import Sample, make_engine
@@ -80,12 +81,16 @@ class RunUps:
         return (PENDING, -1) if self._in_flight else (OK, step.launch)
 
     def ahead(self) -> list[Planned]:
-        """See Phase: each run-up is a chain."""
+        """See Phase: each run-up is a chain; then what the sample draws first, for no run-up changes that."""
         chains: dict[int, list[int]] = {}
         for step in self._steps[self._position :]:
             if step.run_up not in self._failed and (step.state == REPLAYED or step.run_up in chains):
                 chains.setdefault(step.run_up, []).append(step.launch)  # else its chain has begun already
-        return [self._planned(launches) for launches in chains.values()]
+        own = [self._planned(launches) for launches in chains.values()]
+        steps = {step for plan in own for step in plan.chain}
+        sample, inside = self.sampling().sample, self.sampling().inside
+        first = first_pass(sample.engine.wanted(), self.frame, self.setup.config.warmup.launches, inside.interval)
+        return own + [plan for plan in first if steps.isdisjoint(plan.chain)]
 
     def _planned(self, launches: list[int]) -> Planned:
         steps = [WorkStep(0, launch, KEPT if i else REPLAYED) for i, launch in enumerate(launches)]
