@@ -4,6 +4,8 @@
 #include <cinttypes>
 #include <cstring>
 
+#include <fcntl.h>
+
 namespace kernelpoint::host {
 namespace {
 
@@ -16,11 +18,19 @@ std::string quoted(std::string text) {
     return result + "\"";
 }
 
+// A file, which is emptied, or a FIFO that somebody reads: one that nobody reads would wait for ever.
+std::FILE* open_output(const std::string& path) {
+    const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
+    if (descriptor < 0) return nullptr;
+    fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
+    return fdopen(descriptor, "w");
+}
+
 }  // namespace
 
 Results::Results(const std::string& csv_path) : csv_path_(csv_path) {
     if (csv_path.empty()) return;
-    csv_.reset(std::fopen(csv_path.c_str(), "w"));
+    csv_.reset(open_output(csv_path));
     if (!csv_) throw fast_model::ConfigError("-results " + csv_path + ": cannot be written: " + std::strerror(errno));
     std::string names = "launch_index,trace,kernel_name,cycles,instructions";
     for (const fast_model::CounterField& field : fast_model::kCounterFields) names += std::string(",") + field.name;

@@ -26,6 +26,7 @@ from kernelpoint.evaluation.evaluate import Row
 from kernelpoint.evaluation.run import Notebook, cells
 from kernelpoint.evaluation.run import compare as compare_workload
 from kernelpoint.evaluation.workload import load_workload, parse_request
+from kernelpoint.files import write_output
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.pool import Pool
 from kernelpoint.session import plan as plans
@@ -189,7 +190,7 @@ def simulate(
     content = {"version": 1, "policy": policy, "journal": str(path), **keys}
     parse_config(content, "keys")
     config = path.with_suffix(".yaml")
-    config.write_text(yaml.safe_dump(content), encoding="utf-8")
+    write_output(config, yaml.safe_dump(content))
     command = [str(HOST_PROGRAM), "-trace", str(traces), "-config", gpu, "-kernel_sampling", str(config)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -47,9 +47,9 @@ def open_to_append(path: str | Path) -> io.FileIO:
 
 
 def open_output(path: str | Path) -> TextIO:
-    """Open what a user names as output, for writing text: a file, which is emptied, or a device or FIFO that somebody reads.
+    """Open what a command or a function writes, as text: a file, which is emptied, or a device or FIFO that somebody reads.
 
-    Lines end as they are written.
+    Lines end as they are written; bytes of names that are no UTF-8 come out as they went in.
 
     Raises:
         OSError: it cannot be opened, or nobody reads it, which would make the write wait for ever.
@@ -61,6 +61,35 @@ def open_output(path: str | Path) -> TextIO:
     ...
     OSError: [Errno 6] is a FIFO that nobody reads: '...'
     """
+    return open(_output(path), "w", encoding="utf-8", errors="surrogateescape", newline="")
+
+
+def open_output_bytes(path: str | Path) -> BinaryIO:
+    """Open an output for bytes; see :func:`open_output`."""
+    return open(_output(path), "wb")
+
+
+def write_output(path: str | Path, content: str | bytes) -> None:
+    """Write a text or bytes to an output; see :func:`open_output`."""
+    if isinstance(content, bytes):
+        with open_output_bytes(path) as file:
+            file.write(content)
+    else:
+        with open_output(path) as text:
+            text.write(content)
+
+
+def append_output(path: str | Path, text: str) -> None:
+    """Write a text behind the end of a regular file, made where it is missing.
+
+    Raises:
+        OSError: as :func:`open_regular`.
+    """
+    with open_to_append(path) as raw, io.BufferedWriter(raw) as file:
+        file.write(text.encode())
+
+
+def _output(path: str | Path) -> int:
     try:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK | os.O_CLOEXEC
         descriptor = os.open(path, flags, 0o666)
@@ -70,13 +99,7 @@ def open_output(path: str | Path) -> TextIO:
         kind = _KINDS.get(stat.S_IFMT(os.stat(path).st_mode), "a file")
         raise OSError(error.errno, f"is {kind} that nobody reads", str(path)) from None
     os.set_blocking(descriptor, True)
-    return open(descriptor, "w", encoding="utf-8", newline="")
-
-
-def write_output(path: str | Path, text: str) -> None:
-    """Write a text to what a user names as output; see :func:`open_output`."""
-    with open_output(path) as file:
-        file.write(text)
+    return descriptor
 
 
 def require_regular(path: str | Path) -> None:
@@ -143,7 +166,8 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
     target = Path(path)
     beside = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        with open(beside, "w+b") as file:
+        beside.unlink(missing_ok=True)
+        with open(beside, "x+b") as file:  # a new one: never a FIFO or a link that stands there
             yield file
             file.flush()
             os.fsync(file.fileno())

@@ -15,6 +15,7 @@ from rich.table import Table
 
 from kernelpoint.cli.host import program
 from kernelpoint.errors import HostError, JournalError
+from kernelpoint.files import open_output, write_output
 from kernelpoint.journal import Run, SummaryRecord, load_run
 from kernelpoint.report.full_run import compare, sentence
 from kernelpoint.report.write import write_page
@@ -104,7 +105,7 @@ def _plan(console: Console, output: Path, traces: Path, policy: str, budget: flo
 
 def _configuration(output: Path, policy: str, budget: float) -> Path:
     path = output / f"{policy}.yaml"
-    path.write_text(CONFIGURATION.format(policy=policy, budget=budget, journal=output / f"{policy}.kpjournal"))
+    write_output(path, CONFIGURATION.format(policy=policy, budget=budget, journal=output / f"{policy}.kpjournal"))
     return path
 
 
@@ -113,7 +114,10 @@ def _simulate(console: Console, output: Path, traces: Path, gpu: str, policy: st
     command = [str(program()), "-trace", str(traces), "-config", gpu, "-kernel_sampling", str(config)]
     started = time.monotonic()
     log, pipe = output / f"{policy}.log", subprocess.PIPE
-    with log.open("w") as file, subprocess.Popen(command, stdout=pipe, stderr=subprocess.STDOUT, text=True) as process:
+    with (
+        open_output(log) as file,
+        subprocess.Popen(command, stdout=pipe, stderr=subprocess.STDOUT, text=True) as process,
+    ):
         for line in process.stdout or ():
             file.write(line)
             if line.startswith("kernelpoint: "):

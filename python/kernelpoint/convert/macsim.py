@@ -21,6 +21,7 @@ from kernelpoint import _native
 from kernelpoint.convert.layout import Placement, place
 from kernelpoint.convert.manifest import Manifest
 from kernelpoint.errors import TraceError
+from kernelpoint.files import replacing, write_output
 from kernelpoint.traces import launch_paths
 
 Progress = Callable[[str, int, int], None]
@@ -176,11 +177,10 @@ def _write_lists(output: Path, digests: Sequence[_native.MacsimDigest], placemen
             f"  Grid size: ({grid}), Block size: ({block}), maxBlockPerCore: {digest.ctas_per_core}, "
             f"# of regs: {header.registers}, static shared mem: {header.shared_memory}, dynamic shared mem: 0\n"
         )
-    (output / "kernel_names.txt").write_text("".join(names))
+    write_output(output / "kernel_names.txt", "".join(names))
     lines = ["nvbit", "14", "-1", *(f"./Kernel{placement.folder}/trace.txt" for placement in placements)]
-    unfinished = output / "kernel_config.txt.unfinished"
-    unfinished.write_text("\n".join(lines) + "\n")
-    unfinished.rename(output / "kernel_config.txt")
+    with replacing(output / "kernel_config.txt") as file:
+        file.write(("\n".join(lines) + "\n").encode())
 
 
 def _summary(digests: Sequence[_native.MacsimDigest], placements: Sequence[Placement]) -> Conversion:

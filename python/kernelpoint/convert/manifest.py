@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelpoint.errors import TraceError
-from kernelpoint.files import read_regular
+from kernelpoint.files import append_output, read_regular, write_output
 
 NAME = "kernelpoint_convert.jsonl"
 VERSION = 1
@@ -28,7 +28,7 @@ class Manifest:
         if not self._path.exists():
             _refuse_strangers(folder)
             self.finished: dict[str, Any] = {}
-            self._write(header, "w")
+            self._write(header)
             return
         lines = _complete_lines(self._path)
         if not lines or lines[0] != header:
@@ -41,11 +41,10 @@ class Manifest:
     def add(self, folder: str, files: list[Any]) -> None:
         """Remember that a folder with these files is complete."""
         self.finished[folder] = files
-        self._write({"folder": folder, "files": files}, "a")
+        self._write({"folder": folder, "files": files})
 
-    def _write(self, line: dict[str, Any], mode: str) -> None:
-        with self._path.open(mode) as file:
-            file.write(json.dumps(line) + "\n")
+    def _write(self, line: dict[str, Any]) -> None:
+        append_output(self._path, json.dumps(line) + "\n")
 
 
 def _complete_lines(path: Path) -> list[dict[str, Any]]:
@@ -54,7 +53,7 @@ def _complete_lines(path: Path) -> list[dict[str, Any]]:
         text = read_regular(path, MOST_BYTES).decode("utf-8")
         whole = text[: text.rfind("\n") + 1]
         if whole != text:
-            path.write_text(whole, encoding="utf-8")
+            write_output(path, whole)
         lines = [json.loads(line) for line in whole.splitlines()]
     except OSError as error:
         raise TraceError(f"{path}: cannot be read: {error.strerror}") from None

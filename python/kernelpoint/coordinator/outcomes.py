@@ -38,7 +38,7 @@ def prepare_folder(journal: str | Path) -> Path:
     """
     path, folder = Path(journal), folder_of(journal).absolute()
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             run = hashlib.blake2b(file.readline(), digest_size=16).hexdigest()
         own = folder / run
         if folder.is_dir() and not own.is_dir():

@@ -12,8 +12,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from kernelpoint.coordinator.outcomes import folder_of
+from kernelpoint.files import read_regular, replacing
 
 SECONDS_BETWEEN, SECONDS_BETWEEN_LINES = 2.0, 10.0
+MOST_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -70,15 +72,13 @@ class Progress:
 
     def _write(self, state: State) -> None:
         """A disk that refuses it is no failure: nothing rests on this file."""
-        with contextlib.suppress(OSError):
-            part = self._path.with_suffix(".part")
-            part.write_text(json.dumps(asdict(state)))
-            part.replace(self._path)
+        with contextlib.suppress(OSError), replacing(self._path) as file:
+            file.write(json.dumps(asdict(state)).encode())
 
 
 def read_state(path: Path) -> State | None:
     """The state of a run; None where there is none to read."""
     try:
-        return State(**json.loads(path.read_text()))
+        return State(**json.loads(read_regular(path, MOST_BYTES)))
     except (OSError, ValueError, TypeError):
         return None

@@ -22,9 +22,11 @@ from kernelpoint.encoder.model import ProjectionHead, TraceEncoder
 from kernelpoint.encoder.pairs import RULES, draw_order, draw_some, equal_pairs
 from kernelpoint.encoder.views import hide_tokens, hide_values, random_view
 from kernelpoint.errors import ConfigError, PlanError
+from kernelpoint.files import read_regular, write_output
 from kernelpoint.graphs import TraceGraph, schema_hash
 from kernelpoint.randomness import generator
 
+MOST_BYTES_OF_LOG = 1 << 26
 LOSS_ON = ("both", "head", "embedding")
 
 
@@ -259,10 +261,10 @@ def write_log(path: Path, records: Sequence[EpochRecord]) -> None:
     """The log as CSV: one row an epoch."""
     names = [field.name for field in fields(EpochRecord)]
     rows = [",".join(f"{getattr(record, name):.6g}" for name in names) for record in records]
-    path.write_text("\n".join([",".join(names), *rows]) + "\n")
+    write_output(path, "\n".join([",".join(names), *rows]) + "\n")
 
 
 def read_log(path: Path) -> list[EpochRecord]:
     """Read what `write_log` wrote."""
-    rows = [line.split(",") for line in path.read_text().splitlines()[1:]]
+    rows = [line.split(",") for line in read_regular(path, MOST_BYTES_OF_LOG).decode().splitlines()[1:]]
     return [EpochRecord(int(epoch), *(float(value) for value in values)) for epoch, *values in rows]

@@ -8,10 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kernelpoint.errors import ConfigError
+from kernelpoint.files import read_regular
 from kernelpoint.traces import launch_paths
 from kernelpoint.workload import fingerprint
 
 Log = Callable[[str], None]
+MOST_BYTES = 1 << 28
 HOST_CONFIGS = Path(__file__).resolve().parent.parent / "host_configs"
 PROGRAM = Path(__file__).resolve().parent.parent / "bin" / "kernelpoint-host"
 
@@ -53,7 +55,7 @@ def full_run(traces: str, config: str, folder: Path, log: Log) -> Path:
 
 def _key(traces: str, settings: Path) -> str:
     """Hash of all that the results depend on: the host itself, its configuration, and the traces."""
-    digest = hashlib.blake2b(settings.read_bytes() + PROGRAM.read_bytes(), digest_size=8)
+    digest = hashlib.blake2b(read_regular(settings, MOST_BYTES) + read_regular(PROGRAM, MOST_BYTES), digest_size=8)
     paths = launch_paths(traces)
     digest.update(fingerprint([len(paths)], paths).encode())
     return digest.hexdigest()

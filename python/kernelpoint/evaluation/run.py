@@ -10,7 +10,7 @@ from kernelpoint.errors import ConfigError
 from kernelpoint.evaluation.evaluate import Cell, Inputs, Row, evaluate
 from kernelpoint.evaluation.version import code_version
 from kernelpoint.evaluation.workload import Workload
-from kernelpoint.files import read_regular
+from kernelpoint.files import append_output, read_regular, write_output
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.workload import Available, Need
 
@@ -44,7 +44,7 @@ class Notebook:
             except (ValueError, KeyError, TypeError):
                 raise ConfigError(f"{path}:{number}: not a row of a comparison; name another output folder") from None
         if len(whole) != len(data):
-            path.write_bytes(whole)
+            write_output(path, whole)
 
     def find(self, key: str) -> Row | None:
         """A row that is already there."""
@@ -54,8 +54,7 @@ class Notebook:
         """Remember a row; refused ones are not kept, for what they lack may come."""
         if self._path is None or row.reason:
             return
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"key": key, "row": row.record()}) + "\n")
+        append_output(self._path, json.dumps({"key": key, "row": row.record()}) + "\n")
 
 
 def cells(policies: Sequence[str], budgets: Sequence[float], seeds: int, confidence: float, scope: str,

@@ -11,10 +11,12 @@ from enum import Enum
 from pathlib import Path
 
 from kernelpoint.errors import PatchError
+from kernelpoint.files import read_regular, replacing
 from kernelpoint.patching.anchors import Sources, after_includes, capture, locate
 from kernelpoint.patching.description import Description, Insertion
 from kernelpoint.patching.lines import MARK, add_lines, has_lines, strip_lines
 
+MOST_BYTES = 1 << 26
 LISTING = "FILES"  # in our folder: the names of the files that we laid there
 
 
@@ -136,7 +138,7 @@ class Tree:
         return sorted(str(path.relative_to(self.root)) for path in found)
 
     def _sources(self) -> dict[str, str]:
-        return {name: (self.root / name).read_bytes().decode("latin-1") for name in self._texts()}
+        return {name: read_regular(self.root / name, MOST_BYTES).decode("latin-1") for name in self._texts()}
 
     def _code_edits(self, texts: Mapping[str, str]) -> list[Edit]:
         build = {line.file for line in self.description.build}
@@ -173,11 +175,11 @@ class Tree:
         if more := description.definitions:
             paths |= {f"{more.into}/{Path(name).name}": description.folder / name for name in more.files}
         try:
-            files = {name: path.read_bytes() for name, path in paths.items()}
+            files = {name: read_regular(path, MOST_BYTES) for name, path in paths.items()}
             if self._launcher:
                 root = str(self.root.resolve()).encode()
                 own = self._launcher_paths().items()
-                files |= {name: path.read_bytes().replace(b"{CHECKOUT}", root) for name, path in own}
+                files |= {name: read_regular(path, MOST_BYTES).replace(b"{CHECKOUT}", root) for name, path in own}
         except OSError as error:
             raise PatchError(f"the installation is incomplete: {error}") from None
         names = "".join(f"{name}\n" for name in sorted(files))
@@ -194,7 +196,13 @@ class Tree:
     def _laid_down(self) -> set[str]:
         listing = f"{self.description.copies.into}/{LISTING}"
         content = _read(self.root / listing)
-        return {*content.decode("latin-1").split("\n"), listing} - {""} if content is not None else set()
+        names = {*content.decode("latin-1").split("\n"), listing} - {""} if content is not None else set()
+        for name in names:
+            if Path(name).is_absolute() or ".." in Path(name).parts or "\0" in name:
+                raise PatchError(
+                    f"{listing}: {name[:60]!r} is outside the checkout; delete that file, then patch again"
+                )
+        return names
 
     def _remove_own_folder(self) -> None:
         folder = self.root / self.description.copies.into
@@ -237,7 +245,7 @@ def _fill(insertion: Insertion, kind: str, names: Mapping[str, str]) -> str:
 
 def _read(path: Path) -> bytes | None:
     try:
-        return path.read_bytes()
+        return read_regular(path, MOST_BYTES)
     except OSError:
         return None
 
@@ -247,8 +255,7 @@ def _write(path: Path, content: bytes) -> None:
     if _read(path) == content:
         return
     path.parent.mkdir(exist_ok=True)
-    part = path.with_name(f".{path.name}.kernelpoint")
-    part.write_bytes(content)
-    if path.exists():
-        part.chmod(path.stat().st_mode & 0o7777)
-    os.replace(part, path)
+    with replacing(path) as file:
+        file.write(content)
+        if path.exists():
+            os.fchmod(file.fileno(), path.stat().st_mode & 0o7777)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from kernelpoint.files import read_regular, replacing
 from kernelpoint.traces.store import cache_folder
+
+MOST_BYTES = 1 << 26
 
 
 def javascript() -> str | None:
@@ -20,8 +21,8 @@ def javascript() -> str | None:
     except PackageNotFoundError:
         return None
     try:
-        return kept.read_text(encoding="utf-8")
-    except OSError:
+        return read_regular(kept, MOST_BYTES).decode()
+    except (OSError, UnicodeDecodeError):
         pass
     try:
         import vl_convert
@@ -31,9 +32,8 @@ def javascript() -> str | None:
     text = text.replace("</script", "<\\/script")
     try:
         kept.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=kept.parent, delete=False, encoding="utf-8") as file:
-            file.write(text)
-        os.replace(file.name, kept)
+        with replacing(kept) as file:
+            file.write(text.encode())
     except OSError:  # a cache that cannot be written costs time, nothing else
         pass
     return text

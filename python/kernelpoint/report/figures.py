@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernelpoint.extras import needs_extra
+from kernelpoint.files import open_output_bytes
 from kernelpoint.journal import Run
 from kernelpoint.report.charts import BLUE, GREY, ROWS, VERMILION, kernel_colours
 from kernelpoint.report.view import OTHERS, Kernel, RunView, view_run
@@ -64,7 +65,8 @@ def draw_figures(view: RunView, folder: Path) -> list[Path]:
                 continue
             for kind, date in (("pdf", "CreationDate"), ("svg", "Date")):
                 path = folder / f"{name}.{kind}"
-                figure.savefig(path, metadata={date: None})
+                with open_output_bytes(path) as file:
+                    figure.savefig(file, format=kind, metadata={date: None})
                 files.append(path)
     return files
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelpoint.errors import ConfigError, TraceError
+from kernelpoint.files import replacing
 from kernelpoint.traces import read_trace_list
 
 ACCELSIM, MACSIM = "kernelslist.g", "kernel_config.txt"
@@ -104,9 +105,8 @@ def _write(
     for name in BESIDE if macsim else ():
         if (lists[0].parent / name).is_file():
             _link(lists[0].parent / name, output / name)
-    unfinished = output / ".list.unfinished"
-    unfinished.write_text("\n".join(lines) + "\n")
-    unfinished.replace(output / lists[0].name)
+    with replacing(output / lists[0].name) as file:
+        file.write(os.fsencode("\n".join(lines) + "\n"))
 
 
 def _link(target: Path, link: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from kernelpoint import files
 from kernelpoint.errors import ConfigError
 from kernelpoint.selection.ranges import kernel_ranges, sampled_kernels
 from kernelpoint.selection.selection import Selection
@@ -75,7 +76,7 @@ def write_output(
     selection.save(written[0])
     written += _tracer_files(folder, selection, numbers)
     script = folder / SCRIPT
-    script.write_text(_script(selection, earlier))
+    files.write_output(script, _script(selection, earlier))
     script.chmod(0o755)
     return [*written, script]
 
@@ -85,12 +86,12 @@ def _tracer_files(folder: Path, selection: Selection, numbers: np.ndarray) -> li
         now = np.zeros(selection.census.size, dtype=bool)
         now[numbers - selection.census.first] = True
         path = folder / SAMPLE
-        path.write_text(sampled_kernels(np.asarray(selection.design.strata), now, selection.census.first))
+        files.write_output(path, sampled_kernels(np.asarray(selection.design.strata), now, selection.census.first))
         return [path]
     written = []
     for run, text in enumerate(kernel_ranges(numbers), 1):
         written.append(folder / f"kernel_range-{run}.txt")
-        written[-1].write_text(text + "\n")
+        files.write_output(written[-1], text + "\n")
     return written
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kernelpoint.convert import Conversion, convert_to_macsim, remove_conversion
+from kernelpoint.files import write_output
 from kernelpoint.synth.compose import Request, prepare
 from kernelpoint.synth.writer import DESCRIPTION, LIST, Totals, write_list
 
@@ -46,5 +47,5 @@ def write_macsim_list(
     folders = [line.split("/")[1] for line in (output / "kernel_config.txt").read_text().splitlines()[3:]]
     for number, folder in zip(document["sequence"], folders, strict=True):
         document["launches"][number]["file"] = folder
-    (output / DESCRIPTION).write_text(json.dumps(document, separators=(",", ":")) + "\n", encoding="ascii")
+    write_output(output / DESCRIPTION, json.dumps(document, separators=(",", ":")) + "\n")
     return totals, made

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 
 from kernelpoint import _native
+from kernelpoint.files import open_output_bytes
 
 LINES_PER_FRAME = 2048  # as Accel-Sim's post-processing
 DICTIONARY_SIZE, SAMPLE_BYTES, SAMPLE_STEP = 64 << 10, 1 << 20, 8
@@ -42,7 +43,7 @@ class TracezWriter:
 
     def __init__(self, path: Path, header: str, lines: Sequence[str]) -> None:
         self._dictionary = _native.train_zstd_dictionary(_samples(lines), DICTIONARY_SIZE) if lines else b""
-        self._file = path.open("wb")
+        self._file = open_output_bytes(path)
         self._file.write(header.encode("ascii") + b"\0" + struct.pack("<II", len(self._dictionary), LINES_PER_FRAME))
         self._file.write(self._dictionary)
         self._index = bytearray()

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from itertools import chain, count
 from pathlib import Path
 
+from kernelpoint.files import open_output, write_output
 from kernelpoint.synth.launch import Launch
 from kernelpoint.synth.machine import Warps
 from kernelpoint.synth.memory import Tensor
@@ -128,7 +129,7 @@ def write_trace(launch: Launch, path: Path, number: int, version: int = 3, value
 
 
 def _write_text(launch: Launch, path: Path, number: int, version: int, parts: Parts) -> int:
-    with path.open("w", encoding="ascii", newline="\n", buffering=1 << 20) as file:
+    with open_output(path) as file:
         for first, (warps, texts) in enumerate(parts):
             if first == 0:
                 file.write(header(launch, number, warps.registers.used, version))
@@ -193,7 +194,7 @@ def write_list(
     distinct: list[Written] = []
     order: list[int] = []
     totals, numbers = Totals(), count(1)
-    with (directory / LIST).open("w", encoding="ascii") as lines:
+    with open_output(directory / LIST) as lines:
         for item in sequence:
             if isinstance(item, HostCopy):
                 lines.write(item.line())
@@ -211,5 +212,5 @@ def write_list(
             if totals.launches == launches:
                 break
     document = {"version": 1, **description, "launches": [asdict(w) for w in distinct], "sequence": order}
-    (directory / DESCRIPTION).write_text(json.dumps(document, separators=(",", ":")) + "\n", encoding="ascii")
+    write_output(directory / DESCRIPTION, json.dumps(document, separators=(",", ":")) + "\n")
     return totals

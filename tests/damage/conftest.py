@@ -1,0 +1,57 @@
+"""Shared by the attacks: commands that are called in this process, and end in time; a small list of traces."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+from in_time import in_time
+from trace_writer import cta, small_trace
+
+from kernelpoint import cli
+
+PYTHONS_WORDS = ("Traceback", "Error:", "Errno", "<class", "object at 0x", "NoneType", "PosixPath")
+
+
+@pytest.fixture
+def kernelpoint(monkeypatch, capfd):
+    """Call a command; its exit code (0 or not) and all that it printed. What is refused is one message in words of our own."""
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["kernelpoint", *(os.fspath(part) for part in arguments)])
+        code, text = 0, ""
+        with in_time():
+            try:
+                cli.main()
+            except SystemExit as end:
+                code = 0 if end.code in (0, None) else 1
+                text = end.code if isinstance(end.code, str) else ""
+        printed = capfd.readouterr()
+        text = printed.out + printed.err + text
+        assert not any(word in text for word in PYTHONS_WORDS), text
+        assert code == 0 or text.strip(), "refused without a reason"
+        return code, text
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def traces(tmp_path_factory):
+    """A list of 12 launches of three kernels, a few instructions each."""
+    folder = tmp_path_factory.mktemp("small")
+    for number in range(1, 4):
+        fields = {"kernel name": f"k{number}", "kernel id": str(number)}
+        (folder / f"kernel-{number}.traceg").write_text(
+            small_trace(cta(*2 * [number * ["0000 ffffffff 0 EXIT 0 0"]]), **fields)
+        )
+    (folder / "kernelslist.g").write_text("".join(f"kernel-{1 + i % 3}.traceg\n" for i in range(12)))
+    return folder / "kernelslist.g"
+
+
+@pytest.fixture
+def own_cache(tmp_path, monkeypatch):
+    """A cache that nobody else uses, and a folder to be in."""
+    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

@@ -1,0 +1,147 @@
+"""FIFOs, devices, links and folders in the place of files that commands and functions write, under names of their choice."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from in_time import in_time
+
+import kernelpoint as kp
+from kernelpoint.cli.host import program
+from kernelpoint.coordinator.state import State, read_state, state_path
+from kernelpoint.errors import KernelPointError
+from kernelpoint.files import replacing
+from kernelpoint.patching import Tree, load_description
+
+CENSUS = (
+    "kernel id, kernel mangled name, grid_dimX, grid_dimY, grid_dimZ, #blocks, block_dimX, block_dimY, block_dimZ, #threads, "
+    "total_insts, total_reported_insts\n"
+) + "".join(f"kernel-{i + 1}-ctx_0x5d0.trace.xz, _Z{i % 4}k, 8, 1, 1, 8, 64, 1, 1, 64, 0,0\n" for i in range(40))
+
+MACSIM_CENSUS = (
+    "Kernel{} name: k{}\n  Grid size: (8, 1, 1), Block size: (64, 1, 1), maxBlockPerCore: 16, # of regs: 16, "
+    "static shared mem: 0, dynamic shared mem: 0\n"
+)
+COMMANDS = {
+    "select": ["select", "stats_ctx_0x5d0", "-o", "out"],
+    "select for MacSim": ["select", "kernel_names.txt", "-o", "out"],
+    "convert": ["convert", "LIST", "-o", "out"],
+    "join": ["join", "FOLDER", "-o", "out"],
+    "plan": ["plan", "LIST", "-o", "out/run.kpplan", "--policy", "random"],
+    "cluster": ["cluster", "LIST", "-o", "out/clusters.csv", "--policy", "random"],
+    "synth": ["synth", "iterative-solver", "-o", "out", "--launches", "3", "--force"],
+    "init": ["init", "-o", "out/kernelpoint.yaml"],
+    "compare": ["compare", "-w", "truth=results.csv", "--policies", "random", "--seeds", "2", "-o", "out"],
+}
+
+
+def prepared(command, traces):
+    with open("stats_ctx_0x5d0", "w") as file:
+        file.write(CENSUS)
+    with open("results.csv", "w") as file:
+        file.write("launch_index,trace,kernel_name,cycles,instructions\n")
+        file.writelines(f"{i},kernel-{i % 3}.traceg,k{i % 3},{5000 + 7 * i},{900 + i % 3}\n" for i in range(30))
+    with open("kernel_names.txt", "w") as file:
+        file.writelines(MACSIM_CENSUS.format(i, i % 4) for i in range(40))
+    for folder in ("out", "alone"):
+        os.makedirs(folder)
+    shutil.copy(traces.parent / "kernel-1.traceg", "alone")
+    with open("alone/kernelslist.g", "w") as file:
+        file.write("kernel-1.traceg\n")
+    names = {"LIST": str(traces), "FOLDER": os.path.abspath("alone")}
+    return [names.get(part, part) for part in COMMANDS[command]]
+
+
+def files_of(folder):
+    return sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+
+
+@pytest.mark.parametrize("kind", ["FIFO", "/dev/full", "folder", "loop"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_that_finds_something_else_in_the_place_of_its_file_ends(
+    own_cache, traces, kernelpoint, command, kind
+):
+    arguments = prepared(command, traces)
+    code, text = kernelpoint(*arguments)
+    assert code == 0, text
+    whole = own_cache / "whole"
+    (own_cache / "out").rename(whole)
+    places = [path.relative_to(whole) for path in files_of(whole)]
+    assert places
+    for place in places[:6]:
+        shutil.rmtree(own_cache / "out", ignore_errors=True)
+        shutil.copytree(whole, own_cache / "out", symlinks=True)
+        path = own_cache / "out" / place
+        path.unlink()
+        if kind == "FIFO":
+            os.mkfifo(path)
+        elif kind == "folder":
+            (path / "kept").mkdir(parents=True)
+        else:
+            path.symlink_to(path.name if kind == "loop" else kind)
+        code, text = kernelpoint(*arguments)
+        assert code or not path.is_fifo() or command == "convert", f"{place}: nothing was said, and nothing written"
+        assert kind != "folder" or (path / "kept").is_dir(), f"{place}: what another made is gone"
+
+
+@pytest.mark.parametrize("kind", ["FIFO", "socket in a folder that is none"])
+def test_the_embedded_hosts_results_do_not_wait_for_somebody_who_reads_them(own_cache, traces, kind):
+    place = own_cache / "results.csv"
+    if kind == "FIFO":
+        os.mkfifo(place)
+    else:
+        place = own_cache / "none" / "results.csv"
+    command = [program(), "-trace", traces, "-config", "v100", "-results", place]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and str(place) in done.stderr and "cannot be written" in done.stderr
+
+
+def test_a_function_does_not_wait_for_somebody_who_reads_its_configuration(own_cache, traces):
+    os.mkfifo(own_cache / "run.yaml")
+    with in_time(), pytest.raises((KernelPointError, OSError), match="FIFO that nobody reads"):
+        kp.simulate(traces, own_cache / "run.kpjournal", policy="random")
+
+
+def test_the_state_of_a_run_is_not_waited_for(own_cache):
+    path = state_path(own_cache / "run.kpjournal")
+    path.parent.mkdir()
+    os.mkfifo(path)
+    with in_time():
+        assert read_state(path) is None
+    path.unlink()
+    path.symlink_to("/dev/zero")
+    with in_time():
+        assert read_state(path) is None
+    assert State.__doc__
+
+
+def test_what_stands_beside_a_file_that_is_replaced_is_not_opened(own_cache):
+    beside = own_cache / f".made.{os.getpid()}.part"
+    os.mkfifo(beside)
+    with in_time(), replacing(own_cache / "made") as file:
+        file.write(b"whole")
+    assert (own_cache / "made").read_bytes() == b"whole" and not beside.exists()
+    (own_cache / "precious").write_bytes(b"kept")
+    beside.symlink_to(own_cache / "precious")
+    with replacing(own_cache / "made") as file:
+        file.write(b"again")
+    assert (own_cache / "precious").read_bytes() == b"kept"
+
+
+@pytest.mark.parametrize("name", ["/etc/precious", "../precious", "src/../../precious"])
+def test_taking_a_patch_out_removes_nothing_outside_the_checkout(tmp_path, name):
+    miniature, checkout = Path(__file__).parents[1] / "accelsim_patch" / "miniature", tmp_path / "checkout"
+    shutil.copytree(miniature / "gpu-simulator", checkout / "gpu-simulator")
+    shutil.copytree(miniature / "main_layout", checkout / "gpu-simulator", dirs_exist_ok=True)
+    description = load_description("accelsim")
+    listing = checkout / description.copies.into / "FILES"
+    listing.parent.mkdir()
+    listing.write_text(f"{name}\n")
+    (tmp_path / "precious").write_text("kept")
+    with pytest.raises(KernelPointError, match="outside the checkout"):
+        Tree(checkout, description).revert()
+    assert (tmp_path / "precious").exists()
