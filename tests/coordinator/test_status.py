@@ -1,10 +1,13 @@
 """`kernelpoint status`: what it says of runs that go on, have stopped, or have ended."""
 
 import json
+import socket
 import time
+from dataclasses import asdict
 
 from gpu import FakeEngine
 
+from kernelpoint.cli import status as cli_status
 from kernelpoint.cli.status import is_locked, status, status_of
 from kernelpoint.coordinator.state import Progress, State, read_state, state_path
 from kernelpoint.journal import load_run
@@ -32,16 +35,36 @@ def test_a_run_that_goes_on_is_told_from_one_that_has_stopped(gpu):
     assert (found.state, found.simulated, found.launches) == ("running", 5, 200)
     assert found.pass_text.startswith("pass 0, 5 of ")
     session.journal.close()
-    assert not is_locked(path)
-    assert status_of(load_run(path), None, False, time.time() + 1e6).state.startswith("stopped")
-    assert status_of(load_run(path), None, False, time.time()).state.startswith("running elsewhere, or stopped")
+    assert is_locked(path) is False
+    assert status_of(load_run(path), None, None, time.time() + 1e6).state.startswith("stopped")
+    assert status_of(load_run(path), None, None, time.time()).state.startswith("running elsewhere, or stopped")
+
+
+def test_a_run_that_was_refused_a_moment_ago_does_not_go_on(gpu, capsys):
+    """Its journal and its state are fresh, but nobody holds the journal, and no other machine could."""
+    session = begin(gpu, 1)
+    path = session.journal.path
+    session.journal.close()
+    status(path)
+    assert "stopped; start it again to go on" in capsys.readouterr().out
+    state = State(socket.gethostname(), 1, 16, "", 40, 10, 90.0, time.time())
+    for locked in (False, None):
+        assert status_of(load_run(path), state, locked, time.time()).state.startswith("stopped")
+
+
+def test_the_kind_of_a_file_system_that_is_shared_leaves_it_open(gpu, monkeypatch):
+    session = begin(gpu, 1)
+    session.journal.close()
+    monkeypatch.setattr(cli_status, "LOCAL", set())
+    assert is_locked(session.journal.path) is None
+    assert is_locked(gpu.folder / "nosuch.kpjournal") is None
 
 
 def test_on_another_machine_a_run_that_wrote_a_moment_ago_goes_on(gpu):
     session = begin(gpu, 1)
     session.journal.close()
     state = State("elsewhere", 1, 16, "http://there", 40, 10, 90.0, time.time())
-    found = status_of(load_run(session.journal.path), state, False, time.time())
+    found = status_of(load_run(session.journal.path), state, None, time.time())
     assert (found.state, found.workers, found.left) == ("running", 16, 90.0)
     assert found.pass_text.endswith("simulated: 10 of 40")
 
@@ -83,3 +106,7 @@ def test_progress_is_told_to_the_user_and_to_others(tmp_path, monkeypatch):
     assert state is not None and (state.done, state.expected, state.workers, state.seconds_left) == (40, 100, 4, 20.0)
     path.write_text(json.dumps({"torn": 1}))
     assert read_state(path) is None
+    good = json.loads(json.dumps(asdict(state)))
+    for key, value in (("seconds_left", "x"), ("workers", None), ("written", 1e999), ("node", 7), ("done", [])):
+        path.write_text(json.dumps(good | {key: value}))
+        assert read_state(path) is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +19,8 @@ from kernelpoint.journal import EstimateRecord, PassRecord, ResultRecord, Run, l
 from kernelpoint.report.sentences import percent
 
 FRESH = 120.0  # seconds since a run on another machine wrote last, within which it counts as running
+# File systems that only this machine writes: there its table of locks tells who holds a journal, or that nobody does.
+LOCAL = {"ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "bcachefs", "jfs", "tmpfs", "ramfs", "overlay"}
 
 
 @dataclass(frozen=True)
@@ -67,18 +71,21 @@ def _lines(path: Path) -> list[str]:
     ]
 
 
-def status_of(run: Run, state: State | None, locked: bool, now: float) -> Status:
+def status_of(run: Run, state: State | None, locked: bool | None, now: float) -> Status:
     """The status of a run.
 
     Args:
-        state: as the run's coordinator wrote it, if it has one; locked: whether a process here holds the journal.
+        state: as the run's coordinator wrote it, if it has one; locked: whether a process holds the journal, None where one on
+            another machine might.
     """
     launches = sum(run.launches)
     if run.summary is not None:
         estimate = _estimate(run.summary.counter, run.estimates().get(run.summary.counter))
         return Status("ended", f"{run.summary.passes} passes", run.summary.simulated, launches, estimate, None, None)
     written = max(run.path.stat().st_mtime, state.written if state else 0.0)
-    running = locked or now - written < FRESH
+    if locked is None and state is not None and state.node == socket.gethostname():
+        locked = False
+    running = now - written < FRESH if locked is None else locked
     pass_text, left = _pass(run), None
     if state is not None:
         pass_text += f"; simulated: {state.done:,} of {state.expected:,}"
@@ -87,21 +94,37 @@ def status_of(run: Run, state: State | None, locked: bool, now: float) -> Status
     look = run.looks[-1] if run.looks else None
     found = {**look.estimates, **look.ratios}.get(counter) if look else None
     workers = state.workers if state and running else None
-    here = locked or state is not None
+    here = bool(locked) or state is not None
     told = "stopped; start it again to go on"
     if running:
         told = "running" if here else "running elsewhere, or stopped in the last two minutes"
     return Status(told, pass_text, len(run.results), launches, _estimate(counter, found), left, workers)
 
 
-def is_locked(path: Path) -> bool:
-    """True if a process of this machine holds a journal; asks the system's table of locks, and takes none itself."""
+def is_locked(path: Path) -> bool | None:
+    """True if a process of this machine holds a journal, False if none does, None where one of another machine might.
+
+    It asks the system's table of locks, and takes none itself.
+    """
     try:
         inode = str(path.stat().st_ino)
         lines = Path("/proc/locks").read_text().splitlines()
+        if any(part.split()[1] == "FLOCK" and _inode(part) == inode for part in lines if len(part.split()) > 5):
+            return True
+        return False if _file_system(path) in LOCAL else None
     except OSError:
-        return False
-    return any(part.split()[1] == "FLOCK" and _inode(part) == inode for part in lines if len(part.split()) > 5)
+        return None
+
+
+def _file_system(path: Path) -> str:
+    """The kind of the file system that holds a file; empty where the system does not say."""
+    device = path.stat().st_dev
+    number = f"{os.major(device)}:{os.minor(device)}"
+    for line in Path("/proc/self/mountinfo").read_text(errors="replace").splitlines():
+        words, _, kind = line.partition(" - ")
+        if words.split()[2:3] == [number]:
+            return kind.split(" ")[0]
+    return ""
 
 
 def _inode(line: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import socket
 import time
@@ -79,6 +80,9 @@ class Progress:
 def read_state(path: Path) -> State | None:
     """The state of a run; None where there is none to read."""
     try:
-        return State(**json.loads(read_regular(path, MOST_BYTES)))
-    except (OSError, ValueError, TypeError):
+        state = State(**json.loads(read_regular(path, MOST_BYTES)))
+    except (OSError, ValueError, TypeError, RecursionError):
         return None
+    numbers = (state.pid, state.workers, state.expected, state.done, state.written, state.seconds_left or 0.0)
+    sound = all(isinstance(number, int | float) and math.isfinite(number) for number in numbers)
+    return state if sound and isinstance(state.node, str) else None
