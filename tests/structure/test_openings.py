@@ -14,6 +14,7 @@ OPENERS = {
     "evaluation/version.py": "the package's own code",
     "cli/status.py": "tables of the system",
     "coordinator/run.py": "/proc/PID/status",
+    "session/boundary.py": "/proc/self/cmdline",
     "cli/doctor.py": "a temporary folder",
     "synth/macsim.py": "its own conversion",
     "cli/init.py": "a new file, which must not be there",
