@@ -26,7 +26,8 @@ def plan(
     traces: Annotated[Path, typer.Argument(help="A kernelslist.g, or a folder of kernel-N.traceg files.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the plan (.kpplan).")],
     config: Annotated[
-        Path | None, typer.Option(help="The run's configuration; its policy, encoder and seed count.")
+        Path | None,
+        typer.Option("--config", "-c", help="The run's configuration: its policy, encoder and seed are used."),
     ] = None,
     policy: Annotated[str, typer.Option(help="The policy, where no configuration is given.")] = "kernelpoint",
     profile: Annotated[

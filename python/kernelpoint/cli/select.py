@@ -27,7 +27,9 @@ def select(
     profile: Annotated[
         Path | None, typer.Option(help="Times or counters of the launches (nsys, ncu, PyTorch), beside a census.")
     ] = None,
-    config: Annotated[Path | None, typer.Option(help="The run's configuration: policy, seed, error budget.")] = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", "-c", help="The run's configuration: policy, seed, error budget.")
+    ] = None,
     relative_error: Annotated[float, typer.Option(help="The error budget, where no configuration is given.")] = 0.01,
     seed: Annotated[int, typer.Option(help="Same seed, same launches, where no configuration is given.")] = 0,
     spare: Annotated[
