@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +15,16 @@ from kernelpoint.estimation import ErrorBudget, engine_for
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.processes import design_of
 from kernelpoint.randomness import generator
+from kernelpoint.session.replays import LEAST_SHARE
 from kernelpoint.workload import Population
 
 BUDGETS = (0.05, 0.01, 0.005)
 MOST_LAUNCHES = 1_000_000  # beyond that, planning for three budgets takes longer than anybody waits
 MOST_PASSES = 8
-ALIKE, OWN = 0.01, 0.003  # relative standard deviations about what is known: of launches known to be equal, and of each
+LAUNCHES_IN_RUN_UP = 2  # the least; one more where it has to begin farther in front of the drawn launch
+# Relative standard deviations about what is known: of all launches of a stratum, of those known to be equal, of each launch
+LEVEL, ALIKE, OWN = 0.03, 0.003, 0.003
+FIRST = 0.2  # how far the first launch of each stratum is off what is known, in a run that begins unlike the rest
 LEAST_SPEEDUP = 2.0  # below that sampling hardly pays
 # Model: of Accel-Sim on one core, to a factor of two or three: seconds a launch, and for each thread instruction.
 LAUNCH_SECONDS, INSTRUCTION_SECONDS = 0.33, 1.0 / 300_000
@@ -27,8 +32,13 @@ LAUNCH_SECONDS, INSTRUCTION_SECONDS = 0.33, 1.0 / 300_000
 
 @dataclass(frozen=True)
 class Forecast:
-    """Expected cost of a run. speedup: all cycles over those simulated, or what `source` says stands for cycles; minutes: in
-    Accel-Sim on one core, nan where the instructions are not known.
+    """Expected cost of a run at an error budget.
+
+    Attributes:
+        launches: of the sample; speedup: all cycles over those simulated, run-ups included, or what `source` says stands for
+            cycles; minutes: in Accel-Sim on one core, nan where the instructions are not known.
+        most_launches, least_speedup, most_minutes: the same for a run whose first launches are not as predicted.
+        run_ups: launches in run-ups, at least, in a simulator that can replay.
     """
 
     relative_error: float
@@ -36,21 +46,27 @@ class Forecast:
     speedup: float
     minutes: float
     source: str
+    most_launches: int = 0
+    least_speedup: float = math.inf
+    most_minutes: float = 0.0
+    run_ups: int = 0
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> Forecast:
         """Content of a plan."""
-        return cls(**{name: record[name] for name in cls.__dataclass_fields__})
+        return cls(**{name: record[name] for name in cls.__dataclass_fields__ if name in record})
 
 
 def forecasts(config: Config, policy: type[Policy], population: Population) -> list[Forecast]:
-    """Rehearse a run at 5, 1 and 0.5 % and at its own budget, with results made up from what is known of the launches.
+    """Rehearse runs at 5, 1 and 0.5 % and at the run's own budget, with results made up from what is known of the launches.
 
     A launch's result is its predicted cycles (else its time in the profile, else its instructions) times 1 + e, with e normal:
-    one part, of standard deviation ALIKE, shared by launches of equal predictions, and one, OWN, for each. The policy's design,
-    its engine, its passes and its stopping rule are the real ones. Model: ALIKE and OWN, as residuals of the fast model were
-    in Accel-Sim on PyTorch training; other launches may be less like their predictions. Nothing is said of more than a million
-    launches, of a budget on another counter than cycles, and of a policy without a bound.
+    one part, of standard deviation LEVEL, shared by a stratum, one, ALIKE, by launches of equal predictions, and one, OWN, for
+    each. A second rehearsal, of a run that begins unlike the rest, makes the first launch of each stratum longer by FIRST. The
+    policy's design, its engine, its passes and its stopping rule are the real ones. Model: these four, as the fast model's
+    residuals were in Accel-Sim on PyTorch training and in the embedded host; other launches may be less like their
+    predictions. Nothing is said of more than a million launches, of a budget on another counter than cycles, and of a policy
+    without a bound.
 
     Args:
         population: complete with what the policy asks for.
@@ -58,11 +74,9 @@ def forecasts(config: Config, policy: type[Policy], population: Population) -> l
     known = _known(population)
     if known is None or population.size > MOST_LAUNCHES or config.error_budget.counter != "cycles":
         return []
-    work, source = known
     bound = policy.bound_for(config)
     if bound == "none":
         return []
-    made_up = work * (1.0 + _deviations(work, config.seed))
     found = []
     for relative_error in sorted({*BUDGETS, config.error_budget.relative_error}, reverse=True):
         wanted = config.error_budget.model_copy(update={"relative_error": relative_error})
@@ -71,17 +85,44 @@ def forecasts(config: Config, policy: type[Policy], population: Population) -> l
             design = design_of(policy(config.model_copy(update={"error_budget": wanted})), population)
         except PolicyError:
             return []
-        drawn = _rehearse(engine_for(design, budget, policy.estimate_for(config)), np.maximum(made_up, 1.0))
-        speedup = float(work.sum() / work[drawn].sum())
-        found.append(Forecast(relative_error, len(drawn), speedup, _minutes(population, drawn), source))
+        drawn = [
+            _rehearse(engine_for(design, budget, policy.estimate_for(config)), values)
+            for values in _made_up(known[0], np.asarray(design.strata), config.seed)
+        ]
+        found.append(_forecast(population, config, known, relative_error, drawn))
     return found
 
 
-def _deviations(work: np.ndarray, seed: int) -> np.ndarray:
+def _forecast(
+    population: Population,
+    config: Config,
+    known: tuple[np.ndarray, str],
+    relative_error: float,
+    drawn: Sequence[np.ndarray],
+) -> Forecast:
+    """The forecast that two rehearsals give; drawn: the units of each."""
+    work, source = known
+    check = config.replay.check
+    run_ups = LAUNCHES_IN_RUN_UP * check if population.size >= LEAST_SHARE * check else 0
+    costs = [float(work[units].sum() + run_ups * work[units].mean()) for units in drawn]
+    speedups = [float(work.sum()) / cost for cost in costs]
+    minutes = [_minutes(population, units) * (1.0 + run_ups / len(units)) for units in drawn]
+    counts = [len(units) for units in drawn]
+    usual = (counts[0], speedups[0], minutes[0], source)
+    return Forecast(relative_error, *usual, max(counts), min(speedups), max(minutes), run_ups)
+
+
+def _made_up(work: np.ndarray, strata: np.ndarray, seed: int) -> Iterator[np.ndarray]:
+    """Results of a run that is as predicted, and of one that begins unlike the rest; float64 [N], positive."""
     numbers = generator(seed, "rehearsal")
     different, which = np.unique(work, return_inverse=True)
-    shared = numbers.standard_normal(len(different))
-    return ALIKE * shared[which] + OWN * numbers.standard_normal(len(work))
+    level = LEVEL * numbers.standard_normal(int(strata.max(initial=-1)) + 2)[strata]
+    alike, own = ALIKE * numbers.standard_normal(len(different))[which], OWN * numbers.standard_normal(len(work))
+    values = np.maximum(work * (1.0 + level + alike + own), 1.0)
+    yield values
+    first = np.unique(strata, return_index=True)[1]
+    values[first] *= 1.0 + FIRST
+    yield values
 
 
 def _rehearse(engine: Any, values: np.ndarray) -> np.ndarray:
@@ -91,7 +132,7 @@ def _rehearse(engine: Any, values: np.ndarray) -> np.ndarray:
         engine.record_many(units, ("cycles",), values[units])
         if engine.look().met or not engine.grow():
             break
-    return engine.drawn()
+    return np.asarray(engine.drawn())
 
 
 def _known(population: Population) -> tuple[np.ndarray, str] | None:
@@ -126,10 +167,18 @@ def sentences(found: Sequence[Forecast], launches: int) -> list[str]:
         return []
     lines = [f"expected, by {found[0].source}; minutes in Accel-Sim on one core, to a factor of three:"]
     for one in found:
-        minutes = "" if np.isnan(one.minutes) else f", about {one.minutes:,.3g} min"
+        minutes = "" if np.isnan(one.minutes) else f", about {_range(one.minutes, one.most_minutes)} min"
         lines.append(
-            f"  +- {100 * one.relative_error:g} %: {one.launches:,} of {launches:,} launches, {one.speedup:,.3g} times "
-            f"less than all{minutes}"
+            f"  +- {100 * one.relative_error:g} %: {_range(one.launches, one.most_launches)} of {launches:,} launches, "
+            f"{_range(one.least_speedup, one.speedup)} times less than all{minutes}"
+        )
+    if found[0].run_ups:
+        lines.append(
+            f"speedups and minutes include {found[0].run_ups} launches in run-ups, which a simulator that can replay adds"
+        )
+    if any(one.most_launches > one.launches for one in found):
+        lines.append(
+            "the larger numbers are for a run whose first launches are not as predicted, which only the run can tell"
         )
     slow = [f"{100 * one.relative_error:g} %" for one in found if one.speedup < LEAST_SPEEDUP]
     if slow:
@@ -137,12 +186,23 @@ def sentences(found: Sequence[Forecast], launches: int) -> list[str]:
     return lines
 
 
+def _range(low: float, high: float) -> str:
+    """Two numbers to three digits; one where they are equal.
+
+    >>> _range(14, 36), _range(14, 14), _range(0.12345, 1234.5)
+    ('14 to 36', '14', '0.123 to 1,234')
+    """
+    first, last = (f"{n:,.0f}" if n >= 100 else f"{n:.3g}" for n in (low, max(low, high)))
+    return first if first == last else f"{first} to {last}"
+
+
 def compared(found: Sequence[Forecast], relative_error: float, launches: int, speedup: float | None) -> str | None:
     """One line on what a run took against what was expected; None where nothing was expected at its budget."""
     for one in found:
         if one.relative_error == relative_error and speedup:
             return (
-                f"expected when planned: {one.launches:,} launches, {one.speedup:,.3g} times less than all; it took "
+                f"expected when planned: {_range(one.launches, one.most_launches)} launches, "
+                f"{_range(min(one.least_speedup, one.speedup), one.speedup)} times less than all; it took "
                 f"{launches:,} and {speedup:,.3g} times fewer cycles"
             )
     return None
