@@ -4,11 +4,11 @@ import csv
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import run_command
 from fast_reader import read_fast
 from graph_rules import violations
 from hypothesis import given, settings
@@ -25,13 +25,6 @@ from kernelpoint.synth.macsim import write_macsim_list
 from kernelpoint.synth.writer import write_list
 from kernelpoint.traces import TraceCache, launch_paths, read_tracer_sample, scan_launches, scan_trace
 from kernelpoint.traces.tracer_sample import DrawnCluster, TracerSample
-
-
-def command(*arguments: object) -> "subprocess.CompletedProcess[str]":
-    code = "from kernelpoint.cli import main; main()"
-    return subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, timeout=120
-    )
 
 
 @pytest.fixture(scope="module")
@@ -88,23 +81,25 @@ def test_a_scan_is_remembered_until_a_file_of_the_launch_is_replaced(tmp_path):
 
 
 def test_plan_and_inspect_take_macsim_lists(both, tmp_path):
-    done = command("plan", both[1], "--policy", "sieve", "-o", tmp_path / "run.kpplan")
+    done = run_command("plan", both[1], "--policy", "sieve", "-o", tmp_path / "run.kpplan")
     assert done.returncode == 0 and "60 launches" in done.stdout, done.stdout + done.stderr
-    shown = json.loads(command("inspect", both[1].parent, "--json").stdout)
+    shown = json.loads(run_command("inspect", both[1].parent, "--json").stdout)
     assert shown["launches"] == 60 and shown["numbers"]["first"] == 0
-    launch = json.loads(command("inspect", both[1].parent / "Kernel0" / "trace.txt", "--json").stdout)
+    launch = json.loads(run_command("inspect", both[1].parent / "Kernel0" / "trace.txt", "--json").stdout)
     assert launch["work"]["instructions"] == sum(launch["opcodes"].values())
 
 
 def test_synth_writes_macsim_and_refuses_other_formats(tmp_path):
-    done = command("synth", "copy", "--set", "n=1024", "--launches", 2, "--format", "macsim", "-o", tmp_path / "out")
+    done = run_command(
+        "synth", "copy", "--set", "n=1024", "--launches", 2, "--format", "macsim", "-o", tmp_path / "out"
+    )
     assert done.returncode == 0 and "2 launches in 1 folders" in done.stdout, done.stderr
-    again = command("synth", "copy", "--set", "n=1024", "--format", "macsim", "-o", tmp_path / "out")
+    again = run_command("synth", "copy", "--set", "n=1024", "--format", "macsim", "-o", tmp_path / "out")
     assert again.returncode == 1 and "not empty" in again.stderr
-    forced = command("synth", "copy", "--set", "n=1024", "--format", "macsim", "--force", "-o", tmp_path / "out")
+    forced = run_command("synth", "copy", "--set", "n=1024", "--format", "macsim", "--force", "-o", tmp_path / "out")
     assert forced.returncode == 0 and "1 launches" in forced.stdout, forced.stderr
     assert sorted(path.name for path in tmp_path.glob("*")) == ["out"]
-    refused = command("synth", "copy", "--format", "gem5", "-o", tmp_path / "other")
+    refused = run_command("synth", "copy", "--format", "gem5", "-o", tmp_path / "other")
     assert refused.returncode == 1 and "--format is 'gem5'; allowed: accelsim, tracez, macsim" in refused.stderr
 
 
@@ -140,13 +135,13 @@ def test_inspect_weights_what_the_tracer_sampled(tmp_path):
     write_sampled_list(tmp_path)
     results = tmp_path / "results.csv"
     results.write_text("launch_index,cycles\n0,100\n1,10\n2,16\n")
-    shown = json.loads(command("inspect", tmp_path, "--json", "--profile", results).stdout)
+    shown = json.loads(run_command("inspect", tmp_path, "--json", "--profile", results).stdout)
     assert shown["numbers"] == {"first": 0, "last": 7, "different": 3}
     sample = shown["tracer_sample"]
     assert (sample["original_launches"], sample["drawn_launches"], sample["listed_but_not_drawn"]) == (5, 3, 0)
     assert sample["totals"]["cycles"]["estimate"] == pytest.approx(148)
     assert sample["totals"]["instructions"]["estimate"] == pytest.approx(5 * 12)
-    assert "whole run" in command("inspect", tmp_path / "sampled_kernels_info.txt").stdout
+    assert "whole run" in run_command("inspect", tmp_path / "sampled_kernels_info.txt").stdout
 
 
 @pytest.mark.parametrize("line", ["4 3 1 1", "4 1 x", "4 1", "0 1 1", "4 2 1 2 3"])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from command_line import run_command
 
 import kernelpoint
 from kernelpoint.encoder import embed_streams, read_checkpoint
@@ -82,32 +81,28 @@ def test_a_bound_on_nodes_that_cannot_be_is_refused(traces, cache):
 def test_train_and_cluster_work_from_the_command_line(traces, tmp_path, monkeypatch):
     monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
 
-    def kernelpoint(*arguments):
-        command = [sys.executable, "-c", "from kernelpoint.cli import main; main()", *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, text=True, timeout=300)
-
     encoder = tmp_path / "encoder.safetensors"
     options = ("--epochs", 2, "--batch-size", 2)
-    done = kernelpoint("train", traces, "-o", encoder, *options)
+    done = run_command("train", traces, "-o", encoder, *options)
     assert done.returncode == 0, done.stderr
     log = encoder.with_suffix(".log.csv").read_text().splitlines()
     assert log[0] == "epoch,loss,alignment,uniformity,learning_rate,seconds,memory_mib" and len(log) == 3
-    again = kernelpoint("train", traces, "-o", encoder, *options, "--resume")
+    again = run_command("train", traces, "-o", encoder, *options, "--resume")
     assert again.returncode == 0 and "going on after epoch 2" in again.stderr
     labels = tmp_path / "labels.csv"
-    done = kernelpoint("cluster", traces, "--checkpoint", encoder, "-o", labels)
+    done = run_command("cluster", traces, "--checkpoint", encoder, "-o", labels)
     assert done.returncode == 0, done.stderr
     plan = tmp_path / "run.kpplan"
     config = tmp_path / "kernelpoint.yaml"
     config.write_text(f"version: 1\npolicy: kernelpoint\nfast_model: off\nencoder: {{checkpoint: {encoder}}}\n")
-    assert kernelpoint("plan", traces, "-o", plan, "--config", config).returncode == 0
+    assert run_command("plan", traces, "-o", plan, "--config", config).returncode == 0
     of_plan = Plan.load(plan, np.zeros(6)).cluster_of_unit()
     assert labels.read_text().split()[1:] == [f"{launch},{number}" for launch, number in enumerate(of_plan)]
     assert f"6 launches, 3 streams, {of_plan.max() + 1} clusters" in done.stdout
-    refused = kernelpoint("cluster", traces, "--policy", "stem")
+    refused = run_command("cluster", traces, "--policy", "stem")
     assert refused.returncode == 1 and "--profile" in refused.stderr
     fitted = tmp_path / "fitted.safetensors"
-    done = kernelpoint("train", traces, "--observe", traces, "-o", fitted, *options)
+    done = run_command("train", traces, "--observe", traces, "-o", fitted, *options)
     assert done.returncode == 0, done.stderr
     assert read_checkpoint(fitted).card["observed"] == 3
     ours, theirs = (read_tensors(read_checkpoint(path)) for path in (encoder, fitted))

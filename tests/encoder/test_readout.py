@@ -9,9 +9,10 @@ import pytest
 import torch
 from small_graphs import random_graph
 
+from kernelpoint.encoder import readout
 from kernelpoint.encoder.model import TraceEncoder
 from kernelpoint.encoder.observations import Observations
-from kernelpoint.encoder.readout import STEPS, fit_readout
+from kernelpoint.encoder.readout import fit_readout
 from kernelpoint.graphs import SCHEMA
 from kernelpoint.randomness import generator
 
@@ -48,14 +49,16 @@ def neighbour_error(encoder, graphs, observations):
     return float(np.abs(nearest - observations.targets[:, 0]).mean())
 
 
-def test_neighbours_predict_launches_that_were_not_seen_better_afterwards(encoder):
-    unseen = launches(60, seed=1)
+def test_neighbours_predict_launches_that_were_not_seen_better_afterwards(encoder, monkeypatch):
+    monkeypatch.setattr(readout, "STEPS", 60)
+    unseen = launches(40, seed=1)
     before = neighbour_error(encoder, *unseen)
-    fit_readout(encoder, *launches(120), 0.1)
+    fit_readout(encoder, *launches(80), 0.1)
     assert neighbour_error(encoder, *unseen) < 0.8 * before
 
 
-def test_nothing_but_the_readout_changes_and_the_same_seed_repeats(encoder):
+def test_nothing_but_the_readout_changes_and_the_same_seed_repeats(encoder, monkeypatch):
+    monkeypatch.setattr(readout, "STEPS", 20)
     graphs, observations = launches(20)
     start = {name: value.clone() for name, value in encoder.state_dict().items()}
     steps = []
@@ -64,7 +67,7 @@ def test_nothing_but_the_readout_changes_and_the_same_seed_repeats(encoder):
     )
     fitted = {name: value.clone() for name, value in encoder.state_dict().items()}
     changed = {name for name in start if not torch.equal(start[name], fitted[name])}
-    assert changed == {"readout.opcodes.weight", "readout.accesses.weight"} and steps[-1] == (STEPS, STEPS)
+    assert changed == {"readout.opcodes.weight", "readout.accesses.weight"} and steps[-1] == (20, 20)
     encoder.load_state_dict(start)
     assert fit_readout(encoder, graphs, observations, 0.1, seed=1) == first
     assert all(torch.equal(fitted[name], value) for name, value in encoder.state_dict().items())

@@ -1,10 +1,10 @@
 """`kernelpoint plan` from its options alone."""
 
 import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
+from command_line import run_command
 
 from kernelpoint.cli import synth
 from kernelpoint.cli.host import program
@@ -18,19 +18,7 @@ def plan(tmp_path, monkeypatch):
     synth.synth("axpy", tmp_path / "traces", launches=3)
 
     def run(*options):
-        command = [
-            sys.executable,
-            "-c",
-            "from kernelpoint.cli import main; main()",
-            "plan",
-            str(tmp_path / "traces" / "kernelslist.g"),
-        ]
-        return subprocess.run(
-            [*command, "-o", str(tmp_path / "a.kpplan"), *map(str, options)],
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
+        return run_command("plan", tmp_path / "traces" / "kernelslist.g", "-o", tmp_path / "a.kpplan", *options)
 
     return run
 

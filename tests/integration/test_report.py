@@ -3,11 +3,10 @@
 import csv
 import itertools
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command_line import run_command
 
 from kernelpoint.journal import load_run
 from kernelpoint.journal.lines import seal, unseal
@@ -16,20 +15,15 @@ from kernelpoint.report import view
 from kernelpoint.report.write import plan_of
 
 
-def kernelpoint(*arguments, cwd=None):
-    command = [sys.executable, "-c", "from kernelpoint.cli import main; main()", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=cwd)
-
-
 def test_the_summary_is_printed_as_json(bench):
     bench.run("policy: random\nerror_budget: {relative_error: 0.05}")
-    done = kernelpoint("report", bench.journal, "--json")
+    done = run_command("report", bench.journal, "--json")
     assert json.loads(done.stdout) == bench.report().content()
 
 
 def test_the_terminal_says_what_the_bound_rests_on_and_leaves_out(bench):
     bench.run("policy: random\nerror_budget: {relative_error: 0.05}")
-    text = kernelpoint("report", bench.journal).stdout
+    text = run_command("report", bench.journal).stdout
     assert "the bound assumes" in text and "not covered by the bound" in text
 
 
@@ -38,7 +32,7 @@ def test_the_page_is_self_contained_and_tells_the_error_against_a_full_run(bench
     full = bench.journal.rename(bench.folder / "full.kpjournal")
     bench.run("policy: random\nerror_budget: {relative_error: 0.05}")
     page = bench.folder / "report.html"
-    done = kernelpoint("report", bench.journal, "-o", page, "--full-run", full)
+    done = run_command("report", bench.journal, "-o", page, "--full-run", full)
     html = page.read_text()
     assert done.returncode == 0 and "the stated interval" in html
     assert "non-sampling error" in html and "inside the stated interval" in done.stdout
@@ -52,17 +46,17 @@ def test_a_full_run_on_another_gpu_is_refused_as_truth(bench):
     other = unseal(first).decode().replace('"simulator_config":"', '"simulator_config":"x')
     full.write_bytes(seal(other) + rest)
     bench.run("policy: random\nerror_budget: {relative_error: 0.05}")
-    done = kernelpoint("report", bench.journal, "-o", bench.folder / "r.html", "--full-run", full)
+    done = run_command("report", bench.journal, "-o", bench.folder / "r.html", "--full-run", full)
     assert done.returncode == 1 and "simulator_config differs" in done.stderr
 
 
 def test_a_page_of_a_full_run_and_of_a_run_without_an_estimate_can_be_made(bench):
     bench.run("policy: all")
-    assert kernelpoint("report", bench.journal, "-o", bench.folder / "all.html").returncode == 0
+    assert run_command("report", bench.journal, "-o", bench.folder / "all.html").returncode == 0
 
 
 def test_a_missing_journal_is_one_message(tmp_path):
-    done = kernelpoint("report", tmp_path / "absent.kpjournal")
+    done = run_command("report", tmp_path / "absent.kpjournal")
     assert done.returncode == 1 and "cannot read the journal" in done.stderr and "Traceback" not in done.stderr
 
 
@@ -75,8 +69,8 @@ def test_a_budget_on_a_ratio_is_reported_in_the_terminal_and_on_the_page(bench):
     summary = bench.report().content()
     assert summary["met"] and summary["estimate"] == summary["ratios"]["l2_miss_rate"]["estimate"]
     page = bench.folder / "report.html"
-    assert "l2_miss_rate" in kernelpoint("report", bench.journal).stdout
-    assert kernelpoint("report", bench.journal, "-o", page).returncode == 0 and "l2_miss_rate" in page.read_text()
+    assert "l2_miss_rate" in run_command("report", bench.journal).stdout
+    assert run_command("report", bench.journal, "-o", page).returncode == 0 and "l2_miss_rate" in page.read_text()
 
 
 def test_a_page_can_be_made_when_the_plan_is_gone(bench):
@@ -84,7 +78,7 @@ def test_a_page_can_be_made_when_the_plan_is_gone(bench):
     plan = bench.report().header.plan
     Path(plan).unlink()
     page = bench.folder / "report.html"
-    done = kernelpoint("report", bench.journal, "-o", page)
+    done = run_command("report", bench.journal, "-o", page)
     assert done.returncode == 0, done.stderr
     html = page.read_text()
     assert "plan cannot be read any more" in html and plan in html and "How the bound shrank" in html
@@ -108,7 +102,7 @@ def matplotlib():
 def test_every_launch_is_exported_and_the_cycles_add_up_to_the_estimate(bench, matplotlib):
     bench.run("policy: kernelpoint\nerror_budget: {relative_error: 0.05}")
     table, trace, figures = (bench.folder / name for name in ("launches.csv", "trace.json", "figures"))
-    done = kernelpoint("report", bench.journal, "--csv", table, "--perfetto", trace, "--figures", figures)
+    done = run_command("report", bench.journal, "--csv", table, "--perfetto", trace, "--figures", figures)
     assert done.returncode == 0 and not bench.journal.with_suffix(".html").exists(), done.stderr
     run = bench.report()
     rows = list(csv.DictReader(table.open()))
@@ -127,7 +121,7 @@ def test_every_launch_is_exported_and_the_cycles_add_up_to_the_estimate(bench, m
 
 def test_without_options_the_page_is_written_beside_the_journal(bench):
     bench.run("policy: random\nerror_budget: {relative_error: 0.05}")
-    done = kernelpoint("report", cwd=bench.folder)
+    done = run_command("report", cwd=bench.folder)
     assert done.returncode == 0 and "page: run.html" in done.stdout and (bench.folder / "run.html").exists()
 
 
@@ -135,7 +129,7 @@ def test_json_tells_the_error_against_a_full_run(bench):
     bench.run("policy: all")
     full = bench.journal.rename(bench.folder / "full.kpjournal")
     bench.run("policy: random\nerror_budget: {relative_error: 0.05}")
-    told = json.loads(kernelpoint("report", bench.journal, "--json", "--full-run", full).stdout)["full_run"]
+    told = json.loads(run_command("report", bench.journal, "--json", "--full-run", full).stdout)["full_run"]
     truth, run = load_run(full), bench.report()
     assert told["total"] == truth.summary.estimate
     assert told["error"] == pytest.approx(run.summary.estimate / truth.summary.estimate - 1)
@@ -145,5 +139,5 @@ def test_json_tells_the_error_against_a_full_run(bench):
 
 
 def test_a_folder_without_a_journal_is_one_message(tmp_path):
-    done = kernelpoint("report", cwd=tmp_path)
+    done = run_command("report", cwd=tmp_path)
     assert done.returncode == 1 and "expected one journal (.kpjournal) in this folder, found none" in done.stderr

@@ -1,12 +1,11 @@
 """The command `kernelpoint patch`."""
 
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
+from command_line import run_command
 
 from kernelpoint.config import load_config
 
@@ -23,8 +22,7 @@ def checkout(tmp_path):
 
 
 def patch(*arguments):
-    command = [sys.executable, "-c", "from kernelpoint.cli import main; main()", "patch", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = run_command("patch", *arguments)
     return done.returncode, done.stdout + done.stderr
 
 

@@ -1,4 +1,7 @@
-"""Programs of C++ sources under the address and undefined behaviour sanitisers, all diagnostics fatal."""
+"""Programs of C++ sources under the address and undefined behaviour sanitisers, all diagnostics fatal.
+
+Every test that links the native sources uses these options, so each source is compiled once for all of them.
+"""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,4 +16,4 @@ def program(
 ) -> Path:
     """`main` and the sources `beside` it, linked with all below plugin/native/PART; skips where that cannot be done."""
     folders = [f"native/{part}" for part in parts]
-    return compiled.program([main, *beside], folders, output, [*SANITISERS, "-g", "-O1"], list(link))
+    return compiled.program([main, *beside], folders, output, [*SANITISERS, "-g1", "-O0"], list(link))

@@ -1,9 +1,8 @@
 """kernelpoint inspect shows what a trace holds."""
 
 import json
-import subprocess
-import sys
 
+from command_line import run_command
 from trace_writer import cta, small_trace, write
 
 from kernelpoint.traces import scan_trace
@@ -21,10 +20,7 @@ TEXT = small_trace(
 
 
 def inspect(*arguments):
-    code = "from kernelpoint.cli import main; main()"
-    return subprocess.run(
-        [sys.executable, "-c", code, "inspect", *arguments], capture_output=True, text=True, timeout=60
-    )
+    return run_command("inspect", *arguments)
 
 
 def test_json_holds_header_work_footprint_opcodes_and_stream(tmp_path):

@@ -102,8 +102,10 @@ def test_what_synth_writes_as_tracez_equals_its_text_launch_by_launch(tmp_path, 
         return zstandard.ZstdDecompressor(dict_data=zstandard.ZstdCompressionDict(dictionary)).decompress(frame)
 
     for text, file in zip(texts, packed, strict=True):
-        assert scan_trace(text).stream == scan_trace(file).stream and read_fast(text) == read_fast(file)
-        assert scan_trace(text).work == scan_trace(file).work
+        assert scan_trace(text).stream == scan_trace(file).stream and scan_trace(text).work == scan_trace(file).work
+    one_of_each = {scan_trace(text).stream: (text, file) for text, file in zip(texts, packed, strict=True)}
+    for text, file in one_of_each.values():
+        assert read_fast(text) == read_fast(file)
         assert read_slowly(unpack(Path(file).read_bytes(), decompress).to_text())[1] == read_fast(file)
 
 
