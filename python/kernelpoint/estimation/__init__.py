@@ -10,6 +10,7 @@ from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.measurement_error import OWN_ERROR_SHARE, SystematicError
 from kernelpoint.estimation.replay_error import replay_error
 from kernelpoint.estimation.stratify import strata_from
+from kernelpoint.estimation.two_phase import FirstPhase, TwoPhaseEngine
 from kernelpoint.estimation.with_replacement import with_replacement_total
 
 __all__ = [
@@ -23,10 +24,12 @@ __all__ = [
     "Engine",
     "ErrorBudget",
     "Estimate",
+    "FirstPhase",
     "Look",
     "Method",
     "Scope",
     "SystematicError",
+    "TwoPhaseEngine",
     "engine_for",
     "replay_error",
     "strata_from",

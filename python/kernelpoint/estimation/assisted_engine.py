@@ -210,6 +210,11 @@ class AssistedEngine(BaseEngine):
 
     # ---- growth -----------------------------------------------------------------------------------------------------
 
+    @property
+    def _allowed(self) -> float:
+        """Relative error that draws may leave."""
+        return self.budget.relative_error
+
     def grow(self) -> bool:
         """More cells: as many as the last look says are needed, in few steps. False where the sample cannot grow."""
         last, self._last = self._last, None
@@ -223,7 +228,7 @@ class AssistedEngine(BaseEngine):
 
     def _needed(self, look: Look, least: int, most: int) -> list[int]:
         """The least numbers of cells, `least` to `most` in the rest, that should meet the budget with the spreads of a look."""
-        eps, name = self.budget.relative_error, self.budget.counter
+        eps, name = self._allowed, self.budget.counter
         fit, total = self._fits[self._target], abs(look.estimates[self._target].estimate)
         half = eps * total
         if name in self.ratios:
@@ -260,8 +265,12 @@ class AssistedEngine(BaseEngine):
             result[self._free] = self._parts.of_draws(values, x, size, self._has)
         return result[units]
 
+    def _anew(self, units: Ints) -> AssistedEngine:
+        """The engine of its first pass where some units can have no result."""
+        return AssistedEngine(self.design.without(units), self.budget, self.ratios)
+
     def _lacking(self, units: Ints) -> AssistedEngine:
-        other = AssistedEngine(self.design.without(units), self.budget, self.ratios)
+        other = self._anew(units)
         counts = other._parts.counts
         if self._parts.whole:
             other._parts.set(counts)

@@ -130,6 +130,19 @@ class Engine(BaseEngine):
         """Units inside the thresholds and take-all units, int64, ascending."""
         return np.unique(np.concatenate((self._prefixes(self.sizes), self._certain)))
 
+    def restrict_to(self, known: NDArray[np.bool_]) -> None:
+        """Take the largest samples that hold known units (bool [N]) only: in each stratum those before the first that is not.
+
+        >>> engine = Engine(Design(np.zeros(3, int), np.ones(1, int), np.array([0.3, 0.1, 0.2])), ErrorBudget(0.1))
+        >>> engine.restrict_to(np.array([False, True, True]))
+        >>> engine.sizes.tolist()
+        [2]
+        """
+        h = np.asarray(self.design.strata)[self._order]
+        unknown = np.concatenate(([0], np.cumsum(~known[self._order])))
+        before = unknown[1:] == unknown[self._start[h]]
+        self.sizes = np.bincount(h[before], minlength=len(self._population)).astype(np.int64)
+
     def with_spare(self, factor: float) -> Ints:
         """Units of samples that are `factor` times as large in every stratum, rounded up, and take-all units, int64,
         ascending: samples grow in one order, so growth within these sizes draws no other unit.

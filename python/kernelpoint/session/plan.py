@@ -11,7 +11,7 @@ import numpy as np
 
 from kernelpoint.archive import read_archive, write_archive
 from kernelpoint.errors import ConfigError, PlanError
-from kernelpoint.estimation import Design
+from kernelpoint.estimation import Design, FirstPhase
 from kernelpoint.session.forecast import Forecast
 
 FORMAT_VERSION = 2
@@ -33,6 +33,7 @@ class Plan:
         stream_counts: int64 [S, 8], work of one launch of each stream, columns as in traces.cache.COUNTS, or None.
         forecast: what runs at several error budgets are expected to take, where that was asked for.
         known_counts: counts of every launch that are known without traces, by name, int64 [N]; not kept in the file.
+        first_phase: the traced launches of a selection, where the fast model predicts these; not kept in the file.
     """
 
     design: Design
@@ -45,6 +46,7 @@ class Plan:
     stream_counts: np.ndarray | None = None
     forecast: list[Forecast] = field(default_factory=list)
     known_counts: Mapping[str, np.ndarray] = field(default_factory=dict)
+    first_phase: FirstPhase | None = None
 
     def cluster_of_unit(self) -> np.ndarray:
         """int64 [N]: the cluster of each launch, as the engine numbers them: one where the design names none; take-all units

@@ -10,16 +10,27 @@ import numpy as np
 
 from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError
-from kernelpoint.estimation import Design, Engine, ErrorBudget
+from kernelpoint.estimation import Design, Engine, ErrorBudget, FirstPhase, TwoPhaseEngine
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles import Profile
+from kernelpoint.randomness import generator
 from kernelpoint.selection import Census, Selection, listed_launches, write_output
 from kernelpoint.selection.listed import check_drawn
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.plan import Plan
 from kernelpoint.session.planning import check_origin, make_plan, origin_of
-from kernelpoint.workload import Available, Population, check_available
+from kernelpoint.workload import (
+    Available,
+    Need,
+    Population,
+    check_available,
+    kernels,
+    predicted,
+    usable,
+    why_unassisted,
+    with_model_source,
+)
 
 Log = Callable[[str], None]
 NEXT = "next"  # folder beside a selection for the one that continues it
@@ -70,14 +81,58 @@ def selected(config: Config, policy: type[Policy], host: HostInfo, log: Log) -> 
     paths = np.full(population.size, "", dtype=object)
     paths[listed] = traces
     log(
-        f"kernelpoint: {len(listed):,} of {population.size:,} launches are traced: the fast model is not asked, and replay "
-        "sees the traced launches only"
+        f"kernelpoint: {len(listed):,} of {population.size:,} launches are traced: replay and the fast model see these only, "
+        "so what the others leave in caches is missing"
     )
+    population = replace(population, paths=tuple(paths), listed=listed)
     plan = Plan(selection.design, selection.origin, known_counts=_counts(selection.census.launches))
-    return replace(population, paths=tuple(paths), listed=listed), plan
+    return population, _with_model(plan, config, policy, population, host, log)
 
 
-def write_next(config: Config, host: HostInfo, grown: Engine) -> tuple[Path, int]:
+def _with_model(
+    plan: Plan, config: Config, policy: type[Policy], population: Population, host: HostInfo, log: Log
+) -> Plan:
+    """The plan with the fast model's predictions of the traced launches, where the policy uses them."""
+    assert population.listed is not None
+    paths = tuple(population.paths[launch] for launch in population.listed.tolist())
+    traced = Population(counts=(len(paths),), seed=config.seed, paths=paths)
+    traced = with_model_source(traced, config.fast_model, host, log)
+    if Need.MODEL not in policy.inputs(Available(traces=True, model=True)) or config.fast_model == "off":
+        return plan
+    reason = why_unassisted(config, traced)
+    if reason is None and traced.model_source is not None:
+        model = predicted(traced, traced.model_source, log).model
+        assert model is not None
+        phase = first_phase(plan.design, config, population, model)
+        if phase is not None:
+            origin = {**plan.origin, "fast_model": traced.model_source.identity()}
+            return replace(plan, first_phase=phase, origin=origin)
+        reason = "it cannot predict launches that have to be drawn"
+    log(f"kernelpoint: the estimate does not use the fast model's predictions: {reason}")
+    return plan
+
+
+def first_phase(design: Design, config: Config, population: Population, model: Profile) -> FirstPhase | None:
+    """The traced launches as a first sample with predictions; None where a stratum, or a take-all unit, has none.
+
+    Args:
+        population: of the census, with `listed`; model: predictions of the listed launches, in their order.
+    """
+    assert population.listed is not None
+    observed, row = np.zeros(population.size, dtype=bool), np.full(population.size, -1)
+    row[population.listed] = np.arange(model.size)
+    observed[population.listed] = model.counters["cycles"] > 0.0
+    engine = _engine(design, config)
+    engine.restrict_to(observed)
+    if not observed[engine.drawn()].all() or bool(((engine.sizes == 0) & (design.sizes > 0)).any()):
+        return None
+    u = generator(config.seed, "second sample").random(population.size)
+    groups = np.unique(kernels(population), return_inverse=True)[1].ravel()
+    predictions = usable(model.take(row), observed, config.error_budget.counter)
+    return FirstPhase(engine, observed, predictions, groups, u, config.assume)
+
+
+def write_next(config: Config, host: HostInfo, grown: Engine | TwoPhaseEngine) -> tuple[Path, int]:
     """Write the selection that continues one whose traces did not do, beside it: its file, and how many launches it adds.
 
     Args:

@@ -60,6 +60,11 @@ class Frame:
         """The frozen sampling design."""
         return self.plan.design
 
+    @property
+    def is_predicted(self) -> bool:
+        """True if the estimate rests on predictions of launches, not on strata."""
+        return self.design.predictions is not None or self.plan.first_phase is not None
+
     def expected_costs(self, units: np.ndarray) -> np.ndarray:
         """float64 [units]: what launches are expected to cost, in any unit: predicted cycles, else the covariate, else 1."""
         predictions = self.design.predictions or {}
@@ -205,7 +210,7 @@ def _of_frame(frame: Frame, host: HostInfo) -> dict[str, Any]:
         "launches": list(frame.population.counts),
         "hashes": {**frame.hashes, "simulator_config": host.config_hash},
         "plan": frame.plan_path,
-        "strata": None if frame.design.predictions is not None else strata_record(frame.design),
+        "strata": None if frame.is_predicted else strata_record(frame.design),
     }
 
 

@@ -8,6 +8,7 @@ from kernelpoint.workload.model import (
     ModelSource,
     model_profile,
     predicted,
+    usable,
     why_unassisted,
     with_model_source,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "model_profile",
     "named",
     "predicted",
+    "usable",
     "why_unassisted",
     "with_model_source",
     "with_profile",

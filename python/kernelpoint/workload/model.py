@@ -159,6 +159,31 @@ def predicted(population: Population, source: ModelSource, log: Log) -> Populati
     return replace(population, model=found.profile())
 
 
+def usable(model: Profile, known: np.ndarray, counter: str) -> dict[str, np.ndarray]:
+    """Predictions that can serve as covariates, float64 [N] by counter, 0 where not `known`; of `counter` its counterpart.
+
+    Args:
+        model: the fast model's counters; known: bool [N], launches that it predicts; counter: of the error budget.
+
+    >>> from kernelpoint.workload import Population
+    >>> from kernelpoint.fast_model import Predictions
+    >>> found = Predictions({"cycles": np.array([7.0, np.nan]), "l2_misses": np.array([2.0, np.nan])}, "v100", "", "")
+    >>> sorted(usable(found.profile(), np.array([True, False]), "llc_misses"))
+    ['cycles', 'l2_misses', 'llc_misses']
+    """
+    from kernelpoint.fast_model import counterpart
+
+    predictions = {
+        name: np.where(known, values, 0.0)
+        for name, values in model.counters.items()
+        if bool(np.isfinite(values[known]).all() and (values[known] >= 0.0).all())
+    }
+    asked = counterpart(predictions, counter)
+    if asked is not None:
+        predictions[counter] = np.maximum(asked, 0.0)
+    return predictions
+
+
 def model_profile(population: Population) -> Profile | None:
     """The predictions as a profile of the launches: with their names and shapes, for policies that plan from times.
 

@@ -7,11 +7,10 @@ from typing import ClassVar
 import numpy as np
 
 from kernelpoint.estimation import Assume, Design, ErrorBudget, strata_from
-from kernelpoint.fast_model.predictions import counterpart
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.labels import context, first_of_each_process
 from kernelpoint.policies.profile_refinement import refined, steps
-from kernelpoint.workload import Available, Need, Population, kernels, known_times, why_unassisted
+from kernelpoint.workload import Available, Need, Population, kernels, known_times, usable, why_unassisted
 
 # Model: what a launch costs before anything is simulated, in cycles, up to a factor: launch latency plus the warp
 # instructions of one of the SMs it spreads over. It shares out the first draws and is the covariate of the regression; the
@@ -103,14 +102,7 @@ class KernelPoint(Policy):
         kernel = np.where(known, kernels(population), -1)
         groups = np.unique(kernel, return_inverse=True)[1].ravel() - (0 if known.all() else 1)
         count = int(groups.max(initial=-1)) + 1
-        predictions = {
-            name: np.where(known, values, 0.0)
-            for name, values in model.counters.items()
-            if bool(np.isfinite(values[known]).all() and (values[known] >= 0.0).all())
-        }
-        asked = counterpart(predictions, self.config.error_budget.counter)
-        if asked is not None:
-            predictions[self.config.error_budget.counter] = np.maximum(asked, 0.0)
+        predictions = usable(model, known, self.config.error_budget.counter)
         return Design(
             strata=groups.astype(np.int32),
             first_sizes=np.ones(count, dtype=np.int64),

@@ -53,7 +53,7 @@ class RunUps:
 
     def __init__(self, setup: Setup, frame: Frame, recorder: Recorder) -> None:
         self.setup, self.frame, self.recorder = setup, frame, recorder
-        self.run_ups = choose(setup.config, frame, make_engine(setup, frame.design).wanted())
+        self.run_ups = choose(setup.config, frame, make_engine(setup, frame).wanted())
         self._steps = steps_of(self.run_ups)
         self._position = 0
         self._in_flight = False

@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from kernelpoint.errors import KernelPointError
-from kernelpoint.estimation import BaseEngine, Design, Engine, Look, engine_for
+from kernelpoint.estimation import BaseEngine, Design, Engine, Look, TwoPhaseEngine, engine_for
 from kernelpoint.journal import DecisionRecord, KernelRecord, LaunchesRecord
 from kernelpoint.journal.arrays import BLOCK, pack
 from kernelpoint.session.exact import exact_values, with_exact
@@ -33,7 +33,7 @@ class Sample:
 
     def __init__(self, setup: Setup, frame: Frame) -> None:
         self._setup, self._frame, self._design = setup, frame, frame.design
-        self.engine: BaseEngine = make_engine(setup, frame.design)
+        self.engine: BaseEngine = make_engine(setup, frame)
         self.look: Look | None = None
         self.results = 0
         self.further = ""
@@ -64,7 +64,7 @@ class Sample:
     def explain(self, unit: int, wanted: bool, record: DecisionRecord) -> None:
         """Write into a decision why the launch is drawn or not, and what is expected of it."""
         record.stratum = stratum = int(self._design.strata[unit])
-        if stratum < 0:
+        if stratum < 0 and self._frame.plan.first_phase is None:
             certain = self._design is self._frame.design and unit not in self._frame.plan.broken
             record.take_all = "by design" if certain else "failure"
         elif self._thresholds is not None:
@@ -109,7 +109,7 @@ class Sample:
         lacking = int((~self._frame.population.traced[wanted]).sum())
         self.further = f"the next pass wants {lacking:,} launches that were not traced"
         try:
-            path, added = write_next(self._setup.config, self._setup.host, cast(Engine, grown))
+            path, added = write_next(self._setup.config, self._setup.host, cast("Engine | TwoPhaseEngine", grown))
         except KernelPointError as error:
             self.further += f"; the selection that continues this one cannot be written: {error}"
         else:
@@ -242,6 +242,8 @@ def _finite(value: float) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def make_engine(setup: Setup, design: Design) -> BaseEngine:
+def make_engine(setup: Setup, frame: Frame) -> BaseEngine:
     """The engine of a run."""
-    return engine_for(design, setup.budget, setup.estimate, RATIOS)
+    if frame.plan.first_phase is not None:
+        return TwoPhaseEngine(frame.plan.first_phase, setup.budget, RATIOS)
+    return engine_for(frame.design, setup.budget, setup.estimate, RATIOS)

@@ -1,0 +1,315 @@
+"""Two-phase sampling: predictions are known of a first sample only (traced launches), results of a second one within it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelpoint.estimation.assisted import quantile
+from kernelpoint.estimation.assisted_design import AssistedDesign
+from kernelpoint.estimation.assisted_engine import AssistedEngine, Combination
+from kernelpoint.estimation.bounds import relative, stated
+from kernelpoint.estimation.design import Assume, ErrorBudget
+from kernelpoint.estimation.engine import Engine
+from kernelpoint.estimation.look import Estimate, Look
+from kernelpoint.estimation.moments import Floats, Ints
+
+# Numerics:
+FIRST_SHARE = 0.7  # part of the budget that a larger first sample is sized for
+LEAST_SHARE = 0.1  # part of it that the second sample is sized for at least
+MOST_SCATTER = (
+    0.5  # of the first sample's variance that predictions may scatter by where traces are asked for on their word
+)
+
+
+def donors(strata: NDArray[np.integer], sample: NDArray[np.bool_]) -> Ints:
+    """The unit of the sample that stands for each unit, int64 [N]: units of the sample for themselves, the others of a
+    stratum shared among them in order, to each as many, give or take one. A unit that nothing stands for has itself.
+
+    >>> donors(np.array([0, 0, 0, 0, 0, -1, 1]), np.array([False, True, False, False, True, True, False])).tolist()
+    [1, 1, 1, 4, 4, 5, 6]
+    """
+    strata = np.asarray(strata)
+    count = int(strata.max(initial=-1)) + 1
+    donor = np.arange(len(strata))
+    of = [np.flatnonzero(chosen & (strata >= 0)) for chosen in (sample, ~sample)]
+    given, others = (units[np.argsort(strata[units], kind="stable")] for units in of)
+    m, left = (np.bincount(strata[units], minlength=count) for units in (given, others))
+    start, first = (np.cumsum(sizes) - sizes for sizes in (m, left))
+    h = strata[others]
+    rank = np.arange(len(others)) - first[h]
+    place = start[h] + rank * m[h] // np.maximum(left[h], 1)
+    served = m[h] > 0
+    donor[others[served]] = given[place[served]]
+    return donor
+
+
+@dataclass(frozen=True)
+class FirstPhase:
+    """A first sample, whose units can be predicted and simulated; the rest of the population cannot.
+
+    Args:
+        engine: of the strata that the first sample was drawn from, without results.
+        observed: bool [N], units of it and take-all units; predictions: float64 [N] by counter, finite for these.
+        groups: int [N], units whose predictions may be off alike; u: float64 [N], random numbers of the second sample, others
+            than those of the first; assume: as in AssistedDesign.
+    """
+
+    engine: Engine
+    observed: NDArray[np.bool_]
+    predictions: Mapping[str, Floats]
+    groups: NDArray[np.integer]
+    u: Floats
+    assume: Assume = "ordinary"
+
+    @property
+    def sample(self) -> NDArray[np.bool_]:
+        """bool [N]: observed units that the order of draws reaches without a gap, and take-all units."""
+        inside = np.zeros(len(self.observed), dtype=bool)
+        inside[self.engine.drawn()] = True
+        return inside & self.observed
+
+    def without(self, units: Ints) -> FirstPhase:
+        """The same where some units can have no result: they stand for none, and others take their place."""
+        observed, groups = self.observed.copy(), np.array(self.groups)
+        observed[units], groups[units] = False, -1
+        engine = cast(Engine, self.engine.without(units.tolist()))
+        engine.restrict_to(observed)
+        return replace(self, engine=engine, observed=observed, groups=groups)
+
+
+class TwoPhaseEngine(AssistedEngine):
+    """AssistedEngine over a population in which every unit that is not observed is a copy of one that is (hot deck).
+
+    Formula: T = sum_i yhat(donor(i)), estimated as in AssistedEngine from a second sample of the N units: a drawn unit is
+    simulated as its donor. Given the first sample, its error is that of the second, V2. The first adds
+    V1 = sum_h (A_h + D_h) S_h^2, A_h = N_h^2 (1 - m_h / N_h) / m_h for m_h observed of N_h (Sarndal, Swensson, Wretman 1992,
+    section 9.3), D_h for shares that are not equal. S_h^2 is the pooled variance within strata (`Engine`) of corrected
+    predictions of the observed units, and what predictions scatter by. The half-width is t sqrt(V1 + V2), with the guards of
+    both samples.
+
+    Where V1 alone exceeds the budget, the sample can only grow by units that are not observed: `drawn` then names them.
+
+    >>> from kernelpoint.estimation import Design
+    >>> strata, u = np.arange(4000) % 40, np.random.default_rng(0).random(4000)
+    >>> first = Engine(Design(strata, np.full(40, 5), u), ErrorBudget(0.05))
+    >>> y = 100.0 + strata + np.random.default_rng(1).random(4000)
+    >>> x = np.full(4000, np.nan)
+    >>> observed = np.zeros(4000, bool)
+    >>> observed[first.drawn()] = True
+    >>> x[observed] = 0.9 * y[observed]
+    >>> phase = FirstPhase(first, observed, {"cycles": x}, strata, np.random.default_rng(2).random(4000))
+    >>> engine = TwoPhaseEngine(phase, ErrorBudget(0.05))
+    >>> for unit in engine.wanted():
+    ...     engine.record(int(unit), ("cycles",), [y[unit]])
+    >>> look = engine.look()
+    >>> look.met, look.estimates["cycles"].contains(y.sum()), bool(observed[engine.drawn()].all()), len(engine.drawn()) < 100
+    (True, True, True, True)
+    """
+
+    def __init__(
+        self, phase: FirstPhase, budget: ErrorBudget, ratios: Mapping[str, tuple[str, str]] | None = None
+    ) -> None:
+        self._phase = phase
+        self._sample = phase.sample
+        self._donor = donors(np.asarray(phase.engine.design.strata), self._sample)
+        self._first: Look | None = None
+        self._more: Engine | None = None  # the first sample that this one has to grow from
+        predictions = {name: values[self._donor] for name, values in phase.predictions.items()}
+        super().__init__(AssistedDesign(predictions, phase.groups, phase.u, phase.assume), budget, ratios)
+        self._weights = self._first_weights()
+
+    def _first_weights(self) -> tuple[Floats, float]:
+        """A_h + D_h by stratum, and by how much D_h adds to the whole, float64 [H]; the latter where all spread alike."""
+        strata = np.asarray(self._phase.engine.design.strata)
+        N, inside = self._phase.engine.design.sizes, np.flatnonzero(self._sample & (strata >= 0))
+        copies = np.bincount(self._donor, minlength=len(strata))[inside].astype(float)
+        h = strata[inside]
+        m = np.bincount(h, minlength=len(N))
+        A = np.where(m < N, N * (N - m) / np.maximum(m, 1), 0.0)
+        D = np.bincount(h, weights=(copies - (N / np.maximum(m, 1))[h]) ** 2, minlength=len(N))
+        size = np.asarray(self.design.predictions[self.design.predicted_by(self._target, self._target)])
+        mean2 = (np.bincount(h, weights=size[inside], minlength=len(N)) / np.maximum(m, 1)) ** 2
+        added = float((D * mean2).sum()) / max(float((A * mean2).sum()), 1e-300)
+        return A + D, 1.0 + added
+
+    # ---- which units ------------------------------------------------------------------------------------------------
+
+    def drawn(self) -> Ints:
+        """Units to simulate, int64, ascending: of the first sample, or further ones of it where it has to grow."""
+        inside = np.unique(self._donor[super().drawn()])
+        return inside if self._more is None else np.union1d(inside, self._more.drawn())
+
+    def with_spare(self, factor: float) -> Ints:
+        """Units of the first sample as it has to be, int64, ascending; it has what is to spare in itself."""
+        return np.flatnonzero(self._sample) if self._more is None else self._more.with_spare(1.0)
+
+    @property
+    def _has(self) -> NDArray[np.bool_]:
+        return np.asarray(self._results.rows[self._donor[self._free]] >= 0)
+
+    def _values(self, combination: Combination, units: Ints) -> Floats:
+        return super()._values(combination, self._donor[units])
+
+    # ---- looks ------------------------------------------------------------------------------------------------------
+
+    def _look(self, missing: int, budget: ErrorBudget) -> Look:
+        self._first = None
+        if self.counters:
+            self._fits = {} if self._parts.whole else {name: self._fit([(1.0, name)]) for name in self.counters}
+            self._first = self._look_at_first(budget).look()
+        return super()._look(missing, budget)
+
+    def _look_at_first(self, budget: ErrorBudget) -> Engine:
+        """The first sample with corrected predictions for results, and results where there are some."""
+        engine = cast(Engine, self._phase.engine.without(()))
+        engine.budget = replace(budget, relative_error=FIRST_SHARE * budget.relative_error)
+        engine.ratios = {name: pair for name, pair in self.ratios.items() if set(pair) <= set(self.counters)}
+        units = np.flatnonzero(self._sample)
+        engine.record_many(units, self.counters, np.maximum(self.predict(units), 0.0))
+        return engine
+
+    def _estimate(self, name: str, combination: Combination, budget: ErrorBudget, states: bool) -> Estimate:
+        found = super()._estimate(name, combination, budget, states)
+        first = self._of_first(name)
+        alpha, fit = self._alpha(self.looks), self._fits.get(name)
+        value, second, guard = found.estimate, 0.0, 0.0
+        V1 = sum(self._variances_of_first(name, combination))
+        if fit is None:
+            value = float(self._values(combination, self._free).sum())
+        else:
+            second, guard, alpha = fit.error**2, fit.guard(), fit.spent(alpha)
+        nu = _joined(V1, first.degrees_of_freedom, second, math.inf if fit is None else fit.nu)
+        error, half = math.sqrt(V1 + second), math.nan
+        if states:
+            guard = max(guard, self._first_guard(name))
+            doubted = fit is not None and math.isinf(fit.half_width(alpha))
+            computed = math.inf if doubted else quantile(alpha, nu) * error if error else 0.0
+            half = max(stated(computed, value, budget.relative_error, guard), guard)
+        part = relative(half, value, budget.relative_error)
+        return Estimate(name, value, half, part, error, nu, budget.confidence, found.simulated)
+
+    def _of_first(self, name: str) -> Estimate:
+        assert self._first is not None
+        return self._first.estimates.get(name) or self._first.ratios[name]
+
+    def _sizes(self, combination: Combination) -> tuple[Ints, Floats]:
+        """Stratum and size of the observed units of the strata."""
+        strata = np.asarray(self._phase.engine.design.strata)
+        inside = np.flatnonzero(self._sample[self._free] & (strata[self._free] >= 0))
+        size = sum(abs(weight) * self.design.prediction(name, self._target)[1][inside] for weight, name in combination)
+        return strata[self._free[inside]], np.asarray(size)
+
+    def _scatter(self, combination: Combination) -> float:
+        """Variance that the first sample adds for each squared relative error of predictions."""
+        h, size = self._sizes(combination)
+        weights = self._weights[0]
+        m = np.bincount(h, minlength=len(weights))
+        return float((weights * np.bincount(h, weights=size * size, minlength=len(weights)) / np.maximum(m, 1)).sum())
+
+    def _first_guard(self, name: str) -> float:
+        """Change of the total of a counter, 0 of a ratio, if the observed unit that stands for most is as odd as the first
+        design allows for.
+        """
+        if name not in self.counters:
+            return 0.0
+        design, units = self._phase.engine.design, np.flatnonzero(self._sample)
+        units = units[np.asarray(design.strata)[units] >= 0]
+        h, N = np.asarray(design.strata)[units], design.sizes
+        m = np.bincount(h, minlength=len(N))
+        size = np.abs(self.predict(units)[:, self.counters.index(name)])
+        each = np.bincount(h, weights=size, minlength=len(N)) / np.maximum(m, 1) ** 2 * (N - m)
+        return design.odd * float(each.max(initial=0.0))
+
+    def predict(self, units: Iterable[int]) -> Floats:
+        """See AssistedEngine; a unit of a part that is drawn whole has the result of its donor."""
+        array = np.asarray(list(units) if not isinstance(units, np.ndarray) else units, dtype=np.int64)
+        values = super().predict(array)
+        lacking = np.flatnonzero(np.isnan(values).any(axis=1))
+        donor = self._donor[array[lacking]]
+        known = self._results.rows[donor] >= 0
+        values[lacking[known]] = self._results.of(donor[known])
+        return values
+
+    def _groups(self) -> list[dict[str, Any]]:
+        found = super()._groups()
+        known = self._results.rows[self._free] >= 0
+        counts = np.bincount(self.design.free_groups[known], minlength=len(found))
+        return [{**group, "simulated": int(n)} for group, n in zip(found, counts, strict=True)]
+
+    def _assumptions(self) -> list[str]:
+        found = super()._assumptions()
+        total = self._of_first(self._target)
+        share = 100.0 * math.sqrt(self._weights[1]) * total.std_error / max(abs(total.estimate), 1e-300)
+        counts = f"{int(self._sample.sum()):,} of {len(self._sample):,} units are observed"
+        return [f"{counts}, which leaves a standard error of {share:.2g} % of {self._target}", *found]
+
+    # ---- growth -----------------------------------------------------------------------------------------------------
+
+    def _variances_of_first(self, name: str, combination: Combination) -> tuple[float, float]:
+        """Variance that the first sample adds as corrected predictions tell it, and what these scatter by beyond."""
+        fit = self._fits.get(name)
+        scatter = fit.fits[0].spread.K * self._scatter(combination) if fit is not None else 0.0
+        return self._weights[1] * self._of_first(name).std_error ** 2, scatter
+
+    @property
+    def _allowed(self) -> float:
+        """Relative error that is left for the second sample."""
+        eps, first = self.budget.relative_error, self._error_of_first()
+        return math.sqrt(max(eps * eps - first * first, (LEAST_SHARE * eps) ** 2))
+
+    def _error_of_first(self) -> float:
+        """Relative half-width that the first sample alone leaves."""
+        first = self._of_first(self._target)
+        V = sum(self._variances_of_first(self._target, [(1.0, self._target)]))
+        half = quantile(self._alpha(self.looks + 1), max(first.degrees_of_freedom, 1.0)) * math.sqrt(V)
+        return half / max(abs(first.estimate), 1e-300)
+
+    def _first_is_short(self) -> bool:
+        """True if no second sample could meet the budget: all of the first is simulated, or predictions tell so that can be
+        trusted. A wrong model costs draws, not traces.
+        """
+        if self._parts.whole:
+            return True
+        told, scatter = self._variances_of_first(self._target, [(1.0, self._target)])
+        if self._fits[self._target].fits[0].doubted or scatter > MOST_SCATTER * told:
+            return False
+        eps, total = self.budget.relative_error, abs(self._of_first(self._target).estimate)
+        return self._error_of_first() > eps or self._first_guard(self._target) > eps * total
+
+    def grow(self) -> bool:
+        """More cells, or, where the first sample leaves too much, more of that; see `drawn`."""
+        last = self._last
+        if last is None or last.met or self._first is None or self.budget.bound == "none":
+            return False
+        if not self._first_is_short():
+            return super().grow()
+        more = self._look_at_first(self.budget)
+        more.look()
+        if not more.grow():
+            return False
+        self._more, self._last = more, None
+        return True
+
+    def _anew(self, units: Ints) -> AssistedEngine:
+        return TwoPhaseEngine(self._phase.without(units), self.budget, self.ratios)
+
+    def _of_draws(self, units: Ints, values: Any) -> Floats:
+        of_units = super()._of_draws(np.arange(self.design.size), values)
+        drawn = AssistedEngine.drawn(self)
+        of_donors = np.bincount(self._donor[drawn], weights=of_units[drawn], minlength=self.design.size)
+        return np.asarray(of_donors[units], dtype=float)
+
+
+def _joined(V1: float, nu1: float, V2: float, nu2: float) -> float:
+    """Degrees of freedom of a sum of two variances (Satterthwaite 1946)."""
+    pairs: Sequence[tuple[float, float]] = [(v, nu) for v, nu in ((V1, nu1), (V2, nu2)) if v > 0.0]
+    if any(nu <= 0.0 for _, nu in pairs):
+        return 0.0
+    below = sum(v * v / nu for v, nu in pairs)
+    return (V1 + V2) ** 2 / below if below > 0.0 else math.inf

@@ -1,0 +1,179 @@
+"""Two-phase sampling: predictions of a first sample only, and a bound that knows what both samples leave."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernelpoint.estimation import Design, Engine, ErrorBudget, FirstPhase, TwoPhaseEngine
+from kernelpoint.estimation.two_phase import donors
+from kernelpoint.randomness import generator, permanent_random_numbers
+
+UNITS, STRATA = 600, 12
+
+
+def truth(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Strata of unlike size, each with a mean and a spread of its own; the first launch of each is certain."""
+    random = generator(seed, "two-phase test")
+    strata = random.integers(0, STRATA, UNITS)
+    y = 1000.0 * random.lognormal(0.0, 1.0, STRATA)[strata] * np.exp(0.1 * random.standard_normal(UNITS))
+    strata[np.unique(strata, return_index=True)[1]] = -1
+    return strata, y
+
+
+def phase_of(strata, y, seed: int, drawn: int = 8, wrong: float = 0.02, eps: float = 0.001) -> FirstPhase:
+    """A first sample of `drawn` units in each stratum, predicted up to `wrong`; 20 % too small as a whole."""
+    design = Design(strata, np.full(STRATA, drawn), permanent_random_numbers(seed, 0, UNITS), odd=0.1, balanced=True)
+    first = Engine(design, ErrorBudget(eps), "mean")
+    observed = np.zeros(UNITS, dtype=bool)
+    observed[first.drawn()] = True
+    noise = np.exp(wrong * generator(0, "wrong").standard_normal(UNITS))
+    x = np.where(observed, 0.8 * y * noise, np.nan)
+    u = generator(seed, "second sample").random(UNITS)
+    return FirstPhase(first, observed, {"cycles": x}, np.maximum(strata, 0) % 5, u)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(-1, 3), st.booleans()), min_size=1, max_size=60))
+def test_donors_are_of_the_sample_and_stand_for_as_many_each(units):
+    strata, sample = (np.array(column) for column in zip(*units, strict=True))
+    donor = donors(strata, sample)
+    for h in range(4):
+        inside = np.flatnonzero(strata == h)
+        given_, other = inside[sample[inside]], inside[~sample[inside]]
+        assert (donor[given_] == given_).all()
+        if not len(given_):
+            assert (donor[other] == other).all()
+            continue
+        shares = np.bincount(np.searchsorted(given_, donor[other]), minlength=len(given_))
+        assert np.isin(donor[other], given_).all() and shares.max() - shares.min() <= 1
+        assert (np.diff(donor[other]) >= 0).all()  # in order, so that neighbours stand for each other
+    assert (donor[strata < 0] == np.flatnonzero(strata < 0)).all()
+
+
+@pytest.mark.parametrize("wrong", [0.05, 0.6])
+def test_the_estimate_is_unbiased_and_its_standard_error_is_what_it_errs_by(wrong):
+    strata, y = truth()
+    errors, claimed = [], []
+    for seed in range(40):
+        engine = TwoPhaseEngine(phase_of(strata, y, seed, wrong=wrong), ErrorBudget(0.001))
+        wanted = engine.wanted()
+        engine.record_many(wanted, ("cycles",), y[wanted][:, None])
+        found = engine.look().estimates["cycles"]
+        errors.append(found.estimate - y.sum())
+        claimed.append(found.std_error)
+    rms, mean = float(np.sqrt(np.mean(np.square(errors)))), float(np.mean(errors))
+    assert abs(mean) < 3.5 * rms / np.sqrt(len(errors))
+    assert rms < 1.15 * float(np.sqrt(np.mean(np.square(claimed))))
+
+
+@pytest.mark.parametrize("wrong", [0.02, 3.0])
+def test_stated_intervals_hold_whatever_the_model_is(run_passes, wrong):
+    strata, y = truth(1)
+    held, simulated = 0, []
+    for seed in range(20):
+        phase = phase_of(strata, y, seed, wrong=wrong)
+        engine = TwoPhaseEngine(phase, ErrorBudget(0.05))
+        while True:
+            wanted = engine.wanted()
+            if not phase.observed[wanted].all():
+                break
+            engine.record_many(wanted, ("cycles",), y[wanted][:, None])
+            look = engine.look()
+            if look.met or not engine.grow():
+                break
+        held += look.estimates["cycles"].contains(y.sum())
+        simulated.append(len(list(engine.records())))
+    assert held >= 19
+    assert np.mean(simulated) < 0.5 * phase.observed.sum() or wrong > 0.1
+
+
+def test_where_all_observed_units_are_simulated_it_is_the_stratified_estimator():
+    """12 strata of 50, 10 observed of each: every unit stands for as many."""
+    strata = np.arange(UNITS) % STRATA
+    y = truth()[1]
+    phase = phase_of(strata, y, 3, drawn=10)
+    engine = TwoPhaseEngine(phase, ErrorBudget(0.001))
+    units = np.flatnonzero(phase.observed)
+    while not engine._parts.whole:
+        wanted = engine.wanted()
+        engine.record_many(wanted, ("cycles",), y[wanted][:, None])
+        engine.look()
+        engine._parts.set(engine._parts.counts)
+    wanted = engine.wanted()
+    engine.record_many(wanted, ("cycles",), y[wanted][:, None])
+    found = engine.look().estimates["cycles"]
+    plain = phase_of(strata, y, 3, drawn=10).engine
+    plain.record_many(units, ("cycles",), y[units][:, None])
+    other = plain.look().estimates["cycles"]
+    assert (found.estimate, found.std_error) == pytest.approx((other.estimate, other.std_error))
+    assert found.simulated == pytest.approx(float(y[units].sum()))
+
+
+def test_a_first_sample_that_is_short_asks_for_further_units_and_then_meets_the_budget():
+    strata, y = truth()
+    eps, drawn, looks = 0.01, 3, 0
+    phase = phase_of(strata, y, 5, drawn=drawn, eps=eps)
+    engine = TwoPhaseEngine(phase, ErrorBudget(eps))
+    results: dict[int, float] = {}
+    while True:
+        wanted = engine.wanted()
+        if not phase.observed[wanted].all():
+            more = engine.with_spare(2.0)
+            assert phase.observed[engine.drawn()].sum() < len(engine.drawn()) and set(wanted) - set(results) <= set(
+                more
+            )
+            phase.observed[more] = True
+            phase.predictions["cycles"][more] = 0.8 * y[more]
+            phase.engine.restrict_to(phase.observed)
+            engine = TwoPhaseEngine(phase, ErrorBudget(eps))
+            for unit, value in results.items():
+                engine.record(unit, ("cycles",), [value])
+            wanted = engine.wanted()
+        results |= {int(unit): float(y[unit]) for unit in wanted}
+        engine.record_many(wanted, ("cycles",), y[wanted][:, None])
+        look, looks = engine.look(), looks + 1
+        if look.met:
+            break
+        assert engine.grow() and looks < 12
+    assert look.estimates["cycles"].contains(y.sum()) and int(phase.observed.sum()) > drawn * STRATA
+
+
+def test_units_behind_a_gap_in_the_order_of_draws_are_not_of_the_first_sample():
+    strata, y = truth()
+    phase = phase_of(strata, y, 1)
+    order = np.flatnonzero(phase.observed & (strata == 0))
+    kept = phase.engine.u[order].argsort()
+    phase.observed[order[kept[3]]] = False
+    phase.engine.restrict_to(phase.observed)
+    assert sorted(np.flatnonzero(phase.sample & (strata == 0)).tolist()) == sorted(order[kept[:3]].tolist())
+
+
+def test_a_unit_that_can_have_no_result_gives_way_to_others_of_its_stratum():
+    strata, y = truth()
+    phase = phase_of(strata, y, 1)
+    engine = TwoPhaseEngine(phase, ErrorBudget(0.05))
+    lost = int(next(unit for unit in engine.wanted() if strata[unit] >= 0))
+    other = engine.without([lost])
+    assert lost not in other.wanted() and phase.observed[other.wanted()].all()
+    wanted = other.wanted()
+    other.record_many(wanted, ("cycles",), y[wanted][:, None])
+    found = other.look().estimates["cycles"]
+    assert found.contains(y.sum()) and found.half_width > 0.0
+
+
+def test_predictions_add_up_to_the_estimate_and_a_restored_pass_draws_the_same():
+    strata, y = truth()
+    engine = TwoPhaseEngine(phase_of(strata, y, 2, wrong=0.5), ErrorBudget(0.002))
+    for whole in (False, True):
+        if whole:
+            engine._parts.set(engine._parts.counts)
+        wanted = engine.wanted()
+        engine.record_many(wanted, ("cycles",), y[wanted][:, None])
+        look = engine.look()
+        assert engine.predict(np.arange(UNITS)).sum() == pytest.approx(look.estimates["cycles"].estimate)
+    again = TwoPhaseEngine(phase_of(strata, y, 2), ErrorBudget(0.002))
+    again.restore_pass(engine.pass_state())
+    assert again.drawn().tolist() == engine.drawn().tolist()

@@ -1,0 +1,117 @@
+"""Runs over a selection whose traced launches the fast model predicts, in the embedded host."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kernelpoint as kp
+from kernelpoint.cli.synth import synth
+from kernelpoint.config import parse_config
+from kernelpoint.errors import JournalError
+from kernelpoint.paired import compare_runs
+from kernelpoint.selection import Selection, read_census, write_output
+from kernelpoint.selection.join import join_lists
+from kernelpoint.session.selecting import draw
+
+PROGRAM = Path(__file__).resolve().parents[2] / "examples" / "selective_tracing" / "program.py"
+BUDGET = {"relative_error": 0.05}
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    """A program's launches, and its cycles in a full run."""
+    folder = tmp_path_factory.mktemp("program")
+    synth("iterative-solver", folder / "whole", launches=400)
+    full = kp.simulate(folder / "whole" / "kernelslist.g", folder / "full.kpjournal", policy="all", fast_model="off")
+    return folder, full.ended().estimate
+
+
+@pytest.fixture
+def trace(program, tmp_path, monkeypatch):
+    """Runs the program under what stands for the tracer, for a range of launches; the folder of the traces."""
+
+    def run(ranges: str, name: str) -> Path:
+        monkeypatch.setenv("DYNAMIC_KERNEL_RANGE", ranges)
+        monkeypatch.setenv("TRACES_FOLDER", str(tmp_path / name))
+        monkeypatch.setattr(sys, "argv", ["program.py", str(program[0] / "whole")])
+        runpy.run_path(str(PROGRAM), run_name="__main__")
+        return tmp_path / name / "traces"
+
+    return run
+
+
+@pytest.fixture
+def drawn(trace, tmp_path):
+    """A selection of the program, and the list of its traces."""
+    census = read_census(trace("1000000000", "census") / "stats_ctx_0x1", None, print)
+    config = parse_config({"version": 1, "policy": "kernelpoint", "error_budget": BUDGET})
+    selection, _ = draw(census, config, 2.0, print)
+    write_output(tmp_path / "drawn", selection)
+    traces = trace((tmp_path / "drawn/kernel_range-1.txt").read_text().strip(), "run-1")
+    return tmp_path / "drawn" / "selection.kpselect", traces / "kernelslist.g"
+
+
+def go(selection, traces, journal, **keys):
+    return kp.simulate(traces, journal, selection=str(selection), error_budget=BUDGET, **keys)
+
+
+def test_the_model_saves_draws_and_the_bound_holds(program, drawn, tmp_path):
+    with_model = go(*drawn, tmp_path / "with.kpjournal")
+    without = go(*drawn, tmp_path / "without.kpjournal", fast_model="off")
+    assert "fast_model" in with_model.hashes and "fast_model" not in without.hashes
+    found, plain = with_model.ended(), without.ended()
+    assert found.simulated < plain.simulated
+    assert found.met and abs(found.estimate - program[1]) <= found.half_width
+    assert any("units are observed" in line for line in found.assumptions)
+
+
+def test_only_traced_launches_are_simulated_and_a_second_run_says_the_same(drawn, tmp_path):
+    traced = Selection.load(drawn[0]).traced
+    runs = [go(*drawn, tmp_path / f"{name}.kpjournal") for name in ("one", "two")]
+    assert runs[0].results.keys() == runs[1].results.keys()
+    assert all(traced[unit] for unit in runs[0].results)
+    assert runs[0].ended().estimate == runs[1].ended().estimate
+
+
+def test_the_next_selection_goes_on_with_every_result(program, drawn, trace, tmp_path):
+    """Without spare draws for so tight a budget; as long as it takes."""
+    path, traces = drawn
+    journal, keys = tmp_path / "run.kpjournal", {"error_budget": {"relative_error": 0.003}}
+    for further in range(6):
+        run = kp.simulate(traces, journal, selection=str(path), **keys)
+        if run.ended().met:
+            break
+        path = path.parent / "next" / "selection.kpselect"
+        assert path.exists(), run.ended().warnings
+        numbers = (path.parent / "kernel_range-1.txt").read_text().strip()
+        name = f"joined-{further}"
+        join_lists([traces.parent, trace(numbers, f"more-{further}")], tmp_path / name)
+        traces = tmp_path / name / "kernelslist.g"
+    assert run.ended().met and abs(run.ended().estimate - program[1]) <= run.ended().half_width
+    lines = [r for r in journal.read_text().splitlines() if '"type":"result"' in r]
+    assert len(lines) == len(run.results) == run.ended().simulated
+
+
+def test_two_such_runs_are_not_compared_and_the_message_says_what_can_be(drawn, tmp_path):
+    runs = [go(*drawn, tmp_path / f"{gpu}.kpjournal", gpu=gpu) for gpu in ("v100", "rtx")]
+    with pytest.raises(JournalError, match="compare runs over a selection with `fast_model: off`"):
+        compare_runs(*runs)
+
+
+def test_the_log_says_what_the_model_and_replay_lack(drawn, capfd, tmp_path, program):
+    from kernelpoint.session.host_info import HostInfo
+    from kernelpoint.session.setup import prepare
+
+    lines: list[str] = []
+    config = parse_config({"version": 1, "policy": "kernelpoint", "selection": str(drawn[0]), "error_budget": BUDGET})
+    setup = prepare(config, HostInfo("any", list_paths=(str(drawn[1]),), launch_counts=(0,)), lines.append)
+    assert setup.frame is not None and setup.frame.plan.first_phase is not None
+    count = int(np.count_nonzero(setup.frame.plan.first_phase.observed))
+    assert any(
+        f"{count:,} of 400 launches are traced: replay and the fast model see these only" in line for line in lines
+    )
