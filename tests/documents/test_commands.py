@@ -2,19 +2,23 @@
 
 import shlex
 import sys
-from pathlib import Path
 
 import pytest
+from generated import COMMANDS_PAGE, CONFIGURATION_PAGE, commands_page, configuration_page, with_table
 
 from kernelpoint import cli
 from kernelpoint.cli import COMMANDS, GROUPS, INTERRUPTED, KEPT, command
-from kernelpoint.cli.reference import markdown
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "commands.md"
+PAGE = COMMANDS_PAGE
 
 
 def test_the_page_is_made_from_the_commands():
-    assert PAGE.read_text() == markdown(), "python -m kernelpoint.cli.reference > docs/commands.md"
+    assert PAGE.read_text() == commands_page(), "python docs/generated.py"
+
+
+def test_the_tables_of_keys_and_parameters_are_made_from_the_schema():
+    assert CONFIGURATION_PAGE.read_text() == configuration_page(), "python docs/generated.py"
+    assert with_table("a\n\n| x |\n| old |\n\nb\n", "| x |\n| new |\n") == "a\n\n| x |\n| new |\n\nb\n"
 
 
 @pytest.mark.parametrize("name", COMMANDS)

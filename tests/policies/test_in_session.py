@@ -4,9 +4,9 @@ import csv
 
 import numpy as np
 import pytest
+from simulated_host import completed
 
 from kernelpoint.errors import ConfigError, PolicyError, ProfileError
-from kernelpoint.journal.text import plain
 from kernelpoint.policies.registry import load_policy, policy_names
 from kernelpoint.profiles import read_profile
 from kernelpoint.profiles.names import demangle
@@ -55,17 +55,8 @@ def open_session(tmp_path, monkeypatch, traces, policy, extra="", log=None):
 
 def run(session):
     cycles = 3000 + np.random.default_rng(0).integers(0, 50, LAUNCHES)
-    after = -1
-    while True:
-        status, index = session.next(0, after)
-        if status != 0:
-            break
-        assert session.on_launch(0, index)[0] == 0
-        session.on_complete(0, index, False, int(cycles[index]), 10)
-        after = index
-    session.finish()
-    session.journal.close()
-    return plain(session.summary), int(cycles.sum())
+    summary = completed(session, lambda run, index: run.on_complete(0, index, False, int(cycles[index]), 10))
+    return summary, int(cycles.sum())
 
 
 @pytest.mark.parametrize("policy", policy_names())

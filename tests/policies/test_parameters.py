@@ -8,7 +8,7 @@ import pytest
 from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError
 from kernelpoint.policies.conformance import made_up_profile, made_up_scan, make
-from kernelpoint.policies.registry import load_policy, parameters_table, policy_names
+from kernelpoint.policies.registry import load_policy, policy_names
 from kernelpoint.session.planning import origin_of
 from kernelpoint.workload import Population
 
@@ -82,11 +82,6 @@ def test_every_parameter_has_a_default_and_a_description():
     for name in policy_names():
         for key, field in load_policy(name).Parameters.model_fields.items():
             assert field.description and not field.is_required(), f"{name}.{key}"
-
-
-@pytest.mark.skipif(not PAGE.exists(), reason="the documents are not beside the installed package")
-def test_the_documents_list_every_parameter():
-    assert parameters_table() in PAGE.read_text(encoding="utf-8")
 
 
 def test_equal_parameters_give_equal_designs():

@@ -13,6 +13,23 @@ from kernelpoint.session import boundary
 from kernelpoint.session.session import Session
 
 
+def completed(session: Session, act: Callable[[Session, int], None]) -> dict[str, object]:
+    """The content of the summary of a run in which `act` ends every launch that is wanted, one after another."""
+    after = -1
+    while True:
+        status, index = session.next(0, after)
+        if status != 0:
+            break
+        assert session.on_launch(0, index)[0] == 0
+        act(session, index)
+        after = index
+    assert status == 1
+    session.finish()
+    session.journal.close()
+    assert session.summary is not None
+    return plain(session.summary)
+
+
 @dataclass
 class SimulatedHost:
     """Walks a session like a simulator does.
@@ -40,17 +57,4 @@ class SimulatedHost:
 
     def run(self, session: Session, each: Callable[[Session, int], None] | None = None) -> dict[str, object]:
         """Jump from wanted launch to wanted launch until the session is done; the summary's content."""
-        act = each or self.complete
-        after = -1
-        while True:
-            status, index = session.next(0, after)
-            if status != 0:
-                break
-            assert session.on_launch(0, index)[0] == 0
-            act(session, index)
-            after = index
-        assert status == 1
-        session.finish()
-        session.journal.close()
-        assert session.summary is not None
-        return plain(session.summary)
+        return completed(session, each or self.complete)

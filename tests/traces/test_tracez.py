@@ -72,7 +72,8 @@ def test_the_index_alone_counts_and_any_warp_can_be_read_by_itself(tmp_path, tex
     index = read_tracez_index(path)
     assert [tuple(row[:3]) for row in index.ctas.tolist()] == [one.index for one in trace.ctas]
     assert [(tuple(r[3:6]), tuple(r[6:9]), r[9]) for r in index.ctas.tolist()] == [one.cluster for one in trace.ctas]
-    assert index.cta_instructions.tolist() == [sum(map(len, one.warps)) for one in trace.ctas]
+    of_ctas = np.bincount(index.warps["cta"], index.warps["instructions"], len(index.ctas))
+    assert of_ctas.tolist() == [sum(map(len, one.warps)) for one in trace.ctas]
     assert index.instructions == scan_trace(path).work.instructions
     whole, warps = list(_native.read_ctas(path)), _native.TracezWarps(path)
     for row in index.warps[::-1]:

@@ -70,14 +70,13 @@ def plan(
     budget = budget_of(settings, load_policy(settings.policy), HostInfo(simulator="plan"))
     drawn = len(engine_for(made.design, budget).drawn())
     clusters = int(made.cluster_of_unit().max()) + 1
-    stdout = Console(markup=False)
+    stdout = Console(markup=False, soft_wrap=True)
     stdout.print(
         f"{output}: {len(made.design.strata):,} launches, {len(made.stream_hashes):,} streams, {clusters:,} clusters, "
-        f"{strata:,} strata; the first pass simulates {drawn:,} launches",
-        soft_wrap=True,
+        f"{strata:,} strata; the first pass simulates {drawn:,} launches"
     )
     for line in sentences(made.forecast, len(made.design.strata)):
-        stdout.print(line, soft_wrap=True)
+        stdout.print(line)
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ from kernelpoint.extras import needs_extra
 from kernelpoint.progress import WorkProgress
 
 if TYPE_CHECKING:
-    from kernelpoint.encoder.training import EpochRecord, Trainer
+    from kernelpoint.encoder.training import EpochRecord, Trainer, TrainingConfig
     from kernelpoint.encoder.training_data import TrainingData
 
 
@@ -58,8 +58,29 @@ def train(
     Example: kernelpoint train traces/kernelslist.g -o mine.safetensors
     """
     with needs_extra("training"):
-        from kernelpoint.encoder.training import Trainer, TrainingConfig
+        from kernelpoint.encoder.training import TrainingConfig
+    config = TrainingConfig(
+        epochs=epochs, batch_size=batch_size, same_kernel=same_kernel, loss_on=loss_on, together=together,
+        per_kernel=per_kernel, hidden_tokens=hidden_tokens, learning_rate=learning_rate, temperature=temperature,
+        embedding_temperature=embedding_temperature, seed=seed, device=device, threads=threads,
+    )  # fmt: skip
+    lists, kept = [str(t) for t in traces], [str(t) for t in exclude or []]
+    _train(lists, kept, [str(t) for t in observe or []], output, config, start, max_nodes, resume)
+
+
+def _train(
+    lists: list[str],
+    kept: list[str],
+    watched: list[str],
+    output: Path,
+    config: TrainingConfig,
+    start: str | None,
+    max_nodes: int,
+    resume: bool,
+) -> None:
+    """Trains on `lists` and `watched`, but for what `kept` holds; writes the encoder."""
     from kernelpoint.encoder.checkpoint import checkpoint_path
+    from kernelpoint.encoder.training import Trainer
     from kernelpoint.encoder.training_data import training_data
 
     console = Console(stderr=True, markup=False)
@@ -67,24 +88,8 @@ def train(
         raise ConfigError(f"--output: {output} given, a name that ends in .safetensors is needed")
     if not (output.parent.is_dir() and os.access(output.parent, os.W_OK)):
         raise ConfigError(f"--output: {output} given, but {output.parent} is no folder that can be written")
-    config = TrainingConfig(
-        epochs=epochs,
-        batch_size=batch_size,
-        same_kernel=same_kernel,
-        loss_on=loss_on,
-        together=together,
-        per_kernel=per_kernel,
-        hidden_tokens=hidden_tokens,
-        learning_rate=learning_rate,
-        temperature=temperature,
-        embedding_temperature=embedding_temperature,
-        seed=seed,
-        device=device,
-        threads=threads,
-    )
     reading = WorkProgress("reading", "traces", console.print)
-    lists, watched = [str(t) for t in traces], [str(t) for t in observe or []]
-    data = training_data(lists + watched, [str(t) for t in exclude or []], max_nodes, progress=reading)
+    data = training_data(lists + watched, kept, max_nodes, progress=reading)
     console.print("  ".join(f"{name} {count:,}" for name, count in data.counts().items()))
     trainer = Trainer(data.graphs, config, data.names, checkpoint_path(start) if start else None)
     records = _run(trainer, output, resume, console)

@@ -1,4 +1,4 @@
-"""The configuration reference and the commented file, both made from the schema."""
+"""Every key of a configuration, and the commented file, made from the schema."""
 
 from __future__ import annotations
 
@@ -26,12 +26,6 @@ def keys() -> Iterator[tuple[str, FieldInfo]]:
             yield name, field
 
 
-def markdown_table() -> str:
-    """The table of docs/configuration.md."""
-    rows = [f"| `{name}` | {_default(field)} | {field.description} |" for name, field in keys()]
-    return "\n".join(["| Key | Default | Meaning |", "|---|---|---|", *rows]) + "\n"
-
-
 def commented_yaml(policy: str = "kernelpoint") -> str:
     """A configuration file with every key: those required are set, the others stand as comments with their defaults."""
     lines = ["# KernelPoint's configuration. Keys that are commented out have the value shown.", ""]
@@ -49,9 +43,3 @@ def commented_yaml(policy: str = "kernelpoint") -> str:
 
 def _yaml(value: Any) -> str:
     return yaml.safe_dump(value, default_flow_style=True).split("\n")[0]
-
-
-def _default(field: FieldInfo) -> str:
-    if field.is_required():
-        return "required"
-    return "none" if field.default is None else f"`{field.default}`"

@@ -73,27 +73,39 @@ def predict(
     found = _load(kept, key, configuration, log)
     if found is None:
         shown = progress or WorkProgress("fast model", "launches", log)
-        effort = _native.fast_model.Effort(threads or len(os.sched_getaffinity(0)))
-        contents = elsewhere = None
-        if pool is not None:
-            effort = _native.fast_model.Effort(min(pool.workers, MOST_THREADS), segment_bytes=SEGMENT_BYTES)
-            contents, elsewhere = hashed_by(pool, paths), SimulatedBy(pool, configuration, log)
-        counters, failures, _ = _native.fast_model.run(
-            list(paths),
-            copies,
-            configuration,
-            effort,
-            lambda done, share: shown(done, len(paths), share),
-            contents,
-            elsewhere,
-        )
-        shown(len(paths), len(paths), 1.0)
+        counters, failures = _simulate(paths, copies, configuration, log, shown, threads, pool)
         if configuration.has_cores:
             counters |= _of_cores(paths, configuration, WorkProgress("model of the cores", "launches", log))
-        found = Predictions(counters, configuration.name, configuration.hash, MODEL_VERSION, dict(failures))
+        found = Predictions(counters, configuration.name, configuration.hash, MODEL_VERSION, failures)
         _save(kept, key, found, log)
     _tell_missing(found, paths, log)
     return found
+
+
+def _simulate(
+    paths: Sequence[str],
+    copies: np.ndarray,
+    configuration: Configuration,
+    log: Log,
+    shown: Progress,
+    threads: int | None,
+    pool: Pool | None,
+) -> tuple[dict[str, np.ndarray], dict[int, str]]:
+    """Counters of every launch, and what is wrong with those that have none."""
+    effort = _native.fast_model.Effort(threads or len(os.sched_getaffinity(0)))
+    contents = elsewhere = None
+    if pool is not None:
+        effort = _native.fast_model.Effort(min(pool.workers, MOST_THREADS), segment_bytes=SEGMENT_BYTES)
+        contents, elsewhere = hashed_by(pool, paths), SimulatedBy(pool, configuration, log)
+
+    def advance(done: int, share: float) -> None:
+        shown(done, len(paths), share)
+
+    counters, failures, _ = _native.fast_model.run(
+        list(paths), copies, configuration, effort, advance, contents, elsewhere
+    )
+    shown(len(paths), len(paths), 1.0)
+    return counters, dict(failures)
 
 
 def _of_cores(paths: Sequence[str], configuration: Configuration, progress: Progress) -> dict[str, np.ndarray]:

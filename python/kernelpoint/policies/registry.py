@@ -32,13 +32,3 @@ def load_policy(choice: str | PolicyChoice) -> type[Policy]:
     policy = POLICIES.load(choice.name)
     policy.check_parameters(choice)
     return policy
-
-
-def parameters_table() -> str:
-    """The table of docs/configuration.md: what each policy of ours lets a user set."""
-    rows = []
-    for name in POLICIES.own_names():
-        for key, field in POLICIES.load(name).Parameters.model_fields.items():
-            default = "the error budget" if field.default is None else f"`{field.default}`"
-            rows.append(f"| `{name}` | `{key}` | {default} | {field.description} |")
-    return "\n".join(["| Policy | Parameter | Default | Meaning |", "|---|---|---|---|", *rows]) + "\n"

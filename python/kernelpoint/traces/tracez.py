@@ -27,12 +27,6 @@ class TracezIndex:
         """Warp instructions of the launch."""
         return int(self.warps["instructions"].sum(dtype=np.int64))
 
-    @property
-    def cta_instructions(self) -> np.ndarray:
-        """int64 [CTAs]: warp instructions of each CTA."""
-        counts = np.bincount(self.warps["cta"], weights=self.warps["instructions"], minlength=len(self.ctas))
-        return counts.astype(np.int64)
-
 
 def read_tracez_index(path: str | os.PathLike[str]) -> TracezIndex:
     """Read the index of a .tracez. Time and memory grow with its CTAs and warps, not with its instructions.

@@ -126,7 +126,7 @@ class Sampling:
 
     def stops(self, process: int, index: int, point: Sequence[int]) -> bool:
         """See Phase."""
-        unit = self._in_flight(process, index, "progress of")
+        unit = self.ledger.in_flight_unit(process, index, "progress of")
         try:
             return self.inside.stops(unit, *point)
         except (ArithmeticError, LookupError, ValueError) as error:  # the failure rule: leave nothing out by mistake
@@ -138,7 +138,7 @@ class Sampling:
         self, process: int, index: int, stopped: bool, names: tuple[str, ...], values: tuple[float, ...]
     ) -> None:
         """See Phase. What the engine would refuse is refused before it stands in the journal."""
-        unit = self._in_flight(process, index, "a result for")
+        unit = self.ledger.in_flight_unit(process, index, "a result for")
         if stopped and not self.inside.was_told_to_stop(unit):
             raise HostError(f"launch {index} was stopped inside although it was told to continue")
         known = self.sample.engine.counters or self.setup.host.counters
@@ -157,7 +157,7 @@ class Sampling:
 
     def abort(self, process: int, index: int, reason: str | None) -> None:
         """See Phase: once more in the next pass, then never."""
-        unit = self._in_flight(process, index, "an abort of")
+        unit = self.ledger.in_flight_unit(process, index, "an abort of")
         record = AbortRecord(process, index, self.pass_index, reason)
         self.recorder.write(record)
         self.apply(record)
@@ -341,10 +341,3 @@ class Sampling:
             restarts=self.state.restarts,
         )
         return summarise(self.setup, account, look)
-
-    def _in_flight(self, process: int, index: int, what: str) -> int:
-        unit = self.ledger.unit(process, index)
-        if unit not in self.ledger.in_flight:
-            where = f"launch {index} of process {process}"
-            raise HostError(f"{what} {where}, which is not in flight: each launch is counted once")
-        return unit
