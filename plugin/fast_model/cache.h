@@ -146,7 +146,9 @@ inline CacheLine& Cache::replace(uint64_t set, uint64_t line, uint32_t& evicted_
 }
 
 inline void Cache::prefetch(uint64_t line) const {
-    const CacheLine* first = &lines_[index_.remainder(line) * ways_];
+    const uint64_t set = index_.remainder(line);
+    __builtin_prefetch(&sets_[set], 1);
+    const CacheLine* first = &lines_[set * ways_];
     constexpr uint32_t step = 64 / sizeof(CacheLine);
     for (uint32_t way = 0; way < ways_; way += step) __builtin_prefetch(first + way, 1);
 }

@@ -2,6 +2,11 @@
 #include "fast_model/sm.h"
 
 namespace kernelpoint::fast_model {
+namespace {
+
+constexpr uint32_t kPrefetched = 5;  // lines: about what a core of the machine can have asked for at once
+
+}  // namespace
 
 void Sm::execute(Scheduler& scheduler, Scheduler::Slot& slot, Cycles now) {
     Warp& warp = *slot.warp;
@@ -73,10 +78,11 @@ Cycles Sm::access_memory(const Operation& operation, const Warp& warp, const Ste
     const uint64_t base = step.reach == Reach::local_lines ? warp.local_line : 0;
     occupy_load_store_unit(now, step.count);
     if (step.count > 4) {
-        for (uint32_t i = 0; i < step.count; ++i) memory_.prefetch(id_, base + lines[i].line);
+        for (uint32_t i = 0; i < kPrefetched; ++i) memory_.prefetch(id_, base + lines[i].line);
     }
     Cycles done = now;
     for (uint32_t i = 0; i < step.count; ++i) {
+        if (i + kPrefetched < step.count) memory_.prefetch(id_, base + lines[i + kPrefetched].line);
         const LineAccess access{base + lines[i].line, lines[i].sectors};
         done = std::max(done, operation.action == Action::load_global    ? memory_.load(id_, now, access)
                               : operation.action == Action::store_global ? memory_.store(id_, now, access)
