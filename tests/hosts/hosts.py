@@ -12,6 +12,7 @@ from modules import module_of
 
 TESTS = Path(__file__).parents[1]
 ROOT = TESTS.parent
+INCLUDE = ROOT / "plugin" / "include"
 LAUNCHES = 6
 
 
@@ -42,12 +43,17 @@ class HostUnderTest:
     """One host with a workload of six launches in each of its processes.
 
     Attributes:
-        can: of "stop" (a launch inside), "processes" (more than one) and "overlap" (launches in flight together).
+        can: of "stop" (a launch inside), "processes" (more than one), "overlap" (launches in flight together) and
+            "reorder" (those may end in another order than they began).
+        process_prefix: what a process' totals are named with, before its number.
+        issues_at_once: True where a launch of six has no CTA left to stop soon after its begin.
         log_name: the plugin's log, beside the script.
     """
 
     name = ""
     can: frozenset[str] = frozenset()
+    process_prefix = "process"
+    issues_at_once = False
 
     def __init__(self, plugin: Path, build: Path) -> None:
         self.plugin, self.build = plugin, build
@@ -73,14 +79,14 @@ class CHost(HostUnderTest):
     """examples/c_host, in C99."""
 
     name = "c_host"
-    can = frozenset({"stop", "processes", "overlap"})
+    can = frozenset({"stop", "processes", "overlap", "reorder"})
 
     def __init__(self, plugin: Path, build: Path) -> None:
         super().__init__(plugin, build)
         self.program = build / "c_host"
         source = ROOT / "examples" / "c_host" / "c_host.c"
         strict = ["-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers", "-fsanitize=address,undefined"]
-        options = ["-std=c99", "-D_POSIX_C_SOURCE=200809L", *strict, f"-I{ROOT / 'plugin' / 'include'}"]
+        options = ["-std=c99", "-D_POSIX_C_SOURCE=200809L", *strict, f"-I{INCLUDE}"]
         subprocess.run(["gcc", *options, str(source), "-o", str(self.program), "-ldl"], check=True, timeout=120)
 
     def run(self, folder: Path, script: str, processes: int = 1, broken: int | None = None, in_flight: int = 1) -> Run:
@@ -102,6 +108,7 @@ class EmbeddedHost(HostUnderTest):
 
     name = "kernelpoint-host"
     can = frozenset({"stop"})
+    issues_at_once = True
 
     def run(self, folder: Path, script: str, processes: int = 1, broken: int | None = None, in_flight: int = 1) -> Run:
         bench_module = module_of(TESTS / "host" / "bench.py")
@@ -146,6 +153,7 @@ class MacSim(HostUnderTest):
 
     name = "macsim miniature"
     can = frozenset({"processes", "overlap"})
+    process_prefix = "appl"
 
     def __init__(self, plugin: Path, build: Path) -> None:
         super().__init__(plugin, build)
@@ -174,4 +182,11 @@ class MacSim(HostUnderTest):
         return {row[0].removeprefix("KERNELPOINT_").lower(): float(row[1]) for row in rows}
 
 
-HOSTS = (CHost, EmbeddedHost, AccelSim, MacSim)
+def of_files(paths: str) -> list[type[HostUnderTest]]:
+    """The hosts that Python files define, each a class made of HostUnderTest; the files are separated as in PATH."""
+    modules = [module_of(Path(path)) for path in paths.split(os.pathsep) if path]
+    found = [made for module in modules for made in vars(module).values() if isinstance(made, type)]
+    return [made for made in found if issubclass(made, HostUnderTest) and made is not HostUnderTest]
+
+
+HOSTS = (CHost, EmbeddedHost, AccelSim, MacSim, *of_files(os.environ.get("KERNELPOINT_HOSTS", "")))

@@ -1,0 +1,95 @@
+// A small simulator made a host of KernelPoint with client.hpp: launches are CTAs that take their cycles one after
+// another.
+//
+//     g++ -std=c++17 -I INCLUDE simulator.cc -o simulator -ldl
+//     ./simulator CONFIG LIST
+//
+// CONFIG is a KernelPoint configuration. A line of LIST is a launch: "CTAS CYCLES MISSES", the last two of each CTA.
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "kernelpoint/client.hpp"
+#include "kernelpoint/counters.h"
+
+namespace {
+
+constexpr uint64_t kWarpsOfCta = 4, kThreadsOfWarp = 32;
+
+struct Launch {
+    uint64_t ctas = 0, cycles = 0, misses = 0;  // ctas 0: it cannot be simulated
+};
+
+std::vector<Launch> read_list(const std::string& path) {
+    std::ifstream file(path);
+    std::vector<Launch> launches;
+    for (std::string line; std::getline(file, line);) {
+        Launch launch;
+        if (std::sscanf(line.c_str(), "%lu %lu %lu", &launch.ctas, &launch.cycles, &launch.misses) != 3)
+            launch = Launch();
+        launches.push_back(launch);
+    }
+    return launches;
+}
+
+// Simulates a launch CTA by CTA, asks now and then whether the rest is wanted, and hands over its result.
+void simulate(kernelpoint::Client& client, const kernelpoint::Position& at, const Launch& launch) {
+    if (launch.ctas == 0) return client.abort(at, "its line in the list is no launch");
+    kp_progress progress = kernelpoint::sized<kp_progress>();
+    progress.process = at.process;
+    progress.index = at.launch;
+    progress.ctas_total = launch.ctas;
+    const uint32_t interval = at.decision.progress_interval;
+    uint64_t asked = 0;
+    bool stopped = false;
+    while (progress.ctas_completed < launch.ctas && !stopped) {
+        progress.ctas_issued = progress.ctas_completed + 1;
+        for (uint64_t cycle = 0; cycle < launch.cycles; ++cycle) {
+            ++progress.cycles;
+            if (interval != 0 && !stopped && progress.cycles - asked == interval) {
+                asked = progress.cycles;
+                stopped = client.wants_stop(progress);  // the CTA that runs still ends; no other is issued
+            }
+        }
+        progress.ctas_completed = progress.ctas_issued;
+        progress.instructions += kWarpsOfCta * kThreadsOfWarp;
+    }
+    const std::vector<kp_counter> counters = {{"l2_misses", double(launch.misses * progress.ctas_completed)}};
+    const bool is_part = progress.ctas_completed < launch.ctas;
+    client.complete(at, progress.cycles, progress.instructions, counters, is_part ? KP_RESULT_STOPPED : 0);
+}
+
+void print(kernelpoint::Client& client) {
+    const kp_summary summary = client.finish();
+    for (const kp_estimate& one : client.estimates(summary)) {
+        std::cout << one.name << " = " << one.estimate << "\n";
+        if (std::isfinite(one.half_width)) std::cout << one.name << "_half_width = " << one.half_width << "\n";
+    }
+    std::cout << "launches = " << summary.launches << "\nsimulated = " << summary.simulated
+              << "\npasses = " << summary.passes << "\n";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 3) return std::cerr << "usage: simulator CONFIG LIST\n", 2;
+    const std::vector<Launch> launches = read_list(argv[2]);
+    kernelpoint::Host host;
+    host.simulator = "small simulator";
+    host.version = "1";
+    host.config_hash = "one SM";
+    host.flags = KP_HOST_CAN_STOP | KP_HOST_NAMES_COUNTERS;
+    host.counter_names = {"l2_misses"};
+    host.processes = {{"", launches.size()}};
+    kernelpoint::Client client(&kernelpoint::stop_run);
+    client.open(argv[1], host);
+    kernelpoint::Position at;
+    const auto no_trace = [](uint64_t) { return std::string(); };
+    kp_status status;
+    while ((status = client.next_to_simulate(&at, no_trace)) == KP_OK) simulate(client, at, launches[at.launch]);
+    if (status == KP_PENDING) kernelpoint::stop_run("the plugin waits for a launch, but none is in flight");
+    std::cout.precision(17);
+    print(client);
+    return 0;
+}
