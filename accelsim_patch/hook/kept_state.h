@@ -11,16 +11,17 @@
 #include "draws.hpp"
 #include "members.h"
 #include "statistics_reader.h"
+#include "warp_turns.h"
 
 extern LocalInterconnect* g_localicnt_interface;
 
 namespace kernelpoint {
 
 // Model: CTAs go to the clusters in turn, so the cluster that comes next follows from the CTAs of all launches before,
-// and so does whether a core has run a warp: the next one is then fetched from its first. Where the other round robins
-// of a core stand and how far the clocks are out of step hangs on every cycle before, which is not known of launches
-// that were not simulated: it is drawn for each launch, evenly. Any fixed value would favour some kernels, always to
-// the same side. The network and DRAM begin as at the start of a run, with no row open.
+// and so do the warps that each core has fetched and issued last (WarpTurns). Where the other round robins of a core
+// stand and how far the clocks are out of step hangs on every cycle before, which is not known of launches that were
+// not simulated: it is drawn for each launch, evenly. Any fixed value would favour some kernels, always to the same
+// side. The network and DRAM begin as at the start of a run, with no row open.
 class KeptState {
 public:
     explicit KeptState(gpgpu_sim* sim) : m_sim(sim) {}
@@ -33,30 +34,43 @@ public:
         m_sim->gpu_sim_cycle = cycles;
     }
 
-    void set(uint64_t launch, uint64_t ctas_before) {
+    void set(uint64_t launch, const kp_replay& before) {
         const unsigned clusters = m_sim->get_config().num_cluster();
-        m_sim->*reach(ClusterIssuedLast()) = static_cast<unsigned>((clusters - 1 + ctas_before) % clusters);
+        m_sim->*reach(ClusterIssuedLast()) = static_cast<unsigned>((clusters - 1 + before.earlier_ctas) % clusters);
         Draws draws(launch);
-        for (unsigned i = 0; i < clusters; ++i) set(*Inside::cluster(m_sim, i), i < ctas_before, draws);
+        for (unsigned i = 0; i < clusters; ++i) set(i, before, draws);
         reset_network();
         for (unsigned i = 0; i < m_sim->getMemoryConfig()->m_n_mem; ++i) reset(*(m_sim->*reach(Partitions()))[i]);
         set_clocks(draws);
     }
 
 private:
-    void set(simt_core_cluster& cluster, bool used, Draws& draws) {
+    void set(unsigned number, const kp_replay& before, Draws& draws) {
+        simt_core_cluster& cluster = *Inside::cluster(m_sim, number);
         cluster.cache_invalidate();
         std::list<unsigned>& order = cluster.*reach(CoreOrder());
         order.sort();
         cluster.*reach(CoreIssuedLast()) = static_cast<unsigned>(order.size() - 1);
-        for (size_t i = 0; i < order.size(); ++i) set(*(cluster.*reach(Cores()))[i], used, draws);
+        for (unsigned i = 0; i < order.size(); ++i) {
+            shader_core_ctx& core = *(cluster.*reach(Cores()))[i];
+            const SmShape shape = {m_sim->get_config().num_cluster(), static_cast<unsigned>(order.size()),
+                                   m_sim->getShaderCoreConfig()->max_warps_per_shader,
+                                   static_cast<unsigned>((core.*reach(Schedulers())).size())};
+            set(core, WarpTurns(shape, before).of(number, i, draws), draws);
+        }
     }
 
-    void set(shader_core_ctx& core, bool used, Draws& draws) {
-        const int warps = static_cast<int>(m_sim->getShaderCoreConfig()->max_warps_per_shader);
-        core.*reach(WarpFetchedLast()) = used ? warps - 1 : 0;
+    // A core that has run no warp is as at the start of a run.
+    static void set(shader_core_ctx& core, const WarpTurn& turn, Draws& draws) {
+        core.*reach(WarpFetchedLast()) = std::max(turn.fetched, 0);
         std::vector<scheduler_unit*>& schedulers = core.*reach(Schedulers());
-        for (size_t i = 0; i < schedulers.size(); ++i) schedulers[i]->done_adding_supervised_warps();
+        for (size_t i = 0; i < schedulers.size(); ++i) {
+            schedulers[i]->done_adding_supervised_warps();
+            if (turn.issued[i] < 0) continue;
+            const std::vector<shd_warp_t*>& own = schedulers[i]->*reach(OwnWarps());
+            const size_t at = static_cast<size_t>(turn.issued[i]) / schedulers.size();
+            if (at < own.size()) schedulers[i]->*reach(WarpIssuedLast()) = own.begin() + static_cast<ptrdiff_t>(at);
+        }
         core.*reach(FirstScheduler()) = draws.below(schedulers.size());
         draw_collector(core.*reach(Collector()), draws);
         ldst_unit* memory = core.*reach(MemoryUnit());

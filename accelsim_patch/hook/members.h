@@ -47,6 +47,8 @@ KERNELPOINT_REACH(CoreOrder, simt_core_cluster, std::list<unsigned>, m_core_sim_
 KERNELPOINT_REACH(FirstScheduler, shader_core_ctx, unsigned, Issue_Prio)
 KERNELPOINT_REACH(WarpFetchedLast, shader_core_ctx, int, m_last_warp_fetched)
 KERNELPOINT_REACH(Schedulers, shader_core_ctx, std::vector<scheduler_unit*>, schedulers)
+KERNELPOINT_REACH(WarpIssuedLast, scheduler_unit, std::vector<shd_warp_t*>::const_iterator, m_last_supervised_issued)
+KERNELPOINT_REACH(OwnWarps, scheduler_unit, std::vector<shd_warp_t*>, m_supervised_warps)
 KERNELPOINT_REACH(Collector, shader_core_ctx, opndcoll_rfu_t, m_operand_collector)
 KERNELPOINT_REACH(MemoryUnit, shader_core_ctx, ldst_unit*, m_ldst_unit)
 KERNELPOINT_REACH(NextWriteback, ldst_unit, unsigned, m_writeback_arb)

@@ -29,7 +29,7 @@ public:
     void drain() { m_kept.drain(); }
 
     void apply(uint64_t launch, const kp_replay& before) {
-        m_kept.set(launch, before.earlier_ctas);
+        m_kept.set(launch, before);
         m_l2.empty();
         for (uint64_t i = 0; i < before.touch_count; ++i) m_l2.take(before.touches[i]);
     }

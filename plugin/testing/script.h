@@ -41,6 +41,7 @@ struct Script {
     std::set<Unit> replays;
     std::map<Unit, std::vector<kp_touch>> touches;
     std::map<Unit, uint64_t> ctas;
+    std::map<Unit, std::vector<kp_grid>> grids;
     std::map<Unit, std::vector<Predictor>> predictors;
 };
 
@@ -64,6 +65,12 @@ inline kp_touch read_touch(std::istringstream& words) {
     return {line, byte(touched), byte(written), byte(filled), byte(copied), static_cast<uint16_t>(sm), byte(path), 0};
 }
 
+inline kp_grid read_grid(std::istringstream& words) {
+    kp_grid grid{};
+    words >> grid.ctas >> grid.warps >> grid.last_warp;
+    return grid;
+}
+
 inline Predictor read_predictor(std::istringstream& words) {
     Predictor predictor;
     words >> predictor.history;
@@ -85,6 +92,7 @@ inline void read_launch_line(Script& script, const std::string& word, std::istri
     if (word == "name") words >> script.names[unit];
     if (word == "leaves") script.touches[unit].push_back(read_touch(words));
     if (word == "ctas") words >> script.ctas[unit];
+    if (word == "grid") script.grids[unit].push_back(read_grid(words));
     if (word == "predicts") script.predictors[unit].push_back(read_predictor(words));
 }
 
@@ -104,7 +112,8 @@ inline void read_line(Script& script, const std::string& word, std::istringstrea
     if (word == "fail") words >> script.failing;
     if (word == "no_bound") script.flags |= KP_SUMMARY_NO_BOUND;
     if (word == "degraded") script.flags |= KP_SUMMARY_DEGRADED;
-    static const std::set<std::string> of_a_launch{"stop", "whole", "done", "name", "leaves", "ctas", "predicts"};
+    static const std::set<std::string> of_a_launch{"stop",   "whole", "done", "name",
+                                                   "leaves", "ctas",  "grid", "predicts"};
     if (of_a_launch.count(word) != 0) read_launch_line(script, word, words);
 }
 

@@ -15,6 +15,7 @@
 //     of what is
 //                             replayed before every later launch of its process, in the order of the lines
 //     ctas 3 80               CTAs of launch 3
+//     grid 3 80 4 1           CTAs, warps of a CTA, its last warp: of the launches right before launch 3, newest first
 //     predicts 3 0 3 3 2 1    branch predictor of the next SM before launch 3: history, counters
 //     bound l2_misses 0.3     relative half-width of a counter's total; none stated otherwise
 //     say hello               log this word when the session opens
@@ -233,6 +234,9 @@ kp_status kp_replay_before(kp_session* s, uint32_t process, uint64_t index, kp_r
             s->replayed.insert(s->replayed.end(), left.second.begin(), left.second.end());
     for (const auto& ctas : s->ctas)
         if (ctas.first.first == process && ctas.first.second < index) replay->earlier_ctas += ctas.second;
+    const std::vector<kp_grid>& grids = s->grids[{process, index}];
+    replay->grid_count = grids.size();
+    replay->grids = grids.data();
     replay->launches = index;
     replay->touch_count = s->replayed.size();
     replay->touches = s->replayed.data();

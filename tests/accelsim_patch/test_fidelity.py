@@ -65,7 +65,8 @@ def replayed(replay: Replay, launch: int) -> str:
         return "replay 0\n"
     before = replay.before(launch)
     leaves = [f"leaves 0 {' '.join(str(value) for value in touch.tolist()[:5])}" for touch in before.touches]
-    return "\n".join([f"replay {launch}", f"ctas 0 {before.earlier_ctas}", *leaves]) + "\n"
+    grids = [f"grid {launch} {' '.join(map(str, grid.tolist()))}" for grid in before.grids]
+    return "\n".join([f"replay {launch}", f"ctas 0 {before.earlier_ctas}", *grids, *leaves]) + "\n"
 
 
 @pytest.mark.parametrize("cut", [1, 3, 6])

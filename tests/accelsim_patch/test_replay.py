@@ -91,6 +91,17 @@ def test_a_copied_line_is_found_below_4_gib_as_the_simulator_cuts_addresses(simu
     assert at == above and int(at) < int(elsewhere)
 
 
+def test_warps_take_turns_from_those_that_ran_on_their_sm_last(simulator: Simulator, timed_list: Path):
+    def of(*grids: str) -> list[str]:
+        script = "\n".join(["replay", "ctas 0 8", *(f"grid 1 {grid}" for grid in grids), "pass 1"])
+        return results(simulator.run(timed_list, script, *TIMED))["1"]
+
+    first, second, none = of("4 2 0"), of("4 2 1"), of()
+    assert first != second and none not in (first, second)
+    assert of("0 0 0", "4 2 1") == second, "of a trace that cannot be read nothing is known"
+    assert of("4 2 1", "4 2 0") == second, "the newest launch counts"
+
+
 def test_the_host_says_what_state_it_keeps(simulator: Simulator, timed_list: Path):
     opened = " ".join(simulator.run(timed_list, "pass 0").calls("state")[0])
     assert opened == "state lines 16 sms 4 ctas_per_sm 8 warps_per_sm 16 registers_per_sm 1024 shared 1024"

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lists import BASE, EVERYTHING, Lists, access, launch_text
 from state_oracle import State, slow_footprint, state_of
+from trace_writer import cta, small_trace
 
 from kernelpoint.errors import TraceError
 
@@ -130,6 +131,20 @@ def test_ctas_of_all_earlier_launches_are_counted_from_their_headers(lists):
     replay = lists.replay(lists.write([0, 1, 1, 0]), counts_ctas=True)
     assert [replay.before(i).earlier_ctas for i in (3, 0, 1, 2)] == [17, 0, 3, 10]
     assert lists.replay(lists.write([0, 1])).before(1).earlier_ctas == 0
+
+
+def test_grids_reach_back_to_where_each_sm_was_given_a_cta(lists):
+    short, long = [access("LDG.E", 0)], [access("LDG.E", 0)] * 2
+    for number, ctas in enumerate([[cta(short, short)] * 3, [cta(short, long, short)], [cta(long, short)]]):
+        lists.trace(
+            number, small_trace("".join(ctas), grid=f"({len(ctas)},1,1)", block=f"({(64, 96, 64)[number]},1,1)")
+        )
+    lists.trace(3, "-kernel name = broken\n")
+    replay = lists.replay(lists.write([0, 1, 2, 3, 2]), counts_ctas=True, residency=(2, 1, 0, 0, 0))
+    grids = [replay.before(launch).grids.tolist() for launch in range(5)]
+    of = [(3, 2, 1), (1, 3, 1), (1, 2, 0), (0, 0, 0)]
+    assert grids == [[], [of[0]], [of[1], of[0]], [of[2], of[1]], [of[3], of[2], of[1]]]
+    assert not len(lists.replay(lists.write([0, 1]), residency=(2, 1, 0, 0, 0)).before(1).grids), "not wanted"
 
 
 def test_a_launch_that_is_not_in_the_list_is_refused(lists):

@@ -64,12 +64,11 @@ typedef enum kp_progress_action { KP_CONTINUE = 0, KP_STOP = 1 } kp_progress_act
 
 /* Abilities of a host, for kp_host_info.flags. */
 enum {
-    KP_HOST_CONCURRENT = 1u << 0,    /* launches may overlap in simulated time: the cycles budget is refused */
-    KP_HOST_CAN_STOP = 1u << 1,      /* the host can stop a launch inside (kp_on_progress) */
-    KP_HOST_COPIES_FILL = 1u << 2,   /* copies of the list (MemcpyHtoD) fill the state that replay restores */
-    KP_HOST_COUNTS_CTAS = 1u << 3,   /* kp_replay.earlier_ctas is wanted: costs a header for each distinct trace */
-    KP_HOST_KEEPS_L1 = 1u << 4,      /* SMs keep L1 and instruction cache between launches: kp_touch.sm is wanted; for
-                                        lists in MacSim's layout */
+    KP_HOST_CONCURRENT = 1u << 0,  /* launches may overlap in simulated time: the cycles budget is refused */
+    KP_HOST_CAN_STOP = 1u << 1,    /* the host can stop a launch inside (kp_on_progress) */
+    KP_HOST_COPIES_FILL = 1u << 2, /* copies of the list (MemcpyHtoD) fill the state that replay restores */
+    KP_HOST_COUNTS_CTAS = 1u << 3, /* kp_replay.earlier_ctas, .grids are wanted: a header for each distinct trace */
+    KP_HOST_KEEPS_L1 = 1u << 4,    /* SMs keep L1 and instruction cache: kp_touch.sm is wanted; MacSim's layout only */
     KP_HOST_NAMES_COUNTERS = 1u << 5 /* kp_host_info.counter_names is filled */
 };
 
@@ -176,10 +175,15 @@ typedef struct kp_predictor {
     const uint8_t* counters; /* indexed by the highest history bits, exclusive or the address of the branch / 4 */
 } kp_predictor;
 
+/* The CTAs of a launch; none where its trace cannot be read. */
+typedef struct kp_grid {
+    uint64_t ctas;
+    uint32_t warps, last_warp; /* of a CTA; last_warp ends last, if an instruction takes a step and a load some more */
+} kp_grid;
+
 /* Flags of kp_replay. */
 enum {
-    KP_REPLAY_COVERED = 1u << 0 /* the touches name state_lines distinct lines; else they go back as far as they can add
-                                   something */
+    KP_REPLAY_COVERED = 1u << 0 /* the touches name state_lines distinct lines; else all that could add something */
 };
 
 typedef struct kp_replay {
@@ -192,6 +196,8 @@ typedef struct kp_replay {
     const kp_touch* touches;
     uint64_t predictor_count; /* SMs; 0 where the host has no predictors that learn */
     const kp_predictor* predictors;
+    uint64_t grid_count;  /* of the launches right before, back to kp_host_info.sms CTAs; as earlier_ctas */
+    const kp_grid* grids; /* the last launch first */
 } kp_replay;
 
 typedef struct kp_progress {

@@ -38,6 +38,13 @@ py::array_t<kp_touch> exported(const std::vector<Touch>& touches) {
     return all;
 }
 
+py::array_t<kp_grid> exported(const std::vector<Grid>& grids) {
+    py::array_t<kp_grid> all(static_cast<py::ssize_t>(grids.size()));
+    kp_grid* to = all.mutable_data();
+    for (const Grid& grid : grids) *to++ = {grid.ctas, grid.warps, grid.last_warp};
+    return all;
+}
+
 Residency residency_of(const std::array<uint32_t, 5>& numbers) {
     return {numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]};
 }
@@ -78,6 +85,7 @@ py::dict replay_before(Replay& self, uint64_t launch) {
     fields["launches"] = replayed.launches;
     fields["unreadable"] = replayed.unreadable;
     fields["earlier_ctas"] = replayed.earlier_ctas;
+    fields["grids"] = exported(replayed.grids);
     fields["covered"] = replayed.covered;
     add_predictors(replayed.sms, fields);
     return fields;
@@ -90,7 +98,7 @@ py::tuple footprint(const std::string& path, const std::array<uint32_t, 5>& resi
                                   : read_footprint(path, capacity);
     const std::string packed = pack(found);
     Footprint again;
-    if (!unpack(packed, again) || again.touches != found.touches || again.ctas != found.ctas)
+    if (!unpack(packed, again) || again.touches != found.touches || again.grid != found.grid)
         throw std::logic_error("a footprint is not what its bytes say");
     std::vector<Touch> touches;
     for (const LineTouch& touch : found.touches) touches.push_back({touch, false});
@@ -101,6 +109,7 @@ py::tuple footprint(const std::string& path, const std::array<uint32_t, 5>& resi
 
 void register_replay(py::module_& module) {
     PYBIND11_NUMPY_DTYPE(kp_touch, line, touched, written, filled, copied, sm, path, reserved);
+    PYBIND11_NUMPY_DTYPE(kp_grid, ctas, warps, last_warp);
     module.attr("FOOTPRINT_VERSION") = kFootprintVersion;
     module.def("footprint", footprint, py::arg("path"), py::arg("residency"), py::arg("by_sm") = false,
                py::call_guard<PythonSignals>());

@@ -26,9 +26,13 @@ public:
         for (size_t i = accesses_.size(); i < opcodes.size(); ++i) accesses_.push_back(access_of(opcodes[i]));
         const uint64_t start = slots_.take();
         uint64_t end = start;
-        for (const Warp& warp : cta.warps) end = std::max(end, run(warp, cta, start));
+        for (const Warp& warp : cta.warps) {
+            const uint64_t ended = run(warp, cta, start);
+            if (ended >= end) footprint_.grid.last_warp = warp.id;
+            end = std::max(end, ended);
+        }
         slots_.give(end);
-        ++footprint_.ctas;
+        ++footprint_.grid.ctas;
     }
 
     Footprint finish() {
@@ -38,6 +42,7 @@ public:
         std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
             return std::make_pair(a->second.step, a->first) < std::make_pair(b->second.step, b->first);
         });
+        footprint_.grid.warps = static_cast<uint32_t>(header_.warps_per_cta());
         footprint_.touches.reserve(order.size());
         for (const auto* entry : order) footprint_.touches.push_back(touch_of(entry->first, entry->second));
         return std::move(footprint_);

@@ -42,8 +42,20 @@ struct Residency {
     uint64_t resident_ctas(const LaunchHeader& launch) const;
 };
 
+// The CTAs of a launch, as they leave the SMs' turns of warps.
+struct Grid {
+    uint64_t ctas = 0;       // in the trace
+    uint32_t warps = 0;      // of a CTA
+    uint32_t last_warp = 0;  // of the last CTA, the warp that ends last; 0 where SMs are told apart
+
+    bool operator==(const Grid& other) const {
+        return ctas == other.ctas && warps == other.warps && last_warp == other.last_warp;
+    }
+    bool operator!=(const Grid& other) const { return !(*this == other); }
+};
+
 struct Footprint {
-    uint64_t ctas = 0;               // in the trace
+    Grid grid;
     std::vector<LineTouch> touches;  // each line once, for each SM and path where they are told apart; oldest first
 };
 

@@ -12,7 +12,13 @@ FootprintCache::FootprintCache(size_t traces, const Residency& residency, bool b
       most_bytes_(memory_bytes),
       store_(std::move(store)),
       kept_at_(traces, kept_.end()),
-      unreadable_(traces, false) {}
+      unreadable_(traces, false),
+      grids_(traces) {}
+
+const Grid& FootprintCache::grid(uint32_t trace, const std::string& path) {
+    if (!grids_[trace]) touches(trace, path);
+    return *grids_[trace];
+}
 
 const std::vector<LineTouch>& FootprintCache::touches(uint32_t trace, const std::string& path) {
     const auto at = kept_at_[trace];
@@ -23,9 +29,11 @@ const std::vector<LineTouch>& FootprintCache::touches(uint32_t trace, const std:
     }
     std::string packed;
     if (unreadable_[trace] || (!load(path, packed) && !read(trace, path, packed))) {
-        present_.touches.clear();
+        present_ = {};
+        grids_[trace] = Grid{};
         return present_.touches;
     }
+    grids_[trace] = present_.grid;
     keep(trace, std::move(packed));
     return present_.touches;
 }

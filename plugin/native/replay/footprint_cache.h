@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <list>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,8 @@ public:
 
     // The touches of a trace, none where it cannot be read; they live until the next call.
     const std::vector<LineTouch>& touches(uint32_t trace, const std::string& path);
+    // The CTAs of a trace, none where it cannot be read.
+    const Grid& grid(uint32_t trace, const std::string& path);
     // The trace cannot be read, as its other reader found.
     void refuse(uint32_t trace, const std::string& path, const std::string& reason);
     bool is_unreadable(uint32_t trace) const { return unreadable_[trace]; }
@@ -45,6 +48,7 @@ private:
     std::list<Kept> kept_;                            // the one used last first
     std::vector<std::list<Kept>::iterator> kept_at_;  // by trace; end() where it is not kept
     std::vector<bool> unreadable_;
+    std::vector<std::optional<Grid>> grids_;  // of the traces met so far
     uint64_t bytes_ = 0;
     Footprint present_;
 };

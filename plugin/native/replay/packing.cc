@@ -63,6 +63,14 @@ bool set_others(uint64_t others, uint64_t line, LineTouch& touch) {
     return true;
 }
 
+bool get(Bytes& bytes, Grid& grid) {
+    uint64_t warps = 0, last_warp = 0;
+    if (!bytes.get(grid.ctas) || !bytes.get(warps) || !bytes.get(last_warp)) return false;
+    grid.warps = static_cast<uint32_t>(warps);
+    grid.last_warp = static_cast<uint32_t>(last_warp);
+    return warps <= UINT32_MAX && last_warp <= UINT32_MAX;
+}
+
 bool get(Bytes& bytes, uint64_t& line, LineTouch& touch) {
     uint64_t number = 0, masks = 0;
     if (!bytes.get(number)) return false;
@@ -85,7 +93,9 @@ bool get(Bytes& bytes, uint64_t& line, LineTouch& touch) {
 
 std::string pack(const Footprint& footprint) {
     std::string bytes;
-    put(bytes, footprint.ctas);
+    put(bytes, footprint.grid.ctas);
+    put(bytes, footprint.grid.warps);
+    put(bytes, footprint.grid.last_warp);
     put(bytes, footprint.touches.size());
     uint64_t before = 0;
     for (const LineTouch& touch : footprint.touches) {
@@ -101,7 +111,7 @@ std::string pack(const Footprint& footprint) {
 bool unpack(const std::string& packed, Footprint& footprint) {
     Bytes bytes(packed);
     uint64_t count = 0, line = 0;
-    if (!bytes.get(footprint.ctas) || !bytes.get(count) || count > packed.size()) return false;
+    if (!get(bytes, footprint.grid) || !bytes.get(count) || count > packed.size()) return false;
     footprint.touches.resize(count);
     for (LineTouch& touch : footprint.touches) {
         if (!get(bytes, line, touch)) return false;

@@ -22,13 +22,14 @@ Replayed Replay::before(uint64_t launch) {
     };
     history_.walk(launch, state_.lines, touches_of, walk_);
     const uint64_t ctas = state_.counts_ctas ? ctas_before(launch) : 0;
+    set_grids(launch);
     const std::vector<macsim::SmState>* sms = nullptr;
     if (state_.predictor.history_bits != 0)
         sms = &training_.before(
             launch, history_.sources(), [this](uint64_t at) { return history_.trace_of(at); },
             [this](uint32_t trace) { return code_of(trace); });
     if (sms != nullptr && state_.by_sm) set_fetches(*sms);
-    return {walk_.touches, walk_.launches, unreadable, ctas, walk_.covered, sms};
+    return {walk_.touches, walk_.launches, unreadable, ctas, grids_, walk_.covered, sms};
 }
 
 // Fetches depend on predictors, so the training knows them and the walk does not: the fetches of the walk stand
@@ -54,6 +55,16 @@ void Replay::set_fetches(const std::vector<macsim::SmState>& sms) {
 const macsim::LaunchCode* Replay::code_of(uint32_t trace) {
     const std::string& path = history_.path(trace);
     return codes_.find(trace, path, [&](const std::string& reason) { footprints_.refuse(trace, path, reason); });
+}
+
+// Back to where each SM was given a CTA.
+void Replay::set_grids(uint64_t launch) {
+    grids_.clear();
+    if (!state_.counts_ctas) return;
+    for (uint64_t ctas = 0; launch > 0 && ctas < state_.residency.sms; ctas += grids_.back().ctas) {
+        const uint32_t trace = history_.trace_of(--launch);
+        grids_.push_back(footprints_.grid(trace, history_.path(trace)));
+    }
 }
 
 // From the grid in each trace's header: nothing else of a trace is read for it.

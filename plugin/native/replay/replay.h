@@ -16,7 +16,7 @@ namespace kernelpoint::replay {
 struct StateInfo {
     uint64_t lines = 0;        // walks end when so many distinct lines are met
     bool with_copies = false;  // copies from the host fill the state
-    bool counts_ctas = false;  // CTAs of all earlier launches are wanted
+    bool counts_ctas = false;  // CTAs of all earlier launches, and the grids of the last ones, are wanted
     Residency residency;
     bool by_sm = false;  // touches of each SM are told apart; for lists in MacSim's layout, as is the predictor
     macsim::PredictorInfo predictor;
@@ -27,6 +27,7 @@ struct Replayed {
     uint64_t launches;                  // earlier launches walked over
     uint64_t unreadable;                // of the distinct traces met, those that cannot be read
     uint64_t earlier_ctas;              // of all earlier launches; 0 where not wanted
+    const std::vector<Grid>& grids;     // of earlier launches, the last first; lives until the next call
     bool covered;
     const std::vector<macsim::SmState>* sms;  // NULL where no predictor is wanted; lives until the next call
 };
@@ -42,6 +43,7 @@ public:
 
 private:
     uint64_t ctas_before(uint64_t launch);
+    void set_grids(uint64_t launch);
     const macsim::LaunchCode* code_of(uint32_t trace);
     void set_fetches(const std::vector<macsim::SmState>& sms);
 
@@ -53,6 +55,7 @@ private:
     macsim::CodeCache codes_;
     std::vector<uint64_t> ctas_before_;  // of the launches asked about so far
     std::vector<int64_t> ctas_of_;       // by trace; -1 where not read yet
+    std::vector<Grid> grids_;
 };
 
 }  // namespace kernelpoint::replay

@@ -139,6 +139,10 @@ kp_status replay_before(kp_session* session, uint32_t process, uint64_t index, k
         replay->touch_count = static_cast<uint64_t>(touches.size * touches.itemsize) / sizeof(kp_touch);
         replay->touches = static_cast<const kp_touch*>(touches.ptr);
         set_predictors(session, replayed, replay);
+        session->grids = replayed.attr("grids");
+        const py::buffer_info grids = py::buffer(session->grids).request();
+        replay->grid_count = static_cast<uint64_t>(grids.size);
+        replay->grids = static_cast<const kp_grid*>(grids.ptr);
     });
 }
 

@@ -20,7 +20,7 @@ struct kp_session {
     std::vector<std::string> counter_names;
     pybind11::object counter_tuple;
     // Results of kp_replay_before, the last ones, and the arrays that they point into.
-    pybind11::object touches, predictor_arrays;
+    pybind11::object touches, predictor_arrays, grids;
     std::vector<kp_predictor> predictors;
     // Text that was handed out; it stays where it is.
     std::unordered_set<std::string> texts;

@@ -32,6 +32,7 @@ class Replayed:
     launches: int  # earlier launches looked at
     unreadable: int  # distinct traces among them that cannot be read
     earlier_ctas: int  # of all earlier launches; 0 where they are not wanted
+    grids: np.ndarray  # structured, as kp_grid: ctas, warps, last_warp of the launches right before, the last first
     covered: bool  # the touches name as many distinct lines as the state holds
     counters: np.ndarray  # uint8 [SM, counter], of the branch predictors; empty where none is wanted
     histories: np.ndarray  # uint32 [SM]

@@ -36,7 +36,7 @@ public:
         for (; warp < code_.warps.size() && code_.warps[warp].cta == cta; ++warp)
             end = std::max(end, run(code_.warps[warp], start));
         slots_[sm_].give(end);
-        ++footprint_.ctas;
+        ++footprint_.grid.ctas;
         return warp;
     }
 

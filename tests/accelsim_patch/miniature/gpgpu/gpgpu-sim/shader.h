@@ -21,14 +21,22 @@ struct shader_core_stats {
 };
 
 // Everything below takes turns, and whose turn it is costs cycles: a pointer that is not reset shows.
+struct shd_warp_t {};
+
 class scheduler_unit {
 public:
     virtual ~scheduler_unit() {}
-    virtual void done_adding_supervised_warps() { m_last = 0; }
-    unsigned turn() { return m_last = (m_last + 1) % 2; }
+    virtual void done_adding_supervised_warps() { m_last_supervised_issued = m_supervised_warps.end(); }
+    // The warp behind the one that was issued last.
+    unsigned turn() {
+        if (m_last_supervised_issued != m_supervised_warps.end()) ++m_last_supervised_issued;
+        if (m_last_supervised_issued == m_supervised_warps.end()) m_last_supervised_issued = m_supervised_warps.begin();
+        return static_cast<unsigned>(m_last_supervised_issued - m_supervised_warps.begin());
+    }
 
-private:
-    unsigned m_last = 0;
+protected:
+    std::vector<shd_warp_t*> m_supervised_warps = std::vector<shd_warp_t*>(16);
+    std::vector<shd_warp_t*>::const_iterator m_last_supervised_issued = m_supervised_warps.end();
 };
 
 class opndcoll_rfu_t {
