@@ -48,6 +48,7 @@ def main() -> None:
         rows.append(f"kernel-{number}-ctx_0x1.trace.xz, {shape.kernel_name}, {sizes}")
         if is_asked(number, ranges):
             commands.append(f"kernel-{number}-ctx_0x1.traceg")
+            (folder / commands[-1]).unlink(missing_ok=True)
             (folder / commands[-1]).symlink_to(paths[number - 1])
     (folder / "stats_ctx_0x1").write_text("\n".join(rows) + "\n")
     (folder / "kernelslist.g").write_text("\n".join(commands) + "\n")

@@ -177,3 +177,18 @@ def test_predictions_add_up_to_the_estimate_and_a_restored_pass_draws_the_same()
     again = TwoPhaseEngine(phase_of(strata, y, 2), ErrorBudget(0.002))
     again.restore_pass(engine.pass_state())
     assert again.drawn().tolist() == engine.drawn().tolist()
+
+
+def test_every_pass_but_that_of_the_whole_first_sample_has_something_to_simulate():
+    """Copies of few units: most further draws are of units that have a result."""
+    strata, y = truth()
+    for seed in range(10):
+        engine = TwoPhaseEngine(phase_of(strata, y, seed, drawn=3, wrong=0.5, eps=0.02), ErrorBudget(0.02))
+        while len(wanted := engine.wanted()) or engine._parts.whole:
+            if not engine._phase.observed[wanted].all():
+                break
+            engine.record_many(wanted, ("cycles",), y[wanted][:, None])
+            if engine.look().met or not engine.grow():
+                break
+        else:
+            raise AssertionError("a pass without a launch")

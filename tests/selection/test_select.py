@@ -1,6 +1,7 @@
 """`kernelpoint select` and `kernelpoint join`: what the tracers take."""
 
 import os
+import shutil
 import subprocess
 import sys
 
@@ -228,3 +229,16 @@ def test_a_launch_that_was_traced_twice_is_refused(tmp_path):
     a, b = (list_in(tmp_path / name, ["kernel-2.traceg"]) for name in "ab")
     with pytest.raises(TraceError, match=r"launch 2 .* is in two of the lists"):
         join_lists([a, b], tmp_path / "all")
+
+
+def test_a_spare_beyond_numbers_is_refused(census, tmp_path, monkeypatch):
+    with pytest.raises(AssertionError, match="--spare: got inf; allowed: a number from 1"):
+        kernelpoint(monkeypatch, "select", census, "-o", tmp_path / "drawn", "--spare", "inf")
+
+
+def test_two_censuses_of_one_name_would_share_a_folder_and_are_refused(census, tmp_path, monkeypatch):
+    (tmp_path / "other").mkdir()
+    other = shutil.copy(census, tmp_path / "other" / census.name)
+    with pytest.raises(AssertionError, match="two censuses have this name"):
+        kernelpoint(monkeypatch, "select", census, other, "-o", tmp_path / "drawn")
+    assert not (tmp_path / "drawn").exists()

@@ -136,6 +136,13 @@ def test_a_drawn_launch_without_a_trace_is_refused_by_number(select, trace, host
         Listed(host, np.delete(numbers, 3) - 1).open(folder / "selection.kpselect", trace(np.delete(numbers, 3)))
 
 
+def test_a_list_in_another_order_than_the_program_is_refused(select, trace, host):
+    folder, selection = select()
+    numbers = selection.numbers[::-1]
+    with pytest.raises(TraceError, match=r"launch \d+ .* stands behind launch \d+; the list has to be in the order"):
+        Listed(host, numbers - 1).open(folder / "selection.kpselect", trace(numbers))
+
+
 def test_a_launch_that_the_census_lacks_is_refused(select, trace, host):
     folder, selection = select()
     path = trace([*selection.numbers, 401])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -52,6 +53,11 @@ def select(
         raise ConfigError(f"--tracer: got {tracer!r}; allowed: {', '.join(TRACERS)}")
     if profile is not None and len(census) > 1:
         raise ConfigError("--profile: goes with the census of one CUDA context; call `kernelpoint select` for each")
+    if not math.isfinite(spare):
+        raise ConfigError(f"--spare: got {spare}; allowed: a number from 1")
+    stems = [path.stem for path in census]
+    if twice := sorted({stem for stem in stems if stems.count(stem) > 1}):
+        raise ConfigError(f"{twice[0]}: two censuses have this name, and so would their folders; rename one")
     settings = load_config(config) if config else _options(relative_error, seed)
     known: Tracer | None = "macsim" if tracer == "macsim" else "accelsim" if tracer else None
     for path in census:

@@ -151,7 +151,7 @@ class Engine(BaseEngine):
         >>> engine.drawn().tolist(), engine.with_spare(2.0).tolist()
         ([8], [7, 8])
         """
-        sizes = np.minimum(np.ceil(np.maximum(factor, 1.0) * self.sizes).astype(np.int64), self._population)
+        sizes = np.minimum(np.ceil(max(factor, 1.0) * self.sizes), self._population).astype(np.int64)
         return np.unique(np.concatenate((self._prefixes(sizes), self._certain)))
 
     def _sample(self) -> tuple[Sample, Ints, Ints]:

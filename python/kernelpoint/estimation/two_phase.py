@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kernelpoint.estimation.assisted import quantile
 from kernelpoint.estimation.assisted_design import AssistedDesign
-from kernelpoint.estimation.assisted_engine import AssistedEngine, Combination
+from kernelpoint.estimation.assisted_engine import STEP, AssistedEngine, Combination
 from kernelpoint.estimation.bounds import relative, stated
 from kernelpoint.estimation.design import Assume, ErrorBudget
 from kernelpoint.estimation.engine import Engine
@@ -288,12 +288,23 @@ class TwoPhaseEngine(AssistedEngine):
         if last is None or last.met or self._first is None or self.budget.bound == "none":
             return False
         if not self._first_is_short():
-            return super().grow()
+            return self._grow_second()
         more = self._look_at_first(self.budget)
         more.look()
         if not more.grow():
             return False
         self._more, self._last = more, None
+        return True
+
+    def _grow_second(self) -> bool:
+        """More cells, so many that one unit at least has to be simulated, unless all of the first sample is."""
+        if not super().grow():
+            return False
+        while not self._parts.whole and not len(self.wanted()):
+            n = max(self._parts.rest.n + 1, int(STEP * self._parts.rest.n))
+            self._parts.set(
+                self._parts.counts if n >= self._parts.rest.count else self._parts.cells(n, max(self.cells))
+            )
         return True
 
     def _anew(self, units: Ints) -> AssistedEngine:

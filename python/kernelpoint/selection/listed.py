@@ -18,8 +18,9 @@ def listed_launches(selection: Selection, path: str) -> tuple[np.ndarray, tuple[
     A trace belongs to the launch that its number names (N of `kernel-N`, `Kernel<N>`); name, grid and block have to agree.
 
     Raises:
-        TraceError: a trace has no number or one that the census lacks, two have the same, or one is of another launch than
-            the census says; or launches of the first pass have no trace. The message names launch and trace.
+        TraceError: a trace has no number or one that the census lacks, two have the same, they are not in order, or one is
+            of another launch than the census says; or launches of the first pass have no trace. The message names launch
+            and trace.
 
     >>> from pathlib import Path
     >>> from kernelpoint.estimation import Design
@@ -45,6 +46,12 @@ def listed_launches(selection: Selection, path: str) -> tuple[np.ndarray, tuple[
     if len(found) < len(launches):
         row = int(np.setdiff1d(np.arange(len(launches)), first)[0])
         raise TraceError(f"{path}: launch {int(launches[row])} ({listed.paths[row]}) stands in the list twice")
+    if len(back := np.flatnonzero(np.diff(launches) < 0)):
+        row = int(back[0]) + 1
+        raise TraceError(
+            f"{path}: launch {int(launches[row])} ({listed.paths[row]}) stands behind launch {int(launches[row - 1])}; the "
+            "list has to be in the order of the program"
+        )
     for launch, trace in zip(launches.tolist(), listed.paths, strict=True):
         _check(selection, launch, trace)
     return launches, listed.paths

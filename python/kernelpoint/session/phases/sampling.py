@@ -115,7 +115,8 @@ class Sampling:
             return OK, found
         if self.ledger.has_open():
             return PENDING, -1
-        self._end_pass()
+        while not self.done and not self.ledger.has_open():  # a pass whose launches all have results is at its end
+            self._end_pass()
         if self.done:
             return DONE, -1
         return (PENDING, -1) if (found := self.ledger.next_after(process, BEFORE_FIRST)) is None else (OK, found)
