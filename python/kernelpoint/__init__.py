@@ -38,7 +38,10 @@ def __getattr__(name: str) -> Any:
     """A name of the library."""
     if name not in _MODULES:
         raise AttributeError(f"module 'kernelpoint' has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name]), name)
+    from kernelpoint.extras import needs_extra
+
+    with needs_extra(f"kernelpoint.{name}"):
+        return getattr(import_module(_MODULES[name]), name)
 
 
 def __dir__() -> list[str]:

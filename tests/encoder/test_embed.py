@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ import kernelpoint
 from kernelpoint.encoder import embed_streams, read_checkpoint
 from kernelpoint.encoder.batch import collate
 from kernelpoint.encoder.checkpoint import read_tensors
-from kernelpoint.errors import ConfigError, PlanError
+from kernelpoint.errors import ConfigError, PlanError, SetupError
 from kernelpoint.graphs import build_graph
 from kernelpoint.randomness import generator
 from kernelpoint.session.plan import Plan
@@ -141,6 +142,13 @@ def test_a_graph_goes_to_pyg_and_an_encoder_can_be_trained_further(traces):
     encoder = kernelpoint.TraceEncoder.load()
     encoder(collate([graph])).sum().backward()
     assert all(parameter.grad is not None for parameter in encoder.parameters())
+
+
+def test_the_encoder_without_torch_is_one_message_with_the_command_that_brings_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "kernelpoint.encoder.model")
+    with pytest.raises(SetupError, match=r"kernelpoint\.TraceEncoder: the package torch is not installed; pip install"):
+        kernelpoint.TraceEncoder.load()
 
 
 def test_launches_of_one_stream_are_embedded_by_the_values_of_their_list(tmp_path):
