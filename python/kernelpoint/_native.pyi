@@ -168,8 +168,8 @@ class fast_model:  # noqa: N801 - a submodule
         paths: Sequence[str],
         configuration: fast_model.Configuration,
         memory_bytes: int,
-        progress: Callable[[int], None],
-    ) -> tuple[np.ndarray, np.ndarray]: ...
+        progress: Callable[[int, int], None],
+    ) -> np.ndarray: ...
     @staticmethod
     def contents(paths: Sequence[str]) -> np.ndarray: ...
     @staticmethod

@@ -59,13 +59,13 @@ def test_predictions_of_other_knobs_are_not_taken_for_these(predicted, paths):
 def test_only_cores_of_macsim_have_a_model_of_their_own():
     other = configuration_for("v100", "accelsim", "", "", [], lambda line: None)
     with pytest.raises(ValueError, match="no model of their own"):
-        _native.fast_model.run_cores([], other, 1, lambda done: None)
+        _native.fast_model.run_cores([], other, 1, lambda done, total: None)
 
 
 def test_an_error_of_the_progress_ends_the_predictions(paths):
     gpu = configuration_for("auto", "macsim", KNOBS, "", paths, lambda line: None)
 
-    def fails(done):
+    def fails(done, total):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -158,21 +158,21 @@ py::tuple run(const py::list& paths, const Copies& copies, const Derived& config
     return py::make_tuple(columns_of(result), result.failures, result.simulated);
 }
 
-// Two columns: nan where a launch has no trace that can be read.
-py::tuple run_cores(const std::vector<std::string>& paths, const Derived& configuration, uint64_t memory_bytes,
-                    const py::function& progress) {
+// float64 [n, 3]; nan where a launch has no trace that can be read.
+py::array_t<double> run_cores(const std::vector<std::string>& paths, const Derived& configuration,
+                              uint64_t memory_bytes, const py::function& progress) {
     if (!configuration.cores) throw py::value_error("these cores have no model of their own");
     bool failed = false;  // a Python error is set
-    std::vector<replay::macsim::Outcome> outcomes;
+    std::vector<replay::macsim::Prediction> found;
     {
         const py::gil_scoped_release released;
         const PythonSignals signals;
-        outcomes = replay::macsim::predict_launches(paths, *configuration.cores, memory_bytes, [&](uint64_t launch) {
+        found = replay::macsim::predict_launches(paths, *configuration.cores, memory_bytes, [&](uint64_t launch) {
             if (launch % 64 != 0) return true;
             const py::gil_scoped_acquire held;
             try {
                 if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-                progress(launch);
+                progress(launch, replay::macsim::kCourses * paths.size());
             } catch (py::error_already_set& error) {
                 error.restore();
                 failed = true;
@@ -181,13 +181,11 @@ py::tuple run_cores(const std::vector<std::string>& paths, const Derived& config
         });
     }
     if (failed) throw py::error_already_set();
-    py::array_t<double> cycles(static_cast<py::ssize_t>(outcomes.size())), mispredictions(cycles.size());
-    for (size_t i = 0; i < outcomes.size(); ++i) {
-        const bool is_known = outcomes[i].cycles != 0;
-        cycles.mutable_data()[i] = is_known ? static_cast<double>(outcomes[i].cycles) : NAN;
-        mispredictions.mutable_data()[i] = is_known ? static_cast<double>(outcomes[i].mispredictions) : NAN;
-    }
-    return py::make_tuple(cycles, mispredictions);
+    py::array_t<double> table({static_cast<py::ssize_t>(found.size()), py::ssize_t{3}});
+    double* out = table.mutable_data();
+    for (const replay::macsim::Prediction& one : found)
+        for (const double value : {one.cycles, one.spread, one.mispredictions}) *out++ = one.cycles == 0 ? NAN : value;
+    return table;
 }
 
 // `touches`: uint64 [n, 4], address, sectors touched, sectors written, and whether it was a copy from the host.
@@ -274,9 +272,10 @@ void register_run(py::module_& part) {
         "save work and change no number.");
     part.def("run_cores", &run_cores, py::arg("paths"), py::arg("configuration"), py::arg("memory_bytes"),
              py::arg("progress"),
-             "Cycles and mispredicted branches of each launch, float64, by the model of the cores that a configuration "
-             "of MacSim has; nan where there is no trace that can be read. `progress` is called with the launches that "
-             "are done; what it raises ends the run.");
+             "float64 [launches, 3]: cycles, their standard deviation and mispredicted branches of each launch, by the "
+             "model of the cores that a configuration of MacSim has; nan where there is no trace that can be read. "
+             "`progress` is called with the launches that are done, and with how many they will be; what it raises "
+             "ends the run.");
     part.def("contents", &contents, py::arg("paths"), "uint64 [n, 3]: what tells equal traces from others.");
     part.def("segment", &segment, py::arg("before"), py::arg("commands"), py::arg("configuration"),
              py::arg("memory_bytes"),

@@ -14,13 +14,13 @@ from kernelpoint.archive import read_archive, write_archive
 from kernelpoint.errors import PlanError
 from kernelpoint.fast_model.configuration import Configuration
 from kernelpoint.fast_model.delegation import SEGMENT_BYTES, SimulatedBy, hashed_by
-from kernelpoint.fast_model.predictions import Predictions
+from kernelpoint.fast_model.predictions import SPREAD, Predictions
 from kernelpoint.pool import Pool
 from kernelpoint.progress import WorkProgress
 from kernelpoint.traces import cache_folder
 
 Log = Callable[[str], None]
-Progress = Callable[[int, int, float | None], None]
+Progress = Callable[[int, int, float], None]
 MOST_THREADS = 256  # that wait for workers; each has two segments ahead
 CODE_BYTES = 256 << 20  # of instructions that the model of the cores keeps
 MODEL_VERSION: str = _native.fast_model.MODEL_VERSION
@@ -108,17 +108,15 @@ def _simulate(
     return counters, dict(failures)
 
 
-def _of_cores(paths: Sequence[str], configuration: Configuration, progress: Progress) -> dict[str, np.ndarray]:
-    """Cycles and mispredictions by the model of the cores that a configuration of MacSim has.
+def _of_cores(paths: Sequence[str], configuration: Configuration, progress: WorkProgress) -> dict[str, np.ndarray]:
+    """Cycles and mispredictions by the model of the cores that a configuration of MacSim has; SPREAD: of the cycles.
 
     Branch predictors there learn during the whole run, and decide whether one and the same launch takes 6,144 cycles or
     9,383; the fast model knows none. The model of the cores is the one that replay trains predictors with.
     """
-    cycles, mispredictions = _native.fast_model.run_cores(
-        list(paths), configuration, CODE_BYTES, lambda done: progress(done, len(paths), None)
-    )
-    progress(len(paths), len(paths), 1.0)
-    return {"cycles": cycles, "mispredictions": mispredictions}
+    table = _native.fast_model.run_cores(list(paths), configuration, CODE_BYTES, progress)
+    progress(len(paths), len(paths))
+    return dict(zip(("cycles", SPREAD, "mispredictions"), np.ascontiguousarray(table.T), strict=True))
 
 
 def _tell_missing(found: Predictions, paths: Sequence[str], log: Log) -> None:

@@ -26,6 +26,8 @@ COUNTERPARTS = {
     "l1_bank_conflicts": "l1_accesses",
     "energy": "cycles",
 }
+# Standard deviation of a launch's cycles over runs of the same list that differ in single cycles, where it is predicted.
+SPREAD = "cycles_spread"
 # Sums and differences of the model's own.
 _COMBINED = {
     "l1_hits": ("l1_accesses", "l1_misses", -1.0),

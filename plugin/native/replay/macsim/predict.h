@@ -20,10 +20,18 @@ struct CoreInfo {
 // Raised whenever equal lists would give other numbers than before.
 constexpr uint32_t kCoreModelVersion = 1;
 
-// For each path, in program order: zeros where it is empty or cannot be read. Launches that teach the predictors
-// nothing are not run again (see Training); they have the outcome of the same trace's last run. `goes_on` is called
-// before each launch; where it says no, the outcomes so far are returned.
-std::vector<Outcome> predict_launches(const std::vector<std::string>& paths, const CoreInfo& cores,
-                                      uint64_t memory_bytes, const std::function<bool(uint64_t launch)>& goes_on);
+// Of one launch: means over the courses, and the standard deviation of the cycles.
+struct Prediction {
+    double cycles = 0, spread = 0, mispredictions = 0;
+};
+
+constexpr uint64_t kCourses = 4;
+
+// For each path, in program order: zeros where it is empty or cannot be read. The list is run kCourses times: what a
+// launch takes depends on single cycles of what was before, in MacSim as in the model. Launches that teach the
+// predictors nothing are not run again (see Training); they have the outcome of the same trace's last run. `goes_on` is
+// called before each launch, of all courses; where it says no, nothing is returned.
+std::vector<Prediction> predict_launches(const std::vector<std::string>& paths, const CoreInfo& cores,
+                                         uint64_t memory_bytes, const std::function<bool(uint64_t launch)>& goes_on);
 
 }  // namespace kernelpoint::replay::macsim

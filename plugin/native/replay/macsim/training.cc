@@ -53,8 +53,8 @@ uint64_t Training::State::bytes() const {
     return sum;
 }
 
-Training::Training(const PredictorInfo& predictor, const Residency& residency, uint64_t memory_bytes)
-    : residency_(residency), most_bytes_(memory_bytes) {
+Training::Training(const PredictorInfo& predictor, const Residency& residency, uint64_t memory_bytes, uint64_t course)
+    : residency_(residency), most_bytes_(memory_bytes), course_(course) {
     SmState sm;
     sm.predictor = Gshare(predictor);
     beginning_.sms.assign(std::max<uint32_t>(residency.sms, 1), sm);
@@ -110,7 +110,7 @@ void Training::pass(uint32_t trace, const LaunchCode* code) {
     }
     const std::vector<CtaWarps> ctas = ctas_of(*code);
     if (fetched_.count(trace) == 0) fetched_[trace] = fetched_lines(*code, ctas, sms);
-    Draws draws(present_.launch);
+    Draws draws(present_.launch + (course_ << 40));
     const CtasRun run =
         run_ctas(*code, ctas, ctas_at_once(residency_, most_warps(ctas)), present_.sms, present_.last_level, draws);
     outcomes_[trace] = {run.cycles, run.mispredictions};

@@ -26,7 +26,8 @@ public:
     // Instructions of a trace, or NULL where it cannot be read; they live until the next call.
     using CodeOf = std::function<const LaunchCode*(uint32_t trace)>;
 
-    Training(const PredictorInfo& predictor, const Residency& residency, uint64_t memory_bytes);
+    // `course`: which phases launches begin with; 0 is that of replay, the others are as likely.
+    Training(const PredictorInfo& predictor, const Residency& residency, uint64_t memory_bytes, uint64_t course = 0);
 
     // The state of each SM before launch `launch`, where `trace_of(i)` is the trace of launch i, below `traces`.
     const std::vector<SmState>& before(uint64_t launch, size_t traces,
@@ -54,7 +55,7 @@ private:
     void fetch(uint32_t trace, size_t sm);
 
     const Residency residency_;
-    const uint64_t most_bytes_;
+    const uint64_t most_bytes_, course_;
     State beginning_, present_;
     std::deque<State> kept_;
     // Lines that each SM fetches of a trace, in the order of their last use.
