@@ -1,10 +1,16 @@
 """Predicted cycles of MacSim's launches: by the model of its cores, which knows what the branch predictors have learned."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from kernelpoint import _native
+from kernelpoint.config import parse_config
 from kernelpoint.fast_model import configuration_for, predict
+from kernelpoint.session.host_info import HostInfo
+from kernelpoint.session.replays import check_without_run_ups, needs_run_ups
+from kernelpoint.session.setup import prepare
 
 KNOBS = "num_sim_small_cores 2\nmax_block_per_core 2\nmax_threads_per_core 8\nbp_hist_length 6\n"
 
@@ -70,3 +76,45 @@ def test_an_error_of_the_progress_ends_the_predictions(paths):
 
     with pytest.raises(KeyboardInterrupt):
         _native.fast_model.run_cores(paths, gpu, 1 << 20, fails)
+
+
+@pytest.fixture
+def setup(paths):
+    """A run over the list, prepared for MacSim as it describes itself."""
+
+    def make(**more):
+        config = parse_config({"version": 1, "policy": "kernelpoint", **more}, "test")
+        trace_list = str(Path(paths[0]).parents[1] / "kernel_config.txt")
+        host = HostInfo(
+            "macsim", configuration=KNOBS, list_paths=(trace_list,), state_lines=64, predictor=(6, 2), keeps_l1=True
+        )
+        return prepare(config, host, lambda line: None)
+
+    return make
+
+
+def test_the_replay_error_of_cycles_is_that_between_courses_instead_of_run_ups(setup):
+    run = setup()
+    check = check_without_run_ups(run)
+    assert not needs_run_ups(run)
+    assert check.reason == "" and check.assumption and set(check.errors) == {"cycles"}
+    assert check.errors["cycles"].error == 0.0 and 0.0 < check.errors["cycles"].half_width < 0.5
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({"error_budget": {"counter": "llc_misses"}}, "branch predictors learn"),
+        ({"replay": {"check": 0}}, "replay.check is 0"),
+        ({"fast_model": "off"}, "branch predictors learn"),
+    ],
+)
+def test_where_predictions_tell_nothing_of_a_counter_the_bound_is_on_sampling_error_only(setup, more, reason):
+    run = setup(**more)
+    check = check_without_run_ups(run)
+    assert check.reason.startswith(reason) and not check.errors
+    assert not needs_run_ups(run)
+
+
+def test_a_full_run_has_no_replay_error(setup):
+    assert not check_without_run_ups(setup(policy="all")).errors

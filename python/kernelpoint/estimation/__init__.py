@@ -8,7 +8,7 @@ from kernelpoint.estimation.engine import Engine
 from kernelpoint.estimation.engines import engine_for
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.measurement_error import OWN_ERROR_SHARE, SystematicError
-from kernelpoint.estimation.replay_error import replay_error
+from kernelpoint.estimation.replay_error import error_of_courses, replay_error
 from kernelpoint.estimation.stratify import strata_from
 from kernelpoint.estimation.two_phase import FirstPhase, TwoPhaseEngine
 from kernelpoint.estimation.with_replacement import with_replacement_total
@@ -31,6 +31,7 @@ __all__ = [
     "SystematicError",
     "TwoPhaseEngine",
     "engine_for",
+    "error_of_courses",
     "replay_error",
     "strata_from",
     "with_replacement_total",

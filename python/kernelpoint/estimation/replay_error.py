@@ -1,4 +1,5 @@
-"""The error of results that were simulated from replayed state, from run-ups that were simulated both ways."""
+"""The error of results that were simulated from replayed state: from run-ups that were simulated both ways, or from what
+predictions say of how far equally likely runs of the same list are apart."""
 
 from __future__ import annotations
 
@@ -14,6 +15,11 @@ from kernelpoint.estimation.measurement_error import SystematicError
 # Model: standard deviation of relative replay errors of launches that is believed before any run-up; measured in Accel-Sim
 # (accelsim_patch/README.md)
 EXPECTED_SPREAD = 0.001
+
+# Model: the same of the whole total where launches differ from run to run; measured in MacSim (macsim_patch/README.md)
+EXPECTED_SPREAD_OF_COURSES = 0.002
+# Model: variance of a total over the sum of its units' variances; measured there too
+CORRELATION_OF_UNITS = 1.4
 
 
 def replay_error(
@@ -63,3 +69,34 @@ def replay_error(
     seen = quantile(one_sided, n - 1) * spread / (total / n)
     expected = quantile(one_sided, math.inf) * EXPECTED_SPREAD / math.sqrt(n)
     return SystematicError(error, max(seen, expected) * math.sqrt(max(1.0 - n / drawn, 0.0)))
+
+
+def error_of_courses(predicted: NDArray[np.float64], spread: NDArray[np.float64], confidence: float) -> SystematicError:
+    """The relative error of a total where every launch takes another time in every run that differs in single cycles.
+
+    The full run is one of many equally likely courses, the sum over all launches from replayed state another. Their
+    difference has no sign that could be known, and no draws take it away. Run-ups cannot measure it: single launches differ by
+    several per cent, so hundreds would be needed.
+
+    Formula: v = z sqrt(2 c sum(spread^2) / sum(predicted)^2 + e^2), with c = CORRELATION_OF_UNITS,
+    e = EXPECTED_SPREAD_OF_COURSES and z the normal quantile.
+
+    Args:
+        predicted: float64 [N], predicted values of all units, in any unit; spread: float64 [N], their standard deviations
+            from course to course.
+        confidence: of the half-width.
+
+    Returns:
+        An error of 0 as a fraction of the total; a half-width of nan where nothing is predicted.
+
+    >>> error = error_of_courses(np.full(100, 10.0), np.full(100, 0.5), 0.95)
+    >>> error.error, round(error.half_width, 4)
+    (0.0, 0.0169)
+    """
+    total = float(predicted.sum())
+    if not total > 0.0:
+        return SystematicError(0.0, math.nan)
+    between = 2.0 * CORRELATION_OF_UNITS * float((spread**2).sum()) / total**2
+    return SystematicError(
+        0.0, quantile(1.0 - confidence, math.inf) * math.hypot(math.sqrt(between), EXPECTED_SPREAD_OF_COURSES)
+    )

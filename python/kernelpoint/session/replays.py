@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernelpoint.errors import HostError
-from kernelpoint.estimation import replay_error
+from kernelpoint.estimation import error_of_courses, replay_error
 from kernelpoint.session.host_info import HostInfo
 
 if TYPE_CHECKING:
@@ -19,18 +19,22 @@ if TYPE_CHECKING:
     from kernelpoint.traces.replay import Replay, Replayed
 
 KEPT, REPLAYED = 0, 1  # kp_state
+OF_COURSES = (
+    "the error of replay is that between courses of the model of the cores, with what full runs have shown beyond it"
+)
 LEAST_SHARE = 30  # launches that a list needs for each run-up
 
 
 @dataclass(frozen=True)
 class ReplayCheck:
-    """Estimates of the error of replay from run-ups. errors: by counter; cycles: simulated for it; reason: why there are no
-    errors, or empty.
+    """Estimates of the error of replay. errors: by counter; cycles: simulated for it; reason: why there are no errors, or
+    empty; assumption: that it rests on, or empty.
     """
 
     errors: dict[str, SystematicError] = field(default_factory=dict)
     cycles: float = 0.0
     reason: str = ""
+    assumption: str = ""
 
 
 def check_of(
@@ -64,7 +68,7 @@ def why_not_checked(setup: Setup) -> str:
         return "this simulator does not restore the state between launches"
     if setup.host.process_count > 1 or setup.host.concurrent:
         return "launches of several applications have no real state of their own"
-    if setup.host.predictor[0] > 0:
+    if setup.host.predictor[0] > 0 and not has_courses(setup):
         return "branch predictors learn during the whole run, which run-ups cannot tell"
     if setup.config.replay.check == 0:
         return "replay.check is 0"
@@ -72,14 +76,39 @@ def why_not_checked(setup: Setup) -> str:
         return "the launches were not known beforehand"
     if setup.frame.population.listed is not None:
         return "the launches between those that were traced are not known, so neither is the state that they leave"
-    if setup.frame.population.size < LEAST_SHARE * setup.config.replay.check:
+    if setup.frame.population.size < LEAST_SHARE * setup.config.replay.check and not has_courses(setup):
         return "the list is too short for run-ups"
     return ""
 
 
+def has_courses(setup: Setup) -> bool:
+    """True if predictions tell how far launches are apart in equally likely courses of the list (MacSim's cycles)."""
+    from kernelpoint.fast_model.predictions import SPREAD  # here, because it needs the native reader
+
+    predictions = None if setup.frame is None else setup.frame.design.predictions
+    return predictions is not None and SPREAD in predictions and setup.budget.counter == "cycles"
+
+
+def check_without_run_ups(setup: Setup) -> ReplayCheck:
+    """The error of replay as far as it is known in a run that makes no run-ups."""
+    reason = why_not_checked(setup)
+    if reason or not has_courses(setup) or not _states_a_bound_on_some(setup):
+        return ReplayCheck(reason=reason)
+    from kernelpoint.fast_model.predictions import SPREAD
+
+    assert setup.frame is not None, "has_courses says that there is one"
+    predictions = setup.frame.design.predictions or {}
+    error = error_of_courses(predictions["cycles"], predictions[SPREAD], setup.budget.confidence)
+    return ReplayCheck({"cycles": error}, assumption=OF_COURSES)
+
+
+def _states_a_bound_on_some(setup: Setup) -> bool:
+    return setup.budget.bound != "none" and setup.config.policy.name != "all"
+
+
 def needs_run_ups(setup: Setup) -> bool:
     """True if the run begins with run-ups: it states a bound, skips launches, and can replay them."""
-    return setup.budget.bound != "none" and setup.config.policy.name != "all" and not why_not_checked(setup)
+    return _states_a_bound_on_some(setup) and not has_courses(setup) and not why_not_checked(setup)
 
 
 class Replays:

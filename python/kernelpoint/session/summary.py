@@ -148,11 +148,15 @@ def _sentences(setup: Setup, account: Account, look: Look | None, covers: str) -
     return {
         "covers": covers,
         "degraded": account.degraded,
-        "assumptions": [*look.assumptions, *account.assumptions] if look else [],
+        "assumptions": [*look.assumptions, *account.assumptions, *_of_replay(account.checked)] if look else [],
         "warnings": warnings,
         "not_covered": [*_state_not_covered(covers, reason), MODEL_ERROR],
         "bound_excludes": reason if covers == SAMPLING_ERROR else None,
     }
+
+
+def _of_replay(checked: ReplayCheck) -> list[str]:
+    return [checked.assumption] if checked.assumption else []
 
 
 def _state_not_covered(covers: str, reason: str) -> list[str]:

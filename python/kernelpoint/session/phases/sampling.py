@@ -44,7 +44,7 @@ from kernelpoint.session.phases.phase import (
 )
 from kernelpoint.session.phases.sample import Sample
 from kernelpoint.session.recorder import Recorder
-from kernelpoint.session.replays import ReplayCheck, why_not_checked
+from kernelpoint.session.replays import ReplayCheck, check_without_run_ups
 from kernelpoint.session.setup import Frame, Setup
 from kernelpoint.session.summary import Account, look_record, summarise
 from kernelpoint.session.work import Planned
@@ -78,7 +78,7 @@ class Sampling:
         self.ledger.attempts |= attempts or {}
         courses = Courses(setup.host, frame.population, recorder.progress.say)
         self.inside = InsideKernel(setup.config.inside_kernel, setup.budget, courses.of)
-        unchecked = ReplayCheck(reason=why_not_checked(setup))
+        unchecked = check_without_run_ups(setup)
         self._check = check or (lambda _: unchecked)
         self.state = KeptState(setup)
         self.done = False
