@@ -114,7 +114,8 @@ def records_without_doubles(path: Path) -> list:
     return found
 
 
-def test_a_killed_coordinator_is_resumed_by_the_same_command(bench):
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_coordinator_that_was_killed_or_interrupted_is_resumed_by_the_same_command(bench, how):
     bench.spread()
     whole = read_records(bench.journal)
     bench.journal.unlink()
@@ -126,7 +127,7 @@ def test_a_killed_coordinator_is_resumed_by_the_same_command(bench):
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while process.poll() is None and not (bench.journal.exists() and b'"result"' in bench.journal.read_bytes()):
         time.sleep(0.02)
-    process.kill()
+    process.send_signal(how)
     process.wait()
     deadline = time.monotonic() + 20
     while simulators_of(bench.folder) and time.monotonic() < deadline:  # each ends with its coordinator

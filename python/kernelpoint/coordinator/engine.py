@@ -145,7 +145,8 @@ class Engine:
         """End simulators and workers; a scheduler that was there before stays."""
         self._attendance.over.set()
         if self._client.status == "running":
-            with contextlib.suppress(Exception):
+            with contextlib.suppress(Exception):  # what waits is not begun when the simulators are gone
+                self._client.cancel(list(self._done.futures))
                 self._client.run(end_simulators)
         end_simulators()
         with contextlib.suppress(Exception):
