@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 SILENT = 2.0  # seconds; work that is done by then says nothing
 BETWEEN_UPDATES, BETWEEN_LINES = 0.2, 10.0  # seconds, on a terminal and in a log
@@ -66,3 +68,38 @@ class WorkProgress:
         if self._terminal and self._said_at is not None:
             sys.stderr.write("\r\033[K")
             sys.stderr.flush()
+
+
+@contextlib.contextmanager
+def telling(what: str, log: Callable[[str], None], silent: float = SILENT) -> Iterator[None]:
+    """Tell how long the work in the block takes so far: work whose parts cannot be counted.
+
+    Nothing is said in the first `silent` seconds. On a terminal one line changes every second, elsewhere `log` gets a line
+    every ten seconds.
+
+    >>> with telling("drawing", print):
+    ...     pass
+    """
+    over, terminal, begun = threading.Event(), sys.stderr.isatty(), time.monotonic()
+
+    def tell() -> None:
+        wait = silent
+        while not over.wait(wait):
+            text, wait = f"kernelpoint: {what}: {time.monotonic() - begun:,.0f} s so far", BETWEEN_LINES
+            if terminal:
+                sys.stderr.write(f"\r\033[K{text}")
+                sys.stderr.flush()
+                wait = 1.0
+            else:
+                log(text)
+        if terminal and wait != silent:
+            sys.stderr.write("\r\033[K")
+            sys.stderr.flush()
+
+    teller = threading.Thread(target=tell, name="kernelpoint progress", daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        over.set()
+        teller.join()

@@ -1,6 +1,8 @@
 """Progress of planning."""
 
-from kernelpoint.progress import WorkProgress
+import threading
+
+from kernelpoint.progress import WorkProgress, telling
 
 
 class Clock:
@@ -48,3 +50,23 @@ def test_a_terminal_has_one_line_that_is_cleared(capsys):
     assert text.count("\n") == 0
     assert "5 of 10 launches, about 5 s left" in text
     assert text.endswith("\r\033[K")
+
+
+def test_work_that_cannot_be_counted_tells_how_long_it_takes_so_far():
+    lines, said = [], threading.Event()
+
+    def log(line):
+        lines.append(line)
+        said.set()
+
+    with telling("drawing", log, silent=0.01):
+        assert said.wait(20)
+    assert lines == ["kernelpoint: drawing: 0 s so far"]
+    assert "kernelpoint progress" not in [thread.name for thread in threading.enumerate()]
+
+
+def test_work_that_is_soon_done_says_nothing():
+    lines = []
+    with telling("drawing", lines.append):
+        pass
+    assert lines == []

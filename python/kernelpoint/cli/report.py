@@ -13,6 +13,7 @@ from rich.table import Table
 
 from kernelpoint.errors import ConfigError
 from kernelpoint.journal import Run, load_run
+from kernelpoint.progress import telling
 from kernelpoint.report.sentences import percent, sentences
 
 
@@ -37,8 +38,10 @@ def report(
 
     Example: kernelpoint report run.kpjournal --full-run full.kpjournal
     """
-    loaded = load_run(run or _only_journal())
-    full = load_run(full_run) if full_run else None
+    journal, say = run or _only_journal(), Console(stderr=True, markup=False).print
+    with telling("reading the journal", say):
+        loaded = load_run(journal)
+        full = load_run(full_run) if full_run else None
     if as_json:
         typer.echo(json.dumps(_content(loaded, full)))
         return
@@ -46,9 +49,10 @@ def report(
     console.print(_counters(loaded))
     for line in [*sentences(loaded)[:1], *_truth(loaded, full), *sentences(loaded)[1:], *_expected(loaded)]:
         console.print(line, soft_wrap=True, highlight=False)
-    made = _exports(loaded, full, csv, perfetto, figures)
-    if output is not None or (not made and loaded.summary is not None):
-        made.append(_page(loaded, full, output))
+    with telling("writing", say):
+        made = _exports(loaded, full, csv, perfetto, figures)
+        if output is not None or (not made and loaded.summary is not None):
+            made.append(_page(loaded, full, output))
     for text in made:
         console.print(text, soft_wrap=True, highlight=False)
 

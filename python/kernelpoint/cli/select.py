@@ -12,6 +12,7 @@ from rich.console import Console
 from kernelpoint.config import Config, load_config, parse_config
 from kernelpoint.errors import ConfigError
 from kernelpoint.profiles import read_profile
+from kernelpoint.progress import telling
 from kernelpoint.selection import TRACERS, Census, Tracer, forecast, read_census, write_output
 from kernelpoint.session.selecting import draw
 
@@ -61,15 +62,18 @@ def select(
     settings = load_config(config) if config else _options(relative_error, seed)
     known: Tracer | None = "macsim" if tracer == "macsim" else "accelsim" if tracer else None
     for path in census:
-        counted = read_census(path, known, console.print)
+        with telling(f"reading {path.name}", console.print):
+            counted = read_census(path, known, console.print)
         if profile is not None:
-            counted = counted.with_times_of(read_profile(profile), console.print)
+            with telling(f"reading {profile.name}", console.print):
+                counted = counted.with_times_of(read_profile(profile), console.print)
         folder = output if len(census) == 1 else output / path.stem
         _select(counted, settings, spare, folder, console)
 
 
 def _select(census: Census, settings: Config, spare: float, folder: Path, console: Console) -> None:
-    selection, drawn = draw(census, settings, spare, console.print)
+    with telling("drawing", console.print):
+        selection, drawn = draw(census, settings, spare, console.print)
     for line in forecast(census.launches, drawn, selection.traced).sentences():
         console.print(line, soft_wrap=True)
     for path in write_output(folder, selection):

@@ -13,6 +13,7 @@ from kernelpoint.report.full_run import sentence
 from kernelpoint.report.html import document, section, table
 from kernelpoint.report.sentences import percent, sentences
 from kernelpoint.report.view import RunView
+from kernelpoint.session.differences import options_of
 from kernelpoint.session.verdict import verdict
 
 SECTIONS = {
@@ -76,7 +77,6 @@ def _verdict(run: Run, view: RunView) -> str:
 def _facts(run: Run) -> str:
     s = run.ended()
     written = datetime.fromtimestamp(run.path.stat().st_mtime)
-    configuration = run.hashes.get("simulator_config")
     facts = {
         "cycle speedup": f"{s.cycle_speedup:.3g}x" if s.cycle_speedup else "-",
         "one-per-stream speedup": f"{s.one_per_stream_speedup:.3g}x" if s.one_per_stream_speedup else "-",
@@ -84,7 +84,7 @@ def _facts(run: Run) -> str:
         "policy, seed": f"{run.policy}, {run.setting('seed')}",
         "workload": _workload(run),
         "simulator": _simulator(run),
-        "simulated GPU (hash)": configuration[:12] if configuration else "-",
+        "simulated GPU (hash)": _gpu(run),
         "KernelPoint, journal written": f"{run.header.kernelpoint}, {written:%Y-%m-%d %H:%M}",
     }
     cells = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts.items())
@@ -104,6 +104,18 @@ def _workload(run: Run) -> str:
 def _simulator(run: Run) -> str:
     host = run.header.host
     return f"{host.simulator} {host.version}".strip() if host else "a simulator"
+
+
+def _gpu(run: Run) -> str:
+    """Name and SMs of the simulated GPU, where its configuration tells them, and the hash that identifies it."""
+    host = run.header.host
+    told = {k: v.lstrip("= ").split(" ")[0] for k, v in options_of(host.configuration if host else "").items()}
+    clusters, cores = told.get("-gpgpu_n_clusters", ""), told.get("-gpgpu_n_cores_per_cluster", "")
+    per_cluster = str(int(clusters) * int(cores)) if clusters.isdecimal() and cores.isdecimal() else ""
+    sms = told.get("sms") or told.get("num_sim_cores") or per_cluster
+    words = [told.get("name", ""), f"{sms} SMs" if sms else ""]
+    text, identity = " ".join(filter(None, words)), (run.hashes.get("simulator_config") or "")[:12]
+    return f"{text} ({identity})" if text and identity else text or identity or "-"
 
 
 def _kernel_table(view: RunView) -> str:
