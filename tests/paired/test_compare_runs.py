@@ -37,6 +37,15 @@ def test_only_launches_drawn_in_both_count(run, cycles):
     assert found.common == min(len(a), len(b))  # the same order of permanent random numbers: samples are nested
 
 
+def test_a_column_that_is_not_the_estimate_of_its_run_is_explained(run, cycles):
+    few, many = run("a", cycles[0]), run("b", np.where(np.arange(400) % 2, 9000, 3000))
+    stated = load_run(many).ended().estimate
+    told = [note for note in compared(many, few).notes if "drawn in both runs" in note]
+    assert len(told) == 1 and f"{many} states {stated:,.0f} cycles" in told[0]
+    assert row(compared(many, few)).first != pytest.approx(stated, rel=1e-6)
+    assert not any("drawn in both runs" in note for note in compared(few, few).notes)
+
+
 def test_a_run_compared_with_itself_has_the_ratio_1_and_says_so(run, cycles):
     first = run("a", cycles[0])
     found = compared(first, first)

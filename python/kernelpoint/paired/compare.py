@@ -199,7 +199,20 @@ def _notes(first: Run, second: Run, rows: list[CounterRow]) -> list[str]:
             f"{', '.join(wider)}: the launches drawn in both say less than the runs by themselves; use the separate bounds, or "
             "run both with a smaller error budget"
         )
-    return found + [f"not covered by the bound: {text}" for text in NOT_COVERED]
+    return [*_not_the_estimate(first, rows), *found, *(f"not covered by the bound: {text}" for text in NOT_COVERED)]
+
+
+def _not_the_estimate(first: Run, rows: list[CounterRow]) -> list[str]:
+    """Sentence on why A is not the total that the first run states; nothing where it is."""
+    stated = first.ended().counters
+    for row in rows:
+        own = stated[row.counter].estimate
+        if own is not None and not math.isclose(row.first, own, rel_tol=1e-6):
+            return [
+                f"A is estimated from the launches drawn in both runs, so that the comparison is launch by launch; {first.path} "
+                f"states {own:,.0f} {row.counter}, from all launches that it drew"
+            ]
+    return []
 
 
 def _assumed(run: DrawnSample, rows: np.ndarray) -> list[str]:
