@@ -156,7 +156,7 @@ def test_a_full_run_keeps_the_state_and_says_where_it_was_resumed(host):
     summary = found.run(found.open(yaml))
     assert [state for _, state in found.seen] == [KEPT, KEPT, KEPT, REPLAYED, *[KEPT] * (LAUNCHES - 4)]
     assert summary["restarts"] == [3] and "resumed at launch unit 3, with replayed state" in summary["warnings"][0]
-    assert "run_up" not in (host.folder / "run.kpjournal").read_text()
+    assert '"type":"run_up"' not in (host.folder / "run.kpjournal").read_text()
 
 
 def test_an_uninterrupted_full_run_warns_of_nothing(host):
