@@ -209,8 +209,8 @@ def _not_the_estimate(first: Run, rows: list[CounterRow]) -> list[str]:
         own = stated[row.counter].estimate
         if own is not None and not math.isclose(row.first, own, rel_tol=1e-6):
             return [
-                f"A is estimated from the launches drawn in both runs, so that the comparison is launch by launch; {first.path} "
-                f"states {own:,.0f} {row.counter}, from all launches that it drew"
+                "A is estimated from the launches drawn in both runs, so that the comparison is launch by launch; "
+                f"{first.path} states {own:,.0f} {row.counter}, from all launches that it drew"
             ]
     return []
 
