@@ -72,7 +72,11 @@ def _choice(value: Any) -> Any:
 
 
 class ErrorBudgetConfig(Section):
-    """The user's demands on the estimate."""
+    """The user's demands on the estimate.
+
+    >>> ErrorBudgetConfig(relative_error=0.05).confidence
+    0.95
+    """
 
     relative_error: Annotated[
         float, Field(gt=0, lt=1, description="half-width over estimate at which the run may end")
@@ -146,7 +150,13 @@ OrOff = Annotated[Text, BeforeValidator(lambda value: "off" if value is False el
 
 
 class Config(Section):
-    """The resolved configuration: every key with its value, defaults filled in."""
+    """The resolved configuration: every key with its value, defaults filled in.
+
+    >>> from kernelpoint.config import parse_config
+    >>> config = parse_config({"version": 1, "policy": "random", "seed": 7})
+    >>> config.policy.name, config.seed, config.error_budget.relative_error
+    ('random', 7, 0.01)
+    """
 
     version: Annotated[
         Annotated[Literal[1], BeforeValidator(_whole_number)], Field(description="version of this file's format: 1")

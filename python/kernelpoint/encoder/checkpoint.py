@@ -40,6 +40,11 @@ class Checkpoint:
         digest: 16 hexadecimal digits over the file's bytes; part of the key of cached embeddings.
         settings: constructor arguments of `TraceEncoder`.
         card: how it was trained: data, settings, seeds.
+
+    Example:
+        >>> checkpoint = read_checkpoint()
+        >>> checkpoint.path.name, len(checkpoint.digest)
+        ('builtin.safetensors', 16)
     """
 
     path: Path

@@ -66,6 +66,11 @@ class Predictions:
         config_hash: identifies that GPU and the model: equal hashes, equal predictions.
         model_version: of the model.
         failures: reason for each launch that has a trace and no prediction, by unit.
+
+    Example:
+        >>> predictions = Predictions({"cycles": np.array([900.0, np.nan])}, "v100", "c0ffee", "1", {1: "cannot be opened"})
+        >>> predictions.predicted.tolist()
+        [True, False]
     """
 
     counters: Mapping[str, np.ndarray] = field(repr=False)

@@ -34,6 +34,13 @@ class TraceGraph:
         total_warps: warps of the launch that executed anything.
         left_out_warps: of those, warps not represented because of the bound on nodes.
         truncated: the only warp taken did not fit and was cut.
+
+    Example:
+        >>> graph = build_graph("traces/kernel-1.traceg")
+        >>> graph.features.shape == (len(graph.kinds), SCHEMA.feature_count)
+        True
+        >>> int(graph.warp_weights.sum()) + graph.left_out_warps == graph.total_warps
+        True
     """
 
     kinds: np.ndarray

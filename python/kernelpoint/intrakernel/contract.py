@@ -24,6 +24,10 @@ class Projection:
 
     cycles, instructions: projected amounts. cycles_error, instructions_error: half-width of each at the confidence that the
     method was made with; nan where the method knows none. scale: n / k, by which every other counter is multiplied.
+
+    >>> whole = Projection(cycles=9000.0, instructions=50_000.0, cycles_error=270.0, instructions_error=0.0, scale=2.5)
+    >>> whole.cycles_error / whole.cycles
+    0.03
     """
 
     cycles: float

@@ -89,6 +89,9 @@ class DecisionRecord(Typed):
 class ResultRecord(Typed):
     """A launch simulated: its counters; of one that was stopped inside, what it is projected to be; of one that was followed
     to its end, whether it issued all its CTAs at once.
+
+    >>> ResultRecord(process=0, launch=3, pass_index=1, counters={"cycles": 900.0}).counters["cycles"]
+    900.0
     """
 
     process: Count

@@ -55,6 +55,13 @@ class Run:
     """The records of one run.
 
     Units number the launches of all processes in one row: those of process 0 come first.
+
+    Example:
+        >>> import kernelpoint as kp
+        >>> _ = kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="all")
+        >>> run = load_run("run.kpjournal")
+        >>> [record.launch for record in run.of(ResultRecord)]
+        [0, 1, 2, 3, 4, 5]
     """
 
     path: Path

@@ -25,6 +25,11 @@ class Forecast:
 
     launches, bytes (of trace text), seconds (of Accel-Sim on one core): (first pass, traced, all). guessed: share of the
     traced launches whose instructions nobody counted.
+
+    Example:
+        >>> forecast = Forecast((12, 20, 901), (1e6, 2e6, 4e9), (30.0, 50.0, 2600.0), guessed=0.0)
+        >>> forecast.sentences()[0]
+        '901 launches; 20 to trace (2.2 %); the first pass simulates 12 of them'
     """
 
     launches: tuple[int, int, int]

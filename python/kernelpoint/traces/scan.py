@@ -33,6 +33,10 @@ class LaunchShape:
         grid, block: CTAs of the grid and threads of a CTA, (x, y, z).
         shared_memory: bytes per CTA.
         registers: per thread.
+
+    Example:
+        >>> LaunchShape("_Z4axpyv", (8, 1, 1), (256, 1, 1), shared_memory=0, registers=16).grid
+        (8, 1, 1)
     """
 
     kernel_name: str
@@ -53,6 +57,11 @@ class LaunchHeader:
         stream_id: CUDA stream.
         shared_base, local_base: where shared and local memory lie in the generic address space.
         nvbit_version, tracer_version: what wrote the trace.
+
+    Example:
+        >>> header = read_header("traces/kernel-1.traceg")
+        >>> header.kernel_id, header.shape.block
+        (1, (256, 1, 1))
     """
 
     shape: LaunchShape
@@ -80,6 +89,11 @@ class Work:
         sectors: of global memory.
         bytes: requested from global memory, lanes times width.
         by_unit: warp instructions by unit, in the order of UNITS.
+
+    Example:
+        >>> work = scan_trace("traces/kernel-1.traceg").work
+        >>> work.ctas, work.warps, sum(work.by_unit) == work.instructions
+        (8, 64, True)
     """
 
     instructions: int
@@ -105,6 +119,11 @@ class Scan:
         store_data_left_out: instructions whose STORE_DATA fields, which one fork's tracer writes, were not read.
         values: hash of all operand values, 32 hexadecimal digits; zeros where the trace has none. The stream does not cover
             them: launches of one stream that differ in values stay one stream.
+
+    Example:
+        >>> scan = scan_trace("traces/kernel-1.traceg")
+        >>> len(scan.stream), scan.unknown_opcodes
+        (32, {})
     """
 
     header: LaunchHeader

@@ -33,6 +33,11 @@ class ScanTable:
         errors: launch index -> why its trace cannot be used.
         paths: the launches' traces.
         values: void16 [N], the hash of each trace's operand values, zeros where it has none; empty where none has any.
+
+    Example:
+        >>> table = scan_launches(["traces/kernel-1.traceg"] * 3, cache=TraceCache("cache"))
+        >>> table.stream_ids.tolist(), len(table.kernel_names)
+        ([0, 0, 0], 1)
     """
 
     stream_ids: np.ndarray

@@ -19,6 +19,11 @@ class TraceList:
         numbers: int64 [N], the tracer's number of each launch: N of ``kernel-N`` or ``Kernel<N>``; -1 where there is none.
             They have gaps where the tracer left launches out.
         copies: uint64 [copies, 3], copies from host to device: position among the list's commands, address, bytes.
+
+    Example:
+        >>> launches = read_trace_list("traces/kernelslist.g")
+        >>> len(launches.paths), launches.numbers.tolist()
+        (6, [1, 1, 1, 1, 1, 1])
     """
 
     paths: tuple[str, ...]

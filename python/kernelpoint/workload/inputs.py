@@ -23,7 +23,11 @@ Progress = Callable[[int, int], None]
 
 
 class Need(enum.Enum):
-    """An input that a design is made from."""
+    """An input that a design is made from.
+
+    >>> [need.value for need in Need]
+    ['traces', 'embeddings', 'model', 'profile']
+    """
 
     TRACES = "traces"  # every launch is read once beforehand: Population.scan
     EMBEDDINGS = "embeddings"  # every stream is embedded by the encoder: Population.embeddings; comes with TRACES
@@ -37,6 +41,9 @@ class Available:
 
     profile: the one that the user named; traces: whether the trace of every launch is on disk; model: whether the
     estimate may rest on the fast model's predictions (why_unassisted).
+
+    >>> Available(traces=True).model
+    False
     """
 
     profile: Profile | None = None
