@@ -19,7 +19,7 @@ MIN_RELATIVE_ERROR = 0.002  # relative errors of predictions below this are read
 MIN_SQUARED_ERROR = 1e-6  # squared relative error of predictions about their line, at least
 MIN_PAIRS = 4  # differences of neighbours that their spread needs
 DEGREES_PER_PAIR = 0.67  # degrees of freedom of one of them (each draw is in two)
-MIN_DEGREES_WITH_LEVELS = 3  # degrees of freedom that a level for each group has to leave
+MIN_DEGREES_WITH_LEVELS = 1  # degrees of freedom that a level for each group has to leave
 OUTLIER_DEVIATIONS = (
     5.0  # an odd unit lies this many standard deviations of the relative error off, more where these are large
 )

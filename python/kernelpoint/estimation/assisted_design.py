@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation.cells import Cells
 from kernelpoint.estimation.design import Assume, check_assume
+from kernelpoint.estimation.numbering import in_order
 from kernelpoint.estimation.parts import Part
 
 Floats = NDArray[np.float64]
@@ -22,27 +24,35 @@ MIN_SIZE_SHARE = 0.05
 
 # Model: what predictions do not tell happens at the begin of a run, and when a kernel comes for the first time, if anywhere
 EARLY = 0.1
+COLD_PART = 1.0 / 3.0  # of first units: if fewer are odd, none of them may be drawn
+FIRSTS = 2  # first units that are drawn at least
+EARLY_UNITS = 5  # first units of a group: the first of all stands apart, the others belong to the begin of the run
 MAX_BEGIN_SHARE = 0.3  # of the total; where both make up more, they are no parts of their own
 
 
 @dataclass(frozen=True)
 class Care:
-    """Draws made for what predictions do not tell: units at least, how odd, relative to its prediction, a unit
-    that stands for a cell may be without breaking the budget, whether looks share the error probability, and how many
-    are drawn at least of the begin of the run and of the first units of the groups (0: no more than elsewhere).
+    """Draws made for what predictions do not tell.
+
+    draws: units at least; odd: how odd, relative to its prediction, a unit that stands for a cell may be without breaking
+    the budget; shares: whether looks share the error probability; early: draws at least of the begin of the run, 0 where it
+    is no part of its own; cold: how odd first units of groups may be: so many are drawn that one that is so odd is among
+    them with 95 %, if those that are break the budget, or are COLD_PART of them; rare: how odd units may be that no draw is
+    of: this, times the share of the total that they may have (bounds.unseen_share), is no more than the budget.
     """
 
     draws: int
     odd: float
     shares: bool
     early: int
-    firsts: int
+    cold: float
+    rare: float
 
 
 CARE: dict[Assume, Care] = {
-    "repetitive": Care(11, 0.03, False, 0, 0),
-    "ordinary": Care(11, 0.04, False, 1, 1),
-    "hostile": Care(20, 0.1, True, 3, 3),
+    "repetitive": Care(11, 0.03, False, 0, 0.0, 0.0),
+    "ordinary": Care(11, 0.04, False, 1, 8.0, 0.0),
+    "hostile": Care(20, 0.1, True, 3, 8.0, 1.0),
 }
 
 
@@ -138,14 +148,58 @@ class AssistedDesign:
                 (of, Cells(size[of], self.free_groups[of], 1.0 if k else first, in_order=k > 0))
                 for k, of in enumerate(units)
             ]
-        least = (0, self.care.early, self.care.firsts)
-        return [Part(units, cells, u, n) for (units, cells), n in zip(self._trees[key], least, strict=False)]
+        total = sum(cells.total for _, cells in self._trees[key])
+        return [
+            Part(units, cells, u, self._least(k, cells.total / max(total, 1e-300), cells.N, first))
+            for k, (units, cells) in enumerate(self._trees[key])
+        ]
+
+    def _least(self, part: int, share: float, count: int, eps: float) -> int:
+        """Draws at least of a part that makes up a share of the total: of the rest none, of the begin Care.early, of first
+        units as many as hold one that is as odd as Care.cold if those that are break the budget, or are COLD_PART of them.
+        """
+        if part < 2:
+            return self.care.early * part
+        odd = max(eps / max(share * self.care.cold, 1e-300), COLD_PART)
+        return max(draws_to_see(math.ceil(odd * count), count) if odd < 1.0 else 1, min(FIRSTS, count))
 
     def _units_of_parts(self, size: Floats) -> list[Ints]:
-        """Places in `free` of the units of each part, none of them empty but the first."""
-        part = np.where(np.arange(len(self.free)) < EARLY * len(self.free), 1, 0)
-        part[np.unique(self.free_groups, return_index=True)[1]] = 2
-        begin = part > 0
-        if not self.care.firsts or float(size[begin].sum()) > MAX_BEGIN_SHARE * float(size.sum()):
-            return [np.arange(len(part))]
-        return [np.flatnonzero(part == k) for k in range(3)]
+        """Places in `free` of the units of each part, none of them empty but the first: rest; begin, with early units of groups
+        before all others; first units. As much of it as is no more than MAX_BEGIN_SHARE of the total.
+        """
+        place, rank = np.arange(len(self.free)), rank_in(self.free_groups)
+        begin, most = place < EARLY * len(place), MAX_BEGIN_SHARE * float(size.sum())
+        for early in (EARLY_UNITS, 1):
+            soon = rank < early
+            if self.care.early and float(size[begin | soon].sum()) <= most:
+                first = rank == 0
+                ordered = np.concatenate((np.flatnonzero(soon & ~first), np.flatnonzero(begin & ~soon)))
+                return [np.flatnonzero(~begin & ~soon), ordered, np.flatnonzero(first)]
+        return [place]
+
+
+def rank_in(labels: NDArray[np.integer]) -> Ints:
+    """Number of units with the label of a unit before it, int64 [n].
+
+    >>> rank_in(np.array([3, 1, 3, 3, 1])).tolist()
+    [0, 0, 1, 2, 1]
+    """
+    order = in_order(labels)
+    starts = np.flatnonzero(np.diff(labels[order], prepend=labels[order[:1]] - 1))
+    rank = np.empty(len(labels), dtype=np.int64)
+    rank[order] = np.arange(len(labels)) - np.repeat(starts, np.diff(starts, append=len(labels)))
+    return rank
+
+
+def draws_to_see(odd: int, count: int) -> int:
+    """The least number of draws of `count` units that hold one of the `odd` ones among them with 95 %.
+
+    >>> [draws_to_see(odd, 8) for odd in (8, 4, 3, 1)]
+    [1, 4, 5, 8]
+    """
+    none = 1.0
+    for drawn in range(count):
+        none *= max(count - odd - drawn, 0) / (count - drawn)
+        if none <= 0.05:
+            return drawn + 1
+    return count

@@ -25,6 +25,8 @@ from kernelpoint.estimation.moments import Floats, Ints
 # Numerics: from trials on pairs of model and truth; see README.md
 MAX_GROWTH_FACTOR = 3.0  # the first two growths are at most by this
 MIN_GROWTH_FACTOR = 1.5  # and every one after the third at least by this
+# a budget at least, cells of the first pass beyond one for each group, and draws beyond Care.draws
+FIRST_PASS = ((0.05, 0, 0), (0.01, 2, 2), (0.0, 3, 2))
 STEP = 1.08  # from one number of cells that is tried to the next
 
 Combination = Sequence[tuple[float, str]]  # weights of counters: one counter, or a linearised ratio
@@ -76,10 +78,15 @@ class AssistedEngine(BaseEngine):
     def _pilot(self) -> list[int]:
         """Cells of the first pass: enough for a spread, for `assume`, and for a guard that can be met."""
         care, eps, parts = self.design.care, self.budget.relative_error, self._parts
-        n = max(parts.rest.cells.first + (3 if eps >= 0.05 else 4), care.draws)
-        while parts.largest_share(parts.cells(n)) * care.odd > eps:
-            n += 1
-        return parts.cells(n)
+        more, draws = next((more, draws) for least, more, draws in FIRST_PASS if eps >= least)
+        n = parts.rest.cells.first + more
+        while (
+            sum(cells := parts.cells(n)) < min(care.draws + draws, len(self._free))
+            or parts.largest_share(cells) * care.odd > eps
+            or parts.unseen(cells, 1.0 - self.budget.confidence) * care.rare > eps
+        ):
+            n = max(n + 1, int(STEP * n))
+        return cells
 
     @property
     def cells(self) -> list[int]:
@@ -197,15 +204,14 @@ class AssistedEngine(BaseEngine):
         fit = self._fits.get(self._target)
         if fit is None:
             return []
-        shares = self._parts.shares
-        effective = 1.0 / max(float((shares**2).sum()), 1e-300)
+        shares, alpha = self._parts.shares(self.cells), 1.0 - self.budget.confidence
         begin = ["the begin of the run or first units are unlike the rest: they have an estimate of their own"]
         return [
             f"one draw in each of {sum(self.cells)} cells; relative errors of predictions are exchangeable between them",
             f"the draw that stands for most stands for {100 * shares.max():.2g} % of {self._target}; it may be "
             f"{100 * fit.fits[0].oddity(self.design.care.odd):.2g} % off its prediction",
             *(begin if self._parts.odd else []),
-            unseen(min(effective, sum(self.cells)), 1.0 - self.budget.confidence, self._target),
+            unseen(shares, alpha, self._target),
         ]
 
     # ---- growth -----------------------------------------------------------------------------------------------------

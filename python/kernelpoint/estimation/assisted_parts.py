@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from kernelpoint.estimation.assisted import AssistedFit, CellSample, fit_errors, fit_total
 from kernelpoint.estimation.assisted_design import AssistedDesign
 from kernelpoint.estimation.assisted_total import TotalFit
+from kernelpoint.estimation.bounds import unseen_share
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.parts import Part
 
@@ -56,10 +57,14 @@ class Parts:
         """Units of each part."""
         return [part.count for part in self._parts]
 
-    @property
-    def shares(self) -> Floats:
+    def shares(self, cells: Sequence[int]) -> Floats:
         """Part of the total that the draw of each cell stands for; 0 of a unit that stands for itself only."""
-        return np.concatenate([part.leaves(part.n).stands_for for part in self._parts]) / max(self.size, 1e-300)
+        pairs = zip(self._parts, cells, strict=True)
+        return np.concatenate([part.leaves(n).stands_for for part, n in pairs]) / max(self.size, 1e-300)
+
+    def unseen(self, cells: Sequence[int], alpha: float) -> float:
+        """Share of the total that may be of a kind that no draw is of (bounds.unseen_share)."""
+        return unseen_share(self.shares(cells), alpha)
 
     def cells(self, n: int, early: int = 0) -> list[int]:
         """Cells of every part where the rest of the run has n: as many for their part of the total as there, and

@@ -6,8 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from kernelpoint.estimation.design import Bound
 
+Floats = NDArray[np.float64]
 Kind = Literal["first", "learning", "sized"]
 
 PASSES = 8  # looks of a run at most; the last pass simulates whatever is left
@@ -71,16 +75,37 @@ def relative(half_width: float, estimate: float, relative_error: float) -> float
     return relative_error if half_width == relative_error * abs(estimate) else half_width / abs(estimate)
 
 
-def unseen(draws: float, alpha: float, counter: str) -> str:
-    """One sentence on what a sample of this size could miss: a share p of the total escapes n draws with probability
-    (1 - p)^n, n being Kish's effective number of draws, (sum_h T_h)^2 / sum_h (T_h^2 / n_h).
+def unseen_share(shares: Floats, alpha: float) -> float:
+    """The largest share of the total that units of a kind may have of which, with a probability above alpha, no draw is.
 
-    >>> unseen(100.0, 0.05, "cycles")[:80]
-    'the draws count like 100: with a probability of 5 % units that make up 3 % of cy'
+    Formula: draw h stands for the share t_h. If a part p_h of what it stands for is of that kind, no draw is with the
+    probability prod (1 - p_h). The largest sum p_h t_h for which that is alpha has 1 - p_h = min(mu / t_h, 1), wherever the
+    units are: sum (t_h - mu) over all t_h > mu, mu so that prod (mu / t_h) over the same is alpha. Of n draws that stand for
+    equal shares of all this is 1 - alpha^(1 / n), 3 / n at 95 %. As samples nest and do not depend on results but
+    for their size, it holds whenever a run stops: no draw of the larger sample is one of the smaller.
+
+    Args:
+        shares: float64 [n], of one draw each, 0 where it stands for itself only.
+
+    >>> round(unseen_share(np.full(100, 0.01), 0.05), 4), round(unseen_share(np.array([0.5, 0.01, 0.0]), 0.05), 3)
+    (0.0295, 0.475)
     """
-    share = 1.0 - alpha ** (1.0 / max(draws, 1.0))
+    t = -np.sort(-shares[shares > 0.0])
+    if not len(t):
+        return 0.0
+    mu = np.exp((math.log(alpha) + np.cumsum(np.log(t))) / np.arange(1, len(t) + 1))
+    k = int(np.argmax(mu >= np.append(t[1:], 0.0)))  # the first for which no further draw is above mu
+    return float((t[: k + 1] - mu[k]).sum())
+
+
+def unseen(shares: Floats, alpha: float, counter: str) -> str:
+    """One sentence on what a sample could miss; see unseen_share.
+
+    >>> unseen(np.full(100, 0.01), 0.05, "cycles")[:80]
+    'with a probability of 5 % units that make up 3 % of cycles are of a kind that no'
+    """
+    share = 100.0 * unseen_share(shares, alpha)
     return (
-        f"the draws count like {draws:.0f}: with a probability of {100.0 * alpha:.2g} % units that make up "
-        f"{100.0 * share:.2g} % of {counter} are of a kind that no draw is of; "
-        "were they much larger than predicted, the bound would not know"
+        f"with a probability of {100.0 * alpha:.2g} % units that make up {share:.2g} % of {counter} are of a kind that no draw "
+        f"is of: were they twice as large as predicted, the total would be {share:.2g} % larger, and the bound would not know"
     )

@@ -293,11 +293,13 @@ class Inference:
         name = self.targets.ratios.get(budget.counter, (budget.counter,))[0]
         if name not in self.targets.counters:
             return []
-        totals = np.where(self.n < self.sample.N, np.abs(self.fits[self.targets.counters.index(name)].totals), 0.0)
-        squares = float((totals**2 / np.maximum(self.n, 1)).sum())
-        if squares == 0.0:
+        index = self.targets.counters.index(name)
+        totals, draws = np.abs(self.fits[index].totals), np.maximum(self.n, 1)
+        whole = float(totals.sum() + np.abs(self.exact[:, index]).sum())
+        left = np.where(self.n < self.sample.N, totals, 0.0)
+        if not left.any():
             return []
-        return [unseen(float(totals.sum()) ** 2 / squares, 1.0 - budget.confidence, name)]
+        return [unseen(np.repeat(left / draws, draws) / whole, 1.0 - budget.confidence, name)]
 
     def _warnings(self, missing: int) -> list[str]:
         found = []
