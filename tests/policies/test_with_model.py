@@ -50,7 +50,7 @@ def test_predictions_become_the_covariates_and_kernels_the_groups():
         look = engine.look()
         if look.met or not engine.grow():
             break
-    assert look.met and look.estimates["cycles"].contains(y.sum()) and len(engine.drawn()) < 60
+    assert look.met and look.estimates["cycles"].contains(y.sum()) and len(engine.drawn()) < 150
 
 
 def test_launches_without_a_prediction_are_simulated():

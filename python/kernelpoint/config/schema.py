@@ -206,8 +206,8 @@ class Config(Section):
         Literal["repetitive", "ordinary", "hostile"],
         Field(
             description="what may hide from all that is known beforehand, paid for in draws: `repetitive`: launches do what "
-            "their like do; `ordinary`: some are slow now and then, and the first of each kind; `hostile`: single launches "
-            "may take three times as long"
+            "their like do; `ordinary`: phases, first launches, heavy tails; `hostile`: launches too rare to be drawn may take "
+            "twice as long as predicted, or ten times where nothing is traced"
         ),
     ] = "ordinary"
     inside_kernel: Annotated[

@@ -18,7 +18,7 @@ from kernelpoint.estimation.variance import variance_and_degrees
 MIN_DRAWS_PER_STRATUM = 2  # draws of every stratum once a sample grows: what a single draw hides would else stay hidden
 MAX_GROWTH_FACTOR = 3  # a stratum's sample may grow to at most this many times its size in one pass
 MIN_COST_GROWTH_FACTOR = 1.05  # a pass adds a twentieth to what is spent, or error probability goes for next to nothing
-EARLY_LOOKS = 3  # looks after which a pass is sized for what it needs, whatever the step,
+EARLY_LOOKS = 2  # looks after which a pass is sized for what it needs, whatever the step,
 LATE_COST_GROWTH_FACTOR = 1.3  # and adds at least this to what is spent
 BUDGET_SHARES = (
     0.95,

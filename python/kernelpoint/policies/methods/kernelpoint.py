@@ -27,7 +27,7 @@ METADATA_SPREADS: tuple[float, ...] = (1.5, 0.1, 0.05)
 # Model: how odd a launch that no draw shows may be without breaking the budget, relative to its value, by what the user
 # assumes. Simulated launches repeat what their instructions say; measured ones (no traces) are now and then slower by much.
 ODD_SIMULATED: dict[Assume, float] = {"repetitive": 0.1, "ordinary": 0.2, "hostile": 1.0}
-ODD_MEASURED: dict[Assume, float] = {"repetitive": 0.2, "ordinary": 0.5, "hostile": 2.0}
+ODD_MEASURED: dict[Assume, float] = {"repetitive": 0.5, "ordinary": 2.0, "hostile": 27.0}
 # Model: traffic behind the caches may sit wholly in launches that meet their data for the first time, too rare to be drawn.
 COLD_COUNTERS = ("dram", "miss")
 CLUSTER_DISTANCE = 0.3  # embeddings of length 1 closer than this open no new cluster
