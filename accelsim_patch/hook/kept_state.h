@@ -21,7 +21,8 @@ namespace kernelpoint {
 // and so do the warps that each core has fetched and issued last (WarpTurns). Where the other round robins of a core
 // stand and how far the clocks are out of step hangs on every cycle before, which is not known of launches that were
 // not simulated: it is drawn for each launch, evenly. Any fixed value would favour some kernels, always to the same
-// side. The network and DRAM begin as at the start of a run, with no row open.
+// side. The network and DRAM begin as at the start of a run, with no row open, L1 caches of instructions and constants
+// empty.
 class KeptState {
 public:
     explicit KeptState(gpgpu_sim* sim) : m_sim(sim) {}
@@ -73,7 +74,9 @@ private:
         }
         core.*reach(FirstScheduler()) = draws.below(schedulers.size());
         draw_collector(core.*reach(Collector()), draws);
+        (core.*reach(InstructionCache()))->invalidate();
         ldst_unit* memory = core.*reach(MemoryUnit());
+        (memory->*reach(ConstantCache()))->invalidate();
         memory->*reach(NextWriteback()) = draws.below(memory->*reach(WritebackClients()));
     }
 

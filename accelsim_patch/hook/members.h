@@ -50,7 +50,9 @@ KERNELPOINT_REACH(Schedulers, shader_core_ctx, std::vector<scheduler_unit*>, sch
 KERNELPOINT_REACH(WarpIssuedLast, scheduler_unit, std::vector<shd_warp_t*>::const_iterator, m_last_supervised_issued)
 KERNELPOINT_REACH(OwnWarps, scheduler_unit, std::vector<shd_warp_t*>, m_supervised_warps)
 KERNELPOINT_REACH(Collector, shader_core_ctx, opndcoll_rfu_t, m_operand_collector)
+KERNELPOINT_REACH(InstructionCache, shader_core_ctx, read_only_cache*, m_L1I)
 KERNELPOINT_REACH(MemoryUnit, shader_core_ctx, ldst_unit*, m_ldst_unit)
+KERNELPOINT_REACH(ConstantCache, ldst_unit, read_only_cache*, m_L1C)
 KERNELPOINT_REACH(NextWriteback, ldst_unit, unsigned, m_writeback_arb)
 KERNELPOINT_REACH(WritebackClients, ldst_unit, unsigned, m_num_writeback_clients)
 

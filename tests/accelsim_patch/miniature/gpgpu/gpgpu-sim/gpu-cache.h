@@ -114,6 +114,20 @@ protected:
     tag_array* m_tag_array;
 };
 
+// Costs cycles until something is in it.
+class read_only_cache {
+public:
+    unsigned turn() {
+        const bool hit = m_filled;
+        m_filled = true;
+        return hit ? 0 : 7;
+    }
+    void invalidate() { m_filled = false; }
+
+private:
+    bool m_filled = false;
+};
+
 class l2_cache : public baseline_cache {
 public:
     using baseline_cache::baseline_cache;

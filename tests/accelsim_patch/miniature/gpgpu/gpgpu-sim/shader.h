@@ -65,9 +65,13 @@ private:
 
 class ldst_unit {
 public:
-    unsigned turn() { return m_writeback_arb = (m_writeback_arb + 1) % m_num_writeback_clients; }
+    unsigned turn() {
+        m_writeback_arb = (m_writeback_arb + 1) % m_num_writeback_clients;
+        return m_writeback_arb + m_L1C->turn();
+    }
 
 protected:
+    read_only_cache* m_L1C = new read_only_cache;
     unsigned m_num_writeback_clients = 5;
     unsigned m_writeback_arb = 0;
 };
@@ -78,10 +82,11 @@ public:
         Issue_Prio = (Issue_Prio + 1) % 4;
         m_last_warp_fetched = (m_last_warp_fetched + 1) % 3;
         return Issue_Prio + m_last_warp_fetched + schedulers[0]->turn() + m_operand_collector.turn() +
-               m_ldst_unit->turn();
+               m_ldst_unit->turn() + m_L1I->turn();
     }
 
 protected:
+    read_only_cache* m_L1I = new read_only_cache;
     unsigned Issue_Prio = 0;
     int m_last_warp_fetched = 0;
     std::vector<scheduler_unit*> schedulers = {new scheduler_unit};
