@@ -67,7 +67,7 @@ def a_summary(total: EstimateRecord) -> SummaryRecord:
     )
 
 
-def in_browser(page: str, folder, script: str = "", width: int = 1200) -> str:
+def in_browser(page: str, folder, script: str = "", width: int = 1200, dark: bool = False) -> str:
     """The page's DOM after `script` has run on the finished page."""
     if CHROMIUM is None:
         pytest.skip("no Chromium on this machine")
@@ -76,6 +76,7 @@ def in_browser(page: str, folder, script: str = "", width: int = 1200) -> str:
         page.removesuffix("</body></html>\n") + wait + "</body></html>\n", encoding="utf-8"
     )
     command = [CHROMIUM, *FLAGS, f"--user-data-dir={folder}/profile", f"--window-size={width},1600"]
+    command += [f"--blink-settings=preferredColorScheme={0 if dark else 1}"]
     command += ["--virtual-time-budget=6000", "--dump-dom", f"file://{folder}/page.html"]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
 
@@ -139,6 +140,20 @@ def test_the_page_fits_a_phone(page, tmp_path):
     script = "document.body.dataset.wide = document.documentElement.scrollWidth - window.innerWidth"
     dom = in_browser(page, tmp_path, script, width=500)
     assert int(re.search(r'data-wide="(-?\d+)"', dom)[1]) <= 0
+
+
+@pytest.mark.parametrize("dark", [True, False])
+def test_the_page_follows_the_readers_colours_and_can_be_read_in_both(page, tmp_path, dark):
+    script = (
+        "const light = (c) => c.match(/[0-9]+/g).slice(0, 3).reduce((a, b) => a + Number(b), 0) / 765;"
+        "const body = getComputedStyle(document.body);"
+        'const label = document.querySelector("#share .role-axis-label text");'
+        "document.body.dataset.light = [body.backgroundColor, body.color, getComputedStyle(label).fill].map(light).join()"
+    )
+    dom = in_browser(page, tmp_path, script, dark=dark, width=500)
+    paper, ink, label = map(float, re.search(r'data-light="([^"]+)"', dom)[1].split(","))
+    assert (paper < 0.2) == dark and 'data-charts="4"' in dom
+    assert abs(paper - ink) > 0.6 and abs(paper - label) > 0.6
 
 
 def test_a_click_on_a_heading_sorts_the_table(page, tmp_path):
