@@ -137,7 +137,7 @@ def test_a_first_sample_that_is_short_asks_for_further_units_and_then_meets_the_
         look, looks = engine.look(), looks + 1
         if look.met:
             break
-        assert engine.grow() and looks < 12
+        assert engine.grow() and looks < 20
     assert look.estimates["cycles"].contains(y.sum()) and int(phase.observed.sum()) > drawn * STRATA
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kernelpoint.estimation.assisted import quantile
 from kernelpoint.estimation.assisted_design import AssistedDesign
 from kernelpoint.estimation.assisted_engine import STEP, AssistedEngine, Combination
-from kernelpoint.estimation.bounds import relative, stated
+from kernelpoint.estimation.bounds import error_probability, relative, stated
 from kernelpoint.estimation.design import Assume, ErrorBudget
 from kernelpoint.estimation.engine import Engine
 from kernelpoint.estimation.look import Estimate, Look
@@ -168,7 +168,8 @@ class TwoPhaseEngine(AssistedEngine):
     def _look_at_first(self, budget: ErrorBudget) -> Engine:
         """The first sample with corrected predictions for results, and results where there are some."""
         engine = cast(Engine, self._phase.engine.without(()))
-        engine.budget = replace(budget, relative_error=FIRST_SHARE * budget.relative_error)
+        share = FIRST_SHARE / math.sqrt(self._weights[1])
+        engine.budget = replace(budget, relative_error=share * budget.relative_error)
         engine.ratios = {name: pair for name, pair in self.ratios.items() if set(pair) <= set(self.counters)}
         units = np.flatnonzero(self._sample)
         engine.record_many(units, self.counters, np.maximum(self.predict(units), 0.0))
@@ -184,6 +185,7 @@ class TwoPhaseEngine(AssistedEngine):
             value = float(self._values(combination, self._free).sum())
         else:
             second, guard, alpha = fit.error**2, fit.guard(), fit.spent(alpha)
+        alpha = min(alpha, self._first_alpha)
         nu = _joined(V1, first.degrees_of_freedom, second, math.inf if fit is None else fit.nu)
         error, half = math.sqrt(V1 + second), math.nan
         if states:
@@ -193,6 +195,11 @@ class TwoPhaseEngine(AssistedEngine):
             half = max(stated(computed, value, budget.relative_error, guard), guard)
         part = relative(half, value, budget.relative_error)
         return Estimate(name, value, half, part, error, nu, budget.confidence, found.simulated)
+
+    @property
+    def _first_alpha(self) -> float:
+        """Error probability that the first sample may spend: what `Engine` spends at its first look."""
+        return error_probability(self.budget.bound, 1.0 - self.budget.confidence, ("first",))
 
     def _of_first(self, name: str) -> Estimate:
         assert self._first is not None
@@ -267,7 +274,7 @@ class TwoPhaseEngine(AssistedEngine):
         """Relative half-width that the first sample alone leaves."""
         first = self._of_first(self._target)
         V = sum(self._variances_of_first(self._target, [(1.0, self._target)]))
-        half = quantile(self._alpha(self.looks + 1), max(first.degrees_of_freedom, 1.0)) * math.sqrt(V)
+        half = quantile(self._first_alpha, max(first.degrees_of_freedom, 1.0)) * math.sqrt(V)
         return half / max(abs(first.estimate), 1e-300)
 
     def _first_is_short(self) -> bool:
@@ -292,7 +299,9 @@ class TwoPhaseEngine(AssistedEngine):
         more = self._look_at_first(self.budget)
         more.look()
         if not more.grow():
-            return False
+            if not self._parts.whole or bool(self._sample.all()):
+                return self._grow_second()
+            more.restrict_to(np.ones(len(self._sample), dtype=bool))  # it is nearly everything: take the rest
         self._more, self._last = more, None
         return True
 
