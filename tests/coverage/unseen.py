@@ -38,7 +38,7 @@ def stated_share(look: Look) -> float:
 
 
 def wrong(engine: BaseEngine, y: np.ndarray, rate: float, seed: int) -> tuple[bool, float]:
-    """Whether the sentence at the end of a run is wrong, and the share that it states."""
+    """True if the sentence at the end of a run is wrong; and the share that it states."""
     slow = generator(seed, f"unseen {rate:.4f}").random(len(y)) < rate
     truth = np.where(slow, SLOW * y, y)
     while True:
