@@ -14,6 +14,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -130,7 +131,10 @@ def _array(member: Any, size: int) -> np.ndarray:
     if version not in ((1, 0), (2, 0)):
         raise ValueError(f"an array of format {version}; expected 1.0 or 2.0")
     read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, fortran, dtype = read_header(member)
+    try:
+        shape, fortran, dtype = read_header(member)
+    except (SyntaxError, TokenError, ValueError, TypeError, LookupError, RecursionError):  # NumPy parses it as Python
+        raise ValueError("an array whose header cannot be read") from None
     expected = math.prod(shape) * dtype.itemsize
     if dtype.hasobject or fortran or expected != size - member.tell():
         raise ValueError(f"an array of {shape} {dtype} does not fit its {size - member.tell():,} bytes")

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
 from in_time import in_time
 from trace_writer import cta, small_trace
 
 from kernelpoint import cli
+from kernelpoint.session import boundary
 
 PYTHONS_WORDS = ("Traceback", "Error:", "Errno", "<class", "object at 0x", "NoneType", "PosixPath")
 
@@ -55,3 +61,19 @@ def own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(scope="module")
+def journal_records(tmp_path_factory) -> list[dict[str, object]]:
+    """The records of a small run, as JSON says them."""
+    folder = tmp_path_factory.mktemp("run")
+    (folder / "k.yaml").write_text(f"version: 1\npolicy: random\njournal: {folder}/run.kpjournal\n")
+    session = boundary.open(str(folder / "k.yaml"), {"simulator": "test", "launch_counts": [6]}, lambda line: None)
+    after = -1
+    while (found := session.next(0, after))[0] == 0:
+        after = found[1]
+        session.on_launch(0, after)
+        session.on_complete(0, after, False, 100 + after, 7, ("reads",), (1.0,))
+    session.finish()
+    records = [json.loads(line) for line in (folder / "run.kpjournal").read_bytes().splitlines()]
+    return [{key: value for key, value in record.items() if key != "crc32"} for record in records]

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import PROFILES, plain
 
 from kernelpoint.config import load_config, parse_config
 from kernelpoint.config.schema import Config
@@ -21,7 +22,6 @@ from kernelpoint.journal import load_run
 from kernelpoint.journal.lines import seal
 from kernelpoint.profiles import read_profile
 from kernelpoint.profiles.profile import Profile
-from kernelpoint.session import boundary
 
 EXAMPLES = settings(max_examples=int(os.environ.get("EXAMPLES", "60")), deadline=None)
 SCALARS = st.none() | st.booleans() | st.integers() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=8)
@@ -36,12 +36,6 @@ KEYS = st.sampled_from(
 WORDS = st.sampled_from(
     ["&a ", "*a", "!!python/object:os.system ", "? ", "- ", "{", "[", ": ", "\n", "'", '"', "%", "\t", "---\n"]
 )
-
-
-def plain(error: Exception) -> bool:
-    """True if a message is short, and in words of our own."""
-    text = str(error)
-    return len(text) < 4000 and "object at 0x" not in text and "Traceback" not in text
 
 
 @EXAMPLES
@@ -64,26 +58,10 @@ def test_any_text_of_a_configuration_is_taken_or_refused(tmp_path_factory, parts
         assert plain(error)
 
 
-@pytest.fixture(scope="module")
-def journal(tmp_path_factory) -> list[dict[str, object]]:
-    """The records of a small run, as JSON says them."""
-    folder = tmp_path_factory.mktemp("run")
-    (folder / "k.yaml").write_text(f"version: 1\npolicy: random\njournal: {folder}/run.kpjournal\n")
-    session = boundary.open(str(folder / "k.yaml"), {"simulator": "test", "launch_counts": [6]}, lambda line: None)
-    after = -1
-    while (found := session.next(0, after))[0] == 0:
-        after = found[1]
-        session.on_launch(0, after)
-        session.on_complete(0, after, False, 100 + after, 7, ("reads",), (1.0,))
-    session.finish()
-    records = [json.loads(line) for line in (folder / "run.kpjournal").read_bytes().splitlines()]
-    return [{key: value for key, value in record.items() if key != "crc32"} for record in records]
-
-
 @EXAMPLES
 @given(data=st.data())
-def test_any_record_with_a_right_checksum_is_taken_or_refused(tmp_path_factory, journal, data):
-    records = [dict(record) for record in journal]
+def test_any_record_with_a_right_checksum_is_taken_or_refused(tmp_path_factory, journal_records, data):
+    records = [dict(record) for record in journal_records]
     for _ in range(data.draw(st.integers(1, 3))):
         record = records[data.draw(st.integers(0, len(records) - 1))]
         key = data.draw(st.sampled_from([*record, "more"]))
@@ -102,17 +80,6 @@ def test_any_record_with_a_right_checksum_is_taken_or_refused(tmp_path_factory, 
         assert plain(error)
 
 
-PROFILES = {
-    "nsys.csv": "Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (MB),DymSMem (MB),Bytes (MB),"
-    "Throughput (MBps),SrcMemKd,DstMemKd,Device,Ctx,Strm,Name\n1,2,3,1,1,1,32,1,1,16,0,0,,,,,GPU (0),1,7,k\n",
-    "ncu.csv": '"ID","Process ID","Kernel Name","Grid Size","Block Size","Metric Name","Metric Unit","Metric Value"\n'
-    '"0","1","k","(1, 1, 1)","(32, 1, 1)","gpu__time_duration.sum","nsecond","1,200"\n',
-    "kineto.json": '{"traceEvents":[{"ph":"X","cat":"kernel","name":"k","ts":1,"dur":2,"args":{"grid":[1,1,1],'
-    '"block":[32,1,1],"stream":7,"device":0,"correlation":3}}]}',
-    "results.csv": "launch_index,trace,kernel_name,cycles,instructions\n0,kernel-1.traceg,k,10,20\n",
-    "accelsim.txt": "Processing kernel kernel-1.traceg\nkernel_name = k \nkernel_launch_uid = 1 \ngpu_sim_cycle = 10\n"
-    "gpu_sim_insn = 5\n",
-}
 BYTES = st.sampled_from([b"1e999", b"-1", b"NaN", b"\xff", b"9" * 400, b"", *(bytes([c]) for c in b",\"\n{}[\x00':")])
 
 

@@ -2,42 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
 import os
 import sqlite3
 import struct
 import tracemalloc
-import zipfile
 from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import KEY, STREAM, parts, sealed
 
 from kernelpoint.archive import read_archive, write_archive
 from kernelpoint.errors import PlanError
 from kernelpoint.estimation import Design
-from kernelpoint.session.plan import FORMAT_VERSION, Plan
-from kernelpoint.traces import EmbeddingKey, TraceCache
+from kernelpoint.session.plan import Plan
+from kernelpoint.traces import TraceCache
 from kernelpoint.traces.cache import SCHEMA, VERSION
 from kernelpoint.traces.store import checksum
 
-KEY = EmbeddingKey("c0ffee", "1", "1", 20000)
-STREAM = "ab" * 16
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
-
-
-def sealed(path, members):
-    """An archive of any bytes, with a right checksum."""
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w") as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-        archive.comment = b"kernelpoint blake2b " + b"0" * 64
-    body = data.getvalue()[:-64]
-    path.write_bytes(body + hashlib.blake2b(body, digest_size=32).hexdigest().encode())
 
 
 def npy(shape, descr="<f8", data=b""):
@@ -77,21 +62,6 @@ def test_an_archive_that_does_not_say_what_it_holds_is_refused(tmp_path, about):
     sealed(tmp_path / "a.npz", {"about.npy": npy((len(about),), "|u1", about)})
     with pytest.raises(PlanError):
         read_archive(tmp_path / "a.npz")
-
-
-def parts():
-    """Content of a plan's file: JSON and arrays."""
-    about = {
-        "version": FORMAT_VERSION, "origin": {}, "broken": {}, "stream_hashes": ["a", "b"], "stream_names": ["k", "l"],
-        "predictions": [],
-    }  # fmt: skip
-    arrays = {
-        "design_strata": np.array([0, 0, 1, 1, -1]), "design_first_sizes": np.array([1, 1]), "design_x": np.ones(5),
-        "design_clusters": np.array([0, 1]), "design_balanced": np.array(True), "design_odd": np.array(0.2),
-        "design_assume": np.array("ordinary"), "stream_ids": np.array([0, 0, 1, 1, -1]),
-        "stream_counts": np.ones((2, 8), np.int64),
-    }  # fmt: skip
-    return about, arrays
 
 
 JSON = st.recursive(

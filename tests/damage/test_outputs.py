@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from in_time import in_time
+from samples import CENSUS, MACSIM_CENSUS
 
 import kernelpoint as kp
 from kernelpoint.cli.host import program
@@ -17,15 +18,6 @@ from kernelpoint.errors import KernelPointError
 from kernelpoint.files import replacing
 from kernelpoint.patching import Tree, load_description
 
-CENSUS = (
-    "kernel id, kernel mangled name, grid_dimX, grid_dimY, grid_dimZ, #blocks, block_dimX, block_dimY, block_dimZ, #threads, "
-    "total_insts, total_reported_insts\n"
-) + "".join(f"kernel-{i + 1}-ctx_0x5d0.trace.xz, _Z{i % 4}k, 8, 1, 1, 8, 64, 1, 1, 64, 0,0\n" for i in range(40))
-
-MACSIM_CENSUS = (
-    "Kernel{} name: k{}\n  Grid size: (8, 1, 1), Block size: (64, 1, 1), maxBlockPerCore: 16, # of regs: 16, "
-    "static shared mem: 0, dynamic shared mem: 0\n"
-)
 COMMANDS = {
     "select": ["select", "stats_ctx_0x5d0", "-o", "out"],
     "select for MacSim": ["select", "kernel_names.txt", "-o", "out"],

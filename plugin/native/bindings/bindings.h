@@ -3,12 +3,61 @@
 
 #include <pybind11/pybind11.h>
 
+#include <string>
 #include <vector>
 
 #include "native/trace/interruption.h"
 #include "native/trace/trace.h"
 
+// Texts between Python and C++: names of files, mostly. One that is no UTF-8, or holds a NUL, is refused with a
+// message; pybind11's own conversion says that the function has no such arguments, or cannot decode its result.
+namespace pybind11::detail {
+
+template <>
+class type_caster<std::string> {
+public:
+    PYBIND11_TYPE_CASTER(std::string, const_name("str"));
+
+    bool load(handle source, bool) {
+        if (PyBytes_Check(source.ptr())) {
+            value.assign(PyBytes_AS_STRING(source.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(source.ptr())));
+            return true;
+        }
+        if (!PyUnicode_Check(source.ptr())) return false;
+        Py_ssize_t size = 0;
+        const char* text = PyUnicode_AsUTF8AndSize(source.ptr(), &size);
+        if (text == nullptr) {
+            PyErr_Clear();
+            throw kernelpoint::TraceError(escaped(source), 0, "is no UTF-8; rename the file");
+        }
+        value.assign(text, static_cast<size_t>(size));
+        if (value.find('\0') != std::string::npos)
+            throw kernelpoint::TraceError(escaped(source), 0, "holds a byte of value 0, which no name of a file does");
+        return true;
+    }
+
+    static handle cast(const std::string& text, return_value_policy, handle) {
+        if (PyObject* made = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), nullptr))
+            return made;
+        PyErr_Clear();
+        const object lenient = reinterpret_steal<object>(
+            PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
+        throw kernelpoint::TraceError(escaped(lenient), 0, "is no UTF-8; rename the file");
+    }
+
+private:
+    static std::string escaped(handle text) {
+        const object shown = reinterpret_steal<object>(PyObject_ASCII(text.ptr()));
+        return std::string(PyUnicode_AsUTF8(shown.ptr())).substr(0, 200);
+    }
+};
+
+}  // namespace pybind11::detail
+
 namespace kernelpoint {
+
+// Sets an error of kernelpoint.errors. Bytes of the text that are no UTF-8, which a file may hold, are escaped.
+void set_error(const char* type, const char* text);
 
 void register_traces(pybind11::module_& module);
 void register_tracez(pybind11::module_& module);

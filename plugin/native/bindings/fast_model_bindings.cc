@@ -239,8 +239,7 @@ void translate_launch_error(std::exception_ptr pointer) {
     try {
         if (pointer) std::rethrow_exception(pointer);
     } catch (const fast_model::LaunchError& error) {
-        const py::object type = py::module_::import("kernelpoint.errors").attr("TraceError");
-        PyErr_SetString(type.ptr(), error.what());
+        set_error("TraceError", error.what());
     }
 }
 
@@ -248,8 +247,7 @@ void translate_config_error(std::exception_ptr pointer) {
     try {
         if (pointer) std::rethrow_exception(pointer);
     } catch (const fast_model::ConfigError& error) {
-        const py::object type = py::module_::import("kernelpoint.errors").attr("ConfigError");
-        PyErr_SetString(type.ptr(), error.what());
+        set_error("ConfigError", error.what());
     }
 }
 

@@ -3,6 +3,7 @@
 #include <pybind11/pybind11.h>
 
 #include <chrono>
+#include <cstring>
 
 #include "native/bindings/bindings.h"
 #include "native/trace/trace.h"
@@ -16,8 +17,7 @@ void translate_trace_error(std::exception_ptr pointer) {
     try {
         if (pointer) std::rethrow_exception(pointer);
     } catch (const kernelpoint::TraceError& error) {
-        const py::object type = py::module_::import("kernelpoint.errors").attr("TraceError");
-        PyErr_SetString(type.ptr(), error.what());
+        kernelpoint::set_error("TraceError", error.what());
     }
 }
 
@@ -41,6 +41,12 @@ void check_signals() {
 }
 
 }  // namespace
+
+void kernelpoint::set_error(const char* type, const char* text) {
+    const py::object message = py::reinterpret_steal<py::object>(
+        PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(std::strlen(text)), "backslashreplace"));
+    PyErr_SetObject(py::module_::import("kernelpoint.errors").attr(type).ptr(), message.ptr());
+}
 
 kernelpoint::PythonSignals::PythonSignals() : interruption_(check_signals) {}
 

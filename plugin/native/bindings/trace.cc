@@ -240,14 +240,14 @@ py::tuple list_commands(const std::string& path) {
         list = read_trace_list(path);
     }
     py::list paths;
-    std::unordered_map<std::string_view, py::str> known;  // launches of one trace share its text
+    std::unordered_map<std::string_view, py::object> known;  // launches of one trace share its text
     std::vector<uint64_t> copies;
     std::vector<int64_t> numbers;
     for (size_t i = 0; i < list.commands.size(); ++i) {
         const TraceList::Command& command = list.commands[i];
         if (command.kind == TraceList::Kind::launch) {
             const auto [text, added] = known.try_emplace(command.path.get());
-            if (added) text->second = py::str(command.path.get());
+            if (added) text->second = py::cast(std::string(command.path.get()));
             paths.append(text->second);
             numbers.push_back(command.number);
         } else {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import io
 import os
 import sys
 from typing import Any
@@ -43,6 +45,7 @@ GROUPS = {
 }
 
 INTERRUPTED = 130  # exit code of a command that Ctrl-C ended
+NOBODY_READS = 141  # exit code of one whose output nobody reads any more, as in `kernelpoint status | head -1`
 # Subcommand -> what is kept of it when it is interrupted, and how to go on. Others keep nothing and begin anew.
 KEPT = {
     "cluster": "Traces read and streams embedded so far are in the cache; the same command goes on.",
@@ -61,41 +64,70 @@ COMPLETION = "Completion in your shell: kernelpoint --install-completion"
 
 def main() -> None:
     """Entry point: one clear message and a non-zero exit code for anything a user can cause."""
-    from kernelpoint.errors import KernelPointError, did_you_mean
+    from kernelpoint.errors import KernelPointError
     from kernelpoint.extras import missing_package
 
-    if "_KERNELPOINT_COMPLETE" in os.environ or sys.argv[1:2] in (["--install-completion"], ["--show-completion"]):
-        _complete()
-    if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
-        _print_overview()
-        sys.exit(0 if len(sys.argv) > 1 else 2)
-    if sys.argv[1] == "--version":
-        from kernelpoint import __version__
-
-        sys.stdout.write(f"kernelpoint {__version__}\n")
-        return
-    name = sys.argv[1]
-    if name not in COMMANDS:
-        sys.exit(
-            f"kernelpoint: unknown command {name[:60]!r}{did_you_mean(name, COMMANDS)}; allowed: {', '.join(COMMANDS)}"
-        )
+    _settle_streams()
+    name = sys.argv[1] if len(sys.argv) > 1 else ""
+    program = f"kernelpoint {name[:60]}".rstrip()
     try:
-        _run(name)
+        try:
+            _run(name)
+        finally:
+            sys.stdout.flush()
     except KernelPointError as error:
-        sys.exit(f"kernelpoint {name}: {error}")
+        sys.exit(f"{program}: {error}")
     except ModuleNotFoundError as error:
         missing = missing_package("this command", error.name or "")
         if missing is None:
             raise
-        sys.exit(f"kernelpoint {name}: {missing}")
-    except OSError as error:  # a name too long, a full disk, a reader that has gone
-        sys.exit(f"kernelpoint {name}: {error.filename or 'output'}: {error.strerror or error}")
+        sys.exit(f"{program}: {missing}")
+    except BrokenPipeError:
+        _give_up_output()
+        sys.exit(NOBODY_READS)
+    except OSError as error:  # a name too long, a full disk
+        _give_up_output()
+        sys.exit(f"{program}: {error.filename or 'output'}: {error.strerror or error}")
     except KeyboardInterrupt:
-        sys.stderr.write(f"\nkernelpoint {name}: interrupted. {KEPT.get(name, 'Nothing was written.')}\n")
+        sys.stderr.write(f"\n{program}: interrupted. {KEPT.get(name, 'Nothing was written.')}\n")
         sys.exit(INTERRUPTED)
 
 
+def _settle_streams() -> None:
+    """Have all three streams: a closed one would be the next file that is opened. Letters that one cannot show are escaped."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_RDWR), number)
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, "w" if number else "r"))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _give_up_output() -> None:
+    """Have what is still to be written to the standard output go nowhere, so that Python's end does not try it again."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _run(name: str) -> None:
+    from kernelpoint.errors import ConfigError, did_you_mean
+
+    if "_KERNELPOINT_COMPLETE" in os.environ or name in ("--install-completion", "--show-completion"):
+        _complete()
+    if name in ("", "-h", "--help"):
+        _print_overview()
+        sys.exit(0 if name else 2)
+    if name == "--version":
+        from kernelpoint import __version__
+
+        sys.stdout.write(f"kernelpoint {__version__}\n")
+        return
+    if name not in COMMANDS:
+        raise ConfigError(f"unknown command{did_you_mean(name, COMMANDS)}; allowed: {', '.join(COMMANDS)}")
     try:
         command(name)(args=sys.argv[2:], prog_name=f"kernelpoint {name}")
     except SystemExit as end:

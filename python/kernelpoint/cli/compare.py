@@ -41,7 +41,7 @@ def compare(
     workload: Annotated[list[str], typer.Option("--workload", "-w", help=WORKLOAD_HELP)],
     policies: Annotated[str, typer.Option("--policies", "-p", help="Names separated by commas, or all.")] = "all",
     budgets: Annotated[str, typer.Option(help="Relative errors separated by commas.")] = "0.01,0.05",
-    seeds: Annotated[int, typer.Option(min=1, help="Runs of each cell, with seeds 0, 1, ...")] = 10,
+    seeds: Annotated[int, typer.Option(min=1, max=1_000_000, help="Runs of each cell, with seeds 0, 1, ...")] = 10,
     output: Annotated[
         Path | None,
         typer.Option("-o", help="Folder for comparison.html, .md, .json, .csv; a run that was stopped goes on."),

@@ -41,7 +41,8 @@ def plan(
         ),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Workers that read, embed and predict; default: threads of this process.")
+        int | None,
+        typer.Option(min=1, max=65_536, help="Workers that read, embed and predict; default: threads of this process."),
     ] = None,
     cluster: Annotated[
         str | None,

@@ -29,7 +29,8 @@ def run(
         typer.Option("--config", "-c", help="The configuration, where the simulator's command names none."),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Simulators at once; default: as many as cores and memory allow.")
+        int | None,
+        typer.Option(min=1, max=65_536, help="Simulators at once; default: as many as cores and memory allow."),
     ] = None,
     cluster: Annotated[
         str | None,

@@ -47,7 +47,9 @@ def train(
     learning_rate: Annotated[float, typer.Option(help="Peak of the cosine schedule.")] = 1e-3,
     temperature: Annotated[float, typer.Option(help="Of the contrastive loss.")] = 0.05,
     embedding_temperature: Annotated[float, typer.Option(help="Of the loss on embeddings.")] = 0.2,
-    max_nodes: Annotated[int, typer.Option(help="Bound on the nodes of a graph in training.")] = 4000,
+    max_nodes: Annotated[
+        int, typer.Option(min=100, max=10**9, help="Bound on the nodes of a graph in training.")
+    ] = 4000,
     seed: Annotated[int, typer.Option(help="Seed of weights, order, views and dropout.")] = 0,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     threads: Annotated[int, typer.Option(help="Threads on the CPU.")] = 1,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import resource
@@ -27,6 +28,7 @@ from kernelpoint.graphs import TraceGraph, schema_hash
 from kernelpoint.randomness import generator
 
 MOST_BYTES_OF_LOG = 1 << 26
+MOST = 1_000_000  # of any count among the settings
 LOSS_ON = ("both", "head", "embedding")
 
 
@@ -73,14 +75,14 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size", "together", "per_kernel", "num_bases", "threads"):
             least = 2 if name == "batch_size" else 1
-            if getattr(self, name) < least:
-                raise ConfigError(f"{name}: {getattr(self, name)} given, an integer of at least {least} is needed")
+            if not least <= getattr(self, name) <= MOST:
+                raise ConfigError(f"{name}: {getattr(self, name)} given, allowed is {least} to {MOST:,}")
         for name in ("dropout", "hidden_tokens"):
             if not 0 <= getattr(self, name) < 1:
                 raise ConfigError(f"{name}: {getattr(self, name)} given, allowed is 0 up to, but not including, 1")
         for name in ("learning_rate", "temperature", "embedding_temperature"):
-            if not getattr(self, name) > 0:
-                raise ConfigError(f"{name}: {getattr(self, name)} given, a number above 0 is needed")
+            if not 0 < getattr(self, name) < math.inf:
+                raise ConfigError(f"{name}: {getattr(self, name)} given, a finite number above 0 is needed")
         for name, allowed in (("same_kernel", RULES), ("loss_on", LOSS_ON)):
             if getattr(self, name) not in allowed:
                 raise ConfigError(f"{name}: {getattr(self, name)!r} given, allowed are {', '.join(allowed)}")

@@ -95,7 +95,8 @@ def _check_counters(records: Sequence[Any], name: str) -> None:
             continue
         known = known or list(record.counters)
         if list(record.counters) != known or "cycles" not in known:
-            raise JournalError(f"{name}:{line}: a result with the counters {list(record.counters)}; expected {known}")
+            found, expected = (str(list(names))[:200] for names in (record.counters, known))
+            raise JournalError(f"{name}:{line}: a result with the counters {found}; expected {expected}")
         if (record.process, record.launch) in seen:
             raise JournalError(f"{name}:{line}: a second result of launch {record.launch} of process {record.process}")
         seen.add((record.process, record.launch))

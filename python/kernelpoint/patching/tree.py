@@ -177,7 +177,7 @@ class Tree:
         try:
             files = {name: read_regular(path, MOST_BYTES) for name, path in paths.items()}
             if self._launcher:
-                root = str(self.root.resolve()).encode()
+                root = os.fsencode(os.path.realpath(self.root))
                 own = self._launcher_paths().items()
                 files |= {name: read_regular(path, MOST_BYTES).replace(b"{CHECKOUT}", root) for name, path in own}
         except OSError as error:
@@ -225,7 +225,7 @@ class Tree:
 
     def _nearest(self, missing: list[str]) -> str:
         marker = missing[0]
-        above = [parent for parent in self.root.resolve().parents if (parent / marker).is_file()]
+        above = [parent for parent in Path(os.path.realpath(self.root)).parents if (parent / marker).is_file()]
         below = [path for depth in ("*", "*/*") for path in self.root.glob(f"{depth}/{marker}")]
         roots = [*above, *(path.parents[len(Path(marker).parts) - 1] for path in below)]
         if roots:

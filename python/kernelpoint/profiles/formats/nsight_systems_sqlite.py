@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import sqlite3
 from pathlib import Path
+from urllib.parse import quote
 
 from kernelpoint.errors import ProfileError
 from kernelpoint.profiles.format import NOT_THIS, SIGNATURE, Beginning, ProfileFormat
@@ -30,15 +33,20 @@ class NsightSystemsSqlite(ProfileFormat):
         """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
         source = str(path)
         try:
-            connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+            # immutable: a FIFO or another's file beside it, under the name of its log, is not opened.
+            connection = sqlite3.connect(f"file:{quote(os.fspath(path))}?mode=ro&immutable=1", uri=True)
+            most = STEPS_PER_BYTE * path.stat().st_size // STEPS_AT_ONCE + 1000
+            calls = itertools.count()
+            connection.set_progress_handler(lambda: next(calls) > most, STEPS_AT_ONCE)
             try:
                 return _read_tables(connection, source, device)
             finally:
                 connection.close()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OverflowError) as error:
             raise ProfileError(f"{source}: cannot be read as an SQLite export of Nsight Systems: {error}") from None
 
 
+STEPS_PER_BYTE, STEPS_AT_ONCE = 100, 10_000  # of SQLite's machine: a query that takes more does not end
 KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
 NAMES = ("mangledName", "demangledName", "shortName", "name")  # the first that a row has
 DEFAULTS = {
@@ -48,7 +56,7 @@ DEFAULTS = {
 
 
 def _read_tables(connection: sqlite3.Connection, source: str, device: int | None) -> Profile:
-    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")}
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if KERNELS not in tables:
         raise ProfileError(f"{source}: no table {KERNELS}; was the run traced with --trace=cuda?")
     builder = ProfileBuilder(source)
@@ -59,9 +67,12 @@ def _read_tables(connection: sqlite3.Connection, source: str, device: int | None
             builder.left_out[kind] = count
     names = dict(connection.execute("SELECT id, value FROM StringIds")) if "StringIds" in tables else {}
     for name, start, end, *shape, registers, static, dynamic, stream, order, gpu in _kernel_rows(connection, source):
+        numbers = (start, end, *shape, registers, static, dynamic, stream, order, gpu)
+        if not all(isinstance(number, int) for number in numbers):
+            raise ProfileError(f"{source}: {KERNELS}: expected integers, found {str(numbers)[:120]}")
         grid, block = tuple(shape[:3]), tuple(shape[3:])
         time = float(end - start)
-        name = names.get(name, str(name))
+        name = str(names.get(name, name))
         builder.add(name, grid, block, registers, static + dynamic, stream, start, time, order, gpu)
     return builder.finish(device)
 

@@ -1,0 +1,259 @@
+"""Python's readers on valid files whose bytes were changed, with right checksums so that the reader behind is reached.
+
+Each reader gives what it promises, or refuses with an error of its own: EXAMPLES inputs for each (60 in the suite).
+
+EXAMPLES=2000 python -m pytest tests/damage/test_any_bytes.py
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import lzma
+import os
+import sqlite3
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from samples import CENSUS, KEY, MACSIM_CENSUS, PROFILES, STREAM, parts, plain, sealed
+
+from kernelpoint.archive import read_archive, write_archive
+from kernelpoint.config import load_config
+from kernelpoint.config.reference import commented_yaml
+from kernelpoint.coordinator.batch_systems import read_cluster_file
+from kernelpoint.coordinator.sweep import points_of
+from kernelpoint.encoder.checkpoint import _ZEROS, BUILTIN, _checksum, checkpoint_path, read_checkpoint, read_tensors
+from kernelpoint.errors import KernelPointError
+from kernelpoint.journal import load_run
+from kernelpoint.journal.lines import seal_of
+from kernelpoint.profiles import read_profile
+from kernelpoint.selection import Selection, read_census
+from kernelpoint.session.plan import Plan
+from kernelpoint.session.selecting import draw
+from kernelpoint.traces import TraceCache, read_tracer_sample
+from kernelpoint.traces.store import checksum
+
+EXAMPLES = settings(max_examples=int(os.environ.get("EXAMPLES", "60")), deadline=None)
+WORDS = ("", "0", "-1", "1e999", "NaN", "null", "true", "[]", "{}", '""', '"', ",", "\n", "\0", 25 * "9", 2000 * "[")
+TOKENS = st.sampled_from([b"\xff", *(word.encode() for word in WORDS)]) | st.binary(min_size=1, max_size=4)
+# Where (as a share of the length), how many bytes go, and what comes.
+EDITS = st.lists(st.tuples(st.floats(0, 1), st.integers(0, 9), TOKENS), min_size=1, max_size=4)
+
+
+def edited(content: bytes, edits) -> bytes:
+    for place, gone, token in edits:
+        at = int(place * len(content))
+        content = content[:at] + token + content[at + gone :]
+    return content
+
+
+def is_read_or_refused(read) -> None:
+    try:
+        read()
+    except KernelPointError as error:
+        assert plain(error) and "\n" not in str(error), error
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("any")
+
+
+def members(path) -> dict[str, bytes]:
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+@pytest.fixture(scope="module")
+def archives(folder):
+    """A plan and a selection: their readers, and the members of their files."""
+    write_archive(folder / "plan", *parts())
+    (folder / "stats_ctx_0x5d0").write_text(CENSUS)
+    census = read_census(folder / "stats_ctx_0x5d0", None, print)
+    (folder / "k.yaml").write_text("version: 1\npolicy: kernelpoint\n")
+    draw(census, load_config(folder / "k.yaml"), 2.0, print)[0].save(folder / "selection")
+    u = np.linspace(0, 0.9, 5)
+    readers = {"plan": lambda path: Plan.load(path, u), "selection": Selection.load, "archive": read_archive}
+    return {name: (readers[name], members(folder / file)) for name, file in
+            (("plan", "plan"), ("selection", "selection"), ("archive", "plan"))}  # fmt: skip
+
+
+@EXAMPLES
+@given(data=st.data(), kind=st.sampled_from(["plan", "selection", "archive"]), edits=EDITS)
+def test_any_bytes_of_a_sealed_archive(folder, archives, data, kind, edits):
+    read, content = archives[kind]
+    name = data.draw(st.sampled_from(sorted(content)))
+    path = folder / "any.npz"
+    sealed(path, {**content, name: edited(content[name], edits)})
+    is_read_or_refused(lambda: read(path))
+
+
+@EXAMPLES
+@given(data=st.data(), edits=EDITS)
+def test_any_bytes_of_a_journals_record(folder, journal_records, data, edits):
+    lines = [json.dumps(record, separators=(",", ":")).encode() for record in journal_records]
+    at = data.draw(st.integers(0, len(lines) - 1))
+    lines[at] = edited(lines[at], edits)
+    path = folder / "any.kpjournal"
+    path.write_bytes(b"".join(seal_of(line[:-1]) + b"\n" for line in lines))
+    is_read_or_refused(lambda: load_run(path).content())
+
+
+def sqlite_profile(path):
+    with sqlite3.connect(path) as file:
+        file.execute("CREATE TABLE StringIds (id INTEGER, value TEXT)")
+        file.execute("INSERT INTO StringIds VALUES (1, 'k')")
+        names = "gridX, gridY, gridZ, blockX, blockY, blockZ, registersPerThread, streamId"
+        file.execute(f'CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL ("start", "end", shortName, {names})')
+        file.executemany(f"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ({', '.join('?' * 11)})",
+                         [(9 * i, 9 * i + 5, 1, 1, 1, 1, 32, 1, 1, 16, 7) for i in range(5)])  # fmt: skip
+    file.close()
+    return path.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def profiles(folder):
+    found = {name: text.encode() for name, text in PROFILES.items()}
+    return found | {"nsys.sqlite": sqlite_profile(folder / "nsys.sqlite")}
+
+
+@EXAMPLES
+@given(
+    name=st.sampled_from([*sorted(PROFILES), "nsys.sqlite"]), packed=st.sampled_from(["", ".gz", ".xz"]), edits=EDITS
+)
+def test_any_bytes_of_a_profile(folder, profiles, name, packed, edits):
+    content = edited(profiles[name], edits)
+    if packed and name != "nsys.sqlite":
+        content = gzip.compress(content) if packed == ".gz" else lzma.compress(content, preset=0)
+    path = folder / f"any-{name}{packed}"
+    path.write_bytes(content)
+    is_read_or_refused(lambda: read_profile(path))
+
+
+ODD = ["'text'", "x'ff'", "1.5", "9223372036854775807", "-9223372036854775808", "NULL", "'1'"]
+
+
+@pytest.mark.parametrize("value", ODD)
+@pytest.mark.parametrize("column", ["start", "end", "shortName", "gridX", "streamId"])
+def test_rows_of_any_type_in_an_export_of_nsight_systems(tmp_path, column, value):
+    path = tmp_path / "odd.sqlite"
+    sqlite_profile(path)
+    with sqlite3.connect(path) as file:
+        file.execute(f'UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET "{column}" = {value}')
+    file.close()
+    is_read_or_refused(lambda: read_profile(path))
+
+
+def test_a_view_that_does_not_end_is_no_export_of_nsight_systems(tmp_path):
+    path = tmp_path / "endless?#%41.sqlite"
+    sqlite_profile(path)
+    assert len(read_profile(path).name_ids) == 5, "any name of a file is a name"
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT"
+    with sqlite3.connect(path) as file:
+        file.execute("DROP TABLE StringIds")
+        file.execute(f"CREATE VIEW StringIds AS {endless} 1 AS id, i AS value FROM n WHERE i < 0")
+        file.execute("DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL")
+        columns = 'i AS "start", i AS "end", i AS shortName'
+        file.execute(f"CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS {endless} {columns} FROM n WHERE i < 0")
+    file.close()
+    with pytest.raises(KernelPointError, match="no table CUPTI_ACTIVITY_KIND_KERNEL"):
+        read_profile(path)
+
+
+@EXAMPLES
+@given(macsim=st.booleans(), edits=EDITS)
+def test_any_bytes_of_a_census(folder, macsim, edits):
+    text = "".join(MACSIM_CENSUS.format(i, i % 4) for i in range(6)) if macsim else "".join(CENSUS.splitlines(True)[:6])
+    path = folder / ("kernel_names.txt" if macsim else "stats_ctx_0x1")
+    path.write_bytes(edited(text.encode(), edits))
+    is_read_or_refused(lambda: read_census(path, None, lambda line: None))
+
+
+@EXAMPLES
+@given(edits=EDITS)
+def test_any_bytes_of_a_tracers_sample(folder, edits):
+    path = folder / "sampled_kernels_info.txt"
+    path.write_bytes(edited(b"a\nb\n10 4 3 3 7 8\n1 1 0\n", edits))
+    is_read_or_refused(lambda: read_tracer_sample(path))
+
+
+CLUSTER = b"jobqueue:\n  slurm:\n    cores: 4\n    memory: 8GB\n    queue: long\n    walltime: '01:00:00'\n"
+SWEEP = b"sms: [40, 80]\nl2_kib: {from: 512, to: 4096, steps: 3}\n"
+
+
+@EXAMPLES
+@given(kind=st.sampled_from(["configuration", "cluster", "sweep"]), edits=EDITS)
+def test_any_bytes_of_yaml(folder, kind, edits):
+    content = {"configuration": commented_yaml().encode(), "cluster": CLUSTER, "sweep": SWEEP}[kind]
+    path = folder / "any.yaml"
+    path.write_bytes(edited(content, edits))
+    readers = {"configuration": load_config, "cluster": lambda p: read_cluster_file(str(p)),
+               "sweep": lambda p: points_of(["sim"], [str(p)])}  # fmt: skip
+    try:
+        readers[kind](path)
+    except KernelPointError as error:
+        assert plain(error), error
+
+
+@EXAMPLES
+@given(where=st.sampled_from(["anywhere", "header"]), edits=EDITS)
+def test_any_bytes_of_a_checkpoint(folder, where, edits):
+    whole = Path(checkpoint_path(BUILTIN)).read_bytes()
+    end = 8 + int.from_bytes(whole[:8], "little")
+    if where == "header":
+        header = edited(whole[8:end], edits)
+        content = len(header).to_bytes(8, "little") + header + whole[end:]
+    else:
+        content = edited(whole, edits)
+    begin = content.find(b'"checksum":"') + len(b'"checksum":"')
+    content = content[:begin] + _ZEROS + content[begin + len(_ZEROS) :]
+    content = content[:begin] + _checksum(content).encode() + content[begin + len(_ZEROS) :]
+    path = folder / "any.safetensors"
+    path.write_bytes(content)
+    is_read_or_refused(lambda: read_tensors(read_checkpoint(path)))
+
+
+@EXAMPLES
+@given(edits=EDITS, right=st.booleans())
+def test_any_bytes_of_an_embedding_in_the_cache(tmp_path_factory, edits, right):
+    """The cache gives an embedding of the right length, or nothing; with a wrong checksum nothing but the one that was put."""
+    place = tmp_path_factory.mktemp("cache")
+    said: list[str] = []
+    cache = TraceCache(place)
+    values = np.arange(4, dtype=np.float32)[None]
+    cache.put_embeddings(KEY, [STREAM], values)
+    cache.close()
+    with sqlite3.connect(cache.path) as file:
+        whole = file.execute("SELECT embedding FROM embeddings").fetchone()[0]
+        blob = edited(whole, edits)
+        maker = file.execute("SELECT maker FROM makers").fetchone()[0]
+        crc = checksum(f"{maker} {STREAM}", blob if right else whole)
+        file.execute("UPDATE embeddings SET embedding = ?, crc32 = ?", (blob, crc))
+    file.close()
+    cache = TraceCache(place, said.append)
+    known, found = cache.get_embeddings(KEY, [STREAM])
+    cache.close()
+    if known.any():
+        assert right or found[0].tolist() == values[0].tolist()
+    assert len(said) <= 2
+
+
+@EXAMPLES
+@given(edits=EDITS)
+def test_any_bytes_of_the_caches_file(tmp_path_factory, edits):
+    place = tmp_path_factory.mktemp("cache")
+    cache = TraceCache(place)
+    values = np.arange(4, dtype=np.float32)[None]
+    cache.put_embeddings(KEY, [STREAM], values)
+    cache.close()
+    cache.path.write_bytes(edited(cache.path.read_bytes(), edits))
+    said: list[str] = []
+    cache = TraceCache(place, said.append)
+    known, found = cache.get_embeddings(KEY, [STREAM])
+    cache.close()
+    assert not known.any() or found[0].tolist() == values[0].tolist()
+    assert len(said) <= 2

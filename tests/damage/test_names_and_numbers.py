@@ -1,0 +1,110 @@
+"""Names that are no text, links that lead to themselves, numbers that nobody means, environments that lack something."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from in_time import in_time
+from samples import CENSUS
+
+from kernelpoint.errors import KernelPointError
+from kernelpoint.graphs import build_graph
+from kernelpoint.traces import launch_paths, read_header, scan_trace
+
+FUNCTIONS = {"list": launch_paths, "trace": scan_trace, "header": read_header, "graph": lambda p: build_graph(p, 1000)}
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("kernel-\udcff.traceg", "is no UTF-8; rename the file"), ("kernel\0.traceg", "a byte of value 0")],
+)
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_name_that_is_none_is_one_message(function, name, reason):
+    with pytest.raises(KernelPointError, match=reason) as caught:
+        FUNCTIONS[function](name)
+    str(caught.value).encode()
+
+
+def test_a_list_may_name_only_what_is_text(own_cache):
+    for name in (b"kernel-1.traceg", b"kernel-\xff.traceg"):
+        (own_cache / os.fsdecode(name)).write_text("no trace\n")
+    (own_cache / "kernelslist.g").write_bytes(b"kernel-1.traceg\nkernel-\xff.traceg\n")
+    with pytest.raises(KernelPointError, match=r"kernel-.*xff\.traceg.* is no UTF-8; rename the file") as caught:
+        launch_paths(own_cache / "kernelslist.g")
+    str(caught.value).encode()
+
+
+@pytest.mark.parametrize("command", ["plan", "cluster", "convert", "train", "inspect"])
+def test_a_file_whose_name_is_no_text_is_one_message(own_cache, kernelpoint, command):
+    name = "kernelslist-\udcff.g"
+    (own_cache / name).write_text("kernel-1.traceg\n")
+    output = [] if command == "inspect" else ["-o", "made.safetensors" if command == "train" else "made"]
+    code, text = kernelpoint(command, name, *output)
+    assert code and "is no UTF-8" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "allowed"),
+    [
+        (["patch", "accelsim", "loop"], "not a tree of Accel-Sim"),
+        (["select", "stats_ctx_0x5d0", "-o", "out", "--spare", "1e999"], "--spare"),
+        (["select", "stats_ctx_0x5d0", "-o", "out", "--spare", "9" * 50], "--spare"),
+        (["compare", "-w", "truth=x.csv", "--seeds", "9" * 20], "--seeds"),
+        (["plan", "LIST", "-o", "x.kpplan", "--workers", "9" * 20], "--workers"),
+        (["run", "-c", "k.yaml", "--workers", "9" * 20, "--", "true"], "--workers"),
+        (["train", "LIST", "-o", "x.safetensors", "--epochs", "9" * 20], "epochs"),
+        (["train", "LIST", "-o", "x.safetensors", "--threads", "9" * 20], "threads"),
+        (["train", "LIST", "-o", "x.safetensors", "--max-nodes", "9" * 20], "--max-nodes"),
+        (["train", "LIST", "-o", "x.safetensors", "--learning-rate", "1e999"], "learning_rate"),
+    ],
+    ids=lambda value: " ".join(value)[:40] if isinstance(value, list) else value,
+)
+def test_a_number_or_a_link_that_nobody_means_is_refused(own_cache, traces, kernelpoint, arguments, allowed):
+    (own_cache / "loop").symlink_to("loop")
+    (own_cache / "stats_ctx_0x5d0").write_text(CENSUS)
+    code, text = kernelpoint(*(str(traces) if part == "LIST" else part for part in arguments))
+    assert code and allowed in text and len(text) < 3000
+
+
+COMMAND = [sys.executable, "-c", "from kernelpoint.cli import main; main()"]
+
+
+def test_a_name_that_the_terminal_cannot_show_is_shown_in_other_letters(own_cache):
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([*COMMAND, "report", "fehlt-\u00e4.kpjournal"], env=environment, capture_output=True)
+    assert done.returncode == 1 and b"Traceback" not in done.stderr and b"fehlt-" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"HOME": None},
+        {"HOME": "/nonexistent"},
+        {"TERM": None},
+        {"COLUMNS": "1"},
+        {"COLUMNS": "9" * 30},
+        {"LC_ALL": "C"},
+    ],
+    ids=str,
+)
+def test_a_command_needs_nothing_of_its_environment(own_cache, change):
+    environment = {key: value for key, value in os.environ.items() if key not in change}
+    environment |= {key: value for key, value in change.items() if value is not None}
+    (own_cache / "stats_ctx_0x5d0").write_text(CENSUS)
+    environment.pop("KERNELPOINT_CACHE", None)
+    command = [*COMMAND, "select", "stats_ctx_0x5d0", "-o", "out"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert (own_cache / "out" / "selection.kpselect").exists()
+
+
+@pytest.mark.parametrize("where", ["a reader that has gone", "a closed descriptor", "a full disk"])
+def test_an_output_that_nobody_takes_is_no_traceback(own_cache, where):
+    redirect = {"a reader that has gone": "| true", "a closed descriptor": ">&-", "a full disk": ">/dev/full"}[where]
+    shell = f"'{sys.executable}' -c 'from kernelpoint.cli import main; main()' --help {redirect}"
+    with in_time():
+        done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, timeout=120)
+    assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr, done.stderr
