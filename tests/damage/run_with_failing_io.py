@@ -1,12 +1,13 @@
 """Whole runs in which file operations fail, one after another; started by test_failing_io.py with failing_io.c preloaded.
 
-    python run_with_failing_io.py WHAT STRIDE      prints outcomes and how often each was met, as JSON
+    python run_with_failing_io.py WHAT STRIDE [RUN]     prints outcomes and how often each was met, as JSON
 
 Every outcome but the ones listed in the tests is a defect; an exception that is no KernelPointError ends the program.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import shutil
@@ -18,10 +19,10 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "coordinator"))
+sys.path.insert(0, str(Path(__file__).parent))
 
-import contextlib
-
-from simulated_host import SimulatedHost
+import kinds_of_runs
 
 from kernelpoint.errors import KernelPointError, PlanError
 from kernelpoint.estimation import Design
@@ -31,7 +32,7 @@ from kernelpoint.traces import EmbeddingKey, TraceCache
 
 LAYER = ctypes.CDLL(None)
 ONCE, SHORT, DEAD = 0, 1, 2
-BUDGET = "policy: random\nerror_budget.relative_error: 0.004\nseed: 5"
+RUN = sys.argv[3] if len(sys.argv) > 3 else "sample"
 KEY = EmbeddingKey("c0ffee", "1", "1", 20000)
 
 
@@ -79,12 +80,7 @@ class Disk:
 
 def drive(disk: Disk) -> dict[str, object]:
     """A run from its beginning, or from where its journal ends, to its summary; only the journal lies in the folder."""
-    host = SimulatedHost(5000 + np.random.default_rng(1).integers(0, 900, size=24), disk.base)
-    session = host.open(f"{BUDGET}\njournal: {disk.folder}/run.kpjournal")
-    try:
-        return host.run(session)
-    finally:
-        session.journal.close()
+    return kinds_of_runs.RUNS[RUN](disk.base, disk.folder / "run.kpjournal")
 
 
 def complete(disk: Disk, reference: dict[str, object]) -> str:

@@ -30,31 +30,37 @@ def layer(tmp_path_factory):
     return library
 
 
-def outcomes(layer, tmp_path, what: str, stride: int) -> dict[str, int]:
+# Kind of run -> every how many operations the suite lets one fail.
+RUNS = {"sample": 3, "left out": 5, "run-ups": 16, "selection": 9, "workers": 16}
+
+
+def outcomes(layer, tmp_path, what: str, stride: int, run: str = "sample") -> dict[str, int]:
     done = subprocess.run(
-        [sys.executable, HERE / "run_with_failing_io.py", what, STRIDE or str(stride)],
-        capture_output=True, text=True, timeout=600,
-        env={**os.environ, "LD_PRELOAD": str(layer), "TMPDIR": str(tmp_path)},
+        [sys.executable, HERE / "run_with_failing_io.py", what, STRIDE or str(stride), run],
+        capture_output=True, text=True, timeout=1200,
+        env={**os.environ, "LD_PRELOAD": str(layer), "TMPDIR": str(tmp_path), "KERNELPOINT_CACHE": str(tmp_path / "cache")},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
     found = json.loads(done.stdout)
-    print(what, found)
+    print(run, what, found)
     return found
 
 
-def test_a_run_whose_file_operations_fail_says_so_and_is_resumed_to_the_same_result(layer, tmp_path):
-    found = outcomes(layer, tmp_path, "journal", 2)
+@pytest.mark.parametrize("run", RUNS)
+def test_a_run_whose_file_operations_fail_says_so_and_is_resumed_to_the_same_result(layer, tmp_path, run):
+    found = outcomes(layer, tmp_path, "journal", RUNS[run], run)
     operations = found.pop("operations")
     assert operations > 40
     assert set(found) <= {"stopped, then the full result", "completed, then the full result"}, found
     assert found["stopped, then the full result"] > 0.9 * sum(found.values())
 
 
-def test_a_run_that_loses_power_is_resumed_to_the_same_result(layer, tmp_path):
-    found = outcomes(layer, tmp_path, "power", 2)
+@pytest.mark.parametrize("run", RUNS)
+def test_a_run_that_loses_power_is_resumed_to_the_same_result(layer, tmp_path, run):
+    found = outcomes(layer, tmp_path, "power", RUNS[run], run)
     assert found.pop("operations") > 40
     assert all(outcome.endswith(" left, then the full result") for outcome in found), found
-    assert len(found) == 5
+    assert len(found) >= 2
 
 
 def test_a_plan_that_could_not_be_written_is_the_old_or_the_new_one(layer, tmp_path):

@@ -159,6 +159,7 @@ def test_a_list_does_not_lead_outside_its_folder(tmp_path, list_text):
     assert "root:" not in str(caught.value)
 
 
+BOMB = int(os.environ.get("BOMB", "100"))  # times 16 MiB
 HEAD = (
     b"-kernel name = f\n-kernel id = 1\n-grid dim = (1,1,1)\n-block dim = (32,1,1)\n-shmem = 0\n-nregs = 8\n"
     b"-binary version = 70\n-cuda stream id = 0\n-shmem base_addr = 0x1\n-local mem base_addr = 0x2\n-nvbit version = 1\n"
@@ -184,10 +185,10 @@ sys.stdout.write("ready\\n"); sys.stdout.flush()
 
 @pytest.fixture(scope="module")
 def endless(tmp_path_factory):
-    """A small file of text without end, as far as a test is concerned: 1.5 GB of empty lines behind a header."""
+    """A small file of text without end, as far as a test is concerned: 1.6 GB of empty lines; BOMB=600 makes it 10 GB."""
     path = tmp_path_factory.mktemp("bomb") / "kernel-1.traceg.xz"
-    path.write_bytes(lzma.compress(HEAD) + 100 * lzma.compress(b"\n" * (16 << 20), preset=0))
-    assert path.stat().st_size < 1_000_000
+    path.write_bytes(lzma.compress(HEAD) + BOMB * lzma.compress(b"\n" * (16 << 20), preset=0))
+    assert path.stat().st_size < 10_000 * BOMB
     return path
 
 

@@ -95,6 +95,8 @@ class Recorder:
             return
         if self._stops_at_errors:
             raise self._close(f"{reason}; on_error: abort")
+        if reason in self.degraded:  # said by the process that was killed
+            return
         if not self.degraded:
             self.progress.say(f"degraded: {reason}")
         self.degraded.append(reason)

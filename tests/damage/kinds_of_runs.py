@@ -1,0 +1,141 @@
+"""Small runs with records of every kind, each from its beginning, or from where its journal ends, to its summary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from gpu import WORK, FakeEngine, Gpu
+from samples import CENSUS
+from simulated_host import SimulatedHost
+from trace_writer import small_trace
+
+from kernelpoint.config import load_config, parse_config
+from kernelpoint.coordinator.coordinator import Simulations, coordinate
+from kernelpoint.journal.text import plain
+from kernelpoint.selection import Selection, read_census
+from kernelpoint.session.boundary import open_run
+from kernelpoint.session.host_info import HostInfo
+from kernelpoint.session.selecting import draw
+from kernelpoint.session.session import Session
+
+BUDGET = "policy: random\nerror_budget.relative_error: 0.004\nseed: 5"
+Step = Callable[[Session, int], None]
+
+
+def _host(folder: Path, launches: int = 24) -> SimulatedHost:
+    return SimulatedHost(5000 + np.random.default_rng(1).integers(0, 900, size=launches), folder)
+
+
+def _end(host: SimulatedHost, session: Session, step: Step | None = None) -> dict[str, object]:
+    try:
+        return host.run(session, step)
+    finally:
+        session.journal.close()
+
+
+def sample(folder: Path, journal: Path) -> dict[str, object]:
+    """A sample in passes."""
+    host = _host(folder)
+    return _end(host, host.open(f"{BUDGET}\njournal: {journal}"))
+
+
+def left_out(folder: Path, journal: Path) -> dict[str, object]:
+    """A sample of which three launches can never be simulated; each process tries them anew, in a pass more or less."""
+    host = _host(folder)
+
+    def step(session: Session, index: int) -> None:
+        if index in (3, 11, 17):
+            session.on_abort(0, index, "no trace")
+        else:
+            host.complete(session, index)
+
+    summary = _end(host, host.open(f"{BUDGET}\njournal: {journal}"), step)
+    del summary["passes"]
+    return summary | {"degraded": sorted(map(str, summary["degraded"]))}  # type: ignore[call-overload]
+
+
+def _list(folder: Path, launches: int) -> Path:
+    path = folder / "kernelslist.g"
+    if not path.exists():
+        (folder / "kernel-1.traceg").write_text("-kernel name = k\n")
+        path.write_text("kernel-1.traceg\n" * launches)
+    return path
+
+
+def run_ups(folder: Path, journal: Path) -> dict[str, object]:
+    """A sample with run-ups before it: launches take 1 % more from replayed state."""
+    host = _host(folder, 120)
+    yaml = f"policy: random\nerror_budget.relative_error: 0.02\njournal: {journal}"
+    session = host.open(yaml, state_lines=64, list_paths=[str(_list(folder, 120))])
+    state = 0
+
+    def step(session: Session, index: int) -> None:
+        session.on_complete(
+            0, index, False, int(host.cycles[index] * (1.01 if state == 1 else 1.0)), 10, ("reads",), (0.0,)
+        )
+
+    asked = session.on_launch
+
+    def ask(process: int, index: int) -> object:
+        nonlocal state
+        answer = asked(process, index)
+        state = answer.state
+        return answer
+
+    session.on_launch = ask  # type: ignore[method-assign, assignment]
+    return _end(host, session, step)
+
+
+def selection(folder: Path, journal: Path) -> dict[str, object]:
+    """A run over the launches that a selection traced."""
+    drawn = folder / "selection.kpselect"
+    listed = folder / "traced" / "kernelslist.g"
+    if not drawn.exists():
+        (folder / "stats_ctx_0x5d0").write_text(CENSUS)
+        config = parse_config({"version": 1, "policy": "kernelpoint", "error_budget": {"relative_error": 0.05}})
+        census = read_census(folder / "stats_ctx_0x5d0", None, lambda line: None)
+        made, _ = draw(census, config, 2.0, lambda line: None)
+        made.save(drawn)
+        listed.parent.mkdir()
+        names = [f"kernel-{number}-ctx_0x5d0.traceg" for number in made.numbers]
+        for name, number in zip(names, made.numbers.tolist(), strict=True):
+            fields = {"kernel name": f"_Z{(number - 1) % 4}k", "kernel id": str(number)}
+            (listed.parent / name).write_text(small_trace("", "(8,1,1)", "(64,1,1)", **fields))
+        listed.write_text("".join(f"{name}\n" for name in names))
+    launches = Selection.load(drawn).numbers - 1
+    host = _host(folder, 40)
+
+    def step(session: Session, place: int) -> None:
+        session.on_complete(0, place, False, int(host.cycles[launches[place]]), 10, ("ctas",), (8.0,))
+
+    yaml = (
+        f"policy: kernelpoint\nselection: {drawn}\nerror_budget.relative_error: 0.05\nresume: auto\njournal: {journal}"
+    )
+    session = host.open(yaml, launch_counts=[len(launches)], list_paths=[str(listed)])
+    return _end(host, session, step)
+
+
+def workers(folder: Path, journal: Path) -> dict[str, object]:
+    """A run with run-ups and a sample, spread over two workers."""
+    gpu = Gpu(folder, 80)
+    config = folder / "kernelpoint.yaml"
+    config.write_text(
+        f"version: 1\npolicy: random\nerror_budget: {{relative_error: 0.002}}\nfast_model: off\njournal: {journal}\n"
+    )
+    lists = (str(_list(folder, 80)),)
+    session = open_run(
+        load_config(config), HostInfo("test", config_hash="gpu", list_paths=lists, state_lines=64), lambda line: None
+    )
+    try:
+        engine = FakeEngine(gpu, seed=3)
+        engine.simulations = Simulations(engine, WORK, {}, engine.said.append)  # type: ignore[attr-defined]
+        coordinate(session, engine.simulations)  # type: ignore[attr-defined]
+        session.finish()
+        return plain(session.summary)
+    finally:
+        session.journal.close()
+
+
+RUNS = {"sample": sample, "left out": left_out, "run-ups": run_ups, "selection": selection, "workers": workers}
