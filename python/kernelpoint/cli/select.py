@@ -35,7 +35,7 @@ def select(
     relative_error: Annotated[float, typer.Option(help="The error budget, where no configuration is given.")] = 0.01,
     seed: Annotated[int, typer.Option(help="Same seed, same launches, where no configuration is given.")] = 0,
     spare: Annotated[
-        float, typer.Option(min=1.0, max=1e6, help="Launches traced over those of the first pass, in every stratum.")
+        float, typer.Option(min=1.0, help="Launches traced over those of the first pass, in every stratum.")
     ] = 2.0,
     tracer: Annotated[
         str | None, typer.Option(help="accelsim or macsim: whose numbers the launches of a profile have.")
