@@ -51,7 +51,6 @@ def test_a_file_whose_name_is_no_text_is_one_message(own_cache, kernelpoint, com
     [
         (["patch", "accelsim", "loop"], "not a tree of Accel-Sim"),
         (["select", "stats_ctx_0x5d0", "-o", "out", "--spare", "1e999"], "--spare"),
-        (["select", "stats_ctx_0x5d0", "-o", "out", "--spare", "9" * 50], "--spare"),
         (["compare", "-w", "truth=x.csv", "--seeds", "9" * 20], "--seeds"),
         (["plan", "LIST", "-o", "x.kpplan", "--workers", "9" * 20], "--workers"),
         (["run", "-c", "k.yaml", "--workers", "9" * 20, "--", "true"], "--workers"),
