@@ -196,6 +196,19 @@ def test_a_sub_chunk_with_other_lines_than_the_index_says_is_refused_with_the_li
     assert "line 2: expected an opcode" in refusal(tmp_path, data.replace(b"MOV", b"mov", 2).replace(b"mov", b"MOV", 1))
 
 
+@pytest.mark.parametrize("behind", [b"\0", raw_frame(b"more")])
+def test_bytes_behind_the_frame_of_a_sub_chunk_are_refused(tmp_path, behind):
+    data = pack(small(1, 1, 3), compress=lambda text: raw_frame(text) + behind)
+    assert "the zstd frame is not as long as its header and the sub-chunk say" in refusal(tmp_path, data)
+
+
+def test_a_frame_that_holds_more_than_it_says_is_refused(tmp_path):
+    trace = small(1, 1, 3)
+    whole = len(raw_frame(b""))
+    data = pack(trace, compress=lambda text: lie(raw_frame(text), 5, "<Q", len(text) - 1))
+    assert whole > 12 and "the zstd frame" in refusal(tmp_path, data)
+
+
 def test_a_bomb_is_refused_without_being_unpacked(tmp_path):
     zstandard = pytest.importorskip("zstandard", reason="zstandard is needed to write the trace")
     trace = small(1, 1, 2)
