@@ -1,10 +1,10 @@
 #include "host/results.h"
 
+#include <fcntl.h>
+
 #include <cerrno>
 #include <cinttypes>
 #include <cstring>
-
-#include <fcntl.h>
 
 namespace kernelpoint::host {
 namespace {

@@ -174,7 +174,8 @@ def simulate(
     """Simulate a list with the embedded host, in a process of its own, and return the run.
 
     Args:
-        traces: a kernelslist.g; journal_path: where the journal goes; one that is there is resumed.
+        traces: a kernelslist.g; journal_path: where the journal goes; one that is there is resumed. The run's configuration is
+            written beside it, as JOURNAL.yaml.
         gpu: v100, rtx, a YAML file or a gpgpusim.config.
         policy: its name; `all` simulates every launch; keys: other keys of kernelpoint.yaml.
 
@@ -189,7 +190,7 @@ def simulate(
     path = Path(journal_path)
     content = {"version": 1, "policy": policy, "journal": str(path), **keys}
     parse_config(content, "keys")
-    config = path.with_suffix(".yaml")
+    config = path.with_name(f"{path.name}.yaml")
     write_output(config, yaml.safe_dump(content))
     command = [str(HOST_PROGRAM), "-trace", str(traces), "-config", gpu, "-kernel_sampling", str(config)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

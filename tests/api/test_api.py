@@ -31,6 +31,13 @@ def runs(traces, tmp_path_factory):
     return full, kp.simulate(traces, folder / "run.kpjournal", policy="random", error_budget=budget, seed=1)
 
 
+def test_a_simulation_writes_over_no_configuration_of_the_user(runs, traces, tmp_path):
+    own = tmp_path / "kernelpoint.yaml"
+    own.write_text("mine")
+    kp.simulate(traces, tmp_path / "kernelpoint.kpjournal", policy="all")
+    assert own.read_text() == "mine"
+
+
 def test_importing_the_package_imports_nothing_but_itself():
     code = "import sys, kernelpoint; print(*[m for m in ('numpy', 'torch', 'yaml', 'pydantic') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
