@@ -93,7 +93,7 @@ def test_the_embedded_hosts_results_do_not_wait_for_somebody_who_reads_them(own_
 
 
 def test_a_function_does_not_wait_for_somebody_who_reads_its_configuration(own_cache, traces):
-    os.mkfifo(own_cache / "run.yaml")
+    os.mkfifo(own_cache / "run.kpjournal.yaml")
     with in_time(), pytest.raises((KernelPointError, OSError), match="FIFO that nobody reads"):
         kp.simulate(traces, own_cache / "run.kpjournal", policy="random")
 
