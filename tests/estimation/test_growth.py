@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelpoint.estimation import Design, Engine, ErrorBudget, strata_from
+from kernelpoint.estimation import Design, Engine, ErrorBudget, passes, strata_from
 from kernelpoint.estimation.balance import spread_over_run
 from kernelpoint.estimation.growth import expected_means, next_sizes
 from kernelpoint.estimation.moments import Moments
@@ -114,13 +114,8 @@ def test_late_passes_grow_by_enough():
     design, y = example(3)
     engine = Engine(design, ErrorBudget(0.005))
     spent = []
-    while True:
-        wanted = engine.wanted()
-        engine.record_many(wanted, ("cycles",), y[wanted][:, None])
+    for _ in passes(engine, ("cycles",), y):
         spent.append(y[engine.drawn()].sum())
-        look = engine.look()
-        if look.met or not engine.grow():
-            break
     whole = y.sum()
     steps = [b / a for a, b in pairwise(spent[2:]) if b < whole]
     assert all(step >= 1.2 for step in steps)
