@@ -69,7 +69,8 @@ enum {
     KP_HOST_COPIES_FILL = 1u << 2, /* copies of the list (MemcpyHtoD) fill the state that replay restores */
     KP_HOST_COUNTS_CTAS = 1u << 3, /* kp_replay.earlier_ctas, .grids are wanted: a header for each distinct trace */
     KP_HOST_KEEPS_L1 = 1u << 4,    /* SMs keep L1 and instruction cache: kp_touch.sm is wanted; MacSim's layout only */
-    KP_HOST_NAMES_COUNTERS = 1u << 5 /* kp_host_info.counter_names is filled */
+    KP_HOST_NAMES_COUNTERS = 1u << 5, /* kp_host_info.counter_names is filled */
+    KP_HOST_NEEDS_WHOLE_TRACES = 1u << 6 /* a damaged trace ends the host: the plugin reads each before it is opened */
 };
 
 #define KP_LINE_BYTES 128u  /* of a line of memory: four sectors */
@@ -238,8 +239,7 @@ typedef struct kp_summary {
     uint32_t passes;
     uint32_t estimate_count; /* of the whole run: see kp_estimate_at */
     double confidence;       /* of every half-width */
-    double
-        cycle_speedup; /* estimated cycles over those simulated, warm-ups and run-ups included; NaN where not known */
+    double cycle_speedup; /* estimated over simulated cycles, warm-ups and run-ups included; NaN where not known */
     double saved_seconds; /* processor time that the skipped cycles would have taken, at the rate of the simulated ones;
                              NaN where not known */
 } kp_summary;

@@ -12,13 +12,14 @@ from kernelpoint.journal import DegradedRecord, JournalWriter, PassRecord, Popul
 from kernelpoint.journal.text import text_of
 from kernelpoint.session.forecast import compared
 from kernelpoint.session.listing import Listing
-from kernelpoint.session.phases import DONE, END_OF_LIST, Answer, Phase, RunUps, Sampling, Screening
+from kernelpoint.session.phases import DONE, END_OF_LIST, SIMULATE, SKIP, Answer, Phase, RunUps, Sampling, Screening
 from kernelpoint.session.recorder import Recorder
 from kernelpoint.session.replays import Replays, needs_run_ups
 from kernelpoint.session.resume import check_same_frame
 from kernelpoint.session.saved import SavedTime
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.summary import Summary, sentence
+from kernelpoint.session.whole_traces import WholeTraces
 from kernelpoint.session.work import Planned
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class Session:
         self.recorder = Recorder(journal, log, setup.config.on_error == "abort")
         self.phase: Phase = first_phase(setup, self.recorder)
         self.replays = Replays(setup.host, setup.config.replay.memory << 20, log)
+        self._whole_traces = WholeTraces(setup.host)
         self.summary: SummaryRecord | None = None
         self._stated: SummaryRecord | None = None  # at the end of the journal that is resumed
         self._listing = Listing.of(setup)
@@ -54,7 +56,11 @@ class Session:
 
     def on_launch(self, process: int, index: int, trace_path: str | None = None) -> Answer:
         """Decide one launch: (action, pass, progress interval in cycles, state to begin with)."""
-        answer = self._running().decide(process, self._listing.launch(process, index), trace_path)
+        phase, launch = self._running(), self._listing.launch(process, index)
+        answer = phase.decide(process, launch, trace_path)
+        if answer.action == SIMULATE and (problem := self._whole_traces.problem(trace_path)):
+            phase.abort(process, launch, problem)
+            return Answer(SKIP, answer.pass_index)
         self._saved.begin()
         return answer
 

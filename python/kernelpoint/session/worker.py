@@ -24,6 +24,7 @@ from kernelpoint.session.phases import DONE, OK, SIMULATE, SKIP, Answer
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.setup import budget_of, population_of
 from kernelpoint.session.summary import NO_BOUND, Summary
+from kernelpoint.session.whole_traces import WholeTraces
 from kernelpoint.session.work import Chain, Outcome, Step, decode_chain, encode_outcomes
 from kernelpoint.workload import with_model_source
 
@@ -46,6 +47,7 @@ class WorkerSession:
         chains, self._answers = map(int, descriptors.split(","))
         self._host, self._confidence = host, config.error_budget.confidence
         self._replays = Replays(host, config.replay.memory << 20, log)
+        self._whole_traces = WholeTraces(host)
         self._inside = inside_of(config, host, log)
         self._chain: Chain = ()
         self._outcomes: list[Outcome] = []
@@ -74,6 +76,9 @@ class WorkerSession:
         if step is None or (step.process, step.launch) != (process, index):
             return Answer(SKIP, 0)
         self._begun, self._points = time.monotonic(), []
+        if problem := self._whole_traces.problem(trace_path):
+            self.on_abort(process, index, problem)
+            return Answer(SKIP, 0)
         if step.interval:
             self._inside.follow(index)
         return Answer(SIMULATE, 0, step.interval, step.state)
