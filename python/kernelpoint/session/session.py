@@ -37,7 +37,7 @@ class Session:
         log: takes one line of text for the user.
 
     Attributes:
-        phase: the present one; summary: that of a run that has ended, else None.
+        phase: the present one; summary: that of a run that has ended, else None; saved: processor time that the run saves.
     """
 
     def __init__(self, setup: Setup, journal: JournalWriter, log: Callable[[str], None]) -> None:
@@ -50,7 +50,7 @@ class Session:
         self._stated: SummaryRecord | None = None  # at the end of the journal that is resumed
         self._listing = Listing.of(setup)
         self._estimates: np.ndarray | None = None
-        self._saved = SavedTime()
+        self.saved = SavedTime()
 
     # ---- the host's calls -------------------------------------------------------------------------------------------
 
@@ -61,14 +61,14 @@ class Session:
         if answer.action == SIMULATE and (problem := self._whole_traces.problem(trace_path)):
             phase.abort(process, launch, problem)
             return Answer(SKIP, answer.pass_index)
-        self._saved.begin()
+        self.saved.begin()
         return answer
 
     def replay_before(self, process: int, index: int) -> Replayed:
         """The touches of the launches before one; see kp_replay_before."""
         self._running()
         touches = self.replays.before(process, index)
-        self._saved.begin()
+        self.saved.begin()
         return touches
 
     def next(self, process: int, after: int) -> tuple[int, int]:
@@ -106,7 +106,7 @@ class Session:
         values: tuple[float, ...] = (),
     ) -> None:
         """Take the result of a launch in flight into the journal and the sample."""
-        self._saved.end(float(cycles))
+        self.saved.end(float(cycles))
         counters = ("cycles", "instructions", *names)
         launch = self._listing.launch(process, index)
         self._running().complete(process, launch, stopped, counters, (float(cycles), float(instructions), *values))
@@ -129,7 +129,7 @@ class Session:
             self.recorder.progress.say(sentence(summary))
             self._say_what_it_took(summary)
             self.journal.close()
-        return Summary.of(self.summary, self._saved.estimate(self._skipped_cycles(self.summary)))
+        return Summary.of(self.summary, self.saved.estimate(self._skipped_cycles(self.summary)))
 
     def _say_what_it_took(self, summary: SummaryRecord) -> None:
         """Beside what was expected of the run, and in processor time beside a full run."""
@@ -137,14 +137,15 @@ class Session:
         wanted = self.setup.budget.relative_error
         if line := compared(forecast, wanted, summary.simulated, summary.cycle_speedup):
             self.recorder.progress.say(line)
-        if line := self._saved.sentence(self._skipped_cycles(summary)):
+        if line := self.saved.sentence(self._skipped_cycles(summary)):
             self.recorder.progress.say(line)
 
     def _skipped_cycles(self, summary: SummaryRecord) -> float:
-        """Estimated cycles of what was not simulated; 0 where the rate of this process is not that of the simulator."""
+        """Estimated cycles of what was not simulated; 0 where launches overlap, which gives no rate of one launch."""
         cycles = summary.counters.get("cycles")
-        here = self.recorder.progress.tells_results and not self.setup.host.concurrent
-        return cycles.estimate - (cycles.simulated or 0.0) if here and cycles and cycles.estimate is not None else 0.0
+        if self.setup.host.concurrent or cycles is None or cycles.estimate is None:
+            return 0.0
+        return cycles.estimate - (cycles.simulated or 0.0)
 
     def launch_estimate(self, process: int, index: int) -> tuple[float, float, bool]:
         """(cycles, instructions, whether it was simulated) of one launch: its own result, else the prediction.

@@ -52,7 +52,7 @@ class WorkerSession:
         self._chain: Chain = ()
         self._outcomes: list[Outcome] = []
         self._points: list[tuple[int, ...]] = []
-        self._begun = 0.0
+        self._begun = self._processor_begun = 0.0
         self._simulated: set[tuple[int, int]] = set()
         self._chains: SimpleQueue[Chain | None] = SimpleQueue()
         self._say(json.dumps({"kernelpoint": __version__, "pid": os.getpid(), "host": dict(info)}))
@@ -75,7 +75,7 @@ class WorkerSession:
         step = self._step()
         if step is None or (step.process, step.launch) != (process, index):
             return Answer(SKIP, 0)
-        self._begun, self._points = time.monotonic(), []
+        self._begun, self._processor_begun, self._points = time.monotonic(), time.process_time(), []
         if problem := self._whole_traces.problem(trace_path):
             self.on_abort(process, index, problem)
             return Answer(SKIP, 0)
@@ -85,7 +85,9 @@ class WorkerSession:
 
     def replay_before(self, process: int, index: int) -> Replayed:
         """See Session."""
-        return self._replays.before(process, index)
+        touches = self._replays.before(process, index)
+        self._processor_begun = time.process_time()
+        return touches
 
     def on_progress(self, process: int, index: int, *point: int) -> int:
         """See Session; each launch is judged by its own progress alone, here as there."""
@@ -107,7 +109,8 @@ class WorkerSession:
         self._in_flight(process, index)
         counters = (("cycles", float(cycles)), ("instructions", float(instructions)), *zip(names, values, strict=True))
         self._simulated.add((process, index))
-        self._end_step(index, Outcome(counters, stopped, tuple(self._points) if stopped else (), None, self._seconds()))
+        points, processor = tuple(self._points) if stopped else (), time.process_time() - self._processor_begun
+        self._end_step(index, Outcome(counters, stopped, points, None, self._seconds(), processor))
 
     def on_abort(self, process: int, index: int, reason: str | None = None) -> None:
         """Take that the launch in flight could not be simulated."""
