@@ -16,6 +16,7 @@ from kernelpoint.estimation.assisted_engine import STEP, AssistedEngine, Combina
 from kernelpoint.estimation.bounds import error_probability, relative, stated
 from kernelpoint.estimation.design import Assume, ErrorBudget
 from kernelpoint.estimation.engine import Engine
+from kernelpoint.estimation.influence import at_least_like_others
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.moments import Floats, Ints
 
@@ -225,12 +226,16 @@ class TwoPhaseEngine(AssistedEngine):
         """
         if name not in self.counters:
             return 0.0
-        design, units = self._phase.engine.design, np.flatnonzero(self._sample)
+        first = self._phase.engine
+        design, units, N = first.design, np.flatnonzero(self._sample), first.design.sizes
         units = units[np.asarray(design.strata)[units] >= 0]
-        h, N = np.asarray(design.strata)[units], design.sizes
+        h = np.asarray(design.strata)[units]
         m = np.bincount(h, minlength=len(N))
         size = np.abs(self.predict(units)[:, self.counters.index(name)])
-        each = np.bincount(h, weights=size, minlength=len(N)) / np.maximum(m, 1) ** 2 * (N - m)
+        size = np.bincount(h, weights=size, minlength=len(N)) / np.maximum(m, 1) * N
+        if first.covariate_totals is not None:
+            size = at_least_like_others(size, first.covariate_totals, first.clusters)
+        each = size * (1.0 - m / np.maximum(N, 1)) / np.maximum(m, 1)
         return design.odd * float(each.max(initial=0.0))
 
     def predict(self, units: Iterable[int]) -> Floats:
