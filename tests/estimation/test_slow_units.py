@@ -2,7 +2,9 @@
 
 import numpy as np
 
-from kernelpoint.estimation import Design, Engine, ErrorBudget, passes
+from kernelpoint.estimation import Design, Engine, ErrorBudget, strata_from
+from kernelpoint.estimation.allocation import cheapest
+from kernelpoint.estimation.bounds import LEAST_RATE
 from kernelpoint.estimation.variance import squared_excess
 from kernelpoint.randomness import generator, permanent_random_numbers
 
@@ -34,6 +36,72 @@ def test_a_bound_holds_where_one_launch_in_a_hundred_is_three_times_as_long():
         u = permanent_random_numbers(seed, 0, len(y))
         design = Design(strata[order], np.full(300, 2), u, balanced=True)
         engine = Engine(design, ErrorBudget(0.01))
-        *_, look = passes(engine, ("cycles",), y)
+        while True:
+            units = engine.wanted()
+            engine.record_many(units, ("cycles",), y[units][:, None])
+            look = engine.look()
+            if look.met or not engine.grow():
+                break
         held.append(look.estimates["cycles"].contains(y.sum()))
     assert np.mean(held) >= 0.9
+
+
+def strata_of(cost):
+    """Strata of 100 units each, of that mean value, as the policy makes them from names and shapes."""
+    signature = np.repeat(np.arange(len(cost)), 100)
+    return signature, np.asarray(cost, dtype=float)[signature]
+
+
+def run(signature, y, seed, budget, **options):
+    """Passes of the engine to the end; the last look, and how many are drawn."""
+    u = permanent_random_numbers(seed, 0, len(y))
+    design = strata_from([signature], u, budget, spreads=(0.05,), expected=np.ones(len(y)), seed=seed, **options)
+    engine = Engine(design, budget)
+    while True:
+        units = engine.wanted()
+        engine.record_many(units, ("cycles",), y[units][:, None])
+        look = engine.look()
+        if look.met or not engine.grow():
+            return look, len(engine.drawn())
+
+
+def test_first_draws_hold_one_slow_unit_of_so_many_with_95_percent():
+    signature, _ = strata_of(np.ones(40))
+    u = permanent_random_numbers(0, 0, 4000)
+    design = strata_from([signature], u, ErrorBudget(0.05), spreads=(0.05,), odd=0.1, rare=4.0)
+    several = design.first_sizes[design.first_sizes > 1].sum()
+    rate = 0.05 / (4.0 * (1.0 - several / 4000))  # of undrawn units, that breaks the budget
+    assert (1.0 - rate) ** several <= 0.05 < (1.0 - rate) ** (several - 30)
+    tight = strata_from([signature], u, ErrorBudget(0.001), spreads=(0.05,), odd=0.0, rare=4.0).first_sizes
+    assert (1.0 - LEAST_RATE) ** tight[tight > 1].sum() <= 0.05, "rarer ones are not looked for"
+
+
+def test_draws_that_look_for_slow_units_are_cheap_ones():
+    cost = np.r_[np.full(10, 100.0), np.full(10, 1.0)]
+    n = cheapest(np.ones(20), np.full(20, 1000), cost, lambda n: n.sum() >= 400)
+    assert n.sum() >= 400 and n[10:].sum() >= 9 * n[:10].sum()
+
+
+def test_without_a_slow_draw_single_units_are_believed_and_with_one_they_are_not():
+    signature, y = strata_of(np.r_[np.full(2, 50.0), np.full(28, 1.0)])
+    y = y * generator(1, "quiet").lognormal(0.0, 0.01, len(y))
+    slow = np.where(np.arange(len(y)) % 50 == 7, 3.0 * y, y)
+    budget, options = ErrorBudget(0.02), {"odd": 0.5, "rare": 4.0}
+    quiet = [run(signature, y, seed, budget, **options)[1] for seed in range(5)]
+    assert max(quiet) < 700
+    for seed in range(5):
+        look, drawn = run(signature, slow, seed, budget, **options)
+        assert drawn > 2 * max(quiet) and look.estimates["cycles"].contains(slow.sum())
+
+
+def test_a_bound_is_not_met_before_slow_units_are_excluded():
+    signature, y = strata_of(np.full(30, 5.0))
+    u = permanent_random_numbers(3, 0, len(y))
+    engine = Engine(Design(signature, np.full(30, 2), u, odd=0.01, rare=4.0), ErrorBudget(0.05))
+    units = engine.wanted()
+    engine.record_many(units, ("cycles",), y[units][:, None])
+    look = engine.look()
+    assert not look.met and look.estimates["cycles"].relative_half_width > 0.05
+    assert engine.grow()
+    engine.record_many(engine.wanted(), ("cycles",), y[engine.wanted()][:, None])
+    assert engine.look().met

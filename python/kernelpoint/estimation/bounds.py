@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from kernelpoint.estimation.design import Bound
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Kind = Literal["first", "learning", "sized"]
 
 PASSES = 8  # looks of a run at most; the last pass simulates whatever is left
+LEAST_RATE = 0.005  # Model: slow units that are rarer than this are what `assume: ordinary` does not promise
 SHARES = {"first": 0.25, "learning": 0.1, "sized": 0.65}  # of alpha, over all looks of a kind; tuned
 
 
@@ -96,6 +98,29 @@ def unseen_share(shares: Floats, alpha: float) -> float:
     mu = np.exp((math.log(alpha) + np.cumsum(np.log(t))) / np.arange(1, len(t) + 1))
     k = int(np.argmax(mu >= np.append(t[1:], 0.0)))  # the first for which no further draw is above mu
     return float((t[: k + 1] - mu[k]).sum())
+
+
+def unseen_rate(n: Ints, alpha: float) -> float:
+    """Rate of slow units of which, with a probability of alpha, none is among the compared draws, those of strata with two or
+    more; 0 where that is so rare (LEAST_RATE) that nothing is promised of it.
+
+    Args:
+        n: int64 [H], draws of each stratum.
+
+    >>> round(unseen_rate(np.full(10, 10), 0.05), 4), unseen_rate(np.full(10, 60), 0.05)
+    (0.0295, 0.0)
+    """
+    rate = 1.0 - alpha ** (1.0 / max(int(n[n > 1].sum()), 1))
+    return float(rate) if rate > LEAST_RATE else 0.0
+
+
+def unseen_slow(N: Ints, n: Ints, size: Floats, alpha: float) -> float:
+    """Amount of undrawn units that may be slow: unseen_rate of sum_h T_h (1 - n_h / N_h), T_h = size float64 [H].
+
+    >>> round(unseen_slow(np.full(10, 20), np.full(10, 10), np.full(10, 2.0), 0.05), 4)
+    0.2951
+    """
+    return unseen_rate(n, alpha) * float((size * np.where(n < N, 1.0 - n / np.maximum(N, 1), 0.0)).sum())
 
 
 def unseen(shares: Floats, alpha: float, counter: str) -> str:

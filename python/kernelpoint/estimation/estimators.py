@@ -19,7 +19,7 @@ class Sample:
 
     strata: int [n], stratum of each draw; x: float64 [n] or None; N: int64 [H], units per stratum; X: float64 [H] or None,
     total of x per stratum; clusters: int [H], cluster of each stratum; kinds: int [H] or None, kind of each; balanced: whether
-    draws are spread over the run, and stand here in its order; odd: as in Design.
+    draws are spread over the run, and stand here in its order; odd, rare: as in Design.
     """
 
     strata: NDArray[np.integer]
@@ -30,6 +30,7 @@ class Sample:
     kinds: NDArray[np.integer] | None = None
     balanced: bool = False
     odd: float = 0.2
+    rare: float = 0.0
 
     @property
     def n(self) -> Ints:

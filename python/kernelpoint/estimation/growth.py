@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from kernelpoint.estimation.allocation import neyman
-from kernelpoint.estimation.bounds import PASSES, Kind
+from kernelpoint.estimation.allocation import cheapest, neyman
+from kernelpoint.estimation.bounds import PASSES, Kind, unseen_slow
 from kernelpoint.estimation.inference import Inference
+from kernelpoint.estimation.influence import oddity
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.pooling import PRIOR_DEGREES
 from kernelpoint.estimation.stratify import least_draws
@@ -96,8 +97,8 @@ def next_sizes(look: Inference, prior_cost: Floats | None) -> tuple[Ints, Kind]:
     few draws (or from other strata), and a pass that first learns it is cheaper than one sized for the guess. Such a pass is
     "learning", any other "sized".
     """
-    N, low = look.sample.N, fewest(look)
     cost = draw_cost(look, prior_cost)
+    N, low = look.sample.N, fewest(look, cost)
     looks = len(look.targets.looks)
     if looks >= PASSES - 1:
         return N.copy(), "sized"
@@ -114,8 +115,10 @@ def next_sizes(look: Inference, prior_cost: Floats | None) -> tuple[Ints, Kind]:
     return (np.minimum(sizes + 1, N) if (sizes == look.n).all() else sizes), kind
 
 
-def fewest(look: Inference) -> Ints:
-    """Least draws of each stratum once a sample grows: MIN_DRAWS_PER_STRATUM, what it has, and least_draws of its share."""
+def fewest(look: Inference, cost: Floats) -> Ints:
+    """Least draws of each stratum once a sample grows: MIN_DRAWS_PER_STRATUM, what it has, least_draws of its share, and
+    as many in all as it takes to see rare slow units (unseen_slow); cost: of one draw.
+    """
     names, budget = look.targets.counters, look.targets.budget
     name = look.targets.ratios.get(budget.counter, (budget.counter,))[0]
     index, groups = names.index(name), look.target_groups
@@ -123,8 +126,16 @@ def fewest(look: Inference) -> Ints:
     keep = groups.of_exact >= 0
     whole += np.bincount(groups.of_exact[keep], weights=np.abs(look.exact[keep, index]), minlength=groups.count)
     share = look.sizes(index) / np.where(whole > 0.0, whole, 1.0)[groups.of_stratum]
-    least = np.ceil(least_draws(share, budget.relative_error, look.sample.odd)).astype(np.int64)
-    return np.minimum(np.maximum(np.maximum(look.n, MIN_DRAWS_PER_STRATUM), least), look.sample.N)
+    least = np.ceil(least_draws(share, budget.relative_error, oddity(look.sample, look.values[:, index]))).astype(
+        np.int64
+    )
+    low = np.minimum(np.maximum(np.maximum(look.n, MIN_DRAWS_PER_STRATUM), least), look.sample.N)
+    if not look.sample.rare:
+        return low
+    alpha, allowed = 1.0 - budget.confidence, budget.relative_error / look.sample.rare
+    return cheapest(
+        *(low.astype(float), look.sample.N, cost), lambda n: unseen_slow(look.sample.N, n, share, alpha) <= allowed
+    )
 
 
 def _sizes(look: Inference, cost: Floats, low: Ints, margin: float) -> Ints:

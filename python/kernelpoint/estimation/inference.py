@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kernelpoint.estimation.bounds import Kind, error_probability, relative, stated, unseen
 from kernelpoint.estimation.design import ErrorBudget, Method
 from kernelpoint.estimation.estimators import Fit, Sample, estimate_totals
-from kernelpoint.estimation.influence import at_least_like_others
+from kernelpoint.estimation.influence import guards, oddity
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.quantiles import two_sided
@@ -113,7 +113,7 @@ class Inference:
         keep = groups.of_exact >= 0
         certain = np.bincount(groups.of_exact[keep], weights=self.exact[keep, index], minlength=count)
         V, degrees = variance_and_degrees(self.sample.N, self.n, self.spreads[index], cell, count)
-        influence = self._influence(self.sizes(index), groups)
+        influence = self._guards(self.sizes(index), self._odd(index), groups)
         undrawn = np.bincount(cell, weights=self.n < self.sample.N, minlength=count) > 0
         return [
             self._estimate(
@@ -133,28 +133,24 @@ class Inference:
 
         Model: a stratum that showed nothing but zeros (misses, DRAM traffic) may hold launches that are no zeros, and no
         spread tells of them. One in N_h / n_h may be as large as those that were seen elsewhere: it counts as N_h / odd
-        times their mean. Cycles are never zero, zeros of a profile are its clock's; but see at_least_like_others.
+        times their mean. Cycles are never zero; zeros of a profile are its clock's.
         """
         size = np.abs(self.fits[index].totals)
         if self.targets.counters[index] == "cycles":
-            return size if self.sample.X is None else at_least_like_others(size, self.sample.X, self.sample.clusters)
+            return size
         seen = np.abs(np.concatenate([self.values[:, index], self.exact[:, index]]))
         shown = np.bincount(self.sample.strata, weights=np.abs(self.values[:, index]), minlength=len(size))
         nothing = (shown == 0.0) & (self.n > 0) & (self.n < self.sample.N)
         usual = float(seen[seen > 0.0].mean()) if bool(seen.any()) else 0.0
         return np.where(nothing, self.sample.N * usual / self.sample.odd, size)
 
-    def _influence(self, size: Floats, groups: Groups) -> Floats:
-        """Change of each group's total, float64 [groups], if the draw that stands for most of it is off by `odd`.
+    def _odd(self, index: int) -> float:
+        """Largest deviation of an unseen unit in a counter, relative to its value."""
+        return oddity(self.sample, self.values[:, index])
 
-        Args:
-            size: float64 [H], what each stratum adds to its group.
-        """
-        N, n = self.sample.N, self.n
-        rest = np.where(n < N, 1.0 - n / np.maximum(N, 1), 0.0)
-        most = np.zeros(groups.count)
-        np.maximum.at(most, groups.of_stratum, self.sample.odd * rest * size / np.maximum(n, 1))
-        return most
+    def _guards(self, size: Floats, odd: float, groups: Groups) -> Floats:
+        """Change of each group's total, float64 [groups], by units that are odd and unseen; arguments as of `guards`."""
+        return guards(self.sample, size, odd, 1.0 - self.targets.budget.confidence, groups.of_stratum, groups.count)
 
     def _estimate(
         self,
@@ -218,7 +214,8 @@ class Inference:
         V, degrees = variance_and_degrees(self.sample.N, self.n, spread, whole.of_stratum, 1)
         simulated = sums[above] / sums[below] if sums[below] else math.nan
         size = [self.sizes(i) for i in (above, below)]
-        influence = self._influence((size[0] + abs(top / bottom) * size[1]) / (2.0 * abs(bottom)), whole)
+        odd = max(self._odd(above), self._odd(below))
+        influence = self._guards((size[0] + abs(top / bottom) * size[1]) / (2.0 * abs(bottom)), odd, whole)
         undrawn = bool((self.n < self.sample.N).any())
         return self._estimate(name, top / bottom, V[0], degrees[0], simulated, influence[0], undrawn)
 

@@ -1,13 +1,15 @@
-"""Influence of single draws on an estimated total: what errors of their values add to a bound."""
+"""Influence of single draws on an estimated total: what errors of their values, and odd units, add to a bound."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelpoint.estimation.bounds import unseen_rate
 from kernelpoint.estimation.design import Method
 from kernelpoint.estimation.estimators import MIN_OTHER_DRAWS_FOR_LINE, Sample
 from kernelpoint.estimation.moments import Floats, Moments
+from kernelpoint.estimation.variance import excesses
 
 
 def influences(method: Method, sample: Sample) -> Floats:
@@ -64,18 +66,34 @@ def _through_lines(sample: Sample, expansion: Floats, given_x: Floats, X: Floats
     return np.maximum(expansion, np.abs(expansion + lines))
 
 
-def at_least_like_others(size: Floats, covariate: Floats, clusters: NDArray[np.integer]) -> Floats:
-    """Amount that each stratum may add to a total, float64 [H]: its size, or X_h sum_c size / sum_c X of its cluster c if more.
+def oddity(sample: Sample, y: Floats) -> float:
+    """Largest deviation of an unseen unit, relative to its value: Sample.odd; or, where slow units are looked for
+    (Sample.rare) and draws are slow, as odd as these are on average.
 
-    Few draws of a stratum may all be short launches where it has long ones too; then neither its size nor its spread tells,
-    but other strata of its cluster may. The sizes add up to twice the total at most.
+    >>> sample = Sample(np.array([0, 0, 0]), np.array([9]), np.zeros(1, int), odd=0.5, rare=4.0)
+    >>> oddity(sample, np.array([1.0, 1.0, 1.0])), oddity(sample, np.array([1.0, 4.0, 1.0]))
+    (0.5, 3.0)
+    """
+    slow = excesses(sample.strata, y, len(sample.N)) if sample.rare else np.empty(0)
+    return max(sample.odd, float(slow[slow > 0.0].mean())) if slow.any() else sample.odd
+
+
+def guards(sample: Sample, size: Floats, odd: float, alpha: float, groups: NDArray[np.integer], count: int) -> Floats:
+    """Change of the total of each group of strata, float64 [count], if the draw that stands for most of it is off by `odd`, or
+    as many undrawn units by Sample.rare as, with a probability of alpha, no draw is of (unseen_rate).
 
     Args:
-        size: float64 [H], what draws tell; covariate: X_h, float64 [H]; clusters: int [H].
+        size: float64 [H], what each stratum adds to its group; groups: int [H], group of each stratum.
 
-    >>> at_least_like_others(np.array([1.0, 9.0, 4.0]), np.ones(3), np.array([0, 0, 1])).tolist()
-    [5.0, 9.0, 4.0]
+    >>> sample = Sample(np.zeros(4, int), np.array([8]), np.zeros(1, int))
+    >>> guards(sample, np.array([80.0]), 0.5, 0.05, np.zeros(1, int), 1).tolist()
+    [5.0]
     """
-    of_clusters, x = (np.bincount(clusters, weights=values) for values in (size, covariate))
-    each = np.divide(of_clusters, x, out=np.zeros(len(x)), where=x > 0.0)
-    return np.maximum(size, each[clusters] * covariate)
+    n = sample.n
+    rest = np.where(n < sample.N, 1.0 - n / np.maximum(sample.N, 1), 0.0) * size
+    most = np.zeros(count)
+    np.maximum.at(most, groups, odd * rest / np.maximum(n, 1))
+    if not sample.rare:
+        return most
+    slow = sample.rare * unseen_rate(n, alpha)
+    return np.maximum(most, slow * np.bincount(groups, weights=rest, minlength=count))

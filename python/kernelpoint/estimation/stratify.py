@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.errors import ConfigError
+from kernelpoint.estimation.allocation import cheapest
+from kernelpoint.estimation.bounds import unseen_slow
 from kernelpoint.estimation.design import Design, ErrorBudget
 from kernelpoint.estimation.numbering import number_labels
 from kernelpoint.estimation.quantiles import two_sided
@@ -170,49 +172,58 @@ def least_draws(share: Floats, relative_error: float, odd: float) -> Floats:
     return odd * share / relative_error
 
 
-def first_sizes(pruned: Pruned, relative_error: float, seed: int, odd: float = SINGLE_DRAW_DEVIATION) -> Ints:
+def first_sizes(
+    pruned: Pruned, budget: ErrorBudget, seed: int, odd: float = SINGLE_DRAW_DEVIATION, rare: float = 0.0
+) -> Ints:
     """Sizes of the first samples, int64 [H]: FIRST_SIZE_SHARE times the expected ones, rounded up or down at random.
 
     No fewer than least_draws, at least one draw and, with probability SECOND_DRAW_PROBABILITY or more, a second; WIDE_DRAWS
-    where the expected CoV is WIDE or more.
+    where the expected CoV is WIDE or more; and so many that units which are off by `rare` are drawn, or too few to break the
+    budget (bounds.unseen_slow).
 
     >>> pruned = Pruned(np.zeros(9, np.int64), np.array([10.0]), np.array([1.0]), np.array([0.1]))
-    >>> first_sizes(pruned, 0.5, 0).tolist()
+    >>> first_sizes(pruned, ErrorBudget(0.5), 0).tolist()
     [2]
     """
     share = pruned.total / max(float(pruned.total.sum()), 1e-300)
     wanted = np.maximum(pruned.sizes * FIRST_SIZE_SHARE, 1.0 + SECOND_DRAW_PROBABILITY)
-    wanted = np.maximum(wanted, least_draws(share, relative_error, odd))
+    wanted = np.maximum(wanted, least_draws(share, budget.relative_error, odd))
     wanted = np.where(pruned.spread >= WIDE, np.maximum(wanted, WIDE_DRAWS), wanted)
-    first = np.floor(wanted + generator(seed, "second draws").random(len(wanted))).astype(np.int64)
-    return np.minimum(first, np.bincount(pruned.strata, minlength=len(wanted)))
+    N = np.bincount(pruned.strata, minlength=len(wanted))
+    alpha, allowed = 1.0 - budget.confidence, budget.relative_error / max(rare, 1e-300)
+    return cheapest(
+        *(wanted, N, pruned.total / np.maximum(N, 1), lambda n: unseen_slow(N, n, share, alpha) <= allowed),
+        rounding=generator(seed, "second draws").random(len(wanted)),
+    )
 
 
 @dataclass(frozen=True)
 class Stratification:
     """Strata without a sample: all of a design that does not depend on a seed.
 
-    pruned: the partition of the units that are not certain; relative_error: of the budget it is made for; strata: int32 [N],
-    -1 for certain units; x, clusters, odd: as in Design.
+    pruned: the partition of the units that are not certain; budget: what it is made for; strata: int32 [N],
+    -1 for certain units; x, clusters, odd, rare: as in Design.
     """
 
     pruned: Pruned
-    relative_error: float
+    budget: ErrorBudget
     strata: NDArray[np.integer]
     x: Floats | None
     clusters: Ints | None
     odd: float = SINGLE_DRAW_DEVIATION
+    rare: float = 0.0
 
     def design(self, u: Floats, seed: int) -> Design:
         """The design with permanent random numbers u (float64 [N]) and the second draws of a seed."""
         return Design(
             self.strata,
-            first_sizes(self.pruned, self.relative_error, seed, self.odd),
+            first_sizes(self.pruned, self.budget, seed, self.odd, self.rare),
             u,
             x=self.x,
             clusters=self.clusters,
             balanced=True,
             odd=self.odd,
+            rare=self.rare,
             kinds=np.unique(self.pruned.spread, return_inverse=True)[1].astype(np.int64),
         )
 
@@ -227,6 +238,7 @@ def stratify(
     cluster: NDArray[np.integer] | None = None,
     take_all: NDArray[np.integer] | None = None,
     odd: float = SINGLE_DRAW_DEVIATION,
+    rare: float = 0.0,
 ) -> Stratification:
     """Strata from labels known without simulating, by pruning; arguments as in strata_from.
 
@@ -249,7 +261,7 @@ def stratify(
     if cluster is not None:
         clusters = np.zeros(len(pruned.sizes), np.int64)
         clusters[pruned.strata] = np.asarray(cluster)[free]
-    return Stratification(pruned, budget.relative_error, strata, x, clusters, odd)
+    return Stratification(pruned, budget, strata, x, clusters, odd, rare)
 
 
 def strata_from(
@@ -263,6 +275,7 @@ def strata_from(
     cluster: NDArray[np.integer] | None = None,
     take_all: NDArray[np.integer] | None = None,
     odd: float = SINGLE_DRAW_DEVIATION,
+    rare: float = 0.0,
     seed: int = 0,
 ) -> Design:
     """A design from labels known without simulating: strata by pruning, sizes by expected spreads, seconds at random.
@@ -278,7 +291,7 @@ def strata_from(
         expected: float64 [N] > 0, expected value of each unit up to a factor; default x ** (1 / 3) (Model: log-log slope
             of durations on threads, 0.2 to 0.5 on real profiles), or equal.
         x: covariate handed to the design; cluster: int [N], cluster of each unit, constant within the coarsest label.
-        take_all: units that are certain; odd: as in Design; seed: of the second draws.
+        take_all: units that are certain; odd, rare: as in Design; seed: of the second draws.
 
     >>> signature = np.arange(600) % 3
     >>> finer = signature + 3 * (np.arange(600) % 599 == 0)  # the first and the last stand between other neighbours
@@ -287,6 +300,6 @@ def strata_from(
     (5, 600)
     """
     stratification = stratify(
-        levels, budget, spreads=spreads, expected=expected, x=x, cluster=cluster, take_all=take_all, odd=odd
+        levels, budget, spreads=spreads, expected=expected, x=x, cluster=cluster, take_all=take_all, odd=odd, rare=rare
     )
     return stratification.design(u, seed)

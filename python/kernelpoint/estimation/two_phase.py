@@ -16,7 +16,8 @@ from kernelpoint.estimation.assisted_engine import STEP, AssistedEngine, Combina
 from kernelpoint.estimation.bounds import error_probability, relative, stated
 from kernelpoint.estimation.design import Assume, ErrorBudget
 from kernelpoint.estimation.engine import Engine
-from kernelpoint.estimation.influence import at_least_like_others
+from kernelpoint.estimation.estimators import Sample
+from kernelpoint.estimation.influence import guards
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.moments import Floats, Ints
 
@@ -221,22 +222,18 @@ class TwoPhaseEngine(AssistedEngine):
         return float((weights * np.bincount(h, weights=size * size, minlength=len(weights)) / np.maximum(m, 1)).sum())
 
     def _first_guard(self, name: str) -> float:
-        """Change of the total of a counter, 0 of a ratio, if the observed unit that stands for most is as odd as the first
-        design allows for.
-        """
+        """Change of the total of a counter, 0 of a ratio, if unobserved units are as odd as the first design allows for."""
         if name not in self.counters:
             return 0.0
-        first = self._phase.engine
-        design, units, N = first.design, np.flatnonzero(self._sample), first.design.sizes
+        design, units = self._phase.engine.design, np.flatnonzero(self._sample)
         units = units[np.asarray(design.strata)[units] >= 0]
-        h = np.asarray(design.strata)[units]
+        h, N = np.asarray(design.strata)[units], design.sizes
         m = np.bincount(h, minlength=len(N))
         size = np.abs(self.predict(units)[:, self.counters.index(name)])
-        size = np.bincount(h, weights=size, minlength=len(N)) / np.maximum(m, 1) * N
-        if first.covariate_totals is not None:
-            size = at_least_like_others(size, first.covariate_totals, first.clusters)
-        each = size * (1.0 - m / np.maximum(N, 1)) / np.maximum(m, 1)
-        return design.odd * float(each.max(initial=0.0))
+        total = N * np.bincount(h, weights=size, minlength=len(N)) / np.maximum(m, 1)
+        one = np.zeros(len(N), dtype=np.int64)
+        sample = Sample(h, N, one, odd=design.odd, rare=design.rare)
+        return float(guards(sample, total, design.odd, 1.0 - self.budget.confidence, one, 1)[0])
 
     def predict(self, units: Iterable[int]) -> Floats:
         """See AssistedEngine; a unit of a part that is drawn whole has the result of its donor."""

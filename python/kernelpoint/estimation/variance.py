@@ -14,7 +14,6 @@ from kernelpoint.estimation.pooling import fit
 LEAST_KIND = 3  # strata with two draws that a kind needs to be pooled by itself
 SLOW = 1.0  # a draw is slow if it exceeds the mean of its stratum's other draws by more than this part of it,
 MOST_EXCESS = 10.0  # and its excess counts as this at most
-EXCESS_WEIGHT = 0.5  # part of the squared excess of slow draws that every stratum is taken to spread by
 FEW = 2.0  # degrees of freedom are at most this times the number of strata that make up what was seen of a variance
 
 
@@ -49,28 +48,36 @@ def scales(mean: Floats, n: Ints) -> Floats:
     return np.where(size > 0.0, size, positive.min() if len(positive) else 0.0)
 
 
+def excesses(strata: NDArray[np.integer], y: Floats, count: int) -> Floats:
+    """Excess of each draw of strata with two or more, at most MOST_EXCESS; 0 of those that are not slow.
+
+    Formula: e_i = y_i / m_i - 1, m_i the mean of the other draws of the stratum; slow if e_i > SLOW.
+
+    >>> excesses(np.array([0, 0, 1, 1, 2]), np.array([1.0, 3.0, 5.0, 5.0, 9.0]), 3).tolist()
+    [0.0, 2.0, 0.0, 0.0]
+    """
+    n, total = np.bincount(strata, minlength=count), np.bincount(strata, weights=y, minlength=count)
+    several = n[strata] > 1
+    h, values = strata[several], y[several]
+    others = (total[h] - values) / (n[h] - 1)
+    excess = np.where(others > 0.0, values / np.where(others > 0.0, others, 1.0) - 1.0, 0.0)
+    return np.minimum(np.where(excess > SLOW, excess, 0.0), MOST_EXCESS)
+
+
 def squared_excess(strata: NDArray[np.integer], y: Floats, count: int) -> float:
     """Squared CoV that rare slow units give to every stratum, from the draws of strata with two or more.
 
-    Formula: e_i = y_i / m_i - 1, m_i the mean of the other draws of the stratum; EXCESS_WEIGHT times the sum of e_i^2 over
-    draws with e_i > SLOW, by the number of draws. Each draw counts alike.
+    Formula: mean of e_i^2 over these draws, e_i their `excesses`. Each draw counts alike.
 
     Model: what makes a unit slow now and then (tuning, a page, a clock, a neighbour) does not ask how much of the total its
     stratum holds. So light strata, which have most of the draws, tell of heavy ones: estimated from each stratum's part of
     the total, the spread is small whenever the few draws of heavy strata happen to hold no slow unit, and a run stops on that.
 
     >>> squared_excess(np.array([0, 0, 1, 1, 2]), np.array([1.0, 3.0, 5.0, 5.0, 9.0]), 3)
-    0.5
+    1.0
     """
-    n, total = np.bincount(strata, minlength=count), np.bincount(strata, weights=y, minlength=count)
-    several = n[strata] > 1
-    if not several.any():
-        return 0.0
-    h, values = strata[several], y[several]
-    others = (total[h] - values) / (n[h] - 1)
-    excess = np.where(others > 0.0, values / np.where(others > 0.0, others, 1.0) - 1.0, 0.0)
-    slow = np.minimum(np.where(excess > SLOW, excess, 0.0), MOST_EXCESS)
-    return EXCESS_WEIGHT * float((slow * slow).mean())
+    slow = excesses(strata, y, count)
+    return float((slow * slow).mean()) if len(slow) else 0.0
 
 
 def pooled_spread(N: Ints, residuals: Moments, scale: Floats, neighbours: bool = False, least: float = 0.0) -> Spread:

@@ -51,6 +51,7 @@ def combined(parts: Sequence[Design], population: Population) -> Design:
         balanced=all(part.balanced for part in parts),
         kinds=_all_or_none(parts, lambda part: part.kinds),
         odd=max(part.odd for part in parts),
+        rare=max(part.rare for part in parts),
         domains=np.repeat(np.arange(len(parts), dtype=np.int32), population.counts),
     )
 

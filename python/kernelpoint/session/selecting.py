@@ -170,7 +170,7 @@ def _check_keys(config: Config) -> None:
 
 
 def _population(census: Census, seed: int) -> Population:
-    return Population(counts=(census.size,), seed=seed, profile=census.launches)
+    return Population(counts=(census.size,), seed=seed, profile=census.launches, to_trace=True)
 
 
 def _engine(design: Design, config: Config) -> Engine:

@@ -25,9 +25,13 @@ PROFILE_SPREADS: tuple[float, ...] = (0.3, 0.15, 0.1, 0.05)
 # Names and shapes hide arguments, which only the context tells apart: one neighbour on each side, or two.
 METADATA_SPREADS: tuple[float, ...] = (1.5, 0.1, 0.05)
 # Model: how odd a launch that no draw shows may be without breaking the budget, relative to its value, by what the user
-# assumes. Simulated launches repeat what their instructions say; measured ones (no traces) are now and then slower by much.
+# assumes. Launches that are simulated repeat what their instructions say, which names and shapes do not tell where they are yet
+# to be traced. Measured ones are now and then slower by much: RARE_MEASURED is by how much, for as many of them as the draws
+# do not exclude. Once one of these is drawn, single ones may be as slow.
 ODD_SIMULATED: dict[Assume, float] = {"repetitive": 0.1, "ordinary": 0.2, "hostile": 1.0}
-ODD_MEASURED: dict[Assume, float] = {"repetitive": 0.5, "ordinary": 2.0, "hostile": 27.0}
+ODD_UNTRACED: dict[Assume, float] = {"repetitive": 0.5, "ordinary": 2.0, "hostile": 27.0}
+ODD_MEASURED: dict[Assume, float] = {"repetitive": 0.5, "ordinary": 0.5, "hostile": 27.0}
+RARE_MEASURED: dict[Assume, float] = {"repetitive": 0.0, "ordinary": 4.0, "hostile": 0.0}
 # Model: traffic behind the caches may sit wholly in launches that meet their data for the first time, too rare to be drawn.
 COLD_COUNTERS = ("dram", "miss")
 CLUSTER_DISTANCE = 0.3  # embeddings of length 1 closer than this open no new cluster
@@ -76,6 +80,7 @@ class KernelPoint(Policy):
                 levels, expected = refined(levels, expected, known, population.profile)
         wanted = self.config.error_budget
         certain = ~known
+        odd = ODD_SIMULATED if population.scan is not None else ODD_UNTRACED if population.to_trace else ODD_MEASURED
         if population.scan is None and self.config.assume != "repetitive":
             signature = population.profile_for("kernelpoint").signature
             certain = certain | first_of_each_process(signature, population.offsets)
@@ -90,7 +95,8 @@ class KernelPoint(Policy):
             x=np.where(known, expected, 0.0),
             cluster=np.unique(levels[0], return_inverse=True)[1],
             take_all=np.flatnonzero(certain),
-            odd=(ODD_MEASURED if population.scan is None else ODD_SIMULATED)[self.config.assume],
+            odd=odd[self.config.assume],
+            rare=RARE_MEASURED[self.config.assume] if odd is ODD_MEASURED else 0.0,
             seed=population.seed,
         )
 
