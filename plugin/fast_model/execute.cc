@@ -29,7 +29,10 @@ void Sm::execute(Scheduler& scheduler, Scheduler::Slot& slot, Cycles now) {
         const Operation& next = program_[slot.next->operation];
         slot.unit = next.unit;
         prefetch(warp, *slot.next);
-        slot.ready_at = std::max(goes_on, warp.scoreboard.operands_ready(next));
+        const Scoreboard::Ready operands = warp.scoreboard.operands_ready(next);
+        const Wait own = operation.action == Action::fence ? Wait::memory : Wait::dependence;
+        slot.waits_for = operands.at > goes_on ? operands.waits_for : own;
+        slot.ready_at = std::max(goes_on, operands.at);
         if (active && at_barrier) {
             slot.ready_at = kNever;
             ++cta.waiting;

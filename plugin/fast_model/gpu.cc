@@ -140,6 +140,8 @@ void Gpu::complete() {
     result_.cycles = cycles();
     result_.instructions = instructions();
     result_.counters = counters_;
+    result_.waited.fill(0);
+    for (const Sm& sm : sms_) sm.add_waited(result_.waited);
     result_.stopped = stopped_;
     forget_launch();
 }

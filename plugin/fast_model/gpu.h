@@ -21,6 +21,7 @@ struct LaunchResult {
     Cycles cycles = 0;          // launch latency included
     uint64_t instructions = 0;  // of threads
     Counters counters;
+    WaitCycles waited{};
     bool stopped = false;  // CTAs were left out because of stop_issuing()
 };
 

@@ -24,6 +24,8 @@ struct Operation {
     uint32_t latency = 0, interval = 0;
     uint16_t needs[8] = {};   // read, or overwritten
     uint16_t writes[8] = {};  // two destinations of up to four registers
+
+    bool accesses_memory() const { return action >= Action::load_global; }
 };
 
 // Target of a step's access.

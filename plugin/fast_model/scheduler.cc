@@ -3,7 +3,7 @@
 namespace kernelpoint::fast_model {
 
 void Scheduler::add(Warp* warp, const Step* first, Cycles ready_at) {
-    slots_.push_back({ready_at, warp, first, program_[first->operation].unit});
+    slots_.push_back({ready_at, warp, first, program_[first->operation].unit, Wait::start});
     if (ready_at >= next_event_) return;
     next_event_ = ready_at;
     chosen_ = kNone;
@@ -47,7 +47,9 @@ void Scheduler::choose(Cycles from) {
 void Scheduler::release(const ResidentCta* cta, Cycles now) {
     for (Slot& slot : slots_) {
         if (slot.warp->cta != cta || slot.ready_at != kNever) continue;
-        slot.ready_at = std::max(now, slot.warp->scoreboard.operands_ready(program_[slot.next->operation]));
+        const Scoreboard::Ready operands = slot.warp->scoreboard.operands_ready(program_[slot.next->operation]);
+        slot.waits_for = operands.at > now ? operands.waits_for : Wait::barrier;
+        slot.ready_at = std::max(now, operands.at);
         if (slot.ready_at >= next_event_) continue;
         next_event_ = slot.ready_at;
         chosen_ = kNone;
@@ -59,6 +61,8 @@ void Scheduler::clear() {
     unit_free_.fill(0);
     greedy_ = chosen_ = kNone;
     next_event_ = kNever;
+    idle_since_ = 0;
+    waited_.fill(0);
 }
 
 }  // namespace kernelpoint::fast_model

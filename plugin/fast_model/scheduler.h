@@ -2,6 +2,7 @@
 // issue, else takes the oldest that can.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -16,7 +17,8 @@ public:
         Cycles ready_at;  // operands and barrier; kNever while it waits at a barrier
         Warp* warp;
         const Step* next;
-        uint8_t unit;  // of the next step
+        uint8_t unit;    // of the next step
+        Wait waits_for;  // until ready_at
     };
 
     explicit Scheduler(const Program& program) : program_(program) {}
@@ -29,6 +31,7 @@ public:
             if (next_event_ > now) return nullptr;
         }
         greedy_ = chosen_;
+        count_wait(slots_[chosen_], now);
         return &slots_[chosen_];
     }
     // To be called when the slot from pick() has been issued and describes its warp's next instruction, or with
@@ -43,12 +46,20 @@ public:
     // No warp can issue before this.
     Cycles next_event() const { return next_event_; }
     size_t warps() const { return slots_.size(); }
+    // Of the running launch.
+    const WaitCycles& waited() const { return waited_; }
 
 private:
     static constexpr size_t kNone = SIZE_MAX;
 
     Cycles earliest(const Slot& slot) const { return std::max(slot.ready_at, unit_free_[slot.unit]); }
     void choose(Cycles from);
+    void count_wait(const Slot& slot, Cycles now) {
+        const Cycles ready = std::min(std::max(slot.ready_at, idle_since_), now);
+        waited_[static_cast<size_t>(slot.waits_for)] += ready - idle_since_;
+        waited_[static_cast<size_t>(Wait::unit)] += now - ready;
+        idle_since_ = now + 1;
+    }
 
     const Program& program_;
     std::vector<Slot> slots_;
@@ -56,6 +67,8 @@ private:
     size_t greedy_ = kNone;
     size_t chosen_ = kNone;  // the slot that issues at next_event_, unless something happens before
     Cycles next_event_ = kNever;
+    Cycles idle_since_ = 0;  // the cycle after the one in which it issued last
+    WaitCycles waited_{};
 };
 
 }  // namespace kernelpoint::fast_model

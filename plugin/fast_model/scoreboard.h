@@ -6,6 +6,7 @@
 
 #include "fast_model/counters.h"
 #include "fast_model/program.h"
+#include "fast_model/stalls.h"
 
 namespace kernelpoint::fast_model {
 
@@ -21,14 +22,20 @@ public:
         return static_cast<uint16_t>(number >= constants[file] ? kConstant : begins[file] + number);
     }
 
+    struct Ready {
+        Cycles at;
+        Wait waits_for;  // until then
+    };
+
     // Cycle at which all operands are free of earlier writes (read after write, write after write).
-    Cycles operands_ready(const Operation& operation) const {
-        Cycles ready = 0;
-        for (uint32_t i = 0; i < operation.needed; ++i) ready = std::max(ready, at_[operation.needs[i]]);
-        return ready;
+    Ready operands_ready(const Operation& operation) const {
+        uint64_t last = 0;
+        for (uint32_t i = 0; i < operation.needed; ++i) last = std::max(last, at_[operation.needs[i]]);
+        return {last / 2, last % 2 != 0 ? Wait::memory : Wait::dependence};
     }
     void write(const Operation& operation, Cycles result_at) {
-        for (uint32_t i = 0; i < operation.written; ++i) at_[operation.writes[i]] = result_at;
+        const uint64_t at = 2 * result_at + (operation.accesses_memory() ? 1 : 0);
+        for (uint32_t i = 0; i < operation.written; ++i) at_[operation.writes[i]] = at;
     }
 
     // Asks the machine for the registers that nearly all code uses.
@@ -37,7 +44,7 @@ public:
     }
 
 private:
-    std::array<Cycles, kConstant> at_{};
+    std::array<uint64_t, kConstant> at_{};  // twice the cycle, and 1 more where memory gives the result
 };
 
 }  // namespace kernelpoint::fast_model

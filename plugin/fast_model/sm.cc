@@ -119,6 +119,12 @@ void Sm::clear() {
     next_issue_ = next_retirement_ = kNever;
 }
 
+void Sm::add_waited(WaitCycles& sums) const {
+    for (const Scheduler& scheduler : schedulers_) {
+        for (size_t i = 0; i < kWaits; ++i) sums[i] += scheduler.waited()[i];
+    }
+}
+
 const ResidentCta* Sm::waiting_cta() const {
     for (const auto& cta : ctas_) {
         if (cta->waiting > 0) return cta.get();

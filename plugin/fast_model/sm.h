@@ -42,6 +42,8 @@ public:
     Cycles next_event() const { return std::min(next_issue_, next_retirement_); }
     Cycles next_retirement() const { return next_retirement_; }
     uint64_t instructions() const { return instructions_; }  // of threads, since construction
+    // Adds those of the running launch.
+    void add_waited(WaitCycles& sums) const;
     // A CTA of which a warp waits at a barrier, or null.
     const ResidentCta* waiting_cta() const;
 

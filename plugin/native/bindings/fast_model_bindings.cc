@@ -21,6 +21,8 @@ using fast_model::Derived;
 using fast_model::ListResult;
 using Copies = py::array_t<uint64_t, py::array::c_style | py::array::forcecast>;
 
+constexpr fast_model::Cycles kCyclesBetweenSignals = 1000000;
+
 // `copies`: [n, 3], each copy's position among all commands, address and bytes, as read_trace_list gives them.
 TraceList list_of(const py::list& paths, const Copies& copies) {
     TraceList list;
@@ -229,6 +231,29 @@ py::array_t<uint64_t> course(const std::string& path, const Derived& configurati
     return points;
 }
 
+py::dict alone(const std::string& path, const Derived& configuration) {
+    fast_model::LaunchResult result;
+    bool failed = false;  // a Python error is set
+    {
+        const py::gil_scoped_release released;
+        const auto goes_on = [&failed] {
+            const py::gil_scoped_acquire held;
+            failed = PyErr_CheckSignals() != 0;
+            return !failed;
+        };
+        result = fast_model::follow(configuration.config, path, {}, kCyclesBetweenSignals, UINT64_MAX, goes_on).result;
+    }
+    if (failed) throw py::error_already_set();
+    py::dict found;
+    found["cycles"] = result.cycles;
+    found["instructions"] = result.instructions;
+    for (const fast_model::CounterField& field : fast_model::kCounterFields)
+        found[field.name] = result.counters.*field.value;
+    for (const fast_model::StallField& field : fast_model::kStallFields)
+        found[field.name] = result.waited[static_cast<size_t>(field.wait)];
+    return found;
+}
+
 py::dict values_of(const Derived& derived) {
     py::dict values;
     for (const auto& [key, value] : derived.config.values()) values[py::str(key)] = value;
@@ -268,6 +293,10 @@ void register_run(py::module_& part) {
         "`elsewhere`: "
         "called from several threads with what `segment` takes first, and answers with what that gives; its answers "
         "save work and change no number.");
+    part.def(
+        "alone", &alone, py::arg("path"), py::arg("configuration"),
+        "Simulate one launch with empty caches: its cycles, instructions, counters, and *_stalls, the cycles of warp "
+        "schedulers in which what issues next waited for memory, for another result, at a barrier, for its unit.");
     part.def("run_cores", &run_cores, py::arg("paths"), py::arg("configuration"), py::arg("memory_bytes"),
              py::arg("progress"),
              "float64 [launches, 3]: cycles, their standard deviation and mispredicted branches of each launch, by the "
