@@ -71,12 +71,12 @@ def test_a_run_takes_what_was_expected_within_a_factor_of_one_and_a_half(workloa
         pytest.skip(f"{program()} is not built; `make build` does")
     request = compose(workload, "small", 0, 2 * LAUNCHES, {})
     write_list(request.sequence, tmp_path, request.launches, request.description)
-    for one in Plan.from_traces(tmp_path / "kernelslist.g", gpu=["v100"]).forecast[:2]:  # 5 and 1 %
+    for one in Plan.from_traces(tmp_path / "kernelslist.g", gpu=["v100"]).forecast[::2]:  # 5 and 0.5 %
         budget = {"relative_error": one.relative_error}
         took = simulate(tmp_path / "kernelslist.g", tmp_path / f"{budget}.kpjournal", error_budget=budget).ended()
         assert one.launches / 1.5 <= took.simulated <= 1.5 * one.most_launches, (one, took.simulated)
         assert one.least_speedup / 1.5 <= took.cycle_speedup <= 1.5 * one.speedup, (one, took.cycle_speedup)
-        assert one.most_launches <= 4 * one.launches, "a range that says nothing"
+        assert one.most_launches <= 6 * one.launches, "a range that says nothing"
 
 
 def test_tighter_budgets_take_more(traces):

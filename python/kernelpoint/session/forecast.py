@@ -24,7 +24,9 @@ MOST_PASSES = 8
 LAUNCHES_IN_RUN_UP = 2  # the least; one more where it has to begin farther in front of the drawn launch
 # Relative standard deviations about what is known: of all launches of a stratum, of those known to be equal, of each launch
 LEVEL, ALIKE, OWN = 0.03, 0.003, 0.003
-FIRST = 0.2  # how far the first launch of each stratum is off what is known, in a run that begins unlike the rest
+# In a run that is less like what is known: how far the first launch of each stratum is off, and how far launches of equal
+# predictions are, as a part of the coefficient of variation of the predictions in their stratum
+FIRST, VARIED = 0.2, 0.05
 LEAST_SPEEDUP = 2.0  # below that sampling hardly pays
 # Model: of Accel-Sim on one core, to a factor of two or three: seconds a launch, and for each thread instruction.
 LAUNCH_SECONDS, INSTRUCTION_SECONDS = 0.33, 1.0 / 300_000
@@ -37,7 +39,7 @@ class Forecast:
     Attributes:
         launches: of the sample; speedup: all cycles over those simulated, run-ups included, or what `source` says stands for
             cycles; minutes: in Accel-Sim on one core, nan where the instructions are not known.
-        most_launches, least_speedup, most_minutes: the same for a run whose first launches are not as predicted.
+        most_launches, least_speedup, most_minutes: the same for a run that is less like its predictions.
         run_ups: launches in run-ups, at least, in a simulator that can replay.
     """
 
@@ -62,11 +64,12 @@ def forecasts(config: Config, policy: type[Policy], population: Population) -> l
 
     A launch's result is its predicted cycles (else its time in the profile, else its instructions) times 1 + e, with e normal:
     one part, of standard deviation LEVEL, shared by a stratum, one, ALIKE, by launches of equal predictions, and one, OWN, for
-    each. A second rehearsal, of a run that begins unlike the rest, makes the first launch of each stratum longer by FIRST. The
-    policy's design, its engine, its passes and its stopping rule are the real ones. Model: these four, as the fast model's
-    residuals were in Accel-Sim on PyTorch training and in the embedded host; other launches may be less like their
-    predictions. Nothing is said of more than a million launches, of a budget on another counter than cycles, and of a policy
-    without a bound.
+    each. A second rehearsal, of a run that is less like its predictions, makes the first launch of each stratum longer by
+    FIRST, and adds to ALIKE the part VARIED of the coefficient of variation of the predictions in the stratum: where a
+    kernel's launches differ, the model is off differently for each. The policy's design, its engine, its passes and its
+    stopping rule are the real ones. Model: these five, as the fast model's residuals were in Accel-Sim on PyTorch training
+    and in the embedded host; other launches may be less like their predictions still. Nothing is said of more
+    than a million launches, of a budget on another counter than cycles, and of a policy without a bound.
 
     Args:
         population: complete with what the policy asks for.
@@ -113,16 +116,28 @@ def _forecast(
 
 
 def _made_up(work: np.ndarray, strata: np.ndarray, seed: int) -> Iterator[np.ndarray]:
-    """Results of a run that is as predicted, and of one that begins unlike the rest; float64 [N], positive."""
+    """Results of a run that is as predicted, and of one that is less so; float64 [N], positive."""
     numbers = generator(seed, "rehearsal")
     different, which = np.unique(work, return_inverse=True)
     level = LEVEL * numbers.standard_normal(int(strata.max(initial=-1)) + 2)[strata]
-    alike, own = ALIKE * numbers.standard_normal(len(different))[which], OWN * numbers.standard_normal(len(work))
-    values = np.maximum(work * (1.0 + level + alike + own), 1.0)
+    alike, own = numbers.standard_normal(len(different))[which], OWN * numbers.standard_normal(len(work))
+    yield np.maximum(work * (1.0 + level + ALIKE * alike + own), 1.0)
+    values = np.maximum(work * (1.0 + level + (ALIKE + VARIED * _variation(work, strata)) * alike + own), 1.0)
+    values[np.unique(strata, return_index=True)[1]] *= 1.0 + FIRST
     yield values
-    first = np.unique(strata, return_index=True)[1]
-    values[first] *= 1.0 + FIRST
-    yield values
+
+
+def _variation(work: np.ndarray, strata: np.ndarray) -> np.ndarray:
+    """float64 [N]: coefficient of variation of what is known of the launches in the stratum of each.
+
+    >>> _variation(np.array([1.0, 3.0, 5.0]), np.array([0, 0, 1])).tolist()
+    [0.5, 0.5, 0.0]
+    """
+    group = strata - strata.min(initial=0)
+    count = np.maximum(np.bincount(group), 1)
+    mean = np.bincount(group, work) / count
+    square = np.bincount(group, (work - mean[group]) ** 2) / count
+    return (np.sqrt(square) / np.where(mean > 0.0, mean, 1.0))[group]
 
 
 def _rehearse(engine: Any, values: np.ndarray) -> np.ndarray:
@@ -178,7 +193,7 @@ def sentences(found: Sequence[Forecast], launches: int) -> list[str]:
         )
     if any(one.most_launches > one.launches for one in found):
         lines.append(
-            "the larger numbers are for a run whose first launches are not as predicted, which only the run can tell"
+            "the larger numbers are for a run whose launches are less like their predictions, which only the run can tell"
         )
     slow = [f"{100 * one.relative_error:g} %" for one in found if one.speedup < LEAST_SPEEDUP]
     if slow:
