@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelpoint.estimation import Design, Engine, ErrorBudget, FirstPhase, TwoPhaseEngine
-from kernelpoint.estimation.two_phase import donors
+from kernelpoint.estimation.two_phase import FIRST_SHARE, donors
 from kernelpoint.randomness import generator, permanent_random_numbers
 
 UNITS, STRATA = 600, 12
@@ -192,3 +192,19 @@ def test_every_pass_but_that_of_the_whole_first_sample_has_something_to_simulate
                 break
         else:
             raise AssertionError("a pass without a launch")
+
+
+def test_a_first_sample_that_is_short_is_sized_for_its_share_of_the_budget():
+    strata, y = truth()
+    sizes = {}
+    for eps in (0.01, 0.01 * FIRST_SHARE):
+        engine = TwoPhaseEngine(phase_of(strata, y, 1, drawn=20, wrong=0.0), ErrorBudget(eps))
+        engine.record_many(engine.wanted(), ("cycles",), y[engine.wanted()][:, None])
+        engine.look()
+        first = engine._look_at_first(engine.budget)
+        assert first.budget.relative_error < eps and (first.drawn() == engine._phase.engine.drawn()).all()
+        assert engine._phase.engine.budget == ErrorBudget(0.001), "the first sample's own budget stays"
+        first.look()
+        assert first.grow()
+        sizes[eps] = int(first.sizes.sum())
+    assert sizes[0.01] < sizes[0.01 * FIRST_SHARE]

@@ -23,7 +23,7 @@ from kernelpoint.estimation.measurement_error import Reach
 from kernelpoint.estimation.moments import Floats, Ints
 
 # Numerics: from trials on pairs of model and truth; see README.md
-MAX_GROWTH_FACTOR = 3.0  # the first two growths are at most by this
+MAX_GROWTH_FACTOR = 3.25  # the first two growths are at most by this
 MIN_GROWTH_FACTOR = 1.5  # and every one after the third at least by this
 # a budget at least, cells of the first pass beyond one for each group, and draws beyond Care.draws
 FIRST_PASS = ((0.05, 0, 0), (0.01, 2, 2), (0.0, 3, 2))

@@ -211,8 +211,21 @@ class Engine(BaseEngine):
         weights = self.influences(units) if len(units) else np.empty(0)
         return Reach(weights, np.append(self.clusters, -1)[strata], domains, shared=self.method == "ratio")
 
+    def anew(self, budget: ErrorBudget, ratios: Mapping[str, tuple[str, str]]) -> Engine:
+        """The same sample for another budget and other ratios, without results.
+
+        >>> engine = Engine(Design(np.zeros(3, int), np.ones(1, int), np.array([0.3, 0.1, 0.2])), ErrorBudget(0.1))
+        >>> engine.anew(ErrorBudget(0.01), {}).drawn().tolist()
+        [1]
+        """
+        return self._of(self.design, budget, ratios)
+
     def _lacking(self, units: Ints) -> Engine:
-        other = Engine(self.design.without(units), self.budget, self.method, self.ratios)
+        return self._of(self.design.without(units), self.budget, self.ratios)
+
+    def _of(self, design: Design, budget: ErrorBudget, ratios: Mapping[str, tuple[str, str]]) -> Engine:
+        """The same sizes and order of draws over a design that may lack some units."""
+        other = Engine(design, budget, self.method, ratios)
         other.u = self.u  # spread over the run as before, so that all that is drawn stays drawn
         other._order = other._unit_order()
         other.sizes = np.minimum(self.sizes, other._population)

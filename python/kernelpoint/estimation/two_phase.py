@@ -169,10 +169,9 @@ class TwoPhaseEngine(AssistedEngine):
 
     def _look_at_first(self, budget: ErrorBudget) -> Engine:
         """The first sample with corrected predictions for results, and results where there are some."""
-        engine = cast(Engine, self._phase.engine.without(()))
         share = FIRST_SHARE / math.sqrt(self._weights[1])
-        engine.budget = replace(budget, relative_error=share * budget.relative_error)
-        engine.ratios = {name: pair for name, pair in self.ratios.items() if set(pair) <= set(self.counters)}
+        known = {name: pair for name, pair in self.ratios.items() if set(pair) <= set(self.counters)}
+        engine = self._phase.engine.anew(replace(budget, relative_error=share * budget.relative_error), known)
         units = np.flatnonzero(self._sample)
         engine.record_many(units, self.counters, np.maximum(self.predict(units), 0.0))
         return engine
