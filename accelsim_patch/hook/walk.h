@@ -15,6 +15,7 @@
 #include "client.hpp"
 #include "hidden_output.h"
 #include "hook.h"
+#include "not_replayed.h"
 #include "output.h"
 #include "replay.h"
 #include "statistics_reader.h"
@@ -72,8 +73,8 @@ private:
         host.simulator = "accelsim";
         host.version = "hook 2";
         host.config_hash = hook().config_hash;
-        host.configuration = hook().configuration + known_architectures();
-        host.flags = KP_HOST_CAN_STOP | KP_HOST_NAMES_COUNTERS;
+        host.configuration = hook().configuration + known_architectures() + not_replayed(hook().configuration);
+        host.flags = KP_HOST_CAN_STOP | KP_HOST_NAMES_COUNTERS | KP_HOST_NEEDS_WHOLE_TRACES;
         m_before = m_statistics.read(0);
         for (size_t i = 0; i < m_before.size(); ++i) host.counter_names.push_back(m_before[i].name);
         m_replay.describe(&host);

@@ -2,14 +2,11 @@
 #pragma once
 
 #include <functional>
-#include <string>
-#include <vector>
 
-#include "fast_model/gpu.h"
+#include "fast_model/list/walk.h"
 #include "host/progress.h"
 #include "host/results.h"
 #include "host/sampling_hook.h"
-#include "native/trace/trace_list.h"
 
 namespace kernelpoint::host {
 
@@ -26,13 +23,9 @@ public:
 private:
     void simulate(uint64_t launch_index, fast_model::Cycles interval, const std::function<void()>& at_interval);
     bool simulate_sampled(SamplingHook& hook);
-    void keep_state(uint64_t launch_index);
     void replay_state(const kp_replay& replay);
 
-    const TraceList& list_;
-    std::vector<size_t> launches_;  // positions in list_.commands
-    size_t position_ = 0;           // in list_.commands, behind the launch that was simulated last
-    fast_model::Gpu gpu_;
+    fast_model::Walk walk_;
     Results& results_;
     Progress progress_;
 };

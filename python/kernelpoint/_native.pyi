@@ -134,6 +134,7 @@ MACSIM_CODE_SIZE: int
 
 class fast_model:  # noqa: N801 - a submodule
     MODEL_VERSION: str
+    COUNTERS: tuple[str, ...]
 
     class Configuration:
         name: str
@@ -146,6 +147,17 @@ class fast_model:  # noqa: N801 - a submodule
 
     class Effort:
         def __init__(self, threads: int, memory_bytes: int = ..., segment_bytes: int = ...) -> None: ...
+
+    class Walk:
+        def __init__(self, list: str, configuration: fast_model.Configuration) -> None: ...
+        @property
+        def config_hash(self) -> str: ...
+        @property
+        def launches(self) -> int: ...
+        def path(self, launch: int) -> str: ...
+        def simulate(
+            self, launch: int, touches: np.ndarray | None, interval: int, stops: Callable[..., int]
+        ) -> tuple[int, int, tuple[int, ...], bool]: ...
 
     @staticmethod
     def derive(texts: Sequence[tuple[str, str]], base: str) -> fast_model.Configuration: ...

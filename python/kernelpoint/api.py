@@ -10,26 +10,27 @@ Example:
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import yaml
 
 from kernelpoint import journal
 from kernelpoint.config import Config, parse_config
-from kernelpoint.errors import ConfigError, HostError
+from kernelpoint.coordinator.coordinator import coordinate
+from kernelpoint.coordinator.in_process import InProcess
+from kernelpoint.errors import ConfigError
 from kernelpoint.evaluation.evaluate import Row
 from kernelpoint.evaluation.run import Notebook, cells
 from kernelpoint.evaluation.run import compare as compare_workload
 from kernelpoint.evaluation.workload import load_workload, parse_request
-from kernelpoint.files import write_output
+from kernelpoint.fast_model.configuration import configuration_of_host
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.pool import Pool
 from kernelpoint.session import plan as plans
+from kernelpoint.session.boundary import open_run, own_command
 from kernelpoint.session.forecast import forecasts
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.planning import make_plan, origin_of
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     import altair as alt
 
 Log = Callable[[str], None]
-HOST_PROGRAM = Path(__file__).resolve().parent / "bin" / "kernelpoint-host"
 
 
 def _silent(line: str) -> None:
@@ -169,34 +169,47 @@ def cluster(traces: str | Path, policy: str = "kernelpoint", **keys: Any) -> np.
 
 
 def simulate(
-    traces: str | Path, journal_path: str | Path, gpu: str = "v100", policy: str = "kernelpoint", **keys: Any
+    traces: str | Path,
+    journal_path: str | Path,
+    gpu: str = "v100",
+    policy: str = "kernelpoint",
+    log: Log = _silent,
+    **keys: Any,
 ) -> Run:
-    """Simulate a list with the embedded host, in a process of its own, and return the run.
+    """Simulate a list with the embedded host, in this process, and return the run.
+
+    The journal is the one that the program `kernelpoint-host` writes: either can go on with what the other began. Ctrl-C
+    keeps every result; the same call goes on. Where launches cannot be simulated, the run states no bound, and its `degraded`
+    says why.
 
     Args:
-        traces: a kernelslist.g; journal_path: where the journal goes; one that is there is resumed. The run's configuration is
-            written beside it, as JOURNAL.yaml.
+        traces: a kernelslist.g, or a folder of kernel-N.traceg files.
+        journal_path: where the journal goes; one that is there is resumed.
         gpu: v100, rtx, a YAML file or a gpgpusim.config.
         policy: its name; `all` simulates every launch; keys: other keys of kernelpoint.yaml.
+        log: takes lines for the user.
 
     Raises:
-        ConfigError: a key is refused; HostError: the host ended with an error, which the message repeats.
+        ConfigError: a key or the simulated GPU is refused; TraceError: the list cannot be read; JournalError: the journal
+            cannot be written, or is of another run.
 
     >>> import kernelpoint as kp
     >>> run = kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="all")
     >>> run.ended().simulated, run.ended().half_width
     (6, 0.0)
     """
-    path = Path(journal_path)
-    content = {"version": 1, "policy": policy, "journal": str(path), **keys}
-    parse_config(content, "keys")
-    config = path.with_name(f"{path.name}.yaml")
-    write_output(config, yaml.safe_dump(content))
-    command = [str(HOST_PROGRAM), "-trace", str(traces), "-config", gpu, "-kernel_sampling", str(config)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise HostError(f"the embedded host ended with code {done.returncode}:\n{done.stderr[-2000:]}")
-    return Run.load(path)
+    config = parse_config({"version": 1, "policy": policy, "journal": str(journal_path), **keys}, "keys")
+    host = InProcess(str(traces), configuration_of_host(gpu))
+    host.session = session = open_run(config, host.host, log, command=own_command())
+    try:
+        coordinate(session, host)
+        session.finish()
+    except KeyboardInterrupt:
+        log(f"interrupted; results in {journal_path} are kept, and the same call goes on")
+        raise
+    finally:
+        session.journal.close()
+    return Run.load(journal_path)
 
 
 def compare(

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 
 SILENT = 2.0  # seconds; work that is done by then says nothing
 BETWEEN_UPDATES, BETWEEN_LINES = 0.2, 10.0  # seconds, on a terminal and in a log
@@ -70,22 +71,56 @@ class WorkProgress:
             sys.stderr.flush()
 
 
-@contextlib.contextmanager
-def telling(what: str, log: Callable[[str], None], silent: float = SILENT) -> Iterator[None]:
-    """Tell how long the work in the block takes so far: work whose parts cannot be counted.
+class _Told:
+    """Share of the work in a block of `telling` that is done, as far as it is known."""
 
-    Nothing is said in the first `silent` seconds. On a terminal one line changes every second, elsewhere `log` gets a line
-    every ten seconds.
+    def __init__(self, expected: float | None) -> None:
+        self.expected = expected
+        self.share: Callable[[], float] | None = None
+
+    def left(self, seconds: float) -> str:
+        """Time left after so many seconds, for a line; empty where nothing is known."""
+        if self.share is not None:
+            try:
+                share = self.share()
+            except ValueError:  # a file that is closed by now
+                return ""
+            return f", about {seconds * (1.0 / share - 1.0):,.0f} s left" if 0.01 < share < 0.99 else ""
+        left = (self.expected or 0.0) - seconds
+        return f", about {left:,.0f} s left" if left > 0.0 else ""
+
+
+_TOLD: ContextVar[_Told | None] = ContextVar("told", default=None)
+
+
+def follow(share: Callable[[], float]) -> None:
+    """Let `telling`, where this is called inside such a block, say the time left: `share()` of its work is done, 0 to 1.
+
+    `share` is called from another thread; where it raises ValueError nothing is said.
+    """
+    if (told := _TOLD.get()) is not None:
+        told.share = share
+
+
+@contextlib.contextmanager
+def telling(
+    what: str, log: Callable[[str], None], silent: float = SILENT, expected: float | None = None
+) -> Iterator[None]:
+    """Tell how long the work in the block takes so far, and how long it will still take where that is known.
+
+    It is known where the work calls `follow`, or where about `expected` seconds in all are known beforehand. Nothing is said
+    in the first `silent` seconds. On a terminal one line changes every second, elsewhere `log` gets a line every ten seconds.
 
     >>> with telling("drawing", print):
     ...     pass
     """
-    over, terminal, begun = threading.Event(), sys.stderr.isatty(), time.monotonic()
+    over, terminal, begun, told = threading.Event(), sys.stderr.isatty(), time.monotonic(), _Told(expected)
 
     def tell() -> None:
         wait = silent
         while not over.wait(wait):
-            text, wait = f"kernelpoint: {what}: {time.monotonic() - begun:,.0f} s so far", BETWEEN_LINES
+            seconds = time.monotonic() - begun
+            text, wait = f"kernelpoint: {what}: {seconds:,.0f} s so far{told.left(seconds)}", BETWEEN_LINES
             if terminal:
                 sys.stderr.write(f"\r\033[K{text}")
                 sys.stderr.flush()
@@ -98,8 +133,10 @@ def telling(what: str, log: Callable[[str], None], silent: float = SILENT) -> It
 
     teller = threading.Thread(target=tell, name="kernelpoint progress", daemon=True)
     teller.start()
+    outer = _TOLD.set(told)
     try:
         yield
     finally:
+        _TOLD.reset(outer)
         over.set()
         teller.join()

@@ -208,3 +208,12 @@ def test_the_simulators_own_scraper_reads_the_estimates(workload, scripted_plugi
     table = next(part for part in done.stdout.split("-" * 100) if re.search(r"^gpu_tot_sim_cycle", part, re.M))
     rows = [float(line.rsplit(",", 1)[1]) for line in table.splitlines() if line.startswith("app/")]
     assert sum(rows) == float(values(out, "kernelpoint_cycles")[0])
+
+
+def test_a_full_run_that_keeps_what_is_not_replayed_gets_no_bound_on_its_total(workload):
+    workload.write_text("".join(f"kernel-{1 + launch % LAUNCHES}.traceg\n" for launch in range(100)))
+    config = workload.with_name("sampled.yaml")
+    config.write_text("version: 1\npolicy: kernelpoint\nerror_budget: {relative_error: 0.05}\njournal: run.kpjournal\n")
+    code, out, _ = run(PROGRAM, workload, "-gpgpu_perfect_inst_const_cache", "0", "-kernel_sampling", config)
+    assert code == 0 and "total within" not in out and "error budget met" not in out
+    assert re.search(r"; bound on sampling error only \(with -gpgpu_perfect_inst_const_cache 0 a full run keeps", out)

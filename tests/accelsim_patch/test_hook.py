@@ -2,9 +2,14 @@
 
 import os
 import re
+from pathlib import Path
 
 import pytest
+from trace_writer import cta, small_trace
 
+import kernelpoint
+
+PLUGIN = Path(kernelpoint.__file__).parent / "lib" / "libkernelpoint.so"
 LAUNCHES = range(6)
 TOTAL = "kernelpoint_total"
 
@@ -192,6 +197,20 @@ def test_a_launch_with_a_missing_or_broken_trace_is_given_up_and_the_run_goes_on
     aborts = run.calls("abort")
     assert [call[1] for call in aborts] == ["2", "2"], "once more in the next pass, then never"
     assert reason in " ".join(aborts[0]) and "kernel-3.traceg" in " ".join(aborts[0])
+
+
+def test_a_trace_damaged_in_its_middle_is_not_opened_and_the_run_goes_on(simulator, tmp_path):
+    whole = small_trace(cta(["0000 ffffffff 0 MOV 0 0"]))
+    for launch in LAUNCHES:
+        (tmp_path / f"kernel-{launch}.traceg").write_text(whole)
+    (tmp_path / "kernel-3.traceg").write_text(whole.replace("ffffffff", "fff%ffff"))
+    (tmp_path / "kernelslist.g").write_text("".join(f"kernel-{launch}.traceg\n" for launch in LAUNCHES))
+    script = f"version: 1\npolicy: random\nerror_budget.relative_error: 0.001\njournal: {tmp_path}/run.kpjournal\n"
+    run = simulator.run(tmp_path / "kernelslist.g", script, plugin=str(PLUGIN))
+    assert run.code == 0 and run.err == ""
+    assert uids(run) == [1, 2, 3, 5, 6]
+    assert not any("kernel-3.traceg" in line for line in run.lines("Processing kernel"))
+    assert any("kernel-3.traceg:" in line and "fff%ffff" in line for line in run.lines("kernelpoint: degraded"))
 
 
 def test_a_trace_without_a_header_is_an_error_and_not_an_empty_kernel(simulator, workload):

@@ -1,5 +1,6 @@
 """A sampled run in the real Accel-Sim, killed at random moments and gone on with: the same launches, the same estimate to
-the last digit. Needs what test_accelsim.py needs; KERNELPOINT_ACCELSIM_KILLS sets the number of kills.
+the last digit, labels that say which launches were simulated. Needs what test_accelsim.py needs; KERNELPOINT_ACCELSIM_KILLS
+sets the number of kills.
 """
 
 import os
@@ -62,6 +63,21 @@ def told(folder: Path) -> tuple[dict[int, dict[str, float]], SummaryRecord]:
     return {record.launch: record.counters for record in run.of(ResultRecord)}, list(run.of(SummaryRecord))[-1]
 
 
+def labels(folder: Path) -> dict[int, str]:
+    """By launch that the last process did not simulate itself: 1 if it is called estimated."""
+    others = (
+        (folder / "out.txt").read_text().split("kernelpoint: launches that")[1].split("kernelpoint: the whole run")[0]
+    )
+    launches = [int(uid) - 1 for uid in values(others, "kernel_launch_uid")]
+    return dict(zip(launches, values(others, "kernelpoint_estimated"), strict=True))
+
+
+def totals(folder: Path) -> list[str]:
+    """The lines on the whole run, but for the time saved."""
+    text = (folder / "out.txt").read_text().split("kernel_name = kernelpoint_total")[1]
+    return [line for line in text.splitlines() if "saved_seconds" not in line]
+
+
 def rows_of(folder: Path) -> tuple[int, int]:
     """The sum of the rows of cycles, and the total."""
     text = (folder / "out.txt").read_text()
@@ -95,3 +111,7 @@ def test_kills_at_random_moments_change_neither_results_nor_estimate(workload, t
             kills += 1
         assert process.wait(timeout=600) == 0
         assert told(folder) == expected, folder.name
+        assert totals(folder) == totals(whole), folder.name
+        called = labels(folder)
+        assert called == {launch: "0" if launch in expected[0] else "1" for launch in called}, folder.name
+        assert called.keys() | expected[0].keys() == set(range(LAUNCHES))

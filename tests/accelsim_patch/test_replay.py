@@ -105,3 +105,20 @@ def test_warps_take_turns_from_those_that_ran_on_their_sm_last(simulator: Simula
 def test_the_host_says_what_state_it_keeps(simulator: Simulator, timed_list: Path):
     opened = " ".join(simulator.run(timed_list, "pass 0").calls("state")[0])
     assert opened == "state lines 16 sms 4 ctas_per_sm 8 warps_per_sm 16 registers_per_sm 1024 shared 1024"
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("-gpgpu_perfect_inst_const_cache", "0"),
+        ("-gpgpu_flush_l1_cache", "0"),
+        ("-gpgpu_flush_l2_cache", "1"),
+        ("-network_mode", "1"),
+        ("-gpgpu_cache:dl2", "S:2:128:4,L:T:m:L:P,A:1:1,1:0,32"),
+        ("-gpgpu_cache:dl2", "N:2:128:4,L:B:m:L:P,A:1:1,1:0,32"),
+    ],
+)
+def test_the_host_says_under_which_options_replay_is_not_all_of_the_state(simulator, timed_list, option, value):
+    run = simulator.run(timed_list, "pass 0", option, value)
+    assert [line for line in run.log if line.endswith(f" not replayed: {option} {value}")]
+    assert not any("not replayed" in line for line in simulator.run(timed_list, "pass 0").log)

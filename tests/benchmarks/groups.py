@@ -28,7 +28,7 @@ from embedding import opcode_histogram, untrained
 from kernelpoint.clustering import ThresholdClusters, run_features
 from kernelpoint.clustering.features import WORK_COLUMNS
 from kernelpoint.encoder import embed_streams
-from kernelpoint.estimation import AssistedDesign, AssistedEngine, ErrorBudget
+from kernelpoint.estimation import AssistedDesign, AssistedEngine, ErrorBudget, passes
 from kernelpoint.graphs import build_graph
 from kernelpoint.policies.methods.kernelpoint import CLUSTER_DISTANCE
 from kernelpoint.randomness import permanent_random_numbers
@@ -82,12 +82,7 @@ def sampled(x: np.ndarray, y: np.ndarray, group: np.ndarray, seeds: int) -> tupl
     for seed in range(seeds):
         u = permanent_random_numbers(seed, 0, len(y))
         engine = AssistedEngine(AssistedDesign({"cycles": x}, group, u), ErrorBudget(EPS))
-        while True:
-            units = engine.wanted()
-            engine.record_many(units, ("cycles",), y[units][:, None])
-            look = engine.look()
-            if look.met or not engine.grow():
-                break
+        *_, look = passes(engine, ("cycles",), y)
         drawn = engine.drawn()
         rows.append((look.estimates["cycles"].contains(y.sum()), y[drawn].sum() / y.sum(), len(drawn)))
     held, share, draws = np.array(rows, float).mean(0)

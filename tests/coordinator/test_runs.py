@@ -55,12 +55,15 @@ def test_the_journal_names_the_simulators_command_whoever_started_it(bench):
     assert load_run(bench.journal).header.command == command
 
 
-def test_the_simulator_prints_the_end_of_the_run_under_its_own_names(bench, capfd):
+def test_the_simulator_prints_the_end_of_the_run_under_its_own_names(bench, capfd, monkeypatch):
+    monkeypatch.setattr("kernelpoint.session.saved.LEAST", 0.0)
     bench.spread()
     printed = dict(re.findall(r"^(kernelpoint_\w+) = (\S+)", capfd.readouterr().out, re.MULTILINE))
     summary = load_run(bench.journal).content()
     assert float(printed["kernelpoint_cycles"]) == summary["estimate"]
     assert int(printed["kernelpoint_simulated"]) == summary["simulated"]
+    told = re.search(r"processor time saved, at the ([\d.]+) s that ([\d,]+) cycles took", "\n".join(bench.said))
+    assert told and float(told[2].replace(",", "")) >= summary["counters"]["cycles"]["simulated"]
 
 
 def test_the_dashboards_address_and_the_cost_of_starting_simulators_are_said(bench):

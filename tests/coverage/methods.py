@@ -9,7 +9,7 @@ import numpy as np
 from designs import Knowledge, design
 from populations import Population
 
-from kernelpoint.estimation import Engine, ErrorBudget
+from kernelpoint.estimation import Engine, ErrorBudget, passes
 from kernelpoint.estimation.inference import Inference
 from kernelpoint.estimation.quantiles import two_sided
 
@@ -43,15 +43,10 @@ def run_engine(engine: Engine, y: np.ndarray, total: float | None = None) -> Out
 
 def _passes(engine: Engine, y: np.ndarray, total: float) -> Outcome:
     wrong, spent = False, 0.0
-    while True:
-        wanted = engine.wanted()
-        spent += float(y[wanted].sum())
-        engine.record_many(wanted, ("cycles",), y[wanted][:, None])
-        look = engine.look()
+    for look in passes(engine, ("cycles",), y):
         estimate = look.estimates["cycles"]
+        spent = estimate.simulated
         wrong |= not estimate.contains(total)
-        if look.met or not engine.grow():
-            break
     computed = 0.0
     if estimate.std_error > 0.0:
         alpha = 0.5 * (1.0 - engine.budget.confidence)

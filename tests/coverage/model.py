@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kernelpoint.estimation import AssistedDesign, AssistedEngine, ErrorBudget
+from kernelpoint.estimation import AssistedDesign, AssistedEngine, ErrorBudget, passes
 from kernelpoint.randomness import generator, permanent_random_numbers
 
 
@@ -58,12 +58,7 @@ def outcomes(
             AssistedDesign(design.predictions, design.groups, u, design.assume, design._trees),
             ErrorBudget(eps, counter=counter),
         )
-        while True:
-            units = engine.wanted()
-            engine.record_many(units, (counter,), truth[units][:, None])
-            look = engine.look()
-            if look.met or not engine.grow():
-                break
+        *_, look = passes(engine, (counter,), truth)
         estimate = look.estimates[counter]
         rows.append(
             (

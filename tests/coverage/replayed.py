@@ -11,7 +11,7 @@ import numpy as np
 
 from kernelpoint.config import Config, parse_config
 from kernelpoint.encoder import embed_streams
-from kernelpoint.estimation import Design, Engine, ErrorBudget, Look
+from kernelpoint.estimation import Design, Engine, ErrorBudget, Look, passes
 from kernelpoint.evaluation.host import full_run
 from kernelpoint.policies.methods.kernelpoint import KernelPoint
 from kernelpoint.profiles import Profile
@@ -67,9 +67,5 @@ def config(budget: float, seed: int) -> Config:
 def sampled(design: Design, y: np.ndarray, budget: float) -> tuple[Engine, Look]:
     """The passes of a run whose results are looked up instead of simulated."""
     engine = Engine(design, ErrorBudget(budget))
-    while True:
-        units = engine.wanted()
-        engine.record_many(units, ("cycles",), y[units][:, None])
-        look = engine.look()
-        if look.met or not engine.grow():
-            return engine, look
+    *_, look = passes(engine, ("cycles",), y)
+    return engine, look

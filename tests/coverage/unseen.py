@@ -22,7 +22,7 @@ from designs import design as shipped
 from model import read
 from populations import Population, population
 
-from kernelpoint.estimation import AssistedDesign, AssistedEngine, Engine, ErrorBudget, Look
+from kernelpoint.estimation import AssistedDesign, AssistedEngine, Engine, ErrorBudget, Look, passes
 from kernelpoint.estimation.base import BaseEngine
 from kernelpoint.randomness import generator, permanent_random_numbers
 
@@ -41,12 +41,7 @@ def wrong(engine: BaseEngine, y: np.ndarray, rate: float, seed: int) -> tuple[bo
     """True if the sentence at the end of a run is wrong; and the share that it states."""
     slow = generator(seed, f"unseen {rate:.4f}").random(len(y)) < rate
     truth = np.where(slow, SLOW * y, y)
-    while True:
-        units = engine.wanted()
-        engine.record_many(units, ("cycles",), truth[units][:, None])
-        look = engine.look()
-        if look.met or not engine.grow():
-            break
+    *_, look = passes(engine, ("cycles",), truth)
     share = stated_share(look)
     return bool(not slow[engine.drawn()].any() and y[slow].sum() / y.sum() > share), share
 

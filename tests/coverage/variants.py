@@ -16,7 +16,7 @@ import numpy as np
 from designs import design
 from populations import Population, population
 
-from kernelpoint.estimation import Engine, ErrorBudget, Look
+from kernelpoint.estimation import Engine, ErrorBudget, Look, passes
 
 POPULATIONS = (
     "cnn-inference v100",
@@ -42,12 +42,8 @@ def run(people: Population, budget: ErrorBudget, seed: int) -> tuple[Look, float
     )
     names = ("cycles", budget.counter) if budget.counter != "cycles" else ("cycles",)
     values = np.column_stack([people.counters[name] if name != "cycles" else people.y for name in names])
-    while True:
-        wanted = engine.wanted()
-        engine.record_many(wanted, names, values[wanted])
-        look = engine.look()
-        if look.met or not engine.grow():
-            return look, look.estimates["cycles"].simulated / float(people.y.sum()), engine.looks
+    *_, look = passes(engine, names, values)
+    return look, look.estimates["cycles"].simulated / float(people.y.sum()), engine.looks
 
 
 def held(people: Population, budget: ErrorBudget, seed: int, look: Look) -> list[tuple[bool, bool]]:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelpoint.errors import ConfigError, HostError, JournalError
-from kernelpoint.estimation import AssistedDesign, AssistedEngine, ErrorBudget, SystematicError
+from kernelpoint.estimation import AssistedDesign, AssistedEngine, ErrorBudget, SystematicError, passes
 from kernelpoint.estimation.assisted import CellSample, fit_total
 from kernelpoint.estimation.cells import Cells
 from kernelpoint.randomness import generator, permanent_random_numbers
@@ -271,12 +271,7 @@ def test_a_budget_on_a_rare_counter_needs_its_own_prediction(run_passes):
         engine = AssistedEngine(
             AssistedDesign(predictions, design.groups, design.u), ErrorBudget(0.05, counter="dram_reads")
         )
-        while True:
-            wanted = engine.wanted()
-            engine.record_many(wanted, ("cycles", "dram_reads"), np.column_stack([y, truth])[wanted])
-            look = engine.look()
-            if look.met or not engine.grow():
-                break
+        *_, look = passes(engine, ("cycles", "dram_reads"), np.column_stack([y, truth]))
         assert look.estimates["dram_reads"].contains(truth.sum())
         spent.append(len(engine.drawn()))
     assert spent[1] < 0.1 * spent[0]

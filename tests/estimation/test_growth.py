@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelpoint.estimation import Design, Engine, ErrorBudget, strata_from
+from kernelpoint.estimation import Design, Engine, ErrorBudget, passes, strata_from
 from kernelpoint.estimation.balance import spread_over_run
 from kernelpoint.estimation.growth import expected_means, next_sizes
 from kernelpoint.estimation.moments import Moments
@@ -114,13 +114,8 @@ def test_late_passes_grow_by_enough():
     design, y = example(3)
     engine = Engine(design, ErrorBudget(0.005))
     spent = []
-    while True:
-        wanted = engine.wanted()
-        engine.record_many(wanted, ("cycles",), y[wanted][:, None])
+    for _ in passes(engine, ("cycles",), y):
         spent.append(y[engine.drawn()].sum())
-        look = engine.look()
-        if look.met or not engine.grow():
-            break
     whole = y.sum()
     steps = [b / a for a, b in pairwise(spent[2:]) if b < whole]
     assert all(step >= 1.2 for step in steps)
@@ -151,6 +146,25 @@ def test_the_odder_an_unseen_launch_may_be_the_more_is_drawn():
         for odd in (0.1, 0.5, 2.0)
     ]
     assert draws[0] < draws[1] < draws[2]
+
+
+def of_two_strata(clusters: list[int], odd: float = 2.0) -> Engine:
+    """A look at two strata of 50 units; one draw of the first, whose unit is short, ten long ones of the second."""
+    strata, y = np.repeat([0, 1], 50), np.repeat([100.0, 900.0], 50)
+    u = permanent_random_numbers(0, 0, 100)
+    design = Design(strata, np.array([1, 10]), u, x=np.ones(100), clusters=np.array(clusters), odd=odd)
+    engine = Engine(design, ErrorBudget(0.05), "mean")
+    wanted = engine.wanted()
+    engine.record_many(wanted, ("cycles",), y[wanted][:, None])
+    return engine
+
+
+def test_a_stratum_whose_few_draws_are_short_may_be_like_the_others_of_its_cluster():
+    alike, apart = (of_two_strata(clusters) for clusters in ([0, 0], [0, 1]))
+    half = [engine.look().estimates["cycles"].half_width for engine in (alike, apart)]
+    assert half[0] >= 2.0 * 50 * 500.0 * (1.0 - 1 / 50) > 2.0 * half[1]
+    assert alike.grow() and apart.grow()
+    assert alike.sizes[0] >= apart.sizes[0]
 
 
 def test_after_the_seventh_look_everything_is_drawn():

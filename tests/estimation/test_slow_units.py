@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kernelpoint.estimation import Design, Engine, ErrorBudget, strata_from
+from kernelpoint.estimation import Design, Engine, ErrorBudget, passes, strata_from
 from kernelpoint.estimation.allocation import cheapest
 from kernelpoint.estimation.bounds import LEAST_RATE
 from kernelpoint.estimation.variance import squared_excess
@@ -36,12 +36,7 @@ def test_a_bound_holds_where_one_launch_in_a_hundred_is_three_times_as_long():
         u = permanent_random_numbers(seed, 0, len(y))
         design = Design(strata[order], np.full(300, 2), u, balanced=True)
         engine = Engine(design, ErrorBudget(0.01))
-        while True:
-            units = engine.wanted()
-            engine.record_many(units, ("cycles",), y[units][:, None])
-            look = engine.look()
-            if look.met or not engine.grow():
-                break
+        *_, look = passes(engine, ("cycles",), y)
         held.append(look.estimates["cycles"].contains(y.sum()))
     assert np.mean(held) >= 0.9
 
@@ -57,12 +52,8 @@ def run(signature, y, seed, budget, **options):
     u = permanent_random_numbers(seed, 0, len(y))
     design = strata_from([signature], u, budget, spreads=(0.05,), expected=np.ones(len(y)), seed=seed, **options)
     engine = Engine(design, budget)
-    while True:
-        units = engine.wanted()
-        engine.record_many(units, ("cycles",), y[units][:, None])
-        look = engine.look()
-        if look.met or not engine.grow():
-            return look, len(engine.drawn())
+    *_, look = passes(engine, ("cycles",), y)
+    return look, len(engine.drawn())
 
 
 def test_first_draws_hold_one_slow_unit_of_so_many_with_95_percent():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernelpoint.errors import ConfigError
-from kernelpoint.estimation import Design, Engine, ErrorBudget
+from kernelpoint.estimation import Design, Engine, ErrorBudget, passes
 from kernelpoint.randomness import generator, permanent_random_numbers
 
 NAMES = ("cycles", "instructions")
@@ -24,19 +24,12 @@ def population(seed: int, domains: bool = False) -> tuple[Design, np.ndarray]:
     return Design(strata, np.full(8, 2), u, domains=of_unit), np.column_stack([cycles, instructions])
 
 
-def simulate(engine: Engine, values: np.ndarray) -> None:
-    wanted = engine.wanted()
-    engine.record_many(wanted, NAMES, values[wanted])
-
-
 def test_a_budget_on_a_ratio_is_met_and_holds_the_ratio_of_the_full_run():
     held, drawn = 0, []
     for seed in range(100):
         design, values = population(seed)
         engine = Engine(design, ErrorBudget(0.02, counter="ipc"), "mean", RATIOS)
-        simulate(engine, values)
-        while not (look := engine.look()).met and engine.grow():
-            simulate(engine, values)
+        *_, look = passes(engine, NAMES, values)
         truth = values[:, 1].sum() / values[:, 0].sum()
         assert look.ratios["ipc"].relative_half_width <= 0.02
         held += look.ratios["ipc"].contains(truth)
@@ -48,9 +41,7 @@ def test_a_budget_on_a_ratio_is_met_and_holds_the_ratio_of_the_full_run():
 def test_each_domain_meets_the_budget_by_itself_and_domains_add_up_to_the_whole():
     design, values = population(1, domains=True)
     engine = Engine(design, ErrorBudget(0.03), "mean")
-    simulate(engine, values)
-    while not (look := engine.look()).met and engine.grow():
-        simulate(engine, values)
+    *_, look = passes(engine, NAMES, values)
     parts = [part["estimates"]["cycles"] for part in look.domains]
     assert [part["units"] for part in look.domains] == [400, 400]
     assert all(part.relative_half_width <= 0.03 for part in parts)
@@ -62,8 +53,7 @@ def test_each_domain_meets_the_budget_by_itself_and_domains_add_up_to_the_whole(
 def test_a_population_of_one_domain_reports_none():
     design, values = population(0)
     engine = Engine(design, ErrorBudget(0.03), "mean")
-    simulate(engine, values)
-    assert engine.look().domains == []
+    assert next(passes(engine, NAMES, values)).domains == []
 
 
 def test_a_stratum_that_holds_two_domains_is_refused():
@@ -77,24 +67,14 @@ def test_a_ratio_has_no_budget_per_cluster():
         Engine(design, ErrorBudget(0.02, counter="ipc", scope="cluster"), "mean", RATIOS)
 
 
-def passes(design: Design, values: np.ndarray, names: tuple[str, ...], budget: ErrorBudget) -> tuple[Engine, int]:
-    engine, count = Engine(design, budget, "mean", RATIOS), 1
-    while True:
-        wanted = engine.wanted()
-        engine.record_many(wanted, names, values[wanted])
-        if engine.look().met or not engine.grow():
-            return engine, count
-        count += 1
-
-
 def test_a_cluster_that_was_drawn_whole_and_holds_nothing_asks_for_no_further_draws():
     strata = np.repeat(np.arange(4, dtype=np.int32), 100)
     values = (100.0 + 10.0 * generator(2, "targets test").standard_normal(400))[:, None]
     strata[300:] = -1  # all units of the last cluster are taken
     values[300:] = 0.0
     design = Design(strata, np.full(4, 2), permanent_random_numbers(2, 0, 400), clusters=np.arange(4))
-    engine, count = passes(design, values, ("cycles",), ErrorBudget(0.05, scope="cluster"))
-    assert count < 8 and len(engine.drawn()) < 300
+    engine = Engine(design, ErrorBudget(0.05, scope="cluster"), "mean", RATIOS)
+    assert len(list(passes(engine, ("cycles",), values))) < 8 and len(engine.drawn()) < 300
 
 
 @pytest.mark.parametrize("names", [("cycles", "reads"), ("instructions", "cycles")])
@@ -102,8 +82,8 @@ def test_draws_that_are_all_zero_lead_to_everything_in_few_passes(names):
     values = np.column_stack([np.full(1000, 5.0), np.zeros(1000)])
     design = Design(np.zeros(1000, int), np.array([2]), permanent_random_numbers(0, 0, 1000))
     counter = "reads" if "reads" in names else "ipc"
-    engine, count = passes(design, values, names, ErrorBudget(0.05, counter=counter))
-    assert len(engine.drawn()) == 1000 and count < 12
+    engine = Engine(design, ErrorBudget(0.05, counter=counter), "mean", RATIOS)
+    assert len(list(passes(engine, names, values))) < 12 and len(engine.drawn()) == 1000
 
 
 def test_a_counter_of_zeros_keeps_no_other_from_two_stages():
@@ -129,10 +109,6 @@ def test_strata_that_showed_only_zeros_are_sampled_until_a_usual_value_among_the
         engine = Engine(
             Design(strata, np.full(3, 2), permanent_random_numbers(seed, 0, N)), ErrorBudget(0.05, counter="traffic")
         )
-        look = None
-        while look is None or (not look.met and engine.grow()):
-            wanted = engine.wanted()
-            engine.record_many(wanted, ("cycles", "traffic"), np.column_stack([np.full(N, 9.0), traffic])[wanted])
-            look = engine.look()
+        *_, look = passes(engine, ("cycles", "traffic"), np.column_stack([np.full(N, 9.0), traffic]))
         errors.append(abs(look.estimates["traffic"].estimate / traffic.sum() - 1.0))
     assert np.mean(np.array(errors) <= 0.05) >= 0.9

@@ -208,3 +208,20 @@ def test_a_first_sample_that_is_short_is_sized_for_its_share_of_the_budget():
         assert first.grow()
         sizes[eps] = int(first.sizes.sum())
     assert sizes[0.01] < sizes[0.01 * FIRST_SHARE]
+
+
+def test_a_first_sample_whose_few_units_are_short_may_be_like_the_others_of_its_cluster():
+    """Two strata of 100 units, predicted exactly; two short units observed of the first, ten long ones of the second."""
+    strata, y = np.repeat([0, 1], 100), np.repeat([100.0, 900.0], 100)
+    half = []
+    for clusters in ([0, 0], [0, 1]):
+        u = permanent_random_numbers(0, 0, 200)
+        design = Design(strata, np.array([2, 10]), u, x=np.ones(200), clusters=np.array(clusters), odd=2.0)
+        first = Engine(design, ErrorBudget(0.05), "mean")
+        observed = np.isin(np.arange(200), first.drawn())
+        x = {"cycles": np.where(observed, y, np.nan)}
+        engine = TwoPhaseEngine(FirstPhase(first, observed, x, strata, u[::-1]), ErrorBudget(0.05))
+        wanted = engine.wanted()
+        engine.record_many(wanted, ("cycles",), y[wanted][:, None])
+        half.append(engine.look().estimates["cycles"].half_width)
+    assert half[0] == pytest.approx(2.0 * 500.0 * 98 / 2, rel=0.1) and half[0] > 2.0 * half[1]

@@ -146,6 +146,12 @@ def test_an_option_that_is_not_known_is_named_once(derive):
     assert derive(text).notes == ["the fast model does not know these options: -another, -gpgpu_quantum_units"]
 
 
+def test_many_unknown_options_are_counted_not_listed(derive):
+    options = "".join(f"-unknown_{n:02} 1\n" for n in range(30))
+    (note,) = [line for line in derive(f"-gpgpu_n_clusters 8\n{options}").notes if "does not know" in line]
+    assert note.endswith("-unknown_06, -unknown_07 and 22 more")
+
+
 def test_an_option_that_changes_cycles_and_has_no_counterpart_is_named_with_its_value(derive):
     assert derive(GPGPUSIM + "-gpgpu_perfect_mem 0\n").notes == []
     (note,) = derive(GPGPUSIM + "-gpgpu_perfect_mem 1\n").notes

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +20,7 @@ class Bench:
 
     folder: Path
     list_path: Path
+    shared: SharedRuns
 
     @property
     def journal(self) -> Path:
@@ -31,13 +34,42 @@ class Bench:
         config.write_text(f"version: 1\n{yaml}\njournal: {self.journal}\n")
         return [*command, "-kernel_sampling", str(config)]
 
-    def run(self, yaml: str | None, *options: str) -> subprocess.CompletedProcess:
+    def run(self, yaml: str | None, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess:
+        command = self.command(yaml)
         return subprocess.run(
-            self.command(yaml, *options), cwd=self.folder, capture_output=True, text=True, timeout=120
+            command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=120, check=False
         )
+
+    def had(self, yaml: str | None) -> subprocess.CompletedProcess:
+        """A run of that configuration over the whole list, made once for all tests: its output, and a copy of its journal."""
+        done, journal = self.shared.get(self, yaml)
+        if yaml is not None:
+            shutil.copy(journal, self.journal)
+        return done
 
     def report(self) -> Run:
         return load_run(self.journal)
+
+
+@dataclass
+class SharedRuns:
+    """Runs that several tests look at, by configuration: output and journal of each."""
+
+    folder: Path
+    made: dict[str | None, tuple[subprocess.CompletedProcess, Path]]
+
+    def get(self, bench: Bench, yaml: str | None) -> tuple[subprocess.CompletedProcess, Path]:
+        if yaml not in self.made:
+            own = Bench(self.folder / str(len(self.made)), bench.list_path, self)
+            own.folder.mkdir()
+            environment = {**os.environ, "KERNELPOINT_CACHE": str(own.folder / "cache")}
+            self.made[yaml] = own.run(yaml, environment=environment), own.journal
+        return self.made[yaml]
+
+
+@pytest.fixture(scope="session")
+def shared_runs(tmp_path_factory) -> SharedRuns:
+    return SharedRuns(tmp_path_factory.mktemp("runs"), {})
 
 
 @pytest.fixture(scope="session")
@@ -51,9 +83,9 @@ def solver_traces(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def bench(tmp_path, solver_traces, monkeypatch) -> Bench:
+def bench(tmp_path, solver_traces, shared_runs, monkeypatch) -> Bench:
     """The solver, with a cache of its own."""
     monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
     if not program().exists():
         pytest.skip("the embedded host is not built; run `make build`")
-    return Bench(tmp_path, solver_traces / "kernelslist.g")
+    return Bench(tmp_path, solver_traces / "kernelslist.g", shared_runs)

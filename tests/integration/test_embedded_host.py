@@ -19,7 +19,7 @@ def totals(text):
 
 
 def test_policy_all_simulates_exactly_what_an_unsampled_run_does(bench):
-    plain, sampled = bench.run(None), bench.run("policy: all")
+    plain, sampled = bench.had(None), bench.had("policy: all")
     assert plain.returncode == sampled.returncode == 0, sampled.stderr
     assert totals(plain.stdout) == totals(sampled.stdout)
     assert "kernelpoint" not in plain.stdout
@@ -28,8 +28,8 @@ def test_policy_all_simulates_exactly_what_an_unsampled_run_does(bench):
 
 
 def test_random_sampling_states_a_bound_that_holds_the_full_run(bench):
-    full = float(totals(bench.run(None).stdout)["gpu_tot_sim_cycle"])
-    done = bench.run(RANDOM)
+    full = float(totals(bench.had(None).stdout)["gpu_tot_sim_cycle"])
+    done = bench.had(RANDOM)
     assert done.returncode == 0, done.stderr
     summary = bench.report().content()
     assert summary["met"] and summary["skipped"] > 0
@@ -39,7 +39,7 @@ def test_random_sampling_states_a_bound_that_holds_the_full_run(bench):
 
 
 def test_the_output_carries_the_estimate_and_what_it_rests_on(bench):
-    lines = dict(re.findall(r"^(kernelpoint_\w+) = (\S+)", bench.run(RANDOM).stdout, re.MULTILINE))
+    lines = dict(re.findall(r"^(kernelpoint_\w+) = (\S+)", bench.had(RANDOM).stdout, re.MULTILINE))
     summary = bench.report().content()
     assert float(lines["kernelpoint_cycles"]) == pytest.approx(summary["estimate"])
     assert float(lines["kernelpoint_cycles_half_width"]) == pytest.approx(summary["half_width"])
@@ -69,7 +69,7 @@ def test_a_refused_configuration_stops_the_run_before_cycle_0_with_one_message(b
 
 
 def test_a_journal_of_another_gpu_is_refused_by_key(bench):
-    bench.run(RANDOM)
+    bench.had(RANDOM)
     command = [part if part != "v100" else "rtx" for part in bench.command(RANDOM)]
     done = subprocess.run(command, cwd=bench.folder, capture_output=True, text=True, timeout=60)
     assert (
@@ -104,9 +104,9 @@ def test_a_corrupt_trace_costs_the_bound_but_not_the_other_results(bench):
 
 @pytest.mark.parametrize("policy", ["kernelpoint", "kernelpoint\nclusters: online", "random"])
 def test_a_corrupt_trace_in_a_sampled_run_is_one_launch_less_known_with_a_wider_bound(bench, policy):
-    full = float(totals(bench.run(None).stdout)["gpu_tot_sim_cycle"])
+    full = float(totals(bench.had(None).stdout)["gpu_tot_sim_cycle"])
     yaml = f"policy: {policy}\nerror_budget: {{relative_error: 0.2}}"
-    bench.run(yaml)
+    bench.had(yaml)
     victim = min(bench.report().results)  # it is drawn
     bench.journal.unlink()
     bench.list_path = broken_copy(bench, victim)
@@ -122,7 +122,7 @@ def test_a_corrupt_trace_in_a_sampled_run_is_one_launch_less_known_with_a_wider_
 
 def test_a_simulator_that_ended_in_a_launch_with_a_corrupt_trace_does_not_try_it_again(bench):
     yaml = "policy: kernelpoint\nerror_budget: {relative_error: 0.2}"
-    bench.run(yaml)
+    bench.had(yaml)
     victim = min(bench.report().results)
     bench.journal.unlink()
     bench.list_path = broken_copy(bench, victim)
@@ -143,7 +143,7 @@ def test_a_simulator_that_ended_in_a_launch_with_a_corrupt_trace_does_not_try_it
 
 
 def test_a_corrupt_trace_that_is_not_drawn_changes_nothing(bench):
-    bench.run(RANDOM)
+    bench.had(RANDOM)
     simulated = set(bench.report().results)
     spared = next(i for i in range(200) if i not in simulated)
     bench.journal.unlink()
@@ -159,7 +159,7 @@ def test_runs_killed_at_random_moments_resume_to_the_same_summary(bench):
     expected = {unit: result.counters for unit, result in whole.results.items()}
     bench.journal.unlink()
     moments, kills = random.Random(11), 0
-    for _ in range(12):
+    for _ in range(6):
         process = subprocess.Popen(
             bench.command(yaml), cwd=bench.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )

@@ -39,7 +39,7 @@ MARKUP = "a[/x].kpjournal"  # rich would take [/x] for a closing tag
 
 
 def test_names_that_look_like_markup_are_shown_as_they_are(bench, monkeypatch, capsys):
-    assert bench.run("policy: all").returncode == 0
+    assert bench.had("policy: all").returncode == 0
     odd = bench.folder / MARKUP
     odd.parent.mkdir()
     bench.journal.rename(odd)

@@ -16,21 +16,21 @@ from kernelpoint.report.write import plan_of
 
 
 def test_the_summary_is_printed_as_json(bench):
-    bench.run("policy: random\nerror_budget: {relative_error: 0.05}")
+    bench.had("policy: random\nerror_budget: {relative_error: 0.05}")
     done = run_command("report", bench.journal, "--json")
     assert json.loads(done.stdout) == bench.report().content()
 
 
 def test_the_terminal_says_what_the_bound_rests_on_and_leaves_out(bench):
-    bench.run("policy: random\nerror_budget: {relative_error: 0.05}")
+    bench.had("policy: random\nerror_budget: {relative_error: 0.05}")
     text = run_command("report", bench.journal).stdout
     assert "the bound assumes" in text and "not covered by the bound" in text
 
 
 def test_the_page_is_self_contained_and_tells_the_error_against_a_full_run(bench):
-    bench.run("policy: all")
+    bench.had("policy: all")
     full = bench.journal.rename(bench.folder / "full.kpjournal")
-    bench.run("policy: random\nerror_budget: {relative_error: 0.05}")
+    bench.had("policy: random\nerror_budget: {relative_error: 0.05}")
     page = bench.folder / "report.html"
     done = run_command("report", bench.journal, "-o", page, "--full-run", full)
     html = page.read_text()
@@ -40,18 +40,18 @@ def test_the_page_is_self_contained_and_tells_the_error_against_a_full_run(bench
 
 
 def test_a_full_run_on_another_gpu_is_refused_as_truth(bench):
-    bench.run("policy: all")
+    bench.had("policy: all")
     full = bench.journal.rename(bench.folder / "full.kpjournal")
     first, rest = full.read_bytes().split(b"\n", 1)
     other = unseal(first).decode().replace('"simulator_config":"', '"simulator_config":"x')
     full.write_bytes(seal(other) + rest)
-    bench.run("policy: random\nerror_budget: {relative_error: 0.05}")
+    bench.had("policy: random\nerror_budget: {relative_error: 0.05}")
     done = run_command("report", bench.journal, "-o", bench.folder / "r.html", "--full-run", full)
     assert done.returncode == 1 and "simulator_config differs" in done.stderr
 
 
 def test_a_page_of_a_full_run_and_of_a_run_without_an_estimate_can_be_made(bench):
-    bench.run("policy: all")
+    bench.had("policy: all")
     assert run_command("report", bench.journal, "-o", bench.folder / "all.html").returncode == 0
 
 
@@ -65,7 +65,7 @@ def test_mangled_names_are_shortened():
 
 
 def test_a_budget_on_a_ratio_is_reported_in_the_terminal_and_on_the_page(bench):
-    bench.run("policy: random\nerror_budget: {relative_error: 0.05, counter: l2_miss_rate}")
+    bench.had("policy: random\nerror_budget: {relative_error: 0.05, counter: l2_miss_rate}")
     summary = bench.report().content()
     assert summary["met"] and summary["estimate"] == summary["ratios"]["l2_miss_rate"]["estimate"]
     page = bench.folder / "report.html"
@@ -85,7 +85,7 @@ def test_a_page_can_be_made_when_the_plan_is_gone(bench):
 
 
 def test_kernels_whose_short_names_are_equal_are_one_with_all_their_cycles(bench, monkeypatch):
-    bench.run("policy: kernelpoint\nerror_budget: {relative_error: 0.05}")
+    bench.had("policy: kernelpoint\nerror_budget: {relative_error: 0.05}")
     run = bench.report()
     monkeypatch.setattr(view, "base_key", lambda name: "same")
     (kernel,) = view.view_run(run, plan_of(run)[0]).kernels
@@ -100,7 +100,7 @@ def matplotlib():
 
 
 def test_every_launch_is_exported_and_the_cycles_add_up_to_the_estimate(bench, matplotlib):
-    bench.run("policy: kernelpoint\nerror_budget: {relative_error: 0.05}")
+    bench.had("policy: kernelpoint\nerror_budget: {relative_error: 0.05}")
     table, trace, figures = (bench.folder / name for name in ("launches.csv", "trace.json", "figures"))
     done = run_command("report", bench.journal, "--csv", table, "--perfetto", trace, "--figures", figures)
     assert done.returncode == 0 and not bench.journal.with_suffix(".html").exists(), done.stderr
@@ -120,15 +120,15 @@ def test_every_launch_is_exported_and_the_cycles_add_up_to_the_estimate(bench, m
 
 
 def test_without_options_the_page_is_written_beside_the_journal(bench):
-    bench.run("policy: random\nerror_budget: {relative_error: 0.05}")
+    bench.had("policy: random\nerror_budget: {relative_error: 0.05}")
     done = run_command("report", cwd=bench.folder)
     assert done.returncode == 0 and "page: run.html" in done.stdout and (bench.folder / "run.html").exists()
 
 
 def test_json_tells_the_error_against_a_full_run(bench):
-    bench.run("policy: all")
+    bench.had("policy: all")
     full = bench.journal.rename(bench.folder / "full.kpjournal")
-    bench.run("policy: random\nerror_budget: {relative_error: 0.05}")
+    bench.had("policy: random\nerror_budget: {relative_error: 0.05}")
     told = json.loads(run_command("report", bench.journal, "--json", "--full-run", full).stdout)["full_run"]
     truth, run = load_run(full), bench.report()
     assert told["total"] == truth.summary.estimate

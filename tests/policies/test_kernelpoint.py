@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kernelpoint.config import parse_config
-from kernelpoint.estimation import Engine, ErrorBudget
+from kernelpoint.estimation import Engine, ErrorBudget, passes
 from kernelpoint.policies.labels import context, first_of_each_process
 from kernelpoint.policies.methods.kernelpoint import KernelPoint
 from kernelpoint.profiles.profile import ProfileBuilder
@@ -36,12 +36,7 @@ def test_a_budget_on_dram_traffic_that_only_first_launches_cause_is_met():
     budget = {"relative_error": 0.05, "counter": "dram_reads"}
     policy = KernelPoint(parse_config({"version": 1, "policy": "kernelpoint", "error_budget": budget}))
     engine = Engine(policy.design(Population((800,), 0, profile=profile)), ErrorBudget(0.05, counter="dram_reads"))
-    look = None
-    while look is None or (not look.met and engine.grow()):
-        engine.record_many(
-            engine.wanted(), ("cycles", "dram_reads"), np.column_stack([np.full(800, 9.0), traffic])[engine.wanted()]
-        )
-        look = engine.look()
+    *_, look = passes(engine, ("cycles", "dram_reads"), np.column_stack([np.full(800, 9.0), traffic]))
     assert abs(look.estimates["dram_reads"].estimate / traffic.sum() - 1.0) <= 0.05
     assert len(engine.drawn()) < 800
 
@@ -61,8 +56,5 @@ def test_times_known_beforehand_tell_launches_of_one_kernel_apart(seed):
     budget = {"relative_error": 0.05}
     design = KernelPoint(parse_config({"version": 1, "policy": "kernelpoint", "seed": seed, "error_budget": budget}))
     engine = Engine(design.design(population), ErrorBudget(0.05), "regression")
-    look = None
-    while look is None or (not look.met and engine.grow()):
-        engine.record_many(engine.wanted(), ("cycles",), times[engine.wanted()][:, None])
-        look = engine.look()
+    *_, look = passes(engine, ("cycles",), times)
     assert abs(look.estimates["cycles"].estimate / times.sum() - 1.0) <= 0.05

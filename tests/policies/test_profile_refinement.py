@@ -7,7 +7,7 @@ import pytest
 
 from kernelpoint.config import parse_config
 from kernelpoint.errors import PolicyError
-from kernelpoint.estimation import Engine, ErrorBudget
+from kernelpoint.estimation import Engine, ErrorBudget, passes
 from kernelpoint.policies.methods.kernelpoint import KernelPoint
 from kernelpoint.profiles.profile import ProfileBuilder
 from kernelpoint.traces import ScanTable
@@ -43,12 +43,8 @@ def truth():
 def simulated(people, y):
     """Share of the total that a run simulates, and whether its interval holds the total."""
     engine = Engine(KernelPoint(parse_config(CONFIG)).design(people), ErrorBudget(0.02))
-    while True:
-        units = engine.wanted()
-        engine.record_many(units, ("cycles",), y[units][:, None])
-        look = engine.look()
-        if look.met or not engine.grow():
-            return look.estimates["cycles"].simulated / y.sum(), look.estimates["cycles"].contains(y.sum())
+    *_, look = passes(engine, ("cycles",), y)
+    return look.estimates["cycles"].simulated / y.sum(), look.estimates["cycles"].contains(y.sum())
 
 
 def test_traces_are_read_beside_a_profile_where_they_are_on_disk():

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from kernelpoint.config import parse_config
-from kernelpoint.estimation import AssistedEngine, Engine, ErrorBudget, engine_for
+from kernelpoint.estimation import AssistedEngine, Engine, ErrorBudget, engine_for, passes
 from kernelpoint.policies.methods.kernelpoint import KernelPoint
 from kernelpoint.randomness import generator
 from kernelpoint.session.host_info import HostInfo
@@ -44,12 +44,7 @@ def test_predictions_become_the_covariates_and_kernels_the_groups():
     assert set(design.predictions) >= {"cycles", "dram_reads"} and design.assume == "hostile"
     engine = engine_for(design, ErrorBudget(0.05))
     assert isinstance(engine, AssistedEngine)
-    while True:
-        wanted = engine.wanted()
-        engine.record_many(wanted, ("cycles",), y[wanted][:, None])
-        look = engine.look()
-        if look.met or not engine.grow():
-            break
+    *_, look = passes(engine, ("cycles",), y)
     assert look.met and look.estimates["cycles"].contains(y.sum()) and len(engine.drawn()) < 150
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import runpy
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -97,10 +99,26 @@ def test_the_next_selection_goes_on_with_every_result(program, drawn, trace, tmp
     assert len(lines) == len(run.results) == run.ended().simulated
 
 
-def test_two_such_runs_are_not_compared_and_the_message_says_what_can_be(drawn, tmp_path):
-    runs = [go(*drawn, tmp_path / f"{gpu}.kpjournal", gpu=gpu) for gpu in ("v100", "rtx")]
-    with pytest.raises(JournalError, match="compare runs over a selection with `fast_model: off`"):
-        compare_runs(*runs)
+@pytest.mark.parametrize("second", [{}, {"fast_model": "off"}], ids=["both with the model", "one without"])
+def test_two_runs_with_unlike_samples_are_compared_by_their_own_bounds(program, drawn, tmp_path, second):
+    runs = [go(*drawn, tmp_path / "v100.kpjournal"), go(*drawn, tmp_path / "rtx.kpjournal", gpu="rtx", **second)]
+    found = compare_runs(*runs)
+    cycles, ctas = (next(row for row in found.rows if row.counter == name) for name in ("cycles", "ctas"))
+    full = kp.simulate(program[0] / "whole" / "kernelslist.g", tmp_path / "full.kpjournal", "rtx", "all")
+    truth = (program[1], full.ended().estimate)
+    assert cycles.ratio.contains(truth[1] / truth[0]) and cycles.difference.contains(truth[1] - truth[0])
+    halves = [run.ended().half_width for run in runs]
+    assert cycles.difference.half_width == sum(halves) and cycles.separate == cycles.ratio.half_width < 0.5
+    assert found.confidence == pytest.approx(0.9) and "launches are not paired" in found.notes[0]
+    assert found.common == len(runs[0].results.keys() & runs[1].results.keys())
+    assert ctas.ratio.value == 1.0 and ctas.ratio.half_width == 0.0 and json.dumps(found.record())
+
+
+def test_runs_over_other_selections_are_not_compared(drawn, tmp_path):
+    first = go(*drawn, tmp_path / "one.kpjournal")
+    head = replace(first.header, hashes={**first.header.hashes, "design": "of another selection"})
+    with pytest.raises(JournalError, match=r"hashes\.design: .*'of another selection'"):
+        compare_runs(first, replace(first, records=[head, *first.records[1:]]))
 
 
 def test_the_log_says_what_the_model_and_replay_lack(drawn, capfd, tmp_path, program):

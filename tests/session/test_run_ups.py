@@ -90,6 +90,11 @@ def test_run_ups_count_as_simulated_cycles(host):
         (LOOSE, {"state_lines": 0}, "this simulator does not restore the state between launches"),
         (LOOSE, {"predictor": (14, 2)}, "branch predictors learn during the whole run, which run-ups cannot tell"),
         (LOOSE + "\nreplay: {check: 10}", {}, "the list is too short for run-ups"),
+        (
+            LOOSE,
+            {"configuration": "-network_mode 1\n-kernelpoint_not_replayed -network_mode 1\n"},
+            "with -network_mode 1 a full run keeps state that is not replayed",
+        ),
     ],
 )
 def test_without_run_ups_the_first_line_says_why_the_bound_is_on_sampling_error_only(host, yaml, info, reason):

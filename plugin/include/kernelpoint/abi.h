@@ -1,8 +1,9 @@
 /* KernelPoint's boundary: the versioned C ABI between a GPU simulator (the host) and the plugin.
  *
  * A host includes this file, or loader.h (C99: finds and opens the plugin), or client.hpp (C++11: the checked client of
- * our own hosts), and nothing else of KernelPoint; counters.h names the counters that have a meaning. No C++ type, no
- * exception and no Python object crosses the boundary: plain structs that start with their own size, and status codes.
+ * our own hosts), and nothing else of KernelPoint. With it come state.h, which holds what replay hands over, and
+ * counters.h, which names the counters that have a meaning. No C++ type, no exception and no Python object crosses the
+ * boundary: plain structs that start with their own size, and status codes.
  * A host that was built before a struct grew keeps working: the plugin reads only the first `size` bytes of what it is
  * given and writes only the first `size` bytes of what it is asked to fill; what a newer host knows and the plugin does
  * not is filled with 0. kp_counter, which states no size, never grows.
@@ -35,6 +36,8 @@
 #define KERNELPOINT_ABI_H
 
 #include <stdint.h>
+
+#include "state.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -69,11 +72,9 @@ enum {
     KP_HOST_COPIES_FILL = 1u << 2, /* copies of the list (MemcpyHtoD) fill the state that replay restores */
     KP_HOST_COUNTS_CTAS = 1u << 3, /* kp_replay.earlier_ctas, .grids are wanted: a header for each distinct trace */
     KP_HOST_KEEPS_L1 = 1u << 4,    /* SMs keep L1 and instruction cache: kp_touch.sm is wanted; MacSim's layout only */
-    KP_HOST_NAMES_COUNTERS = 1u << 5 /* kp_host_info.counter_names is filled */
+    KP_HOST_NAMES_COUNTERS = 1u << 5,    /* kp_host_info.counter_names is filled */
+    KP_HOST_NEEDS_WHOLE_TRACES = 1u << 6 /* a damaged trace ends the host: the plugin reads each before it is opened */
 };
-
-#define KP_LINE_BYTES 128u  /* of a line of memory: four sectors */
-#define KP_SECTOR_BYTES 32u /* of a sector */
 
 /* State that a launch begins with, for kp_decision.state. */
 typedef enum kp_state {
@@ -149,57 +150,6 @@ typedef struct kp_decision {
     uint32_t uncounted;         /* 1: its result is no part of the sample: a warm-up, or a launch of a run-up */
 } kp_decision;
 
-/* Effect of one launch, or one copy from the host, on one line of memory. Masks have a bit for each sector. */
-typedef struct kp_touch {
-    uint64_t line;   /* address of its first byte */
-    uint8_t touched; /* sectors read or written */
-    uint8_t written; /* of those, written: by stores or atomics */
-    uint8_t filled;  /* of those, read, or written in every byte: complete without what DRAM holds */
-    uint8_t copied;  /* 1: by a copy from the host: clean and filled, whatever the line was before */
-    uint16_t sm;     /* with KP_HOST_KEEPS_L1, the SM of the access: a CTA's number modulo kp_host_info.sms; else 0 */
-    uint8_t path;    /* kp_path */
-    uint8_t reserved;
-} kp_touch;
-
-/* Way of an access to what all SMs share, for kp_touch.path. */
-typedef enum kp_path {
-    KP_PATH_DATA = 0,  /* through the SM's L1, or not told */
-    KP_PATH_FETCH = 1, /* of instructions, through the SM's instruction cache */
-    KP_PATH_AROUND = 2 /* around both: code; or a store to generic or local memory, which some L1s take after all */
-} kp_path;
-
-/* Branch predictor of one SM: see kp_host_info.predictor_history_bits. */
-typedef struct kp_predictor {
-    uint32_t history; /* the last branch in the highest bit, as predicted; taken: 1 */
-    uint32_t counter_count;
-    const uint8_t* counters; /* indexed by the highest history bits, exclusive or the address of the branch / 4 */
-} kp_predictor;
-
-/* The CTAs of a launch; none where its trace cannot be read. */
-typedef struct kp_grid {
-    uint64_t ctas;
-    uint32_t warps, last_warp; /* of a CTA; last_warp ends last, if an instruction takes a step and a load some more */
-} kp_grid;
-
-/* Flags of kp_replay. */
-enum {
-    KP_REPLAY_COVERED = 1u << 0 /* the touches name state_lines distinct lines; else all that could add something */
-};
-
-typedef struct kp_replay {
-    uint32_t size;         /* set by the host: sizeof(kp_replay) */
-    uint32_t flags;        /* KP_REPLAY_* */
-    uint64_t launches;     /* earlier launches looked at */
-    uint64_t unreadable;   /* of their distinct traces, those that cannot be read; each is named once in the log */
-    uint64_t earlier_ctas; /* CTAs of all earlier launches of the process; 0 without KP_HOST_COUNTS_CTAS */
-    uint64_t touch_count;
-    const kp_touch* touches;
-    uint64_t predictor_count; /* SMs; 0 where the host has no predictors that learn */
-    const kp_predictor* predictors;
-    uint64_t grid_count;  /* of the launches right before, back to kp_host_info.sms CTAs; as earlier_ctas */
-    const kp_grid* grids; /* the last launch first */
-} kp_replay;
-
 typedef struct kp_progress {
     uint32_t size; /* sizeof(kp_progress) */
     uint32_t process;
@@ -238,8 +188,7 @@ typedef struct kp_summary {
     uint32_t passes;
     uint32_t estimate_count; /* of the whole run: see kp_estimate_at */
     double confidence;       /* of every half-width */
-    double
-        cycle_speedup; /* estimated cycles over those simulated, warm-ups and run-ups included; NaN where not known */
+    double cycle_speedup;    /* estimated over simulated cycles, warm-ups and run-ups included; NaN where not known */
     double saved_seconds; /* processor time that the skipped cycles would have taken, at the rate of the simulated ones;
                              NaN where not known */
 } kp_summary;

@@ -66,6 +66,7 @@ void register_encoder(pybind11::module_& module);
 void register_replay(pybind11::module_& module);
 void register_convert(pybind11::module_& module);     // convert_bindings.cc
 void register_fast_model(pybind11::module_& module);  // fast_model_bindings.cc
+void register_walk(pybind11::module_& module);        // walk.cc, part of the fast model
 
 // For py::call_guard behind py::gil_scoped_release: Ctrl-C, and whatever else a signal handler raises, ends the call.
 class PythonSignals {

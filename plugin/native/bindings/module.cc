@@ -60,4 +60,5 @@ PYBIND11_MODULE(_native, module) {
     kernelpoint::register_replay(module);
     kernelpoint::register_convert(module);
     kernelpoint::register_fast_model(module);
+    kernelpoint::register_walk(module);
 }

@@ -1,7 +1,8 @@
 #include "native/trace/opcode.h"
 
 #include <algorithm>
-#include <array>
+#include <unordered_map>
+#include <utility>
 
 namespace kernelpoint {
 
@@ -23,112 +24,35 @@ constexpr auto no = MemorySpace::none, global = MemorySpace::global, local = Mem
                texture = MemorySpace::texture;
 
 // SASS opcodes of Volta, Turing, Ampere, Ada, Hopper and Blackwell, from NVIDIA's instruction set tables (CUDA Binary
-// Utilities). Sorted by base. Model: half precision goes with single precision; uniform datapath instructions go with
+// Utilities). Model: half precision goes with single precision; uniform datapath instructions go with
 // their 32-lane counterparts; S2R, VOTE and the like are moves; LDGSTS reads global memory (its store into shared
 // memory is not a second access); warp-wide reductions and shuffles (REDUX, SHFL) are moves although they pass through
 // the memory pipe. Bulk copies (TMA) access global memory; their side in shared memory is not a second access, and a
 // prefetch is a load. mbarriers (SYNCS, ARRIVES, UTCBAR) are barriers with an address in shared memory; tensor memory
 // counts as shared memory, as it lies on the SM; asynchronous matrix multiplications (GMMA, UTC*MMA) are one tensor
 // instruction each, whatever their size.
-constexpr Entry table[] = {
+// Opcodes that access memory, branch, synchronise or end.
+constexpr Entry acting[] = {
     {"ACQBULK", B, no, barrier_flag},
     {"ACQSHMINIT", B, no, barrier_flag},
-    {"AL2P", V},
     {"ARRIVES", B, shared, barrier_flag},
     {"ATOM", M, generic, load | store | atomic},
     {"ATOMG", M, global, load | store | atomic},
     {"ATOMS", M, shared, load | store | atomic},
-    {"B2R", V},
     {"BAR", B, no, barrier_flag},
-    {"BGMMA", T},
-    {"BMMA", T},
-    {"BMOV", V},
-    {"BMSK", I},
-    {"BPT", C},
     {"BRA", C, no, branch},
-    {"BREAK", C},
-    {"BREV", I},
     {"BRX", C, no, branch},
     {"BRXU", C, no, branch},
-    {"BSSY", C},
-    {"BSYNC", C},
     {"CALL", C, no, branch},
     {"CCTL", M, generic},
     {"CCTLL", M, local},
     {"CCTLT", M, texture},
     {"CGAERRBAR", B, no, barrier_flag},
-    {"CREDUX", V},
-    {"CS2R", V},
-    {"CS2UR", V},
-    {"DADD", D},
     {"DEPBAR", B, no, barrier_flag},
-    {"DFMA", D},
-    {"DMMA", T},
-    {"DMNMX", D},
-    {"DMUL", D},
-    {"DSETP", D},
-    {"ELECT", V},
-    {"ENDCOLLECTIVE", C},
     {"ERRBAR", B, no, barrier_flag},
     {"EXIT", C, no, exit_flag},
-    {"F2F", V},
-    {"F2FP", V},
-    {"F2I", V},
-    {"F2IP", V},
-    {"FADD", S},
-    {"FADD2", S},
-    {"FADD32I", S},
-    {"FCHK", S},
     {"FENCE", B, no, barrier_flag},
-    {"FFMA", S},
-    {"FFMA2", S},
-    {"FFMA32I", S},
-    {"FHADD", S},
-    {"FHFMA", S},
-    {"FLO", I},
-    {"FMNMX", S},
-    {"FMNMX3", S},
-    {"FMUL", S},
-    {"FMUL2", S},
-    {"FMUL32I", S},
-    {"FRND", V},
-    {"FSEL", S},
-    {"FSET", S},
-    {"FSETP", S},
-    {"FSWZADD", S},
-    {"GETLMEMBASE", V},
-    {"HADD2", S},
-    {"HADD2_32I", S},
-    {"HFMA2", S},
-    {"HFMA2_32I", S},
-    {"HGMMA", T},
-    {"HMMA", T},
-    {"HMNMX2", S},
-    {"HMUL2", S},
-    {"HMUL2_32I", S},
-    {"HSET2", S},
-    {"HSETP2", S},
-    {"I2F", V},
-    {"I2FP", V},
-    {"I2I", V},
-    {"I2IP", V},
-    {"IABS", I},
-    {"IADD", I},
-    {"IADD3", I},
-    {"IADD32I", I},
-    {"IDP", I},
-    {"IDP4A", I},
-    {"IGMMA", T},
-    {"IMAD", I},
-    {"IMMA", T},
-    {"IMMU", I},
-    {"IMNMX", I},
-    {"IMUL", I},
-    {"IMUL32I", I},
     {"ISBERD", M, local, load},
-    {"ISCADD", I},
-    {"ISCADD32I", I},
-    {"ISETP", I},
     {"JMP", C, no, branch},
     {"JMX", C, no, branch},
     {"JMXU", C, no, branch},
@@ -145,57 +69,13 @@ constexpr Entry table[] = {
     {"LDSM", M, shared, load},
     {"LDT", M, shared, load},
     {"LDTM", M, shared, load},
-    {"LEA", I},
-    {"LEPC", V},
-    {"LOP", I},
-    {"LOP3", I},
-    {"LOP32I", I},
-    {"MATCH", V},
     {"MEMBAR", B, no, barrier_flag},
-    {"MOV", V},
-    {"MOV32I", V},
-    {"MOV64IUR", V},
-    {"MOVM", V},
-    {"MUFU", F},
-    {"NANOSLEEP", C},
-    {"NOP", C},
-    {"OMMA", T},
-    {"OUT", V},
-    {"P2R", V},
-    {"PIXLD", V},
-    {"PLOP3", V},
-    {"PMTRIG", C},
-    {"POPC", I},
-    {"PREEXIT", C},
-    {"PRMT", I},
-    {"PSETP", V},
-    {"QADD4", S},
-    {"QFMA4", S},
-    {"QGMMA", T},
-    {"QMMA", T},
-    {"QMUL4", S},
     {"QSPC", M, generic},
-    {"R2B", V},
-    {"R2P", V},
-    {"R2UR", V},
     {"RED", M, generic, store | atomic},
     {"REDAS", M, shared, store | atomic},
     {"REDG", M, global, store | atomic},
-    {"REDUX", V},
     {"RET", C, no, branch},
-    {"RPCMOV", C},
     {"RTT", C, no, exit_flag},
-    {"S2R", V},
-    {"S2UR", V},
-    {"SEL", V},
-    {"SETCTAID", V},
-    {"SETLMEMBASE", V},
-    {"SGXT", I},
-    {"SHF", I},
-    {"SHFL", V},
-    {"SHL", I},
-    {"SHR", I},
-    {"SPMETADATA", V},
     {"ST", M, generic, store},
     {"STAS", M, shared, store},
     {"STG", M, global, store},
@@ -220,102 +100,63 @@ constexpr Entry table[] = {
     {"UBLKCP", M, global, load | bulk},
     {"UBLKPF", M, global, load | bulk},
     {"UBLKRED", M, global, store | atomic | bulk},
-    {"UBMSK", I},
-    {"UBREV", I},
     {"UCGABAR_ARV", B, no, barrier_flag},
     {"UCGABAR_WAIT", B, no, barrier_flag},
-    {"UCLEA", I},
-    {"UCPRMT", I},
-    {"UF2F", V},
-    {"UF2FP", V},
-    {"UF2I", V},
-    {"UF2IP", V},
-    {"UFADD", S},
-    {"UFFMA", S},
-    {"UFHADD", S},
-    {"UFHFMA", S},
-    {"UFLO", I},
-    {"UFMNMX", S},
-    {"UFMUL", S},
-    {"UFRND", V},
-    {"UFSEL", S},
-    {"UFSET", S},
-    {"UFSETP", S},
-    {"UGETNEXTWORKID", C},
-    {"UI2F", V},
-    {"UI2FP", V},
-    {"UI2I", V},
-    {"UI2IP", V},
-    {"UIABS", I},
-    {"UIADD3", I},
-    {"UIMAD", I},
-    {"UIMNMX", I},
-    {"UISETP", I},
     {"ULDC", M, constant, load},
-    {"ULEA", I},
-    {"ULEPC", V},
-    {"ULOP", I},
-    {"ULOP3", I},
-    {"ULOP32I", I},
     {"UMEMSETS", M, shared, store},
-    {"UMOV", V},
-    {"UMOV32I", V},
-    {"UP2UR", V},
-    {"UPLOP3", V},
-    {"UPOPC", I},
-    {"UPRMT", I},
-    {"UPSETP", V},
-    {"UR2UP", V},
     {"UREDGR", M, global, store | atomic},
-    {"USEL", V},
-    {"USETMAXREG", C},
-    {"USETSHMSZ", C},
-    {"USGXT", I},
-    {"USHF", I},
-    {"USHL", I},
-    {"USHR", I},
     {"USTGR", M, global, store},
     {"UTCATOMSWS", B, no, barrier_flag},
     {"UTCBAR", B, shared, barrier_flag},
     {"UTCCP", M, shared, load | store},
-    {"UTCHMMA", T},
-    {"UTCIMMA", T},
-    {"UTCOMMA", T},
-    {"UTCQMMA", T},
-    {"UTCSHIFT", T},
     {"UTMACCTL", M, generic},
     {"UTMACMDFLUSH", B, no, barrier_flag},
     {"UTMALDG", M, global, load | bulk},
     {"UTMAPF", M, global, load | bulk},
     {"UTMAREDG", M, global, store | atomic | bulk},
     {"UTMASTG", M, global, store | bulk},
-    {"UVABSDIFF", I},
-    {"UVIADD", I},
-    {"UVIADDMNMX", I},
-    {"UVIMNMX", I},
-    {"UVIMNMX3", I},
-    {"UVIRTCOUNT", C},
-    {"VABSDIFF", I},
-    {"VABSDIFF4", I},
-    {"VHMNMX", I},
-    {"VIADD", I},
-    {"VIADDMNMX", I},
-    {"VIMNMX", I},
-    {"VIMNMX3", I},
-    {"VOTE", V},
-    {"VOTEU", V},
     {"WARPGROUP", B, no, barrier_flag},
     {"WARPGROUPSET", B, no, barrier_flag},
     {"WARPSYNC", B, no, barrier_flag},
-    {"YIELD", C},
 };
 
-constexpr bool is_sorted() {
-    for (size_t i = 1; i < std::size(table); ++i)
-        if (!(table[i - 1].base < table[i].base)) return false;
-    return true;
+// All others, by unit.
+constexpr std::pair<Unit, std::string_view> computing[] = {
+    {I,
+     "BMSK BREV FLO IABS IADD IADD3 IADD32I IDP IDP4A IMAD IMMU IMNMX IMUL IMUL32I ISCADD ISCADD32I ISETP"
+     " LEA LOP LOP3 LOP32I POPC PRMT SGXT SHF SHL SHR UBMSK UBREV UCLEA UCPRMT UFLO UIABS UIADD3 UIMAD"
+     " UIMNMX UISETP ULEA ULOP ULOP3 ULOP32I UPOPC UPRMT USGXT USHF USHL USHR UVABSDIFF UVIADD UVIADDMNMX"
+     " UVIMNMX UVIMNMX3 VABSDIFF VABSDIFF4 VHMNMX VIADD VIADDMNMX VIMNMX VIMNMX3"},
+    {S,
+     "FADD FADD2 FADD32I FCHK FFMA FFMA2 FFMA32I FHADD FHFMA FMNMX FMNMX3 FMUL FMUL2 FMUL32I FSEL FSET"
+     " FSETP FSWZADD HADD2 HADD2_32I HFMA2 HFMA2_32I HMNMX2 HMUL2 HMUL2_32I HSET2 HSETP2 QADD4 QFMA4 QMUL4"
+     " UFADD UFFMA UFHADD UFHFMA UFMNMX UFMUL UFSEL UFSET UFSETP"},
+    {D, "DADD DFMA DMNMX DMUL DSETP"},
+    {F, "MUFU"},
+    {T, "BGMMA BMMA DMMA HGMMA HMMA IGMMA IMMA OMMA QGMMA QMMA UTCHMMA UTCIMMA UTCOMMA UTCQMMA UTCSHIFT"},
+    {V,
+     "AL2P B2R BMOV CREDUX CS2R CS2UR ELECT F2F F2FP F2I F2IP FRND GETLMEMBASE I2F I2FP I2I I2IP LEPC"
+     " MATCH MOV MOV32I MOV64IUR MOVM OUT P2R PIXLD PLOP3 PSETP R2B R2P R2UR REDUX S2R S2UR SEL SETCTAID"
+     " SETLMEMBASE SHFL SPMETADATA UF2F UF2FP UF2I UF2IP UFRND UI2F UI2FP UI2I UI2IP ULEPC UMOV UMOV32I"
+     " UP2UR UPLOP3 UPSETP UR2UP USEL VOTE VOTEU"},
+    {C,
+     "BPT BREAK BSSY BSYNC ENDCOLLECTIVE NANOSLEEP NOP PMTRIG PREEXIT RPCMOV UGETNEXTWORKID USETMAXREG"
+     " USETSHMSZ UVIRTCOUNT YIELD"},
+};
+
+const std::unordered_map<std::string_view, Entry>& table() {
+    static const std::unordered_map<std::string_view, Entry> all = [] {
+        std::unordered_map<std::string_view, Entry> found;
+        for (const Entry& entry : acting) found.emplace(entry.base, entry);
+        for (auto [unit, bases] : computing)
+            for (size_t end; !bases.empty(); bases.remove_prefix(std::min(end + 1, bases.size()))) {
+                end = std::min(bases.find(' '), bases.size());
+                found.emplace(bases.substr(0, end), Entry{bases.substr(0, end), unit});
+            }
+        return found;
+    }();
+    return all;
 }
-static_assert(is_sorted(), "classify_opcode searches the table by halving");
 
 }  // namespace
 
@@ -323,9 +164,9 @@ Opcode classify_opcode(std::string_view text) {
     Opcode opcode;
     opcode.text = text;
     opcode.base = text.substr(0, text.find('.'));
-    const Entry* entry = std::lower_bound(std::begin(table), std::end(table), std::string_view(opcode.base),
-                                          [](const Entry& e, std::string_view base) { return e.base < base; });
-    if (entry == std::end(table) || entry->base != opcode.base) return opcode;
+    const auto found = table().find(opcode.base);
+    if (found == table().end()) return opcode;
+    const Entry* entry = &found->second;
     opcode.unit = entry->unit;
     opcode.space = entry->space;
     opcode.is_load = entry->flags & load;

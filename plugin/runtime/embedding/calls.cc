@@ -58,6 +58,7 @@ py::dict host_dictionary(const kp_host_info& info) {
     fields["copies_fill"] = py::bool_((info.flags & KP_HOST_COPIES_FILL) != 0);
     fields["counts_ctas"] = py::bool_((info.flags & KP_HOST_COUNTS_CTAS) != 0);
     fields["keeps_l1"] = py::bool_((info.flags & KP_HOST_KEEPS_L1) != 0);
+    fields["needs_whole_traces"] = py::bool_((info.flags & KP_HOST_NEEDS_WHOLE_TRACES) != 0);
     fields["state_lines"] = number(info.state_lines);
     fields["predictor"] = py::make_tuple(number(info.predictor_history_bits), number(info.predictor_counter_bits));
     fields["residency"] =

@@ -16,6 +16,8 @@ from kernelpoint.progress import telling
 from kernelpoint.selection import TRACERS, Census, Tracer, forecast, read_census, write_output
 from kernelpoint.session.selecting import draw
 
+DRAWING_SECONDS = 6e-6  # for each launch: a census of a million took 6 s
+
 
 def select(
     census: Annotated[
@@ -72,7 +74,7 @@ def select(
 
 
 def _select(census: Census, settings: Config, spare: float, folder: Path, console: Console) -> None:
-    with telling("drawing", console.print):
+    with telling("drawing", console.print, expected=DRAWING_SECONDS * census.size):
         selection, drawn = draw(census, settings, spare, console.print)
     for line in forecast(census.launches, drawn, selection.traced).sentences():
         console.print(line, soft_wrap=True)

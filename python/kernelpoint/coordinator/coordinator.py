@@ -40,6 +40,22 @@ class Engine(Protocol):
         """Result of a function for each piece, in their order: the engine is a pool.Pool too."""
 
 
+class Simulates(Protocol):
+    """Whatever simulates the launches of a run: Simulations on other machines, InProcess here."""
+
+    def expect(self, planned: Iterable[Planned]) -> None:
+        """Launches that will be asked for."""
+
+    def knows(self, launch: int) -> bool:
+        """True if a launch is expected, or need not be."""
+
+    def path(self, launch: int) -> str | None:
+        """Trace of a launch, where the session may have to read it."""
+
+    def outcome(self, step: Step) -> Outcome:
+        """Outcome of a launch."""
+
+
 class Simulations:
     """Launches simulated beforehand, in whatever order, and handed over in the session's.
 
@@ -96,6 +112,10 @@ class Simulations:
     def knows(self, launch: int) -> bool:
         """True if a launch is expected."""
         return (0, launch) in self._launches
+
+    def path(self, launch: int) -> str | None:
+        """Nothing: all launches of such a run are known before it begins."""
+        return None
 
     def outcome(self, step: Step) -> Outcome:
         """Outcome of a launch; waits for it.
@@ -162,17 +182,18 @@ class Simulations:
             self._begin(Batch(name_of(others), tuple(others)))
 
 
-def coordinate(session: Session, simulations: Simulations) -> None:
+def coordinate(session: Session, simulations: Simulates) -> None:
     """Take a run to its end: the session's calls are those of one simulator, in its order, whoever simulated what.
 
     Args:
-        session: of a run whose launches begin from replayed state; simulations: hands over outcomes.
+        session: of a run whose launches begin from replayed state, where they are simulated in another order than the
+            session's; simulations: hands over outcomes.
     """
     after = BEFORE_FIRST
     while (launch := _next(session, after)) is not None:
         if launch <= after or not simulations.knows(launch):
             simulations.expect(session.ahead())
-        answer = session.on_launch(0, launch)
+        answer = session.on_launch(0, launch, simulations.path(launch))
         if answer.action == SIMULATE:
             hand_over(session, launch, simulations.outcome(Step(0, launch, answer.state, answer.interval)), answer)
         after = launch
@@ -195,6 +216,7 @@ def hand_over(session: Session, launch: int, outcome: Outcome, answer: Answer) -
     for point in outcome.points:
         session.on_progress(0, launch, *point)
     (_, cycles), (_, instructions), *others = outcome.counters
+    session.saved.took(outcome.processor_seconds)
     names = tuple(name for name, _ in others)
     values = tuple(value for _, value in others)
     session.on_complete(0, launch, outcome.stopped, int(cycles), int(instructions), names, values)

@@ -23,8 +23,9 @@ from kernelpoint.coordinator.task import COMPARED, Work, said
 from kernelpoint.errors import ConfigError, HostError
 from kernelpoint.session.boundary import open_run
 from kernelpoint.session.host_info import HostInfo
+from kernelpoint.session.saved import SavedTime
 from kernelpoint.session.session import Session
-from kernelpoint.session.work import JOURNAL_VARIABLE, Hello
+from kernelpoint.session.work import JOURNAL_VARIABLE, RATE_VARIABLE, Hello
 
 Say = Callable[[str], None]
 OpenEngine = Callable[[int], Engine]  # given the bytes of memory that a simulator takes before its first launch
@@ -50,10 +51,10 @@ def run(command: Sequence[str], config_path: str | None, open_engine: OpenEngine
     check(config, hello)
     workers = Workers(lambda: open_engine(memory))
     try:
-        journal = run_one(command, config, hello, workers, say)
+        session = run_one(command, config, hello, workers, say)
     finally:
         workers.close()
-    return print_end(command, journal)
+    return print_end(command, session.journal.path, session.saved)
 
 
 class Workers:
@@ -82,8 +83,8 @@ class Workers:
             self.engine.close()
 
 
-def run_one(command: Sequence[str], config: Config, hello: Hello, workers: Workers, say: Say) -> Path:
-    """Plan a run that can begin, and take it to its end; its journal.
+def run_one(command: Sequence[str], config: Config, hello: Hello, workers: Workers, say: Say) -> Session:
+    """Plan a run that can begin, and take it to its end.
 
     Raises:
         KernelPointError: as run.
@@ -94,7 +95,7 @@ def run_one(command: Sequence[str], config: Config, hello: Hello, workers: Worke
     finally:
         session.journal.close()
     remove_folder(session.journal.path)
-    return session.journal.path
+    return session
 
 
 def ask(command: Sequence[str]) -> tuple[Hello, int]:
@@ -185,13 +186,15 @@ def _account(simulations: Simulations, workers: int, wall: float) -> str:
     )
 
 
-def print_end(command: Sequence[str], journal: Path) -> int:
+def print_end(command: Sequence[str], journal: Path, saved: SavedTime) -> int:
     """Have the simulator print the end of a run whose journal is complete, under its own names; its exit status.
 
-    It goes on with a copy of the journal, finds nothing left to simulate, and changes nothing.
+    It goes on with a copy of the journal, finds nothing left to simulate, and changes nothing. It is told what the launches
+    took.
     """
     with tempfile.TemporaryDirectory(prefix="kernelpoint-") as folder:
-        environment = {**os.environ, JOURNAL_VARIABLE: shutil.copy(journal, folder)}
+        rate = f"{saved.seconds} {saved.cycles}"
+        environment = {**os.environ, JOURNAL_VARIABLE: shutil.copy(journal, folder), RATE_VARIABLE: rate}
         return subprocess.run(list(command), env=environment, check=False).returncode
 
 

@@ -132,7 +132,7 @@ def run_sweep(
         for point, whole, config, hello, _ in asked:
             say(f"kernelpoint: configuration {point.name}")
             own = _config_of(config, point, plan)
-            journals.append(run_one(whole, own, hello, workers, say))
+            journals.append(run_one(whole, own, hello, workers, say).journal.path)
             plan = plan or load_run(journals[0]).header.plan
     finally:
         workers.close()

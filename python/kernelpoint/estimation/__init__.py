@@ -8,6 +8,7 @@ from kernelpoint.estimation.engine import Engine
 from kernelpoint.estimation.engines import engine_for
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.measurement_error import OWN_ERROR_SHARE, SystematicError
+from kernelpoint.estimation.passes import passes
 from kernelpoint.estimation.replay_error import error_of_courses, replay_error
 from kernelpoint.estimation.stratify import strata_from
 from kernelpoint.estimation.two_phase import FirstPhase, TwoPhaseEngine
@@ -32,6 +33,7 @@ __all__ = [
     "TwoPhaseEngine",
     "engine_for",
     "error_of_courses",
+    "passes",
     "replay_error",
     "strata_from",
     "with_replacement_total",

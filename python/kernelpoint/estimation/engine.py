@@ -85,7 +85,7 @@ class Engine(BaseEngine):
         self.sizes: Ints = np.minimum(np.maximum(design.first_sizes, 1), self._population).astype(np.int64)
         if design.chosen is not None:
             self.sizes = np.bincount(np.asarray(design.strata)[design.chosen] + 1, minlength=len(self.sizes) + 1)[1:]
-        self._X = self._covariate_totals()
+        self.covariate_totals = self._covariate_totals()
         self._pilot: Inference | None = None
         self._last: Inference | None = None
         self._fits: list[Fit] | None = None
@@ -166,7 +166,7 @@ class Engine(BaseEngine):
                 self._population,
                 self.clusters,
                 x,
-                self._X,
+                self.covariate_totals,
                 self.design.kinds,
                 self.design.balanced,
                 self.design.odd,

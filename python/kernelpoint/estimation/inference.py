@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kernelpoint.estimation.bounds import Kind, error_probability, relative, stated, unseen
 from kernelpoint.estimation.design import ErrorBudget, Method
 from kernelpoint.estimation.estimators import Fit, Sample, estimate_totals
-from kernelpoint.estimation.influence import guards, oddity
+from kernelpoint.estimation.influence import at_least_like_others, guards, oddity
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.quantiles import two_sided
@@ -133,11 +133,12 @@ class Inference:
 
         Model: a stratum that showed nothing but zeros (misses, DRAM traffic) may hold launches that are no zeros, and no
         spread tells of them. One in N_h / n_h may be as large as those that were seen elsewhere: it counts as N_h / odd
-        times their mean. Cycles are never zero; zeros of a profile are its clock's.
+        times their mean. Cycles are never zero, zeros of a profile are its clock's; but see at_least_like_others.
         """
         size = np.abs(self.fits[index].totals)
         if self.targets.counters[index] == "cycles":
-            return size
+            x, clusters = self.sample.X, self.sample.clusters
+            return size if x is None or self.sample.rare else at_least_like_others(size, x, clusters)
         seen = np.abs(np.concatenate([self.values[:, index], self.exact[:, index]]))
         shown = np.bincount(self.sample.strata, weights=np.abs(self.values[:, index]), minlength=len(size))
         nothing = (shown == 0.0) & (self.n > 0) & (self.n < self.sample.N)

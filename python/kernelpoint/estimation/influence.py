@@ -66,6 +66,23 @@ def _through_lines(sample: Sample, expansion: Floats, given_x: Floats, X: Floats
     return np.maximum(expansion, np.abs(expansion + lines))
 
 
+def at_least_like_others(size: Floats, covariate: Floats, clusters: NDArray[np.integer]) -> Floats:
+    """Amount that each stratum may add to a total, float64 [H]: its size, or X_h sum_c size / sum_c X of its cluster c if more.
+
+    Few draws of a stratum may all be short launches where it has long ones too; then neither its size nor its spread tells,
+    but other strata of its cluster may. The sizes add up to twice the total at most.
+
+    Args:
+        size: float64 [H], what draws tell; covariate: X_h, float64 [H]; clusters: int [H].
+
+    >>> at_least_like_others(np.array([1.0, 9.0, 4.0]), np.ones(3), np.array([0, 0, 1])).tolist()
+    [5.0, 9.0, 4.0]
+    """
+    of_clusters, x = (np.bincount(clusters, weights=values) for values in (size, covariate))
+    each = np.divide(of_clusters, x, out=np.zeros(len(x)), where=x > 0.0)
+    return np.maximum(size, each[clusters] * covariate)
+
+
 def oddity(sample: Sample, y: Floats) -> float:
     """Largest deviation of an unseen unit, relative to its value: Sample.odd; or, where slow units are looked for
     (Sample.rare) and draws are slow, as odd as these are on average.

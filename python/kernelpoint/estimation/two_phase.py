@@ -17,7 +17,7 @@ from kernelpoint.estimation.bounds import error_probability, relative, stated
 from kernelpoint.estimation.design import Assume, ErrorBudget
 from kernelpoint.estimation.engine import Engine
 from kernelpoint.estimation.estimators import Sample
-from kernelpoint.estimation.influence import guards
+from kernelpoint.estimation.influence import at_least_like_others, guards
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.moments import Floats, Ints
 
@@ -224,12 +224,15 @@ class TwoPhaseEngine(AssistedEngine):
         """Change of the total of a counter, 0 of a ratio, if unobserved units are as odd as the first design allows for."""
         if name not in self.counters:
             return 0.0
-        design, units = self._phase.engine.design, np.flatnonzero(self._sample)
+        first = self._phase.engine
+        design, units, N = first.design, np.flatnonzero(self._sample), first.design.sizes
         units = units[np.asarray(design.strata)[units] >= 0]
-        h, N = np.asarray(design.strata)[units], design.sizes
+        h = np.asarray(design.strata)[units]
         m = np.bincount(h, minlength=len(N))
         size = np.abs(self.predict(units)[:, self.counters.index(name)])
         total = N * np.bincount(h, weights=size, minlength=len(N)) / np.maximum(m, 1)
+        if first.covariate_totals is not None and not design.rare:
+            total = at_least_like_others(total, first.covariate_totals, first.clusters)
         one = np.zeros(len(N), dtype=np.int64)
         sample = Sample(h, N, one, odd=design.odd, rare=design.rare)
         return float(guards(sample, total, design.odd, 1.0 - self.budget.confidence, one, 1)[0])

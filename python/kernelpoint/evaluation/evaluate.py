@@ -10,7 +10,7 @@ from typing import Any
 
 from kernelpoint.config import Config, parse_config
 from kernelpoint.errors import KernelPointError
-from kernelpoint.estimation import BaseEngine, Design, ErrorBudget, Look, engine_for
+from kernelpoint.estimation import BaseEngine, Design, ErrorBudget, Look, engine_for, passes
 from kernelpoint.evaluation.workload import Workload
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
@@ -170,12 +170,8 @@ def replay(design: Design, config: Config, policy: type[Policy], workload: Workl
     bound = policy.bound_for(config)
     budget = ErrorBudget(wanted.relative_error, wanted.confidence, workload.counter, wanted.scope, bound)
     engine = engine_for(design, budget, policy.estimate_for(config))
-    while True:
-        units = engine.wanted()
-        engine.record_many(units, (workload.counter,), workload.results[units][:, None])
-        look = engine.look()
-        if look.met or not engine.grow():
-            return engine, look
+    *_, look = passes(engine, (workload.counter,), workload.results)
+    return engine, look
 
 
 def _config(cell: Cell) -> Config:

@@ -13,8 +13,8 @@ from kernelpoint.estimation.assisted_paired import assisted_pair
 from kernelpoint.estimation.estimators import Sample
 from kernelpoint.estimation.paired import Interval, PairedTotals, joint_error_probability, paired_totals
 from kernelpoint.journal import Run
-from kernelpoint.paired.predicted import engine_of, is_predicted, results_of
-from kernelpoint.paired.sample import DrawnSample, sample_of
+from kernelpoint.paired.predicted import engine_of, is_predicted, predicts_traced, results_of
+from kernelpoint.paired.sample import DrawnSample, check_comparable, sample_of
 from kernelpoint.session.summary import NOT_COVERED, number
 
 FEW = 2  # common launches of a stratum, from which on it may hide much
@@ -92,6 +92,8 @@ def compare_runs(first: Run, second: Run) -> Comparison:
     """
     if is_predicted(first) and is_predicted(second):
         return _compare_predicted(first, second)
+    if predicts_traced(first) or predicts_traced(second):
+        return _compare_apart(first, second)
     a, b = sample_of(first), sample_of(second)
     _check_shared(first, second)
     confidence = min(run.ended().confidence for run in (first, second))
@@ -151,6 +153,56 @@ def _compare_predicted(first: Run, second: Run) -> Comparison:
     )
 
 
+def _compare_apart(first: Run, second: Run) -> Comparison:
+    """Runs over one selection whose samples do not nest, since each run predicts its traced launches for its own GPU.
+
+    Formula: B - A +- (a + b) from the stated intervals A +- a and B +- b; the ratio lies between (B - b) / (A + a) and
+    (B + b) / (A - a). Both intervals hold with 1 - alpha_1 - alpha_2 at least (union bound), whatever launches the runs share.
+    """
+    for run in (first, second):
+        check_comparable(run)
+    _check_shared(first, second)
+    confidence = sum(run.ended().confidence for run in (first, second)) - 1.0
+    rows = [_row_apart(first, second, name) for name in first.counters if name in second.counters]
+    note = (
+        "each run predicts the traced launches for its own GPU and draws by that, so launches are not paired: every "
+        f"half-width is that of both runs' own bounds together, at {100 * confidence:g} %; with `fast_model: off` in both "
+        "runs launches are paired"
+    )
+    common = len(first.results.keys() & second.results.keys())
+    return Comparison(
+        tuple(rows),
+        first.ended().launches,
+        common,
+        len(first.results),
+        len(second.results),
+        confidence,
+        (note, *_notes(first, second, rows)),
+    )
+
+
+def _row_apart(first: Run, second: Run, counter: str) -> CounterRow:
+    """One counter from the intervals that both runs state."""
+    (a, wide_a), (b, wide_b) = (_stated(run, counter) for run in (first, second))
+    ratio = b / a if a > 0.0 else math.nan
+    half = (b + wide_b) / (a - wide_a) - ratio if a > wide_a else math.nan
+    return CounterRow(
+        counter,
+        a,
+        b,
+        Interval(ratio, half, math.nan, math.nan),
+        Interval(b - a, wide_a + wide_b, math.nan, math.nan),
+        half,
+    )
+
+
+def _stated(run: Run, counter: str) -> tuple[float, float]:
+    """Estimate and half-width of a counter in the summary of a run; nan where it states none."""
+    row = run.ended().counters[counter]
+    estimate, half = (math.nan if value is None else value for value in (row.estimate, row.half_width))
+    return estimate, half
+
+
 def _check_shared(first: Run, second: Run, *settings: str) -> None:
     """Without these launch i of one is not launch i of the other, or was not drawn by the same number."""
 
@@ -178,11 +230,7 @@ def _pair(run: DrawnSample, rows: np.ndarray, values: np.ndarray, alpha: float) 
 
 def _separate(first: Run, second: Run, counter: str) -> float:
     """Half-width of the ratio if all that is known are the two intervals that the runs state; nan if one states none."""
-    known = [run.ended().counters[counter] for run in (first, second)]
-    (a, wide_a), (b, wide_b) = (
-        (math.nan if row.estimate is None else row.estimate, math.nan if row.half_width is None else row.half_width)
-        for row in known
-    )
+    (a, wide_a), (b, wide_b) = (_stated(run, counter) for run in (first, second))
     return 0.5 * ((b + wide_b) / (a - wide_a) - (b - wide_b) / (a + wide_a)) if a > wide_a else math.nan
 
 

@@ -20,6 +20,11 @@ def is_predicted(run: Run) -> bool:
     return run.frozen.strata is None and run.header.plan is not None
 
 
+def predicts_traced(run: Run) -> bool:
+    """True if a run over a selection rests on predictions of the launches that were traced (two-phase sampling)."""
+    return run.frozen.strata is None and run.setting("selection") is not None
+
+
 def engine_of(run: Run) -> AssistedEngine:
     """The engine of a finished run in its last pass, without results.
 

@@ -94,11 +94,6 @@ def check_comparable(run: Run) -> None:
 
 def _usable_strata(run: Run) -> StrataRecord:
     check_comparable(run)
-    if run.frozen.strata is None and run.setting("selection") is not None:
-        raise JournalError(
-            f"{run.path}: its estimate rests on predictions of the launches that were traced; compare runs over a selection "
-            "with `fast_model: off`"
-        )
     if run.frozen.strata is None:
         raise JournalError(f"{run.path}: the run's launches were never divided into strata that two runs could share")
     return run.frozen.strata

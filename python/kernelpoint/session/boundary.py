@@ -15,7 +15,7 @@ from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.resume import resume
 from kernelpoint.session.session import Session
 from kernelpoint.session.setup import prepare
-from kernelpoint.session.work import JOURNAL_VARIABLE, VARIABLE
+from kernelpoint.session.work import JOURNAL_VARIABLE, RATE_VARIABLE, VARIABLE
 
 if TYPE_CHECKING:
     from kernelpoint.session.worker import WorkerSession
@@ -34,7 +34,10 @@ def open(config_path: str, info: Mapping[str, Any], log: Callable[[str], None]) 
         return WorkerSession(config, info, log, descriptors)
     if journal := os.environ.get(JOURNAL_VARIABLE):
         config = config.model_copy(update={"journal": journal, "resume": "auto"})
-    return open_run(config, HostInfo.from_mapping(info), log, command=own_command())
+    session = open_run(config, HostInfo.from_mapping(info), log, command=own_command())
+    if rate := os.environ.get(RATE_VARIABLE):
+        session.saved.add(*map(float, rate.split()))
+    return session
 
 
 def own_command() -> list[str]:

@@ -10,7 +10,9 @@ from kernelpoint.errors import HostError
 
 MOST_PROCESSES = 1 << 16
 MOST_LAUNCHES = 1 << 28  # of all processes; what is kept of a launch takes some 30 bytes
-ARCHITECTURES = "-kernelpoint_architectures"  # line of the configuration, written by the hook
+# Lines of the configuration that the hook writes.
+ARCHITECTURES = "-kernelpoint_architectures"
+NOT_REPLAYED = "-kernelpoint_not_replayed"
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class HostInfo:
     copies_fill: bool = False
     counts_ctas: bool = False
     keeps_l1: bool = False
+    needs_whole_traces: bool = False
     predictor: tuple[int, int] = (0, 0)
     counter_names: tuple[str, ...] | None = None
 
@@ -51,9 +54,21 @@ class HostInfo:
         >>> sorted(HostInfo("accelsim", configuration="-gpgpu_n_mem 8\\n-kernelpoint_architectures 70 75\\n").architectures)
         [70, 75]
         """
+        return frozenset(int(word) for word in self._told(ARCHITECTURES) if word.isdecimal())
+
+    @property
+    def not_replayed(self) -> str:
+        """Options under which a full run keeps state that replay does not put back; empty where there are none.
+
+        >>> HostInfo("accelsim", configuration="-kernelpoint_not_replayed -network_mode 1\\n").not_replayed
+        '-network_mode 1'
+        """
+        return " ".join(self._told(NOT_REPLAYED))
+
+    def _told(self, option: str) -> list[str]:
+        """The words behind an option of the configuration."""
         lines = (line.split() for line in self.configuration.splitlines())
-        told = next((words[1:] for words in lines if words[:1] == [ARCHITECTURES]), [])
-        return frozenset(int(word) for word in told if word.isdecimal())
+        return next((words[1:] for words in lines if words[:1] == [option]), [])
 
     @classmethod
     def from_mapping(cls, info: Mapping[str, Any]) -> HostInfo:

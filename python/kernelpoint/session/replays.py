@@ -66,6 +66,8 @@ def why_not_checked(setup: Setup) -> str:
     """Reason why the error of replay cannot be estimated in this run; empty where it can."""
     if not setup.host.can_replay:
         return "this simulator does not restore the state between launches"
+    if setup.host.not_replayed:
+        return f"with {setup.host.not_replayed} a full run keeps state that is not replayed"
     if setup.host.process_count > 1 or setup.host.concurrent:
         return "launches of several applications have no real state of their own"
     if setup.host.predictor[0] > 0 and not has_courses(setup):

@@ -11,8 +11,8 @@ LEAST = 0.2  # seconds of simulation; a rate measured on less says little
 class SavedTime:
     """Processor time of the simulator between the last word with the session before a launch and the launch's result.
 
-    Where the session is not in the simulator's process, or launches overlap, the rate is not that of the simulator; then
-    nothing should be asked of it.
+    Where the session is not in the simulator's process, `took` is told what the launch took there. Where launches overlap,
+    the rate is not that of one launch; then nothing should be asked of it.
 
     >>> clock = iter([0.0, 2.0]).__next__
     >>> time_saved = SavedTime(clock)
@@ -27,18 +27,29 @@ class SavedTime:
     def __init__(self, clock: Callable[[], float] = time.process_time) -> None:
         self._clock = clock
         self._begun: float | None = None
+        self._told: float | None = None
         self.seconds = self.cycles = 0.0
 
     def begin(self) -> None:
         """The session has said its last word before a launch, so far."""
         self._begun = self._clock()
 
+    def took(self, seconds: float) -> None:
+        """The launch that ends next took so much processor time, wherever it was simulated."""
+        self._told = seconds
+
     def end(self, cycles: float) -> None:
         """A launch has ended after so many cycles."""
-        if self._begun is not None:
-            self.seconds += self._clock() - self._begun
-            self.cycles += cycles
-        self._begun = None
+        if self._told is not None:
+            self.add(self._told, cycles)
+        elif self._begun is not None:
+            self.add(self._clock() - self._begun, cycles)
+        self._begun = self._told = None
+
+    def add(self, seconds: float, cycles: float) -> None:
+        """So many cycles took so much processor time."""
+        self.seconds += seconds
+        self.cycles += cycles
 
     def estimate(self, skipped_cycles: float) -> float | None:
         """Seconds that the cycles that were not simulated would have taken; None where the rate is not known."""

@@ -12,13 +12,14 @@ from kernelpoint.journal import DegradedRecord, JournalWriter, PassRecord, Popul
 from kernelpoint.journal.text import text_of
 from kernelpoint.session.forecast import compared
 from kernelpoint.session.listing import Listing
-from kernelpoint.session.phases import DONE, END_OF_LIST, Answer, Phase, RunUps, Sampling, Screening
+from kernelpoint.session.phases import DONE, END_OF_LIST, SIMULATE, SKIP, Answer, Phase, RunUps, Sampling, Screening
 from kernelpoint.session.recorder import Recorder
 from kernelpoint.session.replays import Replays, needs_run_ups
 from kernelpoint.session.resume import check_same_frame
 from kernelpoint.session.saved import SavedTime
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.summary import Summary, sentence
+from kernelpoint.session.whole_traces import WholeTraces
 from kernelpoint.session.work import Planned
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class Session:
         log: takes one line of text for the user.
 
     Attributes:
-        phase: the present one; summary: that of a run that has ended, else None.
+        phase: the present one; summary: that of a run that has ended, else None; saved: processor time that the run saves.
     """
 
     def __init__(self, setup: Setup, journal: JournalWriter, log: Callable[[str], None]) -> None:
@@ -44,25 +45,30 @@ class Session:
         self.recorder = Recorder(journal, log, setup.config.on_error == "abort")
         self.phase: Phase = first_phase(setup, self.recorder)
         self.replays = Replays(setup.host, setup.config.replay.memory << 20, log)
+        self._whole_traces = WholeTraces(setup.host)
         self.summary: SummaryRecord | None = None
         self._stated: SummaryRecord | None = None  # at the end of the journal that is resumed
         self._listing = Listing.of(setup)
         self._estimates: np.ndarray | None = None
-        self._saved = SavedTime()
+        self.saved = SavedTime()
 
     # ---- the host's calls -------------------------------------------------------------------------------------------
 
     def on_launch(self, process: int, index: int, trace_path: str | None = None) -> Answer:
         """Decide one launch: (action, pass, progress interval in cycles, state to begin with)."""
-        answer = self._running().decide(process, self._listing.launch(process, index), trace_path)
-        self._saved.begin()
+        phase, launch = self._running(), self._listing.launch(process, index)
+        answer = phase.decide(process, launch, trace_path)
+        if answer.action == SIMULATE and (problem := self._whole_traces.problem(trace_path)):
+            phase.abort(process, launch, problem)
+            return Answer(SKIP, answer.pass_index)
+        self.saved.begin()
         return answer
 
     def replay_before(self, process: int, index: int) -> Replayed:
         """The touches of the launches before one; see kp_replay_before."""
         self._running()
         touches = self.replays.before(process, index)
-        self._saved.begin()
+        self.saved.begin()
         return touches
 
     def next(self, process: int, after: int) -> tuple[int, int]:
@@ -100,7 +106,7 @@ class Session:
         values: tuple[float, ...] = (),
     ) -> None:
         """Take the result of a launch in flight into the journal and the sample."""
-        self._saved.end(float(cycles))
+        self.saved.end(float(cycles))
         counters = ("cycles", "instructions", *names)
         launch = self._listing.launch(process, index)
         self._running().complete(process, launch, stopped, counters, (float(cycles), float(instructions), *values))
@@ -123,7 +129,7 @@ class Session:
             self.recorder.progress.say(sentence(summary))
             self._say_what_it_took(summary)
             self.journal.close()
-        return Summary.of(self.summary, self._saved.estimate(self._skipped_cycles(self.summary)))
+        return Summary.of(self.summary, self.saved.estimate(self._skipped_cycles(self.summary)))
 
     def _say_what_it_took(self, summary: SummaryRecord) -> None:
         """Beside what was expected of the run, and in processor time beside a full run."""
@@ -131,14 +137,15 @@ class Session:
         wanted = self.setup.budget.relative_error
         if line := compared(forecast, wanted, summary.simulated, summary.cycle_speedup):
             self.recorder.progress.say(line)
-        if line := self._saved.sentence(self._skipped_cycles(summary)):
+        if line := self.saved.sentence(self._skipped_cycles(summary)):
             self.recorder.progress.say(line)
 
     def _skipped_cycles(self, summary: SummaryRecord) -> float:
-        """Estimated cycles of what was not simulated; 0 where the rate of this process is not that of the simulator."""
+        """Estimated cycles of what was not simulated; 0 where launches overlap, which gives no rate of one launch."""
         cycles = summary.counters.get("cycles")
-        here = self.recorder.progress.tells_results and not self.setup.host.concurrent
-        return cycles.estimate - (cycles.simulated or 0.0) if here and cycles and cycles.estimate is not None else 0.0
+        if self.setup.host.concurrent or cycles is None or cycles.estimate is None:
+            return 0.0
+        return cycles.estimate - (cycles.simulated or 0.0)
 
     def launch_estimate(self, process: int, index: int) -> tuple[float, float, bool]:
         """(cycles, instructions, whether it was simulated) of one launch: its own result, else the prediction.

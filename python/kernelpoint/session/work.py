@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 VARIABLE = "KERNELPOINT_WORKER"  # two file descriptors: chains come from the first, answers go to the second
 JOURNAL_VARIABLE = "KERNELPOINT_JOURNAL"  # a journal to go on with instead of the configuration's `journal:`
+RATE_VARIABLE = "KERNELPOINT_RATE"  # beside that journal: processor seconds and the cycles that took them, "12.5 30000"
 
 
 class Step(NamedTuple):
@@ -39,7 +40,7 @@ class Outcome:
     """Result of a step: counters by name, cycles and instructions first, as the host reported them.
 
     stopped: the launch was stopped inside; points: its progress calls, of a stopped launch; reason: why it could not be
-    simulated, else None; seconds: wall time.
+    simulated, else None; seconds: wall time; processor_seconds: of the simulator, state restored before not included.
     """
 
     counters: tuple[tuple[str, float], ...] = ()
@@ -47,6 +48,7 @@ class Outcome:
     points: tuple[tuple[int, ...], ...] = ()
     reason: str | None = None
     seconds: float = 0.0
+    processor_seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,7 @@ def decode_outcomes(line: str | bytes) -> tuple[Chain, tuple[Outcome, ...]]:
             points=tuple(tuple(map(int, point)) for point in each["points"]),
             reason=each["reason"],
             seconds=float(each["seconds"]),
+            processor_seconds=float(each.get("processor_seconds", 0.0)),
         )
         for each in found["outcomes"]
     )

@@ -24,6 +24,7 @@ from kernelpoint.session.phases import DONE, OK, SIMULATE, SKIP, Answer
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.setup import budget_of, population_of
 from kernelpoint.session.summary import NO_BOUND, Summary
+from kernelpoint.session.whole_traces import WholeTraces
 from kernelpoint.session.work import Chain, Outcome, Step, decode_chain, encode_outcomes
 from kernelpoint.workload import with_model_source
 
@@ -46,11 +47,12 @@ class WorkerSession:
         chains, self._answers = map(int, descriptors.split(","))
         self._host, self._confidence = host, config.error_budget.confidence
         self._replays = Replays(host, config.replay.memory << 20, log)
+        self._whole_traces = WholeTraces(host)
         self._inside = inside_of(config, host, log)
         self._chain: Chain = ()
         self._outcomes: list[Outcome] = []
         self._points: list[tuple[int, ...]] = []
-        self._begun = 0.0
+        self._begun = self._processor_begun = 0.0
         self._simulated: set[tuple[int, int]] = set()
         self._chains: SimpleQueue[Chain | None] = SimpleQueue()
         self._say(json.dumps({"kernelpoint": __version__, "pid": os.getpid(), "host": dict(info)}))
@@ -73,14 +75,19 @@ class WorkerSession:
         step = self._step()
         if step is None or (step.process, step.launch) != (process, index):
             return Answer(SKIP, 0)
-        self._begun, self._points = time.monotonic(), []
+        self._begun, self._processor_begun, self._points = time.monotonic(), time.process_time(), []
+        if problem := self._whole_traces.problem(trace_path):
+            self.on_abort(process, index, problem)
+            return Answer(SKIP, 0)
         if step.interval:
             self._inside.follow(index)
         return Answer(SIMULATE, 0, step.interval, step.state)
 
     def replay_before(self, process: int, index: int) -> Replayed:
         """See Session."""
-        return self._replays.before(process, index)
+        touches = self._replays.before(process, index)
+        self._processor_begun = time.process_time()
+        return touches
 
     def on_progress(self, process: int, index: int, *point: int) -> int:
         """See Session; each launch is judged by its own progress alone, here as there."""
@@ -102,7 +109,8 @@ class WorkerSession:
         self._in_flight(process, index)
         counters = (("cycles", float(cycles)), ("instructions", float(instructions)), *zip(names, values, strict=True))
         self._simulated.add((process, index))
-        self._end_step(index, Outcome(counters, stopped, tuple(self._points) if stopped else (), None, self._seconds()))
+        points, processor = tuple(self._points) if stopped else (), time.process_time() - self._processor_begun
+        self._end_step(index, Outcome(counters, stopped, points, None, self._seconds(), processor))
 
     def on_abort(self, process: int, index: int, reason: str | None = None) -> None:
         """Take that the launch in flight could not be simulated."""

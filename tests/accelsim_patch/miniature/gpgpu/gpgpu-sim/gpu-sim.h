@@ -34,6 +34,12 @@ public:
         option_parser_register(opp, "-gpgpu_concurrent_kernel_sm", OPT_BOOL, &m_cores.gpgpu_concurrent_kernel_sm,
                                "let kernels overlap", "0");
         option_parser_register(opp, "-timed_memory", OPT_BOOL, &m_timed, "let the state of memory cost cycles", "0");
+        option_parser_register(opp, "-gpgpu_perfect_inst_const_cache", OPT_BOOL, &m_perfect, "code always hits", "1");
+        option_parser_register(opp, "-gpgpu_flush_l1_cache", OPT_BOOL, &m_flush_l1, "empty the L1 at each launch", "1");
+        option_parser_register(opp, "-gpgpu_flush_l2_cache", OPT_BOOL, &m_flush_l2, "empty the L2 at each launch", "0");
+        option_parser_register(opp, "-network_mode", OPT_CSTR, &m_network, "the kind of network", "2");
+        option_parser_register(opp, "-gpgpu_cache:dl2", OPT_CSTR, &m_l2_shape, "the L2",
+                               "S:2:128:4,L:B:m:L:P,A:1:1,1:0,32");
         option_parser_register(opp, "-power", OPT_BOOL, &m_config.g_power_simulation_enabled, "report power", "0");
     }
     const shader_core_config* getShaderCoreConfig() { return &m_cores; }
@@ -165,6 +171,7 @@ private:
     double core_time = 0, icnt_time = 0, l2_time = 0, dram_time = 0;
     unsigned m_on_their_way = 0;
     unsigned m_finished = 0, m_uid = 0;
-    bool m_timed = false;
+    bool m_timed = false, m_perfect = true, m_flush_l1 = true, m_flush_l2 = false;
+    char *m_network = NULL, *m_l2_shape = NULL;
     std::string m_name;
 };
