@@ -135,6 +135,7 @@ MACSIM_CODE_SIZE: int
 class fast_model:  # noqa: N801 - a submodule
     MODEL_VERSION: str
     COUNTERS: tuple[str, ...]
+    COURSES: int
 
     class Configuration:
         name: str

@@ -7,7 +7,7 @@ import pytest
 
 from kernelpoint import _native
 from kernelpoint.config import parse_config
-from kernelpoint.fast_model import configuration_for, predict
+from kernelpoint.fast_model import COURSES, configuration_for, predict
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.replays import check_without_run_ups, needs_run_ups
 from kernelpoint.session.setup import prepare
@@ -60,6 +60,15 @@ def test_predictions_of_other_knobs_are_not_taken_for_these(predicted, paths):
     before = predicted(paths)
     assert predicted(paths, KNOBS.replace("bp_hist_length 6", "bp_hist_length 2")) != before
     assert predicted(paths) == before
+
+
+def test_the_course_that_replay_takes_and_the_parts_of_the_total_fit_the_spreads(paths):
+    """One of K numbers is at most (K - 1) / sqrt(K) standard deviations off their mean; parts are shared out by variance."""
+    gpu = configuration_for("auto", "macsim", KNOBS, "", paths, lambda line: None)
+    mean, spread, _, replayed, of_total = _native.fast_model.run_cores(paths, gpu, 1 << 20, lambda done, total: None).T
+    assert (abs(replayed - mean) <= spread * (COURSES - 1) / COURSES**0.5 + 1e-9).all() and (replayed != mean).any()
+    assert spread.max() > 0.0 and 0.0 < np.sqrt((of_total**2).sum()) <= spread.sum() * (1 + 1e-9)
+    assert np.ptp(of_total[spread > 0.0] / spread[spread > 0.0]) < 1e-9
 
 
 def test_only_cores_of_macsim_have_a_model_of_their_own():

@@ -160,7 +160,7 @@ py::tuple run(const py::list& paths, const Copies& copies, const Derived& config
     return py::make_tuple(columns_of(result), result.failures, result.simulated);
 }
 
-// float64 [n, 3]; nan where a launch has no trace that can be read.
+// float64 [n, 5]; nan where a launch has no trace that can be read.
 py::array_t<double> run_cores(const std::vector<std::string>& paths, const Derived& configuration,
                               uint64_t memory_bytes, const py::function& progress) {
     if (!configuration.cores) throw py::value_error("these cores have no model of their own");
@@ -183,10 +183,11 @@ py::array_t<double> run_cores(const std::vector<std::string>& paths, const Deriv
         });
     }
     if (failed) throw py::error_already_set();
-    py::array_t<double> table({static_cast<py::ssize_t>(found.size()), py::ssize_t{3}});
+    py::array_t<double> table({static_cast<py::ssize_t>(found.size()), py::ssize_t{5}});
     double* out = table.mutable_data();
     for (const replay::macsim::Prediction& one : found)
-        for (const double value : {one.cycles, one.spread, one.mispredictions}) *out++ = one.cycles == 0 ? NAN : value;
+        for (const double value : {one.cycles, one.spread, one.mispredictions, one.replayed, one.of_total})
+            *out++ = one.cycles == 0 ? NAN : value;
     return table;
 }
 
@@ -297,12 +298,14 @@ void register_run(py::module_& part) {
         "alone", &alone, py::arg("path"), py::arg("configuration"),
         "Simulate one launch with empty caches: its cycles, instructions, counters, and *_stalls, the cycles of warp "
         "schedulers in which what issues next waited for memory, for another result, at a barrier, for its unit.");
-    part.def("run_cores", &run_cores, py::arg("paths"), py::arg("configuration"), py::arg("memory_bytes"),
-             py::arg("progress"),
-             "float64 [launches, 3]: cycles, their standard deviation and mispredicted branches of each launch, by the "
-             "model of the cores that a configuration of MacSim has; nan where there is no trace that can be read. "
-             "`progress` is called with the launches that are done, and with how many they will be; what it raises "
-             "ends the run.");
+    part.def(
+        "run_cores", &run_cores, py::arg("paths"), py::arg("configuration"), py::arg("memory_bytes"),
+        py::arg("progress"),
+        "float64 [launches, 5]: cycles of each launch and their standard deviation, mispredicted branches, cycles in "
+        "the course that replay takes, and its part in the standard deviation of the total, by the model of the "
+        "cores that a configuration of MacSim has; nan where there is no trace that can be read. "
+        "`progress` is called with the launches that are done, and with how many they will be; what it raises "
+        "ends the run.");
     part.def("contents", &contents, py::arg("paths"), "uint64 [n, 3]: what tells equal traces from others.");
     part.def("segment", &segment, py::arg("before"), py::arg("commands"), py::arg("configuration"),
              py::arg("memory_bytes"),
@@ -318,6 +321,7 @@ void register_fast_model(py::module_& module) {
     py::register_exception_translator(translate_launch_error);
     py::module_ part = module.def_submodule("fast_model", "The fast model of a GPU; see kernelpoint.fast_model.");
     part.attr("MODEL_VERSION") = fast_model::kModelVersion;
+    part.attr("COURSES") = replay::macsim::kCourses;
     py::class_<Derived>(part, "Configuration", "A simulated GPU, in the model's terms.")
         .def_property_readonly("name", [](const Derived& d) { return d.config.name; })
         .def_property_readonly("hash", [](const Derived& d) { return d.hash(); })

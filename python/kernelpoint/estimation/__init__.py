@@ -1,6 +1,6 @@
 """Strata, allocation, totals and bounds: survey sampling that knows nothing of what is simulated. See README.md."""
 
-from kernelpoint.estimation.assisted_design import AssistedDesign
+from kernelpoint.estimation.assisted_design import AS_DRAWN, SPREADS, AssistedDesign
 from kernelpoint.estimation.assisted_engine import AssistedEngine
 from kernelpoint.estimation.base import BaseEngine
 from kernelpoint.estimation.design import Assume, Bound, Design, ErrorBudget, Method, Scope
@@ -15,7 +15,9 @@ from kernelpoint.estimation.two_phase import FirstPhase, TwoPhaseEngine
 from kernelpoint.estimation.with_replacement import with_replacement_total
 
 __all__ = [
+    "AS_DRAWN",
     "OWN_ERROR_SHARE",
+    "SPREADS",
     "AssistedDesign",
     "AssistedEngine",
     "Assume",

@@ -16,6 +16,7 @@ Ints = NDArray[np.int64]
 
 # Numerics and Model: from trials on model and truth pairs; see README.md
 MIN_RELATIVE_ERROR = 0.002  # relative errors of predictions below this are read as that
+LEAST = MIN_RELATIVE_ERROR**2
 MIN_SQUARED_ERROR = 1e-6  # squared relative error of predictions about their line, at least
 MIN_PAIRS = 4  # differences of neighbours that their spread needs
 DEGREES_PER_PAIR = 0.67  # degrees of freedom of one of them (each draw is in two)
@@ -213,9 +214,9 @@ def _total(v: Floats, q: Floats, z: Floats) -> tuple[float, float]:
     return float((q * z).sum()), float((q * z).sum() ** 2 / max(float(((q * z) ** 2).sum()), 1e-300))
 
 
-def _candidate(z: Floats, q: Floats, df: float, most: float, scale: float) -> tuple[float, float]:
+def _candidate(z: Floats, q: Floats, df: float, most: float, scale: float, least: float) -> tuple[float, float]:
     """Mean squared relative error and its degrees of freedom from squares z [n] that have df in all: the larger of the plain
-    mean and the one weighted by q, no less than MIN_RELATIVE_ERROR^2.
+    mean and the one weighted by q, no less than `least`.
     """
     Q = float(q.sum())
     plain = float(z.sum()) / max(df, 1.0) * scale
@@ -223,12 +224,12 @@ def _candidate(z: Floats, q: Floats, df: float, most: float, scale: float) -> tu
     weighted = top / Q * len(z) / max(df, 1.0) * scale if Q > 0.0 else 0.0
     K = max(plain, weighted)
     nu = min(df, most)
-    if K > MIN_RELATIVE_ERROR**2:
+    if least < K:
         nu = min(nu, max(DEGREES_PER_DRAW * effective, 1.0))
-    return max(K, MIN_RELATIVE_ERROR**2), nu
+    return max(K, least), nu
 
 
-def _spreads(y: Floats, s: CellSample, line: _Line) -> list[Spread]:
+def _spreads(y: Floats, s: CellSample, line: _Line, least: float) -> list[Spread]:
     """Every estimate of the spread that the sample allows."""
     n, q = len(y), s.q
     Q = float(q.sum())
@@ -237,11 +238,11 @@ def _spreads(y: Floats, s: CellSample, line: _Line) -> list[Spread]:
     common = raw - float((line.w * raw).sum() / line.w.sum())
     within = line.r - line.slope * line.x
     trust = line.slope**2 + line.variance
-    K0, nu0 = _candidate(line.w * common**2, q, float(max(n - 2, 1)), most, 1.0)
+    K0, nu0 = _candidate(line.w * common**2, q, float(max(n - 2, 1)), most, 1.0, least)
     found = [Spread(K0, 0.0, trust, nu0)]
     df = n - line.groups - 1
     if df >= MIN_DEGREES_WITH_LEVELS:
-        K, nu = _candidate(line.w * within**2, q, float(df), most, 1.0)
+        K, nu = _candidate(line.w * within**2, q, float(df), most, 1.0, least)
         found.append(Spread(K, K0, trust, nu))
     order = np.lexsort((s.order, s.x, s.group))
     relative, group, weight = (within / s.size)[order], s.group[order], q[order]
@@ -254,8 +255,8 @@ def _spreads(y: Floats, s: CellSample, line: _Line) -> list[Spread]:
         if joint.sum() > 0.0:
             K = max(K, float((joint * z).sum() / joint.sum()))
         nu = min(DEGREES_PER_PAIR * pairs, most)
-        nu = min(nu, max(DEGREES_PER_DRAW * effective, 1.0)) if K > MIN_RELATIVE_ERROR**2 else nu
-        found.append(Spread(max(K, MIN_RELATIVE_ERROR**2), K0, trust, nu))
+        nu = min(nu, max(DEGREES_PER_DRAW * effective, 1.0)) if least < K else nu
+        found.append(Spread(max(K, least), K0, trust, nu))
     return found
 
 
@@ -264,7 +265,7 @@ def quantile(alpha: float, nu: float) -> float:
     return math.inf if nu <= 0.0 else two_sided(alpha, max(math.floor(min(nu, 400.0) * 4.0) / 4.0, 0.25))
 
 
-def fit_total(y: Floats, s: CellSample, alpha: float) -> AssistedFit:
+def fit_total(y: Floats, s: CellSample, alpha: float, least: float = LEAST) -> AssistedFit:
     """Generalised regression estimator of a total from one draw a cell (Sarndal, Swensson, Wretman 1992, chapters 6, 7).
 
     Formula: T = X + sum_h N_h (r_h + B_(-h) (xbar_h - x_h)), r = y - x the error of the prediction: difference
@@ -276,14 +277,15 @@ def fit_total(y: Floats, s: CellSample, alpha: float) -> AssistedFit:
     or from all draws; the one with the least t sqrt(V) counts, with its own degrees of freedom.
 
     Args:
-        y: float64 [n], results of the draws; alpha: error probability of the quantile by which the spread is chosen.
+        y: float64 [n], results of the draws; alpha: error probability of the quantile by which the spread is chosen;
+            least: squared relative error of predictions, at least.
     """
     line = _fit_line(y, s)
     r = y - s.x
     estimate = s.X + float((s.N * (r + line.others * (s.mean_x - s.x))).sum())
     q = s.q
     sums = (float(q.sum()), float((q * s.mixed).sum()), float((s.N * (s.N - 1.0) * s.spread).sum()))
-    spreads = _spreads(y, s, line)
+    spreads = _spreads(y, s, line, least)
     best = min(spreads, key=lambda k: quantile(alpha, k.nu) * math.sqrt(k.variance(*sums)))
     centre = float((line.w * (r - line.slope * s.x)).sum() / line.w.sum()) if len(y) else 0.0
     level = np.where(line.weight > 0.0, line.level - line.slope * line.centre, centre)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.errors import ConfigError
+from kernelpoint.estimation.assisted import LEAST
 from kernelpoint.estimation.cells import Cells
 from kernelpoint.estimation.design import Assume, check_assume
 from kernelpoint.estimation.numbering import in_order
@@ -18,6 +19,9 @@ from kernelpoint.estimation.parts import Part
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+Combination = Sequence[tuple[float, str]]  # weights of counters: one counter, or a linearised ratio
+AS_DRAWN, SPREADS = " as drawn", " spreads"  # ends of names of predictions
 
 # Model: a prediction below this part of the mean one may be off by as much as one that is that large
 MIN_SIZE_SHARE = 0.05
@@ -61,7 +65,9 @@ class AssistedDesign:
     """A population with predictions of every unit, and what is fixed before the first draw.
 
     Args:
-        predictions: float64 [N] >= 0 by counter; a counter without one is predicted by the budget's, or the first.
+        predictions: float64 [N] >= 0 by counter; a counter without one is predicted by the budget's, or the first. A name that
+            ends in AS_DRAWN is of the values that draws have, where these are not those that the total is of; one that ends in
+            SPREADS, of the standard deviations of values about their prediction, as far as they are known beforehand.
         groups: int [N] from 0, units whose predictions may be off alike (kernels); -1 marks a take-all unit.
         u: float64 [N], permanent random numbers in [0, 1).
         assume: how much may be hidden from the predictions; see CARE.
@@ -136,6 +142,30 @@ class AssistedDesign:
         if mean == 0.0:
             return x, np.ones(len(x))
         return x, x + (MIN_SIZE_SHARE * mean if float(x.min()) < MIN_SIZE_SHARE * mean else 0.0)
+
+    def combined(self, combination: Combination, instead: str) -> tuple[Floats, Floats, float]:
+        """Prediction and size of a combination of counters, as of `prediction`, and the `least_error` of them."""
+        x, size = np.zeros(len(self.free)), np.zeros(len(self.free))
+        for weight, name in combination:
+            predicted, sizes = self.prediction(name, instead)
+            x, size = x + weight * predicted, size + abs(weight) * sizes
+        return x, size, min(self.least_error(name) for _, name in combination)
+
+    def departure(self, combination: Combination, units: Ints) -> Floats:
+        """Predicted values of units in the total, less those that draws have: float64 [units]."""
+        beyond = np.zeros(len(units))
+        for weight, name in combination:
+            if (drawn := self.predictions.get(name + AS_DRAWN)) is not None:
+                beyond += weight * (self.predictions[name] - drawn)[units]
+        return beyond
+
+    def least_error(self, counter: str) -> float:
+        """Squared relative error of predictions, at least: as known beforehand, no less than MIN_RELATIVE_ERROR^2."""
+        x, spreads = (self.predictions.get(name) for name in (counter, counter + SPREADS))
+        if x is None or spreads is None:
+            return LEAST
+        known = float((spreads[self.free] ** 2).sum()) / max(float((x[self.free] ** 2).sum()), 1e-300)
+        return max(known, LEAST)
 
     def parts(self, counter: str, first: float, u: Floats) -> list[Part]:
         """Rest, begin and first units of the groups, without draws; their trees, for a budget on `counter` and groups above

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.errors import ConfigError, JournalError
-from kernelpoint.estimation.assisted import CellSample
-from kernelpoint.estimation.assisted_design import AssistedDesign
+from kernelpoint.estimation.assisted import LEAST, CellSample
+from kernelpoint.estimation.assisted_design import AssistedDesign, Combination
 from kernelpoint.estimation.assisted_parts import DRAWS_IF_ODD, Parts
 from kernelpoint.estimation.assisted_total import TotalFit
 from kernelpoint.estimation.base import BaseEngine, Frame
@@ -29,7 +29,7 @@ MIN_GROWTH_FACTOR = 1.5  # and every one after the third at least by this
 FIRST_PASS = ((0.05, 0, 0), (0.01, 2, 2), (0.0, 3, 2))
 STEP = 1.08  # from one number of cells that is tried to the next
 
-Combination = Sequence[tuple[float, str]]  # weights of counters: one counter, or a linearised ratio
+Values = Callable[[Ints], Floats]  # of units
 
 
 class AssistedEngine(BaseEngine):
@@ -118,22 +118,23 @@ class AssistedEngine(BaseEngine):
         """Units with results, bool [free]."""
         return np.asarray(self._results.rows[self._free] >= 0)
 
-    def _values(self, combination: Combination, units: Ints) -> Floats:
+    def _results_of(self, combination: Combination, units: Ints) -> Floats:
         """The combination of the results of units, float64 [units]."""
         columns = [self.counters.index(name) for _, name in combination]
         return np.asarray(self._results.of(units)[:, columns] @ np.array([weight for weight, _ in combination]))
 
-    def fit(self, values: Callable[[Ints], Floats], x: Floats, size: Floats, alpha: float) -> TotalFit:
-        """The total of values of the drawn units; x, size: float64 [free], predictions and sizes; alpha: as in Parts.fit."""
-        return self._parts.fit(lambda places: values(self._free[places]), x, size, self._has, alpha)
+    def _values(self, combination: Combination, units: Ints) -> Floats:
+        """Values that simulated units have in the total, float64 [units]."""
+        return self._results_of(combination, units) + self.design.departure(combination, units)
+
+    def fit(self, values: Values, x: Floats, size: Floats, alpha: float, least: float = LEAST) -> TotalFit:
+        """The total of values of the drawn units; x, size: float64 [free], predictions and sizes; others as in Parts.fit."""
+        return self._parts.fit(lambda places: values(self._free[places]), x, size, self._has, alpha, least)
 
     def _fit(self, combination: Combination) -> TotalFit:
         """The fit of a combination of counters."""
-        x, size = np.zeros(len(self._free)), np.zeros(len(self._free))
-        for weight, name in combination:
-            predicted, sizes = self.design.prediction(name, self._target)
-            x, size = x + weight * predicted, size + abs(weight) * sizes
-        return self.fit(lambda units: self._values(combination, units), x, size, self._alpha(self.looks))
+        x, size, least = self.design.combined(combination, self._target)
+        return self.fit(lambda units: self._values(combination, units), x, size, self._alpha(self.looks), least)
 
     def _begin_is_odd(self, eps: float) -> bool:
         """True if the begin of the run is found odd at this look."""
@@ -146,15 +147,16 @@ class AssistedEngine(BaseEngine):
         )
 
     def _simulated(self, combination: Combination, units: Ints) -> float:
-        """Sum over simulated units."""
-        return float(self._values(combination, units[self._results.rows[units] >= 0]).sum())
+        """Sum of results over simulated units."""
+        return float(self._results_of(combination, units[self._results.rows[units] >= 0]).sum())
 
     def _estimate(self, name: str, combination: Combination, budget: ErrorBudget, states: bool) -> Estimate:
         """The estimate of a combination of counters, with the half-width that this look states."""
         simulated = self._simulated(combination, np.flatnonzero(self._results.rows >= 0))
         if self._parts.whole:
             half = 0.0 if states else math.nan
-            return Estimate(name, simulated, half, half, 0.0, math.inf, budget.confidence, simulated)
+            value = float(self._values(combination, np.flatnonzero(self._results.rows >= 0)).sum())
+            return Estimate(name, value, half, half, 0.0, math.inf, budget.confidence, simulated)
         fit = self._fits[name] = self._fit(combination)
         value = fit.estimate + self._simulated(combination, self._certain)
         half = math.nan
@@ -219,7 +221,7 @@ class AssistedEngine(BaseEngine):
     @property
     def _allowed(self) -> float:
         """Relative error that draws may leave."""
-        return self.budget.relative_error
+        return self._left.relative_error
 
     def grow(self) -> bool:
         """More cells: as many as the last look says are needed, in few steps. False where the sample cannot grow."""

@@ -34,7 +34,7 @@ class Parts:
     """
 
     def __init__(self, design: AssistedDesign, counter: str, eps: float) -> None:
-        self._groups, self._odd_by = design.free_groups, design.care.odd
+        self._groups, self._odd_by, self._least = design.free_groups, design.care.odd, design.least_error(counter)
         self._parts = design.parts(counter, eps, np.asarray(design.u, dtype=float)[design.free])
         self.rest, *self._begin = self._parts
         self.size = sum(part.total for part in self._parts)
@@ -99,15 +99,21 @@ class Parts:
     # ---- estimates --------------------------------------------------------------------------------------------------
 
     def fit(
-        self, values: Callable[[Ints], Floats], x: Floats, size: Floats, has: NDArray[np.bool_], alpha: float
+        self,
+        values: Callable[[Ints], Floats],
+        x: Floats,
+        size: Floats,
+        has: NDArray[np.bool_],
+        alpha: float,
+        least: float,
     ) -> TotalFit:
         """The total of values: of the rest of the run, and of the begin by the lines of the rest, or by itself if odd.
 
         Args:
             values: of units, by their places in `free`; x, size: float64 [free], as of AssistedDesign.prediction; has: bool
-                [free], units with results; alpha: of the quantile by which spreads are chosen.
+                [free], units with results; alpha: of the quantile by which spreads are chosen; least: as of fit_total.
         """
-        first, x = self._lines(values, x, size, has, alpha)
+        first, x = self._lines(values, x, size, has, alpha, least)
         fits, parts, exact = [first], [self.rest], 0.0
         for part in self._begin:
             sample, units = part.cell_sample(self._groups, x, size, has)
@@ -134,7 +140,7 @@ class Parts:
         """True if draws of the begin, or of first units, are further off their predictions than those of the rest let expect,
         and so far that it matters for a relative error of eps; arguments as of `fit`.
         """
-        first, x = self._lines(values, x, size, has, alpha)
+        first, x = self._lines(values, x, size, has, alpha, self._least)
         matters, begin = MATERIAL * eps * self.size, sum(part.total for part in self._begin)
         for part in self._begin:
             sample, units = part.cell_sample(self._groups, x, size, has)
@@ -144,11 +150,17 @@ class Parts:
         return False
 
     def _lines(
-        self, values: Callable[[Ints], Floats], x: Floats, size: Floats, has: NDArray[np.bool_], alpha: float
+        self,
+        values: Callable[[Ints], Floats],
+        x: Floats,
+        size: Floats,
+        has: NDArray[np.bool_],
+        alpha: float,
+        least: float,
     ) -> tuple[AssistedFit, Floats]:
         """The fit of the rest, and predictions of all units corrected by it."""
         sample, units = self.rest.cell_sample(self._groups, x, size, has)
-        fit = fit_total(values(units), sample, alpha)
+        fit = fit_total(values(units), sample, alpha, least)
         return fit, fit.corrected(x, self._groups)
 
     def of_draws(

@@ -43,6 +43,7 @@ class BaseEngine(ABC):
         self._errors = MeasurementErrors(budget, self.ratios)
         self._nonresponse = Nonresponse()
         self._wants_exact = False
+        self._left = budget  # of the last look: what errors of the results leave for the sampling design
 
     # ---- what a design decides --------------------------------------------------------------------------------------
 
@@ -215,6 +216,7 @@ class BaseEngine(ABC):
         reach, totals = self._reach(), self._expanded_totals()
         budget: ErrorBudget | None = self._errors.design_budget(reach, totals)
         while budget is not None:
+            self._left = budget
             sampled = self._look(missing, budget)
             whole = with_nonresponse(sampled, self.nonresponse(), self.budget, self.ratios, self._frame[2])
             look = self._errors.widened(whole, reach)

@@ -149,7 +149,7 @@ class MeasurementErrors:
         share = (math.hypot(own, random) if random else own) / allowed
         if self._own and (wanted.scope == "cluster" or reach.domains is not None):
             share = OWN_ERROR_SHARE  # of each part by itself: known after the look only
-        share = min(OWN_ERROR_SHARE, share)
+        share = min(OWN_ERROR_SHARE, share) if self._own else share
         return replace(wanted, relative_error=allowed * math.sqrt(1.0 - share * share))
 
     def tightened(

@@ -16,11 +16,6 @@ from kernelpoint.estimation.measurement_error import SystematicError
 # (accelsim_patch/README.md)
 EXPECTED_SPREAD = 0.001
 
-# Model: the same of the whole total where launches differ from run to run; measured in MacSim (macsim_patch/README.md)
-EXPECTED_SPREAD_OF_COURSES = 0.002
-# Model: variance of a total over the sum of its units' variances; measured there too
-CORRELATION_OF_UNITS = 1.4
-
 
 def replay_error(
     kept: NDArray[np.float64], replayed: NDArray[np.float64], drawn: int, confidence: float
@@ -71,32 +66,35 @@ def replay_error(
     return SystematicError(error, max(seen, expected) * math.sqrt(max(1.0 - n / drawn, 0.0)))
 
 
-def error_of_courses(predicted: NDArray[np.float64], spread: NDArray[np.float64], confidence: float) -> SystematicError:
-    """The relative error of a total where every launch takes another time in every run that differs in single cycles.
+def error_of_courses(
+    predicted: NDArray[np.float64], spread: NDArray[np.float64], courses: int, confidence: float
+) -> SystematicError:
+    """The relative error of a total that is another in every run which differs in single cycles.
 
-    The full run is one of many equally likely courses, the sum over all launches from replayed state another. Their
-    difference has no sign that could be known, and no draws take it away. Run-ups cannot measure it: single launches differ by
-    several per cent, so hundreds would be needed.
+    The full run is one of many equally likely courses. What is estimated is their mean: predictions are means of several
+    courses, and results count by what they differ from the prediction in the course that they belong to. How far one course
+    is off has no sign that could be known, and no draws take it away. Run-ups cannot measure it: single launches differ by
+    several per cent, so hundreds would be needed, and the full run's own course is not theirs.
 
-    Formula: v = z sqrt(2 c sum(spread^2) / sum(predicted)^2 + e^2), with c = CORRELATION_OF_UNITS,
-    e = EXPECTED_SPREAD_OF_COURSES and z the normal quantile.
+    Formula: v = hypot(t sqrt((1 + 1 / courses) sum(spread^2)) / sum(predicted), z EXPECTED_SPREAD), t of courses - 1 degrees of
+    freedom: the prediction interval of one further course (Hahn and Meeker, Statistical Intervals, 1991, section 4.7), and what
+    results from replayed state may be off as a whole.
 
     Args:
-        predicted: float64 [N], predicted values of all units, in any unit; spread: float64 [N], their standard deviations
-            from course to course.
-        confidence: of the half-width.
+        predicted: float64 [N], predicted values of all units, in any unit: means of the courses; spread: float64 [N], parts of
+            the units in the standard deviation of the total from course to course: their squares add up to its variance.
+        courses: number of them, at least 2; confidence: of the half-width.
 
     Returns:
         An error of 0 as a fraction of the total; a half-width of nan where nothing is predicted.
 
-    >>> error = error_of_courses(np.full(100, 10.0), np.full(100, 0.5), 0.95)
+    >>> error = error_of_courses(np.full(100, 10.0), np.full(100, 0.5), 12, 0.95)
     >>> error.error, round(error.half_width, 4)
-    (0.0, 0.0169)
+    (0.0, 0.0116)
     """
     total = float(predicted.sum())
     if not total > 0.0:
         return SystematicError(0.0, math.nan)
-    between = 2.0 * CORRELATION_OF_UNITS * float((spread**2).sum()) / total**2
-    return SystematicError(
-        0.0, quantile(1.0 - confidence, math.inf) * math.hypot(math.sqrt(between), EXPECTED_SPREAD_OF_COURSES)
-    )
+    alpha = 1.0 - confidence
+    between = quantile(alpha, courses - 1) * math.sqrt((1.0 + 1.0 / courses) * float((spread**2).sum())) / total
+    return SystematicError(0.0, math.hypot(between, quantile(alpha, math.inf) * EXPECTED_SPREAD))

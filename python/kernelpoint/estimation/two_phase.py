@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.estimation.assisted import quantile
-from kernelpoint.estimation.assisted_design import AssistedDesign
-from kernelpoint.estimation.assisted_engine import STEP, AssistedEngine, Combination
+from kernelpoint.estimation.assisted_design import AssistedDesign, Combination
+from kernelpoint.estimation.assisted_engine import STEP, AssistedEngine
 from kernelpoint.estimation.bounds import error_probability, relative, stated
 from kernelpoint.estimation.design import Assume, ErrorBudget
 from kernelpoint.estimation.engine import Engine
@@ -155,8 +155,8 @@ class TwoPhaseEngine(AssistedEngine):
     def _has(self) -> NDArray[np.bool_]:
         return np.asarray(self._results.rows[self._donor[self._free]] >= 0)
 
-    def _values(self, combination: Combination, units: Ints) -> Floats:
-        return super()._values(combination, self._donor[units])
+    def _results_of(self, combination: Combination, units: Ints) -> Floats:
+        return super()._results_of(combination, self._donor[units])
 
     # ---- looks ------------------------------------------------------------------------------------------------------
 
@@ -271,7 +271,7 @@ class TwoPhaseEngine(AssistedEngine):
     @property
     def _allowed(self) -> float:
         """Relative error that is left for the second sample."""
-        eps, first = self.budget.relative_error, self._error_of_first()
+        eps, first = super()._allowed, self._error_of_first()
         return math.sqrt(max(eps * eps - first * first, (LEAST_SHARE * eps) ** 2))
 
     def _error_of_first(self) -> float:

@@ -5,10 +5,11 @@ coverage (design section 7).
 """
 
 from kernelpoint.fast_model.configuration import Configuration, configuration_for, shipped, stated_by
-from kernelpoint.fast_model.predict import MODEL_VERSION, predict
+from kernelpoint.fast_model.predict import COURSES, MODEL_VERSION, predict
 from kernelpoint.fast_model.predictions import Predictions, counterpart
 
 __all__ = [
+    "COURSES",
     "MODEL_VERSION",
     "Configuration",
     "Predictions",

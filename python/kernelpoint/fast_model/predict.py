@@ -14,7 +14,7 @@ from kernelpoint.archive import read_archive, write_archive
 from kernelpoint.errors import PlanError
 from kernelpoint.fast_model.configuration import Configuration
 from kernelpoint.fast_model.delegation import SEGMENT_BYTES, SimulatedBy, hashed_by
-from kernelpoint.fast_model.predictions import SPREAD, Predictions
+from kernelpoint.fast_model.predictions import OF_TOTAL, REPLAYED, SPREAD, Predictions
 from kernelpoint.pool import Pool
 from kernelpoint.progress import WorkProgress
 from kernelpoint.traces import cache_folder
@@ -24,6 +24,7 @@ Progress = Callable[[int, int, float], None]
 MOST_THREADS = 256  # that wait for workers; each has two segments ahead
 CODE_BYTES = 256 << 20  # of instructions that the model of the cores keeps
 MODEL_VERSION: str = _native.fast_model.MODEL_VERSION
+COURSES: int = _native.fast_model.COURSES  # of a list that means of the model of the cores are of
 
 
 def predict(
@@ -109,14 +110,16 @@ def _simulate(
 
 
 def _of_cores(paths: Sequence[str], configuration: Configuration, progress: WorkProgress) -> dict[str, np.ndarray]:
-    """Cycles and mispredictions by the model of the cores that a configuration of MacSim has; SPREAD: of the cycles.
+    """Cycles and mispredictions by the model of the cores that a configuration of MacSim has; for SPREAD,
+    REPLAYED and OF_TOTAL see there.
 
     Branch predictors there learn during the whole run, and decide whether one and the same launch takes 6,144 cycles or
     9,383; the fast model knows none. The model of the cores is the one that replay trains predictors with.
     """
     table = _native.fast_model.run_cores(list(paths), configuration, CODE_BYTES, progress)
     progress(len(paths), len(paths))
-    return dict(zip(("cycles", SPREAD, "mispredictions"), np.ascontiguousarray(table.T), strict=True))
+    names = ("cycles", SPREAD, "mispredictions", REPLAYED, OF_TOTAL)
+    return dict(zip(names, np.ascontiguousarray(table.T), strict=True))
 
 
 def _tell_missing(found: Predictions, paths: Sequence[str], log: Log) -> None:

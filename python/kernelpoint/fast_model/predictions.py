@@ -26,8 +26,10 @@ COUNTERPARTS = {
     "l1_bank_conflicts": "l1_accesses",
     "energy": "cycles",
 }
-# Standard deviation of a launch's cycles over runs of the same list that differ in single cycles, where it is predicted.
-SPREAD = "cycles_spread"
+# Standard deviation of a launch's cycles over runs of the same list that differ in single cycles, where it is predicted; its
+# part in the standard deviation of the total (squares add up to the variance); its cycles in the one of these runs whose state
+# replay begins it with.
+SPREAD, OF_TOTAL, REPLAYED = "cycles_spread", "cycles_of_total", "cycles_replayed"
 # Sums and differences of the model's own.
 _COMBINED = {
     "l1_hits": ("l1_accesses", "l1_misses", -1.0),

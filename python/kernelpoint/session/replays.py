@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 KEPT, REPLAYED = 0, 1  # kp_state
 OF_COURSES = (
-    "the error of replay is that between courses of the model of the cores, with what full runs have shown beyond it"
+    "the full run is off the mean of all equally likely runs by as much as courses of the model of the cores are"
 )
 LEAST_SHARE = 30  # launches that a list needs for each run-up
 
@@ -85,10 +85,10 @@ def why_not_checked(setup: Setup) -> str:
 
 def has_courses(setup: Setup) -> bool:
     """True if predictions tell how far launches are apart in equally likely courses of the list (MacSim's cycles)."""
-    from kernelpoint.fast_model.predictions import SPREAD  # here, because it needs the native reader
+    from kernelpoint.fast_model.predictions import OF_TOTAL  # here, because it needs the native reader
 
     predictions = None if setup.frame is None else setup.frame.design.predictions
-    return predictions is not None and SPREAD in predictions and setup.budget.counter == "cycles"
+    return predictions is not None and OF_TOTAL in predictions and setup.budget.counter == "cycles"
 
 
 def check_without_run_ups(setup: Setup) -> ReplayCheck:
@@ -96,11 +96,12 @@ def check_without_run_ups(setup: Setup) -> ReplayCheck:
     reason = why_not_checked(setup)
     if reason or not has_courses(setup) or not _states_a_bound_on_some(setup):
         return ReplayCheck(reason=reason)
-    from kernelpoint.fast_model.predictions import SPREAD
+    from kernelpoint.fast_model import COURSES
+    from kernelpoint.fast_model.predictions import OF_TOTAL
 
     assert setup.frame is not None, "has_courses says that there is one"
     predictions = setup.frame.design.predictions or {}
-    error = error_of_courses(predictions["cycles"], predictions[SPREAD], setup.budget.confidence)
+    error = error_of_courses(predictions["cycles"], predictions[OF_TOTAL], COURSES, setup.budget.confidence)
     return ReplayCheck({"cycles": error}, assumption=OF_COURSES)
 
 

@@ -12,15 +12,24 @@ constexpr uint64_t kLineBytes = 128;
 
 void Core::begin(const CtaWarps& cta) {
     RunningCta made;
+    made.first = static_cast<uint32_t>(warps_.size());
     for (uint32_t i = 0; i < cta.count; ++i) {
         const WarpCode& code = code_.warps[cta.first + i];
         if (code.count == 0) continue;
+        if (unused_.empty()) {
+            unused_.push_back(static_cast<uint32_t>(registers_.size()));
+            registers_.emplace_back();
+        }
+        const auto number = static_cast<uint32_t>(warps_.size());
         Resident& warp = warps_.emplace_back();
         warp.code = &code;
         warp.cta = static_cast<uint32_t>(ctas_.size());
-        warp.number = static_cast<uint32_t>(warps_.size() - 1);
+        warp.registers = unused_.back();
+        unused_.pop_back();
+        registers_[warp.registers].fill(0);
         warp.line = code_.instructions[code.first].pc / kFetchBytes;
-        live_.push_back(warp.number);
+        live_.push_back(number);
+        to_fetch_.add(number);
         ++made.warps;
     }
     ctas_.push_back(made);
@@ -51,7 +60,8 @@ void Core::happen() {
 }
 
 void Core::end(uint32_t warp) {
-    live_.erase(std::find(live_.begin(), live_.end(), warp));
+    live_.erase(std::lower_bound(live_.begin(), live_.end(), warp));
+    unused_.push_back(warps_[warp].registers);
     RunningCta& cta = ctas_[warps_[warp].cta];
     if (++cta.ended == cta.warps) --running_;
 }
@@ -60,8 +70,8 @@ void Core::reach_barrier(uint32_t number) {
     RunningCta& cta = ctas_[number];
     if (++cta.at_barrier < cta.warps) return;
     cta.at_barrier = 0;
-    for (const uint32_t warp : live_)
-        if (warps_[warp].cta == number) warps_[warp].at_barrier = false;
+    for (uint32_t warp = cta.first; warp < cta.first + cta.warps; ++warp)
+        if (warps_[warp].fetched < warps_[warp].code->count) to_fetch_.add(warp);
 }
 
 void Core::issue_all() {
@@ -71,30 +81,39 @@ void Core::issue_all() {
 
 void Core::issue(uint32_t scheduler) {
     for (auto at = window_.begin(); at != window_.end(); ++at) {
-        Resident& warp = warps_[at->warp];
-        if (warp.number % kTiming.fetches != scheduler || warp.tried == now_) continue;
-        warp.tried = now_;
-        if (!is_ready(warp, *at->instruction)) continue;
-        execute(warp, *at);
+        if (at->ready_at > now_ || at->entry.warp % kTiming.fetches != scheduler) continue;
+        const InFlight entry = at->entry;
         window_.erase(at);
+        execute(entry);
         moved_ = true;
         return;
     }
 }
 
-bool Core::is_ready(const Resident& warp, const WarpInstruction& instruction) const {
-    for (uint8_t i = 0; i < instruction.source_count; ++i)
-        if (warp.ready[instruction.sources[i]] > now_) return false;
-    return true;
+uint64_t Core::ready_at(const InFlight& entry) const {
+    const Registers& registers = registers_[warps_[entry.warp].registers];
+    uint64_t at = 0;
+    for (uint8_t i = 0; i < entry.instruction->source_count; ++i)
+        at = std::max(at, registers[entry.instruction->sources[i]]);
+    return at;
 }
 
-void Core::execute(Resident& warp, const InFlight& entry) {
+void Core::execute(const InFlight& entry) {
+    Resident& warp = warps_[entry.warp];
     const WarpInstruction& instruction = *entry.instruction;
     const uint64_t latency = latency_of(instruction);
-    if (instruction.destination != WarpInstruction::kNoRegister) warp.ready[instruction.destination] = now_ + latency;
+    if (instruction.destination != WarpInstruction::kNoRegister)
+        registers_[warp.registers][instruction.destination] = now_ + latency;
+    if (--warp.in_window != 0) make_oldest_ready(entry.warp);
     if (instruction.action == Action::branch || instruction.action == Action::jump) resolve(warp, entry);
     if (instruction.action == Action::barrier) events_.push_back({now_ + kTiming.end, entry.warp, false});
     if (++warp.issued == warp.code->count) events_.push_back({now_ + kTiming.end, entry.warp, true});
+}
+
+void Core::make_oldest_ready(uint32_t number) {
+    const auto oldest = std::find_if(window_.begin(), window_.end(),
+                                     [number](const Waiting& waiting) { return waiting.entry.warp == number; });
+    oldest->ready_at = ready_at(oldest->entry);
 }
 
 uint64_t Core::latency_of(const WarpInstruction& instruction) {
@@ -122,7 +141,9 @@ void Core::resolve(Resident& warp, const InFlight& entry) {
 void Core::fill_window() {
     for (uint32_t i = 0; i < kTiming.moved; ++i) {
         if (queue_.empty() || window_.size() >= kTiming.window || queue_.front().moves_at > now_) return;
-        window_.push_back(queue_.front());
+        const InFlight& entry = queue_.front();
+        const bool is_oldest = warps_[entry.warp].in_window++ == 0;
+        window_.push_back({entry, is_oldest ? ready_at(entry) : kNever});
         queue_.pop_front();
         moved_ = true;
     }
@@ -141,26 +162,14 @@ void Core::fill_queue() {
 }
 
 void Core::fetch_all() {
-    uint32_t first = UINT32_MAX;
+    uint32_t first = Turns::kNone;
     for (uint32_t i = 0; i < kTiming.fetches; ++i) {
-        const size_t place = next_to_fetch();
-        if (place == live_.size() || live_[place] == first) return;
-        first = live_[place];
-        if (front_.size() >= kTiming.fetched) return;
+        const uint32_t warp = to_fetch_.next(turn_);
+        if (warp == Turns::kNone || warp == first || front_.size() >= kTiming.fetched) return;
+        first = warp;
         turn_ = first + 1;
         fetch(first);
     }
-}
-
-size_t Core::next_to_fetch() const {
-    const auto turn = std::lower_bound(live_.begin(), live_.end(), turn_);
-    const auto first = static_cast<size_t>(turn - live_.begin());
-    for (size_t i = 0; i < live_.size(); ++i) {
-        const size_t place = (first + i) % live_.size();
-        const Resident& warp = warps_[live_[place]];
-        if (warp.fetched < warp.code->count && !warp.at_barrier) return place;
-    }
-    return live_.size();
 }
 
 void Core::fetch(uint32_t number) {
@@ -174,7 +183,7 @@ void Core::fetch(uint32_t number) {
     if (action == Action::branch || action == Action::jump) predict(warp, entry);
     if (leads_elsewhere(action) && !entry.mispredicted && warp.fetched < warp.code->count)
         warp.line = code_.instructions[warp.code->first + warp.fetched].pc / kFetchBytes;
-    warp.at_barrier = action == Action::barrier;
+    if (action == Action::barrier || warp.fetched == warp.code->count) to_fetch_.remove(number);
     front_.push_back(entry);
     moved_ = true;
 }
@@ -216,9 +225,9 @@ uint64_t Core::next_time() const {
     if (!front_.empty()) at(front_.front().moves_at);
     for (const uint32_t warp : live_)
         if (warps_[warp].waits_until > now_ + lead_) at(warps_[warp].waits_until - lead_);
-    for (const InFlight& entry : window_)
-        for (uint8_t i = 0; i < entry.instruction->source_count; ++i)
-            at(warps_[entry.warp].ready[entry.instruction->sources[i]]);
+    for (const Waiting& waiting : window_)
+        for (uint8_t i = 0; i < waiting.entry.instruction->source_count; ++i)
+            at(registers_[warps_[waiting.entry.warp].registers][waiting.entry.instruction->sources[i]]);
     if (next == kNever) return now_ + kTiming.period;
     return now_ + (next - now_ + kTiming.period - 1) / kTiming.period * kTiming.period;
 }

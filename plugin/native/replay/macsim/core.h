@@ -1,12 +1,14 @@
 // One of MacSim's cores, as far as the order of branches depends on it: fetched, predicted, executed, resolved.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <utility>
 #include <vector>
 
 #include "native/replay/macsim/core_state.h"
+#include "native/replay/macsim/turns.h"
 #include "native/replay/macsim/warp_code.h"
 
 namespace kernelpoint::replay::macsim {
@@ -38,16 +40,18 @@ struct CtaWarps {
 
 constexpr uint64_t kNever = UINT64_MAX;
 
+// Cycle in which each register of a warp is ready.
+using Registers = std::array<uint64_t, 256>;
+
+// A warp; those of an SM are numbered in the order in which they begin.
 struct Resident {
     const WarpCode* code = nullptr;
-    uint32_t cta = 0;     // index into Core::ctas_
-    uint32_t number = 0;  // of the SM's warps so far
-    uint32_t fetched = 0, issued = 0;
-    bool mispredicted = false, at_barrier = false;
+    uint32_t cta = 0;        // index into Core::ctas_
+    uint32_t registers = 0;  // index into Core::registers_
+    uint32_t fetched = 0, issued = 0, in_window = 0;
+    bool mispredicted = false;
     uint64_t waits_until = 0;  // for an instruction line, or for the end of a recovery
     uint64_t line = 0;         // it fetches from
-    uint64_t tried = kNever;   // the scheduler's last look at it
-    uint64_t ready[256] = {};  // cycle in which a register is
 };
 
 struct InFlight {
@@ -58,8 +62,15 @@ struct InFlight {
     uint32_t history = 0, recovered = 0;  // of the predictor
 };
 
+// An instruction in the window. `ready_at`: the cycle in which its sources are; kNever behind another of its warp.
+struct Waiting {
+    InFlight entry;
+    uint64_t ready_at = kNever;
+};
+
 struct RunningCta {
-    uint32_t warps = 0, ended = 0, at_barrier = 0;
+    uint32_t first = 0, warps = 0;  // numbers of its warps
+    uint32_t ended = 0, at_barrier = 0;
 };
 
 // Something that happens to a warp's CTA later.
@@ -91,8 +102,11 @@ private:
     void reach_barrier(uint32_t number);
     void issue_all();
     void issue(uint32_t scheduler);
-    bool is_ready(const Resident& warp, const WarpInstruction& instruction) const;
-    void execute(Resident& warp, const InFlight& entry);
+    uint64_t ready_at(const InFlight& entry) const;
+    void execute(const InFlight& entry);
+
+    // The oldest instruction of the warp in the window may issue once its sources are ready.
+    void make_oldest_ready(uint32_t number);
     uint64_t latency_of(const WarpInstruction& instruction);
     void resolve(Resident& warp, const InFlight& entry);
     void fill_window();
@@ -101,8 +115,6 @@ private:
     void fill_queue();
     void fetch_all();
 
-    // The next warp in turn that has something to fetch.
-    size_t next_to_fetch() const;
     void fetch(uint32_t number);
 
     // True if the warp waits for the line that it fetches from.
@@ -120,10 +132,14 @@ private:
 
     uint64_t now_ = 0;     // a turn of the schedulers
     uint64_t queued_ = 0;  // the last instruction came into the queue
-    std::deque<Resident> warps_;
-    std::vector<uint32_t> live_;  // warps that have not ended, in their order
+    std::vector<Resident> warps_;
+    std::vector<Registers> registers_;
+    std::vector<uint32_t> unused_;  // of registers_
+    std::vector<uint32_t> live_;    // warps that have not ended, in their order
+    Turns to_fetch_;                // warps that have something to fetch and wait at no barrier
     std::vector<RunningCta> ctas_;
-    std::deque<InFlight> front_, queue_, window_;
+    std::deque<InFlight> front_, queue_;
+    std::vector<Waiting> window_;
     std::vector<Event> events_;
     std::vector<std::pair<uint64_t, uint64_t>> arriving_;  // instruction lines, and when they are there
     uint32_t turn_ = 0;                                    // the next warp to fetch, or the next after it that can

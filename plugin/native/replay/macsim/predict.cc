@@ -1,6 +1,7 @@
 #include "native/replay/macsim/predict.h"
 
 #include <cmath>
+#include <numeric>
 #include <unordered_map>
 
 #include "native/replay/macsim/code_cache.h"
@@ -32,6 +33,23 @@ void add(const Outcome& outcome, double count, Prediction& mean, double& squares
     mean.mispredictions += (static_cast<double>(outcome.mispredictions) - mean.mispredictions) / count;
 }
 
+double sum_of(const std::vector<double>& values) {
+    return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+// The variance of the totals is shared out in proportion to the launches' own sums of squares.
+void spread(const std::vector<double>& squares, const std::vector<double>& totals,
+            std::vector<Prediction>& predictions) {
+    const double mean = sum_of(totals) / static_cast<double>(totals.size());
+    double of_totals = 0;
+    for (const double total : totals) of_totals += (total - mean) * (total - mean);
+    const double variance = of_totals / static_cast<double>(totals.size() - 1), all = sum_of(squares);
+    for (size_t i = 0; i < squares.size(); ++i) {
+        predictions[i].spread = std::sqrt(squares[i] / static_cast<double>(totals.size() - 1));
+        predictions[i].of_total = all > 0.0 ? std::sqrt(variance * squares[i] / all) : 0.0;
+    }
+}
+
 }  // namespace
 
 std::vector<Prediction> predict_launches(const std::vector<std::string>& paths, const CoreInfo& cores,
@@ -44,17 +62,19 @@ std::vector<Prediction> predict_launches(const std::vector<std::string>& paths, 
         return path.empty() ? nullptr : codes.find(trace, path, [](const std::string&) {});
     };
     std::vector<Prediction> predictions(paths.size());
-    std::vector<double> squares(paths.size());
+    std::vector<double> squares(paths.size()), totals(kCourses);
     for (uint64_t course = 0; course < kCourses; ++course) {
         Training training(cores.predictor, cores.residency, 0, course);
         for (uint64_t launch = 0; launch < paths.size(); ++launch) {
             if (!goes_on(course * paths.size() + launch)) return {};
             training.before(launch + 1, traces.paths.size(), trace_of, code_of);
-            add(training.last_outcome(trace_of(launch)), static_cast<double>(course + 1), predictions[launch],
-                squares[launch]);
+            const Outcome outcome = training.last_outcome(trace_of(launch));
+            if (course == 0) predictions[launch].replayed = static_cast<double>(outcome.cycles);
+            totals[course] += static_cast<double>(outcome.cycles);
+            add(outcome, static_cast<double>(course + 1), predictions[launch], squares[launch]);
         }
     }
-    for (size_t i = 0; i < squares.size(); ++i) predictions[i].spread = std::sqrt(squares[i] / (kCourses - 1));
+    spread(squares, totals, predictions);
     return predictions;
 }
 

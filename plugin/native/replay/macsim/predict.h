@@ -18,14 +18,16 @@ struct CoreInfo {
 };
 
 // Raised whenever equal lists would give other numbers than before.
-constexpr uint32_t kCoreModelVersion = 2;
+constexpr uint32_t kCoreModelVersion = 4;
 
-// Of one launch: means over the courses, and the standard deviation of the cycles.
+// Of one launch: means over the courses, and the standard deviation of its cycles; `replayed`: the cycles in the course
+// that replay takes launches' states from; `of_total`: its part in the standard deviation of the list's cycles: squares
+// add up to the variance.
 struct Prediction {
-    double cycles = 0, spread = 0, mispredictions = 0;
+    double cycles = 0, spread = 0, mispredictions = 0, replayed = 0, of_total = 0;
 };
 
-constexpr uint64_t kCourses = 4;
+constexpr uint64_t kCourses = 12;
 
 // For each path, in program order: zeros where it is empty or cannot be read. The list is run kCourses times: what a
 // launch takes depends on single cycles of what was before, in MacSim as in the model. Launches that teach the

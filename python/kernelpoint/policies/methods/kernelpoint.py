@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from kernelpoint.estimation import Assume, Design, ErrorBudget, strata_from
+from kernelpoint.estimation import AS_DRAWN, SPREADS, Assume, Design, ErrorBudget, strata_from
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.labels import context, first_of_each_process
 from kernelpoint.policies.profile_refinement import refined, steps
@@ -102,6 +102,8 @@ class KernelPoint(Policy):
 
     def _assisted(self, population: Population) -> Design:
         """Groups are kernels; launches without a prediction are simulated."""
+        from kernelpoint.fast_model.predictions import REPLAYED, SPREAD  # here, because it needs the native reader
+
         model = population.model
         assert model is not None
         known = (model.counters["cycles"] > 0.0) & (kernels(population) >= 0)
@@ -109,6 +111,9 @@ class KernelPoint(Policy):
         groups = np.unique(kernel, return_inverse=True)[1].ravel() - (0 if known.all() else 1)
         count = int(groups.max(initial=-1)) + 1
         predictions = usable(model, known, self.config.error_budget.counter)
+        for name, end in ((REPLAYED, AS_DRAWN), (SPREAD, SPREADS)):
+            if name in predictions:
+                predictions["cycles" + end] = predictions.pop(name)
         return Design(
             strata=groups.astype(np.int32),
             first_sizes=np.ones(count, dtype=np.int64),

@@ -1,0 +1,91 @@
+"""Predictions that say how values scatter, and that draws have other values than the total is of (courses of a list)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from kernelpoint.estimation import (
+    AS_DRAWN,
+    SPREADS,
+    AssistedDesign,
+    AssistedEngine,
+    ErrorBudget,
+    SystematicError,
+    error_of_courses,
+)
+from kernelpoint.estimation.assisted import MIN_RELATIVE_ERROR
+from kernelpoint.randomness import generator, permanent_random_numbers
+
+N = 2000
+BUDGET = 0.01
+
+
+def design(seed: int, **more: np.ndarray) -> AssistedDesign:
+    """A population of two kernels; `more` are predictions with the ends of their names."""
+    x = generator(seed, "sizes").uniform(1000.0, 3000.0, N)
+    predictions = {"cycles": x, **{f"cycles{end}": values for end, values in more.items()}}
+    return AssistedDesign(predictions, np.arange(N) % 2, permanent_random_numbers(seed, 0, N))
+
+
+def simulate(engine: AssistedEngine, values: np.ndarray) -> None:
+    units = engine.wanted()
+    engine.record_many(units, ("cycles",), values[units][:, None])
+
+
+@pytest.mark.parametrize("budget", [0.02, 1e-5])
+def test_the_estimate_is_of_the_mean_though_draws_belong_to_one_course(budget):
+    """Draws are 3 % above the mean all over, as predicted of their course; the simulator takes 20 % more than the model."""
+    x = design(3).predictions["cycles"]
+    course = x * (1.03 + generator(3, "course").normal(0.0, 0.1, N))
+    values = 1.2 * course + generator(3, "simulator").normal(0.0, 20.0, N)
+    engine = AssistedEngine(design(3, **{AS_DRAWN: course}), ErrorBudget(budget))
+    while True:
+        simulate(engine, values)
+        if (look := engine.look()).met or not engine.grow():
+            break
+    truth = float((values + x - course).sum())
+    found = look.estimates["cycles"]
+    assert found.contains(truth) and (len(engine.wanted()) == 0)
+    assert abs(found.estimate / values.sum() - 1.0) > 0.01
+    assert found.simulated == pytest.approx(float(values[engine.drawn()].sum()))
+
+
+def test_draws_that_agree_by_chance_are_not_believed_beyond_what_is_known_to_scatter():
+    x = design(1).predictions["cycles"]
+    errors = []
+    for known in ({}, {SPREADS: 0.1 * x}):
+        engine = AssistedEngine(design(1, **known), ErrorBudget(BUDGET))
+        simulate(engine, x)
+        errors.append(engine.look().estimates["cycles"].std_error)
+    assert errors[1] == pytest.approx(errors[0] * 0.1 / MIN_RELATIVE_ERROR, rel=0.05)
+
+
+@pytest.mark.parametrize("share", [0.7, 0.9])
+def test_an_error_that_all_results_share_leaves_the_rest_of_the_budget_to_draws(share):
+    """The sample that meets the rest is far from everything, and is found in few passes."""
+    x = design(2).predictions["cycles"]
+    values = x * (1.0 + generator(2, "scatter").normal(0.0, 0.02, N))
+    engine = AssistedEngine(design(2), ErrorBudget(BUDGET))
+    engine.set_systematic_errors({"cycles": SystematicError(0.0, share * BUDGET)})
+    simulate(engine, values)
+    while not (look := engine.look()).met and engine.grow():
+        simulate(engine, values)
+    assert look.met and engine.looks <= 4
+    assert look.estimates["cycles"].relative_half_width == pytest.approx(BUDGET)
+    assert len(engine.drawn()) < 0.3 * N
+    sampling = look.estimates["cycles"].std_error / look.estimates["cycles"].estimate
+    assert 1.9 * sampling <= BUDGET * math.sqrt(1.0 - share**2)
+
+
+def test_the_error_of_courses_holds_one_more_course_as_often_as_it_says():
+    courses, held = 12, 0
+    for trial in range(2000):
+        totals = generator(trial, "courses").normal(1e6, 3e3, courses + 1)
+        spread = np.full(100, totals[:-1].std(ddof=1) / 10.0)
+        error = error_of_courses(np.full(100, totals[:-1].mean() / 100.0), spread, courses, 0.95)
+        held += abs(totals[-1] / totals[:-1].mean() - 1.0) <= error.half_width
+    assert 0.94 <= held / 2000 <= 0.985
+    assert math.isnan(error_of_courses(np.zeros(3), np.zeros(3), courses, 0.95).half_width)
