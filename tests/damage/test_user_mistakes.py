@@ -92,6 +92,13 @@ def test_a_configuration_that_names_what_is_not_there_is_one_message(tmp_path, m
     [
         ({"process_count": 2**32 - 1}, "process_count: got 4,294,967,295; allowed: 1 to 65,536"),
         ({"process_count": 0}, "process_count: got 0"),
+        ({"state_lines": 2**63}, "state_lines: got 9,223,372,036,854,775,808; allowed: at most 4,294,967,296"),
+        ({"residency": (2**32 - 1, 0, 0, 0, 0)}, "sms: got 4,294,967,295; allowed: at most 65,536"),
+        ({"residency": (80, 2**32 - 1, 0, 0, 0)}, "ctas_per_sm: got 4,294,967,295"),
+        ({"residency": (80, 0, 2**20, 0, 0)}, "warps_per_sm: got 1,048,576"),
+        ({"predictor": (60, 2)}, "predictor_history_bits: got 60; allowed: at most 24"),
+        ({"predictor": (14, 40)}, "predictor_counter_bits: got 40; allowed: at most 8"),
+        ({"predictor": (24, 2), "residency": (2**16, 0, 0, 0, 0)}, "counters of predictors: got 1,099,511,627,776"),
         ({"launch_counts": [2**63]}, f"allowed: at most {MOST_LAUNCHES:,} in all"),
     ],
 )

@@ -10,6 +10,9 @@ from kernelpoint.errors import HostError
 
 MOST_PROCESSES = 1 << 16
 MOST_LAUNCHES = 1 << 28  # of all processes; what is kept of a launch takes some 30 bytes
+MOST_LINES = 1 << 32  # of the state between launches: caches of 512 GiB
+MOST_SMS = 1 << 16  # kp_touch.sm has 16 bits
+MOST_HISTORY, MOST_COUNTERS = 24, 1 << 30  # bits of a predictor's history; counters of all predictors, one byte each
 # Lines of the configuration that the hook writes.
 ARCHITECTURES = "-kernelpoint_architectures"
 NOT_REPLAYED = "-kernelpoint_not_replayed"
@@ -75,7 +78,7 @@ class HostInfo:
         """Take over what the embedding hands across; missing fields keep their defaults.
 
         Raises:
-            HostError: there are more processes or launches than a run may have.
+            HostError: there are more processes or launches than a run may have, or more of a GPU's parts than any has.
         """
         values = dict(info)
         processes = int(values.get("process_count", 1))
@@ -87,4 +90,21 @@ class HostInfo:
             values["counter_names"] = tuple(names)
         if sum(counts) > MOST_LAUNCHES:
             raise HostError(f"launch_counts: got {sum(counts):,} launches; allowed: at most {MOST_LAUNCHES:,} in all")
-        return cls(**values)
+        found = cls(**values)
+        found._check_state()
+        return found
+
+    def _check_state(self) -> None:
+        """Refuse numbers that no GPU has: what replay keeps is as large as they say."""
+        (history, bits), sms = self.predictor, self.residency[0]
+        for name, number, most in (
+            ("state_lines", self.state_lines, MOST_LINES),
+            ("sms", sms, MOST_SMS),
+            ("ctas_per_sm", self.residency[1], MOST_SMS),
+            ("warps_per_sm", self.residency[2], MOST_SMS),
+            ("predictor_history_bits", history, MOST_HISTORY),
+            ("predictor_counter_bits", bits, 8),
+            ("counters of predictors", sms << min(history, MOST_HISTORY), MOST_COUNTERS),
+        ):
+            if number > most:
+                raise HostError(f"{name}: got {number:,}; allowed: at most {most:,}")
