@@ -222,3 +222,13 @@ def test_several_applications_are_walked_together(host):
 def test_several_applications_of_unknown_length_are_refused(host):
     with pytest.raises(ConfigError, match="number of launches of each process"):
         host.open(LOOSE, process_count=2, list_paths=[None, None], launch_counts=[60, 0])
+
+
+def test_a_launch_asked_about_after_an_end_without_a_second_pass_is_answered(host):
+    host.told = 3
+    session = host.open()
+    for index in range(3):
+        session.on_launch(0, index, "/no/such/trace")
+        session.on_complete(0, index, False, 5, 5, ("reads",), (1.0,))
+    assert session.next(0, -2) == (1, -1)
+    assert session.on_launch(0, 1, "/no/such/trace").action == 1

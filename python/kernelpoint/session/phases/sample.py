@@ -39,6 +39,8 @@ class Sample:
         self.further = ""
         self.left_out: set[int] = set()
         self._projected: set[int] = set()
+        self._thresholds: np.ndarray | None = None  # of the pass, as the predictions of what it wants
+        self._predictions: dict[int, float] = {}
         self.has_result = np.zeros(frame.population.size, dtype=bool)
 
     @property
