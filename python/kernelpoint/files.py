@@ -145,6 +145,14 @@ def read_regular(path: str | Path, most: int) -> bytes:
     return data
 
 
+def _refuse_to_replace(target: Path) -> None:
+    """Refuse what a rename would take away: a device, a FIFO, a socket; a link goes itself, not what it leads to."""
+    if not target.name:
+        raise IsADirectoryError(errno.EISDIR, "is a folder; expected a file", str(target))
+    if not target.is_symlink() and os.path.lexists(target):
+        require_regular(target)
+
+
 @contextlib.contextmanager
 def replacing(path: str | Path) -> Iterator[BinaryIO]:
     """Open a file, for writing and reading, that takes the place of `path` at the end: whole or not at all.
@@ -164,6 +172,7 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
         b'whole'
     """
     target = Path(path)
+    _refuse_to_replace(target)
     beside = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         beside.unlink(missing_ok=True)
