@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernelpoint import journal
+from kernelpoint.arguments import checked
 from kernelpoint.config import Config, parse_config
 from kernelpoint.coordinator.coordinator import coordinate
 from kernelpoint.coordinator.in_process import InProcess
-from kernelpoint.errors import ConfigError
+from kernelpoint.errors import ConfigError, shown
+from kernelpoint.estimation import ErrorBudget
 from kernelpoint.evaluation.evaluate import Row
 from kernelpoint.evaluation.run import Notebook, cells
 from kernelpoint.evaluation.run import compare as compare_workload
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     import altair as alt
 
 Log = Callable[[str], None]
+MOST_SEEDS = 1_000_000
 
 
 def _silent(line: str) -> None:
@@ -58,6 +61,7 @@ class Run(journal.Run):
     """
 
     @classmethod
+    @checked
     def load(cls, path: str | Path) -> Run:
         """Read the journal of a run.
 
@@ -67,6 +71,7 @@ class Run(journal.Run):
         loaded = journal.load_run(path)
         return cls(loaded.path, loaded.records)
 
+    @checked
     def plot(self, chart: str = "share") -> alt.Chart:
         """A chart of the run's page: share (cycles by kernel), timeline, passes, or map (of the embeddings).
 
@@ -82,7 +87,7 @@ class Run(journal.Run):
 
         made = charts(view_run(self, plan_of(self)[0]))
         if chart not in made:
-            raise ConfigError(f"chart: got {chart!r}; allowed: {', '.join(made)}")
+            raise ConfigError(f"chart: got {shown(chart)}; allowed: {', '.join(made)}")
         return alt.Chart.from_dict(made[chart] | {"width": 600})
 
     def _repr_html_(self) -> str:
@@ -104,6 +109,7 @@ class Plan(plans.Plan):
     """
 
     @classmethod
+    @checked
     def from_traces(
         cls, traces: str | Path, policy: str = "kernelpoint", gpu: Sequence[str] = (), log: Log = _silent, **keys: Any
     ) -> Plan:
@@ -156,6 +162,7 @@ class Plan(plans.Plan):
         return cls(**{name: getattr(made, name) for name in made.__dataclass_fields__})
 
 
+@checked
 def cluster(traces: str | Path, policy: str = "kernelpoint", **keys: Any) -> np.ndarray:
     """The cluster of each launch that a policy makes: int64 [N]; launches that are simulated for certain come last.
 
@@ -168,6 +175,7 @@ def cluster(traces: str | Path, policy: str = "kernelpoint", **keys: Any) -> np.
     return Plan.from_traces(traces, policy, **keys).cluster_of_unit()
 
 
+@checked
 def simulate(
     traces: str | Path,
     journal_path: str | Path,
@@ -212,6 +220,7 @@ def simulate(
     return Run.load(journal_path)
 
 
+@checked
 def compare(
     workload: Mapping[str, str] | str,
     policies: Sequence[str],
@@ -227,7 +236,7 @@ def compare(
             profile, ...).
 
     Raises:
-        ConfigError: the workload lacks its truth, or a policy is not known.
+        ConfigError: the workload lacks its truth, a policy is not known, or a number is not allowed.
 
     >>> import kernelpoint as kp
     >>> _ = kp.simulate("traces/kernelslist.g", "full.kpjournal", policy="all")
@@ -239,8 +248,12 @@ def compare(
     request = parse_request(text)
     if request.truth is None:
         raise ConfigError("workload: expected a file with the full run's cycles (truth=FILE), got none")
+    if not 1 <= seeds <= MOST_SEEDS:
+        raise ConfigError(f"seeds: got {shown(seeds)}; allowed: 1 to {MOST_SEEDS:,}")
     for name in policies:
         load_policy(name)
+    for budget in budgets:
+        ErrorBudget(budget, confidence)
     wanted = list(cells(policies, budgets, seeds, confidence, "workload", None))
     return compare_workload(load_workload(request, request.truth, False, log), wanted, Notebook(None), log)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import reprlib
 from collections.abc import Iterable
+from typing import Any
 
 
 class KernelPointError(Exception):
@@ -48,6 +50,34 @@ class PatchError(KernelPointError):
 
 class SessionError(KernelPointError):
     """The run cannot go on: the host must stop. Everything recorded so far is in the journal."""
+
+
+class _Cut(reprlib.Repr):
+    """Text of values: long text, deep nesting and long lists are cut; what has no text of its own is named by its type."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxstring = self.maxother = self.maxlong = 60
+        self.maxlevel = 2
+
+    def repr_int(self, value: int, level: int) -> str:
+        """A number; of one that nobody reads, its size."""
+        return f"a number of {value.bit_length()} bits" if value.bit_length() > 1000 else super().repr_int(value, level)
+
+    def repr_instance(self, value: object, level: int) -> str:
+        """Floating-point numbers, true, false and None; of all else the type."""
+        if isinstance(value, (float, complex, bool, bytes, type(None))):
+            return super().repr_instance(value, level)
+        return f"an object of type {type(value).__name__}"
+
+
+def shown(value: Any) -> str:
+    """A value as messages quote it: its text, cut; of what has none of its own, the type.
+
+    >>> shown("x" * 500), shown([10**5000, object()])
+    ("'xxxxxxxxxxxxxxxxxxxxxxxxxxx...xxxxxxxxxxxxxxxxxxxxxxxxxxxx'", '[a number of 16610 bits, an object of type object]')
+    """
+    return _Cut().repr(value)
 
 
 def did_you_mean(name: str, allowed: Iterable[str]) -> str:

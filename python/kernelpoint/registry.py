@@ -8,7 +8,7 @@ import pkgutil
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar, cast
 
-from kernelpoint.errors import ConfigError
+from kernelpoint.errors import ConfigError, shown
 
 T = TypeVar("T")
 
@@ -45,7 +45,7 @@ class Registry(Generic[T]):
             return self._only_class(name)
         point = self._installed().get(name)
         if point is None:
-            raise ConfigError(f"{self.kind}: got {name!r}; allowed: {', '.join(self.names())}")
+            raise ConfigError(f"{self.kind}: got {shown(name)}; allowed: {', '.join(self.names())}")
         try:
             found = point.load()
         except (ImportError, AttributeError) as error:

@@ -26,7 +26,7 @@ LAYERS = [
     {"journal"},
     {"config", "randomness", "registry", "_native"},
     {"archive"},
-    {"files", "spreadsheet", "extras"},
+    {"files", "spreadsheet", "extras", "arguments"},
     {"errors", "pool", "progress"},
 ]
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import reprlib
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,16 +10,12 @@ import yaml
 from pydantic import ValidationError
 
 from kernelpoint.config.schema import Config, Section, sections
-from kernelpoint.errors import ConfigError, did_you_mean
+from kernelpoint.errors import ConfigError, did_you_mean, shown
 from kernelpoint.files import read_regular
 
 S = TypeVar("S", bound=Section)
 MOST_BYTES = 1 << 20
 MOST_COMPLAINTS = 20
-_CUT = reprlib.Repr()  # its limits cut long text, deep nesting and long lists
-_CUT.maxstring = _CUT.maxother = _CUT.maxlong = 60
-_CUT.maxlevel = 2
-_short = _CUT.repr
 
 
 class _OnceLoader(yaml.SafeLoader):
@@ -53,7 +48,7 @@ class _OnceLoader(yaml.SafeLoader):
         text = self.construct_scalar(node)
         if not re.fullmatch(r"[+-]?(0|[1-9][0-9]{0,29})", text):
             raise yaml.constructor.ConstructorError(
-                None, None, f"the number {_short(text)}: write it in decimal, without leading zeros", node.start_mark
+                None, None, f"the number {shown(text)}: write it in decimal, without leading zeros", node.start_mark
             )
         return int(text)
 
@@ -150,7 +145,7 @@ def check_section(model: type[S], content: dict[str, Any], key: str) -> S:
         lines = []
         for detail in error.errors():
             allowed = ", ".join(model.model_fields) or "no parameters"
-            unknown = f"unknown parameter (value {_short(detail['input'])}); allowed: {allowed}"
+            unknown = f"unknown parameter (value {shown(detail['input'])}); allowed: {allowed}"
             name = ".".join(map(str, detail["loc"]))[:80]
             is_unknown = detail["type"] == "extra_forbidden"
             lines.append(f"{key}.{name}: {unknown if is_unknown else _complaint(detail).partition(': ')[2]}")
@@ -190,7 +185,7 @@ def _complaint(detail: Any) -> str:
     if detail["type"] == "extra_forbidden":
         section = sections().get(str(detail["loc"][0]), Config)
         near = did_you_mean(key.rpartition(".")[2], section.model_fields)
-        return f"{key}: unknown key{near} (value {_short(detail['input'])}); allowed here: {', '.join(section.model_fields)}"
+        return f"{key}: unknown key{near} (value {shown(detail['input'])}); allowed here: {', '.join(section.model_fields)}"
     if detail["type"] == "model_type":
         message = f"input should be a mapping of {', '.join(sections()[key].model_fields)}"
-    return f"{key}: got {_short(detail['input'])}; {message}"
+    return f"{key}: got {shown(detail['input'])}; {message}"

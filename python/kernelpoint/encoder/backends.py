@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from kernelpoint.encoder.checkpoint import Checkpoint
-from kernelpoint.errors import ConfigError
+from kernelpoint.errors import ConfigError, shown
 from kernelpoint.extras import needs_extra
 from kernelpoint.graphs import TraceGraph
 
@@ -39,7 +39,7 @@ def load_backend(name: str, checkpoint: Checkpoint, threads: int | None = None) 
         SetupError: torch is asked for and not installed.
     """
     if name not in BACKENDS:
-        raise ConfigError(f"encoder.backend: {name!r} given, allowed are {', '.join(BACKENDS)}")
+        raise ConfigError(f"encoder.backend: {shown(name)} given, allowed are {', '.join(BACKENDS)}")
     if name == "torch":
         with needs_extra("encoder.backend: torch"):
             from kernelpoint.encoder.encode import TorchEncoder

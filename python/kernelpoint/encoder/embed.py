@@ -10,6 +10,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
+from kernelpoint.arguments import checked
 from kernelpoint.encoder.architecture import EMBEDDING_WIDTH
 from kernelpoint.encoder.backends import Backend, load_backend
 from kernelpoint.encoder.checkpoint import BUILTIN, ENCODER_VERSION, Checkpoint, read_checkpoint
@@ -26,6 +27,7 @@ Log = Callable[[str], None]
 Progress = Callable[[int, int], None]
 
 
+@checked
 def embed(
     trace: str | os.PathLike[str] | TraceGraph,
     checkpoint: str | os.PathLike[str] = BUILTIN,

@@ -14,12 +14,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
+from kernelpoint.arguments import checked
 from kernelpoint.encoder.architecture import INPUT_READOUT_WIDTH, LAYER_WIDTHS, TOKEN_WIDTH
 from kernelpoint.encoder.batch import GraphBatch
 from kernelpoint.encoder.checkpoint import BUILTIN, read_checkpoint, read_tensors
 from kernelpoint.encoder.convolution import TargetRGCNConv, arrivals
+from kernelpoint.errors import ConfigError, shown
 from kernelpoint.graphs import SCHEMA
 
+MOST_BASES = 1024
 TOKEN_SPREAD = 0.25  # Model: at the start tokens weigh as much as the other features, so similar opcodes are alike
 ACCESS_SPREAD = 0.3  # Model: of the input readout's map of accesses at the start; its opcodes have 1
 
@@ -40,7 +43,12 @@ class TraceEncoder(nn.Module):
         dropout: of the first two layers' outputs, in training. The paper gives no rate. (default: 0.1)
     """
 
+    @checked
     def __init__(self, num_bases: int = 4, dropout: float = 0.1) -> None:
+        if not (1 <= num_bases <= MOST_BASES and 0 <= dropout < 1):
+            raise ConfigError(
+                f"num_bases, dropout: got {shown(num_bases)}, {shown(dropout)}; allowed: 1 to {MOST_BASES}, 0 to below 1"
+            )
         super().__init__()
         self.num_bases, self.dropout = num_bases, dropout
         self.tokens = nn.Embedding(SCHEMA.token_count, TOKEN_WIDTH)
@@ -56,6 +64,7 @@ class TraceEncoder(nn.Module):
         self.readout = InputReadout()
 
     @classmethod
+    @checked
     def load(cls, checkpoint: str | PathLike[str] = BUILTIN) -> TraceEncoder:
         """The encoder of a checkpoint, in single precision, to be trained further or used in a model of one's own.
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import index
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.errors import ConfigError
+from kernelpoint.errors import ConfigError, HostError, shown
 from kernelpoint.estimation.design import ErrorBudget
 from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.measurement_error import MeasurementErrors, Reach, SystematicError, check_half_widths
@@ -117,7 +118,7 @@ class BaseEngine(ABC):
 
     def check(self, unit: int, counters: Sequence[str], values: Sequence[float]) -> None:
         """Refuse what `record` would refuse, with HostError; nothing is kept."""
-        self._results.check(np.array([unit]), tuple(counters), np.asarray(values, dtype=float).reshape(1, -1))
+        self._results.check(*_row(unit, counters, values))
 
     def record(
         self,
@@ -139,7 +140,7 @@ class BaseEngine(ABC):
         """
         if half_widths is not None:
             check_half_widths(unit, half_widths)
-        self._results.add(np.array([unit]), tuple(counters), np.asarray(values, dtype=float).reshape(1, -1))
+        self._results.add(*_row(unit, counters, values))
         if half_widths is not None:
             self._errors.add(unit, half_widths)
 
@@ -225,3 +226,14 @@ class BaseEngine(ABC):
             budget = self._errors.tightened(budget, reach, totals, added) if tighten else None
             self._wants_exact |= budget is not None and len(self._errors.units) > 0
         return look
+
+
+def _row(unit: int, counters: Sequence[str], values: Sequence[float]) -> tuple[Ints, tuple[str, ...], Floats]:
+    """One result as arrays; HostError where it is made of other things than numbers and names."""
+    try:
+        row = np.asarray(values, dtype=float).reshape(1, -1)
+        return np.array([index(unit)], dtype=np.int64), tuple(counters), row
+    except (TypeError, ValueError, OverflowError):
+        raise HostError(
+            f"unit {shown(unit)}: got {shown(values)} for the counters {shown(counters)}; expected numbers and their names"
+        ) from None

@@ -9,7 +9,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.errors import ConfigError
+from kernelpoint.arguments import check
+from kernelpoint.errors import ConfigError, shown
 
 Scope = Literal["workload", "cluster"]
 Bound = Literal["sequential", "two_stage", "fixed", "none"]
@@ -50,14 +51,15 @@ class ErrorBudget:
     def __post_init__(self) -> None:
         for name, low, high in (("relative_error", 0.0, 1.0), ("confidence", 0.0, 1.0)):
             value = getattr(self, name)
+            check(f"error_budget.{name}", value, float)
             if not low < value < high:
                 raise ConfigError(
-                    f"error_budget.{name}: {value!r} is not allowed; give a number above {low:g} and below {high:g}"
+                    f"error_budget.{name}: {shown(value)} is not allowed; give a number above {low:g} and below {high:g}"
                 )
         for name, allowed in (("scope", get_args(Scope)), ("bound", get_args(Bound))):
-            if getattr(self, name) not in allowed:
+            if not isinstance(value := getattr(self, name), str) or value not in allowed:
                 raise ConfigError(
-                    f"error_budget.{name}: {getattr(self, name)!r} is not allowed; give one of {', '.join(allowed)}"
+                    f"error_budget.{name}: {shown(value)} is not allowed; give one of {', '.join(allowed)}"
                 )
 
 
@@ -109,6 +111,8 @@ class Design:
     assume: Assume = "ordinary"
 
     def __post_init__(self) -> None:
+        for name in ("strata", "first_sizes", "u"):
+            check(name, getattr(self, name), np.ndarray)
         units, strata = len(self.strata), len(self.first_sizes)
         for name, length in (
             ("u", units),

@@ -8,7 +8,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.errors import ConfigError, JournalError
+from kernelpoint.arguments import checked
+from kernelpoint.errors import ConfigError, JournalError, shown
 from kernelpoint.estimation.balance import spread_over_run
 from kernelpoint.estimation.base import BaseEngine, Frame
 from kernelpoint.estimation.bounds import Kind
@@ -52,6 +53,7 @@ class Engine(BaseEngine):
     (True, True, True)
     """
 
+    @checked
     def __init__(
         self,
         design: Design,
@@ -60,7 +62,7 @@ class Engine(BaseEngine):
         ratios: Mapping[str, tuple[str, str]] | None = None,
     ) -> None:
         if estimate not in ESTIMATORS:
-            raise ConfigError(f"estimate: {estimate!r} is not allowed; give one of {', '.join(ESTIMATORS)}")
+            raise ConfigError(f"estimate: {shown(estimate)} is not allowed; give one of {', '.join(ESTIMATORS)}")
         if estimate in ("ratio", "separate_ratio") and design.x is None:
             raise ConfigError(
                 f"estimate: {estimate!r} needs a covariate, and the design has none; give regression or mean"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.errors import HostError
+from kernelpoint.errors import HostError, shown
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -36,11 +36,11 @@ class Results:
             raise HostError(f"unit {outside} is not in the population of {len(self.rows)} units")
         known = self.counters or counters
         if not counters or len(set(counters)) != len(counters):
-            raise HostError(f"counters {counters!r}: give at least one name, and each once")
+            raise HostError(f"counters {shown(counters)}: give at least one name, and each once")
         if counters != known:
             if sorted(counters) != sorted(known):
-                raise HostError(f"unit {units[0]}: counters {counters!r}, but earlier results have {known!r}")
-            values = values[:, [counters.index(name) for name in known]]
+                raise HostError(f"unit {units[0]}: counters {shown(counters)}, but earlier results have {shown(known)}")
+            values = values[:, [counters.index(name) for name in known]] if values.shape[1] == len(known) else values
         self._refuse(units, values, known)
         return values
 

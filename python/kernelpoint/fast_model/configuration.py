@@ -28,8 +28,8 @@ def shipped(name: str) -> Configuration:
 
 def configuration_of_host(name: str) -> Configuration:
     """Argument that the embedded host takes as `-config`: a packaged name, or a file."""
-    packaged = SHIPPED / f"{name}.yaml"
-    return configuration_of([str(packaged) if packaged.is_file() else name])
+    packaged = {path.stem: str(path) for path in SHIPPED.glob("*.yaml")}
+    return configuration_of([packaged.get(name, name)])
 
 
 def configuration_of(paths: Sequence[str]) -> Configuration:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernelpoint import _native
-from kernelpoint.errors import ConfigError
+from kernelpoint.errors import ConfigError, shown
 from kernelpoint.extras import needs_extra
 from kernelpoint.graphs.schema import SCHEMA
 
@@ -88,12 +88,14 @@ class TraceGraph:
         )
 
 
+MOST_NODES = (1 << 31) - 1  # of a graph: nodes are numbered in 32 bits
+
+
 def check_max_nodes(max_nodes: int) -> None:
     """Refuses a bound on nodes that not even one instruction would meet."""
-    if isinstance(max_nodes, bool) or not isinstance(max_nodes, int) or max_nodes < SCHEMA.smallest_max_nodes:
-        raise ConfigError(
-            f"max_nodes: {max_nodes!r} given, an integer of at least {SCHEMA.smallest_max_nodes} is needed"
-        )
+    least, is_number = SCHEMA.smallest_max_nodes, isinstance(max_nodes, int) and not isinstance(max_nodes, bool)
+    if not is_number or not least <= max_nodes <= MOST_NODES:
+        raise ConfigError(f"max_nodes: {shown(max_nodes)} given, an integer from {least} to {MOST_NODES} is needed")
 
 
 def build_graph(path: str | os.PathLike[str], max_nodes: int = DEFAULT_MAX_NODES) -> TraceGraph:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from kernelpoint.errors import JournalError, SetupError
+from kernelpoint.arguments import check, checked
+from kernelpoint.errors import ConfigError, JournalError, SetupError, shown
 from kernelpoint.journal.arrays import unpack
 from kernelpoint.journal.parts import EstimateRecord
 from kernelpoint.journal.reader import read_records
@@ -108,6 +109,7 @@ class Run:
         choice = self.setting("policy")
         return str(choice["name"] if isinstance(choice, dict) else choice)
 
+    @checked
     def setting(self, key: str) -> Any:
         """A value of the run's configuration, by its key (`error_budget.counter`).
 
@@ -117,7 +119,7 @@ class Run:
         found: Any = self.header.config
         for part in key.split("."):
             if not isinstance(found, dict) or part not in found:
-                raise JournalError(f"{self.path}:1: a run record whose config lacks {key!r}")
+                raise JournalError(f"{self.path}:1: a run record whose config lacks {shown(key)}")
             found = found[part]
         return found
 
@@ -198,7 +200,10 @@ class Run:
 
     def name_of(self, unit: int) -> str:
         """The kernel name of a launch; empty where it is not known."""
+        check("unit", unit, int)
         estimates = self.launch_estimates
+        if estimates is not None and not 0 <= unit < len(estimates.kernels):
+            raise ConfigError(f"unit: got {shown(unit)}; allowed: 0 to {len(estimates.kernels) - 1}")
         kernel = -1 if estimates is None else int(estimates.kernels[unit])
         return self.ended().kernels[kernel].name if kernel >= 0 else ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kernelpoint.arguments import checked
 from kernelpoint.config import PolicyChoice
 from kernelpoint.policies.contract import Policy
 from kernelpoint.registry import Registry
@@ -18,6 +19,7 @@ def policy_names() -> list[str]:
     return POLICIES.names()
 
 
+@checked
 def load_policy(choice: str | PolicyChoice) -> type[Policy]:
     """The class of a policy, by its name or as a configuration names it; imports that policy only.
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from kernelpoint.archive import read_archive, write_archive
-from kernelpoint.errors import ConfigError, PlanError
+from kernelpoint.arguments import check, checked
+from kernelpoint.errors import ConfigError, PlanError, shown
 from kernelpoint.estimation import Design, FirstPhase
 from kernelpoint.session.forecast import Forecast
 
@@ -60,9 +61,13 @@ class Plan:
 
     def name_of_unit(self, unit: int) -> str | None:
         """The kernel name of a launch; None where the policy read no traces, or not this one."""
+        check("unit", unit, int)
+        if self.stream_ids is not None and not 0 <= unit < len(self.stream_ids):
+            raise ConfigError(f"unit: got {shown(unit)}; allowed: 0 to {len(self.stream_ids) - 1}")
         stream = -1 if self.stream_ids is None else int(self.stream_ids[unit])
         return self.stream_names[stream] if stream >= 0 else None
 
+    @checked
     def count_of_unit(self, name: str) -> np.ndarray | None:
         """float64 [N]: a count of the traces (see traces.cache.COUNTS) for every launch, nan where its trace was not read; None
         where the policy read none.
@@ -73,9 +78,12 @@ class Plan:
             return None
         from kernelpoint.traces.cache import COUNTS  # needs the native reader, which other runs do not
 
+        if name not in COUNTS:
+            raise ConfigError(f"count: got {shown(name)}; allowed: {', '.join(COUNTS)}")
         counts = np.append(self.stream_counts[:, COUNTS.index(name)].astype(np.float64), np.nan)
         return counts[np.asarray(self.stream_ids)]
 
+    @checked
     def save(self, path: str | Path) -> None:
         """Write the plan; the file appears whole or not at all.
 
@@ -103,6 +111,7 @@ class Plan:
             raise PlanError(f"cannot write the plan {path}: {error.strerror}") from None
 
     @classmethod
+    @checked
     def load(cls, path: str | Path, u: np.ndarray) -> Plan:
         """Read a plan; `u` are the permanent random numbers of the population, which are not stored.
 
