@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from full_runs import RUNS, full_run, known_from_traces, other_gpu, trace_folder
 from judged import judged
+from programs import program
 
 from kernelpoint.profiles import read_profile
 from kernelpoint.profiles.profile import Profile
@@ -170,7 +171,11 @@ def _metadata(signature: np.ndarray, base: np.ndarray) -> Profile:
 
 @lru_cache(maxsize=64)
 def population(name: str) -> Population:
-    """A population by name; `judged: NAME` is one of judged.py, `BASE:TROUBLE` has trouble planted in it (trouble.py)."""
+    """A population by name; `judged: NAME` is one of judged.py, `program: NAME` of programs.py, `BASE:TROUBLE` has trouble
+    planted in it (trouble.py).
+    """
+    if name.startswith("program: "):
+        return _with_metadata(name, *program(name.removeprefix("program: ")))
     if name.startswith("judged: "):
         y, signature, base = judged(name.removeprefix("judged: "))
         return _with_metadata(name, y, _metadata(signature, base))
