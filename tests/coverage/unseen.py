@@ -6,7 +6,8 @@
 In each run a part of the launches, another part and other launches for every seed, takes three times as long. The sentence is
 wrong where no draw is one of them and they make up more of the total than it says. Each cell: share of runs in which it is
 wrong, of all runs and at the rate of slow launches at which that is most often; the mean share stated. Without predictions
-(`--profiles`): launch metadata only.
+(`--profiles`): launch metadata only. `--planted`: the same launches are slow in every run; share of runs whose bound holds,
+whose bound holds with what the sentence adds to it, and in which the sentence is wrong; share that is slow, mean one stated.
 """
 
 from __future__ import annotations
@@ -28,6 +29,11 @@ from kernelpoint.randomness import generator, permanent_random_numbers
 
 RATES = tuple(1.0 / n for n in (5, 10, 20, 30, 40, 60, 80, 120, 200))
 SLOW = 3.0
+PLANTS = {
+    "1 in 97 x3": (97, 3.0),
+    "1 in 50 x1.5": (50, 1.5),
+    "1 in 200 x3": (200, 3.0),
+}  # one launch in so many, by how much
 Make = Callable[[int, ErrorBudget], BaseEngine]
 
 
@@ -44,6 +50,23 @@ def wrong(engine: BaseEngine, y: np.ndarray, rate: float, seed: int) -> tuple[bo
     *_, look = passes(engine, ("cycles",), truth)
     share = stated_share(look)
     return bool(not slow[engine.drawn()].any() and y[slow].sum() / y.sum() > share), share
+
+
+def planted(make: Make, y: np.ndarray, every: int, factor: float, eps: float, seeds: int) -> str:
+    """One cell of `--planted`."""
+    slow = np.arange(len(y)) % every == every // 7
+    truth, share = np.where(slow, factor * y, y), float(y[slow].sum() / y.sum())
+    rows = []
+    for seed in range(seeds):
+        engine = make(seed, ErrorBudget(eps))
+        *_, look = passes(engine, ("cycles",), truth)
+        estimate, stated = look.estimates["cycles"], stated_share(look)
+        off = abs(estimate.estimate - truth.sum())
+        within = off <= estimate.half_width + (factor - 1.0) * stated * estimate.estimate
+        missed = share > stated and not slow[engine.drawn()].any()
+        rows.append((estimate.contains(float(truth.sum())), within, missed, stated))
+    holds, widened, missed, stated = np.mean(np.array(rows, dtype=float), axis=0)
+    return f"{holds:.2f}, {widened:.2f}, {missed:.2f}, {100 * share:.1f} of {100 * stated:.1f} %"
 
 
 def populations(options: argparse.Namespace) -> Iterator[tuple[str, np.ndarray, Make]]:
@@ -76,8 +99,16 @@ def main() -> None:
     parser.add_argument("--profiles", default="")
     parser.add_argument("--budgets", default="0.05,0.01")
     parser.add_argument("--seeds", type=int, default=100)
+    parser.add_argument("--planted", action="store_true")
     options = parser.parse_args()
     budgets = [float(text) for text in options.budgets.split(",")]
+    if options.planted:
+        heads = [f"{plant}, {100 * eps:g} %" for plant in PLANTS for eps in budgets]
+        print("| Population | " + " | ".join(heads) + " |\n" + "|---" * (1 + len(heads)) + "|")
+        for name, y, make in populations(options):
+            cells = [planted(make, y, *plant, eps, options.seeds) for plant in PLANTS.values() for eps in budgets]
+            print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+        return
     print(
         "| Population | "
         + " | ".join(f"{100 * eps:g} %" for eps in budgets)
