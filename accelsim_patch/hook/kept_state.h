@@ -41,7 +41,7 @@ public:
         Draws draws(launch);
         for (unsigned i = 0; i < clusters; ++i) set(i, before, draws);
         reset_network();
-        for (unsigned i = 0; i < m_sim->getMemoryConfig()->m_n_mem; ++i) reset(*(m_sim->*reach(Partitions()))[i]);
+        for (unsigned i = 0; i < m_sim->getMemoryConfig()->m_n_mem; ++i) reset(*Inside::channel(m_sim, i));
         set_clocks(draws);
     }
 
@@ -73,7 +73,7 @@ private:
             if (at < own.size()) schedulers[i]->*reach(WarpIssuedLast()) = own.begin() + static_cast<ptrdiff_t>(at);
         }
         core.*reach(FirstScheduler()) = draws.below(schedulers.size());
-        draw_collector(core.*reach(Collector()), draws);
+        InsideCore::draw_collector_of(core, draws);
         (core.*reach(InstructionCache()))->invalidate();
         ldst_unit* memory = core.*reach(MemoryUnit());
         (memory->*reach(ConstantCache()))->invalidate();

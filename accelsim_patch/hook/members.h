@@ -17,7 +17,6 @@
 namespace kernelpoint {
 
 KERNELPOINT_REACH(ClusterIssuedLast, gpgpu_sim, unsigned, m_last_cluster_issue)
-KERNELPOINT_REACH(Partitions, gpgpu_sim, memory_partition_unit**, m_memory_partition_unit)
 KERNELPOINT_REACH(CoreTime, gpgpu_sim, double, core_time)
 KERNELPOINT_REACH(NetworkTime, gpgpu_sim, double, icnt_time)
 KERNELPOINT_REACH(L2Time, gpgpu_sim, double, l2_time)
@@ -49,7 +48,6 @@ KERNELPOINT_REACH(WarpFetchedLast, shader_core_ctx, int, m_last_warp_fetched)
 KERNELPOINT_REACH(Schedulers, shader_core_ctx, std::vector<scheduler_unit*>, schedulers)
 KERNELPOINT_REACH(WarpIssuedLast, scheduler_unit, std::vector<shd_warp_t*>::const_iterator, m_last_supervised_issued)
 KERNELPOINT_REACH(OwnWarps, scheduler_unit, std::vector<shd_warp_t*>, m_supervised_warps)
-KERNELPOINT_REACH(Collector, shader_core_ctx, opndcoll_rfu_t, m_operand_collector)
 KERNELPOINT_REACH(InstructionCache, shader_core_ctx, read_only_cache*, m_L1I)
 KERNELPOINT_REACH(MemoryUnit, shader_core_ctx, ldst_unit*, m_ldst_unit)
 KERNELPOINT_REACH(ConstantCache, ldst_unit, read_only_cache*, m_L1C)
@@ -78,6 +76,19 @@ template struct ReachCollector<
     &opndcoll_rfu_t::m_dispatch_units, decltype(&opndcoll_rfu_t::dispatch_unit_t::m_last_cu),
     &opndcoll_rfu_t::dispatch_unit_t::m_last_cu, decltype(&opndcoll_rfu_t::dispatch_unit_t::m_num_collectors),
     &opndcoll_rfu_t::dispatch_unit_t::m_num_collectors>;
+
+// Version 2.0 keeps a pointer to what all kinds of collectors share; the simple kind takes no turns.
+template <typename Base>
+void draw_collector(Base* collector, Draws& draws) {
+    opndcoll_rfu_t* taking_turns = dynamic_cast<opndcoll_rfu_t*>(collector);
+    if (taking_turns != NULL) draw_collector(*taking_turns, draws);
+}
+
+struct InsideCore : public shader_core_ctx {
+    static void draw_collector_of(shader_core_ctx& core, Draws& draws) {
+        draw_collector(core.*(&InsideCore::m_operand_collector), draws);
+    }
+};
 
 inline void reset_dram_arbiter(memory_partition_unit& partition, int last_borrower);
 template <typename Arbiter, Arbiter arbiter, typename Last, Last last>

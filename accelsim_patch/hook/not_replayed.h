@@ -38,6 +38,9 @@ inline std::string not_replayed(const std::string& dump) {
         const std::string value = value_of(dump, covered[i][0]);
         if (value != covered[i][1]) add(covered[i][0], value);
     }
+    // Each of two L2 partitions keeps lines of the other too.
+    const std::string partitions = value_of(dump, "-gpgpu_n_chiplet_partition");
+    if (partitions != "unset" && partitions != "1") add("-gpgpu_n_chiplet_partition", partitions);
     const std::string l2 = value_of(dump, "-gpgpu_cache:dl2");
     if (!is_l2_of_replay(l2)) add("-gpgpu_cache:dl2", l2);
     return found.empty() ? found : "-kernelpoint_not_replayed" + found + "\n";

@@ -29,6 +29,9 @@ struct Inside : public gpgpu_sim {
     static shader_core_stats* cores(gpgpu_sim* sim) { return sim->*(&Inside::m_shader_stats); }
     static simt_core_cluster* cluster(gpgpu_sim* sim, unsigned i) { return (sim->*(&Inside::m_cluster))[i]; }
     static memory_sub_partition* l2(gpgpu_sim* sim, unsigned i) { return (sim->*(&Inside::m_memory_sub_partition))[i]; }
+    static memory_partition_unit* channel(gpgpu_sim* sim, unsigned i) {
+        return (sim->*(&Inside::m_memory_partition_unit))[i];
+    }
     static unsigned completed_ctas(gpgpu_sim* sim) { return sim->*(&Inside::gpu_completed_cta); }
 };
 

@@ -114,6 +114,7 @@ def test_the_host_says_what_state_it_keeps(simulator: Simulator, timed_list: Pat
         ("-gpgpu_flush_l1_cache", "0"),
         ("-gpgpu_flush_l2_cache", "1"),
         ("-network_mode", "1"),
+        ("-gpgpu_n_chiplet_partition", "2"),
         ("-gpgpu_cache:dl2", "S:2:128:4,L:T:m:L:P,A:1:1,1:0,32"),
         ("-gpgpu_cache:dl2", "N:2:128:4,L:B:m:L:P,A:1:1,1:0,32"),
     ],

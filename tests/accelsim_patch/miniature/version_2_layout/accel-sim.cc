@@ -16,7 +16,7 @@ accel_sim_framework::accel_sim_framework(int argc, const char** argv)
 }
 
 void accel_sim_framework::simulation_loop() {
-    while (m_position < m_commands.size() || !m_window.empty()) {
+    while (m_position < m_commands.size() || !m_window.empty() || m_gpu->active()) {
         fill_window();
         for (auto& next : m_window) {
             trace_kernel_info_t* kernel = next.kernel;

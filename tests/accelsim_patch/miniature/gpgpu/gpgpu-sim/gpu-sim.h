@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "gpgpu-sim/held.h"
 #include "gpgpu-sim/l2cache.h"
 #include "gpgpu-sim/local_interconnect.h"
 #include "gpgpu-sim/mem_latency_stat.h"
@@ -37,6 +38,7 @@ public:
         option_parser_register(opp, "-gpgpu_perfect_inst_const_cache", OPT_BOOL, &m_perfect, "code always hits", "1");
         option_parser_register(opp, "-gpgpu_flush_l1_cache", OPT_BOOL, &m_flush_l1, "empty the L1 at each launch", "1");
         option_parser_register(opp, "-gpgpu_flush_l2_cache", OPT_BOOL, &m_flush_l2, "empty the L2 at each launch", "0");
+        option_parser_register(opp, "-gpgpu_n_chiplet_partition", OPT_CSTR, &m_l2_partitions, "parts of the L2", "1");
         option_parser_register(opp, "-network_mode", OPT_CSTR, &m_network, "the kind of network", "2");
         option_parser_register(opp, "-gpgpu_cache:dl2", OPT_CSTR, &m_l2_shape, "the L2",
                                "S:2:128:4,L:B:m:L:P,A:1:1,1:0,32");
@@ -156,10 +158,11 @@ protected:
     simt_core_cluster** m_cluster = m_cluster_list;
     memory_sub_partition m_l2[2];
     memory_sub_partition* m_l2_list[2] = {&m_l2[0], &m_l2[1]};
-    memory_sub_partition** m_memory_sub_partition = m_l2_list;
+    Several<memory_sub_partition>::Type m_memory_sub_partition = Several<memory_sub_partition>::of(m_l2_list, 2);
     memory_partition_unit m_channel;
     memory_partition_unit* m_channel_list[1] = {&m_channel};
-    memory_partition_unit** m_memory_partition_unit = m_channel_list;
+    Several<memory_partition_unit>::Type m_memory_partition_unit =
+        Several<memory_partition_unit>::of(m_channel_list, 1);
     unsigned m_last_cluster_issue = 1;
     shader_core_stats* m_shader_stats = new shader_core_stats;
     memory_stats_t* m_memory_stats = new memory_stats_t;
@@ -172,6 +175,6 @@ private:
     unsigned m_on_their_way = 0;
     unsigned m_finished = 0, m_uid = 0;
     bool m_timed = false, m_perfect = true, m_flush_l1 = true, m_flush_l2 = false;
-    char *m_network = NULL, *m_l2_shape = NULL;
+    char *m_network = NULL, *m_l2_shape = NULL, *m_l2_partitions = NULL;
     std::string m_name;
 };

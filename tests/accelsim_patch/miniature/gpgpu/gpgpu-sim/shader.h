@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gpgpu-sim/gpu-cache.h"
+#include "gpgpu-sim/held.h"
 
 struct dim3 {
     unsigned x, y, z;
@@ -39,7 +40,7 @@ protected:
     std::vector<shd_warp_t*>::const_iterator m_last_supervised_issued = m_supervised_warps.end();
 };
 
-class opndcoll_rfu_t {
+class opndcoll_rfu_t : public opndcoll_base_t {
 public:
     unsigned turn() { return m_arbiter.turn() + m_dispatch_units[0].turn(); }
 
@@ -81,16 +82,17 @@ public:
     unsigned turn() {
         Issue_Prio = (Issue_Prio + 1) % 4;
         m_last_warp_fetched = (m_last_warp_fetched + 1) % 3;
-        return Issue_Prio + m_last_warp_fetched + schedulers[0]->turn() + m_operand_collector.turn() +
+        return Issue_Prio + m_last_warp_fetched + schedulers[0]->turn() + Collector::of(m_operand_collector).turn() +
                m_ldst_unit->turn() + m_L1I->turn();
     }
 
 protected:
+    typedef One<opndcoll_rfu_t> Collector;
     read_only_cache* m_L1I = new read_only_cache;
     unsigned Issue_Prio = 0;
     int m_last_warp_fetched = 0;
     std::vector<scheduler_unit*> schedulers = {new scheduler_unit};
-    opndcoll_rfu_t m_operand_collector;
+    Collector::Type m_operand_collector = Collector::make();
     ldst_unit* m_ldst_unit = new ldst_unit;
 };
 
