@@ -1,4 +1,4 @@
-// How the miniature simulator holds its parts: several in an array, one by value.
+// Parts of the miniature simulator as it holds them: several in an array, one by value.
 #pragma once
 
 template <typename Part>

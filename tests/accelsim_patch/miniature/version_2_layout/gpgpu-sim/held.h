@@ -1,4 +1,4 @@
-// How version 2.0 holds its parts: several in a vector, one kind of operand collectors behind what all kinds share.
+// Parts as version 2.0 holds them: several in a vector, an operand collector behind what all kinds of it share.
 #pragma once
 #include <vector>
 
