@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -18,15 +19,28 @@ class Bench:
         self.journal = folder / "run.kpjournal"
         self.config = folder / "kernelpoint.yaml"
         self.said: list[str] = []
+        self._alone: dict[str, bytes] = {}
 
     def command(self, yaml: str = BUDGET, gpu: str = "v100") -> list[str]:
         self.config.write_text(f"version: 1\n{yaml}\njournal: {self.journal}\n")
         return [str(program()), "-trace", str(self.traces / "kernelslist.g"), "-config", gpu]
 
+    def sampled(self, yaml: str = BUDGET) -> list[str]:
+        """The command of one process."""
+        return [*self.command(yaml), "-kernel_sampling", str(self.config)]
+
     def alone(self, yaml: str = BUDGET) -> bytes:
-        command = [*self.command(yaml), "-kernel_sampling", str(self.config)]
-        subprocess.run(command, cwd=self.folder, capture_output=True, timeout=120, check=True)
-        return self.take()
+        """The journal of one process, which is made once."""
+        if yaml not in self._alone:
+            subprocess.run(self.sampled(yaml), cwd=self.folder, capture_output=True, timeout=120, check=True)
+            self._alone[yaml] = self.take()
+        return self._alone[yaml]
+
+    def clear(self) -> None:
+        """Make the folder ready for another run."""
+        self.said.clear()
+        for path in self.folder.glob(f"{self.journal.name}*"):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     def take(self) -> bytes:
         content = self.journal.read_bytes()

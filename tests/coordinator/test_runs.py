@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from coordinated import BUDGET
+from coordinated import BUDGET, Bench
 
 from kernelpoint.cli.host import program
 from kernelpoint.coordinator.outcomes import folder_of
@@ -30,10 +30,23 @@ from kernelpoint.coordinator.engine import SETTINGS, open_engine
 from kernelpoint.coordinator.run import run
 
 
+@pytest.fixture(scope="module")
+def bench_of_all(tmp_path_factory, traces):
+    """One folder for all tests: their journals say the same of where they lie, and what one process does is made once."""
+    return Bench(tmp_path_factory.mktemp("bench"), traces)
+
+
+@pytest.fixture
+def bench(bench_of_all, monkeypatch):
+    monkeypatch.setenv("KERNELPOINT_CACHE", str(bench_of_all.folder / "cache"))
+    monkeypatch.chdir(bench_of_all.folder)
+    bench_of_all.clear()
+    return bench_of_all
+
+
 @pytest.mark.parametrize(
     ("yaml", "workers"),
     [
-        (BUDGET, 1),
         (BUDGET, 4),
         (f"{BUDGET}\nwarmup: {{launches: 1}}", 2),
         (f"{BUDGET}\ninside_kernel: cta", 2),
@@ -46,30 +59,19 @@ def test_the_journal_is_that_of_the_simulator_alone_to_the_byte(bench, yaml, wor
     assert not folder_of(bench.journal).exists()
 
 
-def test_the_journal_names_the_simulators_command_whoever_started_it(bench):
-    command = [*bench.command(), "-kernel_sampling", str(bench.config)]
-    bench.spread()
-    assert load_run(bench.journal).header.command == command
-    bench.take()
-    subprocess.run(command, cwd=bench.folder, capture_output=True, timeout=120, check=True)
-    assert load_run(bench.journal).header.command == command
-
-
-def test_the_simulator_prints_the_end_of_the_run_under_its_own_names(bench, capfd, monkeypatch):
+def test_a_run_of_one_worker_says_what_it_cost_and_the_simulator_prints_its_end(bench, capfd, monkeypatch):
     monkeypatch.setattr("kernelpoint.session.saved.LEAST", 0.0)
-    bench.spread()
+    bench.spread(BUDGET, 1)
     printed = dict(re.findall(r"^(kernelpoint_\w+) = (\S+)", capfd.readouterr().out, re.MULTILINE))
-    summary = load_run(bench.journal).content()
+    run, said = load_run(bench.journal), "\n".join(bench.said)
+    assert bench.take() == bench.alone()
+    assert run.header.command == bench.sampled(), "the simulator's command, whoever started it"
+    summary = run.content()
     assert float(printed["kernelpoint_cycles"]) == summary["estimate"]
     assert int(printed["kernelpoint_simulated"]) == summary["simulated"]
-    told = re.search(r"processor time saved, at the ([\d.]+) s that ([\d,]+) cycles took", "\n".join(bench.said))
+    told = re.search(r"processor time saved, at the ([\d.]+) s that ([\d,]+) cycles took", said)
     assert told and float(told[2].replace(",", "")) >= summary["counters"]["cycles"]["simulated"]
-
-
-def test_the_dashboards_address_and_the_cost_of_starting_simulators_are_said(bench):
-    bench.spread()
-    said = "\n".join(bench.said)
-    assert re.search(r"2 workers; Dask's dashboard: http://\S+/status", said)
+    assert re.search(r"1 workers; Dask's dashboard: http://\S+/status", said)
     assert re.search(r"simulators started in [\d.]+ s \([\d.]+ % of what they did\)", said)
 
 
@@ -119,9 +121,9 @@ def records_without_doubles(path: Path) -> list:
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_coordinator_that_was_killed_or_interrupted_is_resumed_by_the_same_command(bench, how):
-    bench.spread()
+    bench.journal.write_bytes(bench.alone())
     whole = read_records(bench.journal)
-    bench.journal.unlink()
+    bench.clear()
     code = (
         "import sys; from kernelpoint.coordinator.engine import open_engine; from kernelpoint.coordinator.run import run\n"
         "run(sys.argv[2:], sys.argv[1], lambda memory: open_engine(2, None, memory, print), print)"
@@ -164,10 +166,10 @@ def test_a_simulator_that_is_missing_or_refuses_its_options_is_one_message(bench
 
 def work_of(bench, **changes) -> Work:
     """Text that the coordinator would send, with changes."""
-    simulator = Simulator([*bench.command(), "-kernel_sampling", str(bench.config)], str(bench.folder))
+    simulator = Simulator(bench.sampled(), str(bench.folder))
     simulator.end()
     host = {key: simulator.hello.host[key] for key in ("simulator", "version", "config_hash")}
-    command = (*bench.command(), "-kernel_sampling", str(bench.config))
+    command = tuple(bench.sampled())
     known = {
         "run": "r",
         "command": command,
@@ -220,7 +222,7 @@ def test_a_batch_that_a_dead_worker_began_goes_on_where_it_was(bench):
 
 
 def test_a_simulator_ends_with_its_coordinator_in_the_middle_of_a_launch(bench):
-    simulator = Simulator([*bench.command(), "-kernel_sampling", str(bench.config)], str(bench.folder))
+    simulator = Simulator(bench.sampled(), str(bench.folder))
     os.close(simulator._to)
     simulator._process.wait(20)
     with pytest.raises(SimulatorEnded):

@@ -70,7 +70,7 @@ def test_a_sweep_ranks_simulated_gpus_by_paired_ratios_that_hold_the_true_ones(t
         command,
         ["a.yaml", "b.yaml", "c.yaml"],
         "kp.yaml",
-        lambda memory: open_engine(2, None, memory, lambda line: None),
+        lambda memory: open_engine(1, None, memory, lambda line: None),
         lambda line: None,
     )
     assert [(row.name, row.rank, row.tied) for row in rows] == [("b", 1, False), ("a", 2, False), ("c", 2, True)]
