@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from kernelpoint.errors import HostError
 from kernelpoint.journal import DegradedRecord, JournalWriter, PassRecord, PopulationRecord, Record, SummaryRecord
 from kernelpoint.journal.text import text_of
 from kernelpoint.session.forecast import compared
+from kernelpoint.session.host_result import HostResult
 from kernelpoint.session.listing import Listing
 from kernelpoint.session.phases import DONE, END_OF_LIST, SIMULATE, SKIP, Answer, Phase, RunUps, Sampling, Screening
 from kernelpoint.session.recorder import Recorder
@@ -95,21 +96,11 @@ class Session:
         """Continue (0) or stop (1) a launch in flight; point: cycles, instructions, CTAs issued, completed, in total."""
         return int(self._running().stops(process, self._listing.launch(process, index), point))
 
-    def on_complete(
-        self,
-        process: int,
-        index: int,
-        stopped: bool,
-        cycles: int,
-        instructions: int,
-        names: tuple[str, ...] = (),
-        values: tuple[float, ...] = (),
-    ) -> None:
-        """Take the result of a launch in flight into the journal and the sample."""
-        self.saved.end(float(cycles))
-        counters = ("cycles", "instructions", *names)
-        launch = self._listing.launch(process, index)
-        self._running().complete(process, launch, stopped, counters, (float(cycles), float(instructions), *values))
+    def on_complete(self, process: int, index: int, *result: Any) -> None:
+        """Take the result of a launch in flight, the fields of HostResult, into the journal and the sample."""
+        told = HostResult(*result)
+        self.saved.end(float(told.cycles))
+        self._running().complete(process, self._listing.launch(process, index), told)
 
     def on_abort(self, process: int, index: int, reason: str | None = None) -> None:
         """A launch in flight could not be simulated: once more in the next pass, then never."""

@@ -19,6 +19,7 @@ from kernelpoint.errors import HostError, SessionError
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.session.courses import Courses
 from kernelpoint.session.host_info import HostInfo
+from kernelpoint.session.host_result import HostResult
 from kernelpoint.session.intra_kernel import InsideKernel
 from kernelpoint.session.phases import DONE, OK, SIMULATE, SKIP, Answer
 from kernelpoint.session.replays import Replays
@@ -95,22 +96,13 @@ class WorkerSession:
         self._points.append(point)
         return int(self._inside.stops(index, *point))
 
-    def on_complete(
-        self,
-        process: int,
-        index: int,
-        stopped: bool,
-        cycles: int,
-        instructions: int,
-        names: tuple[str, ...] = (),
-        values: tuple[float, ...] = (),
-    ) -> None:
-        """Take the result of the launch in flight."""
+    def on_complete(self, process: int, index: int, *result: Any) -> None:
+        """Take the result of the launch in flight, the fields of HostResult."""
         self._in_flight(process, index)
-        counters = (("cycles", float(cycles)), ("instructions", float(instructions)), *zip(names, values, strict=True))
+        told, processor = HostResult(*result), time.process_time() - self._processor_begun
         self._simulated.add((process, index))
-        points, processor = tuple(self._points) if stopped else (), time.process_time() - self._processor_begun
-        self._end_step(index, Outcome(counters, stopped, points, None, self._seconds(), processor))
+        points = tuple(self._points) if told.stopped else ()
+        self._end_step(index, Outcome(told.amounts, told.stopped, points, None, self._seconds(), processor))
 
     def on_abort(self, process: int, index: int, reason: str | None = None) -> None:
         """Take that the launch in flight could not be simulated."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import traceback
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from kernelpoint.errors import HostError
 from kernelpoint.journal import Record
-from kernelpoint.session.ratios import check_counter
+from kernelpoint.session.host_result import HostResult
 from kernelpoint.session.work import Planned
 
 if TYPE_CHECKING:
@@ -62,9 +60,7 @@ class Phase(Protocol):
     def stops(self, process: int, index: int, point: Sequence[int]) -> bool:
         """True if a launch in flight is to be stopped, given (cycles, instructions, issued, completed, total CTAs)."""
 
-    def complete(
-        self, process: int, index: int, stopped: bool, names: tuple[str, ...], values: tuple[float, ...]
-    ) -> None:
+    def complete(self, process: int, index: int, result: HostResult) -> None:
         """Take the result of a launch in flight."""
 
     def abort(self, process: int, index: int, reason: str | None) -> None:
@@ -75,29 +71,6 @@ class Phase(Protocol):
 
     def sampling(self) -> Sampling:
         """The phase that states the run's estimates: this one, or the one that takes its results over."""
-
-
-def check_result(
-    index: int, names: Sequence[str], values: Sequence[float], known: Sequence[str] | None, wanted: str
-) -> None:
-    """Refuse counters that are named twice, are others than the `known` ones (of earlier results, or told by the host), lack
-    what the `wanted` one is made of, or are no amounts.
-
-    Raises:
-        HostError: says which, and what is allowed.
-
-    >>> check_result(0, ("cycles", "cycles"), (1.0, 2.0), (), "cycles")
-    Traceback (most recent call last):
-    ...
-    kernelpoint.errors.HostError: counters of launch 0: got ('cycles', 'cycles'); allowed: each name once
-    """
-    if len(set(names)) != len(names):
-        raise HostError(f"counters of launch {index}: got {tuple(names)}; allowed: each name once")
-    if known and tuple(names) != tuple(known):
-        raise HostError(f"counters of launch {index}: got {tuple(names)}; allowed: {tuple(known)}")
-    check_counter(wanted, names)
-    if not all(math.isfinite(v) and v >= 0 for v in values):
-        raise HostError(f"counters of launch {index}: got {tuple(values)}; allowed: finite numbers from 0")
 
 
 def describe(error: Exception) -> str:

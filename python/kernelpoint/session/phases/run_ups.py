@@ -13,8 +13,9 @@ import numpy as np
 
 from kernelpoint.errors import HostError
 from kernelpoint.journal import AbortRecord, Record, ResumeRecord, RunUpRecord
+from kernelpoint.session.host_result import HostResult
 from kernelpoint.session.phases.ahead import first_pass
-from kernelpoint.session.phases.phase import DONE, OK, PENDING, SIMULATE, SKIP, Answer, check_result
+from kernelpoint.session.phases.phase import DONE, OK, PENDING, SIMULATE, SKIP, Answer
 from kernelpoint.session.phases.run_up_places import RunUp, choose
 from kernelpoint.session.phases.sample import Sample, make_engine
 from kernelpoint.session.phases.sampling import Sampling
@@ -101,17 +102,14 @@ class RunUps:
         self._running(index, "progress of")
         return False
 
-    def complete(
-        self, process: int, index: int, stopped: bool, names: tuple[str, ...], values: tuple[float, ...]
-    ) -> None:
+    def complete(self, process: int, index: int, result: HostResult) -> None:
         """See Phase."""
         step = self._running(index, "a result for")
-        if stopped:
+        if result.stopped:
             raise HostError(f"launch {index} was stopped inside although it was told to continue")
         known = tuple(next(iter(self._results.values()), ())) or self.setup.host.counters
-        check_result(index, names, values, known, self.setup.budget.counter)
-        counters = dict(zip(names, values, strict=True))
-        record = RunUpRecord(process, index, step.run_up, "replayed" if step.state else "kept", counters)
+        result.check(index, known, self.setup.budget.counter)
+        record = RunUpRecord(process, index, step.run_up, "replayed" if step.state else "kept", result.counters)
         self.recorder.write(record)
         self.apply(record)
 

@@ -26,6 +26,7 @@ from kernelpoint.journal import (
     WarmupRecord,
 )
 from kernelpoint.session.courses import Courses
+from kernelpoint.session.host_result import HostResult
 from kernelpoint.session.intra_kernel import InsideKernel
 from kernelpoint.session.phases.ahead import planned
 from kernelpoint.session.phases.kept_state import KeptState
@@ -39,7 +40,6 @@ from kernelpoint.session.phases.phase import (
     SIMULATE,
     SKIP,
     Answer,
-    check_result,
     describe,
 )
 from kernelpoint.session.phases.sample import Sample
@@ -135,20 +135,18 @@ class Sampling:
             self.recorder.degrade(f"launch {index} of process {process} is simulated to its end: {describe(error)}")
             return False
 
-    def complete(
-        self, process: int, index: int, stopped: bool, names: tuple[str, ...], values: tuple[float, ...]
-    ) -> None:
+    def complete(self, process: int, index: int, result: HostResult) -> None:
         """See Phase. What the engine would refuse is refused before it stands in the journal."""
         unit = self.ledger.in_flight_unit(process, index, "a result for")
-        if stopped and not self.inside.was_told_to_stop(unit):
+        if result.stopped and not self.inside.was_told_to_stop(unit):
             raise HostError(f"launch {index} was stopped inside although it was told to continue")
         known = self.sample.engine.counters or self.setup.host.counters
-        check_result(index, names, values, known, self.setup.budget.counter)
-        counters = dict(zip(names, values, strict=True))
+        result.check(index, known, self.setup.budget.counter)
+        counters = result.counters
         if self.ledger.is_warmup(unit):
             record: Record = WarmupRecord(process, index, self.pass_index, counters)
         else:
-            taken, projection = self.inside.result(unit, stopped, counters)
+            taken, projection = self.inside.result(unit, result.stopped, counters)
             self.sample.engine.check(unit, tuple(taken), tuple(taken.values()))
             at_once = self.inside.issued_at_once(unit)
             record = ResultRecord(process, index, self.pass_index, taken, projection, at_once)

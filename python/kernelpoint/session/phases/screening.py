@@ -26,6 +26,7 @@ from kernelpoint.journal import (
     ScreenedRecord,
     SeenRecord,
 )
+from kernelpoint.session.host_result import HostResult
 from kernelpoint.session.phases.online_clusters import OnlineClusters, Placed
 from kernelpoint.session.phases.phase import (
     DONE,
@@ -35,7 +36,6 @@ from kernelpoint.session.phases.phase import (
     SIMULATE,
     SKIP,
     Answer,
-    check_result,
 )
 from kernelpoint.session.phases.sampling import Sampling
 from kernelpoint.session.phases.screened import FAILURE, Key, Screened, Seen
@@ -105,16 +105,14 @@ class Screening:
         self._require_in_flight(process, index)
         return False
 
-    def complete(
-        self, process: int, index: int, stopped: bool, names: tuple[str, ...], values: tuple[float, ...]
-    ) -> None:
+    def complete(self, process: int, index: int, result: HostResult) -> None:
         """See Phase."""
         self._require_in_flight(process, index)
-        if stopped:
+        if result.stopped:
             raise HostError(f"launch {index} was stopped inside although it was told to continue")
         known = self._counters or self.setup.host.counters
-        check_result(index, names, values, known, self.setup.budget.counter)
-        record = ResultRecord(process, index, 0, dict(zip(names, values, strict=True)))
+        result.check(index, known, self.setup.budget.counter)
+        record = ResultRecord(process, index, 0, result.counters)
         self.recorder.write(record)
         self.apply(record)
 

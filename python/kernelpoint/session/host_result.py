@@ -1,0 +1,59 @@
+"""Result of a launch as the host reports it, in Python's types; see kp_result in kernelpoint/abi.h."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kernelpoint.errors import HostError
+from kernelpoint.session.ratios import check_counter
+
+
+class HostResult(NamedTuple):
+    """One launch simulated. stopped: inside; names, values: of the host's further counters.
+
+    >>> HostResult(False, 900, 50, ("reads",), (3.0,)).counters
+    {'cycles': 900.0, 'instructions': 50.0, 'reads': 3.0}
+    """
+
+    stopped: bool
+    cycles: int
+    instructions: int
+    names: tuple[str, ...] = ()
+    values: tuple[float, ...] = ()
+
+    @property
+    def amounts(self) -> tuple[tuple[str, float], ...]:
+        """Name and value of every counter, cycles and instructions first."""
+        own = (("cycles", float(self.cycles)), ("instructions", float(self.instructions)))
+        return (*own, *zip(self.names, self.values, strict=True))
+
+    @property
+    def counters(self) -> dict[str, float]:
+        """The same by name, of a result that was checked."""
+        return dict(self.amounts)
+
+    def check(self, index: int, known: Sequence[str] | None, wanted: str) -> None:
+        """Refuse counters that are named twice, are others than the `known` ones (of earlier results, or told by the host),
+        lack what the `wanted` one is made of, or are no amounts.
+
+        Args:
+            index: of the launch, for the message.
+
+        Raises:
+            HostError: says which, and what is allowed.
+
+        >>> HostResult(False, 900, 50, ("cycles",), (2.0,)).check(0, (), "cycles")
+        Traceback (most recent call last):
+        ...
+        kernelpoint.errors.HostError: counters of launch 0: got ('cycles', 'instructions', 'cycles'); allowed: each name once
+        """
+        names, values = zip(*self.amounts, strict=True)
+        if len(set(names)) != len(names):
+            raise HostError(f"counters of launch {index}: got {names}; allowed: each name once")
+        if known and names != tuple(known):
+            raise HostError(f"counters of launch {index}: got {names}; allowed: {tuple(known)}")
+        check_counter(wanted, names)
+        if not all(math.isfinite(v) and v >= 0 for v in values):
+            raise HostError(f"counters of launch {index}: got {values}; allowed: finite numbers from 0")
