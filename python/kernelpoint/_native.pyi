@@ -177,6 +177,8 @@ class fast_model:  # noqa: N801 - a submodule
         elsewhere: Callable[[Sequence[tuple[str, int, int]], Sequence[tuple[str, int, int]]], bytes] | None = ...,
     ) -> tuple[dict[str, np.ndarray], list[tuple[int, str]], int]: ...
     @staticmethod
+    def alone(path: str, configuration: fast_model.Configuration) -> dict[str, int]: ...
+    @staticmethod
     def run_cores(
         paths: Sequence[str],
         configuration: fast_model.Configuration,

@@ -103,7 +103,7 @@ def test_train_and_cluster_work_from_the_command_line(traces, tmp_path, monkeypa
     refused = run_command("cluster", traces, "--policy", "stem")
     assert refused.returncode == 1 and "--profile" in refused.stderr
     fitted = tmp_path / "fitted.safetensors"
-    done = run_command("train", traces, "--observe", traces, "-o", fitted, *options)
+    done = run_command("train", traces, "--readout", traces, "--observed", 0, "-o", fitted, *options)
     assert done.returncode == 0, done.stderr
     assert read_checkpoint(fitted).card["observed"] == 3
     ours, theirs = (read_tensors(read_checkpoint(path)) for path in (encoder, fitted))

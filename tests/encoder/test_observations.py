@@ -5,20 +5,23 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelpoint.encoder.observations import OBSERVED, VARIANTS, WEIGHT, observe, variant
+from kernelpoint import _native
+from kernelpoint.encoder.observations import OBSERVED, STALLS, VARIANTS, WEIGHT, observe, observed, variant
+from kernelpoint.encoder.training_data import training_data
 from kernelpoint.fast_model import shipped
-from kernelpoint.randomness import generator
 from kernelpoint.synth.families.programs import random_program
 from kernelpoint.synth.memory import Memory
 from kernelpoint.synth.writer import write_list
-from kernelpoint.traces import launch_paths
+from kernelpoint.traces import TraceCache
 
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("programs")
     write_list([random_program(Memory(), n, 4, 64, 1) for n in range(8)], folder, 8, {"name": "test", "seed": 0})
-    return launch_paths(str(folder / "kernelslist.g"))
+    data = training_data([str(folder / "kernelslist.g")], max_nodes=300, cache=TraceCache(folder))
+    assert len(data.graphs) == 8
+    return data
 
 
 def test_a_variant_changes_its_keys_alone():
@@ -29,21 +32,44 @@ def test_a_variant_changes_its_keys_alone():
 
 
 def test_observations_have_means_of_zero_and_known_spreads_and_repeat(programs):
-    work = generator(0, "test work").random((8, 4)) * 1000
     calls = []
-    first, again = observe(programs, work, lambda done, total: calls.append((done, total))), observe(programs, work)
-    assert first.targets.shape == (8, len(OBSERVED) + len(VARIANTS)) and first.targets.dtype == np.float32
+    families = dict.fromkeys(range(8), -1)
+    first, again = (
+        observe(programs, families, lambda done, total: calls.append((done, total))),
+        observe(programs, families),
+    )
+    assert first.targets.shape == (8, 1 + len(OBSERVED) * (1 + len(VARIANTS))) and first.targets.dtype == np.float32
     assert np.array_equal(first.targets, again.targets) and np.array_equal(first.work, again.work)
-    spread = first.targets.std(0)[1:]
+    spreads = first.targets.std(0)[1:]
     assert np.allclose(first.targets.mean(0), 0, atol=1e-5)
-    assert np.all(np.isclose(spread, WEIGHT, atol=1e-4) | (spread == 0)) and (spread > 0).any()
+    for part in (spreads[: len(OBSERVED)], spreads[len(OBSERVED) :]):
+        varying = part[part > 1e-4]
+        assert np.isclose(varying.sum(), WEIGHT, atol=1e-3) and np.allclose(varying, varying[0], atol=1e-4)
     assert calls[-1] == (8, 8)
 
 
-def test_more_latency_costs_cycles_where_memory_is_read(programs):
-    column = len(OBSERVED) + list(VARIANTS).index("twice the memory latency")
-    from kernelpoint.encoder.observations import _alone
+def test_only_chosen_graphs_are_observed_and_kin_are_told(programs):
+    chosen = observe(programs, {6: 2, 1: -1, 3: 2})
+    assert chosen.rows.tolist() == [6, 1, 3] and chosen.families.tolist() == [2, -1, 2]
+    assert len(set(chosen.names.tolist())) == 3 and chosen.targets.shape[0] == chosen.work.shape[0] == 3
+    assert np.allclose(chosen.work, np.log2(1 + programs.work[[6, 1, 3]]))
 
-    slow, base = (_alone(programs[0], c) for c in (variant(VARIANTS["twice the memory latency"]), shipped("v100")))
-    assert slow["cycles"] >= base["cycles"]
-    assert observe(programs, np.ones((8, 4))).targets[:, column].std() > 0
+
+def test_what_is_observed_is_what_the_fast_model_counts(programs):
+    gpu = shipped("v100")
+    run = _native.fast_model.alone(programs.paths[0], gpu)
+    values = dict(zip(OBSERVED, observed(run, gpu.values), strict=True))
+    assert values["IPC"] == pytest.approx(np.log2(run["warp_instructions"] / run["cycles"]))
+    assert 0 < sum(values[name] for name in STALLS) < 1 and 0 <= values["L1 hit rate"] <= 1
+    busy = run["warp_instructions"] / (1 - sum(values[name] for name in STALLS))
+    assert values["memory_stalls"] == pytest.approx(run["memory_stalls"] / busy)
+    beyond = run["cycles"] - gpu.values["launch_latency"]
+    assert 2 ** values["cycles beyond latency"] * run["instructions"] == pytest.approx(beyond * run["ctas"])
+
+
+def test_more_latency_costs_cycles_and_stalls_where_memory_is_read(programs):
+    slow = variant(VARIANTS["twice the memory latency"])
+    for path in programs.paths:
+        base, more = (_native.fast_model.alone(path, gpu) for gpu in (shipped("v100"), slow))
+        assert more["cycles"] >= base["cycles"] and more["memory_stalls"] >= base["memory_stalls"]
+        assert base["l1_accesses"] == 0 or more["memory_stalls"] > base["memory_stalls"]

@@ -37,7 +37,8 @@ def launches(count, seed=0):
         graphs.append(replace(graph, features=features))
         answers.append(answer)
     targets = np.float32(np.array(answers) - np.mean(answers))[:, None]
-    return graphs, Observations(np.zeros((count, 4), np.float32), targets)
+    numbers, work = np.arange(count), np.zeros((count, 4), np.float32)
+    return graphs, Observations(numbers, numbers, np.full(count, -1), work, targets)
 
 
 def neighbour_error(encoder, graphs, observations):
@@ -71,3 +72,44 @@ def test_nothing_but_the_readout_changes_and_the_same_seed_repeats(encoder, monk
     encoder.load_state_dict(start)
     assert fit_readout(encoder, graphs, observations, 0.1, seed=1) == first
     assert all(torch.equal(fitted[name], value) for name, value in encoder.state_dict().items())
+
+
+def test_kin_come_nearer_and_launches_whose_kin_are_not_known_do_not_count(encoder, monkeypatch):
+    monkeypatch.setattr(readout, "STEPS", 60)
+    monkeypatch.setattr(readout, "KIN", 3.0)
+    graphs, observations = launches(24)
+    families = np.arange(24) % 2
+    told = replace(observations, families=families, targets=np.zeros_like(observations.targets))
+    distances = []
+    for taught in (replace(told, families=np.full(24, -1)), told):
+        torch.manual_seed(0)
+        fitted = TraceEncoder()
+        fit_readout(fitted, graphs, taught, 0.1)
+        distances.append(kin_distance(fitted, graphs, families))
+    assert distances[1] < 0.9 * distances[0]
+
+
+def kin_distance(encoder, graphs, families):
+    """Mean squared distance of kin over that of all pairs."""
+    from kernelpoint.encoder.encode import embed_graphs
+
+    rows = np.array(list(embed_graphs(encoder, graphs)))
+    squares = np.square(rows[:, None] - rows[None]).sum(2)
+    return squares[families[:, None] == families[None]].mean() / squares.mean()
+
+
+def test_the_loss_on_kin_is_that_of_a_slow_oracle():
+    random = generator(0, "test kin")
+    distances = np.square(random.normal(size=(9, 9)))
+    families, names = np.array([0, 0, 0, 1, 1, -1, -1, 2, 0]), np.array([0, 0, 1, 2, 3, 4, 5, 6, 7])
+    losses = []
+    for i in range(9):
+        others = [j for j in range(9) if names[j] != names[i]]
+        kin = [j for j in others if families[i] >= 0 and families[j] == families[i]]
+        if kin:
+            near = {j: np.exp(-distances[i, j] / readout.KIN_TEMPERATURE) for j in others}
+            losses.append(-np.log(sum(near[j] for j in kin) / sum(near.values()) + readout.TINY))
+    found = readout.kin_loss(*(torch.from_numpy(x) for x in (distances, families, names)))
+    assert len(losses) == 6 and float(found) == pytest.approx(np.mean(losses), rel=1e-6)
+    alone = readout.kin_loss(*(torch.from_numpy(x) for x in (distances, np.full(9, -1), names)))
+    assert float(alone) == 0

@@ -6,7 +6,7 @@ import os
 from dataclasses import asdict
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 from rich.console import Console
@@ -17,6 +17,7 @@ from kernelpoint.extras import needs_extra
 from kernelpoint.progress import WorkProgress
 
 if TYPE_CHECKING:
+    from kernelpoint.encoder.observations import Observations
     from kernelpoint.encoder.training import EpochRecord, Trainer, TrainingConfig
     from kernelpoint.encoder.training_data import TrainingData
 
@@ -38,10 +39,19 @@ def train(
     per_kernel: Annotated[int, typer.Option(help="Graphs of one kernel in an epoch, at most.")] = 24,
     observe: Annotated[
         list[Path] | None,
-        typer.Option(
-            help="A further list to train on, whose launches the fast model observes, for the readout. Repeatable."
-        ),
+        typer.Option(help="A further list to train on, whose launches the fast model observes. Repeatable."),
     ] = None,
+    readout: Annotated[
+        list[Path] | None,
+        typer.Option(help="A further list, observed too: the readout is fitted to these. Repeatable."),
+    ] = None,
+    kin: Annotated[
+        list[Path] | None,
+        typer.Option(help="A list as --readout, of kernels that do one thing: they shall be neighbours. Repeatable."),
+    ] = None,
+    observed: Annotated[
+        float, typer.Option(help="Weight of the loss on what is observed, beside the contrastive one.")
+    ] = 2.0,
     start: Annotated[str | None, typer.Option(help="An encoder to start from: builtin, or a file.")] = None,
     hidden_tokens: Annotated[float, typer.Option(help="Share of nodes whose tokens a view hides.")] = 0.05,
     learning_rate: Annotated[float, typer.Option(help="Peak of the cosine schedule.")] = 1e-3,
@@ -64,23 +74,29 @@ def train(
     config = TrainingConfig(
         epochs=epochs, batch_size=batch_size, same_kernel=same_kernel, loss_on=loss_on, together=together,
         per_kernel=per_kernel, hidden_tokens=hidden_tokens, learning_rate=learning_rate, temperature=temperature,
-        embedding_temperature=embedding_temperature, seed=seed, device=device, threads=threads,
+        embedding_temperature=embedding_temperature, observed=observed, seed=seed, device=device, threads=threads,
     )  # fmt: skip
-    lists, kept = [str(t) for t in traces], [str(t) for t in exclude or []]
-    _train(lists, kept, [str(t) for t in observe or []], output, config, start, max_nodes, resume)
+    lists = Lists(*([str(path) for path in some or []] for some in (traces, observe, readout, kin, exclude)))
+    _train(lists, output, config, start, max_nodes, resume)
 
 
-def _train(
-    lists: list[str],
-    kept: list[str],
-    watched: list[str],
-    output: Path,
-    config: TrainingConfig,
-    start: str | None,
-    max_nodes: int,
-    resume: bool,
-) -> None:
-    """Trains on `lists` and `watched`, but for what `kept` holds; writes the encoder."""
+class Lists(NamedTuple):
+    """Trace lists by what they are for."""
+
+    traces: list[str]
+    observed: list[str]
+    readout: list[str]
+    kin: list[str]
+    excluded: list[str]
+
+    @property
+    def watched(self) -> list[str]:
+        """Lists whose launches are observed."""
+        return [*self.observed, *self.readout, *self.kin]
+
+
+def _train(lists: Lists, output: Path, config: TrainingConfig, start: str | None, max_nodes: int, resume: bool) -> None:
+    """Trains on all lists but for what the excluded ones hold; writes the encoder."""
     from kernelpoint.encoder.checkpoint import checkpoint_path
     from kernelpoint.encoder.training import Trainer
     from kernelpoint.encoder.training_data import training_data
@@ -91,31 +107,45 @@ def _train(
     if not (output.parent.is_dir() and os.access(output.parent, os.W_OK)):
         raise ConfigError(f"--output: {output} given, but {output.parent} is no folder that can be written")
     reading = WorkProgress("reading", "traces", console.print)
-    data = training_data(lists + watched, kept, max_nodes, progress=reading)
+    data = training_data(lists.traces + lists.watched, lists.excluded, max_nodes, progress=reading)
     console.print("  ".join(f"{name} {count:,}" for name, count in data.counts().items()))
-    trainer = Trainer(data.graphs, config, data.names, checkpoint_path(start) if start else None)
+    observations = _observe(data, lists, console) if lists.watched else None
+    trainer = Trainer(data.graphs, config, data.names, checkpoint_path(start) if start else None, observations)
     records = _run(trainer, output, resume, console)
-    fitted = _fit(trainer, data, watched, console) if watched else {}
+    fitted = _fit(trainer, data, lists, observations) if observations else {}
     trainer.save_encoder(output, _card(data, max_nodes, records) | fitted)
     console.print(f"{output}: {output.stat().st_size / 1e6:.2f} MB, loss {records[-1].loss:.3f}")
 
 
-def _fit(trainer: Trainer, data: TrainingData, watched: list[str], console: Console) -> dict[str, object]:
-    """Fits the readout to what the fast model observes of the launches of some lists."""
-    from kernelpoint.clustering.features import WORK_SCALE
+def _observe(data: TrainingData, lists: Lists, console: Console) -> Observations:
+    """Observes the launches of some lists."""
     from kernelpoint.encoder.observations import observe
-    from kernelpoint.encoder.readout import fit_readout
+
+    families = _rows(data, [*lists.observed, *lists.readout]) | _rows(data, lists.kin, kin=True)
+    if len(families) < 2:
+        raise ConfigError(f"--observe: {len(families)} launch(es) that no other list has, at least 2 are needed")
+    return observe(data, families, WorkProgress("observing", "launches", console.print))
+
+
+def _rows(data: TrainingData, lists: list[str], kin: bool = False) -> dict[int, int]:
+    """Graphs made of launches of some lists, with their families: the numbers of the lists of kin, else -1."""
     from kernelpoint.traces import launch_paths
 
-    known = {path for one in watched for path in launch_paths(one)}
-    rows = [row for row, path in enumerate(data.paths) if path in known]
-    if len(rows) < 2:
-        raise ConfigError(f"--observe: {len(rows)} launch(es) that no other list has, at least 2 are needed")
-    observing = WorkProgress("observing", "launches", console.print)
-    observations = observe([data.paths[row] for row in rows], data.work[rows], observing)
-    encoder = trainer.encoder.cpu()
-    loss = fit_readout(encoder, [data.graphs[row] for row in rows], observations, WORK_SCALE, trainer.config.seed)
-    return {"observed": len(rows), "readout_loss": round(loss, 4)}
+    family = {path: number if kin else -1 for number, one in enumerate(lists) for path in launch_paths(one)}
+    return {row: family[path] for row, path in enumerate(data.paths) if path in family}
+
+
+def _fit(trainer: Trainer, data: TrainingData, lists: Lists, observations: Observations) -> dict[str, object]:
+    """Fits the readout to the observations of its lists, where there are some."""
+    from kernelpoint.clustering.features import WORK_SCALE
+    from kernelpoint.encoder.readout import fit_readout
+
+    told: dict[str, object] = {"observed": len(observations.rows)}
+    fitted = observations.of(_rows(data, [*lists.readout, *lists.kin]))
+    if len(fitted.rows) < 2:
+        return told
+    loss = fit_readout(trainer.encoder.cpu(), trainer.graphs, fitted, WORK_SCALE, trainer.config.seed)
+    return told | {"fitted": len(fitted.rows), "readout_loss": round(loss, 4)}
 
 
 def _run(trainer: Trainer, output: Path, resume: bool, console: Console) -> list[EpochRecord]:

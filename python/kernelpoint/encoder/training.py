@@ -18,8 +18,10 @@ import torch
 
 from kernelpoint.encoder.batch import collate
 from kernelpoint.encoder.checkpoint import read_sealed, save_whole, write_checkpoint
+from kernelpoint.encoder.heads import ObservationLoss
 from kernelpoint.encoder.loss import TEMPERATURE, alignment, info_nce, uniformity
 from kernelpoint.encoder.model import ProjectionHead, TraceEncoder
+from kernelpoint.encoder.observations import Observations
 from kernelpoint.encoder.pairs import RULES, draw_order, draw_some, equal_pairs
 from kernelpoint.encoder.views import hide_tokens, hide_values, random_view
 from kernelpoint.errors import ConfigError, PlanError
@@ -49,6 +51,7 @@ class TrainingConfig:
         weight_decay: of AdamW.
         temperature: of InfoNCE.
         hidden_tokens: share of nodes whose tokens each view hides; see `views.hide_tokens`.
+        observed: weight of the loss on what the fast model observes; 0 leaves it out.
         num_bases, dropout: of the encoder.
         seed: of weights, order, views and dropout.
         device: "cpu" or "cuda".
@@ -66,6 +69,7 @@ class TrainingConfig:
     weight_decay: float = 1e-2
     temperature: float = TEMPERATURE
     hidden_tokens: float = 0.05
+    observed: float = 0.0
     num_bases: int = 4
     dropout: float = 0.1
     seed: int = 0
@@ -86,6 +90,8 @@ class TrainingConfig:
         for name, allowed in (("same_kernel", RULES), ("loss_on", LOSS_ON)):
             if getattr(self, name) not in allowed:
                 raise ConfigError(f"{name}: {getattr(self, name)!r} given, allowed are {', '.join(allowed)}")
+        if not 0 <= self.observed < math.inf:
+            raise ConfigError(f"observed: {self.observed} given, a finite number of at least 0 is needed")
         if not re.fullmatch(r"cpu|cuda(:\d+)?", self.device):
             raise ConfigError(f"device: {self.device!r} given, allowed are cpu, cuda and cuda:N")
         if self.device.startswith("cuda") and not torch.cuda.is_available():
@@ -133,6 +139,7 @@ class Trainer:
         config: TrainingConfig,
         names: Sequence[str] = (),
         start: str | os.PathLike[str] | None = None,
+        observations: Observations | None = None,
     ) -> None:
         if len(graphs) < 2:
             raise ConfigError(f"{len(graphs)} distinct stream(s) to train on; contrastive training needs at least 2")
@@ -144,7 +151,12 @@ class Trainer:
         self.encoder = (fresh if start is None else TraceEncoder.load(start)).to(config.device)
         self.head = ProjectionHead(config.dropout).to(config.device)
         self.encoder.readout.requires_grad_(False)
-        self.parameters = dict(torch.nn.ModuleList([self.encoder, self.head]).named_parameters())
+        parts: list[torch.nn.Module] = [self.encoder, self.head]
+        self.observer: ObservationLoss | None = None
+        if observations is not None and config.observed > 0:
+            self.observer = ObservationLoss(observations, len(graphs), config.dropout).to(config.device)
+            parts.append(self.observer)
+        self.parameters = dict(torch.nn.ModuleList(parts).named_parameters())
         self.optimiser = torch.optim.AdamW(
             self.parameters.values(), lr=config.learning_rate, weight_decay=config.weight_decay
         )
@@ -188,6 +200,8 @@ class Trainer:
         seen = [hide_values(random_view(batch, random), random) for _ in range(2)]
         a, b = (self.encoder.structure(hide_tokens(view, hidden, random)) for view in seen)
         loss = self._loss(a, b, [self.names[i] for i in chosen])
+        if self.observer is not None:
+            loss = loss + self.config.observed * self.observer((a, b), chosen)
         for group in self.optimiser.param_groups:
             group["lr"] = rate
         self.optimiser.zero_grad()
