@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 
+from kernelpoint.api import simulate
 from kernelpoint.cli import main
 from kernelpoint.evaluation import run as running
 from kernelpoint.evaluation.host import PROGRAM
@@ -20,6 +21,20 @@ def compare(monkeypatch, *arguments, width="220"):
     with pytest.raises(SystemExit) as ended:
         main()
     return ended.value.code
+
+
+def test_predictions_for_the_journal_of_a_full_run_are_those_that_a_run_there_would_get(monkeypatch, capsys, tmp_path):
+    if not PROGRAM.is_file():
+        pytest.skip(f"{PROGRAM} is not built; `make build` does")
+    prepare(tmp_path / "traces", False, 3)
+    request = compose("iterative-solver", launches=60)
+    write_list(request.sequence, tmp_path / "traces", request.launches, request.description)
+    traces = tmp_path / "traces" / "kernelslist.g"
+    simulate(traces, tmp_path / "full.kpjournal", policy="all")
+    workload = f"truth={tmp_path / 'full.kpjournal'},traces={traces}"
+    assert compare(monkeypatch, "-w", workload, "-p", "kernelpoint", "--budgets", "0.05", "--seeds", "1") == 0
+    printed = capsys.readouterr()
+    assert "predicts with rtx, another GPU than the one that this host simulates" in printed.err + printed.out
 
 
 def test_a_comparison_prints_a_table_and_writes_page_json_and_csv(monkeypatch, capsys, truth_file, tmp_path):

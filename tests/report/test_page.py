@@ -17,6 +17,7 @@ from kernelpoint.journal import (
     load_run,
 )
 from kernelpoint.report.charts import charts
+from kernelpoint.report.html import document, section
 from kernelpoint.report.page import html_page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -154,6 +155,23 @@ def test_the_page_follows_the_readers_colours_and_can_be_read_in_both(page, tmp_
     paper, ink, label = map(float, re.search(r'data-light="([^"]+)"', dom)[1].split(","))
     assert (paper < 0.2) == dark and 'data-charts="4"' in dom
     assert abs(paper - ink) > 0.6 and abs(paper - label) > 0.6
+
+
+@pytest.mark.parametrize("dark", [True, False])
+def test_labels_beside_marks_can_be_read_in_both(tmp_path, dark):
+    label = {
+        "data": {"values": [{"x": 1}]},
+        "mark": "text",
+        "encoding": {"x": {"field": "x"}, "text": {"value": "5 %"}},
+    }
+    script = (
+        "const light = (c) => c.match(/[0-9]+/g).slice(0, 3).reduce((a, b) => a + Number(b), 0) / 765;"
+        'const colours = [document.body, document.querySelector("#share .mark-text text")].map(getComputedStyle);'
+        "document.body.dataset.light = [colours[0].backgroundColor, colours[1].fill].map(light).join()"
+    )
+    dom = in_browser(document("labels", section("share", "", ""), {"share": label}), tmp_path, script, dark=dark)
+    paper, text = map(float, re.search(r'data-light="([^"]+)"', dom)[1].split(","))
+    assert (paper < 0.2) == dark and abs(paper - text) > 0.6
 
 
 def test_a_click_on_a_heading_sorts_the_table(page, tmp_path):

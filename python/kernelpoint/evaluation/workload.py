@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from kernelpoint.errors import ConfigError, ProfileError
+from kernelpoint.errors import ConfigError, JournalError, ProfileError
+from kernelpoint.journal import load_run
 from kernelpoint.profiles import Launches, Profile, match, read_profile
 from kernelpoint.workload import aligned, fingerprint, named
 
@@ -171,20 +172,31 @@ def _takes_predictions(request: Request) -> bool:
 def _predicted(request: Request, paths: tuple[str, ...], log: Log) -> Profile:
     """Predictions of the fast model for the launches at `paths`, of which the list may hold more: it runs over all of them."""
     from kernelpoint.fast_model import configuration_for, predict
-    from kernelpoint.fast_model.configuration import configuration_of_host
     from kernelpoint.traces import read_trace_list
 
     listed = read_trace_list(str(request.traces))
-    simulator, hash_of_host = ("the truth", "")
-    if request.host is not None:
-        simulator, hash_of_host = "kernelpoint-host", configuration_of_host(request.host).hash
-    configuration = configuration_for(request.fast_model, simulator, "", hash_of_host, listed.paths, log)
+    configuration = configuration_for(request.fast_model, *_simulated_gpu(request), listed.paths, log)
     identity = fingerprint((len(listed.paths),), listed.paths)
     found = predict(listed.paths, listed.copies, configuration, identity, log).profile()
     if listed.paths == paths:
         return found
     row_of = {path: row for row, path in enumerate(listed.paths)}
     return found.take(np.array([row_of[path] for path in paths], dtype=np.int64))
+
+
+def _simulated_gpu(request: Request) -> tuple[str, str, str]:
+    """Simulator of the truth, its configuration and the hash of it: what a run there would tell the fast model."""
+    from kernelpoint.fast_model.configuration import configuration_of_host
+
+    if request.host is not None:
+        return "kernelpoint-host", "", configuration_of_host(request.host).hash
+    try:
+        run = load_run(str(request.truth))
+    except JournalError:  # another kind of profile
+        return "the truth", "", ""
+    host = run.header.host
+    identity = str(run.hashes.get("simulator_config") or "")
+    return (host.simulator, host.configuration, identity) if host else ("the truth", "", identity)
 
 
 def _traces_of(truth: Profile, traces: str) -> tuple[tuple[str, ...], list[str]]:

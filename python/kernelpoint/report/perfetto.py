@@ -19,6 +19,7 @@ from kernelpoint.report.launches import ESTIMATED, PROJECTED, SIMULATED, launche
 from kernelpoint.traces import launch_paths, read_header
 
 GROUPS = (SIMULATED, PROJECTED, ESTIMATED)
+LOOKS = 1  # number of the process with the counter track; those of launches come behind, none is 0, the idle one
 UNNAMED = "(name not known)"
 PASSES = "passes"
 
@@ -64,12 +65,12 @@ def _events(run: Run) -> Iterator[Event]:
     for it in launches(run):
         if it.process != process:
             process, now = it.process, 0.0
-        group, kernel = it.process * len(GROUPS) + GROUPS.index(it.how) + 1, it.kernel or UNNAMED
+        group, kernel = it.process * len(GROUPS) + GROUPS.index(it.how) + LOOKS + 1, it.kernel or UNNAMED
         if several and streams[it.process]:
             kernel = f"stream {streams[it.process][it.launch]}: {kernel}"
         if group not in named:
             named.add(group)
-            yield _name("process_name", group, 0, f"process {it.process}: {it.how}")
+            yield _name("process_name", group, group, f"process {it.process}: {it.how}")
         row = rows.setdefault((group, kernel), len(rows) + 1)
         if row == len(rows):
             yield _name("thread_name", group, row, kernel)
@@ -83,13 +84,13 @@ def _events(run: Run) -> Iterator[Event]:
 
 def _looks(run: Run) -> Iterator[Event]:
     """A counter track: the half-width after each pass, in percent, over the cycles simulated until then."""
-    yield _name("process_name", 0, 0, "half-width after each pass, over simulated cycles")
+    yield _name("process_name", LOOKS, LOOKS, "half-width after each pass, over simulated cycles")
     for look in run.looks:
         estimate = {**look.ratios, **look.estimates}.get(run.ended().counter)
         if estimate is not None and estimate.relative_half_width is not None:
             value = {"half-width in %": 100.0 * estimate.relative_half_width}
             so_far = sum(r.counters["cycles"] for r in run.results.values() if r.pass_index <= look.pass_index)
-            yield {"ph": "C", "name": PASSES, "pid": 0, "ts": so_far, "args": value}
+            yield {"ph": "C", "name": PASSES, "pid": LOOKS, "ts": so_far, "args": value}
 
 
 def _name(kind: str, process: int, thread: int, name: str) -> Event:

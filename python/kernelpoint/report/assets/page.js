@@ -2,7 +2,7 @@
 const dark = matchMedia("(prefers-color-scheme: dark)").matches;
 const line = dark ? "#343a45" : "#e3e6eb";
 const CONFIG = {
-  background: "transparent", font: "system-ui, sans-serif", view: { stroke: line }, legend: { labelFontSize: 12 },
+  text: { color: dark ? "#e8eaee" : "#1d2129" }, background: "transparent", font: "system-ui, sans-serif", view: { stroke: line }, legend: { labelFontSize: 12 },
   axis: { labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal", gridColor: line, domainColor: line, tickColor: line },
 };
 const views = {};
