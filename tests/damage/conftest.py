@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "coordinator"))
 sys.path.insert(0, str(Path(__file__).parent))
 
 from in_time import in_time

@@ -56,7 +56,7 @@ def left_out(folder: Path, journal: Path) -> dict[str, object]:
     return summary | {"degraded": sorted(map(str, summary["degraded"]))}  # type: ignore[call-overload]
 
 
-def _list(folder: Path, launches: int) -> Path:
+def write_list(folder: Path, launches: int) -> Path:
     path = folder / "kernelslist.g"
     if not path.exists():
         (folder / "kernel-1.traceg").write_text("-kernel name = k\n")
@@ -68,7 +68,7 @@ def run_ups(folder: Path, journal: Path) -> dict[str, object]:
     """A sample with run-ups before it: launches take 1 % more from replayed state."""
     host = _host(folder, 120)
     yaml = f"policy: random\nerror_budget.relative_error: 0.02\njournal: {journal}"
-    session = host.open(yaml, state_lines=64, list_paths=[str(_list(folder, 120))])
+    session = host.open(yaml, state_lines=64, list_paths=[str(write_list(folder, 120))])
     state = 0
 
     def step(session: Session, index: int) -> None:
@@ -88,8 +88,8 @@ def run_ups(folder: Path, journal: Path) -> dict[str, object]:
     return _end(host, session, step)
 
 
-def selection(folder: Path, journal: Path) -> dict[str, object]:
-    """A run over the launches that a selection traced."""
+def draw_selection(folder: Path) -> tuple[Path, np.ndarray]:
+    """A selection of a census, its launches traced below `folder`: the file, and the launches' indices."""
     drawn = folder / "selection.kpselect"
     listed = folder / "traced" / "kernelslist.g"
     if not drawn.exists():
@@ -104,7 +104,13 @@ def selection(folder: Path, journal: Path) -> dict[str, object]:
             fields = {"kernel name": f"_Z{(number - 1) % 4}k", "kernel id": str(number)}
             (listed.parent / name).write_text(small_trace("", "(8,1,1)", "(64,1,1)", **fields))
         listed.write_text("".join(f"{name}\n" for name in names))
-    launches = Selection.load(drawn).numbers - 1
+    return drawn, Selection.load(drawn).numbers - 1
+
+
+def selection(folder: Path, journal: Path) -> dict[str, object]:
+    """A run over the launches that a selection traced."""
+    drawn, launches = draw_selection(folder)
+    listed = folder / "traced" / "kernelslist.g"
     host = _host(folder, 40)
 
     def step(session: Session, place: int) -> None:
@@ -124,7 +130,7 @@ def workers(folder: Path, journal: Path) -> dict[str, object]:
     config.write_text(
         f"version: 1\npolicy: random\nerror_budget: {{relative_error: 0.002}}\nfast_model: off\njournal: {journal}\n"
     )
-    lists = (str(_list(folder, 80)),)
+    lists = (str(write_list(folder, 80)),)
     session = open_run(
         load_config(config), HostInfo("test", config_hash="gpu", list_paths=lists, state_lines=64), lambda line: None
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
@@ -216,6 +217,10 @@ def hand_over(session: Session, launch: int, outcome: Outcome, answer: Answer) -
     for point in outcome.points:
         session.on_progress(0, launch, *point)
     (_, cycles), (_, instructions), *others = outcome.counters
+    if not (math.isfinite(cycles) and math.isfinite(instructions)):
+        raise HostError(
+            f"launch {launch}: a worker says {cycles} cycles, {instructions} instructions; allowed: finite numbers"
+        )
     session.saved.took(outcome.processor_seconds)
     names = tuple(name for name, _ in others)
     values = tuple(value for _, value in others)
