@@ -5,6 +5,8 @@
 
 #include "runtime/embedding/call.h"
 #include "runtime/embedding/embedding.h"
+#include "runtime/embedding/host_info.h"
+#include "runtime/embedding/results.h"
 #include "runtime/embedding/stack.h"
 
 namespace py = pybind11;
@@ -30,45 +32,6 @@ struct Methods {
 const Methods& methods() {
     static const Methods* names = new Methods;
     return *names;
-}
-
-py::object known_text(const char* bytes) {
-    return text(bytes != nullptr ? bytes : "");
-}
-
-py::object counter_names(const kp_host_info& info) {
-    if (!(info.flags & KP_HOST_NAMES_COUNTERS)) return py::none();
-    py::list names;
-    for (uint32_t i = 0; i < info.counter_count; ++i) names.append(text(info.counter_names[i]));
-    return names;
-}
-
-py::dict host_dictionary(const kp_host_info& info) {
-    py::list paths, counts;
-    for (uint32_t process = 0; process < info.process_count; ++process) {
-        paths.append(path(info.list_paths != nullptr ? info.list_paths[process] : nullptr));
-        counts.append(number(info.launch_counts != nullptr ? info.launch_counts[process] : 0));
-    }
-    py::dict fields;
-    fields["simulator"] = known_text(info.simulator);
-    fields["version"] = known_text(info.version);
-    fields["config_hash"] = known_text(info.config_hash);
-    fields["concurrent"] = py::bool_((info.flags & KP_HOST_CONCURRENT) != 0);
-    fields["can_stop"] = py::bool_((info.flags & KP_HOST_CAN_STOP) != 0);
-    fields["copies_fill"] = py::bool_((info.flags & KP_HOST_COPIES_FILL) != 0);
-    fields["counts_ctas"] = py::bool_((info.flags & KP_HOST_COUNTS_CTAS) != 0);
-    fields["keeps_l1"] = py::bool_((info.flags & KP_HOST_KEEPS_L1) != 0);
-    fields["needs_whole_traces"] = py::bool_((info.flags & KP_HOST_NEEDS_WHOLE_TRACES) != 0);
-    fields["state_lines"] = number(info.state_lines);
-    fields["predictor"] = py::make_tuple(number(info.predictor_history_bits), number(info.predictor_counter_bits));
-    fields["residency"] =
-        py::make_tuple(info.sms, info.ctas_per_sm, info.warps_per_sm, info.registers_per_sm, info.shared_memory_per_sm);
-    fields["process_count"] = number(info.process_count);
-    fields["counter_names"] = counter_names(info);
-    fields["list_paths"] = paths;
-    fields["launch_counts"] = counts;
-    fields["configuration"] = known_text(info.configuration);
-    return fields;
 }
 
 py::object log_of(const kp_session* session) {
@@ -222,50 +185,6 @@ kp_status launch_name(kp_session* session, uint32_t process, uint64_t index, con
     });
 }
 
-// Rows of (name, estimate, half-width, simulated).
-void add_estimates(kp_session& session, const py::iterable& rows, uint32_t flags, std::vector<kp_estimate>& estimates) {
-    for (py::handle row : rows) {
-        const auto [name, estimate, half_width, simulated] = row.cast<std::tuple<py::object, double, double, double>>();
-        estimates.push_back({sizeof(kp_estimate), flags, session.keep(utf8(name)), estimate, half_width, simulated});
-    }
-}
-
-void take_processes(kp_session& session, const py::iterable& rows) {
-    session.processes.clear();
-    session.process_estimates.clear();
-    for (py::handle row : rows) {
-        const auto [process, launches, simulated, estimates] =
-            row.cast<std::tuple<size_t, uint64_t, uint64_t, py::iterable>>();
-        if (process != session.processes.size())
-            throw Failure(KP_EFAILED, "session.finish().processes: entry " + std::to_string(session.processes.size()) +
-                                          " is of process " + std::to_string(process));
-        std::vector<kp_estimate>& own = session.process_estimates.emplace_back();
-        add_estimates(session, estimates, 0, own);
-        session.processes.push_back(
-            {sizeof(kp_process), static_cast<uint32_t>(own.size()), launches, simulated, launches - simulated});
-    }
-}
-
-// From the summary that session.finish() returned; its attributes have the names of kp_summary's fields.
-void take_summary(kp_session& session, const py::object& found, kp_summary* summary) {
-    session.estimates.clear();
-    add_estimates(session, found.attr("estimates"), 0, session.estimates);
-    add_estimates(session, found.attr("ratios"), KP_ESTIMATE_RATIO, session.estimates);
-    take_processes(session, found.attr("processes"));
-    summary->size = sizeof(kp_summary);
-    summary->flags = found.attr("flags").cast<uint32_t>();
-    summary->launches = found.attr("launches").cast<uint64_t>();
-    summary->simulated = found.attr("simulated").cast<uint64_t>();
-    summary->skipped = found.attr("skipped").cast<uint64_t>();
-    summary->projected = found.attr("projected").cast<uint64_t>();
-    summary->passes = found.attr("passes").cast<uint32_t>();
-    summary->confidence = found.attr("confidence").cast<double>();
-    summary->cycle_speedup = found.attr("cycle_speedup").cast<double>();
-    summary->saved_seconds = found.attr("saved_seconds").cast<double>();
-    summary->estimate_count = static_cast<uint32_t>(session.estimates.size());
-    session.finished = true;
-}
-
 // Hand over a last printed line that has no end yet.
 void flush_streams() {
     const py::module_ sys = py::module_::import("sys");
@@ -278,32 +197,6 @@ kp_status finish(kp_session* session, kp_summary* summary) {
         take_summary(*session, invoke(session, methods().finish), summary);
         flush_streams();
     });
-}
-
-// Entry `index` of the results of kp_finish. Asks no Python.
-template <typename Found>
-kp_status look_up(kp_session* session, const char* what, const std::vector<Found>& all, uint32_t index, Found* found) {
-    if (!session->finished) return report(Failure(KP_EINVAL, std::string(what) + " was asked for before kp_finish"));
-    if (index >= all.size())
-        return report(Failure(KP_EINVAL, std::string(what) + ": got " + std::to_string(index) + "; there are " +
-                                             std::to_string(all.size())));
-    *found = all[index];
-    return KP_OK;
-}
-
-kp_status process_summary(kp_session* session, uint32_t process, kp_process* counts) {
-    if (const kp_status status = check_caller()) return status;
-    SessionLock lock(session);
-    return look_up(session, "process", session->processes, process, counts);
-}
-
-kp_status estimate_at(kp_session* session, uint32_t process, uint32_t index, kp_estimate* estimate) {
-    if (const kp_status status = check_caller()) return status;
-    SessionLock lock(session);
-    if (process == KP_ALL_PROCESSES) return look_up(session, "estimate", session->estimates, index, estimate);
-    kp_process counts;
-    if (const kp_status status = look_up(session, "process", session->processes, process, &counts)) return status;
-    return look_up(session, "estimate", session->process_estimates[process], index, estimate);
 }
 
 const kp_embedding kFunctions = {open,        on_launch,       next,        on_progress, on_complete,
