@@ -50,6 +50,11 @@ def test_a_census_of_macsims_tracer_counts_from_0(tmp_path):
         ("_Z4biasv, 8, 1,", "_Z4biasv, 0, 1,", "stats_ctx_0x5d0:3: expected sizes of grid and block from 1"),
         ("_Z4biasv, 8, 1,", "_Z4biasv, x, 1,", "stats_ctx_0x5d0:3: expected a number"),
         ("kernel-2-ctx_0x5d0.trace.xz, _Z4biasv,", "", "stats_ctx_0x5d0:3: expected 'kernel-N"),
+        (
+            "kernel-2-ctx_0x5d0",
+            "kernel-2-ctx_0x9",
+            "stats_ctx_0x5d0:3: launches of two CUDA contexts, 'ctx_0x5d0' and 'ctx_0x9'",
+        ),
     ],
 )
 def test_a_damaged_census_is_refused_with_its_line(census, old, new, message):

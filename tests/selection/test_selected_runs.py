@@ -165,6 +165,18 @@ def test_what_does_not_go_with_a_selection_is_refused(select, trace, host, more,
         Listed(host, selection.numbers - 1).open(folder / "selection.kpselect", trace(selection.numbers), more=more)
 
 
+def test_a_program_whose_launches_are_all_unlike_is_traced_whole_and_its_total_is_exact(census, trace, host, tmp_path):
+    census.write_text("".join(census.read_text().splitlines(keepends=True)[:5]))
+    host.cycles = host.cycles[:4]
+    config = parse_config({"version": 1, "policy": "kernelpoint"})
+    selection, first = draw(read_census(census, None, QUIET), config, 2.0, QUIET)
+    assert selection.traced.all() and first.tolist() == [0, 1, 2, 3]
+    write_output(tmp_path / "drawn", selection)
+    listed = Listed(host, np.arange(4))
+    summary = listed.run(listed.open(tmp_path / "drawn" / "selection.kpselect", trace([1, 2, 3, 4])))
+    assert summary["estimate"] == host.cycles.sum() and summary["half_width"] == 0.0 and summary["met"]
+
+
 def test_a_policy_that_reads_traces_draws_no_selection(census):
     config = parse_config({"version": 1, "policy": "gcl"})
     with pytest.raises(ConfigError, match="policy: gcl reads traces"):

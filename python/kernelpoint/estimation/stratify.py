@@ -147,6 +147,8 @@ def _partition(cells: Sequence[Cells], spreads: Sequence[float], choice: _Choice
 def prune_to_budget(cells: Sequence[Cells], spreads: Sequence[float], budget: ErrorBudget) -> Pruned:
     """The cheapest partition expected to meet the budget: the price of variance by bisection on its logarithm."""
     T = float(cells[0].total.sum())
+    if T <= 0.0:  # no unit is left to chance
+        return _partition(cells, spreads, _choose(cells, spreads, 1.0))
     allowed = (budget.relative_error * T / two_sided(1.0 - budget.confidence, np.inf)) ** 2
     low, high = np.log(1e-12 / T), np.log(1e12 / T)
     result = _choose(cells, spreads, float(np.exp(high)))

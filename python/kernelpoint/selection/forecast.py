@@ -41,7 +41,7 @@ class Forecast:
         """Sentences for the user."""
         drawn, traced, all_ = self.launches
         lines = [
-            f"{all_:,} launches; {traced:,} to trace ({100 * traced / all_:.2g} %); the first pass simulates {drawn:,} of them",
+            f"{all_:,} launches; {traced:,} to trace ({_percent(traced / all_)}); the first pass simulates {drawn:,} of them",
             f"disk: about {_bytes(self.bytes[1])} of trace text, all launches {_bytes(self.bytes[2])}",
             f"simulation: about {_time(self.seconds[0])} for the first pass and {_time(self.seconds[1])} at most with what is "
             f"traced, all launches {_time(self.seconds[2])} (Accel-Sim, one core)",
@@ -80,6 +80,10 @@ def forecast(census: Profile, drawn: np.ndarray, traced: np.ndarray) -> Forecast
         tuple(float(seconds[part].sum()) for part in parts),  # type: ignore[arg-type]
         float((~known[traced]).mean()) if traced.any() else 0.0,
     )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %" if share < 0.095 else f"{100 * share:.0f} %"
 
 
 def _bytes(amount: float) -> str:

@@ -13,7 +13,7 @@ from kernelpoint.profiles.tables import whole_number
 HEADER = "kernel id, kernel mangled name, grid_dimX"
 AFTER_NAME = 10  # grid x, y, z, CTAs, block x, y, z, threads, instructions, reported instructions
 FIRST = 1  # the number of a context's first launch
-_FILE = re.compile(r"kernel-(\d+)")
+_FILE = re.compile(r"kernel-(\d+)(-ctx_\w+)?")
 
 
 class AccelSimCensus(TextFormat):
@@ -38,15 +38,21 @@ class AccelSimCensus(TextFormat):
         """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
         builder = ProfileBuilder(source)
         file.readline()
-        expected = FIRST
+        expected, first = FIRST, None
         for line, text in enumerate(file, 2):
             if text.strip():
-                _add(builder, text, expected, f"{source}:{line}")
+                context = _add(builder, text, expected, f"{source}:{line}")
+                first = context if first is None else first
+                if context != first:
+                    raise ProfileError(
+                        f"{source}:{line}: launches of two CUDA contexts, '{first}' and '{context}'; give one file each"
+                    )
                 expected += 1
         return builder.finish(device)
 
 
-def _add(builder: ProfileBuilder, text: str, expected: int, where: str) -> None:
+def _add(builder: ProfileBuilder, text: str, expected: int, where: str) -> str:
+    """Add the launch of a row; the context that its file names, or an empty string."""
     fields = [part.strip() for part in text.split(",")]
     file, name, sizes = fields[0], ", ".join(fields[1:-AFTER_NAME]), fields[-AFTER_NAME:]
     found = _FILE.match(file)
@@ -63,3 +69,4 @@ def _add(builder: ProfileBuilder, text: str, expected: int, where: str) -> None:
         raise ProfileError(f"{where}: expected sizes of grid and block from 1, found {sizes[:8]}")
     counters = {"warp_instructions": float(instructions)} if instructions > 0 else {}
     builder.add(name, (x, y, z), (bx, by, bz), order=expected, counters=counters)
+    return (found.group(2) or "").removeprefix("-")
