@@ -76,9 +76,10 @@ def select(
 def _select(census: Census, settings: Config, spare: float, folder: Path, console: Console) -> None:
     with telling("drawing", console.print, expected=DRAWING_SECONDS * census.size):
         selection, drawn = draw(census, settings, spare, console.print)
+    written = write_output(folder, selection)
     for line in forecast(census.launches, drawn, selection.traced).sentences():
         console.print(line, soft_wrap=True)
-    for path in write_output(folder, selection):
+    for path in written:
         Console(markup=False).print(str(path), soft_wrap=True)
 
 
