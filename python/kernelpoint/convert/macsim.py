@@ -42,6 +42,10 @@ class Conversion:
         most_warps: of one launch: MacSim opens a file for each warp that is on a core, so never more than these.
         without_lanes: instructions left out, because no lane executed them.
         approximated: opcode -> instructions written as the nearest opcode that MacSim has a number for.
+
+    >>> done = convert_to_macsim("traces/kernelslist.g", "converted")
+    >>> done.launches, done.records > 0
+    (6, True)
     """
 
     launches: int

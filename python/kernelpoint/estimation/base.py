@@ -27,6 +27,11 @@ class BaseEngine(ABC):
     It is all that a session knows of estimation. At the begin of each pass `pass_state()` goes into the journal; a fresh engine
     that is given, in the same order, every `restore_pass`, `record` and `look` of a journal is in the state that it was in.
 
+    >>> from kernelpoint.estimation import Design, Engine
+    >>> engine = Engine(Design(np.zeros(9, int), np.array([2]), np.linspace(0, 0.9, 9)), ErrorBudget(0.05))
+    >>> issubclass(Engine, BaseEngine), engine.wanted().tolist()
+    (True, [0, 1])
+
     Args:
         units: the population size N; budget: error allowed; ratios: name -> (counter above, counter below).
 

@@ -44,6 +44,12 @@ class Look:
 
     clusters: one dict per cluster: cluster, units, simulated, and `estimates` by counter. domains: the same per domain,
     empty where there is one only.
+
+    >>> from kernelpoint.estimation import Design, Engine, ErrorBudget, passes
+    >>> engine = Engine(Design(np.zeros(9, int), np.array([2]), np.linspace(0, 0.9, 9)), ErrorBudget(0.05))
+    >>> *_, look = passes(engine, ("cycles",), np.full(9, 7.0))
+    >>> look.met, look.estimates["cycles"].estimate, [estimate.counter for estimate in look.budgeted("cycles", "workload")]
+    (True, 63.0, ['cycles'])
     """
 
     index: int

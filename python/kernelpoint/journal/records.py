@@ -1,6 +1,13 @@
 """The records of a journal, one class for each type, in the order in which a run writes them.
 
 A field that holds its default (None, or False) is not written. Numbers that are not finite stand as None: JSON has none.
+
+Example:
+    >>> from kernelpoint.journal.text import text_of
+    >>> for record in (DecisionRecord(0, 3, 0, "simulate", stratum=1), ResultRecord(0, 3, 0, {"cycles": 900.0})):
+    ...     print(text_of(record))
+    {"type":"decision","process":0,"launch":3,"pass_index":0,"action":"simulate","stratum":1}
+    {"type":"result","process":0,"launch":3,"pass_index":0,"counters":{"cycles":900.0}}
 """
 
 from __future__ import annotations

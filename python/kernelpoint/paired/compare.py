@@ -55,7 +55,14 @@ class CounterRow:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two runs compared. common: launches drawn in both; first_drawn, second_drawn: in each."""
+    """Two runs compared. common: launches drawn in both; first_drawn, second_drawn: in each.
+
+    >>> import kernelpoint as kp
+    >>> run = kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="all")
+    >>> comparison = compare_runs(run, run)
+    >>> comparison.common, comparison.rows[0].counter
+    (6, 'cycles')
+    """
 
     rows: tuple[CounterRow, ...]
     launches: int

@@ -23,6 +23,11 @@ class DrawnSample:
         counters: names; values: float64 [n, counters].
         strata_units: N_h, int64 [H]; strata_covariate: X_h, float64 [H], or None; clusters: int64 [H], 0 where none are named.
         kinds: the kind of each of its passes; bound, method: what it stated, and how it estimated.
+
+    >>> import kernelpoint as kp
+    >>> drawn = sample_of(kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="all"))
+    >>> drawn.counters[:2], len(drawn.values)
+    (('cycles', 'instructions'), 6)
     """
 
     units: np.ndarray

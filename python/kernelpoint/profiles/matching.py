@@ -16,7 +16,11 @@ MOST_EDITS = 2000  # launches missing on either side up to which the order is ma
 
 @dataclass(frozen=True)
 class Launches:
-    """The launches of a trace list: kernel names, grid and block int64 [N, 3]."""
+    """The launches of a trace list: kernel names, grid and block int64 [N, 3].
+
+    >>> len(Launches(["gemm"], np.array([[2, 1, 1]]), np.array([[64, 1, 1]])).names)
+    1
+    """
 
     names: Sequence[str]
     grid: np.ndarray

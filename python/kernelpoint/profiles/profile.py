@@ -35,6 +35,13 @@ class Profile:
         counters: float64 [N] by name, as their source calls them; `cycles` for simulations; nan where unknown.
         traces: trace file of each launch, where the source names it.
         left_out: what the file has besides kernel launches, with its number.
+
+    >>> builder = ProfileBuilder("example")
+    >>> for cycles in (900.0, 950.0):
+    ...     builder.add("gemm", (2, 1, 1), (64, 1, 1), counters={"cycles": cycles})
+    >>> profile = builder.finish()
+    >>> profile.size, profile.names, profile.time.tolist()
+    (2, ('gemm',), [900.0, 950.0])
     """
 
     source: str

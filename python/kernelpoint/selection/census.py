@@ -32,6 +32,12 @@ class Census:
     Attributes:
         launches: names and shapes of each; times where a profile gave them.
         tracer: whose numbers launches have.
+
+    >>> from kernelpoint.profiles.profile import ProfileBuilder
+    >>> builder = ProfileBuilder("example")
+    >>> builder.add("gemm", (2, 1, 1), (64, 1, 1))
+    >>> Census(builder.finish(), "accelsim").first
+    1
     """
 
     launches: Profile

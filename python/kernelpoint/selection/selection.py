@@ -30,6 +30,15 @@ class Selection:
         origin: what the design was made from, by name, as of a plan; a run takes a selection only if it agrees.
         traced: bool [N], launches to trace.
         spare: draws traced in a stratum over those of the pass that the selection was made for.
+
+    >>> from kernelpoint.profiles.profile import ProfileBuilder
+    >>> builder = ProfileBuilder("example")
+    >>> for _ in range(3):
+    ...     builder.add("gemm", (2, 1, 1), (64, 1, 1))
+    >>> design = Design(np.zeros(3, int), np.array([1]), np.array([0.5, 0.1, 0.9]))
+    >>> drawn = Selection(Census(builder.finish(), "accelsim"), design, {}, np.array([False, True, False]), 0.0)
+    >>> drawn.numbers.tolist(), drawn.with_traced(np.array([0])).numbers.tolist()
+    ([2], [1, 2])
     """
 
     census: Census

@@ -17,6 +17,10 @@ class TracezIndex:
     Attributes:
         ctas: uint32 [CTAs, 10], in the order of the file: index x, y, z; cluster x, y, z; place in the cluster x, y, z; rank.
         warps: structured [W]: `cta` (row of `ctas`), `warp`, `instructions`, `sub_chunks`, `offset` (bytes).
+
+    >>> warps = np.array([(0, 0, 7), (0, 1, 5)], [("cta", "u4"), ("warp", "u4"), ("instructions", "u8")])
+    >>> TracezIndex(np.zeros((1, 10), np.uint32), warps).instructions
+    12
     """
 
     ctas: np.ndarray

@@ -37,6 +37,10 @@ class Population:
         to_trace: whether the launches that a design draws are yet to be traced: a selection, whose results will be simulated.
         first_process: number of the first process; above 0 only in a part of a larger population.
         pool: workers that read, embed and predict; None: this process. Nothing else depends on it.
+
+    >>> population = Population((3, 2), seed=0)
+    >>> population.size, population.offsets.tolist()
+    (5, [0, 3, 5])
     """
 
     counts: tuple[int, ...]
