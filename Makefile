@@ -49,9 +49,11 @@ test: developing lint
 test-slow: developing
 	$(PYTEST)
 
-# With clang its libFuzzer is used, else the driver in tests/fuzz.
-fuzz: $(VENV)/.installed
+# With clang its libFuzzer is used, else the driver in tests/fuzz; then Python's readers and the state machines (hypothesis).
+fuzz: developing
 	$(BIN)/python tests/fuzz/run_targets.py --seconds $(or $(SECONDS),60)
+	EXAMPLES=$(or $(EXAMPLES),300) $(PYTEST) tests/damage/test_any_bytes.py tests/damage/test_any_content.py \
+		tests/damage/test_any_run.py tests/session/test_any_host.py
 
 docs: build
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt mkdocs-material mkdocstrings-python

@@ -1,9 +1,10 @@
-"""Fuzzing of the C++ readers: builds the targets of this folder, runs each for a while, and prints a table.
+"""Fuzzing of the C++ parts: builds the targets of this folder, runs each for a while, and prints a table.
 
     python tests/fuzz/run_targets.py [--seconds 60] [--coverage] [TARGET ..]        (make fuzz)
 
 With clang the targets are linked with its libFuzzer; with another compiler, with the small driver beside this file. Both are
-guided by coverage and run under the address and undefined behaviour sanitisers, on files in memory. What a target reaches is
+guided by coverage and run under the address and undefined behaviour sanitisers. Readers are given files in memory; sequences
+of the ABI's calls go to the shim alone (abi) and to the whole plugin, Python included (abi_session). What a target reaches is
 added to build/fuzz/corpus; an input that crashes is left in build/fuzz and named.
 """
 
@@ -15,17 +16,22 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 BUILD = ROOT / "build" / "fuzz"
 CORPUS = HERE / "corpus"
-PARTS = ("trace", "convert")
+READERS = ("native/trace", "native/convert")
+PARTS = {
+    "abi": ("runtime/shim/shim.cc",),
+    "abi_session": ("runtime/shim/shim.cc", "runtime/embedding"),
+}  # others: READERS
 WRAPPED = ("open", "close", "read", "pread", "write", "stat", "fstat")
 FLAGS = ["-g", "-O1", "-std=c++17", f"-I{ROOT / 'plugin'}", f"-I{ROOT / 'plugin' / 'include'}", f"-I{HERE}"]
 SANITISERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-LINK = [f"-Wl,--wrap={name}" for name in WRAPPED] + ["-ldl", "-pthread"]
+LINK = [*(f"-Wl,--wrap={name}" for name in WRAPPED), "-ldl", "-pthread"]
 TARGETS = sorted(path.stem for path in HERE.glob("*.cc") if path.stem not in ("driver", "memory_files"))
 
 
@@ -35,22 +41,47 @@ def clang() -> str | None:
     return next((name for name in names if "clang" in name and shutil.which(name)), None)
 
 
-def sources() -> list[Path]:
+def sources(target: str) -> list[Path]:
     """Everything that a target is linked with."""
-    found = [path for part in PARTS for path in sorted((ROOT / "plugin" / "native" / part).rglob("*.cc"))]
-    return [*found, HERE / "memory_files.cc"]
+    parts = [ROOT / "plugin" / part for part in PARTS.get(target, READERS)]
+    found = [path for part in parts for path in ([part] if part.suffix else sorted(part.rglob("*.cc")))]
+    return found if target in PARTS else [*found, HERE / "memory_files.cc"]
+
+
+def python_flags() -> tuple[list[str], list[str]]:
+    """Options that compile and link the embedding, as in setup.py."""
+    import pybind11
+
+    folder, library = sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var("INSTSONAME")
+    defines = [f'-DKP_LIBPYTHON="{library}"', f'-DKP_BUILD_PYTHON="{sys.executable}"']
+    includes = [f"-I{pybind11.get_include()}", f"-I{sysconfig.get_path('include')}"]
+    return [*defines, *includes], [f"-L{folder}", f"-l:{library}", f"-Wl,-rpath,{folder}"]
+
+
+def place_of(target: str, folder: Path) -> Path:
+    """Path of a target's program; one that loads Python lies beside the package, as the plugin does."""
+    if target != "abi_session":
+        return folder / target
+    package = folder / "kernelpoint"
+    (package / "fuzz").mkdir(parents=True, exist_ok=True)
+    for path in (ROOT / "python" / "kernelpoint").iterdir():
+        if not (package / path.name).exists():
+            (package / path.name).symlink_to(path)
+    return package / "fuzz" / target
 
 
 def build(targets: list[str], flags: list[str], driver: list[Path], link: list[str], compiler: str, name: str) -> None:
     """Compile what is newer than its object file, and link every target."""
     folder = BUILD / name
     folder.mkdir(parents=True, exist_ok=True)
-    headers = max(path.stat().st_mtime for path in (ROOT / "plugin").rglob("*.h"))
-    objects = [_object(path, folder, [compiler, *FLAGS, *flags], headers) for path in sources()]
+    headers = max(path.stat().st_mtime for top in (ROOT / "plugin", HERE) for path in top.rglob("*.h"))
     beside = [_object(path, folder, [compiler, *FLAGS, *SANITISERS], headers) for path in driver]
     for target in targets:
-        one = _object(HERE / f"{target}.cc", folder, [compiler, *FLAGS, *flags], headers)
-        _call([compiler, *link, one, *beside, *objects, *LINK, "-o", folder / target])
+        options, libraries = python_flags() if target == "abi_session" else ([], [])
+        command = [compiler, *FLAGS, *flags, *options]
+        objects = [_object(path, folder, command, headers) for path in [HERE / f"{target}.cc", *sources(target)]]
+        wrapped = LINK if target not in PARTS else LINK[len(WRAPPED) :]
+        _call([compiler, *link, *objects, *beside, *wrapped, *libraries, "-o", place_of(target, folder)])
 
 
 def _object(source: Path, folder: Path, command: list[str], headers: float) -> Path:
@@ -68,7 +99,13 @@ def fuzz(target: str, folder: Path, seconds: int) -> tuple[bool, str]:
     """Run one target; whether it survived, and its row of the table."""
     found = BUILD / "corpus" / target
     found.mkdir(parents=True, exist_ok=True)
-    command = [folder / target, f"-max_total_time={seconds}", "-max_len=8192", "-timeout=20", "-print_final_stats=1"]
+    command = [
+        place_of(target, folder),
+        f"-max_total_time={seconds}",
+        "-max_len=8192",
+        "-timeout=60",
+        "-print_final_stats=1",
+    ]
     done = subprocess.run(
         [*map(str, command), f"-artifact_prefix={BUILD}/{target}-", str(found), str(CORPUS / target)],
         capture_output=True, text=True, errors="replace", cwd=BUILD, check=False,
@@ -93,12 +130,12 @@ def coverage(targets: list[str], compiler: str) -> None:
           ["-fprofile-instr-generate", *SANITISERS], compiler, "coverage")  # fmt: skip
     for target in targets:
         raw, merged = BUILD / f"{target}.profraw", BUILD / f"{target}.profdata"
-        program = BUILD / "coverage" / target
+        program = place_of(target, BUILD / "coverage")
         folders = [str(CORPUS / target), str(BUILD / "corpus" / target)]
         subprocess.run([program, "-runs=0", *folders], env={**os.environ, "LLVM_PROFILE_FILE": str(raw)},
                        check=True, capture_output=True)  # fmt: skip
         _call([f"llvm-profdata{suffix}", "merge", raw, "-o", merged])
-        told = subprocess.run([f"llvm-cov{suffix}", "report", program, f"-instr-profile={merged}", *map(str, sources()[:-1])],
+        told = subprocess.run([f"llvm-cov{suffix}", "report", program, f"-instr-profile={merged}", *map(str, sources(target))],
                               capture_output=True, text=True, check=True)  # fmt: skip
         print(f"-- {target}\n" + "\n".join(line[:40] + line[-60:] for line in told.stdout.splitlines()))
 

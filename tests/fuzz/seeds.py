@@ -112,7 +112,20 @@ def conversion() -> Iterator[bytes]:
     yield small_trace(cta(TO_CONVERT) + cta(index="0,1,0"), grid="(1,2,1)").encode()
 
 
-TARGETS = {f.__name__: f for f in (traceg, version6, tracez, macsim, macsim_records, trace_list, conversion)}
+def abi() -> Iterator[bytes]:
+    """Calls of each kind; and stretches of right ones."""
+    yield bytes(range(240)) * 2
+    yield bytes(24) + bytes([0, 16, 39, 0, 13, 0]) * 20
+
+
+def abi_session() -> Iterator[bytes]:
+    """The same with each configuration."""
+    for kind in range(7):
+        yield bytes([kind]) + bytes(24) + bytes([0, 16, 39, 0, 13, 0]) * 20 + bytes(range(240))
+
+
+READERS = (traceg, version6, tracez, macsim, macsim_records, trace_list, conversion)
+TARGETS = {f.__name__: f for f in (*READERS, abi, abi_session)}
 
 
 def main() -> None:

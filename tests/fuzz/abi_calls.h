@@ -1,0 +1,309 @@
+// Sequences of calls of abi.h that an input stands for: right ones and wrong ones, and what must hold after each.
+//
+// A struct lies in memory of exactly the size that it states, so that the address sanitiser sees one byte too many.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "invariants.h"
+#include "kernelpoint/abi.h"
+
+namespace fuzz {
+
+// The input as a source of choices; zeros behind its end.
+class Choices {
+public:
+    Choices(const uint8_t* data, size_t size) : at_(data), end_(data + size) {}
+
+    bool left() const { return at_ != end_; }
+    uint8_t byte() { return left() ? *at_++ : 0; }
+    bool seldom() { return byte() > 240; }
+    uint64_t below(uint64_t count) { return byte() % count; }
+    template <typename T>
+    T of(std::initializer_list<T> values) {
+        return values.begin()[below(values.size())];
+    }
+    uint64_t number() {
+        const uint64_t last = ~uint64_t{0};
+        return of<uint64_t>({0, 1, 2, 5, 1000, 1u << 31, 0xffffffff, uint64_t{1} << 40, uint64_t{1} << 53,
+                             uint64_t{1} << 63, last - 2, last - 1, last});
+    }
+    const char* text() {
+        static const std::string length(5000, 'x');
+        return of<const char*>(
+            {"reads", "", nullptr, "cycles", "\xff\xfe", "%s%n", "two\nlines", length.c_str(), "[/x]"});
+    }
+    double amount() { return of<double>({1, 0, 1000, -1, 1e308, 5e-324, INFINITY, -INFINITY, NAN}); }
+
+private:
+    const uint8_t* at_;
+    const uint8_t* end_;
+};
+
+// A struct of abi.h as a host holds it: memory of the size that it states, where that can be.
+template <typename Struct>
+class Held {
+public:
+    Held(Choices& choices, const Struct& full) {
+        uint32_t size = sizeof(Struct);
+        if (choices.seldom())
+            size = choices.of<uint32_t>({0, 3, 4, 8, 15, 24, 40, 48, 72, 200, 4096, 4097, 1u << 31, 0xffffffff});
+        const size_t room = size < 4 ? 4 : size > 4096 ? std::max<size_t>(sizeof(Struct), 8) : size;
+        memory_.reset(new char[room]());
+        std::memcpy(memory_.get(), &full, std::min(room, sizeof(Struct)));
+        std::memcpy(memory_.get(), &size, sizeof size);
+        null_ = choices.seldom();
+        fits_ = !null_ && size >= sizeof(Struct) && size <= 4096;
+    }
+
+    Struct* get() { return null_ ? nullptr : reinterpret_cast<Struct*>(memory_.get()); }
+    bool fits() const { return fits_; }
+
+private:
+    std::unique_ptr<char[]> memory_;
+    bool null_, fits_;
+};
+
+// A host that calls what the input says, and keeps a plain account of what was answered.
+class Calls {
+public:
+    // is_real: false where a double of the plugin answers at random.
+    Calls(Choices& choices, uint32_t launches, bool is_real)
+        : choices_(choices), launches_(launches), is_real_(is_real) {}
+
+    kp_session* session = nullptr;
+
+    // Opens a session; a right host asks for it with right values most of the time.
+    void open(const std::string& config, const char* list) {
+        kp_host_info info{};
+        const char* lists[] = {list, nullptr};
+        const uint64_t counts[] = {choices_.seldom() ? choices_.number() : launches_, 3};
+        const char* names[] = {"reads", choices_.text()};
+        info.abi_version = choices_.seldom() ? 1 : KP_ABI_VERSION;
+        info.simulator = choices_.seldom() ? choices_.text() : "fuzz";
+        info.config_hash = choices_.seldom() ? choices_.text() : "gpu";
+        info.flags = choices_.of<uint32_t>({KP_HOST_CAN_STOP, KP_HOST_CAN_STOP | KP_HOST_NEEDS_WHOLE_TRACES, 0,
+                                            KP_HOST_NAMES_COUNTERS | KP_HOST_CAN_STOP, KP_HOST_CONCURRENT, 0xffffffff});
+        info.process_count = choices_.seldom() ? static_cast<uint32_t>(choices_.number()) : 1;
+        info.list_paths = info.process_count <= 2 && !choices_.seldom() ? lists : nullptr;
+        info.launch_counts = info.process_count <= 2 && !choices_.seldom() ? counts : nullptr;
+        info.log = [](void*, const char* line) { require(line != nullptr); };
+        info.state_lines = choices_.of<uint64_t>({64, 0, 1, 1u << 20});
+        info.sms = static_cast<uint32_t>(choices_.of<uint64_t>({4, 0, 1, 0xffffffff}));
+        info.counter_count = choices_.of<uint32_t>({1, 1, 0, 2});
+        info.counter_names = choices_.seldom() ? nullptr : names;
+        info.configuration = choices_.seldom() ? choices_.text() : nullptr;
+        Held<kp_host_info> held(choices_, info);
+        kp_session* opened = nullptr;
+        const kp_status status = checked(
+            kp_open(choices_.seldom() ? nullptr : config.c_str(), held.get(), choices_.seldom() ? nullptr : &opened));
+        require((status == KP_OK) == (opened != nullptr));
+        if (status != KP_OK) return;
+        session = opened;
+        account_ = Account(launches_);
+    }
+
+    // The session is gone, as after a kill.
+    void forget() { session = nullptr; }
+
+    // One call of any function, or a stretch of right ones.
+    void step() {
+        using Step = void (Calls::*)();
+        static constexpr Step steps[] = {
+            &Calls::walk,     &Calls::walk,     &Calls::walk,     &Calls::launch,   &Calls::next,    &Calls::progress,
+            &Calls::complete, &Calls::complete, &Calls::complete, &Calls::abort,    &Calls::replay,  &Calls::cost,
+            &Calls::name,     &Calls::finish,   &Calls::counts,   &Calls::estimate, &Calls::simulate};
+        (this->*steps[choices_.below(std::size(steps))])();
+    }
+
+private:
+    struct Account {
+        explicit Account(uint32_t launches) : in_flight(launches) {}
+        std::vector<bool> in_flight;
+        uint64_t last = KP_BEFORE_FIRST;
+        bool finished = false;
+    };
+
+    // Checks the promises of every status; nothing that a host says ends a session.
+    kp_status checked(kp_status status) const {
+        const std::string reason = status < 0 ? kp_last_error() : "none";
+        const bool is_clear = !reason.empty() && reason.size() < 20000 && reason.find("Traceback") == std::string::npos;
+        const bool ends_session = is_real_ && status == KP_EFAILED;
+        if (ends_session || !is_clear) std::fprintf(stderr, "status %d: %s\n", status, reason.c_str());
+        require(status >= KP_EFAILED && status <= KP_PENDING && is_clear && !ends_session);
+        return status;
+    }
+
+    kp_session* held_session() { return choices_.seldom() ? nullptr : session; }
+    uint64_t any_launch() {
+        if (choices_.seldom()) return choices_.number();
+        for (uint32_t i = 0, from = static_cast<uint32_t>(choices_.below(launches_)); i < launches_; ++i)
+            if (account_.in_flight[(from + i) % launches_]) return (from + i) % launches_;
+        return choices_.below(launches_);
+    }
+    uint32_t process() { return choices_.seldom() ? static_cast<uint32_t>(choices_.number()) : 0; }
+
+    // As a host does it: to the next launch, and a decision.
+    void walk() {
+        uint64_t next = KP_NO_LAUNCH;
+        const kp_status status = checked(kp_next(session, 0, account_.last, &next));
+        if (status != KP_OK) return;
+        require(next < launches_ || !is_real_);
+        account_.last = next;
+        decide(session, 0, next);
+    }
+
+    // Some launches as a host without faults simulates them.
+    void simulate() {
+        for (uint64_t left = choices_.below(40); left > 0; --left) {
+            uint64_t next = KP_NO_LAUNCH;
+            if (checked(kp_next(session, 0, account_.last, &next)) != KP_OK) return;
+            account_.last = next;
+            kp_launch launch{sizeof(kp_launch), 0, next, nullptr};
+            kp_decision decision{};
+            decision.size = sizeof decision;
+            if (checked(kp_on_launch(session, &launch, &decision)) != KP_OK || decision.action != KP_SIMULATE) continue;
+            const kp_counter reads{"reads", 10};
+            kp_result result{sizeof(kp_result), 0, next, 0, 1, 1000 + next % 7, 10, &reads};
+            const kp_status status = checked(kp_on_complete(session, &result));
+            if (is_real_ && next < launches_) account_.in_flight[next] = status != KP_OK;
+        }
+    }
+
+    void launch() { decide(held_session(), process(), any_launch()); }
+
+    void decide(kp_session* asked, uint32_t process, uint64_t index) {
+        kp_launch launch{};
+        launch.process = process;
+        launch.index = index;
+        launch.trace_path = choices_.of<const char*>({nullptr, "/no/such/trace", "", "/dev/zero"});
+        kp_decision decision{};
+        decision.action = 77;
+        Held<kp_launch> given(choices_, launch);
+        Held<kp_decision> answer(choices_, decision);
+        const kp_status status = checked(kp_on_launch(asked, given.get(), answer.get()));
+        require(status == KP_OK || !answer.fits() || answer.get()->action == KP_SIMULATE);
+        if (status != KP_OK || !is_real_) return;
+        require(index < launches_ && process == 0 && answer.get()->action <= KP_SKIP);
+        account_.in_flight[index] = answer.get()->action == KP_SIMULATE;
+    }
+
+    void next() {
+        uint64_t found = 0;
+        const uint64_t after = choices_.seldom() ? any_launch() : choices_.of({KP_END_OF_LIST, KP_BEFORE_FIRST});
+        checked(kp_next(held_session(), process(), after, choices_.seldom() ? nullptr : &found));
+    }
+
+    void progress() {
+        kp_progress progress{};
+        progress.process = process();
+        progress.index = any_launch();
+        progress.cycles = choices_.number();
+        progress.instructions = choices_.number();
+        progress.ctas_issued = choices_.number();
+        progress.ctas_completed = choices_.number();
+        progress.ctas_total = choices_.number();
+        Held<kp_progress> given(choices_, progress);
+        uint32_t action = 77;
+        checked(kp_on_progress(held_session(), given.get(), choices_.seldom() ? nullptr : &action));
+        require(action == 77 || action <= KP_STOP);
+    }
+
+    void complete() {
+        kp_counter counters[] = {
+            {choices_.seldom() ? choices_.text() : "reads", choices_.seldom() ? choices_.amount() : 10},
+            {choices_.text(), 1}};
+        kp_result result{};
+        result.process = process();
+        result.index = any_launch();
+        result.flags = choices_.seldom() ? 0xffffffff : choices_.below(8) == 7;
+        result.cycles = choices_.seldom() ? choices_.number() : 1000 + choices_.byte();
+        result.instructions = choices_.seldom() ? choices_.number() : 10;
+        result.counter_count = choices_.seldom() ? choices_.of<uint32_t>({0, 2}) : 1;
+        result.counters = choices_.seldom() ? nullptr : counters;
+        Held<kp_result> given(choices_, result);
+        const uint64_t index = result.index;
+        if (checked(kp_on_complete(held_session(), given.get())) != KP_OK || !is_real_) return;
+        require(result.process == 0 && index < launches_ && !account_.finished);
+        require(account_.in_flight[index]);  // each decision has one result
+        account_.in_flight[index] = false;
+    }
+
+    void abort() {
+        const uint64_t index = any_launch();
+        const uint32_t of = process();
+        if (checked(kp_on_abort(held_session(), of, index, choices_.text())) != KP_OK || !is_real_) return;
+        require(of == 0 && index < launches_ && account_.in_flight[index] && !account_.finished);
+        account_.in_flight[index] = false;
+    }
+
+    // Every byte that is handed out can be read.
+    void replay() {
+        Held<kp_replay> room(choices_, {});
+        if (checked(kp_replay_before(held_session(), process(), any_launch(), room.get())) != KP_OK || !room.fits())
+            return;
+        const kp_replay& replay = *room.get();
+        uint64_t sum = 0;
+        for (uint64_t i = 0; i < replay.touch_count; ++i) {
+            require((replay.touches[i].written & ~replay.touches[i].touched) == 0);
+            sum += replay.touches[i].line;
+        }
+        for (uint64_t i = 0; i < replay.predictor_count; ++i)
+            for (uint32_t k = 0; k < replay.predictors[i].counter_count; ++k) sum += replay.predictors[i].counters[k];
+        for (uint64_t i = 0; i < replay.grid_count; ++i) sum += replay.grids[i].ctas;
+        static volatile uint64_t seen;
+        seen = sum;
+    }
+
+    void cost() {
+        Held<kp_cost> room(choices_, {});
+        checked(kp_launch_estimate(held_session(), process(), any_launch(), room.get()));
+    }
+
+    void name() {
+        const char* found = "none";
+        checked(kp_launch_name(held_session(), process(), any_launch(), choices_.seldom() ? nullptr : &found));
+        require(found == nullptr || std::strlen(found) < 1u << 20);
+    }
+
+    void finish() {
+        if (choices_.below(3) != 0) return;  // a sequence is worth more while it goes on
+        Held<kp_summary> room(choices_, {});
+        if (checked(kp_finish(held_session(), room.get())) != KP_OK) return;
+        account_.finished = true;
+        if (!room.fits() || !is_real_) return;
+        const kp_summary& found = *room.get();
+        require(found.launches == launches_ && found.simulated + found.skipped == found.launches);
+        for (uint32_t i = 0; i < found.estimate_count; ++i) {
+            kp_estimate estimate{};
+            estimate.size = sizeof estimate;
+            require(kp_estimate_at(session, KP_ALL_PROCESSES, i, &estimate) == KP_OK && estimate.name != nullptr);
+            require(!(estimate.half_width < 0) && !std::isinf(estimate.estimate));
+        }
+    }
+
+    void counts() {
+        Held<kp_process> room(choices_, {});
+        checked(kp_process_summary(held_session(), process(), room.get()));
+    }
+
+    void estimate() {
+        Held<kp_estimate> room(choices_, {});
+        const uint32_t of = choices_.seldom() ? process() : KP_ALL_PROCESSES;
+        checked(kp_estimate_at(held_session(), of, static_cast<uint32_t>(choices_.number()), room.get()));
+    }
+
+    Choices& choices_;
+    const uint32_t launches_;
+    Account account_{launches_};
+    const bool is_real_;
+};
+
+}  // namespace fuzz
