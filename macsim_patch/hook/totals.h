@@ -42,25 +42,28 @@ public:
     }
 
     // A total where enough is known of it, its half-width where one is stated (rounded up; third column: relative), and
-    // what was simulated of it. A ratio of totals is no amount of its own, so it stands in both columns.
+    // what was simulated of it. A half-width of sampling error alone has that in its name. A ratio of totals is no
+    // amount of its own, so it stands in both columns.
     void estimate(const kp_estimate& e, const std::string& prefix, bool with_total) {
         const std::string name = prefix + e.name;
+        const std::string width =
+            name + ((e.flags & KP_ESTIMATE_SAMPLING) != 0 ? "_SAMPLING_HALF_WIDTH" : "_HALF_WIDTH");
         if ((e.flags & KP_ESTIMATE_RATIO) != 0) {
-            ratio(name, e.estimate, e.half_width);
+            if (with_total) ratio(name, e.estimate, width, e.half_width);
             return;
         }
         if (with_total && std::isfinite(e.estimate)) amount(name, e.estimate);
         if (std::isfinite(e.estimate) && std::isfinite(e.half_width))
-            with_ratio(name + "_HALF_WIDTH", ceil(e.half_width), e.estimate != 0 ? e.half_width / e.estimate : 0);
+            with_ratio(width, ceil(e.half_width), e.estimate != 0 ? e.half_width / e.estimate : 0);
         if (std::isfinite(e.simulated)) amount(name + "_SIMULATED", e.simulated);
     }
 
 private:
-    void ratio(const std::string& name, double value, double half_width) {
+    void ratio(const std::string& name, double value, const std::string& width, double half_width) {
         if (!std::isfinite(value)) return;
         fprintf(m_file, "%-45s%20.6g%30.6g\n\n", label(name).c_str(), value, value);
         if (std::isfinite(half_width))
-            fprintf(m_file, "%-45s%20.6g%30.6g\n\n", label(name + "_HALF_WIDTH").c_str(), half_width,
+            fprintf(m_file, "%-45s%20.6g%30.6g\n\n", label(width).c_str(), half_width,
                     value != 0 ? half_width / value : 0);
     }
 

@@ -64,8 +64,10 @@ inline std::vector<kp_estimate> estimates_of(const kp_session* s, uint32_t proce
     for (size_t i = 0; i < s->counter_names.size(); ++i) {
         const double sum = s->counter_sums[i];
         const auto bound = s->counter_bounds.find(s->counter_names[i]);
-        const double half_width = bound != s->counter_bounds.end() ? bound->second * 2 * sum : NAN;
-        all.push_back({0, 0, s->counter_names[i].c_str(), 2 * sum, half_width, sum});
+        const bool is_bounded = bound != s->counter_bounds.end();
+        const double half_width = is_bounded ? bound->second * 2 * sum : NAN;
+        all.push_back({0, is_bounded ? uint32_t{KP_ESTIMATE_SAMPLING} : 0, s->counter_names[i].c_str(), 2 * sum,
+                       half_width, sum});
     }
     all.push_back({0, KP_ESTIMATE_RATIO, "ipc", all[1].estimate / all[0].estimate, 0.001, NAN});
     return all;

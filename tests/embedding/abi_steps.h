@@ -168,7 +168,8 @@ void print_estimates(uint32_t process, uint32_t count) {
         e.size = sizeof(e);
         if (api.estimate_at(session, process, i, &e) != KP_OK) std::cout << ' ' << api.last_error();
         std::cout << ' ' << e.name << '=' << e.estimate << "+-" << e.half_width << '/' << e.simulated
-                  << ((e.flags & KP_ESTIMATE_RATIO) != 0 ? " ratio" : "");
+                  << ((e.flags & KP_ESTIMATE_RATIO) != 0 ? " ratio" : "")
+                  << ((e.flags & KP_ESTIMATE_SAMPLING) != 0 ? " sampling" : "");
     }
 }
 

@@ -90,7 +90,7 @@ def test_estimate_and_summary_return(host):
     summary = (
         "0 flags=2 launches=7 simulated=1 skipped=6 projected=1 passes=1 confidence=0.95 cycle_speedup=7.5 "
         "saved_seconds=12.5 "
-        "cycles=100+-1.5/10 instructions=200+-nan/20 ipc=2+-0.5/2.5 ratio"
+        "cycles=100+-1.5/10 instructions=200+-nan/20 sampling ipc=2+-0.5/2.5 ratio sampling"
     )
     assert run.of("finish") == [summary, summary]
 

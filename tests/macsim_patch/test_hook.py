@@ -100,6 +100,20 @@ def test_half_widths_are_rounded_up_and_left_out_where_none_is_stated(simulator,
     assert "KERNELPOINT_INSTRUCTIONS_HALF_WIDTH" not in stats
 
 
+def test_a_half_width_of_sampling_error_alone_says_so_in_its_name(simulator, workload):
+    stats = simulator.run(workload, "pass 0:0\nbound l1_accesses 0.125").stats()
+    assert stats["KERNELPOINT_L1_ACCESSES_SAMPLING_HALF_WIDTH"][1] == 0.125
+    assert "KERNELPOINT_L1_ACCESSES_HALF_WIDTH" not in stats
+    assert "KERNELPOINT_CYCLES_HALF_WIDTH" in stats
+
+
+def test_a_counter_of_which_draws_tell_nothing_has_no_total(simulator, workload):
+    run = simulator.run(workload, "pass 0:0\nbound l1_accesses 1e308")  # times its sum: infinite
+    stats = run.stats()
+    assert "KERNELPOINT_L1_ACCESSES" not in stats and "KERNELPOINT_L1_ACCESSES_SIMULATED" in stats
+    assert "KERNELPOINT_L1_ACCESSES_SAMPLING_HALF_WIDTH" not in stats
+
+
 def test_ratios_of_totals_are_reported_with_their_half_widths(simulator, workload):
     stats = simulator.run(workload, ALL).stats()
     ipc = stats["KERNELPOINT_INSTRUCTIONS"][0] / stats["KERNELPOINT_CYCLES"][0]

@@ -84,11 +84,12 @@ typedef enum kp_state {
 
 /* Flags of kp_result, kp_summary, kp_estimate and kp_cost. */
 enum {
-    KP_RESULT_STOPPED = 1u << 0,   /* the launch was stopped inside after KP_STOP; cycles are those simulated */
-    KP_SUMMARY_DEGRADED = 1u << 0, /* something failed on the way, and what became of it is in the journal */
-    KP_SUMMARY_NO_BOUND = 1u << 1, /* no bound is stated: the policy states none, or launches never completed */
-    KP_ESTIMATE_RATIO = 1u << 0,   /* a ratio of two totals, e.g. "ipc", with a bound of its own */
-    KP_COST_SIMULATED = 1u << 0    /* the launch was simulated, by this process or by one that was resumed */
+    KP_RESULT_STOPPED = 1u << 0,    /* the launch was stopped inside after KP_STOP; cycles are those simulated */
+    KP_SUMMARY_DEGRADED = 1u << 0,  /* something failed on the way, and what became of it is in the journal */
+    KP_SUMMARY_NO_BOUND = 1u << 1,  /* no bound is stated: the policy states none, or launches never completed */
+    KP_ESTIMATE_RATIO = 1u << 0,    /* a ratio of two totals, e.g. "ipc", with a bound of its own */
+    KP_ESTIMATE_SAMPLING = 1u << 1, /* its half-width holds no error but that of sampling */
+    KP_COST_SIMULATED = 1u << 0     /* the launch was simulated, by this process or by one that was resumed */
 };
 
 typedef struct kp_session kp_session;
@@ -204,12 +205,13 @@ typedef struct kp_process {
 
 /* Statement on a total over all launches, or of a ratio of two totals. */
 typedef struct kp_estimate {
-    uint32_t size;     /* set by the host: sizeof(kp_estimate) */
-    uint32_t flags;    /* KP_ESTIMATE_* */
-    const char* name;  /* "cycles", "instructions", then the host's counters, then ratios */
-    double estimate;   /* NaN where none is stated: the run ended before its pass was complete */
-    double half_width; /* at the summary's confidence; NaN where no bound is stated */
-    double simulated;  /* total over the simulated launches; of one stopped inside, what it was projected to be */
+    uint32_t size;    /* set by the host: sizeof(kp_estimate) */
+    uint32_t flags;   /* KP_ESTIMATE_* */
+    const char* name; /* "cycles", "instructions", then the host's counters, then ratios */
+    double estimate;  /* NaN where none is stated: the run ended before its pass was complete */
+    double
+        half_width; /* at the summary's confidence; NaN where the run states no bound, infinite where draws tell none */
+    double simulated; /* total over the simulated launches; of one stopped inside, what it was projected to be */
 } kp_estimate;
 
 /* Estimated cost of one launch: its own result where it was simulated, else the prediction of the estimator. */

@@ -13,11 +13,13 @@ namespace py = pybind11;
 namespace kernelpoint::embedding {
 namespace {
 
-// Rows of (name, estimate, half-width, simulated).
+// Rows of (name, flags besides these, estimate, half-width, simulated).
 void add_estimates(kp_session& session, const py::iterable& rows, uint32_t flags, std::vector<kp_estimate>& estimates) {
     for (py::handle row : rows) {
-        const auto [name, estimate, half_width, simulated] = row.cast<std::tuple<py::object, double, double, double>>();
-        estimates.push_back({sizeof(kp_estimate), flags, session.keep(utf8(name)), estimate, half_width, simulated});
+        const auto [name, own, estimate, half_width, simulated] =
+            row.cast<std::tuple<py::object, uint32_t, double, double, double>>();
+        estimates.push_back(
+            {sizeof(kp_estimate), flags | own, session.keep(utf8(name)), estimate, half_width, simulated});
     }
 }
 

@@ -11,14 +11,14 @@ from kernelpoint.estimation import BaseEngine, Estimate, Look
 from kernelpoint.session.plan import Plan
 from kernelpoint.session.ratios import RATIOS
 
-# Counter of a host -> what of a trace it may be; which it is, the simulated launches tell. MacSim's instructions are those of
-# warps.
-CANDIDATES: dict[str, tuple[str, ...]] = {
-    "instructions": ("thread_instructions", "instructions"),
-    "warp_instructions": ("instructions",),
-    "ctas": ("ctas",),
-    "warps": ("warps",),
-    "shared_accesses": ("shared_accesses",),
+# Counter of a host -> what of a trace it may be: a count, less others. Which it is, the simulated launches tell. MacSim's
+# instructions are those of warps, of which each lacks the last.
+CANDIDATES: dict[str, tuple[tuple[str, ...], ...]] = {
+    "instructions": (("thread_instructions",), ("instructions",), ("instructions", "warps")),
+    "warp_instructions": (("instructions",),),
+    "ctas": (("ctas",),),
+    "warps": (("warps",),),
+    "shared_accesses": (("shared_accesses",),),
 }
 
 
@@ -37,11 +37,22 @@ def exact_values(plan: Plan, engine: BaseEngine, projected: set[int]) -> dict[st
     for column, name in enumerate(engine.counters):
         values = np.array([results[unit][column] for unit in units.tolist()])
         for candidate in CANDIDATES.get(name, ()):
-            told = plan.count_of_unit(candidate)
+            told = _told(plan, candidate)
             if told is not None and (whole := _filled(told, units, values, projected)) is not None:
                 found[name] = whole
                 break
     return found
+
+
+def _told(plan: Plan, candidate: tuple[str, ...]) -> np.ndarray | None:
+    """The first count of every launch less the others; None where the policy read no traces."""
+    told: np.ndarray | None = None
+    for name in candidate:
+        count = plan.count_of_unit(name)
+        if count is None:
+            return None
+        told = count if told is None else told - count
+    return told
 
 
 def _filled(told: np.ndarray, units: np.ndarray, values: np.ndarray, projected: set[int]) -> np.ndarray | None:

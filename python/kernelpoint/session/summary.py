@@ -9,15 +9,17 @@ from typing import Any
 
 from kernelpoint.estimation import Estimate, Look
 from kernelpoint.journal import EstimateRecord, KernelRecord, LookRecord, PartRecord, ReplayErrorRecord, SummaryRecord
+from kernelpoint.session.ratios import RATIOS
 from kernelpoint.session.replays import ReplayCheck
 from kernelpoint.session.setup import Setup
-from kernelpoint.session.verdict import SAMPLING_ERROR, coverage_of_bound, verdict
+from kernelpoint.session.verdict import SAMPLING_ERROR, TOTAL_ERROR, coverage_of_bound, verdict
 
-DEGRADED, NO_BOUND = 1, 2
+DEGRADED, NO_BOUND = 1, 2  # KP_SUMMARY_*
+OF_SAMPLING = 2  # KP_ESTIMATE_SAMPLING
 
 MODEL_ERROR = "the simulator's own distance from hardware (model error)"
 NOT_COVERED = ("launches may begin colder or warmer than in a full run", MODEL_ERROR)
-Row = tuple[str, float, float, float]
+Row = tuple[str, int, float, float, float]  # name, flags, estimate, half-width, simulated
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class Summary:
     @classmethod
     def of(cls, record: SummaryRecord, saved_seconds: float | None) -> Summary:
         """The fields of a summary record, and the processor time that the run saved, where that is known."""
-        bounded = record.half_width is not None
+        bounded, sampled = record.half_width is not None, of_sampling_only(record)
         return cls(
             flags=(DEGRADED if record.degraded else 0) | (0 if bounded else NO_BOUND),
             launches=record.launches,
@@ -83,9 +85,11 @@ class Summary:
             confidence=record.confidence,
             cycle_speedup=math.nan if record.cycle_speedup is None else record.cycle_speedup,
             saved_seconds=math.nan if saved_seconds is None else saved_seconds,
-            estimates=_rows(record.counters),
-            ratios=_rows(record.ratios),
-            processes=[(p.number, p.launches, p.simulated, _rows(p.estimates)) for p in record.processes],
+            estimates=_rows(record.counters, bounded, sampled),
+            ratios=_rows(record.ratios, bounded, sampled),
+            processes=[
+                (p.number, p.launches, p.simulated, _rows(p.estimates, bounded, sampled)) for p in record.processes
+            ],
         )
 
 
@@ -243,10 +247,22 @@ def _over(above: float | None, below: float | None) -> float | None:
     return number(above / below) if above and below and below > 0.0 else None
 
 
-def _rows(estimates: Mapping[str, EstimateRecord]) -> list[Row]:
-    """Estimates as kp_estimate."""
+def of_sampling_only(record: SummaryRecord) -> set[str]:
+    """Names of the counters and ratios whose half-widths hold no error but that of sampling."""
+    if record.covers not in (TOTAL_ERROR, SAMPLING_ERROR):
+        return set()
+    names = {n for n, e in record.counters.items() if e.half_width and n not in record.replay_errors}
+    return names | {name for name in record.ratios if names & set(RATIOS[name])}
 
-    def known(value: float | None) -> float:
-        return math.nan if value is None else value
 
-    return [(n, known(e.estimate), known(e.half_width), known(e.simulated)) for n, e in estimates.items()]
+def _rows(estimates: Mapping[str, EstimateRecord], bounded: bool, sampled: set[str]) -> list[Row]:
+    """Estimates as kp_estimate; bounded: whether the run states a bound, so that one without is off by any amount."""
+
+    def known(value: float | None, otherwise: float = math.nan) -> float:
+        return otherwise if value is None else value
+
+    open_width = math.inf if bounded else math.nan
+    return [
+        (name, OF_SAMPLING * (name in sampled), known(e.estimate), known(e.half_width, open_width), known(e.simulated))
+        for name, e in estimates.items()
+    ]
