@@ -1,5 +1,6 @@
-// State beside the L2 that the simulator keeps between launches: positions of its round robins, clocks, L1 caches, DRAM
-// rows. It is set before a launch to what depends on the launch only, never on what was simulated before it.
+// State beside the L2 and the rows of DRAM that the simulator keeps between launches: positions of its round robins,
+// clocks, L1 caches. It is set before a launch to what depends on the launch only, never on what was simulated before
+// it.
 #ifndef KERNELPOINT_ACCELSIM_KEPT_STATE_H
 #define KERNELPOINT_ACCELSIM_KEPT_STATE_H
 
@@ -21,8 +22,7 @@ namespace kernelpoint {
 // and so do the warps that each core has fetched and issued last (WarpTurns). Where the other round robins of a core
 // stand and how far the clocks are out of step hangs on every cycle before, which is not known of launches that were
 // not simulated: it is drawn for each launch, evenly. Any fixed value would favour some kernels, always to the same
-// side. The network and DRAM begin as at the start of a run, with no row open, L1 caches of instructions and constants
-// empty.
+// side. The network and DRAM's turns begin as at the start of a run, L1 caches of instructions and constants empty.
 class KeptState {
 public:
     explicit KeptState(gpgpu_sim* sim) : m_sim(sim) {}
@@ -97,12 +97,6 @@ private:
         dram_t* dram = partition.*reach(Dram());
         dram->*reach(FirstBank()) = 0;
         dram->*reach(LastTransfer()) = READ;
-        for (unsigned i = 0; i < config->nbk; ++i) {
-            bank_t* bank = (dram->*reach(Banks()))[i];
-            bank->state = BANK_IDLE;
-            bank->curr_row = 0;
-            bank->rw = 0;
-        }
     }
 
     void set_clocks(Draws& draws) {

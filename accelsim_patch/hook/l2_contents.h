@@ -31,33 +31,39 @@ public:
         }
     }
 
-    void take(const kp_touch& touch) {
+    // Returns the sectors, one bit each, that are loaded only and were not there to be read.
+    unsigned take(const kp_touch& touch) {
         // The simulator cuts the addresses of copies to 32 bits (gpgpu_sim::perf_memcpy_to_gpu).
         const uint64_t block = touch.copied ? touch.line & UINT32_MAX : touch.line;
         addrdec_t place;
         m_memory->m_address_mapping.addrdec_tlx(block, &place);
         const unsigned time = now(place.sub_partition);
+        unsigned read = 0;
         for (unsigned sector = 0; sector < SECTOR_CHUNCK_SIZE; ++sector)
-            if (touch.touched >> sector & 1) use(place.sub_partition, block, sector, touch, time);
+            if (touch.touched >> sector & 1 && !use(place.sub_partition, block, sector, touch, time))
+                read |= 1u << sector;
+        return touch.copied ? 0 : read & ~touch.written;
     }
 
 private:
-    void use(unsigned partition, uint64_t block, unsigned sector, const kp_touch& touch, unsigned time) {
+    // False where the sector was not there to be read.
+    bool use(unsigned partition, uint64_t block, unsigned sector, const kp_touch& touch, unsigned time) {
         const mem_access_sector_mask_t mask = mem_access_sector_mask_t().set(sector);
         cache_block_t* line = touch.copied ? NULL : find(partition, block, mask);
-        bool readable = line != NULL && line->is_readable(mask);
+        const bool was_readable = line != NULL && line->is_readable(mask);
         if (line == NULL) {
             cache(partition)->force_tag_access(block, time, mask);
             line = find(partition, block, mask);
         }
-        if (line == NULL) return;
+        if (line == NULL) return was_readable;
         line->set_last_access_time(time, mask);
-        readable = readable || touch.copied || (touch.filled >> sector & 1) != 0;
+        const bool readable = was_readable || touch.copied || (touch.filled >> sector & 1) != 0;
         if (touch.written >> sector & 1) {
             if (!line->is_modified_line()) count_dirty(tags(partition), 0);
             line->set_status(MODIFIED, mask);
         }
         line->set_m_readable(readable, mask);
+        return was_readable;
     }
 
     l2_cache* cache(unsigned partition) { return Inside::l2(m_sim, partition)->*reach(L2Cache()); }

@@ -4,6 +4,7 @@
 #define KERNELPOINT_ACCELSIM_REPLAY_H
 
 #include "client.hpp"
+#include "dram_rows.h"
 #include "kept_state.h"
 #include "l2_contents.h"
 
@@ -11,12 +12,12 @@ namespace kernelpoint {
 
 class Replay {
 public:
-    explicit Replay(gpgpu_sim* sim) : m_sim(sim), m_l2(sim), m_kept(sim) {}
+    explicit Replay(gpgpu_sim* sim) : m_sim(sim), m_l2(sim), m_rows(sim), m_kept(sim) {}
 
     // The state that is kept between launches, and what runs at a time: it decides the order of touches.
     void describe(Host* host) const {
         const shader_core_config* cores = m_sim->getShaderCoreConfig();
-        host->flags |= KP_HOST_COUNTS_CTAS;
+        host->flags |= KP_HOST_COUNTS_CTAS | KP_HOST_KEEPS_ROWS;
         if (m_sim->getMemoryConfig()->m_perf_sim_memcpy) host->flags |= KP_HOST_COPIES_FILL;
         host->state_lines = m_l2.lines();
         host->sms = m_sim->get_config().num_shader();
@@ -31,12 +32,18 @@ public:
     void apply(uint64_t launch, const kp_replay& before) {
         m_kept.set(launch, before);
         m_l2.empty();
-        for (uint64_t i = 0; i < before.touch_count; ++i) m_l2.take(before.touches[i]);
+        m_rows.close();
+        const bool knows_reads = (before.flags & KP_REPLAY_COVERED) == 0;
+        for (uint64_t i = 0; i < before.touch_count; ++i) {
+            const unsigned read = m_l2.take(before.touches[i]);
+            if (knows_reads) m_rows.read(before.touches[i].line, read);
+        }
     }
 
 private:
     gpgpu_sim* m_sim;
     L2Contents m_l2;
+    DramRows m_rows;
     KeptState m_kept;
 };
 

@@ -68,6 +68,7 @@ class Replay:
         residency: Sequence[int],
         with_copies: bool,
         counts_ctas: bool,
+        first_reads: bool,
         by_sm: bool,
         predictor: tuple[int, int],
         memory: int,

@@ -56,7 +56,9 @@ def replay(trace_list, full) -> Replay:
     """Replay of the list for the state that the simulator says it keeps."""
     state = next(words for words in full if words[0] == "state")
     lines, *residency = map(int, state[2::2])
-    return Replay(str(trace_list), StateInfo(lines, tuple(residency), copies_fill=True, counts_ctas=True))
+    return Replay(
+        str(trace_list), StateInfo(lines, tuple(residency), copies_fill=True, counts_ctas=True, keeps_rows=True)
+    )
 
 
 def replayed(replay: Replay, launch: int) -> str:

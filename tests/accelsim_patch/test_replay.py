@@ -102,6 +102,23 @@ def test_warps_take_turns_from_those_that_ran_on_their_sm_last(simulator: Simula
     assert of("4 2 1", "4 2 0") == second, "the newest launch counts"
 
 
+def test_the_row_of_what_was_read_last_is_open_where_the_walk_met_every_launch(simulator, timed_list: Path):
+    # of the four lines of launch 4 all but the last are in the L2, so its time is that of one bank
+    there = [f"leaves 0 {FIRST + KERNEL + LINE * line} 3 0 3 1" for line in range(3)]
+
+    def cycles(*left: str) -> int:
+        run = simulator.run(timed_list, "\n".join(["replay", *there, *left, "pass 4"]), *TIMED)
+        words = results(run)["4"]
+        return int(words[words.index("cycles") + 1])
+
+    own, other = (f"leaves 0 {FIRST + row * 1024 + LINE} 1 0 1 0" for row in (2, 8))
+    stored, copied = (f"leaves 0 {FIRST + 2 * 1024 + LINE} 1 {how}" for how in ("1 1 0", "0 1 1"))
+    assert cycles(own) < cycles() < cycles(other)
+    assert cycles(other, own) == cycles(own), "the last read counts"
+    assert cycles(own, other, own) == cycles(other), "the L2 has it already"
+    assert cycles(stored) == cycles() == cycles(copied), "nothing was read"
+
+
 def test_the_host_says_what_state_it_keeps(simulator: Simulator, timed_list: Path):
     opened = " ".join(simulator.run(timed_list, "pass 0").calls("state")[0])
     assert opened == "state lines 16 sms 4 ctas_per_sm 8 warps_per_sm 16 registers_per_sm 1024 shared 1024"

@@ -31,6 +31,7 @@ def test_host_information_arrives(host):
         "copies_fill": False,
         "counts_ctas": False,
         "keeps_l1": False,
+        "keeps_rows": False,
         "needs_whole_traces": False,
         "predictor": (0, 0),
         "counter_names": None,

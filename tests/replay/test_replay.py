@@ -38,15 +38,15 @@ def truth(folder: Lists, commands, launch: int, capacity: int, copies: bool) -> 
     raise AssertionError("no such launch")
 
 
-@given(traces=TRACES, data=st.data(), copies=st.booleans())
+@given(traces=TRACES, data=st.data(), copies=st.booleans(), rows=st.booleans())
 @settings(max_examples=60, deadline=None)
-def test_everything_is_restored_where_the_walk_reaches_the_first_launch(tmp_path_factory, traces, data, copies):
+def test_everything_is_restored_where_the_walk_reaches_the_first_launch(tmp_path_factory, traces, data, copies, rows):
     lists = Lists(tmp_path_factory.mktemp("list"))
     for number, lines in enumerate(traces):
         lists.trace(number, launch_text(lines))
     commands = [*data.draw(st.lists(st.one_of(st.integers(0, len(traces) - 1), COPY), max_size=12)), 0]
     launch = sum(not isinstance(c, tuple) for c in commands) - 1
-    replayed = lists.replay(lists.write(commands), copies_fill=copies).before(launch)
+    replayed = lists.replay(lists.write(commands), copies_fill=copies, keeps_rows=rows).before(launch)
     expected = truth(lists, commands, launch, EVERYTHING, copies)
     assert list(state_of(replayed.touches, EVERYTHING).lines.items()) == list(expected.lines.items())
     assert not replayed.covered
@@ -64,6 +64,54 @@ def test_the_lines_of_a_full_cache_are_restored_in_their_order(tmp_path_factory,
     expected = truth(lists, commands, launch, capacity, True)
     assert list(state_of(replayed.touches, capacity).lines) == list(expected.lines)
     assert replayed.covered == (len(expected.lines) == capacity)
+
+
+def first_reads(folder: Lists, commands, launch: int) -> list[tuple[int, int]]:
+    """(line address, sectors) that no launch before has filled, and copies in full, from every touch of every launch."""
+    found, filled, copied, seen, met = [], {}, set(), 0, set()
+    for command in commands:
+        if isinstance(command, tuple):
+            first, last = BASE + command[0], BASE + command[0] + command[1] - 1
+            lines = [line * 128 for line in range(first // 128, last // 128 + 1) if command[1] and line not in copied]
+            found += [(line, 0xF) for line in lines]
+            copied |= {line // 128 for line in lines}
+            continue
+        if seen == launch:
+            return found
+        seen += 1
+        if command in met:
+            continue
+        met.add(command)
+        for line, _, written, full in slow_footprint(str(folder.folder / f"kernel-{command}.traceg"), 1):
+            if read := full & ~written & ~filled.get(line, 0):
+                found.append((line, read))
+            filled[line] = filled.get(line, 0) | full
+    raise AssertionError("no such launch")
+
+
+@given(traces=TRACES, data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_what_launches_were_the_first_to_read_comes_first(tmp_path_factory, traces, data):
+    lists = Lists(tmp_path_factory.mktemp("list"))
+    for number, lines in enumerate(traces):
+        lists.trace(number, launch_text(lines))
+    commands = [*data.draw(st.lists(st.one_of(st.integers(0, len(traces) - 1), COPY), max_size=12)), 0, 0]
+    path, last = lists.write(commands), sum(not isinstance(c, tuple) for c in commands) - 1
+    replay = lists.replay(path, copies_fill=True, keeps_rows=True)
+    plain = lists.replay(path, copies_fill=True)
+    for launch in (last, last - 1):  # the second asks about fewer launches than are known already
+        expected = first_reads(lists, commands, launch)
+        touches, without = replay.before(launch).touches, plain.before(launch).touches
+        assert [(int(t["line"]), int(t["touched"])) for t in touches[: len(expected)]] == expected
+        assert not touches[: len(expected)]["written"].any()
+        assert touches[len(expected) :].tolist() == without.tolist()
+
+
+def test_no_first_reads_come_where_the_state_is_covered(lists):
+    lists.trace(0, launch_text([access("LDG.E", 0), access("LDG.E", 128)]))
+    path = lists.write([0, 0])
+    (first, second) = (lists.replay(path, 2, keeps_rows=rows).before(1) for rows in (True, False))
+    assert first.covered and first.touches.tolist() == second.touches.tolist()
 
 
 def test_a_walk_does_not_depend_on_the_walks_before_it(lists):

@@ -72,8 +72,9 @@ enum {
     KP_HOST_COPIES_FILL = 1u << 2, /* copies of the list (MemcpyHtoD) fill the state that replay restores */
     KP_HOST_COUNTS_CTAS = 1u << 3, /* kp_replay.earlier_ctas, .grids are wanted: a header for each distinct trace */
     KP_HOST_KEEPS_L1 = 1u << 4,    /* SMs keep L1 and instruction cache: kp_touch.sm is wanted; MacSim's layout only */
-    KP_HOST_NAMES_COUNTERS = 1u << 5,    /* kp_host_info.counter_names is filled */
-    KP_HOST_NEEDS_WHOLE_TRACES = 1u << 6 /* a damaged trace ends the host: the plugin reads each before it is opened */
+    KP_HOST_NAMES_COUNTERS = 1u << 5,     /* kp_host_info.counter_names is filled */
+    KP_HOST_NEEDS_WHOLE_TRACES = 1u << 6, /* a damaged trace ends the host: the plugin reads each before it is opened */
+    KP_HOST_KEEPS_ROWS = 1u << 7 /* rows of DRAM stay open: kp_replay.touches begin with first reads, see state.h */
 };
 
 /* State that a launch begins with, for kp_decision.state. */

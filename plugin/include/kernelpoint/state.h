@@ -55,6 +55,8 @@ typedef struct kp_replay {
     uint64_t unreadable;   /* of their distinct traces, those that cannot be read; each is named once in the log */
     uint64_t earlier_ctas; /* CTAs of all earlier launches of the process; 0 without KP_HOST_COUNTS_CTAS */
     uint64_t touch_count;
+    /* With KP_HOST_KEEPS_ROWS, without KP_REPLAY_COVERED: first what earlier launches were the first to read, in their
+     * order, and the copies between; it came from DRAM. */
     const kp_touch* touches;
     uint64_t predictor_count; /* SMs; 0 where the host has no predictors that learn */
     const kp_predictor* predictors;

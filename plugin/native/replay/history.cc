@@ -60,6 +60,18 @@ void History::walk(uint64_t launch, uint64_t lines, const TouchesOf& touches_of,
     std::reverse(result.touches.begin(), result.touches.end());
 }
 
+void History::put_first_reads(uint64_t launch, const TouchesOf& touches_of, Walk& result) {
+    const uint32_t earlier = distinct_[launches_[launch]];
+    for (auto number = static_cast<uint32_t>(first_reads_.sources()); number < earlier; ++number) {
+        const Source& source = sources_[number];
+        if (source.path.empty())
+            first_reads_.add_copy(source.first_line, source.last_line);
+        else
+            first_reads_.add_trace(touches_of(number));
+    }
+    first_reads_.put_before(earlier, result.touches);
+}
+
 void History::add(const Touch& touch, Walk& result) {
     if (seen_.add(touch)) result.touches.push_back(touch);
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "native/replay/first_reads.h"
 #include "native/replay/seen_lines.h"
 #include "native/trace/trace_list.h"
 
@@ -36,6 +37,10 @@ public:
     // and one comparison for each launch passed. `result` keeps its memory from walk to walk.
     void walk(uint64_t launch, uint64_t lines, const TouchesOf& touches_of, Walk& result);
 
+    // Puts before the touches of a walk from `launch` that was not covered what the launches before were the first to
+    // read. Cost: the footprint of each distinct trace, once for all walks.
+    void put_first_reads(uint64_t launch, const TouchesOf& touches_of, Walk& result);
+
 private:
     // Source of an event of the list: a trace, or a copy to [first_line, last_line] where the path is empty.
     struct Source {
@@ -53,6 +58,7 @@ private:
     SeenLines seen_;
     std::vector<uint32_t> met_in_;  // for each source the walk that met it last
     uint32_t walk_ = 0;
+    FirstReads first_reads_;
 };
 
 }  // namespace kernelpoint::replay

@@ -15,12 +15,16 @@ Replay::Replay(const std::string& list_path, const StateInfo& state, uint64_t me
 
 Replayed Replay::before(uint64_t launch) {
     uint64_t unreadable = 0;
+    const auto read = [this](uint32_t trace) -> const std::vector<LineTouch>& {
+        return footprints_.touches(trace, history_.path(trace));
+    };
     const auto touches_of = [&](uint32_t trace) -> const std::vector<LineTouch>& {
-        const std::vector<LineTouch>& touches = footprints_.touches(trace, history_.path(trace));
+        const std::vector<LineTouch>& touches = read(trace);
         unreadable += footprints_.is_unreadable(trace);
         return touches;
     };
     history_.walk(launch, state_.lines, touches_of, walk_);
+    if (state_.first_reads && !walk_.covered) history_.put_first_reads(launch, read, walk_);
     const uint64_t ctas = state_.counts_ctas ? ctas_before(launch) : 0;
     set_grids(launch);
     const std::vector<macsim::SmState>* sms = nullptr;

@@ -17,6 +17,7 @@ struct StateInfo {
     uint64_t lines = 0;        // walks end when so many distinct lines are met
     bool with_copies = false;  // copies from the host fill the state
     bool counts_ctas = false;  // CTAs of all earlier launches, and the grids of the last ones, are wanted
+    bool first_reads = false;  // what launches were the first to read is wanted, where a walk is not covered
     Residency residency;
     bool by_sm = false;  // touches of each SM are told apart; for lists in MacSim's layout, as is the predictor
     macsim::PredictorInfo predictor;

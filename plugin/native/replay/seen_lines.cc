@@ -31,6 +31,11 @@ bool SeenLines::add(const Touch& older) {
     return (older.touched & ~touched) != 0 || (older.written & ~written) != 0 || (older.filled & ~filled) != 0;
 }
 
+uint8_t SeenLines::filled(const LineTouch& place) {
+    const Slot& slot = slot_of(place);
+    return slot.round == round_ ? slot.seen.filled : 0;
+}
+
 LineTouch& SeenLines::insert(const LineTouch& place) {
     Slot* slot = &slot_of(place);
     if (slot->round == round_) return slot->seen;

@@ -22,6 +22,8 @@ public:
     // Adds a touch older than all before it. False where it says nothing new about its line.
     bool add(const Touch& older);
     uint64_t lines() const { return lines_; }
+    // The sectors of a line that the touches so far have filled.
+    uint8_t filled(const LineTouch& place);
 
 private:
     struct Slot {

@@ -34,6 +34,7 @@ py::dict host_dictionary(const kp_host_info& info) {
     fields["can_stop"] = py::bool_((info.flags & KP_HOST_CAN_STOP) != 0);
     fields["copies_fill"] = py::bool_((info.flags & KP_HOST_COPIES_FILL) != 0);
     fields["counts_ctas"] = py::bool_((info.flags & KP_HOST_COUNTS_CTAS) != 0);
+    fields["keeps_rows"] = py::bool_((info.flags & KP_HOST_KEEPS_ROWS) != 0);
     fields["keeps_l1"] = py::bool_((info.flags & KP_HOST_KEEPS_L1) != 0);
     fields["needs_whole_traces"] = py::bool_((info.flags & KP_HOST_NEEDS_WHOLE_TRACES) != 0);
     fields["state_lines"] = number(info.state_lines);

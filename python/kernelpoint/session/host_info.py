@@ -36,6 +36,7 @@ class HostInfo:
     copies_fill: bool = False
     counts_ctas: bool = False
     keeps_l1: bool = False
+    keeps_rows: bool = False
     needs_whole_traces: bool = False
     predictor: tuple[int, int] = (0, 0)
     counter_names: tuple[str, ...] | None = None

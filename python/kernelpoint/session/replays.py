@@ -151,6 +151,12 @@ class Replays:
         host, path = self._host, self._host.list_paths[process]
         assert path is not None, "can_replay says that there is a list"
         state = StateInfo(
-            host.state_lines, host.residency, host.copies_fill, host.counts_ctas, host.keeps_l1, host.predictor
+            host.state_lines,
+            host.residency,
+            host.copies_fill,
+            host.counts_ctas,
+            host.keeps_rows,
+            host.keeps_l1,
+            host.predictor,
         )
         return Replay(path, state, self._memory, log=self._log)

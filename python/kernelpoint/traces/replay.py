@@ -20,6 +20,7 @@ class StateInfo:
     residency: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
     copies_fill: bool = False
     counts_ctas: bool = False
+    keeps_rows: bool = False
     keeps_l1: bool = False
     predictor: tuple[int, int] = (0, 0)  # bits of history, bits of a counter
 
@@ -46,8 +47,9 @@ class Replay:
     passes repetitions of a trace; copies from the host count where the simulator lets them. Its cost follows the size of the
     state and the number of distinct traces met, not the number of launches. Functional warming: Wunderlich et al., SMARTS,
     ISCA 2003. ``Model:`` the order of touches inside a launch is that of CTAs side by side, one step an instruction; see
-    ``plugin/native/replay/footprint.h``. Branch predictors learn during the whole run, so for them every earlier launch is
-    passed once; see ``plugin/native/replay/macsim/core_model.h``.
+    ``plugin/native/replay/footprint.h``. Where rows of DRAM are wanted (``keeps_rows``) and the walk met every earlier launch,
+    the touches begin with what launches were the first to read, which left the rows open. Branch predictors learn during the
+    whole run, so for them every earlier launch is passed once; see ``plugin/native/replay/macsim/core_model.h``.
 
     Args:
         list_path: the trace list, or the folder of traces.
@@ -75,6 +77,7 @@ class Replay:
             residency=state.residency,
             with_copies=state.copies_fill,
             counts_ctas=state.counts_ctas,
+            first_reads=state.keeps_rows,
             by_sm=state.keeps_l1,
             predictor=state.predictor,
             memory=memory,

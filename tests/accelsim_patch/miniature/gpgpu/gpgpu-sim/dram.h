@@ -8,7 +8,7 @@
 enum bank_index_function { LINEAR_BK_INDEX = 0 };
 
 struct addrdec_t {
-    unsigned bk = 0, row = 0, sub_partition = 0;
+    unsigned chip = 0, bk = 0, row = 0, sub_partition = 0;
 };
 
 struct bank_t {
