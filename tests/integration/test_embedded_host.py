@@ -199,3 +199,12 @@ def test_ctrl_c_leaves_a_journal_from_which_the_run_goes_on(bench):
     assert bench.run(yaml).returncode == 0
     assert before >= 5 and count_results(bench) == 200
     assert bench.report().content()["simulated"] == 200
+
+
+def test_another_budget_is_refused_by_its_key_where_predictions_sized_the_first_sample(bench):
+    bench.had("policy: kernelpoint\nerror_budget: {relative_error: 0.05}")
+    done = bench.run("policy: kernelpoint\nerror_budget: {relative_error: 0.01}")
+    assert (
+        done.returncode == 1
+        and "config.error_budget.relative_error: the journal has 0.05, this run 0.01" in done.stderr
+    )

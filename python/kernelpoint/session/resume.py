@@ -33,6 +33,8 @@ _MAY_DIFFER = (
 _ERROR_BUDGET = "config.error_budget."
 # Launches were stopped inside by these: what the journal holds of them would be more exact under one budget than another.
 _STOPPED_BY = ("config.error_budget.confidence", "config.error_budget.relative_error")
+# The first sample of a run with predictions, and the places of its run-ups, were sized for these.
+_SIZED_BY = (*_STOPPED_BY, "config.error_budget.counter")
 
 
 def resume(session: Session, records: Sequence[Record]) -> None:
@@ -45,7 +47,8 @@ def resume(session: Session, records: Sequence[Record]) -> None:
         JournalError: the journal is of another run, or its launches are no longer what they were.
     """
     path = session.journal.path
-    check_same_run(records[0], session.setup.record())
+    frame = session.setup.frame
+    check_same_run(records[0], session.setup.record(), frame is not None and frame.design.predictions is not None)
     with session.recorder.replaying():
         for line, record in enumerate(records[1:], start=2):
             try:
@@ -58,8 +61,11 @@ def resume(session: Session, records: Sequence[Record]) -> None:
     session.resume()
 
 
-def check_same_run(old: Record, new: RunRecord) -> None:
+def check_same_run(old: Record, new: RunRecord, predicted: bool = False) -> None:
     """Refuse, by key, a journal of another run.
+
+    Args:
+        predicted: the estimate rests on predictions.
 
     Raises:
         JournalError: names every key or option that differs, with both values.
@@ -69,7 +75,7 @@ def check_same_run(old: Record, new: RunRecord) -> None:
 
     def may_differ(key: str) -> bool:
         if key.startswith(_ERROR_BUDGET):
-            return not (stops_inside and key in _STOPPED_BY)
+            return not (stops_inside and key in _STOPPED_BY) and not (predicted and key in _SIZED_BY)
         return key in _MAY_DIFFER
 
     differing = [
