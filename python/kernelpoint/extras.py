@@ -10,7 +10,7 @@ from importlib import metadata
 from kernelpoint.errors import SetupError
 
 # Modules whose distribution is called otherwise than they are.
-DISTRIBUTIONS = {"sklearn": "scikit-learn", "vl_convert": "vl-convert-python", "yaml": "pyyaml"}
+DISTRIBUTIONS = {"dask": "distributed", "sklearn": "scikit-learn", "vl_convert": "vl-convert-python", "yaml": "pyyaml"}
 
 
 def extra_of(distribution: str) -> str | None:

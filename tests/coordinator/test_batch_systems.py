@@ -11,6 +11,7 @@ from kernelpoint.errors import ConfigError
 pytest.importorskip("dask_jobqueue", reason="kernelpoint[cluster] is not installed")
 
 from kernelpoint.coordinator import engine as engines
+from kernelpoint.extras import missing_package
 
 COMMON = "cores: 2, memory: 3GB, processes: 2, interface: lo, job-script-prologue: [source env.sh]"
 # Options of a system's own, and lines that its job script then has.
@@ -117,3 +118,9 @@ def test_no_worker_is_said_after_a_few_seconds_and_then_each_minute_and_when_som
         "2 workers are there",
         "no worker is there since 35 s: start some",
     ]
+
+
+def test_every_module_that_a_run_on_many_processes_needs_is_said_to_come_with_its_extra():
+    for module in ("dask", "distributed", "dask_jobqueue"):
+        missing = missing_package("kernelpoint run", module)
+        assert missing is not None and "kernelpoint[cluster]" in str(missing), module
