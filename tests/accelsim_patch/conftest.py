@@ -38,6 +38,28 @@ def build(checkout: Path) -> Path:
     return built_once("accelsim-miniature", checkout, FLAGS.split(), make)
 
 
+HEADER = """-kernel name = {name}
+-kernel id = {number}
+-grid dim = ({ctas},1,1)
+-block dim = (64,1,1)
+-shmem = 0
+-nregs = 8
+-binary version = 70
+-cuda stream id = 0
+-shmem base_addr = 0x0
+-local mem base_addr = 0x0
+-nvbit version = 1.5
+-accelsim tracer version = 3
+"""
+
+
+def trace_of(name: str, number: int, ctas: int) -> str:
+    """A whole trace, whose two warps a CTA do nothing but end."""
+    warps = "".join(f"\nwarp = {warp}\ninsts = 1\n0000 ffffffff 0 EXIT 0 0\n" for warp in range(2))
+    blocks = (f"\n#BEGIN_TB\n\nthread block = {cta},0,0\n{warps}\n#END_TB\n" for cta in range(ctas))
+    return HEADER.format(name=name, number=number, ctas=ctas) + "".join(blocks)
+
+
 def write_workload(folder: Path, copies: bool = True) -> Path:
     """Six launches of three kernels with a copy before every other one; launch 3 is the large one."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -46,8 +68,7 @@ def write_workload(folder: Path, copies: bool = True) -> Path:
         if copies and launch % 2 == 0:
             lines.append(f"MemcpyHtoD,0x{launch}000,{256 * (launch + 1)}")
         lines.append(f"kernel-{launch + 1}.traceg")
-        header = f"-kernel name = work{launch % 3}\n-grid dim = ({ctas},1,1)\n-block dim = (64,1,1)\n"
-        (folder / f"kernel-{launch + 1}.traceg").write_text(header + "\n#BEGIN_TB\n\n#END_TB\n")
+        (folder / f"kernel-{launch + 1}.traceg").write_text(trace_of(f"work{launch % 3}", launch + 1, ctas))
     (folder / "kernelslist.g").write_text("\n".join(lines) + "\n")
     return folder / "kernelslist.g"
 
