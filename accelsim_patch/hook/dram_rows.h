@@ -41,7 +41,7 @@ public:
 
 private:
     bank_t** banks(unsigned channel) {
-        dram_t* dram = (m_sim->*reach(Partitions()))[channel]->*reach(Dram());
+        dram_t* dram = Inside::channel(m_sim, channel)->*reach(Dram());
         return dram->*reach(Banks());
     }
 
