@@ -19,6 +19,7 @@ def folder(tmp_path, monkeypatch):
         pytest.skip("the embedded host is not built; run `make build`")
     home, bin_, work = tmp_path / "home", tmp_path / "bin", tmp_path / "work"
     accelsim, macsim = (TESTS / f"{name}_patch" / "miniature" for name in ("accelsim", "macsim"))
+    shutil.copytree(accelsim / "gpgpu", home / "accel-sim-framework" / "gpgpu")
     shutil.copytree(accelsim / "gpu-simulator", home / "accel-sim-framework" / "gpu-simulator")
     shutil.copytree(accelsim / "class_layout", home / "accel-sim-framework" / "gpu-simulator", dirs_exist_ok=True)
     shutil.copytree(macsim, home / "macsim")
@@ -30,7 +31,8 @@ def folder(tmp_path, monkeypatch):
         (bin_ / name).chmod(0o755)
     (bin_ / "python").symlink_to(sys.executable)
     monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("PATH", f"{bin_}:{os.environ['PATH']}")
+    built = (home / "accel-sim-framework" / "gpu-simulator" / "bin", home / "macsim")
+    monkeypatch.setenv("PATH", ":".join(map(str, (bin_, *built, os.environ["PATH"]))))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
     monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
     return work

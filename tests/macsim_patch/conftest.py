@@ -6,6 +6,7 @@ import re
 import shutil
 import struct
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from kernelpoint.traces.replay import Replay, StateInfo
 
 HERE = Path(__file__).parent
 WARPS = {0: 4, 2: 40, 3: 4, 7: 12, 12: 4, 13: 8}  # warps of each kernel, by the id in its folder's name
-FLAGS = ["-std=c++14", "-g1", "-O0", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"]
+FLAGS = ["-g1", "-O0", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"]
 
 
 def make_checkout(folder: Path) -> Path:
@@ -26,48 +27,12 @@ def make_checkout(folder: Path) -> Path:
     return Path(shutil.copytree(HERE / "miniature", folder / "checkout"))
 
 
-def generate(checkout: Path) -> None:
-    """Makes the sources of knobs and statistics from every definition file, as MacSim's build does."""
-    knobs = [m for path in sorted((checkout / "def").glob("*.param.def")) for m in _entries(path, r"param<(.*)>")]
-    lines = [
-        f'{kind}>* KNOB_{name} = new {kind}>("{flag}", {default});'
-        for name, flag, type_, default in knobs
-        for kind in [f"KnobTemplate<{type_}"]
-        for default in [f'"{default}"' if type_ == "string" else default]
-    ]
-    all_of_them = " ".join(f"container->all.push_back(KNOB_{name});" for name, *_ in knobs)
-    body = "\n".join([*lines, f"void register_all(KnobsContainer* container) {{ {all_of_them} }}"])
-    (checkout / "src/all_knobs.h").write_text(
-        f'#pragma once\n#include "knob.h"\nclass all_knobs_c {{\npublic:\n{body}\n}};\n'
-    )
-    stats = [
-        (path.name.split(".")[0], *entry)
-        for path in sorted((checkout / "def").glob("*.stat.def"))
-        for entry in _entries(path, r"DEF_STAT\((.*)\)")
-    ]
-    per_core, overall = [s for s in stats if "PER_CORE" in s], [s for s in stats if "PER_CORE" not in s]
-    text = f"#pragma once\nenum {{ {', '.join(s[1] for s in overall)} }};\n"
-    text += f"enum {{ PER_CORE_STATS_ENUM_FIRST = 5001, {per_core[0][1]} = 5001 }};\n"
-    text += "struct StatName { const char *file, *name; };\n"
-    for kind, group in (("Global", overall), ("Core", per_core)):
-        rows = ", ".join(f'{{"{s[0]}", "{s[1]}"}}' for s in group)
-        text += f"const StatName k{kind}Stats[] = {{{rows}}};\nconst int k{kind}StatCount = {len(group)};\n"
-    (checkout / "src/statsEnums.h").write_text(text)
-
-
-def _entries(path: Path, pattern: str) -> list[list[str]]:
-    text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.DOTALL)
-    return [[word.strip() for word in m.split(",")] for m in re.findall(pattern, text)]
-
-
 def build(checkout: Path) -> Path:
     """The program of a checkout, built under ASan and UBSan; the link line's own libraries stand in SConscript."""
 
     def make() -> Path:
-        generate(checkout)
-        sources = [str(checkout / "src" / name) for name in ("macsim.cc", "process_manager.cc")]
-        command = ["g++", *FLAGS, f"-I{checkout / 'src'}", *sources, "-o", str(checkout / "macsim"), "-lz", "-ldl"]
-        subprocess.run(command, check=True, timeout=600)
+        environment = {**os.environ, "CXXFLAGS": " ".join(FLAGS)}
+        subprocess.run([sys.executable, checkout / "build.py"], check=True, timeout=600, env=environment)
         return checkout / "macsim"
 
     return built_once("macsim-miniature", checkout, FLAGS, make)

@@ -94,7 +94,8 @@ class Spread:
 class AssistedFit:
     """estimate: the total; slope: of the error y - x on x; level: float64 [groups], error left by it; seen: bool [groups],
     those that have draws; spread: what the variance rests on; common, within: relative error (std) of predictions where all
-    groups have one level, and each its own; error: of the estimate.
+    groups have one level, and each its own; error: of the estimate; known: squared relative error that predictions are known to
+    have beforehand.
     """
 
     estimate: float
@@ -105,11 +106,13 @@ class AssistedFit:
     common: float
     within: float
     error: float
+    known: float = 0.0
 
     @property
     def doubted(self) -> bool:
-        """True if predictions are so wrong that little may be concluded from where they agree."""
-        return max(self.common, math.sqrt(self.spread.K)) > MAX_TRUSTED_ERROR or abs(self.slope) > MAX_TRUSTED_SLOPE
+        """True if predictions are so wrong that little may be concluded from where they agree: beyond what is `known`."""
+        allowed = MAX_TRUSTED_ERROR**2 + self.known
+        return max(self.common**2, self.spread.K) > allowed or abs(self.slope) > MAX_TRUSTED_SLOPE
 
     def oddity(self, least: float) -> float:
         """Largest deviation of an unseen unit from its prediction, relative: `least`, or what is far as seen."""
@@ -292,7 +295,8 @@ def fit_total(y: Floats, s: CellSample, alpha: float, least: float = LEAST) -> A
     error = math.sqrt(best.variance(*sums))
     common = math.sqrt(spreads[0].K)
     scatter = float((line.w * (line.r - line.slope * line.x) ** 2).sum()) / max(len(y) - line.groups - 1, 1)
-    return AssistedFit(estimate, line.slope, level, line.weight > 0.0, best, common, math.sqrt(scatter), error)
+    known = least if least > LEAST else 0.0
+    return AssistedFit(estimate, line.slope, level, line.weight > 0.0, best, common, math.sqrt(scatter), error, known)
 
 
 def fit_errors(y: Floats, s: CellSample, alpha: float) -> AssistedFit:
