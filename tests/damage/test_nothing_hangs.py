@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 from kernelpoint import cli
@@ -37,7 +38,7 @@ READERS = {
     "MacSim records": lambda path: scan_trace(path.parent / "Kernel1" / "trace.txt"),
     "tracer's sample": lambda path: read_tracer_sample(path.parent / "sample" / "sampled_kernels_info.txt"),
     "profile": read_profile,
-    "plan": lambda path: Plan.load(path, []),
+    "plan": lambda path: Plan.load(path, np.zeros(0)),
     "checkpoint": read_checkpoint,
     "configuration": load_config,
     "cluster": read_cluster_file,

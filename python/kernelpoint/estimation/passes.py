@@ -18,6 +18,7 @@ def passes(engine: BaseEngine, counters: Sequence[str], results: Floats) -> Iter
         counters: names of the columns of `results`; results: float64 [N, counters], or [N] for one counter.
 
     Example:
+        >>> import numpy as np
         >>> from kernelpoint.estimation import Design, Engine, ErrorBudget, passes
         >>> u, y = np.random.default_rng(0).random(1000), 100.0 + np.arange(1000) % 7
         >>> engine = Engine(Design(np.zeros(1000, np.int32), np.array([4]), u), ErrorBudget(0.01))
