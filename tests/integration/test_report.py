@@ -1,12 +1,12 @@
 """The report of a run, in the terminal and as a page."""
 
 import csv
-import itertools
 import json
 from pathlib import Path
 
 import pytest
 from command_line import run_command
+from trace_events import import_trace
 
 from kernelpoint.journal import load_run
 from kernelpoint.journal.lines import seal, unseal
@@ -111,11 +111,10 @@ def test_every_launch_is_exported_and_the_cycles_add_up_to_the_estimate(bench, m
     assert sum(row["how"] == "simulated" for row in rows) == run.summary.simulated and all(
         row["kernel"] for row in rows
     )
-    events = json.loads(trace.read_text())["traceEvents"]
-    drawn = [event for event in events if event["ph"] == "X"]
-    assert [event["args"]["launch"] for event in drawn] == list(range(len(rows)))
-    assert all(a["ts"] + a["dur"] == pytest.approx(b["ts"]) for a, b in itertools.pairwise(drawn))
-    assert len([event for event in events if event["ph"] == "C"]) == len(run.looks)
+    shown = import_trace(trace.read_text())
+    assert sorted(b for slices in shown.rows.values() for b, _ in slices)[0] == 0
+    assert sum(map(len, shown.rows.values())) == len(rows)
+    assert [len(values) for values in shown.counters.values()] == [len(run.looks) + 1]
     assert {path.suffix for path in figures.iterdir()} == {".pdf", ".svg"}
 
 

@@ -5,17 +5,8 @@ import shutil
 import subprocess
 
 import pytest
-from views import HOSTILE, a_view
+from views import HOSTILE, a_run, a_view
 
-from kernelpoint.journal import (
-    EstimateRecord,
-    JournalWriter,
-    PassRecord,
-    ResultRecord,
-    RunRecord,
-    SummaryRecord,
-    load_run,
-)
 from kernelpoint.report.charts import charts
 from kernelpoint.report.html import document, section
 from kernelpoint.report.page import html_page
@@ -34,38 +25,7 @@ FLAGS = [
 @pytest.fixture(scope="module")
 def page(tmp_path_factory) -> str:
     """The page of a small run whose counters are written by hand."""
-    path = tmp_path_factory.mktemp("run") / "run.kpjournal"
-    journal = JournalWriter(path, resume=False)
-    config = {"policy": "kernelpoint", "seed": 0, "error_budget": {"counter": "cycles"}}
-    run = RunRecord(kernelpoint="0", config=config, bound="sequential", estimate="mean", launches=[2], hashes={})
-    run.command = ["sim", "-trace", "my traces/<list>.g"]
-    journal.write(run)
-    journal.write(PassRecord(0, 1, {}))
-    journal.write(ResultRecord(0, 0, 0, {"cycles": 5000.0, "instructions": 10.0}))
-    total = EstimateRecord(1.01e4, 1e2, 0.0099, 50.0, 9.0, 0.95, 5e3)
-    journal.write(a_summary(total))
-    journal.close()
-    return html_page(load_run(path), a_view())
-
-
-def a_summary(total: EstimateRecord) -> SummaryRecord:
-    """The summary of a run of two launches, one of them skipped."""
-    return SummaryRecord(
-        **{
-            "launches": 2,
-            "simulated": 1,
-            "skipped": 1,
-            "passes": 1,
-            "warmups": 0,
-            "inside_kernel": "off",
-            "projected": 0,
-        },
-        **{"counter": "cycles", "estimate": 1.01e4, "half_width": 1e2, "relative_half_width": 0.0099, "met": True},
-        **{"confidence": 0.95, "relative_error": 0.01, "bound": "sequential", "covers": "sampling error"},
-        **{"cycle_speedup": 2.0, "one_per_stream_speedup": None, "clusters": [], "ratios": {}, "processes": []},
-        **{"counters": {"cycles": total}, "degraded": [], "lost": [], "never_completed": [], "assumptions": []},
-        **{"warnings": [], "not_covered": ["an example"], "policy": "kernelpoint", "seed": 0},
-    )
+    return html_page(a_run(tmp_path_factory.mktemp("run") / "run.kpjournal"), a_view())
 
 
 def in_browser(page: str, folder, script: str = "", width: int = 1200, dark: bool = False) -> str:

@@ -1,7 +1,20 @@
 """Content of a page, made by hand."""
 
+from pathlib import Path
+
 import numpy as np
 
+from kernelpoint.journal import (
+    EstimateRecord,
+    JournalWriter,
+    LookRecord,
+    PassRecord,
+    ResultRecord,
+    Run,
+    RunRecord,
+    SummaryRecord,
+    load_run,
+)
 from kernelpoint.report.full_run import FullRun
 from kernelpoint.report.view import Kernel, PassEnd, RunView
 
@@ -26,4 +39,40 @@ def a_view(kernels: int = 20, launches: int = 5000) -> RunView:
         stream_map=np.random.default_rng(0).normal(size=(kernels, 2)),
         stream_names=names,
         stream_launches=np.full(kernels, launches // kernels),
+    )
+
+
+def a_run(path: Path) -> Run:
+    """A run of two launches, one of them skipped, whose journal is written by hand."""
+    journal = JournalWriter(path, resume=False)
+    config = {"policy": "kernelpoint", "seed": 0, "error_budget": {"counter": "cycles"}}
+    run = RunRecord(kernelpoint="0", config=config, bound="sequential", estimate="mean", launches=[2], hashes={})
+    run.command = ["sim", "-trace", "my traces/<list>.g"]
+    total = EstimateRecord(1.01e4, 1e2, 0.0099, 50.0, 9.0, 0.95, 5e3)
+    journal.write(run)
+    journal.write(PassRecord(0, 1, {}))
+    journal.write(ResultRecord(0, 0, 0, {"cycles": 5000.0, "instructions": 10.0}))
+    journal.write(LookRecord(0, True, {"cycles": total}, {}))
+    journal.write(a_summary(total))
+    journal.close()
+    return load_run(path)
+
+
+def a_summary(total: EstimateRecord) -> SummaryRecord:
+    """The summary of a run of two launches, one of them skipped."""
+    return SummaryRecord(
+        **{
+            "launches": 2,
+            "simulated": 1,
+            "skipped": 1,
+            "passes": 1,
+            "warmups": 0,
+            "inside_kernel": "off",
+            "projected": 0,
+        },
+        **{"counter": "cycles", "estimate": 1.01e4, "half_width": 1e2, "relative_half_width": 0.0099, "met": True},
+        **{"confidence": 0.95, "relative_error": 0.01, "bound": "sequential", "covers": "sampling error"},
+        **{"cycle_speedup": 2.0, "one_per_stream_speedup": None, "clusters": [], "ratios": {}, "processes": []},
+        **{"counters": {"cycles": total}, "degraded": [], "lost": [], "never_completed": [], "assumptions": []},
+        **{"warnings": [], "not_covered": ["an example"], "policy": "kernelpoint", "seed": 0},
     )

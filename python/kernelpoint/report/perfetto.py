@@ -1,8 +1,9 @@
 """A run as a trace for the Perfetto viewer, in the Trace Event format of JSON, which it opens.
 
-One microsecond of the trace is one cycle. A launch begins where the one before it in its process ends. Each kernel has a row;
-where the traces are on disk and name several CUDA streams, each kernel of a stream has one. Results, estimates and projections
-are groups of rows of their own.
+One microsecond of the trace is one cycle. A launch begins where the one before it in its process ends, to the nanosecond:
+viewers read whole nanoseconds, and move one of two launches that overlap out of its row. Each kernel has a row; where the
+traces are on disk and name several CUDA streams, each kernel of a stream has one. Results, estimates and projections are
+groups of rows of their own.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ GROUPS = (SIMULATED, PROJECTED, ESTIMATED)
 LOOKS = 1  # number of the process with the counter track; those of launches come behind, none is 0, the idle one
 UNNAMED = "(name not known)"
 PASSES = "passes"
+DIGITS = 3  # of a microsecond: nanoseconds
 
 Event = dict[str, Any]
 
@@ -61,7 +63,7 @@ def _events(run: Run) -> Iterator[Event]:
     several = len(set().union(*streams)) > 1
     rows: dict[tuple[int, str], int] = {}
     named: set[int] = set()
-    process, now = -1, 0.0
+    process, now, longest = -1, 0.0, 0.0
     for it in launches(run):
         if it.process != process:
             process, now = it.process, 0.0
@@ -70,27 +72,40 @@ def _events(run: Run) -> Iterator[Event]:
             kernel = f"stream {streams[it.process][it.launch]}: {kernel}"
         if group not in named:
             named.add(group)
-            yield _name("process_name", group, group, f"process {it.process}: {it.how}")
+            yield from _group(group, f"process {it.process}: {it.how}")
         row = rows.setdefault((group, kernel), len(rows) + 1)
         if row == len(rows):
             yield _name("thread_name", group, row, kernel)
-        cycles = it.cycles or 0.0
+        end = now + max(it.cycles or 0.0, 0.0)
+        begin, longest = round(now, DIGITS), max(longest, end)
         what = {"launch": it.launch, "stratum": it.stratum, **it.counters}
-        place: Event = {"pid": group, "tid": row, "ts": now, "dur": cycles}
+        place: Event = {"pid": group, "tid": row, "ts": begin, "dur": round(round(end, DIGITS) - begin, DIGITS)}
         yield {"ph": "X", "name": kernel, "cat": it.how, **place, "args": what}
-        now += cycles
-    yield from _looks(run)
+        now = end
+    yield from _looks(run, longest)
 
 
-def _looks(run: Run) -> Iterator[Event]:
-    """A counter track: the half-width after each pass, in percent, over the cycles simulated until then."""
-    yield _name("process_name", LOOKS, LOOKS, "half-width after each pass, over simulated cycles")
+def _looks(run: Run, end: float) -> Iterator[Event]:
+    """A counter track: the half-width after each pass, in percent, over the cycles simulated until then.
+
+    The last value is given again at the end of the trace: viewers draw a counter between its values.
+    """
+    yield from _group(LOOKS, "half-width after each pass, over simulated cycles")
+    value = None
     for look in run.looks:
         estimate = {**look.ratios, **look.estimates}.get(run.ended().counter)
         if estimate is not None and estimate.relative_half_width is not None:
             value = {"half-width in %": 100.0 * estimate.relative_half_width}
             so_far = sum(r.counters["cycles"] for r in run.results.values() if r.pass_index <= look.pass_index)
             yield {"ph": "C", "name": PASSES, "pid": LOOKS, "ts": so_far, "args": value}
+    if value is not None:
+        yield {"ph": "C", "name": PASSES, "pid": LOOKS, "ts": round(end, DIGITS), "args": value}
+
+
+def _group(number: int, name: str) -> Iterator[Event]:
+    """Name of a group of rows, and its place among the groups."""
+    yield _name("process_name", number, number, name)
+    yield {"ph": "M", "name": "process_sort_index", "pid": number, "tid": number, "args": {"sort_index": number}}
 
 
 def _name(kind: str, process: int, thread: int, name: str) -> Event:
