@@ -6,24 +6,26 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from journal_story import story
 from modules import module_of
-from recorded_hosts import cut, profile_of, synthesised
+from recorded_hosts import BUDGET, cut, profile_of, synthesised
 
 from kernelpoint.session import boundary
 
 TESTS = Path(__file__).resolve().parents[1]
 # Of few warp instructions: the real simulators take a second for each launch even so.
 SMALL = ("iterative-solver", 12, "rows=64")
+ENOUGH = ("--max_insts1=4000000000",)  # MacSim ends a core at this many instructions
 
 
 def printed(text: str) -> list[str]:
-    """The totals and estimates that a simulator prints."""
-    return re.findall(r"^\s*((?:gpu_tot_|kernelpoint_|KERNELPOINT_)\w+\s.*)$", text, re.MULTILINE)
+    """The totals and estimates that a simulator prints, without measured time."""
+    found = re.findall(r"^\s*((?:gpu_tot_|kernelpoint_|KERNELPOINT_)\w+\s.*)$", text, re.MULTILINE)
+    return [line for line in found if "saved_seconds" not in line.lower()]
 
 
 def embedded_host(folder: Path) -> Iterator[tuple[str, list[Any]]]:
@@ -86,30 +88,51 @@ def miniatures(folder: Path) -> Iterator[tuple[str, list[Any]]]:
             yield f"miniature {name}: {yaml}", [*story(work / "run" / "run.kpjournal"), printed(text), done.returncode]
 
 
+def killed_and_resumed(run: Callable[[str], list[Any]], name: str, journal: Path) -> Iterator[tuple[str, list[Any]]]:
+    """A run, and the same with its journal cut in the middle, as a kill leaves it, and gone on with."""
+    yield name, run(name)
+    cut(journal, 0.5)
+    yield f"{name}, killed", run(f"{name}, killed")
+    journal.unlink()
+
+
 def accelsim(folder: Path) -> Iterator[tuple[str, list[Any]]]:
-    """The real Accel-Sim that KERNELPOINT_ACCELSIM names, on its GPU SM7_QV100; whole, and killed and resumed."""
+    """The real Accel-Sim that KERNELPOINT_ACCELSIM names, on its GPU SM7_QV100, over launches that are made here, and over the
+    recorded list that KERNELPOINT_ACCELSIM_LIST names; each run whole, and killed and resumed."""
     if "KERNELPOINT_ACCELSIM" not in os.environ:
         print("accelsim: left out, KERNELPOINT_ACCELSIM names no patched accel-sim.out")
         return
     tests = module_of(TESTS / "accelsim_patch" / "test_accelsim.py")
-    traces = synthesised(folder / "traces", *SMALL)
-    library = Path(os.environ["KERNELPOINT_PLUGIN"])
-    for yaml in ("policy: all", "policy: random\nseed: 3\nerror_budget: {relative_error: 0.05}", "policy: gcl"):
-        (folder / "traces" / "kernelpoint.yaml").write_text(f"version: 1\n{yaml}\njournal: run.kpjournal\n")
-        journal = folder / "traces" / "run.kpjournal"
-        for what, share in (("", None), (", killed", 0.5)):
-            if share is not None:
-                cut(journal, share)
-            program = os.environ["KERNELPOINT_ACCELSIM"]
+    made = synthesised(folder / "made", *SMALL)
+    runs = [(made, yaml) for yaml in ("policy: all", f"policy: random\nseed: 3\n{BUDGET % 0.05}", "policy: gcl")]
+    if given := os.environ.get("KERNELPOINT_ACCELSIM_LIST"):
+        runs.append((linked(Path(given), folder / "recorded"), f"policy: kernelpoint\nseed: 1\n{BUDGET % 0.05}"))
+    for traces, yaml in runs:
+        traces.with_name("kernelpoint.yaml").write_text(f"version: 1\n{yaml}\njournal: run.kpjournal\n")
+        journal = traces.with_name("run.kpjournal")
+
+        def run(name: str, traces: Path = traces, journal: Path = journal) -> list[Any]:
+            program, library = os.environ["KERNELPOINT_ACCELSIM"], Path(os.environ["KERNELPOINT_PLUGIN"])
             code, out, err = tests.run(program, traces, "-kernel_sampling", "kernelpoint.yaml", plugin=library)
             if code != 0:
-                raise SystemExit(f"Accel-Sim, {yaml}{what}: {err}")
-            yield f"Accel-Sim: {yaml}{what}", [*story(journal), printed(out)]
-        journal.unlink()
+                raise SystemExit(f"{name}: {err}")
+            return [*story(journal), printed(out)]
+
+        where = "" if traces == made else f" over {Path(given).name}"
+        yield from killed_and_resumed(run, f"Accel-Sim{where}: {yaml}", journal)
+
+
+def linked(trace_list: Path, folder: Path) -> Path:
+    """The list in a folder of its own whose entries lead to those beside it: a run writes nothing beside the recorded list."""
+    folder.mkdir()
+    for entry in trace_list.absolute().parent.iterdir():
+        (folder / entry.name).symlink_to(entry)
+    return folder / trace_list.name
 
 
 def macsim(folder: Path) -> Iterator[tuple[str, list[Any]]]:
-    """The real MacSim that KERNELPOINT_MACSIM names, with the params.in beside it."""
+    """The real MacSim that KERNELPOINT_MACSIM names, with the params.in beside it, over launches that are made here, and over
+    the recorded list that KERNELPOINT_MACSIM_LIST names; each run whole, and killed and resumed."""
     if "KERNELPOINT_MACSIM" not in os.environ:
         print("macsim: left out, KERNELPOINT_MACSIM names no patched macsim")
         return
@@ -117,14 +140,21 @@ def macsim(folder: Path) -> Iterator[tuple[str, list[Any]]]:
 
     tests = module_of(TESTS / "macsim_patch" / "test_macsim.py")
     convert_to_macsim(synthesised(folder / "traces", *SMALL), folder / "converted")
-    lists, library = [folder / "converted" / "kernel_config.txt"], Path(os.environ["KERNELPOINT_PLUGIN"])
-    for yaml in ("policy: all", "policy: random\nseed: 3\nerror_budget: {relative_error: 0.05}"):
-        run = folder / "run"
-        shutil.rmtree(run, ignore_errors=True)
-        (folder / "kernelpoint.yaml").write_text(f"version: 1\n{yaml}\njournal: {run}/run.kpjournal\n")
-        option = f"--kernel_sampling={folder / 'kernelpoint.yaml'}"
-        code, err = tests.run(os.environ["KERNELPOINT_MACSIM"], run, lists, option, plugin=library)
-        if code != 0:
-            raise SystemExit(f"MacSim, {yaml}: {err}")
-        text = "".join(path.read_text() for path in sorted(run.glob("kernelpoint.stat*")))
-        yield f"MacSim: {yaml}", [*story(run / "run.kpjournal"), printed(text)]
+    made = folder / "converted" / "kernel_config.txt"
+    runs = [(made, yaml) for yaml in ("policy: all", f"policy: random\nseed: 3\n{BUDGET % 0.05}")]
+    if given := os.environ.get("KERNELPOINT_MACSIM_LIST"):
+        runs.append((Path(given).absolute(), f"policy: kernelpoint\nseed: 1\n{BUDGET % 0.05}"))
+    config, journal, place = folder / "kernelpoint.yaml", folder / "run.kpjournal", folder / "run"
+    for traces, yaml in runs:
+        config.write_text(f"version: 1\n{yaml}\njournal: {journal}\n")
+
+        def run(name: str, traces: Path = traces) -> list[Any]:
+            program, library = os.environ["KERNELPOINT_MACSIM"], Path(os.environ["KERNELPOINT_PLUGIN"])
+            shutil.rmtree(place, ignore_errors=True)
+            code, err = tests.run(program, place, [traces], *ENOUGH, f"--kernel_sampling={config}", plugin=library)
+            if code != 0:
+                raise SystemExit(f"{name}: {err}")
+            return [*story(journal), printed("".join(p.read_text() for p in sorted(place.glob("kernelpoint.stat*"))))]
+
+        where = "" if traces == made else f" over {traces.parent.name}/{traces.name}"
+        yield from killed_and_resumed(run, f"MacSim{where}: {yaml}", journal)
