@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernelpoint.config import load_config
-from kernelpoint.coordinator.coordinator import Simulations, coordinate
+from kernelpoint.coordinator.coordinator import coordinate
+from kernelpoint.coordinator.simulations import Simulations
 from kernelpoint.coordinator.task import Batch, Report, Work
 from kernelpoint.session.boundary import open_run
 from kernelpoint.session.host_info import HostInfo

@@ -12,7 +12,8 @@ from simulated_host import SimulatedHost
 from trace_writer import small_trace
 
 from kernelpoint.config import load_config, parse_config
-from kernelpoint.coordinator.coordinator import Simulations, coordinate
+from kernelpoint.coordinator.coordinator import coordinate
+from kernelpoint.coordinator.simulations import Simulations
 from kernelpoint.journal.text import plain
 from kernelpoint.selection import Selection, read_census
 from kernelpoint.session.boundary import open_run

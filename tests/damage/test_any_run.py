@@ -18,7 +18,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from kinds_of_runs import draw_selection, write_list
 from simulated_host import SimulatedHost
 
-from kernelpoint.coordinator.coordinator import Simulations, coordinate
+from kernelpoint.coordinator.coordinator import coordinate
+from kernelpoint.coordinator.simulations import Simulations
 from kernelpoint.coordinator.task import Report
 from kernelpoint.errors import HostError, KernelPointError
 from kernelpoint.journal import ResultRecord, RunUpRecord, read_records

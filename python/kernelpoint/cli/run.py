@@ -15,7 +15,7 @@ from kernelpoint.errors import ConfigError
 from kernelpoint.files import write_output
 
 if TYPE_CHECKING:
-    from kernelpoint.coordinator.coordinator import Engine
+    from kernelpoint.coordinator.simulations import Engine
 
 Simulator = Annotated[
     list[str], typer.Argument(help="The simulator's command, behind --.", metavar="-- SIMULATOR OPTIONS...")

@@ -15,8 +15,9 @@ from typing import Any
 from kernelpoint import __version__
 from kernelpoint.config import Config, load_config
 from kernelpoint.coordinator.command import with_option
-from kernelpoint.coordinator.coordinator import Engine, Simulations, coordinate
+from kernelpoint.coordinator.coordinator import coordinate
 from kernelpoint.coordinator.outcomes import prepare_folder, read_all, remove_folder
+from kernelpoint.coordinator.simulations import Engine, Simulations
 from kernelpoint.coordinator.simulator import Simulator, SimulatorEnded
 from kernelpoint.coordinator.state import Progress, state_path
 from kernelpoint.coordinator.task import COMPARED, Work, said
