@@ -13,8 +13,9 @@ from kernelpoint.config import parse_config
 from kernelpoint.journal import load_run
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.randomness import permanent_random_numbers
-from kernelpoint.session.forecast import MOST_LAUNCHES, Forecast, compared, forecasts, sentences
+from kernelpoint.session.forecast import Forecast, compared, sentences
 from kernelpoint.session.plan import Plan as Stored
+from kernelpoint.session.rehearsal import MOST_LAUNCHES, forecasts
 from kernelpoint.synth.compose import compose
 from kernelpoint.synth.writer import write_list
 from kernelpoint.workload import Population

@@ -1,0 +1,147 @@
+"""Rehearsals: what a run will take, from runs whose results are made up from what is known of the launches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from kernelpoint.config import Config
+from kernelpoint.errors import PolicyError
+from kernelpoint.estimation import ErrorBudget, engine_for
+from kernelpoint.policies.contract import Policy
+from kernelpoint.policies.processes import design_of
+from kernelpoint.randomness import generator
+from kernelpoint.session.forecast import Forecast
+from kernelpoint.session.replays import LEAST_SHARE
+from kernelpoint.workload import Population
+
+BUDGETS = (0.05, 0.01, 0.005)
+MOST_LAUNCHES = 1_000_000  # beyond that, planning for three budgets takes longer than anybody waits
+MOST_PASSES = 8
+LAUNCHES_IN_RUN_UP = 2  # the least; one more where it has to begin farther in front of the drawn launch
+# Relative standard deviations about what is known: of all launches of a stratum, of those known to be equal, of each launch
+LEVEL, ALIKE, OWN = 0.03, 0.003, 0.003
+# In a run that is less like what is known: how far the first launch of each stratum is off, and how far launches of equal
+# predictions are, as a part of the coefficient of variation of the predictions in their stratum
+FIRST, VARIED = 0.2, 0.05
+# Model: of Accel-Sim on one core, to a factor of two or three: seconds a launch, and for each thread instruction.
+LAUNCH_SECONDS, INSTRUCTION_SECONDS = 0.33, 1.0 / 300_000
+
+
+def forecasts(config: Config, policy: type[Policy], population: Population) -> list[Forecast]:
+    """Rehearse runs at 5, 1 and 0.5 % and at the run's own budget, with results made up from what is known of the launches.
+
+    A launch's result is its predicted cycles (else its time in the profile, else its instructions) times 1 + e, with e normal:
+    one part, of standard deviation LEVEL, shared by a stratum, one, ALIKE, by launches of equal predictions, and one, OWN, for
+    each. A second rehearsal, of a run that is less like its predictions, makes the first launch of each stratum longer by
+    FIRST, and adds to ALIKE the part VARIED of the coefficient of variation of the predictions in the stratum: where a
+    kernel's launches differ, the model is off differently for each. The policy's design, its engine, its passes and its
+    stopping rule are the real ones. Model: these five, as the fast model's residuals were in Accel-Sim on PyTorch training
+    and in the embedded host; other launches may be less like their predictions still. Nothing is said of more
+    than a million launches, of a budget on another counter than cycles, and of a policy without a bound.
+
+    Args:
+        population: complete with what the policy asks for.
+    """
+    known = _known(population)
+    if known is None or population.size > MOST_LAUNCHES or config.error_budget.counter != "cycles":
+        return []
+    bound = policy.bound_for(config)
+    if bound == "none":
+        return []
+    found = []
+    for relative_error in sorted({*BUDGETS, config.error_budget.relative_error}, reverse=True):
+        wanted = config.error_budget.model_copy(update={"relative_error": relative_error})
+        budget = ErrorBudget(relative_error, wanted.confidence, "cycles", wanted.scope, bound)
+        try:
+            design = design_of(policy(config.model_copy(update={"error_budget": wanted})), population)
+        except PolicyError:
+            return []
+        drawn = [
+            _rehearse(engine_for(design, budget, policy.estimate_for(config)), values)
+            for values in _made_up(known[0], np.asarray(design.strata), config.seed)
+        ]
+        found.append(_forecast(population, config, known, relative_error, drawn))
+    return found
+
+
+def _forecast(
+    population: Population,
+    config: Config,
+    known: tuple[np.ndarray, str],
+    relative_error: float,
+    drawn: Sequence[np.ndarray],
+) -> Forecast:
+    """The forecast that two rehearsals give; drawn: the units of each."""
+    work, source = known
+    check = config.replay.check
+    run_ups = LAUNCHES_IN_RUN_UP * check if population.size >= LEAST_SHARE * check else 0
+    costs = [float(work[units].sum() + run_ups * work[units].mean()) for units in drawn]
+    speedups = [float(work.sum()) / cost for cost in costs]
+    minutes = [_minutes(population, units) * (1.0 + run_ups / len(units)) for units in drawn]
+    counts = [len(units) for units in drawn]
+    usual = (counts[0], speedups[0], minutes[0], source)
+    return Forecast(relative_error, *usual, max(counts), min(speedups), max(minutes), run_ups)
+
+
+def _made_up(work: np.ndarray, strata: np.ndarray, seed: int) -> Iterator[np.ndarray]:
+    """Results of a run that is as predicted, and of one that is less so; float64 [N], positive."""
+    numbers = generator(seed, "rehearsal")
+    different, which = np.unique(work, return_inverse=True)
+    level = LEVEL * numbers.standard_normal(int(strata.max(initial=-1)) + 2)[strata]
+    alike, own = numbers.standard_normal(len(different))[which], OWN * numbers.standard_normal(len(work))
+    yield np.maximum(work * (1.0 + level + ALIKE * alike + own), 1.0)
+    values = np.maximum(work * (1.0 + level + (ALIKE + VARIED * _variation(work, strata)) * alike + own), 1.0)
+    values[np.unique(strata, return_index=True)[1]] *= 1.0 + FIRST
+    yield values
+
+
+def _variation(work: np.ndarray, strata: np.ndarray) -> np.ndarray:
+    """float64 [N]: coefficient of variation of what is known of the launches in the stratum of each.
+
+    >>> _variation(np.array([1.0, 3.0, 5.0]), np.array([0, 0, 1])).tolist()
+    [0.5, 0.5, 0.0]
+    """
+    group = strata - strata.min(initial=0)
+    count = np.maximum(np.bincount(group), 1)
+    mean = np.bincount(group, work) / count
+    square = np.bincount(group, (work - mean[group]) ** 2) / count
+    return (np.sqrt(square) / np.where(mean > 0.0, mean, 1.0))[group]
+
+
+def _rehearse(engine: Any, values: np.ndarray) -> np.ndarray:
+    """Units that are simulated by the time the budget is met."""
+    for _ in range(MOST_PASSES):
+        units = engine.wanted()
+        engine.record_many(units, ("cycles",), values[units])
+        if engine.look().met or not engine.grow():
+            break
+    return np.asarray(engine.drawn())
+
+
+def _known(population: Population) -> tuple[np.ndarray, str] | None:
+    """float64 [N], positive: cycles, time or instructions of each launch, and what they are."""
+    model, profile, scan = population.model, population.profile, population.scan
+    if model is not None:
+        values, source = model.counters["cycles"], "the fast model's cycles"
+    elif profile is not None and np.isfinite(profile.time).any():
+        values, source = profile.time, "the profile's times"
+    elif scan is not None:
+        values, source = scan.instructions.astype(float), "instructions"
+    else:
+        return None
+    usual = float(np.nanmean(values)) if np.isfinite(values).any() else 0.0
+    return (np.where(np.isfinite(values), values, usual), source) if usual > 0 else None
+
+
+def _minutes(population: Population, drawn: np.ndarray) -> float:
+    """Time that the drawn launches will take, by the instructions of their threads."""
+    if population.model is not None:
+        instructions = population.model.counters["instructions"]
+    elif population.scan is not None:
+        instructions = population.scan.thread_instructions.astype(float)
+    else:
+        return float("nan")
+    return (LAUNCH_SECONDS * len(drawn) + INSTRUCTION_SECONDS * float(np.nansum(instructions[drawn]))) / 60.0
