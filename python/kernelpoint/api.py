@@ -25,17 +25,18 @@ from kernelpoint.coordinator.in_process import InProcess
 from kernelpoint.errors import ConfigError, shown
 from kernelpoint.estimation import ErrorBudget
 from kernelpoint.evaluation.evaluate import Row
+from kernelpoint.evaluation.request import parse_request
 from kernelpoint.evaluation.run import Notebook, cells
 from kernelpoint.evaluation.run import compare as compare_workload
-from kernelpoint.evaluation.workload import load_workload, parse_request
+from kernelpoint.evaluation.workload import load_workload
 from kernelpoint.fast_model.configuration import configuration_of_host
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.pool import Pool
 from kernelpoint.session import plan as plans
 from kernelpoint.session.boundary import open_run, own_command
-from kernelpoint.session.forecast import forecasts
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.planning import make_plan, origin_of
+from kernelpoint.session.rehearsal import forecasts
 from kernelpoint.session.setup import population_for
 from kernelpoint.workload import Available, Need, check_available, complete
 

@@ -5,10 +5,11 @@ import pytest
 
 from kernelpoint.errors import ConfigError, ProfileError
 from kernelpoint.evaluation.evaluate import Cell, Inputs, Row, evaluate
-from kernelpoint.evaluation.workload import Workload, load_workload, parse_request
+from kernelpoint.evaluation.request import parse_request
+from kernelpoint.evaluation.workload import Workload, load_workload
 from kernelpoint.policies.methods.pka import COUNTERS
 from kernelpoint.policies.registry import load_policy
-from kernelpoint.profiles.profile import ProfileBuilder
+from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.synth.compose import compose, prepare
 from kernelpoint.synth.writer import write_list
 
