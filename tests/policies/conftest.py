@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelpoint.policies.conformance import made_up_profile
+from kernelpoint.policies.made_up import made_up_profile
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import numpy as np
 
 from kernelpoint.clustering import SilhouetteKMeans
 from kernelpoint.config import parse_config
-from kernelpoint.policies.conformance import make, stream_of
+from kernelpoint.policies.made_up import make, stream_of
 from kernelpoint.policies.methods.gcl import Gcl
 
 

@@ -119,7 +119,7 @@ def read_profile_hash(profile, traces):
 
 
 def test_a_profile_without_names_gets_those_of_the_traces(traces):
-    from kernelpoint.profiles.profile import ProfileBuilder
+    from kernelpoint.profiles.builder import ProfileBuilder
     from kernelpoint.workload import aligned
 
     builder = ProfileBuilder("full.kpjournal")

@@ -7,7 +7,7 @@ from kernelpoint.config import parse_config
 from kernelpoint.estimation import Engine, ErrorBudget, passes
 from kernelpoint.policies.labels import context, first_of_each_process
 from kernelpoint.policies.methods.kernelpoint import KernelPoint
-from kernelpoint.profiles.profile import ProfileBuilder
+from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.workload import Population
 
 

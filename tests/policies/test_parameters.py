@@ -7,7 +7,7 @@ import pytest
 
 from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError
-from kernelpoint.policies.conformance import made_up_profile, made_up_scan, make
+from kernelpoint.policies.made_up import made_up_profile, made_up_scan, make
 from kernelpoint.policies.registry import load_policy, policy_names
 from kernelpoint.session.planning import origin_of
 from kernelpoint.workload import Population

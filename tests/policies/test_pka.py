@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from kernelpoint.config import parse_config
-from kernelpoint.policies.conformance import made_up_scan as scan
+from kernelpoint.policies.made_up import made_up_scan as scan
 from kernelpoint.policies.methods.pka import COUNTERS, Pka
-from kernelpoint.profiles.profile import ProfileBuilder
+from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.workload import Available, Need, Population
 
 KINDS = {"small": 1.0, "middle": 40.0, "large": 900.0}

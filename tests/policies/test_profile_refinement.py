@@ -9,7 +9,7 @@ from kernelpoint.config import parse_config
 from kernelpoint.errors import PolicyError
 from kernelpoint.estimation import Engine, ErrorBudget, passes
 from kernelpoint.policies.methods.kernelpoint import KernelPoint
-from kernelpoint.profiles.profile import ProfileBuilder
+from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.traces import ScanTable
 from kernelpoint.traces.cache import RECORD
 from kernelpoint.workload import Available, Need, Population

@@ -6,7 +6,7 @@ import pytest
 from kernelpoint.config import parse_config
 from kernelpoint.estimation import Engine, ErrorBudget
 from kernelpoint.policies.methods.sieve import Sieve, density_cuts
-from kernelpoint.profiles.profile import ProfileBuilder
+from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.workload import Population
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelpoint.policies.conformance import make
+from kernelpoint.policies.made_up import make
 from kernelpoint.policies.methods.stem import clusters_of, joint_sizes, root, sample_size
 from kernelpoint.policies.two_means import two_means
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from kernelpoint.errors import ConfigError
-from kernelpoint.policies.conformance import CHECKS, make
+from kernelpoint.policies.conformance import CHECKS
+from kernelpoint.policies.made_up import make
 from kernelpoint.policies.registry import load_policy, policy_names
 
 HALVES = '''

@@ -17,87 +17,16 @@ from typing import Any
 
 import numpy as np
 
-from kernelpoint.config import parse_config
 from kernelpoint.errors import PolicyError
 from kernelpoint.estimation import Bound, Design, Engine, ErrorBudget, Look
-from kernelpoint.policies.contract import Policy
+from kernelpoint.policies.made_up import LAUNCHES, make
 from kernelpoint.policies.registry import load_policy
-from kernelpoint.profiles import Profile
-from kernelpoint.profiles.profile import ProfileBuilder
-from kernelpoint.traces import LaunchShape, ScanTable
-from kernelpoint.traces.cache import COUNTS, RECORD
-from kernelpoint.workload import Available, Need, Population
-
-KERNELS = ("gemm", "softmax", "copy")
-LAUNCHES = 120
+from kernelpoint.workload import Available, Population
 
 Order = Callable[[np.ndarray], np.ndarray]
 
 
 # ---- a population that is made up --------------------------------------------------------------------------------------
-
-
-def stream_of(count: int) -> np.ndarray:
-    """int32 [count]: six streams, two of each kernel (stream s runs kernel s % 3), in a repeating order, three of them rare."""
-    launches = np.arange(count)
-    return np.where(launches % 11 == 7, 3 + launches % 3, launches % 3).astype(np.int32)
-
-
-def made_up_scan(count: int) -> ScanTable:
-    """Scan that reading the traces of `count` launches would give."""
-    _, stream = np.unique(stream_of(count), return_inverse=True)  # numbered without gaps
-    present = np.unique(stream_of(count))
-    instructions = 100 * (1 + present[stream].astype(np.int64)) ** 2
-    records = np.zeros(count, dtype=RECORD)
-    columns = {"instructions": 1, "thread_instructions": 30, "ctas": 0.01, "warps": 0.04, "global_accesses": 0.2,
-               "shared_accesses": 0.1, "sectors": 0.8, "bytes": 25.6}  # fmt: skip
-    for name, factor in columns.items():
-        records["counts"][:, COUNTS.index(name)] = instructions * factor
-    return ScanTable(
-        stream_ids=stream.astype(np.int32),
-        shape_ids=stream.astype(np.int32),
-        kernel_ids=(present[stream] % 3).astype(np.int32),
-        records=records,
-        record_ids=np.arange(count, dtype=np.int32),
-        streams=np.array([bytes([s]) * 16 for s in range(len(present))], dtype="V16"),
-        shapes=tuple(LaunchShape(KERNELS[s % 3], (1 + int(s), 1, 1), (128, 1, 1), 0, 32) for s in present),
-        kernel_names=KERNELS,
-        errors={},
-        paths=tuple(f"kernel-{i}.traceg" for i in range(count)),
-    )
-
-
-def made_up_profile(count: int, times: np.ndarray | None = None) -> Profile:
-    """A profile with times (ns) that differ a little inside a stream and much between streams, unless `times` are given."""
-    builder = ProfileBuilder("made up")
-    noise = np.random.default_rng(5).normal(1.0, 0.02, count)
-    for launch, s in enumerate(stream_of(count).tolist()):
-        duration = 1000.0 * (1 + s) * noise[launch] if times is None else float(times[launch])
-        builder.add(KERNELS[s % 3], (1 + s, 1, 1), (128, 1, 1), 32, 0, 7, 10_000 * launch, duration)
-    return builder.finish()
-
-
-def made_up_embeddings(count: int) -> np.ndarray:
-    """float32 [streams, 256]: one far-apart point per stream."""
-    present = len(np.unique(stream_of(count)))
-    return np.random.default_rng(1).normal(size=(present, 256)).astype(np.float32)
-
-
-def make(
-    name: str, count: int = LAUNCHES, seed: int = 0, times: np.ndarray | None = None, **settings: Any
-) -> tuple[Policy, Population]:
-    """A policy and a population with what it needs, and nothing else; `settings` are keys of the configuration."""
-    chosen = load_policy(name)
-    needs = chosen.inputs(Available())
-    population = Population(
-        counts=(count,),
-        seed=seed,
-        scan=made_up_scan(count) if Need.TRACES in needs else None,
-        embeddings=made_up_embeddings(count) if Need.EMBEDDINGS in needs else None,
-        profile=made_up_profile(count, times) if Need.PROFILE in needs else None,
-    )
-    config = parse_config({"version": 1, "policy": name, "seed": seed, **settings})
-    return chosen(config), population
 
 
 def run(
