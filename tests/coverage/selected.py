@@ -23,7 +23,7 @@ from kernelpoint.estimation import ErrorBudget
 from kernelpoint.journal import JournalWriter, SummaryRecord
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles import Profile, read_profile
-from kernelpoint.profiles.profile import ProfileBuilder
+from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.selection import Census, Selection
 from kernelpoint.selection.output import NAME, write_output
 from kernelpoint.session.host_info import HostInfo

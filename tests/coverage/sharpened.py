@@ -14,7 +14,7 @@ import numpy as np
 from replayed import Replayed, sampled, say
 
 from kernelpoint.profiles import Profile
-from kernelpoint.profiles.profile import ProfileBuilder
+from kernelpoint.profiles.builder import ProfileBuilder
 
 
 def profile_of(cycles: np.ndarray) -> Profile:

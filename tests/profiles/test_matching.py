@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelpoint.profiles import Launches, match, matching, read_profile
+from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.profiles.names import base_key, demangle, full_key
-from kernelpoint.profiles.profile import ProfileBuilder
 
 MANGLED = (
     "_ZN2at6native40_GLOBAL__N__0f1a8107_8_Shape_cu_49f7391c26CatArrayBatchedCopy_contigINS1_10OpaqueTypeILj4EEEjLi1ELi128E"

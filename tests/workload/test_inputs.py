@@ -6,7 +6,7 @@ import pytest
 from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError, PolicyError, TraceError
 from kernelpoint.policies.registry import load_policy, policy_names
-from kernelpoint.profiles.profile import ProfileBuilder
+from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.synth.compose import compose, prepare
 from kernelpoint.synth.writer import write_list
 from kernelpoint.traces import launch_paths

@@ -82,7 +82,7 @@ def match(profile: Profile, launches: Launches) -> Matching:
     longest common subsequence (Myers 1986). With more than MOST_EDITS launches missing, the order is not trusted and
     the k-th launch of a kind is matched with the k-th.
 
-    >>> from kernelpoint.profiles.profile import ProfileBuilder
+    >>> from kernelpoint.profiles.builder import ProfileBuilder
     >>> builder = ProfileBuilder("x")
     >>> for name in ("a(int)", "b(int)"):
     ...     builder.add(name, (1, 1, 1), (32, 1, 1))

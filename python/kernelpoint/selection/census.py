@@ -33,7 +33,7 @@ class Census:
         launches: names and shapes of each; times where a profile gave them.
         tracer: whose numbers launches have.
 
-    >>> from kernelpoint.profiles.profile import ProfileBuilder
+    >>> from kernelpoint.profiles.builder import ProfileBuilder
     >>> builder = ProfileBuilder("example")
     >>> builder.add("gemm", (2, 1, 1), (64, 1, 1))
     >>> Census(builder.finish(), "accelsim").first

@@ -31,7 +31,7 @@ class Selection:
         traced: bool [N], launches to trace.
         spare: draws traced in a stratum over those of the pass that the selection was made for.
 
-    >>> from kernelpoint.profiles.profile import ProfileBuilder
+    >>> from kernelpoint.profiles.builder import ProfileBuilder
     >>> builder = ProfileBuilder("example")
     >>> for _ in range(3):
     ...     builder.add("gemm", (2, 1, 1), (64, 1, 1))

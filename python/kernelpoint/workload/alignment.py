@@ -8,7 +8,7 @@ import numpy as np
 
 from kernelpoint.errors import ProfileError, TraceError
 from kernelpoint.profiles import Launches, Profile, match
-from kernelpoint.profiles.profile import ProfileBuilder
+from kernelpoint.profiles.builder import ProfileBuilder
 
 Log = Callable[[str], None]
 MATCHED_SHARE = (

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TextIO
 
 from kernelpoint.errors import ProfileError
+from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.profiles.format import NOT_THIS, WORDS, Beginning, TextFormat
-from kernelpoint.profiles.profile import Profile, ProfileBuilder
+from kernelpoint.profiles.profile import Profile
 from kernelpoint.profiles.tables import shape
 
 _ACCEL_SIM = re.compile(

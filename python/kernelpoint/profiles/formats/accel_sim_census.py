@@ -6,8 +6,9 @@ import re
 from typing import TextIO
 
 from kernelpoint.errors import ProfileError
+from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.profiles.format import NOT_THIS, SIGNATURE, Beginning, TextFormat
-from kernelpoint.profiles.profile import Profile, ProfileBuilder
+from kernelpoint.profiles.profile import Profile
 from kernelpoint.profiles.tables import whole_number
 
 HEADER = "kernel id, kernel mangled name, grid_dimX"

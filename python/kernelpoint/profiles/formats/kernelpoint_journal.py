@@ -8,8 +8,9 @@ from typing import TextIO
 from kernelpoint.errors import JournalError, ProfileError
 from kernelpoint.journal import Run
 from kernelpoint.journal.reader import parse
+from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.profiles.format import NOT_THIS, SIGNATURE, Beginning, TextFormat
-from kernelpoint.profiles.profile import Profile, ProfileBuilder
+from kernelpoint.profiles.profile import Profile
 
 
 class KernelPointJournal(TextFormat):

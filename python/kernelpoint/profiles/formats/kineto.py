@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Any, TextIO
 
 from kernelpoint.errors import ProfileError
+from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.profiles.format import NOT_THIS, STRUCTURE, Beginning, TextFormat
-from kernelpoint.profiles.profile import UNKNOWN, Profile, ProfileBuilder
+from kernelpoint.profiles.profile import UNKNOWN, Profile
 from kernelpoint.profiles.tables import shape
 
 CHUNK = 1 << 20

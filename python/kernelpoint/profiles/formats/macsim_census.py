@@ -6,8 +6,9 @@ import re
 from typing import TextIO
 
 from kernelpoint.errors import ProfileError
+from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.profiles.format import NOT_THIS, SIGNATURE, Beginning, TextFormat
-from kernelpoint.profiles.profile import UNKNOWN, Profile, ProfileBuilder
+from kernelpoint.profiles.profile import UNKNOWN, Profile
 
 FIRST = 0  # the number of the first launch
 _NAME = re.compile(r"Kernel(\d+) name:\s*(.*\S)")

@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from typing import TextIO
 
 from kernelpoint.errors import ProfileError
+from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.profiles.format import NOT_THIS, STRUCTURE, Beginning, TextFormat
-from kernelpoint.profiles.profile import Profile, ProfileBuilder
+from kernelpoint.profiles.profile import Profile
 from kernelpoint.profiles.tables import number, shape
 
 DURATION = "gpu__time_duration.sum"

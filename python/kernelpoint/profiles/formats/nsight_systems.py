@@ -6,8 +6,9 @@ import re
 from typing import TextIO
 
 from kernelpoint.errors import ProfileError
+from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.profiles.format import NOT_THIS, STRUCTURE, Beginning, TextFormat
-from kernelpoint.profiles.profile import Profile, ProfileBuilder
+from kernelpoint.profiles.profile import Profile
 from kernelpoint.profiles.tables import Row, number, rows_of
 
 SECONDS = {"ns": 1.0, "nsec": 1.0, "us": 1e3, "usec": 1e3, "μs": 1e3, "ms": 1e6, "msec": 1e6, "s": 1e9, "sec": 1e9}

@@ -9,8 +9,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 from kernelpoint.errors import ProfileError
+from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.profiles.format import NOT_THIS, SIGNATURE, Beginning, ProfileFormat
-from kernelpoint.profiles.profile import UNKNOWN, Profile, ProfileBuilder
+from kernelpoint.profiles.profile import UNKNOWN, Profile
 
 
 class NsightSystemsSqlite(ProfileFormat):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TextIO
 
+from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.profiles.format import NOT_THIS, STRUCTURE, Beginning, TextFormat
-from kernelpoint.profiles.profile import Profile, ProfileBuilder
+from kernelpoint.profiles.profile import Profile
 from kernelpoint.profiles.tables import number, rows_of, whole_number
 
 

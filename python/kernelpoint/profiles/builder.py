@@ -1,0 +1,106 @@
+"""Profiles made launch by launch, as readers of files and tests make them."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from kernelpoint.errors import ProfileError
+from kernelpoint.profiles.profile import UNKNOWN, Profile
+
+LARGEST = 2**63 - 1
+
+
+class ProfileBuilder:
+    """Gathers launches in the order of a file; columns are packed, so that millions of launches stay small."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.left_out: dict[str, int] = {}
+        self._names: dict[str, int] = {}
+        self._integers = array("q")  # name, grid, block, registers, shared memory, stream, start, order, device
+        self._duration = array("d")
+        self._counters: dict[str, array[float]] = {}
+        self._traces: list[str] = []
+
+    def leave_out(self, what: str) -> None:
+        """Count a record that is no kernel launch."""
+        self.left_out[what] = self.left_out.get(what, 0) + 1
+
+    def add(
+        self,
+        name: str,
+        grid: Sequence[int] = (0, 0, 0),
+        block: Sequence[int] = (0, 0, 0),
+        registers: int = UNKNOWN,
+        shared_memory: int = UNKNOWN,
+        stream: int = UNKNOWN,
+        start: int = 0,
+        duration: float = math.nan,
+        order: int = 0,
+        device: int = 0,
+        counters: Mapping[str, float] | None = None,
+        trace: str = "",
+    ) -> None:
+        """One launch. Times in ns. `order` sorts the launches, then `start`, then the order of the file."""
+        name_id = self._names.setdefault(name, len(self._names))
+        row = (name_id, *grid, *block, registers, shared_memory, stream, start, order, device)
+        if max(row) > LARGEST or min(row) < -LARGEST:
+            raise ProfileError(
+                f"{self.source}: launch {len(self._duration)} ({name[:60]!r}): a number beyond 64 bits: {max(row)}"
+            )
+        self._integers.extend(row)
+        count = len(self._duration)
+        self._duration.append(duration)
+        for key, value in (counters or {}).items():
+            column = self._counters.setdefault(key, array("d"))
+            column.extend([math.nan] * (count - len(column)))
+            column.append(value)
+        self._traces.append(trace)
+
+    def finish(self, device: int | None = None) -> Profile:
+        """The profile of one GPU.
+
+        Raises:
+            ProfileError: no kernel launch, or launches of several GPUs and none is named.
+        """
+        table = np.frombuffer(self._integers, dtype=np.int64).reshape(-1, 13)
+        rows = self._rows_of(device, table[:, 12])
+        rows = rows[np.lexsort((table[rows, 10], table[rows, 11]))]
+        count = len(self._duration)
+        return Profile(
+            source=self.source,
+            names=tuple(self._names),
+            name_ids=table[rows, 0].astype(np.int32),  # column by column: a sorted copy of the table would be the peak
+            grid=table[rows, 1:4],
+            block=table[rows, 4:7],
+            registers=table[rows, 7],
+            shared_memory=table[rows, 8],
+            stream=table[rows, 9],
+            start=table[rows, 10],
+            duration=np.array(self._duration)[rows],
+            counters={
+                name: np.array([*column, *[math.nan] * (count - len(column))])[rows]
+                for name, column in self._counters.items()
+            },
+            traces=tuple(self._traces[row] for row in rows) if any(self._traces) else (),
+            left_out=dict(self.left_out),
+        )
+
+    def _rows_of(self, device: int | None, devices: np.ndarray) -> np.ndarray:
+        if not len(devices):
+            found = ", ".join(f"{count} x {what}" for what, count in self.left_out.items()) or "nothing"
+            raise ProfileError(f"{self.source}: no kernel launch found (besides: {found})")
+        there = np.unique(devices)
+        if device is None and len(there) > 1:
+            raise ProfileError(
+                f"{self.source}: launches of GPUs {', '.join(map(str, there))}; a profile is of one: name it (device)"
+            )
+        if device is not None and device not in there:
+            raise ProfileError(
+                f"{self.source}: no launch of GPU {device}; there are launches of {', '.join(map(str, there))}"
+            )
+        return np.flatnonzero(devices == (there[0] if device is None else device))
