@@ -10,6 +10,7 @@ from kernelpoint.errors import ConfigError
 
 pytest.importorskip("dask_jobqueue", reason="kernelpoint[cluster] is not installed")
 
+from kernelpoint.coordinator import attendance as attendances
 from kernelpoint.coordinator import engine as engines
 from kernelpoint.extras import missing_package
 
@@ -88,7 +89,7 @@ def test_how_many_jobs_has_to_be_said(slurm):
 
 
 def test_jobs_that_do_not_begin_are_said(slurm, monkeypatch):
-    monkeypatch.setattr(engines, "SECONDS_BETWEEN_LOOKS", 0.05)
+    monkeypatch.setattr(attendances, "SECONDS_BETWEEN_LOOKS", 0.05)
     said, heard = [], threading.Event()
 
     def say(line):
@@ -106,8 +107,8 @@ def test_no_worker_is_said_after_a_few_seconds_and_then_each_minute_and_when_som
     counts = iter([0, 0, 0, -1, 0, 2, 2, 0])
     clock = iter(range(0, 1000, 35))
     said: list[str] = []
-    monkeypatch.setattr(engines.time, "monotonic", lambda: next(clock))
-    attendance = engines.Attendance(lambda: next(counts), "start some", said.append)
+    monkeypatch.setattr(attendances.time, "monotonic", lambda: next(clock))
+    attendance = attendances.Attendance(lambda: next(counts), "start some", said.append)
     looks = iter([False] * 8 + [True])
     attendance.over.wait = lambda seconds: next(looks)  # type: ignore[method-assign]
     attendance.run()
