@@ -27,7 +27,8 @@ from kernelpoint.cli.host import program
 from kernelpoint.clustering import ThresholdClusters, run_features
 from kernelpoint.encoder import embed_streams
 from kernelpoint.encoder.encode import embed_graphs
-from kernelpoint.encoder.training import Trainer, TrainingConfig
+from kernelpoint.encoder.training import Trainer
+from kernelpoint.encoder.training_config import TrainingConfig
 from kernelpoint.graphs import SCHEMA, TraceGraph, build_graph
 from kernelpoint.policies.methods.kernelpoint import CLUSTER_DISTANCE, SMS
 from kernelpoint.traces import ScanTable, launch_paths, scan_launches

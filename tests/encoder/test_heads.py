@@ -13,7 +13,8 @@ from kernelpoint.encoder.architecture import LAYER_WIDTHS
 from kernelpoint.encoder.checkpoint import read_checkpoint, read_tensors
 from kernelpoint.encoder.heads import ObservationLoss
 from kernelpoint.encoder.observations import Observations
-from kernelpoint.encoder.training import Trainer, TrainingConfig
+from kernelpoint.encoder.training import Trainer
+from kernelpoint.encoder.training_config import TrainingConfig
 from kernelpoint.errors import ConfigError
 from kernelpoint.randomness import generator
 

@@ -13,7 +13,9 @@ from kernelpoint.encoder.checkpoint import read_checkpoint
 from kernelpoint.encoder.encode import load_encoder
 from kernelpoint.encoder.loss import info_nce
 from kernelpoint.encoder.pairs import draw_order, draw_some
-from kernelpoint.encoder.training import Trainer, TrainingConfig, read_log, write_log
+from kernelpoint.encoder.training import Trainer
+from kernelpoint.encoder.training_config import TrainingConfig
+from kernelpoint.encoder.training_log import read_log, write_log
 from kernelpoint.errors import ConfigError, PlanError
 from kernelpoint.randomness import generator
 

@@ -18,8 +18,10 @@ from kernelpoint.progress import WorkProgress
 
 if TYPE_CHECKING:
     from kernelpoint.encoder.observations import Observations
-    from kernelpoint.encoder.training import EpochRecord, Trainer, TrainingConfig
+    from kernelpoint.encoder.training import Trainer
+    from kernelpoint.encoder.training_config import TrainingConfig
     from kernelpoint.encoder.training_data import TrainingData
+    from kernelpoint.encoder.training_log import EpochRecord
 
 
 def train(
@@ -70,7 +72,7 @@ def train(
     Example: kernelpoint train traces/kernelslist.g -o mine.safetensors
     """
     with needs_extra("training"):
-        from kernelpoint.encoder.training import TrainingConfig
+        from kernelpoint.encoder.training_config import TrainingConfig
     config = TrainingConfig(
         epochs=epochs, batch_size=batch_size, same_kernel=same_kernel, loss_on=loss_on, together=together,
         per_kernel=per_kernel, hidden_tokens=hidden_tokens, learning_rate=learning_rate, temperature=temperature,
@@ -149,7 +151,7 @@ def _fit(trainer: Trainer, data: TrainingData, lists: Lists, observations: Obser
 
 
 def _run(trainer: Trainer, output: Path, resume: bool, console: Console) -> list[EpochRecord]:
-    from kernelpoint.encoder.training import read_log, write_log
+    from kernelpoint.encoder.training_log import read_log, write_log
 
     state, log = output.with_suffix(".state"), output.with_suffix(".log.csv")
     records: list[EpochRecord] = []
