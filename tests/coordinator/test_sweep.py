@@ -3,7 +3,8 @@
 import pytest
 
 from kernelpoint.cli.host import program
-from kernelpoint.coordinator.sweep import cells, html_page, points_of, ranked, run_sweep
+from kernelpoint.coordinator.points import points_of
+from kernelpoint.coordinator.sweep import cells, html_page, ranked, run_sweep
 from kernelpoint.errors import ConfigError
 from kernelpoint.journal import load_run
 
