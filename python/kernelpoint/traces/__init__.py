@@ -2,7 +2,8 @@
 
 from kernelpoint.traces.cache import EmbeddingKey, TraceCache, cache_folder, round_embeddings
 from kernelpoint.traces.scan import UNITS, LaunchHeader, LaunchShape, Scan, Work, read_header, scan_trace
-from kernelpoint.traces.scan_table import ScanTable, scan_launches
+from kernelpoint.traces.scan_launches import scan_launches
+from kernelpoint.traces.scan_table import ScanTable
 from kernelpoint.traces.trace_list import TraceList, is_list_name, launch_paths, read_trace_list, trace_formats
 from kernelpoint.traces.tracer_sample import SAMPLE_LIST, TracerSample, read_tracer_sample
 from kernelpoint.traces.tracez import TracezIndex, read_tracez_index
