@@ -10,8 +10,8 @@ from kernelpoint.errors import ConfigError, JournalError, PlanError
 from kernelpoint.estimation import AssistedEngine, ErrorBudget, engine_for
 from kernelpoint.journal import PassRecord, Run
 from kernelpoint.paired.sample import check_comparable
+from kernelpoint.session.frame import hash_design
 from kernelpoint.session.plan import Plan
-from kernelpoint.session.setup import hash_design
 from kernelpoint.workload import Population
 
 

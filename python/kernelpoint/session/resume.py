@@ -10,7 +10,7 @@ from kernelpoint.errors import HostError, JournalError
 from kernelpoint.journal import PopulationRecord, Record, ResultRecord, ResumeRecord, RunRecord
 from kernelpoint.journal.text import plain
 from kernelpoint.session.differences import told
-from kernelpoint.session.setup import Frame
+from kernelpoint.session.frame import Frame
 
 if TYPE_CHECKING:
     from kernelpoint.session.session import Session

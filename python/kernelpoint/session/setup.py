@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from kernelpoint import __version__
 from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError, HostError
-from kernelpoint.estimation import Design, ErrorBudget, Method
-from kernelpoint.journal import HostRecord, RunRecord, StrataRecord
+from kernelpoint.estimation import ErrorBudget, Method
+from kernelpoint.journal import HostRecord, RunRecord
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.pool import Pool
 from kernelpoint.session.architectures import check_architectures
+from kernelpoint.session.frame import Frame, strata_record
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.intra_kernel import check_inside_kernel
-from kernelpoint.session.plan import Plan
 from kernelpoint.session.planning import plan_for
 from kernelpoint.session.ratios import RATIOS, check_counter
 from kernelpoint.session.selecting import selected
@@ -30,53 +27,6 @@ Log = Callable[[str], None]
 PROBABILITY = (
     0.01  # of each launch of a screening pass, but the first of its cluster, to be drawn; see phases/screening.py
 )
-
-
-@dataclass(frozen=True)
-class Frame:
-    """The launches of a run and the plan that divides them (the sampling frame).
-
-    plan_path: the file in which the plan lies, if any; hashes: of traces (the list's fingerprint), design, checkpoint, fast
-    model.
-    """
-
-    population: Population
-    plan: Plan
-    plan_path: str | None
-    hashes: dict[str, str]
-
-    @classmethod
-    def of(cls, population: Population, plan: Plan, plan_path: str | None) -> Frame:
-        """The frame of a population and its plan, with its hashes."""
-        hashes = {"traces": plan.origin["traces"], "design": hash_design(plan.design)}
-        if "checkpoint" in plan.origin:
-            hashes["checkpoint"] = plan.origin["checkpoint"]
-        if "fast_model" in plan.origin:
-            hashes["fast_model"] = plan.origin["fast_model"]["config_hash"]
-        return cls(population, plan, plan_path, hashes)
-
-    @property
-    def design(self) -> Design:
-        """The frozen sampling design."""
-        return self.plan.design
-
-    @property
-    def is_predicted(self) -> bool:
-        """True if the estimate rests on predictions of launches, not on strata."""
-        return self.design.predictions is not None or self.plan.first_phase is not None
-
-    def expected_costs(self, units: np.ndarray) -> np.ndarray:
-        """float64 [units]: what launches are expected to cost, in any unit: predicted cycles, else the covariate, else 1."""
-        predictions = self.design.predictions or {}
-        known = predictions.get("cycles", self.design.x)
-        return np.ones(len(units)) if known is None else np.asarray(known, dtype=float)[units]
-
-    def cluster_and_stream(self, unit: int) -> tuple[int | None, str | None]:
-        """The cluster of a launch and the hash of its stream, where they are known."""
-        clusters, streams = self.design.clusters, self.plan.stream_ids
-        stratum, stream = int(self.design.strata[unit]), -1 if streams is None else int(streams[unit])
-        cluster = int(clusters[stratum]) if clusters is not None and stratum >= 0 else None
-        return cluster, self.plan.stream_hashes[stream] if stream >= 0 else None
 
 
 @dataclass(frozen=True)
@@ -174,35 +124,6 @@ def population_of(host: HostInfo, seed: int) -> Population:
         seed=seed,
         paths=tuple(str(path) for found in paths for path in found or ()),
     )
-
-
-def strata_record(design: Design) -> StrataRecord:
-    """Record of a design in the journal."""
-    strata, x, covariate = np.asarray(design.strata), design.x, None
-    if x is not None:
-        covariate = np.bincount(strata + 1, weights=x, minlength=len(design.first_sizes) + 1)[1:].tolist()
-    clusters = None if design.clusters is None else np.asarray(design.clusters).tolist()
-    return StrataRecord(design.sizes.tolist(), covariate, clusters)
-
-
-def hash_design(design: Design) -> str:
-    """Identifies the frozen part of a run: everything that the design fixes."""
-    digest = hashlib.blake2b(digest_size=16)
-    parts = (
-        design.strata,
-        design.first_sizes,
-        design.u,
-        design.x,
-        design.cost,
-        design.clusters,
-        design.chosen,
-        design.domains,
-        design.kinds,
-        *(values for _, values in sorted((design.predictions or {}).items())),
-    )
-    for part in parts:
-        digest.update(b"none" if part is None else np.ascontiguousarray(part).tobytes())
-    return digest.hexdigest()
 
 
 def _of_frame(frame: Frame, host: HostInfo) -> dict[str, Any]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from kernelpoint.session.frame import Frame
 from kernelpoint.session.phases.ledger import Ledger
 from kernelpoint.session.replays import KEPT, REPLAYED
-from kernelpoint.session.setup import Frame
 from kernelpoint.session.work import Planned, Step
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kernelpoint.config import Config
 from kernelpoint.randomness import generator
-from kernelpoint.session.setup import Frame
+from kernelpoint.session.frame import Frame
 
 DEEPEST = 8  # launches before the compared one, at most
 STATE = "dram_reads"  # the predicted counter that tells how much of a launch hangs on what earlier ones left

@@ -13,6 +13,7 @@ import numpy as np
 
 from kernelpoint.errors import HostError
 from kernelpoint.journal import AbortRecord, Record, ResumeRecord, RunUpRecord
+from kernelpoint.session.frame import Frame
 from kernelpoint.session.host_result import HostResult
 from kernelpoint.session.phases.ahead import first_pass
 from kernelpoint.session.phases.phase import DONE, OK, PENDING, SIMULATE, SKIP, Answer
@@ -21,7 +22,7 @@ from kernelpoint.session.phases.sample import Sample, make_engine
 from kernelpoint.session.phases.sampling import Sampling
 from kernelpoint.session.recorder import Recorder
 from kernelpoint.session.replays import KEPT, REPLAYED, ReplayCheck, check_of
-from kernelpoint.session.setup import Frame, Setup
+from kernelpoint.session.setup import Setup
 from kernelpoint.session.work import Planned
 from kernelpoint.session.work import Step as WorkStep
 

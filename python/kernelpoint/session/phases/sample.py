@@ -14,9 +14,10 @@ from kernelpoint.estimation import BaseEngine, Design, Engine, Look, TwoPhaseEng
 from kernelpoint.journal import DecisionRecord, KernelRecord, LaunchesRecord
 from kernelpoint.journal.arrays import BLOCK, pack
 from kernelpoint.session.exact import exact_values, with_exact
+from kernelpoint.session.frame import Frame
 from kernelpoint.session.ratios import RATIOS
 from kernelpoint.session.selecting import write_next
-from kernelpoint.session.setup import Frame, Setup
+from kernelpoint.session.setup import Setup
 
 
 class Sample:

@@ -26,6 +26,7 @@ from kernelpoint.journal import (
     WarmupRecord,
 )
 from kernelpoint.session.courses import Courses
+from kernelpoint.session.frame import Frame
 from kernelpoint.session.host_result import HostResult
 from kernelpoint.session.intra_kernel import InsideKernel
 from kernelpoint.session.phases.ahead import planned
@@ -45,7 +46,7 @@ from kernelpoint.session.phases.phase import (
 from kernelpoint.session.phases.sample import Sample
 from kernelpoint.session.recorder import Recorder
 from kernelpoint.session.replays import ReplayCheck, check_without_run_ups
-from kernelpoint.session.setup import Frame, Setup
+from kernelpoint.session.setup import Setup
 from kernelpoint.session.summary import Account, look_record, summarise
 from kernelpoint.session.work import Planned
 

@@ -26,6 +26,7 @@ from kernelpoint.journal import (
     ScreenedRecord,
     SeenRecord,
 )
+from kernelpoint.session.frame import Frame, strata_record
 from kernelpoint.session.host_result import HostResult
 from kernelpoint.session.phases.online_clusters import OnlineClusters, Placed
 from kernelpoint.session.phases.phase import (
@@ -43,7 +44,7 @@ from kernelpoint.session.plan import Plan
 from kernelpoint.session.planning import make_plan, origin_of
 from kernelpoint.session.recorder import Recorder
 from kernelpoint.session.replays import KEPT, REPLAYED
-from kernelpoint.session.setup import PROBABILITY, Frame, Setup, strata_record
+from kernelpoint.session.setup import PROBABILITY, Setup
 from kernelpoint.session.summary import look_record
 from kernelpoint.session.work import Planned
 
