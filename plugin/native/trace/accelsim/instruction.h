@@ -2,8 +2,7 @@
 //   [x y z warp] [line] PC mask ndst dst.. opcode nsrc src.. [commit] width [access] [immediates] [values] [STORE_DATA
 //   ..]
 // The CTA and warp stand there below tracer version 3, the immediate from version 5 on, and from version 6 on perhaps a
-// second one and the operands' values. `commit` follows the sources of GMMA opcodes. The access is `mode addresses..`,
-// or for a bulk copy (TMA) `barrier multicast [mask] bytes outside mode addresses..`.
+// second one and the operands' values. `commit` follows the sources of GMMA opcodes. The access is that of addresses.h.
 #pragma once
 
 #include <string_view>
@@ -48,9 +47,6 @@ private:
     void remember(const char* begin, const char* end, const Instruction& instruction);
     void parse_registers(const char*& p, Register* registers, uint8_t& count, unsigned limit, const char* kind);
     uint32_t intern_opcode(std::string_view text);
-    void parse_addresses(const char*& p, Instruction& instruction, std::vector<uint64_t>& addresses);
-    void parse_bulk_copy(const char*& p, Instruction& instruction, Cta& cta);
-    uint32_t parse_transfers(const char*& p, std::vector<uint64_t>& addresses);
     void parse_end(const char*& p, const Instruction& instruction, Cta& cta);
     void parse_values(const char*& p, const Instruction& instruction, Cta& cta);
     void leave_out_store_data(const char*& p);
