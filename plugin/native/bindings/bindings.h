@@ -60,6 +60,7 @@ namespace kernelpoint {
 void set_error(const char* type, const char* text);
 
 void register_traces(pybind11::module_& module);
+void register_scan(pybind11::module_& module);  // after register_traces, which knows launch headers
 void register_tracez(pybind11::module_& module);
 void register_graph(pybind11::module_& module);  // graph_bindings.cc
 void register_encoder(pybind11::module_& module);

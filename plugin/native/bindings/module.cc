@@ -54,6 +54,7 @@ PYBIND11_MODULE(_native, module) {
     py::register_exception_translator(translate_trace_error);
     py::register_exception_translator(translate_interruption);
     kernelpoint::register_traces(module);
+    kernelpoint::register_scan(module);
     kernelpoint::register_tracez(module);
     kernelpoint::register_graph(module);
     kernelpoint::register_encoder(module);

@@ -1,0 +1,134 @@
+#include "native/trace/scan.h"
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <thread>
+
+#include "native/bindings/bindings.h"
+#include "native/trace/format.h"
+
+namespace py = pybind11;
+
+namespace kernelpoint {
+
+namespace {
+
+void bind_scan(py::module_& module) {
+    py::class_<Work>(module, "Work")
+        .def_readonly("instructions", &Work::instructions)
+        .def_readonly("thread_instructions", &Work::thread_instructions)
+        .def_readonly("ctas", &Work::ctas)
+        .def_readonly("warps", &Work::warps)
+        .def_readonly("global_accesses", &Work::global_accesses)
+        .def_readonly("shared_accesses", &Work::shared_accesses)
+        .def_readonly("sectors", &Work::sectors)
+        .def_readonly("bytes", &Work::bytes)
+        .def_property_readonly("by_unit", [](const Work& work) {
+            return py::tuple(py::cast(std::vector<uint64_t>(work.by_unit, work.by_unit + unit_count)));
+        });
+    py::class_<Scan>(module, "Scan")
+        .def_readonly("header", &Scan::header)
+        .def_readonly("work", &Scan::work)
+        .def_readonly("unknown_opcodes", &Scan::unknown_opcodes)
+        .def_readonly("store_data_left_out", &Scan::store_data_left_out)
+        .def_property_readonly("stream", [](const Scan& scan) { return scan.stream.hex(); })
+        .def_property_readonly("values", [](const Scan& scan) { return scan.values.hex(); });
+}
+
+using Clock = std::chrono::steady_clock;
+
+// Waits for `finished` without the GIL; every 100 ms calls `progress(done)` and looks for Ctrl-C.
+void watch(const std::atomic<bool>& finished, const std::atomic<size_t>& done, const py::object& progress) {
+    for (auto next_call = Clock::now(); !finished;) {
+        {
+            py::gil_scoped_release unlocked;
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        if (Clock::now() < next_call) continue;
+        next_call = Clock::now() + std::chrono::milliseconds(100);
+        if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+        if (!progress.is_none()) progress(done.load());
+    }
+}
+
+// The results in the order of `paths`: a Scan, or the reason why the trace was refused as text. `progress(done)` is
+// called on this thread; what it raises stops the scan, as Ctrl-C does.
+py::list scan_many(const std::vector<std::string>& paths, unsigned threads, const py::object& progress) {
+    if (threads < 1) throw py::value_error("threads must be at least 1, got 0");
+    std::vector<ScanResult> results;
+    std::atomic<bool> stop{false}, finished{false};
+    std::atomic<size_t> done{0};
+    std::thread worker([&] {
+        scan_traces(paths, threads, results, stop, done);
+        finished = true;
+    });
+    const auto end = [&](bool early) {
+        py::gil_scoped_release unlocked;
+        if (early) stop = true;
+        worker.join();
+    };
+    try {
+        watch(finished, done, progress);
+    } catch (...) {
+        end(true);
+        throw;
+    }
+    end(false);
+    if (!progress.is_none()) progress(done.load());
+    py::list list;
+    for (ScanResult& result : results) {
+        if (result.error.empty())
+            list.append(py::cast(std::move(result.scan)));
+        else
+            list.append(py::cast(result.error));
+    }
+    return list;
+}
+
+struct SizeAndTime {
+    int64_t size = -1, mtime_ns = -1;
+    void add(const std::string& path) {
+        struct stat status{};
+        if (stat(path.c_str(), &status) != 0) return;
+        if (S_ISREG(status.st_mode)) size = std::max<int64_t>(size, 0) + status.st_size;
+        mtime_ns = std::max(mtime_ns, int64_t{status.st_mtim.tv_sec} * 1000000000 + status.st_mtim.tv_nsec);
+    }
+};
+
+SizeAndTime size_and_time(const std::string& path) {
+    SizeAndTime result;
+    result.add(path);
+    if (result.size < 0) return {};
+    for (const std::string& companion : format_of_launch(path).companions(path)) result.add(companion);
+    return result;
+}
+
+// Rows (size, mtime in ns) of each path; -1, -1 where it is not a file.
+py::array_t<int64_t> stat_many(const std::vector<std::string>& paths) {
+    py::array_t<int64_t> table({static_cast<py::ssize_t>(paths.size()), py::ssize_t{2}});
+    auto rows = table.mutable_unchecked<2>();
+    py::gil_scoped_release unlocked;
+    for (size_t i = 0; i < paths.size(); ++i) {
+        const auto row = static_cast<py::ssize_t>(i);
+        const SizeAndTime found = size_and_time(paths[i]);
+        rows(row, 0) = found.size;
+        rows(row, 1) = found.mtime_ns;
+    }
+    return table;
+}
+
+}  // namespace
+
+void register_scan(py::module_& module) {
+    bind_scan(module);
+    module.attr("STREAM_HASH_VERSION") = stream_hash_version;
+    module.def("scan", &scan_trace, py::arg("path"), py::call_guard<py::gil_scoped_release, PythonSignals>());
+    module.def("scan_many", &scan_many, py::arg("paths"), py::arg("threads"), py::arg("progress") = py::none());
+    module.def("stat_many", &stat_many, py::arg("paths"));
+}
+
+}  // namespace kernelpoint
