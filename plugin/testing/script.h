@@ -1,4 +1,25 @@
-// Instructions of a scripted plugin; the lines of a script are listed in scripted_plugin.cc.
+// Instructions of a scripted plugin, from the lines of its script:
+//
+//     pass 0 3 1:5            the launches to simulate in the next pass, as launch or process:launch
+//     skip 3                  launches that are asked about and answered with KP_SKIP
+//     interval 100            cycles between progress calls
+//     stop 3 700              tell launch 3 to stop at the first progress call from cycle 700 on; "stop * 700": any
+//     launch whole 3 900 50          cycles and instructions that launch 3 is projected to have when it was stopped
+//     estimate 100 10         cycles and instructions of a launch that was not simulated
+//     done 2 900 50           launch 2 was simulated before, by the process that this one resumes
+//     name 3 gemm             the kernel name of launch 3, as if it had been read before
+//     uncounted 3             launches whose results are no part of the sample
+//     replay 3                launches that begin with replayed state; none named: all
+//     leaves 3 4096 15 0 15 0 what launch 3 did to the line at 4096 (touched, written, filled, copied, sm, path):
+//                             part of what is replayed before every later launch of its process, in this order
+//     ctas 3 80               CTAs of launch 3
+//     grid 3 80 4 1           CTAs, warps of a CTA, its last warp: of the launches right before launch 3, newest first
+//     predicts 3 0 3 3 2 1    branch predictor of the next SM before launch 3: history, counters
+//     bound l2_misses 0.3     relative half-width of a counter's total; none stated otherwise
+//     say hello               log this word when the session opens
+//     no_bound, degraded      flags of the summary
+//     pending 2               so many KP_PENDING before the end of each pass
+//     fail launch             "open", "next", "launch", "replay", "complete", "progress", "abort" or "finish" fails
 #pragma once
 
 #include <cstdint>
