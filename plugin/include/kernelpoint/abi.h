@@ -1,12 +1,12 @@
 /* KernelPoint's boundary: the versioned C ABI between a GPU simulator (the host) and the plugin.
  *
  * A host includes this file, or loader.h (C99: finds and opens the plugin), or client.hpp (C++11: the checked client of
- * our own hosts), and nothing else of KernelPoint. With it come state.h, which holds what replay hands over, and
- * counters.h, which names the counters that have a meaning. No C++ type, no exception and no Python object crosses the
- * boundary: plain structs that start with their own size, and status codes.
- * A host that was built before a struct grew keeps working: the plugin reads only the first `size` bytes of what it is
- * given and writes only the first `size` bytes of what it is asked to fill; what a newer host knows and the plugin does
- * not is filled with 0. kp_counter, which states no size, never grows.
+ * our own hosts), and nothing else of KernelPoint. With it come state.h, which holds what replay hands over,
+ * summary.h, which holds what a finished run states, and counters.h, which names the counters that have a meaning. No
+ * C++ type, no exception and no Python object crosses the boundary: plain structs that start with their own size, and
+ * status codes. A host that was built before a struct grew keeps working: the plugin reads only the first `size` bytes
+ * of what it is given and writes only the first `size` bytes of what it is asked to fill; what a newer host knows and
+ * the plugin does not is filled with 0. kp_counter, which states no size, never grows.
  *
  * Life of a run:
  *
@@ -38,6 +38,7 @@
 #include <stdint.h>
 
 #include "state.h"
+#include "summary.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -83,14 +84,9 @@ typedef enum kp_state {
     KP_STATE_REPLAYED = 1 /* the host empties its state and applies kp_replay_before() */
 } kp_state;
 
-/* Flags of kp_result, kp_summary, kp_estimate and kp_cost. */
+/* Flags of kp_result. */
 enum {
-    KP_RESULT_STOPPED = 1u << 0,    /* the launch was stopped inside after KP_STOP; cycles are those simulated */
-    KP_SUMMARY_DEGRADED = 1u << 0,  /* something failed on the way, and what became of it is in the journal */
-    KP_SUMMARY_NO_BOUND = 1u << 1,  /* no bound is stated: the policy states none, or launches never completed */
-    KP_ESTIMATE_RATIO = 1u << 0,    /* a ratio of two totals, e.g. "ipc", with a bound of its own */
-    KP_ESTIMATE_SAMPLING = 1u << 1, /* its half-width holds no error but that of sampling */
-    KP_COST_SIMULATED = 1u << 0     /* the launch was simulated, by this process or by one that was resumed */
+    KP_RESULT_STOPPED = 1u << 0 /* the launch was stopped inside after KP_STOP; cycles are those simulated */
 };
 
 typedef struct kp_session kp_session;
@@ -178,50 +174,6 @@ typedef struct kp_result {
     uint64_t instructions; /* thread instructions */
     const kp_counter* counters;
 } kp_result;
-
-/* The counts of a run. launches = simulated + skipped. */
-typedef struct kp_summary {
-    uint32_t size;  /* set by the host: sizeof(kp_summary) */
-    uint32_t flags; /* KP_SUMMARY_* */
-    uint64_t launches;
-    uint64_t simulated;
-    uint64_t skipped;
-    uint64_t projected; /* of the simulated launches, those that were stopped inside and projected to their end */
-    uint32_t passes;
-    uint32_t estimate_count; /* of the whole run: see kp_estimate_at */
-    double confidence;       /* of every half-width */
-    double cycle_speedup;    /* estimated over simulated cycles, warm-ups and run-ups included; NaN where not known */
-    double saved_seconds; /* processor time that the skipped cycles would have taken, at the rate of the simulated ones;
-                             NaN where not known */
-} kp_summary;
-
-/* The counts of one process. launches = simulated + skipped. */
-typedef struct kp_process {
-    uint32_t size;           /* set by the host: sizeof(kp_process) */
-    uint32_t estimate_count; /* of this process */
-    uint64_t launches;
-    uint64_t simulated;
-    uint64_t skipped;
-} kp_process;
-
-/* Statement on a total over all launches, or of a ratio of two totals. */
-typedef struct kp_estimate {
-    uint32_t size;    /* set by the host: sizeof(kp_estimate) */
-    uint32_t flags;   /* KP_ESTIMATE_* */
-    const char* name; /* "cycles", "instructions", then the host's counters, then ratios */
-    double estimate;  /* NaN where none is stated: the run ended before its pass was complete */
-    double
-        half_width; /* at the summary's confidence; NaN where the run states no bound, infinite where draws tell none */
-    double simulated; /* total over the simulated launches; of one stopped inside, what it was projected to be */
-} kp_estimate;
-
-/* Estimated cost of one launch: its own result where it was simulated, else the prediction of the estimator. */
-typedef struct kp_cost {
-    uint32_t size;  /* set by the host: sizeof(kp_cost) */
-    uint32_t flags; /* KP_COST_* */
-    double cycles;  /* NaN where nothing is known */
-    double instructions;
-} kp_cost;
 
 /* The ABI version of the plugin. Callable before anything else; starts nothing. */
 uint32_t kp_abi_version(void);
