@@ -11,6 +11,22 @@ from contextvars import ContextVar
 
 SILENT = 2.0  # seconds; work that is done by then says nothing
 BETWEEN_UPDATES, BETWEEN_LINES = 0.2, 10.0  # seconds, on a terminal and in a log
+MINUTE, HOUR = 60.0, 3600.0  # seconds
+
+
+def duration(seconds: float) -> str:
+    """Tell a time, at least 0, in the unit that people would use; seconds up to two minutes, minutes up to two hours.
+
+    >>> [duration(seconds) for seconds in (0.01, 0.26, 9.6, 90, 720, 9_000, 300_000)]
+    ['0 s', '0.3 s', '10 s', '90 s', '12 min', '2.5 h', '83 h']
+    """
+    if seconds < 0.95:
+        return f"{seconds:.1f} s" if seconds >= 0.05 else "0 s"
+    if seconds < 2 * MINUTE:
+        return f"{seconds:.0f} s"
+    if seconds < 2 * HOUR:
+        return f"{seconds / MINUTE:.0f} min"
+    return f"{seconds / HOUR:.1f} h" if seconds < 10 * HOUR else f"{seconds / HOUR:,.0f} h"
 
 
 class WorkProgress:
@@ -57,7 +73,7 @@ class WorkProgress:
             return
         self._said_at = now
         part = done / total if share is None else share
-        left = f", about {(now - self._begun) * (1 / part - 1):,.0f} s left" if part > 0 else ""
+        left = f", about {duration((now - self._begun) * (1 / part - 1))} left" if part > 0 else ""
         text = f"{self._what}: {done:,} of {total:,} {self._units}{left}" + (f"; {note}" if note else "")
         if self._terminal:
             sys.stderr.write(f"\r\033[Kkernelpoint: {text}")
@@ -85,9 +101,9 @@ class _Told:
                 share = self.share()
             except ValueError:  # a file that is closed by now
                 return ""
-            return f", about {seconds * (1.0 / share - 1.0):,.0f} s left" if 0.01 < share < 0.99 else ""
+            return f", about {duration(seconds * (1.0 / share - 1.0))} left" if 0.01 < share < 0.99 else ""
         left = (self.expected or 0.0) - seconds
-        return f", about {left:,.0f} s left" if left > 0.0 else ""
+        return f", about {duration(left)} left" if left > 0.0 else ""
 
 
 _TOLD: ContextVar[_Told | None] = ContextVar("told", default=None)
@@ -120,7 +136,7 @@ def telling(
         wait = silent
         while not over.wait(wait):
             seconds = time.monotonic() - begun
-            text, wait = f"kernelpoint: {what}: {seconds:,.0f} s so far{told.left(seconds)}", BETWEEN_LINES
+            text, wait = f"kernelpoint: {what}: {duration(int(seconds))} so far{told.left(seconds)}", BETWEEN_LINES
             if terminal:
                 sys.stderr.write(f"\r\033[K{text}")
                 sys.stderr.flush()

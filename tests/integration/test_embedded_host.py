@@ -207,4 +207,5 @@ def test_another_budget_is_refused_by_its_key_where_predictions_sized_the_first_
     assert (
         done.returncode == 1
         and "config.error_budget.relative_error: the journal has 0.05, this run 0.01" in done.stderr
+        and "the sample is sized for the error budget before the first launch" in done.stderr
     )

@@ -9,6 +9,7 @@ import pytest
 from kernelpoint.errors import JournalError
 from kernelpoint.estimation import AssistedDesign, AssistedEngine, ErrorBudget
 from kernelpoint.estimation.assisted_paired import assisted_pair
+from kernelpoint.fast_model.configuration import configuration_of_host
 from kernelpoint.journal import load_run
 from kernelpoint.paired import compare_runs
 from kernelpoint.randomness import generator, permanent_random_numbers
@@ -36,8 +37,8 @@ def pair(run, traces, tmp_path, monkeypatch):
     first = np.round(20000 * random.lognormal(0.0, 0.02, LAUNCHES)).astype(int)
     second = np.round(first * 1.2 * random.lognormal(0.0, 0.01, LAUNCHES)).astype(int)
 
-    def start(name: str, cycles: np.ndarray, yaml: str = YAML) -> Path:
-        return run(name, cycles, yaml, list_paths=[str(traces)], launch_counts=[LAUNCHES])
+    def start(name: str, cycles: np.ndarray, yaml: str = YAML, **info: str) -> Path:
+        return run(name, cycles, yaml, list_paths=[str(traces)], launch_counts=[LAUNCHES], **info)
 
     return start, first, second
 
@@ -68,6 +69,20 @@ def test_runs_with_other_budgets_have_other_cells_and_are_refused_by_key(pair):
     b = load_run(start("b", second, YAML.replace("0.02", "0.05")))
     with pytest.raises(JournalError, match=r"error_budget.relative_error"):
         compare_runs(a, b)
+
+
+def test_runs_that_predicted_for_their_own_gpus_are_refused_with_what_to_do(pair):
+    start, first, second = pair
+    known = {"simulator": "kernelpoint-host"}
+    journals = [
+        start(name, cycles, YAML.replace("v100", "auto"), **known, config_hash=configuration_of_host(name).hash)
+        for name, cycles in (("v100", first), ("rtx", second))
+    ]
+    with pytest.raises(JournalError, match=r"(?s)hashes\.design.*give both one model, `fast_model: FILE`"):
+        compare_runs(*map(load_run, journals))
+    with pytest.raises(JournalError) as other:
+        compare_runs(load_run(start("a", first)), load_run(start("b", second, YAML.replace("v100", "rtx"))))
+    assert "hashes.design" in str(other.value) and "give both" not in str(other.value)
 
 
 def drawn_in_both(y: np.ndarray, x: np.ndarray, group: np.ndarray, seed: int) -> tuple[AssistedEngine, np.ndarray]:

@@ -3,10 +3,12 @@
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 
 import pytest
 from views import HOSTILE, a_run, a_view
 
+from kernelpoint.journal import EstimateRecord
 from kernelpoint.report.charts import charts
 from kernelpoint.report.html import document, section
 from kernelpoint.report.page import html_page
@@ -52,6 +54,42 @@ def test_the_page_is_self_contained_and_under_three_megabytes(page):
     assert len(page.encode()) < 3_000_000
     markup = re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
     assert not re.search(r"(src|href)\s*=\s*[\"']?(https?:)?//", markup)
+
+
+@pytest.mark.parametrize(
+    ("covers", "met", "inside", "colour"),
+    [
+        ("exact", True, None, "good"),
+        ("total error", True, None, "good"),
+        ("total error", True, True, "good"),
+        ("total error", False, True, "warn"),
+        ("sampling error", True, None, "warn"),
+        ("nothing", False, None, "bad"),
+        ("total error", True, False, "bad"),
+    ],
+)
+def test_the_colour_of_the_verdict_tells_whether_the_number_can_be_trusted(tmp_path, covers, met, inside, colour):
+    run = a_run(tmp_path / "run.kpjournal", covers=covers, met=met)
+    truth = None if inside is None else replace(a_view().truth, inside=inside)
+    assert f'<div class="verdict {colour}">' in html_page(run, replace(a_view(), truth=truth))
+
+
+def test_what_is_hardly_known_stands_in_grey(tmp_path):
+    def estimate(value, half_width):
+        return EstimateRecord(value, half_width, None if half_width is None else half_width / abs(value))
+
+    counters = {
+        "cycles": estimate(1e4, 1e2),
+        "instructions": estimate(1e6, 0.0),
+        "l1_misses": estimate(10.0, 3.0),
+        "l2_misses": estimate(-10.0, 3.0),
+        "dram_reads": estimate(10.0, None),
+    }
+    page = html_page(a_run(tmp_path / "run.kpjournal", counters=counters), a_view())
+    found = re.findall(r'<tr( class="weak")?><td>([a-z0-9_<>]+)</td>', page)
+    rows = {name.replace("<wbr>", ""): bool(weak) for weak, name in found}
+    assert rows == {"cycles": False, "instructions": False, "l1_misses": True, "l2_misses": True, "dram_reads": True}
+    assert "<td>not known</td>" in page and "-10" not in page.split("<h2>Every counter")[1].split("</table>")[0]
 
 
 def test_the_simulators_command_stands_above_the_first_chart(page):

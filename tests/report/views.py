@@ -1,6 +1,8 @@
 """Content of a page, made by hand."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -35,6 +37,7 @@ def a_view(kernels: int = 20, launches: int = 5000) -> RunView:
         kernels=[Kernel(name, launches // kernels, int(simulated.sum()) // kernels, 1e6, share) for name in names],
         kernel_of_launch=of_launch,
         looks=[PassEnd(30, 1e6, 4e4), PassEnd(60, 1.01e6, 9e3)],
+        relative_error=0.01,
         truth=FullRun(total=1.005e6, error=0.005, inside=True, non_sampling_error=0.0),
         stream_map=np.random.default_rng(0).normal(size=(kernels, 2)),
         stream_names=names,
@@ -42,8 +45,8 @@ def a_view(kernels: int = 20, launches: int = 5000) -> RunView:
     )
 
 
-def a_run(path: Path) -> Run:
-    """A run of two launches, one of them skipped, whose journal is written by hand."""
+def a_run(path: Path, **summary: Any) -> Run:
+    """A run of two launches, one of them skipped, whose journal is written by hand; fields of its summary that differ."""
     journal = JournalWriter(path, resume=False)
     config = {"policy": "kernelpoint", "seed": 0, "error_budget": {"counter": "cycles"}}
     run = RunRecord(kernelpoint="0", config=config, bound="sequential", estimate="mean", launches=[2], hashes={})
@@ -53,7 +56,7 @@ def a_run(path: Path) -> Run:
     journal.write(PassRecord(0, 1, {}))
     journal.write(ResultRecord(0, 0, 0, {"cycles": 5000.0, "instructions": 10.0}))
     journal.write(LookRecord(0, True, {"cycles": total}, {}))
-    journal.write(a_summary(total))
+    journal.write(replace(a_summary(total), **summary))
     journal.close()
     return load_run(path)
 

@@ -74,6 +74,7 @@ def test_an_error_of_replay_above_the_budget_is_not_called_met(host):
     summary = found.run(found.open("policy: random\nerror_budget: {relative_error: 0.03}"))
     assert not summary["met"] and summary["relative_half_width"] > 0.05 - 1e-3
     assert not any("error budget met" in line for line in host.log)
+    assert any("total within +- " in line and "error budget not met" in line for line in host.log)
 
 
 def test_run_ups_count_as_simulated_cycles(host):

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
 from kernelpoint.errors import ConfigError
 from kernelpoint.journal import Run, load_run
 from kernelpoint.progress import telling
-from kernelpoint.report.sentences import percent, sentences
+from kernelpoint.report.sentences import WEAK_NOTE, is_weak, number, percent, sentences, total
 
 
 def report(
@@ -117,19 +118,13 @@ def _page(run: Run, full: Run | None, output: Path | None) -> str:
 
 
 def _counters(loaded: Run) -> Table:
-    table = Table(title=f"{loaded.path} ({loaded.policy})")
+    table = Table(title=f"{loaded.path} ({loaded.policy})", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for heading in ("counter", "estimated total", "half-width", "relative", "simulated"):
-        table.add_column(heading, justify="left" if heading == "counter" else "right")
-    for name, row in loaded.estimates().items():
-        table.add_row(
-            name,
-            _number(row.estimate),
-            _number(row.half_width),
-            percent(row.relative_half_width),
-            _number(row.simulated),
-        )
+        table.add_column(heading, justify="left" if heading == "counter" else "right", no_wrap=True)
+    rows = loaded.estimates()
+    for name, row in rows.items():
+        cells = (name, total(row), number(row.half_width), percent(row.relative_half_width), number(row.simulated))
+        table.add_row(*cells, style="dim" if is_weak(row) else None)
+    if any(map(is_weak, rows.values())):
+        table.caption, table.caption_justify = WEAK_NOTE.format("dim"), "left"
     return table
-
-
-def _number(value: Any) -> str:
-    return "-" if value is None else f"{value:.5g}" if value % 1 and abs(value) < 100 else f"{value:,.0f}"

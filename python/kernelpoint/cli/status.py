@@ -16,6 +16,7 @@ from rich.console import Console
 from kernelpoint.coordinator.state import State, read_state, state_path
 from kernelpoint.errors import ConfigError, JournalError
 from kernelpoint.journal import EstimateRecord, PassRecord, ResultRecord, Run, load_run
+from kernelpoint.progress import duration
 from kernelpoint.report.sentences import percent
 
 FRESH = 120.0  # seconds since a run on another machine wrote last, within which it counts as running
@@ -63,7 +64,7 @@ def status(
 
 def _lines(path: Path) -> list[str]:
     found = status_of(load_run(path), read_state(state_path(path)), is_locked(path), time.time())
-    left = "" if found.left is None else f"; about {found.left:,.0f} s left in the pass"
+    left = "" if found.left is None else f"; about {duration(found.left)} left in the pass"
     workers = "" if found.workers is None else f"; {found.workers:,} workers"
     return [
         f"{path}: {found.state}; {found.pass_text}{left}{workers}",

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from kernelpoint.coordinator.outcomes import folder_of
 from kernelpoint.files import read_regular, replacing
+from kernelpoint.progress import duration
 
 SECONDS_BETWEEN, SECONDS_BETWEEN_LINES = 2.0, 10.0
 MOST_BYTES = 1 << 16
@@ -68,7 +69,7 @@ class Progress:
             )
         if now - self._said >= SECONDS_BETWEEN_LINES and left > 0.0:
             self._said = now
-            rest = f", about {seconds:,.0f} s left in this pass" if seconds is not None else ""
+            rest = f", about {duration(seconds)} left in this pass" if seconds is not None else ""
             self._say(f"kernelpoint: {done:,} of {expected:,} simulated{rest}")
 
     def _write(self, state: State) -> None:

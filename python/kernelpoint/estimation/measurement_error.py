@@ -13,7 +13,7 @@ random sign, so it is added as it is; estimates are not corrected by it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,6 +29,7 @@ OWN_ERROR_SHARE = (
     0.6  # of the error budget, for errors of single results; sqrt(1 - 0.6^2) = 0.8 of it is left for sampling
 )
 LEAST_BUDGET = 1e-6  # of the error budget: what a sampling design is given at least
+MOST_NAMED = 3  # counters that a sentence lists
 
 
 @dataclass(frozen=True)
@@ -274,8 +275,10 @@ class MeasurementErrors:
                 f"{len(self._own)} results have errors of their own; these are added up as if all went to the same side"
             )
         if self.systematic:
-            names = ", ".join(sorted(self.systematic))
-            found.append(f"the systematic error of {names} was estimated, and is shared in proportion to the totals")
+            found.append(
+                f"the systematic error of {_listed(sorted(self.systematic))} was estimated; processes and clusters have parts "
+                "of it in proportion to their totals"
+            )
         return found
 
     def _warnings(self, sampled_enough: bool) -> list[str]:
@@ -286,3 +289,12 @@ class MeasurementErrors:
             f"({len(self._own)} results of their own, {len(self.systematic)} counters a systematic one), which more draws do "
             "not take away"
         ]
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Up to three names, or how many there are.
+
+    >>> _listed(["cycles", "instructions"]), _listed(["a", "b", "c", "d"])
+    ('cycles, instructions', '4 counters')
+    """
+    return ", ".join(names) if len(names) <= MOST_NAMED else f"{len(names)} counters"

@@ -222,8 +222,21 @@ def _check_shared(first: Run, second: Run, *settings: str) -> None:
     differing = [f"{key}: {first.path} has {a[key]!r}, {second.path} {b[key]!r}" for key in a if a[key] != b[key]]
     if differing:
         raise JournalError(
-            "runs are compared launch by launch; both need the same list, plan and seed:\n" + "\n".join(differing)
+            "runs are compared launch by launch; both need the same list, plan and seed:\n"
+            + "\n".join([*differing, *_cure(first, second)])
         )
+
+
+def _cure(first: Run, second: Run) -> list[str]:
+    """Sentence on what to do where each run has derived a fast model of its own GPU; nothing elsewhere."""
+    same = {name: first.hashes.get(name) == second.hashes.get(name) for name in ("traces", "design")}
+    derived = any(is_predicted(run) and run.setting("fast_model") == "auto" for run in (first, second))
+    if same["design"] or not same["traces"] or not derived:
+        return []
+    return [
+        "with `fast_model: auto` each run predicted for its own GPU, so the draws differ; give both one model, `fast_model: "
+        "FILE` with the gpgpusim.config or params.in of either GPU, and run them again (another `journal:`, or `resume: never`)"
+    ]
 
 
 def _pair(run: DrawnSample, rows: np.ndarray, values: np.ndarray, alpha: float) -> PairedTotals:

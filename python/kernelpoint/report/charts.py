@@ -122,7 +122,7 @@ def _launch_bins(view: RunView, row_of: np.ndarray, labels: np.ndarray) -> Rows:
 
 
 def _passes(view: RunView) -> Chart | None:
-    """The interval after each pass; the full run's total where it is known."""
+    """The interval after each pass, over what the budget allows; the full run's total where it is known."""
     rows: Rows = [
         {
             "pass": f"{number + 1}",
@@ -143,6 +143,7 @@ def _passes(view: RunView) -> Chart | None:
     )
     title = f"estimated {view.counter}"
     layers = [
+        _budget(view).encode(y=alt.Y("low:Q", title=title, scale=scale), y2="high:Q", tooltip=["band:N"]),
         base.mark_rule(color=BLUE, strokeWidth=2).encode(y=alt.Y("low:Q", title=title, scale=scale), y2="high:Q"),
         base.mark_point(color=BLUE, filled=True, size=70).encode(y=alt.Y("estimate:Q", scale=scale)),
     ]
@@ -154,6 +155,15 @@ def _passes(view: RunView) -> Chart | None:
             )
         )
     return alt.layer(*layers)
+
+
+def _budget(view: RunView) -> alt.Chart:
+    """The error budget as a band about the last estimate."""
+    last = view.looks[-1].estimate
+    wide, name = abs(last) * view.relative_error, f"error budget, {100 * view.relative_error:g} %"
+    return alt.Chart(_data([{"low": last - wide, "high": last + wide, "band": name}])).mark_rect(
+        color=GREEN, opacity=0.18
+    )
 
 
 def kernel_colours(view: RunView) -> dict[str, str]:

@@ -11,10 +11,10 @@ from kernelpoint.journal import EstimateRecord, Run
 from kernelpoint.report.charts import charts
 from kernelpoint.report.full_run import sentence
 from kernelpoint.report.html import document, section, table
-from kernelpoint.report.sentences import percent, sentences
+from kernelpoint.report.sentences import WEAK_NOTE, is_weak, number, percent, sentences, total
 from kernelpoint.report.view import RunView
 from kernelpoint.session.differences import options_of
-from kernelpoint.session.verdict import verdict
+from kernelpoint.session.verdict import EXACT, NOTHING, TOTAL_ERROR, verdict
 
 SECTIONS = {
     "share": (
@@ -28,14 +28,17 @@ SECTIONS = {
     ),
     "passes": (
         "How the bound shrank",
-        "The stated interval at the end of each pass. The run ends when the interval is within the error budget. Dashed: the "
-        "full run's total, where it is given.",
+        "The stated interval at the end of each pass. The run ends when the interval is within the error budget, which is the "
+        "green band about the last estimate. Dashed: the full run's total, where it is given.",
     ),
     "map": (
         "Which streams are alike",
         "Each dot is one instruction stream. Near dots are alike to the encoder. Larger dots stand for more launches.",
     ),
 }
+
+SIMULATORS = {"accelsim": "Accel-Sim", "macsim": "MacSim", "kernelpoint-host": "the embedded host"}
+USUAL_FOLDERS = ("traces", "NO_ARGS")  # Accel-Sim's tracer and scripts name them so for every workload
 
 COLUMNS = (
     "Cycles are estimated, mean is cycles over launches. CoV: standard deviation over mean of the simulated launches. Share of "
@@ -61,7 +64,6 @@ def html_page(run: Run, view: RunView, note: str = "") -> str:
 def _verdict(run: Run, view: RunView) -> str:
     """The answer to "can I trust this number", first on the page."""
     s = run.ended()
-    kind = s.covers.split()[0]
     passes = "one pass" if s.passes == 1 else f"{s.passes} passes"
     lines = [f"{s.simulated:,} of {s.launches:,} kernel launches were simulated in {passes}."]
     if view.truth is not None:
@@ -70,8 +72,18 @@ def _verdict(run: Run, view: RunView) -> str:
     lines += [f"Degraded: {reason}" for reason in s.degraded[:3]]
     lines += [f"Not covered: {text}" for text in s.not_covered]
     text = "".join(f"<p>{escape(line)}</p>" for line in lines)
-    total, _, claim = verdict(s).replace("+-", "±").partition("; ")
-    return f'<div class="verdict {kind}"><b>{escape(total)}</b><strong>{escape(claim)}</strong>{text}</div>'
+    figure, _, claim = verdict(s).replace("+-", "±").partition("; ")
+    return (
+        f'<div class="verdict {_trust(run, view)}"><b>{escape(figure)}</b><strong>{escape(claim)}</strong>{text}</div>'
+    )
+
+
+def _trust(run: Run, view: RunView) -> str:
+    """Colour of the verdict: good, warn or bad."""
+    s = run.ended()
+    if s.estimate is None or s.covers == NOTHING or (view.truth is not None and view.truth.inside is False):
+        return "bad"
+    return "good" if s.covers == EXACT or (s.covers == TOTAL_ERROR and s.met) else "warn"
 
 
 def _facts(run: Run) -> str:
@@ -95,15 +107,18 @@ def _facts(run: Run) -> str:
 
 
 def _workload(run: Run) -> str:
-    """The folders of the trace lists, or the journal's name."""
+    """The folders of the trace lists, those that every workload has left out; else the journal's name."""
     paths = [Path(name) for name in run.header.host.lists if name] if run.header.host else []
-    names = [path.parent.name if path.suffix in (".g", ".txt") else path.name for path in paths]
+    folders = [path.parent if path.suffix in (".g", ".txt") else path for path in paths]
+    names = [next((part for part in reversed(f.parts) if part not in USUAL_FOLDERS), f.name) for f in folders]
     return ", ".join(dict.fromkeys(name for name in names if name)) or run.path.stem
 
 
 def _simulator(run: Run) -> str:
-    host = run.header.host
-    return f"{host.simulator} {host.version}".strip() if host else "a simulator"
+    if (host := run.header.host) is None:
+        return "a simulator"
+    name = SIMULATORS.get(host.simulator, host.simulator)
+    return f"{name} ({host.version})" if host.version else name
 
 
 def _gpu(run: Run) -> str:
@@ -147,16 +162,17 @@ def _percent(value: float | None, sign: str = "") -> str:
 
 
 def counter_table(run: Run) -> str:
-    """HTML table of every counter's estimate."""
-    rows = [f"<tr><td>{escape(name)}</td>{_estimate(row)}</tr>" for name, row in run.estimates().items()]
-    return table(("counter", "estimated total", "half-width", "simulated"), rows)
+    """HTML table of every counter's estimate; what is hardly known stands in grey."""
+    rows = [_estimate(name, row) for name, row in run.estimates().items()]
+    weak = any(is_weak(row) for row in run.estimates().values())
+    note = f'<p class="soft">{escape(WEAK_NOTE.format("Grey"))}</p>' if weak else ""
+    return table(("counter", "estimated total", "half-width", "simulated"), rows) + note
 
 
-def _estimate(row: EstimateRecord) -> str:
-    width = percent(row.relative_half_width)
-    numbers = ("-" if v is None else f"{v:,.0f}" if v >= 1000 else f"{v:.4g}" for v in (row.estimate, row.simulated))
-    total, simulated = numbers
-    return f"<td>{total}</td><td>{width}</td><td>{simulated}</td>"
+def _estimate(name: str, row: EstimateRecord) -> str:
+    kind, parts = ' class="weak"' if is_weak(row) else "", escape(name).replace("_", "_<wbr>")
+    numbers = (total(row), percent(row.relative_half_width), number(row.simulated))
+    return f"<tr{kind}><td>{parts}</td>{''.join(f'<td>{text}</td>' for text in numbers)}</tr>"
 
 
 def _notes(run: Run) -> str:

@@ -2,8 +2,30 @@
 
 from __future__ import annotations
 
-from kernelpoint.journal import PartRecord, Run
+from kernelpoint.journal import EstimateRecord, PartRecord, Run, RunUpRecord, SummaryRecord
 from kernelpoint.session.verdict import EXACT, verdict
+
+WEAK = 0.25  # relative half-width; what is known less well is marked
+WEAK_NOTE = "{}: the half-width is over 25 % of the estimate, or none is stated"
+
+
+def is_weak(row: EstimateRecord) -> bool:
+    """Tell that an estimate is hardly known."""
+    return row.estimate is not None and row.half_width != 0.0 and not (row.relative_half_width or 1.0) <= WEAK
+
+
+def total(row: EstimateRecord) -> str:
+    """An estimate as text; one below zero, which no counter is, tells nothing."""
+    return "not known" if row.estimate is not None and row.estimate < 0.0 else number(row.estimate)
+
+
+def number(value: float | None) -> str:
+    """A total as text.
+
+    >>> number(80651.0), number(0.00068), number(16.5), number(None)
+    ('80,651', '0.00068', '16.5', '-')
+    """
+    return "-" if value is None else f"{value:.5g}" if value % 1 and abs(value) < 100 else f"{value:,.0f}"
 
 
 def percent(relative: float | None) -> str:
@@ -22,12 +44,7 @@ def sentences(run: Run) -> list[str]:
     if (s := run.summary) is None:
         so_far = run.content()
         return [f"{so_far['simulated']:,} of {so_far['launches']:,} launches simulated so far", _NOT_ENDED]
-    lines = [verdict(s), _counts(s.simulated, s.launches, s.passes)]
-    if s.warmups:
-        lines.append(f"{s.warmups:,} further simulations only warmed the machine up; the cycle speedup pays for them")
-    if s.cycle_speedup:
-        one = f" (one-per-stream speedup {s.one_per_stream_speedup:.4g}x)" if s.one_per_stream_speedup else ""
-        lines.append(f"cycle speedup {s.cycle_speedup:.4g}x{one}")
+    lines = [verdict(s), _counts(s.simulated, s.launches, s.passes), *_costs(run, s)]
     if s.covers != EXACT:
         word = "within" if s.met else "beyond"
         lines.append(
@@ -40,6 +57,24 @@ def sentences(run: Run) -> list[str]:
     lines += [f"note: {warning}" for warning in s.warnings]
     lines += [f"the bound assumes: {text}" for text in s.assumptions]
     return lines + [f"not covered by the bound: {text}" for text in s.not_covered]
+
+
+def _costs(run: Run, s: SummaryRecord) -> list[str]:
+    """Lines on what was simulated beside the sample, and on the speedups."""
+    lines = []
+    if s.warmups:
+        lines.append(f"{s.warmups:,} further simulations only warmed the machine up; the cycle speedup pays for them")
+    if run_ups := sum(1 for _ in run.of(RunUpRecord)):
+        lines.append(
+            f"{run_ups:,} further simulations measured the error of replay (run-ups); the cycle speedup pays for them"
+        )
+    if s.cycle_speedup:
+        lines.append(f"cycle speedup {s.cycle_speedup:.4g}x")
+    if s.one_per_stream_speedup:
+        lines.append(
+            f"one-per-stream speedup {s.one_per_stream_speedup:.4g}x: all cycles over those of one launch of each stream"
+        )
+    return lines
 
 
 _NOT_ENDED = "the run has not ended: start it again to resume it"

@@ -54,7 +54,7 @@ class RunView:
         counter: the counter of `values`: that of the error budget, or cycles where the budget is on a ratio.
         simulated: bool [launches]; values: float64 [launches], 0 where not simulated.
         kernels: by falling share; kernel_of_launch: int64 [launches], an index into it.
-        looks: one for each finished pass; truth: the full run, where there is one.
+        looks: one for each finished pass; relative_error: the error budget; truth: the full run, where there is one.
         stream_map: float [S, 2] or None; stream_names, stream_launches: of each stream.
     """
 
@@ -65,6 +65,7 @@ class RunView:
     kernels: list[Kernel]
     kernel_of_launch: np.ndarray
     looks: list[PassEnd]
+    relative_error: float
     truth: FullRun | None
     stream_map: np.ndarray | None
     stream_names: list[str]
@@ -92,6 +93,7 @@ def view_run(run: Run, plan: Plan, full_run: Run | None = None) -> RunView:
         kernels=kernels,
         kernel_of_launch=of_launch,
         looks=_looks(run),
+        relative_error=run.ended().relative_error,
         truth=compare(run, full_run) if full_run else None,
         stream_map=plan.stream_map if streams is not None else None,
         stream_names=names,

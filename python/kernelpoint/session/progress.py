@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from kernelpoint.progress import duration
+
 if TYPE_CHECKING:
     from kernelpoint.estimation import Look
 
@@ -62,7 +64,7 @@ class Progress:
         skipped = self._launches - simulated
         self.say(
             f"pass {pass_index}: {done:,} of {self._wanted:,} done, {simulated:,} simulated, {skipped:,} skipped so far, "
-            f"about {seconds:,.0f} s left in this pass{self._so_far}"
+            f"about {duration(seconds)} left in this pass{self._so_far}"
         )
 
     def looked(self, look: Look, pass_index: int, counter: str) -> None:

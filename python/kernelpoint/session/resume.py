@@ -35,6 +35,10 @@ _ERROR_BUDGET = "config.error_budget."
 _STOPPED_BY = ("config.error_budget.confidence", "config.error_budget.relative_error")
 # The first sample of a run with predictions, and the places of its run-ups, were sized for these.
 _SIZED_BY = (*_STOPPED_BY, "config.error_budget.counter")
+_WHY_SIZED = (
+    "where the fast model predicts, the sample is sized for the error budget before the first launch, so a run cannot go on to "
+    "another budget; plan and predictions are in the cache, and a run with a smaller budget answers a larger one as well"
+)
 
 
 def resume(session: Session, records: Sequence[Record]) -> None:
@@ -82,9 +86,11 @@ def check_same_run(old: Record, new: RunRecord, predicted: bool = False) -> None
         key for key in sorted(before.keys() | after.keys()) if before.get(key) != after.get(key) and not may_differ(key)
     ]
     if differing:
+        sized = predicted and any(key in _SIZED_BY for key in differing)
         raise JournalError(
             "the journal belongs to another run; use another `journal:`, or `resume: never` to begin anew:\n"
             + told(differing, before, after)
+            + (f"\n{_WHY_SIZED}" if sized else "")
         )
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-LEAST = 0.2  # seconds of simulation; a rate measured on less says little
+from kernelpoint.progress import duration
+
+LEAST = 0.2  # seconds of simulation; a rate measured on less says little, and less saved is not worth a line
 
 
 class SavedTime:
@@ -21,7 +23,7 @@ class SavedTime:
     >>> time_saved.estimate(skipped_cycles=50_000.0)
     100.0
     >>> time_saved.sentence(skipped_cycles=50_000.0)
-    'about 100 s of processor time saved, at the 2.0 s that 1,000 cycles took here'
+    'about 100 s of processor time saved, at the 2 s that 1,000 cycles took here'
     """
 
     def __init__(self, clock: Callable[[], float] = time.process_time) -> None:
@@ -58,10 +60,9 @@ class SavedTime:
         return self.seconds / self.cycles * skipped_cycles
 
     def sentence(self, skipped_cycles: float) -> str | None:
-        """One line on the seconds saved; None where the rate is not known."""
-        if (saved := self.estimate(skipped_cycles)) is None:
+        """One line on the time saved; None where the rate is not known, or where it is next to nothing."""
+        saved = self.estimate(skipped_cycles)
+        if saved is None or saved < LEAST:
             return None
-        return (
-            f"about {saved:,.0f} s of processor time saved, at the {self.seconds:,.1f} s that {self.cycles:,.0f} cycles "
-            "took here"
-        )
+        took = f"{duration(self.seconds)} that {self.cycles:,.0f} cycles took here"
+        return f"about {duration(saved)} of processor time saved, at the {took}"

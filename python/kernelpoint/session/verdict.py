@@ -48,6 +48,6 @@ def _stated(summary: SummaryRecord) -> str:
     digits = f"{100 * width:.3g}" if width <= 1.0 else "over 100"
     interval = f"+- {digits} % at {100 * summary.confidence:g} %"
     if covers == TOTAL_ERROR:
-        return f"total within {interval}{'; error budget met' if summary.met else ''}"
+        return f"total within {interval}; error budget {'met' if summary.met else 'not met'}"
     reason = f" ({summary.bound_excludes})" if summary.bound_excludes else ""
     return f"bound on sampling error only{reason}: {interval}"
