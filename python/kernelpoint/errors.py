@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import numbers
 import reprlib
 from collections.abc import Iterable
 from typing import Any
@@ -68,6 +69,8 @@ class _Cut(reprlib.Repr):
         """Floating-point numbers, true, false and None; of all else the type."""
         if isinstance(value, (float, complex, bool, bytes, type(None))):
             return super().repr_instance(value, level)
+        if isinstance(value, numbers.Number) and hasattr(value, "item"):
+            return self.repr1(value.item(), level)  # a number of NumPy
         return f"an object of type {type(value).__name__}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import inspect
 import pkgutil
@@ -9,8 +10,24 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar, cast
 
 from kernelpoint.errors import ConfigError, shown
+from kernelpoint.files import open_regular
 
 T = TypeVar("T")
+
+
+def foreign_code(implementation: type) -> str | None:
+    """Hash of the file in which a class of another package is defined; None for ours, which the version tells apart.
+
+    >>> foreign_code(Registry) is None
+    True
+    """
+    if implementation.__module__.partition(".")[0] == "kernelpoint":
+        return None
+    try:
+        with open_regular(inspect.getfile(implementation)) as file:
+            return hashlib.blake2b(file.read(), digest_size=16).hexdigest()
+    except (OSError, TypeError):  # made in a notebook, or in no file at all
+        return "unknown"
 
 
 class Registry(Generic[T]):
@@ -46,15 +63,7 @@ class Registry(Generic[T]):
         point = self._installed().get(name)
         if point is None:
             raise ConfigError(f"{self.kind}: got {shown(name)}; allowed: {', '.join(self.names())}")
-        try:
-            found = point.load()
-        except (ImportError, AttributeError) as error:
-            raise ConfigError(
-                f"{self.kind}: {name}: the entry point {point.value} cannot be loaded: {error}"
-            ) from error
-        if not (inspect.isclass(found) and issubclass(found, self.base)):
-            raise ConfigError(f"{self.kind}: {name}: {point.value} is no subclass of {self.base.__name__}")
-        return cast("type[T]", found)
+        return self._checked(name, point)
 
     def load_all(self) -> list[type[T]]:
         """Every implementation: ours in the order of their names, then those of other packages."""
@@ -68,6 +77,20 @@ class Registry(Generic[T]):
 
     def _installed(self) -> dict[str, EntryPoint]:
         return {point.name: point for point in entry_points(group=self.group)}
+
+    def _checked(self, name: str, point: EntryPoint) -> type[T]:
+        """The class that an entry point of another package names, if it fulfils the contract."""
+        where = f"{self.kind}: {name}"
+        try:
+            found = point.load()
+        except Exception as error:  # whatever a module of another package raises while it is imported
+            reason = f"{type(error).__name__}: {error}"
+            raise ConfigError(f"{where}: the entry point {point.value} cannot be loaded: {reason}") from error
+        if not (inspect.isclass(found) and issubclass(found, self.base)):
+            raise ConfigError(f"{where}: {point.value} is no subclass of {self.base.__name__}")
+        if missing := sorted(getattr(found, "__abstractmethods__", ())):
+            raise ConfigError(f"{where}: {point.value} lacks {', '.join(missing)}, which {self.base.__name__} asks for")
+        return cast("type[T]", found)
 
     def _only_class(self, name: str) -> type[T]:
         module = importlib.import_module(f"{self.package}.{name}")

@@ -16,15 +16,27 @@ INCLUDE = ROOT / "plugin" / "include"
 LAUNCHES = 6
 
 
+class Totals(dict[str, float]):
+    """The totals that a host stated, by name; a missing one is told with those that there are."""
+
+    def __missing__(self, name: str) -> float:
+        raise AssertionError(f"the host states no total {name!r}; it states: {', '.join(self) or 'none'}")
+
+
 @dataclass
 class Run:
-    """Output of one run: the plugin's log, and what the host stated of its totals."""
+    """Output of one run: exit code, standard output and error, the plugin's log, and what the host stated of its totals.
+
+    totals: as numbers, under the names `launches`, `simulated` and `passes` (of the summary), the name of each estimate
+        (`cycles`, `instructions`, `ipc`, those of its counters), `<name>_half_width` where a bound is stated; of a host of
+        several processes also `<prefix><number>_simulated` and `<prefix><number>_cycles`.
+    """
 
     code: int
     out: str
     err: str
     log: list[str]
-    totals: dict[str, float] = field(default_factory=dict)
+    totals: dict[str, float] = field(default_factory=Totals)
 
     def calls(self, word: str) -> list[list[str]]:
         """Calls of one kind as words; the first is the launch, as process:launch."""
@@ -43,11 +55,11 @@ class HostUnderTest:
     """One host with a workload of six launches in each of its processes.
 
     Attributes:
+        name: how the suite calls it; `pytest -k` selects by it.
         can: of "stop" (a launch inside), "processes" (more than one), "overlap" (launches in flight together) and
             "reorder" (those may end in another order than they began).
         process_prefix: what a process' totals are named with, before its number.
-        issues_at_once: True where a launch of six has no CTA left to stop soon after its begin.
-        log_name: the plugin's log, beside the script.
+        issues_at_once: True where no launch of its workload has a CTA left to issue at cycle 40, where the suite stops one.
     """
 
     name = ""
@@ -59,7 +71,16 @@ class HostUnderTest:
         self.plugin, self.build = plugin, build
 
     def run(self, folder: Path, script: str, processes: int = 1, broken: int | None = None, in_flight: int = 1) -> Run:
-        """Run a script of the scripted plugin over a fresh workload; `broken` is a launch that cannot be simulated."""
+        """Run a script of the scripted plugin over a fresh workload.
+
+        Args:
+            folder: an empty folder for all that the run writes.
+            script: what the host is given as KernelPoint's configuration; write it to a file. `plugin/testing/script.h` says
+                what stands in it; the scripted plugin writes its log beside that file.
+            processes: how many; above 1 only for a host that can.
+            broken: a launch of the first process that cannot be simulated; none: all can.
+            in_flight: launches in flight together; above 1 only for a host that can.
+        """
         raise NotImplementedError
 
     def _execute(self, command: list[str], script: Path, cwd: Path) -> tuple[int, str, str, list[str]]:
@@ -69,10 +90,10 @@ class HostUnderTest:
         return done.returncode, done.stdout, done.stderr, log.read_text().splitlines() if log.exists() else []
 
 
-def printed(text: str, prefix: str) -> dict[str, float]:
+def printed(text: str, prefix: str) -> Totals:
     """Lines `prefix name = number` as numbers; the last of each name."""
     found = re.findall(rf"^{prefix}(\w+) = (\S+)$", text, re.MULTILINE)
-    return {name: float(value) for name, value in found if re.fullmatch(r"[-+.\deEnaif]+", value)}
+    return Totals({name: float(value) for name, value in found if re.fullmatch(r"[-+.\deEnaif]+", value)})
 
 
 class CHost(HostUnderTest):
@@ -177,9 +198,9 @@ class MacSim(HostUnderTest):
         return Run(code, out, err, log, self._totals(where / "kernelpoint.stat.out"))
 
     @staticmethod
-    def _totals(path: Path) -> dict[str, float]:
+    def _totals(path: Path) -> Totals:
         rows = [line.split() for line in path.read_text().splitlines() if line] if path.exists() else []
-        return {row[0].removeprefix("KERNELPOINT_").lower(): float(row[1]) for row in rows}
+        return Totals({row[0].removeprefix("KERNELPOINT_").lower(): float(row[1]) for row in rows})
 
 
 def of_files(paths: str) -> list[type[HostUnderTest]]:

@@ -99,7 +99,8 @@ def test_a_launch_beyond_the_list_is_refused(host, tmp_path):
 
 def test_a_plugin_that_waits_for_nothing_is_an_error_and_no_hang(host, tmp_path):
     run = host.run(tmp_path, "pass 1\npending 1000000")
-    assert run.code == 1 and "waits for a launch" in run.err
+    assert run.code == 1, "KP_PENDING while no launch is in flight: the host shall stop, for nothing will ever end"
+    assert "waits for a launch" in run.err
 
 
 def test_a_launch_that_cannot_be_simulated_is_reported_with_its_reason(host, tmp_path):
@@ -116,12 +117,12 @@ def test_a_launch_is_stopped_inside(host, tmp_path):
     run = host.run(tmp_path, "pass 3 5\ninterval 20\nstop 3 40")
     assert run.code == 0, run.err
     told = [int(call[2]) for call in run.calls("progress") if call[0] == "0:3"]
-    assert told[:2] == [20, 40]
+    assert told[:2] == [20, 40], "progress is told every progress_interval cycles of the launch"
     assert all(int(call[4]) >= int(call[6]) for call in run.calls("progress")), "issued before completed"
     flags = {call[0]: call[2] for call in run.calls("complete")}
     assert flags["0:5"] == "0"
     if not host.issues_at_once:
-        assert flags["0:3"] == "1"
+        assert flags["0:3"] == "1", "stopped at cycle 40 with CTAs left: completed with KP_RESULT_STOPPED"
 
 
 def test_the_passes_of_several_processes_wait_for_each_other(host, tmp_path):

@@ -1,16 +1,21 @@
 """A policy of another package: one module and one entry point; commands, sessions and the contract suite know it."""
 
 import os
+import shutil
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 
-from kernelpoint.errors import ConfigError
+from kernelpoint.config import parse_config
+from kernelpoint.errors import ConfigError, PolicyError
 from kernelpoint.policies.conformance import CHECKS
 from kernelpoint.policies.made_up import make
+from kernelpoint.policies.processes import design_of
 from kernelpoint.policies.registry import load_policy, policy_names
+from kernelpoint.session.planning import plan_for
+from kernelpoint.workload import Population
 
 HALVES = '''
 import numpy as np
@@ -46,6 +51,58 @@ def test_the_contract_suite_finds_a_policy_that_changes_its_inputs(install):
         except AssertionError:
             failed.append(check.__name__)
     assert "the_population_is_not_changed" in failed
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "message"),
+    [
+        ("return Design(", "return dict(", "policy halves: `design` gave .*expected a kernelpoint.estimation.Design"),
+        (
+            "strata=strata",
+            "strata=strata.astype(float)",
+            "design.strata is an array of float64; expected whole numbers",
+        ),
+        (
+            "np.arange(population.size)",
+            "np.arange(9)",
+            "policy halves: `design` gave strata of 9 launches; there are 10",
+        ),
+    ],
+)
+def test_a_design_that_is_none_is_refused_in_the_policys_name(install, right, wrong, message):
+    install("halves", HALVES.replace(right, wrong).replace("u=population.u", "u=population.u[:len(strata)]"),
+            "kernelpoint.policies", halves="Halves")  # fmt: skip
+    policy, population = make("halves", 10)
+    with pytest.raises((ConfigError, PolicyError), match=message):
+        design_of(policy, population)
+
+
+@pytest.mark.parametrize(
+    ("check", "source"),
+    [
+        ("inputs_are_a_set_of_needs", "    @classmethod\n    def inputs(cls, available):\n        return ['traces']\n"),
+        ("parameters_have_defaults_and_descriptions", "    class Parameters(Section):\n        first: int = 5\n"),
+    ],
+)
+def test_the_contract_suite_finds_inputs_and_parameters_that_are_stated_wrongly(install, check, source):
+    head = "from kernelpoint.config import Section\n"
+    install("careless", f"{head}{HALVES}\n{source}", "kernelpoint.policies", careless="Halves")
+    with pytest.raises(AssertionError):
+        next(one for one in CHECKS if one.__name__ == check)("careless")
+
+
+def test_a_plan_of_the_cache_is_not_that_of_a_policy_that_was_edited(install, tmp_path, monkeypatch):
+    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
+    budget = HALVES.replace("    def design", "    uses_budget = True\n\n    def design")  # its plans are kept
+    config, population = parse_config({"version": 1, "policy": "halves"}), Population(counts=(60,), seed=0)
+    drawn = []
+    for first in (5, 5, 7):
+        site = install("halves", budget.replace("sizes, 5", f"sizes, {first}"), "kernelpoint.policies", halves="Halves")
+        plan, kept = plan_for(config, load_policy("halves"), population, print)
+        drawn.append((plan.design.first_sizes.tolist(), kept))
+        shutil.rmtree(site)
+    assert [sizes for sizes, _ in drawn] == [[5, 5], [5, 5], [7, 7]]
+    assert drawn[0][1] == drawn[1][1] != drawn[2][1]
 
 
 def test_it_is_known_while_it_is_installed_only(install):

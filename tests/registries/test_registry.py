@@ -6,6 +6,15 @@ from kernelpoint.errors import ConfigError
 from kernelpoint.profiles.format import ProfileFormat
 from kernelpoint.registry import Registry
 
+LACKING = """
+from kernelpoint.profiles.format import ProfileFormat
+
+class Table(ProfileFormat):
+    description = "tables"
+    @classmethod
+    def certainty(cls, beginning):
+        return 0
+"""
 OWN = "kernelpoint.profiles.formats"
 
 
@@ -29,7 +38,14 @@ def test_an_unknown_name_is_refused_with_those_there_are(registry):
     [
         ("class Table: pass", "Table", "foreign:Table is no subclass of ProfileFormat"),
         ("x = 1", "Missing", "the entry point foreign:Missing cannot be loaded"),
-        ("import nowhere_at_all", "Table", "the entry point foreign:Table cannot be loaded: No module"),
+        ("def f() pass", "Table", r"foreign:Table cannot be loaded: SyntaxError: .*foreign.py, line 1"),
+        ("1 / 0", "Table", "foreign:Table cannot be loaded: ZeroDivisionError: division by zero"),
+        (LACKING, "Table", "foreign:Table lacks read, which ProfileFormat asks for"),
+        (
+            "import nowhere_at_all",
+            "Table",
+            "the entry point foreign:Table cannot be loaded: ModuleNotFoundError: No module",
+        ),
     ],
 )
 def test_an_entry_point_that_is_no_implementation_is_refused(registry, install, source, value, message):

@@ -18,6 +18,7 @@ from rich.console import Console
 
 import kernelpoint
 from kernelpoint.errors import SetupError
+from kernelpoint.patching.description import kept_at
 
 PACKAGE = Path(kernelpoint.__file__).resolve().parent
 PLUGIN = PACKAGE / "lib" / "libkernelpoint.so"
@@ -39,6 +40,9 @@ class Finding:
 
 def doctor(
     plugin: Annotated[bool, typer.Option("--plugin", help="Print only the path of the plugin.")] = False,
+    include: Annotated[
+        bool, typer.Option("--include", help="Print only the folder that a simulator's compiler searches (-I).")
+    ] = False,
 ) -> None:
     """Check that simulators can load KernelPoint here, and print versions and paths.
 
@@ -46,6 +50,9 @@ def doctor(
     """
     if plugin:
         sys.stdout.write(f"{_existing(PLUGIN)}\n")
+        return
+    if include:
+        sys.stdout.write(f"{kept_at('include', 'plugin/include')}\n")
         return
     console = Console(markup=False, soft_wrap=True, highlight=False)
     problems = []

@@ -70,10 +70,10 @@ def plan(
     strata = len(made.design.first_sizes)
     budget = budget_of(settings, load_policy(settings.policy), HostInfo(simulator="plan"))
     drawn = len(engine_for(made.design, budget).drawn())
-    clusters = int(made.cluster_of_unit().max()) + 1
+    clusters = "" if made.design.clusters is None else f"{int(made.cluster_of_unit().max()) + 1:,} clusters, "
     stdout = Console(markup=False, soft_wrap=True)
     stdout.print(
-        f"{output}: {len(made.design.strata):,} launches, {len(made.stream_hashes):,} streams, {clusters:,} clusters, "
+        f"{output}: {len(made.design.strata):,} launches, {len(made.stream_hashes):,} streams, {clusters}"
         f"{strata:,} strata; the first pass simulates {drawn:,} launches"
     )
     for line in sentences(made.forecast, len(made.design.strata)):

@@ -113,6 +113,7 @@ class Design:
     def __post_init__(self) -> None:
         for name in ("strata", "first_sizes", "u"):
             check(name, getattr(self, name), np.ndarray)
+        self._check_whole_numbers()
         units, strata = len(self.strata), len(self.first_sizes)
         for name, length in (
             ("u", units),
@@ -143,6 +144,12 @@ class Design:
             self._check_chosen()
         if self.domains is not None:
             self._check_domains(self.domains)
+
+    def _check_whole_numbers(self) -> None:
+        for name in ("strata", "first_sizes", "clusters", "chosen", "domains", "kinds"):
+            value = getattr(self, name)
+            if value is not None and (kind := np.asarray(value).dtype).kind not in "iu":
+                raise ConfigError(f"design.{name} is an array of {kind}; expected whole numbers")
 
     def without(self, units: NDArray[np.integer]) -> Design:
         """The same design with some units in no stratum."""

@@ -143,7 +143,7 @@ def load_description(simulator: str, folder: Path | None = None) -> Description:
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
         return Description.model_validate(
-            {**content, "folder": folder, "abi_folder": _kept_at("include/kernelpoint", "plugin/include/kernelpoint")}
+            {**content, "folder": folder, "abi_folder": kept_at("include/kernelpoint", "plugin/include/kernelpoint")}
         )
     except OSError as error:
         raise PatchError(f"no patch for {simulator} is installed: {error}") from None
@@ -151,7 +151,7 @@ def load_description(simulator: str, folder: Path | None = None) -> Description:
         raise PatchError(f"{path}: {error}") from None
 
 
-def _kept_at(installed: str, checkout: str) -> Path:
+def kept_at(installed: str, checkout: str) -> Path:
     """A folder that stands inside an installed package, and at the top of a checkout."""
     package = Path(kernelpoint.__file__).parent
     return package / installed if (package / installed).is_dir() else package.parents[1] / checkout

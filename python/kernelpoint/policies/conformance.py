@@ -20,8 +20,9 @@ import numpy as np
 from kernelpoint.errors import PolicyError
 from kernelpoint.estimation import Bound, Design, Engine, ErrorBudget, Look
 from kernelpoint.policies.made_up import LAUNCHES, make
+from kernelpoint.policies.processes import design_of
 from kernelpoint.policies.registry import load_policy
-from kernelpoint.workload import Available, Population
+from kernelpoint.workload import Available, Need, Population
 
 Order = Callable[[np.ndarray], np.ndarray]
 
@@ -39,7 +40,7 @@ def run(
     """A run whose results are `y`; by default every launch has the cost for which the policy's own estimator is exact."""
     policy, population = make(name, LAUNCHES if y is None else len(y), times=times)
     method = type(policy).estimates[0]
-    design = policy.design(population)
+    design = design_of(policy, population)
     if y is None:
         y = 7.0 * design.x if method == "separate_ratio" and design.x is not None else np.full(population.size, 7.0)
     engine = Engine(design, ErrorBudget(0.05, bound=bound), method)
@@ -66,6 +67,21 @@ def _same(first: Design, second: Design) -> bool:
     parts = ("strata", "first_sizes", "u", "x", "cost", "clusters", "chosen")
     pairs: list[tuple[Any, Any]] = [(getattr(first, part), getattr(second, part)) for part in parts]
     return all(np.array_equal(a, b) if a is not None and b is not None else a is b for a, b in pairs)
+
+
+def inputs_are_a_set_of_needs(name: str) -> None:
+    """Whatever there is, the inputs that a policy asks for are members of :class:`~kernelpoint.workload.Need`."""
+    for available in (Available(), Available(traces=True), Available(traces=True, model=True)):
+        needs = load_policy(name).inputs(available)
+        assert isinstance(needs, frozenset), f"inputs: got {needs!r}; expected a frozenset of Need"
+        assert all(isinstance(need, Need) for need in needs), f"inputs: got {set(needs)!r}; expected members of Need"
+
+
+def parameters_have_defaults_and_descriptions(name: str) -> None:
+    """A policy that is named alone works, and what a user may set is documented."""
+    for key, field in load_policy(name).Parameters.model_fields.items():
+        assert not field.is_required(), f"parameter {key} has no default"
+        assert field.description, f"parameter {key} has no description"
 
 
 def equal_populations_and_seeds_give_equal_designs(name: str) -> None:
@@ -169,6 +185,8 @@ def a_missing_input_is_named(name: str) -> None:
 
 
 CHECKS: tuple[Callable[[str], None], ...] = (
+    inputs_are_a_set_of_needs,
+    parameters_have_defaults_and_descriptions,
     equal_populations_and_seeds_give_equal_designs,
     the_population_is_not_changed,
     populations_of_any_size_are_estimated,

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from kernelpoint.errors import PolicyError, shown
 from kernelpoint.estimation import Design
 from kernelpoint.policies.contract import Policy
 from kernelpoint.workload import Population
@@ -18,13 +19,24 @@ def design_of(policy: Policy, population: Population) -> Design:
     No stratum holds launches of two processes, so that each process has its own estimand, total and bound.
 
     Raises:
-        PolicyError: an input is missing or unusable.
+        PolicyError: an input is missing or unusable, or what the policy gave is no design of these launches.
     """
     if len(population.counts) == 1:
-        return policy.design(population)
+        return _checked_design(policy, population)
     told = replace(population, model=None)  # predictions carry the design of one application alone
-    parts = [policy.design(told.process(number)) for number in range(len(population.counts))]
+    parts = [_checked_design(policy, told.process(number)) for number in range(len(population.counts))]
     return combined(parts, population)
+
+
+def _checked_design(policy: Policy, population: Population) -> Design:
+    design, name = policy.design(population), policy.config.policy.name
+    if not isinstance(design, Design):
+        raise PolicyError(f"policy {name}: `design` gave {shown(design)}; expected a kernelpoint.estimation.Design")
+    if len(design.strata) != population.size:
+        raise PolicyError(
+            f"policy {name}: `design` gave strata of {len(design.strata)} launches; there are {population.size}"
+        )
+    return design
 
 
 def combined(parts: Sequence[Design], population: Population) -> Design:

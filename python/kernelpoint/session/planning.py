@@ -15,6 +15,7 @@ from kernelpoint.config import Config
 from kernelpoint.errors import PlanError
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.processes import design_of
+from kernelpoint.registry import foreign_code
 from kernelpoint.session.plan import Plan
 from kernelpoint.workload import Available, Need, Population, check_available, complete, fingerprint
 
@@ -120,6 +121,8 @@ def origin_of(config: Config, policy: type[Policy], population: Population) -> d
         "launches": list(population.counts),
         "traces": fingerprint(population.counts, population.paths),
     }
+    if (code := foreign_code(policy)) is not None:
+        origin["policy_code"] = code
     if population.profile is not None:
         origin["profile"] = population.profile.hash()
     if policy.uses_budget:
