@@ -71,6 +71,7 @@ class Replay:
         first_reads: bool,
         by_sm: bool,
         predictor: tuple[int, int],
+        trained: bytes,
         memory: int,
         load: Callable[[str], bytes | None],
         save: Callable[[str, bytes], None],
@@ -137,12 +138,13 @@ class fast_model:  # noqa: N801 - a submodule
     MODEL_VERSION: str
     COUNTERS: tuple[str, ...]
     COURSES: int
+    CORE_MODEL_VERSION: int
 
     class Configuration:
         name: str
         hash: str
         simulator: str
-        has_cores: bool
+        cores: tuple[tuple[int, int, int, int, int], tuple[int, int]] | None
         values: dict[str, int]
         text: str
         notes: list[str]
@@ -185,7 +187,7 @@ class fast_model:  # noqa: N801 - a submodule
         configuration: fast_model.Configuration,
         memory_bytes: int,
         progress: Callable[[int, int], None],
-    ) -> np.ndarray: ...
+    ) -> tuple[np.ndarray, bytes]: ...
     @staticmethod
     def contents(paths: Sequence[str]) -> np.ndarray: ...
     @staticmethod

@@ -1,5 +1,6 @@
 """Predicted cycles of MacSim's launches: by the model of its cores, which knows what the branch predictors have learned."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ from kernelpoint import _native
 from kernelpoint.config import parse_config
 from kernelpoint.fast_model import COURSES, configuration_for, predict
 from kernelpoint.session.host_info import HostInfo
-from kernelpoint.session.replays import check_without_run_ups, needs_run_ups
+from kernelpoint.session.replays import Replays, check_without_run_ups, needs_run_ups
 from kernelpoint.session.setup import prepare
 
 KNOBS = "num_sim_small_cores 2\nmax_block_per_core 2\nmax_threads_per_core 8\nbp_hist_length 6\n"
@@ -65,7 +66,8 @@ def test_predictions_of_other_knobs_are_not_taken_for_these(predicted, paths):
 def test_the_course_that_replay_takes_and_the_parts_of_the_total_fit_the_spreads(paths):
     """One of K numbers is at most (K - 1) / sqrt(K) standard deviations off their mean; parts are shared out by variance."""
     gpu = configuration_for("auto", "macsim", KNOBS, "", paths, lambda line: None)
-    mean, spread, _, replayed, of_total = _native.fast_model.run_cores(paths, gpu, 1 << 20, lambda done, total: None).T
+    table, _ = _native.fast_model.run_cores(paths, gpu, 1 << 20, lambda done, total: None)
+    mean, spread, _, replayed, of_total = table.T
     assert (abs(replayed - mean) <= spread * (COURSES - 1) / COURSES**0.5 + 1e-9).all() and (replayed != mean).any()
     assert spread.max() > 0.0 and 0.0 < np.sqrt((of_total**2).sum()) <= spread.sum() * (1 + 1e-9)
     assert np.ptp(of_total[spread > 0.0] / spread[spread > 0.0]) < 1e-9
@@ -127,3 +129,18 @@ def test_where_predictions_tell_nothing_of_a_counter_the_bound_is_on_sampling_er
 
 def test_a_full_run_has_no_replay_error(setup):
     assert not check_without_run_ups(setup(policy="all")).errors
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_replay_takes_the_states_that_were_recorded_with_the_predictions(setup, tmp_path, monkeypatch, damaged):
+    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
+    host = replace(setup().host, residency=(2, 2, 8, 0, 0))
+    (kept,) = (tmp_path / "cache/predictions").glob("trained-*.npz")
+    if damaged:
+        kept.write_bytes(kept.read_bytes()[:-1])
+    told = []
+    found = Replays(host, 1 << 20, told.append).before(0, 8)
+    kept.unlink()
+    passed = Replays(host, 1 << 20, told.append).before(0, 8)
+    assert np.array_equal(found.counters, passed.counters) and (found.counters != 3).any()
+    assert [str(kept) in line for line in told] == [True] * damaged

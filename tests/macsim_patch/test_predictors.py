@@ -3,6 +3,9 @@
 import numpy as np
 import pytest
 
+from kernelpoint import _native
+from kernelpoint.fast_model import configuration_for
+from kernelpoint.traces import launch_paths
 from kernelpoint.traces.replay import Replay, StateInfo
 
 BITS = 6
@@ -13,8 +16,9 @@ UNTAUGHT = 3  # a counter at the beginning: taken
 def before():
     """The predictors before a launch: (histories, counters) of each core."""
 
-    def ask(trace_list, launches, residency=(2, 1, 8, 0, 0), memory=256 << 20):
-        replay = Replay(str(trace_list), StateInfo(10000, residency, keeps_l1=True, predictor=(BITS, 2)), memory=memory)
+    def ask(trace_list, launches, residency=(2, 1, 8, 0, 0), memory=256 << 20, trained=b""):
+        state = StateInfo(10000, residency, keeps_l1=True, predictor=(BITS, 2))
+        replay = Replay(str(trace_list), state, memory=memory, trained=trained)
         found = {launch: replay.before(launch) for launch in launches}
         return {launch: (list(one.histories), np.array(one.counters)) for launch, one in found.items()}
 
@@ -63,3 +67,53 @@ def test_predictors_do_not_depend_on_which_launch_is_asked_about_first(launches_
     for launch in launches:
         assert forward[launch][0] == backward[launch][0]
         assert np.array_equal(forward[launch][1], backward[launch][1])
+
+
+@pytest.fixture
+def recorded():
+    """The states that the model of the cores records while it predicts a list, for the cores of `before`."""
+    knobs = f"num_sim_small_cores 2\nmax_block_per_core 1\nmax_threads_per_core 8\nbp_hist_length {BITS}\n"
+
+    def ask(trace_list, memory=256 << 20):
+        paths = launch_paths(trace_list)
+        gpu = configuration_for("auto", "macsim", knobs, "", paths, lambda line: None)
+        assert gpu.cores == ((2, 1, 8, 0, 0), (BITS, 2))
+        return _native.fast_model.run_cores(paths, gpu, memory, lambda done, total: None)[1]
+
+    return ask
+
+
+@pytest.fixture
+def varied(launches_in, warps):
+    """A list of launches of five CTAs, whose branches are learned in its course."""
+
+    def write(name, kinds=4, launches=150):
+        made = [{cta << 16: warps["branching"](3 + (cta + k) % 4) for cta in range(5)} for k in range(kinds)]
+        return launches_in(name, [made[(i * i) % kinds] for i in range(launches)])
+
+    return write
+
+
+@pytest.mark.parametrize("part", [1.0, 0.5, 0.0], ids=["all of it", "half of it", "nothing"])
+def test_recorded_states_are_those_of_passing_the_list(varied, recorded, part):
+    workload = varied("recorded")
+    states = recorded(workload)
+    state = StateInfo(10000, (2, 1, 8, 0, 0), keeps_l1=True, predictor=(BITS, 2))
+    passing = Replay(str(workload), state)
+    reading = Replay(str(workload), state, trained=states[: int(part * len(states))])
+    for launch in (0, 149, 3, 70, 71, 20):
+        passed, read = passing.before(launch), reading.before(launch)
+        assert np.array_equal(passed.counters, read.counters) and np.array_equal(passed.histories, read.histories)
+        assert np.array_equal(passed.touches, read.touches)
+
+
+def test_recorded_states_take_the_place_of_passing_the_list(varied, launches_in, warps, recorded, before):
+    workload = varied("this")
+    nothing = recorded(launches_in("other", [{0: warps["computing"](5)}] * 150))
+    assert has_learned(before(workload, [20])[20][1]) == [True, True]
+    assert has_learned(before(workload, [20], trained=nothing)[20][1]) == [False, False]
+
+
+def test_no_more_is_recorded_than_there_is_memory_for(varied, recorded):
+    workload = varied("long")
+    assert len(recorded(workload, memory=200)) < len(recorded(workload))

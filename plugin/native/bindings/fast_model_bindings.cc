@@ -171,6 +171,16 @@ Derived derive(const std::vector<std::pair<std::string, std::string>>& texts, co
     return fast_model::derive_configuration(sources, base);
 }
 
+// (residency, predictor) of a MacSim's cores, as a StateInfo has them; None of other GPUs.
+py::object cores_of(const Derived& derived) {
+    if (!derived.cores) return py::none();
+    const replay::Residency& held = derived.cores->residency;
+    const replay::macsim::PredictorInfo& predictor = derived.cores->predictor;
+    return py::make_tuple(
+        py::make_tuple(held.sms, held.ctas_per_sm, held.warps_per_sm, held.registers_per_sm, held.shared_memory_per_sm),
+        py::make_tuple(predictor.history_bits, predictor.counter_bits));
+}
+
 void register_run(py::module_& part) {
     part.def(
         "run", &run, py::arg("paths"), py::arg("copies"), py::arg("configuration"), py::arg("effort"),
@@ -198,13 +208,14 @@ void register_fast_model(py::module_& module) {
     py::module_ part = module.def_submodule("fast_model", "The fast model of a GPU; see kernelpoint.fast_model.");
     part.attr("MODEL_VERSION") = fast_model::kModelVersion;
     part.attr("COURSES") = replay::macsim::kCourses;
+    part.attr("CORE_MODEL_VERSION") = replay::macsim::kCoreModelVersion;
     py::class_<Derived>(part, "Configuration", "A simulated GPU, in the model's terms.")
         .def_property_readonly("name", [](const Derived& d) { return d.config.name; })
         .def_property_readonly("hash", [](const Derived& d) { return d.hash(); })
         .def_property_readonly("values", &values_of)
         .def_property_readonly("text", [](const Derived& d) { return d.config.text(); })
         .def_readonly("simulator", &Derived::simulator)
-        .def_property_readonly("has_cores", [](const Derived& d) { return d.cores.has_value(); })
+        .def_property_readonly("cores", &cores_of)
         .def_property_readonly("notes", &fast_model::notes);
     part.def(
         "derive", &derive, py::arg("texts"), py::arg("base"),

@@ -116,20 +116,21 @@ void register_replay(py::module_& module) {
     py::class_<Replay>(module, "Replay")
         .def(py::init([](const std::string& list, uint64_t lines, const std::array<uint32_t, 5>& residency,
                          bool with_copies, bool counts_ctas, bool first_reads, bool by_sm,
-                         const std::array<uint32_t, 2>& predictor, uint64_t memory, const py::function& load,
-                         const py::function& save, const py::function& refuse) {
+                         const std::array<uint32_t, 2>& predictor, const py::bytes& trained, uint64_t memory,
+                         const py::function& load, const py::function& save, const py::function& refuse) {
                  const StateInfo state{lines,
                                        with_copies,
                                        counts_ctas,
                                        first_reads,
                                        residency_of(residency),
                                        by_sm,
-                                       {predictor[0], predictor[1]}};
+                                       {predictor[0], predictor[1]},
+                                       trained};
                  return std::make_unique<Replay>(list, state, memory, store_of(load, save, refuse));
              }),
              py::arg("list"), py::kw_only(), py::arg("lines"), py::arg("residency"), py::arg("with_copies"),
-             py::arg("counts_ctas"), py::arg("first_reads"), py::arg("by_sm"), py::arg("predictor"), py::arg("memory"),
-             py::arg("load"), py::arg("save"), py::arg("refuse"))
+             py::arg("counts_ctas"), py::arg("first_reads"), py::arg("by_sm"), py::arg("predictor"), py::arg("trained"),
+             py::arg("memory"), py::arg("load"), py::arg("save"), py::arg("refuse"))
         .def_property_readonly("memory", &Replay::memory)
         .def("before", replay_before, py::arg("launch"), py::call_guard<PythonSignals>());
 }

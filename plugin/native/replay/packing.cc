@@ -1,5 +1,7 @@
 #include "native/replay/packing.h"
 
+#include "native/replay/varint.h"
+
 namespace kernelpoint::replay {
 namespace {
 
@@ -10,40 +12,6 @@ Kind kind_of(const LineTouch& touch) {
     if (touch.sm != 0 || touch.path != Path::data) return kOther;
     if (touch.touched != 0xf || touch.filled != 0xf) return kOther;
     return touch.written == 0 ? kRead : touch.written == 0xf ? kWritten : kOther;
-}
-
-// Seven bits a byte, the low ones first.
-void put(std::string& bytes, uint64_t number) {
-    for (; number >= 0x80; number >>= 7) bytes += static_cast<char>(number | 0x80);
-    bytes += static_cast<char>(number);
-}
-
-class Bytes {
-public:
-    explicit Bytes(const std::string& bytes) : at_(bytes.data()), end_(at_ + bytes.size()) {}
-
-    bool get(uint64_t& number) {
-        number = 0;
-        for (uint32_t shift = 0; at_ != end_ && shift < 64; shift += 7) {
-            const auto byte = static_cast<uint8_t>(*at_++);
-            number |= uint64_t{byte & 0x7fu} << shift;
-            if (byte < 0x80) return true;
-        }
-        return false;
-    }
-    bool ended() const { return at_ == end_; }
-
-private:
-    const char *at_, *end_;
-};
-
-// Small numbers for small differences of either sign. Lines have 57 bits, so two more fit.
-uint64_t fold(int64_t difference) {
-    return (static_cast<uint64_t>(difference) << 1) ^ static_cast<uint64_t>(difference >> 63);
-}
-
-int64_t unfold(uint64_t folded) {
-    return static_cast<int64_t>(folded >> 1) ^ -static_cast<int64_t>(folded & 1);
 }
 
 uint64_t others_of(const LineTouch& touch) {
@@ -100,7 +68,7 @@ std::string pack(const Footprint& footprint) {
     uint64_t before = 0;
     for (const LineTouch& touch : footprint.touches) {
         const Kind kind = kind_of(touch);
-        put(bytes, fold(static_cast<int64_t>(touch.line - before)) << 2 | kind);
+        put(bytes, fold(static_cast<int64_t>(touch.line - before)) << 2 | kind);  // lines have 57 bits, so two more fit
         if (kind == kOther) put(bytes, others_of(touch));
         before = touch.line;
     }

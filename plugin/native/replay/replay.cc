@@ -9,6 +9,7 @@ Replay::Replay(const std::string& list_path, const StateInfo& state, uint64_t me
       history_(read_trace_list(list_path), state.with_copies),
       footprints_(history_.sources(), state.residency, state.by_sm, memory_bytes, std::move(store)),
       training_(state.predictor, state.residency, memory_bytes),
+      trained_(state.trained, training_.beginning()),
       codes_(memory_bytes),
       ctas_before_(1, 0),
       ctas_of_(history_.sources(), -1) {}
@@ -28,12 +29,21 @@ Replayed Replay::before(uint64_t launch) {
     const uint64_t ctas = state_.counts_ctas ? ctas_before(launch) : 0;
     set_grids(launch);
     const std::vector<macsim::SmState>* sms = nullptr;
-    if (state_.predictor.history_bits != 0)
-        sms = &training_.before(
-            launch, history_.sources(), [this](uint64_t at) { return history_.trace_of(at); },
-            [this](uint32_t trace) { return code_of(trace); });
+    if (state_.predictor.history_bits != 0) sms = &trained_before(launch);
     if (sms != nullptr && state_.by_sm) set_fetches(*sms);
     return {walk_.touches, walk_.launches, unreadable, ctas, grids_, walk_.covered, sms};
+}
+
+const std::vector<macsim::SmState>& Replay::trained_before(uint64_t launch) {
+    is_trained_ = trained_.seek(launch);
+    if (is_trained_) return trained_.sms();
+    return training_.before(
+        launch, history_.sources(), [this](uint64_t at) { return history_.trace_of(at); },
+        [this](uint32_t trace) { return code_of(trace); });
+}
+
+bool Replay::holds_code(uint64_t address) const {
+    return is_trained_ ? trained_.holds_code(address) : training_.last_level().holds(macsim::code_line(address));
 }
 
 // Fetches depend on predictors, so the training knows them and the walk does not: the fetches of the walk stand
@@ -42,7 +52,7 @@ void Replay::set_fetches(const std::vector<macsim::SmState>& sms) {
     std::vector<Touch>& touches = walk_.touches;
     touches.erase(std::remove_if(touches.begin(), touches.end(),
                                  [this](const Touch& touch) {
-                                     return touch.path == Path::fetch && !training_.holds_code(touch.line * kLineBytes);
+                                     return touch.path == Path::fetch && !holds_code(touch.line * kLineBytes);
                                  }),
                   touches.end());
     for (Touch& touch : touches)

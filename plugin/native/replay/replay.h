@@ -9,6 +9,7 @@
 #include "native/replay/footprint_cache.h"
 #include "native/replay/history.h"
 #include "native/replay/macsim/code_cache.h"
+#include "native/replay/macsim/trained_states.h"
 #include "native/replay/macsim/training.h"
 
 namespace kernelpoint::replay {
@@ -21,6 +22,7 @@ struct StateInfo {
     Residency residency;
     bool by_sm = false;  // touches of each SM are told apart; for lists in MacSim's layout, as is the predictor
     macsim::PredictorInfo predictor;
+    std::string trained;  // as a macsim::StateRecorder writes it; of what it does not tell the list is passed
 };
 
 struct Replayed {
@@ -46,13 +48,17 @@ private:
     uint64_t ctas_before(uint64_t launch);
     void set_grids(uint64_t launch);
     const macsim::LaunchCode* code_of(uint32_t trace);
+    const std::vector<macsim::SmState>& trained_before(uint64_t launch);
     void set_fetches(const std::vector<macsim::SmState>& sms);
+    bool holds_code(uint64_t address) const;
 
     const StateInfo state_;
     History history_;
     FootprintCache footprints_;
     Walk walk_;
     macsim::Training training_;
+    macsim::TrainedStates trained_;
+    bool is_trained_ = false;  // the present launch's state is the recorded one
     macsim::CodeCache codes_;
     std::vector<uint64_t> ctas_before_;  // of the launches asked about so far
     std::vector<int64_t> ctas_of_;       // by trace; -1 where not read yet

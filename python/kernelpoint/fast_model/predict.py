@@ -17,7 +17,7 @@ from kernelpoint.fast_model.delegation import SEGMENT_BYTES, SimulatedBy, hashed
 from kernelpoint.fast_model.predictions import OF_TOTAL, REPLAYED, SPREAD, Predictions
 from kernelpoint.pool import Pool
 from kernelpoint.progress import WorkProgress
-from kernelpoint.traces import cache_folder
+from kernelpoint.traces.trained import predictions_folder, save_trained, trained_key
 
 Log = Callable[[str], None]
 Progress = Callable[[int, int, float], None]
@@ -68,15 +68,17 @@ def predict(
     >>> predictions.counters["cycles"].shape
     (6,)
     """
-    folder = cache_folder() / "predictions" if folder is None else Path(folder)
+    folder = predictions_folder() if folder is None else Path(folder)
     key = f"{fingerprint}:{_digest([np.asarray(copies)])}:{configuration.hash}:{MODEL_VERSION}"
     kept = folder / f"{hashlib.blake2b(key.encode(), digest_size=16).hexdigest()}.npz"
     found = _load(kept, key, configuration, log)
     if found is None:
         shown = progress or WorkProgress("fast model", "launches", log)
         counters, failures = _simulate(paths, copies, configuration, log, shown, threads, pool)
-        if configuration.has_cores:
-            counters |= _of_cores(paths, configuration, WorkProgress("model of the cores", "launches", log))
+        if configuration.cores is not None:
+            of_cores, states = _of_cores(paths, configuration, WorkProgress("model of the cores", "launches", log))
+            counters |= of_cores
+            save_trained(trained_key(fingerprint, *configuration.cores), states, folder, log)
         found = Predictions(counters, configuration.name, configuration.hash, MODEL_VERSION, failures)
         _save(kept, key, found, log)
     _tell_missing(found, paths, log)
@@ -109,17 +111,19 @@ def _simulate(
     return counters, dict(failures)
 
 
-def _of_cores(paths: Sequence[str], configuration: Configuration, progress: WorkProgress) -> dict[str, np.ndarray]:
-    """Cycles and mispredictions by the model of the cores that a configuration of MacSim has; for SPREAD,
-    REPLAYED and OF_TOTAL see there.
+def _of_cores(
+    paths: Sequence[str], configuration: Configuration, progress: WorkProgress
+) -> tuple[dict[str, np.ndarray], bytes]:
+    """Cycles and mispredictions by the model of the cores that a configuration of MacSim has, for SPREAD, REPLAYED and OF_TOTAL
+    see there; and the states that launches begin with.
 
     Branch predictors there learn during the whole run, and decide whether one and the same launch takes 6,144 cycles or
     9,383; the fast model knows none. The model of the cores is the one that replay trains predictors with.
     """
-    table = _native.fast_model.run_cores(list(paths), configuration, CODE_BYTES, progress)
+    table, states = _native.fast_model.run_cores(list(paths), configuration, CODE_BYTES, progress)
     progress(len(paths), len(paths))
     names = ("cycles", SPREAD, "mispredictions", REPLAYED, OF_TOTAL)
-    return dict(zip(names, np.ascontiguousarray(table.T), strict=True))
+    return dict(zip(names, np.ascontiguousarray(table.T), strict=True)), states
 
 
 def _tell_missing(found: Predictions, paths: Sequence[str], log: Log) -> None:

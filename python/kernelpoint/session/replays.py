@@ -159,4 +159,16 @@ class Replays:
             host.keeps_l1,
             host.predictor,
         )
-        return Replay(path, state, self._memory, log=self._log)
+        return Replay(path, state, self._memory, log=self._log, trained=self._trained(path))
+
+    def _trained(self, path: str) -> bytes:
+        """States of the cores that were recorded with the list's predictions."""
+        from kernelpoint.traces import launch_paths
+        from kernelpoint.traces.trained import load_trained, predictions_folder, trained_key
+        from kernelpoint.workload import fingerprint
+
+        if self._host.predictor[0] == 0:
+            return b""
+        paths = launch_paths(path)
+        key = trained_key(fingerprint((len(paths),), paths), self._host.residency, self._host.predictor)
+        return load_trained(key, predictions_folder(), self._log)

@@ -56,6 +56,8 @@ class Replay:
         state: of the simulator.
         memory: bytes of packed footprints that are kept.
         folder: of the cache on disk.
+        trained: states of the cores before launches, as they were recorded with the predictions (see traces/trained.py); where
+            there are none, every earlier launch passes through the model of the cores once.
         log: told once of each trace that cannot be read: the replay goes on without it.
 
     Raises:
@@ -69,6 +71,7 @@ class Replay:
         memory: int = 256 << 20,
         folder: str | os.PathLike[str] | None = None,
         log: Callable[[str], None] = lambda text: None,
+        trained: bytes = b"",
     ) -> None:
         self._store = FootprintStore((*state.residency, state.keeps_l1), folder, log)
         self._native = _native.Replay(
@@ -80,6 +83,7 @@ class Replay:
             first_reads=state.keeps_rows,
             by_sm=state.keeps_l1,
             predictor=state.predictor,
+            trained=trained,
             memory=memory,
             load=self._store.load,
             save=self._store.save,

@@ -62,15 +62,25 @@ public:
         return false;
     }
 
-    // Contents, used last at the end.
-    std::vector<uint64_t> lines() const {
+    // Uses so far.
+    uint32_t uses() const { return now_; }
+
+    // Contents, used last at the end, but those that were used last in the first `uses` uses.
+    std::vector<uint64_t> lines(uint32_t uses = 0) const {
         std::vector<std::pair<uint32_t, uint64_t>> found;
         for (std::size_t way = 0; way < tags_.size(); ++way)
-            if (used_[way] != 0) found.emplace_back(used_[way], tags_[way]);
+            if (used_[way] > uses) found.emplace_back(used_[way], tags_[way]);
         std::sort(found.begin(), found.end());
         std::vector<uint64_t> all;
         for (const auto& [used, line] : found) all.push_back(line);
         return all;
+    }
+
+    // Calls `take` with each line.
+    template <typename Take>
+    void each(const Take& take) const {
+        for (std::size_t way = 0; way < tags_.size(); ++way)
+            if (used_[way] != 0) take(tags_[way]);
     }
 
     uint64_t bytes() const { return tags_.size() * (sizeof(uint64_t) + sizeof(uint32_t)); }
@@ -87,6 +97,10 @@ constexpr uint64_t kFetchBytes = 64;  // of a line of the instruction cache
 // The line of the last level that holds code; lines of data have other numbers.
 inline uint64_t code_line(uint64_t address) {
     return uint64_t{1} << 56 | address / 128;
+}
+
+inline bool is_code(uint64_t line) {
+    return (line >> 56 & 1) != 0;
 }
 
 struct SmState {

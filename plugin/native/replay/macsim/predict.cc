@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "native/replay/macsim/code_cache.h"
+#include "native/replay/macsim/trained_states.h"
 
 namespace kernelpoint::replay::macsim {
 namespace {
@@ -52,8 +53,8 @@ void spread(const std::vector<double>& squares, const std::vector<double>& total
 
 }  // namespace
 
-std::vector<Prediction> predict_launches(const std::vector<std::string>& paths, const CoreInfo& cores,
-                                         uint64_t memory_bytes, const std::function<bool(uint64_t launch)>& goes_on) {
+Predicted predict_launches(const std::vector<std::string>& paths, const CoreInfo& cores, uint64_t memory_bytes,
+                           const std::function<bool(uint64_t launch)>& goes_on) {
     const Traces traces(paths);
     CodeCache codes(memory_bytes);
     const auto trace_of = [&](uint64_t at) { return traces.of_launch[at]; };
@@ -61,13 +62,17 @@ std::vector<Prediction> predict_launches(const std::vector<std::string>& paths, 
         const std::string& path = *traces.paths[trace];
         return path.empty() ? nullptr : codes.find(trace, path, [](const std::string&) {});
     };
-    std::vector<Prediction> predictions(paths.size());
+    Predicted predicted;
+    std::vector<Prediction>& predictions = predicted.launches;
+    predictions.resize(paths.size());
+    StateRecorder recorder(Training(cores.predictor, cores.residency, 0).beginning(), memory_bytes);
     std::vector<double> squares(paths.size()), totals(kCourses);
     for (uint64_t course = 0; course < kCourses; ++course) {
         Training training(cores.predictor, cores.residency, 0, course);
         for (uint64_t launch = 0; launch < paths.size(); ++launch) {
             if (!goes_on(course * paths.size() + launch)) return {};
-            training.before(launch + 1, traces.paths.size(), trace_of, code_of);
+            const std::vector<SmState>& after = training.before(launch + 1, traces.paths.size(), trace_of, code_of);
+            if (course == 0) recorder.add(after, training.last_level());
             const Outcome outcome = training.last_outcome(trace_of(launch));
             if (course == 0) predictions[launch].replayed = static_cast<double>(outcome.cycles);
             totals[course] += static_cast<double>(outcome.cycles);
@@ -75,7 +80,8 @@ std::vector<Prediction> predict_launches(const std::vector<std::string>& paths, 
         }
     }
     spread(squares, totals, predictions);
-    return predictions;
+    predicted.states = recorder.bytes();
+    return predicted;
 }
 
 }  // namespace kernelpoint::replay::macsim

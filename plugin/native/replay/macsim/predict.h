@@ -29,11 +29,16 @@ struct Prediction {
 
 constexpr uint64_t kCourses = 12;
 
+struct Predicted {
+    std::vector<Prediction> launches;
+    std::string states;  // as a StateRecorder writes them, of the course that replay takes
+};
+
 // For each path, in program order: zeros where it is empty or cannot be read. The list is run kCourses times: what a
 // launch takes depends on single cycles of what was before, in MacSim as in the model. Launches that teach the
 // predictors nothing are not run again (see Training); they have the outcome of the same trace's last run. `goes_on` is
 // called before each launch, of all courses; where it says no, nothing is returned.
-std::vector<Prediction> predict_launches(const std::vector<std::string>& paths, const CoreInfo& cores,
-                                         uint64_t memory_bytes, const std::function<bool(uint64_t launch)>& goes_on);
+Predicted predict_launches(const std::vector<std::string>& paths, const CoreInfo& cores, uint64_t memory_bytes,
+                           const std::function<bool(uint64_t launch)>& goes_on);
 
 }  // namespace kernelpoint::replay::macsim

@@ -35,8 +35,8 @@ public:
 
     // Of the launch of a trace that was run last; zeros where none was.
     Outcome last_outcome(uint32_t trace) const;
-    // True if the last level held this code then.
-    bool holds_code(uint64_t address) const { return present_.last_level.holds(code_line(address)); }
+    const LineSet& last_level() const { return present_.last_level; }
+    const std::vector<SmState>& beginning() const { return beginning_.sms; }
 
 private:
     struct State {
