@@ -36,8 +36,8 @@ from kernelpoint.session import plan as plans
 from kernelpoint.session.boundary import open_run, own_command
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.planning import make_plan, origin_of
+from kernelpoint.session.population import population_for
 from kernelpoint.session.rehearsal import forecasts
-from kernelpoint.session.setup import population_for
 from kernelpoint.workload import Available, Need, check_available, complete
 
 if TYPE_CHECKING:

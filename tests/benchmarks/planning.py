@@ -25,7 +25,8 @@ from kernelpoint.session.frame import hash_design
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.plan import Plan
 from kernelpoint.session.planning import make_plan, origin_of
-from kernelpoint.session.setup import budget_of, population_for
+from kernelpoint.session.population import population_for
+from kernelpoint.session.setup import budget_of
 from kernelpoint.traces import read_trace_list
 from kernelpoint.workload import Available, Need, complete
 

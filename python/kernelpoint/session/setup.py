@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from kernelpoint import __version__
 from kernelpoint.config import Config
-from kernelpoint.errors import ConfigError, HostError
+from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import ErrorBudget, Method
 from kernelpoint.journal import HostRecord, RunRecord
 from kernelpoint.policies.contract import Policy
@@ -19,11 +18,11 @@ from kernelpoint.session.frame import Frame, strata_record
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.intra_kernel import check_inside_kernel
 from kernelpoint.session.planning import plan_for
+from kernelpoint.session.population import Log, population_for
 from kernelpoint.session.ratios import RATIOS, check_counter
 from kernelpoint.session.selecting import selected
-from kernelpoint.workload import Available, Need, Population, why_unassisted, with_model_source, with_profile
+from kernelpoint.workload import Available, Need, Population, why_unassisted
 
-Log = Callable[[str], None]
 PROBABILITY = (
     0.01  # of each launch of a screening pass, but the first of its cluster, to be drawn; see phases/screening.py
 )
@@ -93,37 +92,12 @@ def _frame(
     return Frame.of(population, *plan_for(config, policy, population, log, begun_with))
 
 
-def population_for(config: Config, host: HostInfo, log: Log, pool: Pool | None = None) -> Population:
-    """The launches of all processes, with the sources of a plan's inputs: the fast model, and the profile that is named.
-
-    Args:
-        pool: workers that read, embed and predict instead of this process.
-
-    Raises:
-        TraceError: a trace list cannot be read.
-        ConfigError, ProfileError: the fast model's configuration, or the profile, is refused.
-    """
-    population = replace(population_of(host, config.seed), pool=pool)
-    population = with_model_source(population, config.fast_model, host, log)
-    return with_profile(population, config, log)
-
-
 def _say_why_unassisted(config: Config, policy: type[Policy], population: Population, log: Log) -> None:
     """One line where a policy that would use the fast model's predictions has to do without them, unasked."""
     reason = why_unassisted(config, population)
     uses = Need.MODEL in policy.inputs(Available(traces=True, model=True))
     if uses and reason is not None and config.fast_model != "off":
         log(f"kernelpoint: the estimate does not use the fast model's predictions: {reason}")
-
-
-def population_of(host: HostInfo, seed: int) -> Population:
-    """The launches of all processes, from their lists or from the numbers that the host gives."""
-    paths = [_list_of(host, process) for process in range(host.process_count)]
-    return Population(
-        counts=tuple(_count(host, process, found) for process, found in enumerate(paths)),
-        seed=seed,
-        paths=tuple(str(path) for found in paths for path in found or ()),
-    )
 
 
 def _of_frame(frame: Frame, host: HostInfo) -> dict[str, Any]:
@@ -184,27 +158,3 @@ def budget_of(config: Config, policy: type[Policy], host: HostInfo) -> ErrorBudg
         scope=wanted.scope,
         bound=policy.bound_for(config),
     )
-
-
-def _list_of(host: HostInfo, process: int) -> list[str] | None:
-    path = host.list_paths[process]
-    if path is None:
-        return None
-    from kernelpoint.traces import launch_paths  # needs the native reader, which a run without lists does not
-
-    return launch_paths(path)
-
-
-def _count(host: HostInfo, process: int, paths: list[str] | None) -> int:
-    told = host.launch_counts[process]
-    if paths is None:
-        if told <= 0:
-            raise ConfigError(
-                f"process {process}: neither its trace list nor its number of launches is known; the host has to give one"
-            )
-        return told
-    if told and told != len(paths):
-        raise HostError(
-            f"process {process}: the host counts {told} launches, its list {host.list_paths[process]} has {len(paths)}"
-        )
-    return len(paths)

@@ -22,8 +22,9 @@ from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.host_result import HostResult
 from kernelpoint.session.intra_kernel import InsideKernel
 from kernelpoint.session.phases import DONE, OK, SIMULATE, SKIP, Answer
+from kernelpoint.session.population import population_of
 from kernelpoint.session.replays import Replays
-from kernelpoint.session.setup import budget_of, population_of
+from kernelpoint.session.setup import budget_of
 from kernelpoint.session.summary import NO_BOUND, Summary
 from kernelpoint.session.whole_traces import WholeTraces
 from kernelpoint.session.work import Chain, Outcome, Step, decode_chain, encode_outcomes
