@@ -19,7 +19,8 @@ from kernelpoint.session.replays import Replays, needs_run_ups
 from kernelpoint.session.resume import check_same_frame
 from kernelpoint.session.saved import SavedTime
 from kernelpoint.session.setup import Setup
-from kernelpoint.session.summary import Summary, sentence
+from kernelpoint.session.stated import Summary
+from kernelpoint.session.summary import sentence
 from kernelpoint.session.whole_traces import WholeTraces
 from kernelpoint.session.work import Planned
 

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from kernelpoint.estimation import Estimate, Look
 from kernelpoint.journal import EstimateRecord, KernelRecord, LookRecord, PartRecord, ReplayErrorRecord, SummaryRecord
-from kernelpoint.session.ratios import RATIOS
 from kernelpoint.session.replays import ReplayCheck
 from kernelpoint.session.setup import Setup
-from kernelpoint.session.verdict import SAMPLING_ERROR, TOTAL_ERROR, coverage_of_bound, verdict
-
-DEGRADED, NO_BOUND = 1, 2  # KP_SUMMARY_*
-OF_SAMPLING = 2  # KP_ESTIMATE_SAMPLING
+from kernelpoint.session.verdict import SAMPLING_ERROR, coverage_of_bound, verdict
 
 MODEL_ERROR = "the simulator's own distance from hardware (model error)"
 NOT_COVERED = ("launches may begin colder or warmer than in a full run", MODEL_ERROR)
-Row = tuple[str, int, float, float, float]  # name, flags, estimate, half-width, simulated
 
 
 @dataclass(frozen=True)
@@ -50,47 +45,6 @@ class Account:
     warnings: list[str]
     checked: ReplayCheck
     restarts: list[int]
-
-
-@dataclass(frozen=True)
-class Summary:
-    """A summary as it crosses the ABI: the fields of kp_summary, kp_process and kp_estimate. Rows are (name, estimate,
-    half-width, simulated), nan where nothing is stated; of a process (number, launches, simulated, rows), every one in order.
-    """
-
-    flags: int
-    launches: int
-    simulated: int
-    skipped: int
-    passes: int
-    projected: int
-    confidence: float
-    cycle_speedup: float
-    saved_seconds: float
-    estimates: Sequence[Row]
-    ratios: Sequence[Row]
-    processes: Sequence[tuple[int, int, int, Sequence[Row]]]
-
-    @classmethod
-    def of(cls, record: SummaryRecord, saved_seconds: float | None) -> Summary:
-        """The fields of a summary record, and the processor time that the run saved, where that is known."""
-        bounded, sampled = record.half_width is not None, of_sampling_only(record)
-        return cls(
-            flags=(DEGRADED if record.degraded else 0) | (0 if bounded else NO_BOUND),
-            launches=record.launches,
-            simulated=record.simulated,
-            skipped=record.skipped,
-            passes=record.passes,
-            projected=record.projected,
-            confidence=record.confidence,
-            cycle_speedup=math.nan if record.cycle_speedup is None else record.cycle_speedup,
-            saved_seconds=math.nan if saved_seconds is None else saved_seconds,
-            estimates=_rows(record.counters, bounded, sampled),
-            ratios=_rows(record.ratios, bounded, sampled),
-            processes=[
-                (p.number, p.launches, p.simulated, _rows(p.estimates, bounded, sampled)) for p in record.processes
-            ],
-        )
 
 
 def summarise(setup: Setup, account: Account, look: Look | None) -> SummaryRecord:
@@ -245,24 +199,3 @@ def _simulated_cycles(counters: Mapping[str, EstimateRecord], account: Account) 
 def _over(above: float | None, below: float | None) -> float | None:
     """A speedup; None where it says nothing."""
     return number(above / below) if above and below and below > 0.0 else None
-
-
-def of_sampling_only(record: SummaryRecord) -> set[str]:
-    """Names of the counters and ratios whose half-widths hold no error but that of sampling."""
-    if record.covers not in (TOTAL_ERROR, SAMPLING_ERROR):
-        return set()
-    names = {n for n, e in record.counters.items() if e.half_width and n not in record.replay_errors}
-    return names | {name for name in record.ratios if names & set(RATIOS[name])}
-
-
-def _rows(estimates: Mapping[str, EstimateRecord], bounded: bool, sampled: set[str]) -> list[Row]:
-    """Estimates as kp_estimate; bounded: whether the run states a bound, so that one without is off by any amount."""
-
-    def known(value: float | None, otherwise: float = math.nan) -> float:
-        return otherwise if value is None else value
-
-    open_width = math.inf if bounded else math.nan
-    return [
-        (name, OF_SAMPLING * (name in sampled), known(e.estimate), known(e.half_width, open_width), known(e.simulated))
-        for name, e in estimates.items()
-    ]

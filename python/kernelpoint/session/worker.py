@@ -25,7 +25,7 @@ from kernelpoint.session.phases import DONE, OK, SIMULATE, SKIP, Answer
 from kernelpoint.session.population import population_of
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.setup import budget_of
-from kernelpoint.session.summary import NO_BOUND, Summary
+from kernelpoint.session.stated import NO_BOUND, Summary
 from kernelpoint.session.whole_traces import WholeTraces
 from kernelpoint.session.work import Chain, Outcome, Step, decode_chain, encode_outcomes
 from kernelpoint.workload import with_model_source
