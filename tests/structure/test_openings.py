@@ -13,7 +13,7 @@ OPENERS = {
     "patching/description.py": "the package's own descriptions",
     "evaluation/version.py": "the package's own code",
     "cli/status.py": "tables of the system",
-    "coordinator/run.py": "/proc/PID/status",
+    "coordinator/introduction.py": "/proc/PID/status",
     "session/boundary.py": "/proc/self/cmdline",
     "cli/doctor.py": "a temporary folder",
     "synth/macsim.py": "its own conversion",

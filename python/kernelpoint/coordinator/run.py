@@ -16,14 +16,12 @@ from kernelpoint import __version__
 from kernelpoint.config import Config, load_config
 from kernelpoint.coordinator.command import with_option
 from kernelpoint.coordinator.coordinator import coordinate
+from kernelpoint.coordinator.introduction import ask, check, host_of
 from kernelpoint.coordinator.outcomes import prepare_folder, read_all, remove_folder
 from kernelpoint.coordinator.simulations import Engine, Simulations
-from kernelpoint.coordinator.simulator import Simulator, SimulatorEnded
 from kernelpoint.coordinator.state import Progress, state_path
-from kernelpoint.coordinator.task import COMPARED, Work, said
-from kernelpoint.errors import ConfigError, HostError
+from kernelpoint.coordinator.task import COMPARED, Work
 from kernelpoint.session.boundary import open_run
-from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.saved import SavedTime
 from kernelpoint.session.session import Session
 from kernelpoint.session.work import JOURNAL_VARIABLE, RATE_VARIABLE, Hello
@@ -99,61 +97,6 @@ def run_one(command: Sequence[str], config: Config, hello: Hello, workers: Worke
     return session
 
 
-def ask(command: Sequence[str]) -> tuple[Hello, int]:
-    """Description of the simulator by itself, and the bytes of memory that it takes before its first launch.
-
-    Raises:
-        HostError: the command does not reach KernelPoint; with the simulator's own words.
-    """
-    try:
-        simulator = Simulator(command, os.getcwd())
-    except SimulatorEnded as error:
-        raise HostError(f"{error} before it could simulate; {said(error)}") from None
-    except OSError as error:
-        raise ConfigError(f"cannot start {command[0]}: {error.strerror}") from None
-    memory = _peak_memory(simulator.pid)
-    simulator.end()
-    return simulator.hello, memory
-
-
-def host_of(hello: Hello) -> HostInfo:
-    """The simulator as the session knows it."""
-    return HostInfo.from_mapping({**hello.host, "residency": tuple(hello.host["residency"])})
-
-
-def check(config: Config, hello: Hello) -> None:
-    """Refuse runs whose launches are not independent of each other, or not known beforehand.
-
-    Raises:
-        ConfigError: says why, and what is allowed.
-    """
-    host = host_of(hello)
-    if hello.kernelpoint != __version__:
-        raise ConfigError(
-            f"the simulator loads KernelPoint {hello.kernelpoint}, this is {__version__}; allowed: the same"
-        )
-    if config.policy.name == "all":
-        raise ConfigError(
-            "policy: got 'all'; a full run keeps the simulator's state from launch to launch, so it is one process: start the "
-            "simulator itself"
-        )
-    if config.clusters == "online" or None in host.list_paths:
-        raise ConfigError("`kernelpoint run` needs the launches beforehand: `clusters: auto`, and a trace list on disk")
-    if config.selection is not None and config.inside_kernel != "off":
-        raise ConfigError(
-            f"inside_kernel: got {config.inside_kernel!r}; `kernelpoint run` over a selection allows: off"
-        )
-    if host.process_count > 1 or host.concurrent:
-        raise ConfigError(
-            "this simulator runs launches side by side; allowed: one application, one launch after another"
-        )
-    if not host.can_replay:
-        raise ConfigError(
-            f"{host.simulator} does not restore the state that earlier launches leave, so its launches depend on each other; "
-            "start the simulator itself"
-        )
-
-
 def work_through(session: Session, engine: Engine, command: Sequence[str], hello: Hello, say: Say) -> None:
     """Take the session to its end."""
     journal = session.journal.path
@@ -197,13 +140,3 @@ def print_end(command: Sequence[str], journal: Path, saved: SavedTime) -> int:
         rate = f"{saved.seconds} {saved.cycles}"
         environment = {**os.environ, JOURNAL_VARIABLE: shutil.copy(journal, folder), RATE_VARIABLE: rate}
         return subprocess.run(list(command), env=environment, check=False).returncode
-
-
-def _peak_memory(pid: int) -> int:
-    """Bytes that a process has taken at most; 0 where the system does not say."""
-    try:
-        with open(f"/proc/{pid}/status") as file:
-            found = [line.split()[1] for line in file if line.startswith("VmHWM:")]
-    except OSError:
-        return 0
-    return int(found[0]) << 10 if found else 0

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from kernelpoint.config import Config, load_config
 from kernelpoint.coordinator.command import with_option
+from kernelpoint.coordinator.introduction import ask, check
 from kernelpoint.coordinator.points import Point, points_of
-from kernelpoint.coordinator.run import OpenEngine, Say, Workers, ask, check, run_one
+from kernelpoint.coordinator.run import OpenEngine, Say, Workers, run_one
 from kernelpoint.errors import ConfigError, JournalError
 from kernelpoint.journal import EstimateRecord, Run, load_run
 from kernelpoint.paired import compare_runs
