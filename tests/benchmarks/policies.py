@@ -25,8 +25,9 @@ from rich.console import Console
 from rich.table import Table
 
 from kernelpoint.estimation import Design, Engine, ErrorBudget
-from kernelpoint.evaluation.evaluate import Cell, Inputs, Row, evaluate
+from kernelpoint.evaluation.evaluate import Inputs, evaluate
 from kernelpoint.evaluation.request import parse_request
+from kernelpoint.evaluation.row import Cell, Row
 from kernelpoint.evaluation.summary import means
 from kernelpoint.evaluation.text import factor, percent
 from kernelpoint.evaluation.workload import Workload, load_workload

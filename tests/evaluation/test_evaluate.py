@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 
 from kernelpoint.errors import ConfigError, ProfileError
-from kernelpoint.evaluation.evaluate import Cell, Inputs, Row, evaluate
+from kernelpoint.evaluation.evaluate import Inputs, evaluate
 from kernelpoint.evaluation.request import parse_request
+from kernelpoint.evaluation.row import Cell, Row
 from kernelpoint.evaluation.workload import Workload, load_workload
 from kernelpoint.policies.methods.pka import COUNTERS
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.synth.compose import compose, prepare
-from kernelpoint.synth.writer import write_list
+from kernelpoint.synth.lists import write_list
 
 from .conftest import profile_text
 

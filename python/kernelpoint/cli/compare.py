@@ -14,9 +14,9 @@ from rich.console import Console
 from rich.table import Table
 
 from kernelpoint.errors import ConfigError
-from kernelpoint.evaluation.evaluate import Row
 from kernelpoint.evaluation.host import full_run
 from kernelpoint.evaluation.request import HOST, Request, parse_request
+from kernelpoint.evaluation.row import Row
 from kernelpoint.evaluation.run import Notebook, cells
 from kernelpoint.evaluation.run import compare as compare_workload
 from kernelpoint.evaluation.summary import Line, overall, per_workload

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from kernelpoint.errors import ConfigError
-from kernelpoint.evaluation.evaluate import Cell, Inputs, Row, evaluate
+from kernelpoint.evaluation.evaluate import Inputs, evaluate
+from kernelpoint.evaluation.row import Cell, Row
 from kernelpoint.evaluation.version import code_version
 from kernelpoint.evaluation.workload import Workload
 from kernelpoint.files import append_output, read_regular, write_output
