@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelpoint.synth.families import dense, elementwise, images, programs, rows, sparse
+from kernelpoint.synth.families import attention, dense, elementwise, images, programs, rows, sparse, traversal
 from kernelpoint.synth.families.graphs import power_law_graph, sparse_matrix
 from kernelpoint.synth.launch import Launch
 from kernelpoint.synth.memory import Memory
@@ -100,7 +100,7 @@ def _attention(memory: Memory, _: np.random.Generator, p: Sizes) -> Launch:
     heads, length = p["heads"], p["length"]
     keys, values = (memory.tensor(heads * length * 64, 2) for _ in range(2))
     out = memory.tensor(-(-length // 64) * heads * 64, 2)
-    return dense.attention(memory.tensor(heads * 64, 2), keys, values, out, heads, length, length)
+    return attention.attention(memory.tensor(heads * 64, 2), keys, values, out, heads, length, length)
 
 
 def _convolution(memory: Memory, _: np.random.Generator, p: Sizes) -> Launch:
@@ -133,8 +133,8 @@ def _spmv(memory: Memory, rng: np.random.Generator, p: Sizes) -> Launch:
 def _bfs(memory: Memory, rng: np.random.Generator, p: Sizes) -> Launch:
     graph = sparse.Rows.place(*power_law_graph(rng, p["rows"], p["degree"]), memory)
     depth, queue, following = (memory.tensor(p["rows"]) for _ in range(3))
-    level = max(sparse.bfs_levels(graph, 0), key=lambda frontier: len(frontier.vertices))
-    return sparse.bfs(graph, level, depth, (queue, following, memory.tensor(1)), p["block"])
+    level = max(traversal.bfs_levels(graph, 0), key=lambda frontier: len(frontier.vertices))
+    return traversal.bfs(graph, level, depth, (queue, following, memory.tensor(1)), p["block"])
 
 
 def _histogram(memory: Memory, rng: np.random.Generator, p: Sizes) -> Launch:
