@@ -13,7 +13,7 @@ import pytest
 def small_list(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Six launches of a kernel, as `kernelpoint synth axpy --launches 6 --set n=2048` writes them."""
     from kernelpoint.synth.compose import compose
-    from kernelpoint.synth.writer import write_list
+    from kernelpoint.synth.lists import write_list
 
     folder = tmp_path_factory.mktemp("small") / "traces"
     folder.mkdir()

@@ -16,9 +16,10 @@ from rich.table import Table
 from kernelpoint.randomness import generator
 from kernelpoint.synth.compose import compose
 from kernelpoint.synth.families import FAMILIES
+from kernelpoint.synth.lists import write_list
 from kernelpoint.synth.memory import Memory
 from kernelpoint.synth.workloads import WORKLOADS
-from kernelpoint.synth.writer import write_list, write_trace
+from kernelpoint.synth.writer import write_trace
 
 
 def families(folder: Path) -> Table:

@@ -19,8 +19,8 @@ import numpy as np
 from kernelpoint.randomness import generator
 from kernelpoint.synth.families import FAMILIES, Family
 from kernelpoint.synth.launch import Launch
+from kernelpoint.synth.lists import write_list
 from kernelpoint.synth.memory import Memory
-from kernelpoint.synth.writer import write_list
 
 LARGEST_WORK = 1 << 16  # threads of a launch, to keep traces small
 TRIES = 200

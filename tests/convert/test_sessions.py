@@ -21,8 +21,8 @@ from kernelpoint.errors import TraceError
 from kernelpoint.estimation import with_replacement_total
 from kernelpoint.graphs import build_graph
 from kernelpoint.synth.compose import compose, prepare
+from kernelpoint.synth.lists import write_list
 from kernelpoint.synth.macsim import write_macsim_list
-from kernelpoint.synth.writer import write_list
 from kernelpoint.traces import TraceCache, launch_paths, read_tracer_sample, scan_launches, scan_trace
 from kernelpoint.traces.tracer_sample import DrawnCluster, TracerSample
 

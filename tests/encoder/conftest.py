@@ -5,8 +5,8 @@ import pytest
 
 from kernelpoint.randomness import generator
 from kernelpoint.synth.families import FAMILIES
+from kernelpoint.synth.lists import write_list
 from kernelpoint.synth.memory import Memory
-from kernelpoint.synth.writer import write_list
 from kernelpoint.traces import launch_paths
 
 SIZES = {"axpy": {"n": 1000, "width": 4}, "copy": {"n": 500, "width": 8}, "softmax": {"rows": 8, "columns": 64}}

@@ -19,8 +19,8 @@ from kernelpoint.graphs import build_graph
 from kernelpoint.randomness import generator
 from kernelpoint.session.plan import Plan
 from kernelpoint.synth.families import FAMILIES
+from kernelpoint.synth.lists import write_list
 from kernelpoint.synth.memory import Memory
-from kernelpoint.synth.writer import write_list
 from kernelpoint.traces import TraceCache, launch_paths, round_embeddings, scan_launches
 
 

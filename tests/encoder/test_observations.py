@@ -10,8 +10,8 @@ from kernelpoint.encoder.observations import OBSERVED, STALLS, VARIANTS, WEIGHT,
 from kernelpoint.encoder.training_data import training_data
 from kernelpoint.fast_model import shipped
 from kernelpoint.synth.families.programs import random_program
+from kernelpoint.synth.lists import write_list
 from kernelpoint.synth.memory import Memory
-from kernelpoint.synth.writer import write_list
 from kernelpoint.traces import TraceCache
 
 

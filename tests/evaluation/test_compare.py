@@ -12,7 +12,7 @@ from kernelpoint.evaluation import run as running
 from kernelpoint.evaluation.host import PROGRAM
 from kernelpoint.evaluation.version import PACKAGE, code_version
 from kernelpoint.synth.compose import compose, prepare
-from kernelpoint.synth.writer import write_list
+from kernelpoint.synth.lists import write_list
 
 
 def compare(monkeypatch, *arguments, width="220"):

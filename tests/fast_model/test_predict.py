@@ -14,7 +14,7 @@ from kernelpoint.cli.host import program
 from kernelpoint.fast_model import predict, shipped
 from kernelpoint.fast_model.predictions import Predictions
 from kernelpoint.synth.compose import compose
-from kernelpoint.synth.writer import write_list
+from kernelpoint.synth.lists import write_list
 from kernelpoint.traces import read_trace_list
 
 LAUNCHES = 12

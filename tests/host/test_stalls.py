@@ -8,8 +8,8 @@ from bench import BARRIER, EXIT, chain, ffma, instruction, load, trace, warp
 from kernelpoint import _native
 from kernelpoint.fast_model.configuration import configuration_of, shipped
 from kernelpoint.synth.families.programs import random_program
+from kernelpoint.synth.lists import write_list
 from kernelpoint.synth.memory import Memory
-from kernelpoint.synth.writer import write_list
 
 KINDS = ("memory", "dependence", "barrier", "unit")
 

@@ -8,7 +8,7 @@ import pytest
 
 from kernelpoint.cli import INTERRUPTED, KEPT
 from kernelpoint.synth.compose import compose
-from kernelpoint.synth.writer import write_list
+from kernelpoint.synth.lists import write_list
 
 # The command line, with a real SIGINT when its progress has moved so many times.
 RUN = """

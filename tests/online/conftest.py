@@ -12,7 +12,7 @@ import pytest
 from kernelpoint.journal.text import plain
 from kernelpoint.session import boundary
 from kernelpoint.synth.compose import compose, prepare
-from kernelpoint.synth.writer import write_list
+from kernelpoint.synth.lists import write_list
 from kernelpoint.traces import launch_paths
 
 LAUNCHES = 240

@@ -14,7 +14,7 @@ from kernelpoint.journal import load_run
 from kernelpoint.paired import compare_runs
 from kernelpoint.randomness import generator, permanent_random_numbers
 from kernelpoint.synth.compose import compose
-from kernelpoint.synth.writer import write_list
+from kernelpoint.synth.lists import write_list
 
 LAUNCHES = 240
 YAML = "policy: kernelpoint\nerror_budget: {relative_error: 0.02}\nfast_model: v100"

@@ -12,7 +12,7 @@ from kernelpoint.profiles import read_profile
 from kernelpoint.profiles.names import demangle
 from kernelpoint.session import boundary
 from kernelpoint.synth.compose import compose, prepare
-from kernelpoint.synth.writer import write_list
+from kernelpoint.synth.lists import write_list
 from kernelpoint.traces import launch_paths, read_header
 from kernelpoint.workload import Available, Need
 

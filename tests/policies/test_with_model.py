@@ -15,7 +15,7 @@ from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.plan import Plan
 from kernelpoint.session.setup import prepare
 from kernelpoint.synth.compose import compose
-from kernelpoint.synth.writer import write_list
+from kernelpoint.synth.lists import write_list
 from kernelpoint.workload import Population
 
 

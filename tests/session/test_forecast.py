@@ -17,7 +17,7 @@ from kernelpoint.session.forecast import Forecast, compared, sentences
 from kernelpoint.session.plan import Plan as Stored
 from kernelpoint.session.rehearsal import MOST_LAUNCHES, forecasts
 from kernelpoint.synth.compose import compose
-from kernelpoint.synth.writer import write_list
+from kernelpoint.synth.lists import write_list
 from kernelpoint.workload import Population
 
 LAUNCHES = 200

@@ -20,9 +20,9 @@ from kernelpoint.errors import ConfigError
 from kernelpoint.synth.compose import compose, prepare
 from kernelpoint.synth.families import SCALES
 from kernelpoint.synth.launch import Launch
+from kernelpoint.synth.lists import HostCopy, Totals, write_list
 from kernelpoint.synth.sizes import parse_sizes
 from kernelpoint.synth.workloads import DEFAULT_LAUNCHES, WORKLOADS
-from kernelpoint.synth.writer import HostCopy, Totals, write_list
 from kernelpoint.traces import read_header, scan_trace
 
 

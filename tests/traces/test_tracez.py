@@ -15,7 +15,7 @@ from trace_writer import cluster_lines, cta, small_trace, traces
 from kernelpoint import _native
 from kernelpoint.errors import TraceError
 from kernelpoint.synth.compose import compose
-from kernelpoint.synth.writer import write_list
+from kernelpoint.synth.lists import write_list
 from kernelpoint.traces import launch_paths, read_header, read_tracez_index, scan_trace
 
 SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -10,7 +10,7 @@ from kernelpoint.convert import convert_to_macsim
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.session.planning import plan_for
 from kernelpoint.synth.compose import compose, prepare
-from kernelpoint.synth.writer import write_list
+from kernelpoint.synth.lists import write_list
 from kernelpoint.traces import launch_paths
 from kernelpoint.workload import Population, fingerprint
 

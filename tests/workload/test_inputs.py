@@ -8,7 +8,7 @@ from kernelpoint.errors import ConfigError, PolicyError, TraceError
 from kernelpoint.policies.registry import load_policy, policy_names
 from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.synth.compose import compose, prepare
-from kernelpoint.synth.writer import write_list
+from kernelpoint.synth.lists import write_list
 from kernelpoint.traces import launch_paths
 from kernelpoint.workload import Available, Need, Population, check_available, complete
 

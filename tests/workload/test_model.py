@@ -9,7 +9,7 @@ from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError, ProfileError
 from kernelpoint.fast_model import predict, shipped
 from kernelpoint.synth.compose import compose
-from kernelpoint.synth.writer import write_list
+from kernelpoint.synth.lists import write_list
 from kernelpoint.traces import read_trace_list
 from kernelpoint.workload import (
     Need,

@@ -14,10 +14,10 @@ from kernelpoint.errors import ConfigError
 from kernelpoint.progress import WorkProgress
 from kernelpoint.synth.compose import Request, compose, prepare
 from kernelpoint.synth.families import FAMILIES
+from kernelpoint.synth.lists import LIST, Totals, write_list
 from kernelpoint.synth.macsim import write_macsim_list
 from kernelpoint.synth.sizes import parse_sizes, sizes_of
 from kernelpoint.synth.workloads import DEFAULT_LAUNCHES, WORKLOADS
-from kernelpoint.synth.writer import LIST, Totals, write_list
 
 FORMATS = ("accelsim", "tracez", "macsim")
 

@@ -11,10 +11,11 @@ from kernelpoint.errors import ConfigError, did_you_mean
 from kernelpoint.randomness import generator
 from kernelpoint.synth.families import FAMILIES, SCALES, Family
 from kernelpoint.synth.launch import Launch
+from kernelpoint.synth.lists import DESCRIPTION, LIST, HostCopy
 from kernelpoint.synth.memory import Memory
 from kernelpoint.synth.sizes import Given, Size, sizes_of, with_sizes
 from kernelpoint.synth.workloads import DEFAULT_LAUNCHES, LAUNCHES, WORKLOADS
-from kernelpoint.synth.writer import DESCRIPTION, LIST, TRACER_VERSIONS, HostCopy
+from kernelpoint.synth.writer import TRACER_VERSIONS
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from kernelpoint.convert import Conversion, convert_to_macsim, remove_conversion
 from kernelpoint.files import write_output
 from kernelpoint.synth.compose import Request, prepare
-from kernelpoint.synth.writer import DESCRIPTION, LIST, Totals, write_list
+from kernelpoint.synth.lists import DESCRIPTION, LIST, Totals, write_list
 
 
 def write_macsim_list(

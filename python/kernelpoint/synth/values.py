@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from kernelpoint.randomness import generator
+from kernelpoint.synth.lanes import Addresses
 from kernelpoint.synth.launch import Launch
-from kernelpoint.synth.machine import Addresses, Warps
+from kernelpoint.synth.machine import Warps
 from kernelpoint.synth.registers import access_width
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)

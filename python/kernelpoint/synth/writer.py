@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
-from itertools import chain, count
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
-from kernelpoint.files import open_output, write_output
+from kernelpoint.files import open_output
 from kernelpoint.synth.launch import Launch
 from kernelpoint.synth.machine import Warps
-from kernelpoint.synth.memory import Tensor
 from kernelpoint.synth.tracez import TracezWriter
 from kernelpoint.synth.values import ValuedWarps
 
 WARPS_AT_ONCE = 1024
 TRACER_VERSIONS = (3, 4, 5, 6)
-LIST, DESCRIPTION = "kernelslist.g", "workload.json"
 _FORMAT = (
     "#traces format = threadblock_x threadblock_y threadblock_z warpid_tb PC mask dest_num [reg_dests] opcode src_num "
     "[reg_srcs] mem_width [adrrescompress?] [mem_addresses]"
@@ -29,21 +26,6 @@ TAILS = {3: "", 4: "", 5: "0 ", 6: "0 0 NoVal "}
 NVBIT = {3: "1.5.3", 4: "1.5.3", 5: "1.7", 6: "1.8"}
 # Model: no clusters, as in traces of GPUs before compute capability 9.0.
 _CLUSTER = "cluster id = 0,0,0\ncluster cta = 0,0,0\ncluster rank = 0\n"
-
-
-@dataclass(frozen=True)
-class HostCopy:
-    """A copy from host to device of a whole tensor."""
-
-    tensor: Tensor
-
-    def line(self) -> str:
-        """The copy's line in kernelslist.g.
-
-        >>> HostCopy(Tensor(0x7F3000000000, 10)).line()
-        'MemcpyHtoD,0x00007f3000000000,40\\n'
-        """
-        return f"MemcpyHtoD,0x{self.tensor.base:016x},{self.tensor.bytes}\n"
 
 
 Parts = Iterator[tuple[Warps, list[str]]]
@@ -62,16 +44,6 @@ class Written:
     warp_instructions: int
     thread_instructions: int
     bytes: int
-
-
-@dataclass
-class Totals:
-    """Content of a list."""
-
-    launches: int = 0
-    files: int = 0
-    bytes: int = 0
-    warp_instructions: int = 0
 
 
 def header(launch: Launch, number: int, registers: int, version: int) -> str:
@@ -166,51 +138,3 @@ def _ctas(launch: Launch, warps: Warps, texts: list[str], cluster: str) -> str:
             pieces.append(f"warp = {warp}\ninsts = {counts[row]}\n{texts[row]}\n")
         pieces.append("#END_TB\n\n")
     return "".join(pieces)
-
-
-def write_list(
-    sequence: Iterable[Launch | HostCopy],
-    directory: Path,
-    launches: int,
-    description: Mapping[str, object],
-    version: int = 3,
-    ending: str = "traceg",
-    values: int | None = None,
-    on_launch: Callable[[Totals], None] = lambda _: None,
-) -> Totals:
-    """Writes the first `launches` launches of a sequence; equal launches share one trace file.
-
-    Args:
-        sequence: launches and host copies in program order; may be endless.
-        directory: an existing folder.
-        launches: how many kernel lines the list gets; the copies before the last of them are kept.
-        description: the head of workload.json: name, parameters, seed.
-        version: of the tracer, 3 to 6.
-        ending: of the files, traceg (text) or tracez (version 6 only).
-        values: seed of the operand values, for version 6; None writes none.
-        on_launch: called after each launch.
-    """
-    written: dict[str, int] = {}
-    distinct: list[Written] = []
-    order: list[int] = []
-    totals, numbers = Totals(), count(1)
-    with open_output(directory / LIST) as lines:
-        for item in sequence:
-            if isinstance(item, HostCopy):
-                lines.write(item.line())
-                continue
-            if item.key not in written:
-                number = next(numbers)
-                written[item.key] = len(distinct)
-                distinct.append(write_trace(item, directory / f"kernel-{number}.{ending}", number, version, values))
-                totals.files, totals.bytes = number, totals.bytes + distinct[-1].bytes
-            order.append(written[item.key])
-            lines.write(distinct[order[-1]].file + "\n")
-            totals.launches += 1
-            totals.warp_instructions += distinct[order[-1]].warp_instructions
-            on_launch(totals)
-            if totals.launches == launches:
-                break
-    document = {"version": 1, **description, "launches": [asdict(w) for w in distinct], "sequence": order}
-    write_output(directory / DESCRIPTION, json.dumps(document, separators=(",", ":")) + "\n")
-    return totals

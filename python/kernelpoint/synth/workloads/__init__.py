@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernelpoint.synth.launch import Launch
+from kernelpoint.synth.lists import HostCopy
 from kernelpoint.synth.workloads import (
     cnn_inference,
     graph_traversal,
@@ -14,7 +15,6 @@ from kernelpoint.synth.workloads import (
     training_step,
     transformer_decode,
 )
-from kernelpoint.synth.writer import HostCopy
 
 DEFAULT_LAUNCHES = 3000
 LAUNCHES = (1, 1_000_000)  # allowed

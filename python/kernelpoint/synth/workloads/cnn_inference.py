@@ -16,9 +16,9 @@ from kernelpoint.synth.families.images import batch_norm, convolution, pooling
 from kernelpoint.synth.families.rows import reduction, softmax
 from kernelpoint.synth.families.sparse import gather
 from kernelpoint.synth.launch import Launch
+from kernelpoint.synth.lists import HostCopy
 from kernelpoint.synth.memory import Memory, Tensor
 from kernelpoint.synth.sizes import Size, one, several
-from kernelpoint.synth.writer import HostCopy
 
 CLASSES = 64
 IMAGES = 128  # distinct images whose detections differ

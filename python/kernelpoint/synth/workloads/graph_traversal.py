@@ -12,11 +12,12 @@ from kernelpoint.randomness import generator
 from kernelpoint.synth.families.elementwise import elementwise
 from kernelpoint.synth.families.graphs import power_law_graph
 from kernelpoint.synth.families.rows import reduction, scan
-from kernelpoint.synth.families.sparse import Rows, bfs, bfs_levels, gather, histogram
+from kernelpoint.synth.families.sparse import Rows, gather, histogram
+from kernelpoint.synth.families.traversal import bfs, bfs_levels
 from kernelpoint.synth.launch import Launch
+from kernelpoint.synth.lists import HostCopy
 from kernelpoint.synth.memory import Memory
 from kernelpoint.synth.sizes import Size, one, several
-from kernelpoint.synth.writer import HostCopy
 
 BINS = 64  # depths counted after a search
 

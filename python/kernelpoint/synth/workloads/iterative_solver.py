@@ -14,9 +14,9 @@ from kernelpoint.synth.families.graphs import sparse_matrix
 from kernelpoint.synth.families.rows import reduction
 from kernelpoint.synth.families.sparse import Rows, spmv
 from kernelpoint.synth.launch import Launch
+from kernelpoint.synth.lists import HostCopy
 from kernelpoint.synth.memory import Memory
 from kernelpoint.synth.sizes import Size, one, several
-from kernelpoint.synth.writer import HostCopy
 
 TOLERANCE = 1e-6
 MOST_ITERATIONS = 200

@@ -14,9 +14,9 @@ from kernelpoint.synth.families.elementwise import elementwise
 from kernelpoint.synth.families.rows import layer_norm, reduction, softmax
 from kernelpoint.synth.families.sparse import gather
 from kernelpoint.synth.launch import Launch
+from kernelpoint.synth.lists import HostCopy
 from kernelpoint.synth.memory import Memory
 from kernelpoint.synth.sizes import Size, one, several
-from kernelpoint.synth.writer import HostCopy
 
 BATCHES = 12  # of an epoch
 ACCUMULATED = 2  # batches whose gradients one step of the optimiser takes together

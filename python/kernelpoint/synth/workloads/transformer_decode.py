@@ -9,14 +9,15 @@ from functools import cache, cached_property
 import numpy as np
 
 from kernelpoint.randomness import generator
-from kernelpoint.synth.families.dense import attention, gemv
+from kernelpoint.synth.families.attention import attention
+from kernelpoint.synth.families.dense import gemv
 from kernelpoint.synth.families.elementwise import elementwise
 from kernelpoint.synth.families.rows import layer_norm, reduction, softmax
 from kernelpoint.synth.families.sparse import gather
 from kernelpoint.synth.launch import Launch
+from kernelpoint.synth.lists import HostCopy
 from kernelpoint.synth.memory import Memory, Tensor
 from kernelpoint.synth.sizes import Size, one, several
-from kernelpoint.synth.writer import HostCopy
 
 HEAD = 64  # elements per attention head
 HALF = 2  # bytes per element
