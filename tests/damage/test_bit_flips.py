@@ -17,7 +17,7 @@ from kernelpoint.errors import PlanError
 from kernelpoint.estimation import Design
 from kernelpoint.session.plan import Plan
 from kernelpoint.traces import EmbeddingKey, TraceCache
-from kernelpoint.traces.cache import RECORD
+from kernelpoint.traces.cache_records import RECORD
 from kernelpoint.traces.footprints import FootprintStore
 from kernelpoint.traces.scan import LaunchShape
 

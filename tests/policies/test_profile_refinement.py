@@ -11,7 +11,7 @@ from kernelpoint.estimation import Engine, ErrorBudget, passes
 from kernelpoint.policies.methods.kernelpoint import KernelPoint
 from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.traces import ScanTable
-from kernelpoint.traces.cache import RECORD
+from kernelpoint.traces.cache_records import RECORD
 from kernelpoint.workload import Available, Need, Population
 
 LAUNCHES = 3000

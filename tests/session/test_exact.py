@@ -6,7 +6,7 @@ import pytest
 from kernelpoint.estimation import Design, Engine, ErrorBudget, Estimate, Look
 from kernelpoint.session.exact import exact_values, with_exact
 from kernelpoint.session.plan import Plan
-from kernelpoint.traces.cache import COUNTS
+from kernelpoint.traces.cache_records import COUNTS
 
 N = 6
 STREAMS = np.array([0, 0, 1, 1, 2, 2], dtype=np.int32)

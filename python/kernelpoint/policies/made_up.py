@@ -12,7 +12,7 @@ from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles import Profile
 from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.traces import LaunchShape, ScanTable
-from kernelpoint.traces.cache import COUNTS, RECORD
+from kernelpoint.traces.cache_records import COUNTS, RECORD
 from kernelpoint.workload import Available, Need, Population
 
 KERNELS = ("gemm", "softmax", "copy")

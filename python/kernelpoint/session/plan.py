@@ -76,7 +76,7 @@ class Plan:
             return self.known_counts[name].astype(np.float64)
         if self.stream_ids is None or self.stream_counts is None:
             return None
-        from kernelpoint.traces.cache import COUNTS  # needs the native reader, which other runs do not
+        from kernelpoint.traces.cache_records import COUNTS
 
         if name not in COUNTS:
             raise ConfigError(f"count: got {shown(name)}; allowed: {', '.join(COUNTS)}")

@@ -1,6 +1,7 @@
 """Reading traces: trace lists, headers, the work of launches and their streams, and the cache of what was read."""
 
-from kernelpoint.traces.cache import EmbeddingKey, TraceCache, cache_folder, round_embeddings
+from kernelpoint.traces.cache import TraceCache, cache_folder
+from kernelpoint.traces.cache_records import EmbeddingKey, round_embeddings
 from kernelpoint.traces.scan import UNITS, LaunchHeader, LaunchShape, Scan, Work, read_header, scan_trace
 from kernelpoint.traces.scan_launches import scan_launches
 from kernelpoint.traces.scan_table import ScanTable

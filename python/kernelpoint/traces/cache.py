@@ -11,33 +11,15 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from pathlib import Path
 
 import numpy as np
 
 from kernelpoint import _native
-from kernelpoint.errors import PlanError
-from kernelpoint.traces.scan import UNITS, LaunchShape
+from kernelpoint.traces.cache_records import RECORD, CachedLaunches, EmbeddingKey, round_embeddings
+from kernelpoint.traces.scan import LaunchShape
 from kernelpoint.traces.store import Log, cache_folder, checksum, is_damage, move_aside, open_store
-
-__all__ = ["COUNTS", "RECORD", "EmbeddingKey", "TraceCache", "cache_folder", "round_embeddings"]
-
-# Names of the counts in a record, in order; see scan.Work.
-COUNTS = (
-    "instructions",
-    "thread_instructions",
-    "ctas",
-    "warps",
-    "global_accesses",
-    "shared_accesses",
-    "sectors",
-    "bytes",
-)
-# One launch in the cache: stream hash, hash of operand values, counts, instructions by unit.
-RECORD = np.dtype(
-    [("stream", "V16"), ("values", "V16"), ("counts", "<i8", (len(COUNTS),)), ("by_unit", "<i8", (len(UNITS),))]
-)
 
 SCHEMA_VERSION = 3
 VERSION = SCHEMA_VERSION * 1000 + _native.STREAM_HASH_VERSION
@@ -52,49 +34,8 @@ CREATE TABLE embeddings (maker INTEGER NOT NULL, stream BLOB NOT NULL, embedding
 """
 WHOLE_FOLDER = 2000  # from here on all rows of a folder are read instead of asking for each name
 
-
 # Errors of damage that SQLite does not see: a row of other types, without its checksum, or that names what is not there.
 _DAMAGED = (sqlite3.DatabaseError, ValueError, TypeError, LookupError, AttributeError, OverflowError)
-
-
-@dataclass(frozen=True)
-class EmbeddingKey:
-    """Everything that an embedding depends on besides the stream and the operand values."""
-
-    checkpoint: str  # hash
-    graph_schema: str
-    encoder_version: str
-    max_nodes: int
-
-
-@dataclass(frozen=True, eq=False)
-class CachedLaunches:
-    """Level 1 for some paths: `found` bool [n]; where true, `records` [n] of RECORD and `shapes` (None elsewhere)."""
-
-    found: np.ndarray
-    records: np.ndarray
-    shapes: list[LaunchShape | None]
-
-
-def round_embeddings(embeddings: np.ndarray) -> np.ndarray:
-    """Embeddings as the cache gives them back: float32 [n, d] rounded to what float16 can hold.
-
-    ``Numerics:`` thread counts and libraries change an embedding by some 1e-6; rounded before use, fresh and cached ones
-    are the same number.
-
-    Raises:
-        PlanError: a value is not finite or does not fit float16.
-
-    Example:
-        >>> round_embeddings(np.array([[0.1]], dtype=np.float32)).tolist()
-        [[0.0999755859375]]
-    """
-    with np.errstate(over="ignore"):
-        rounded = np.asarray(embeddings, dtype=np.float32).astype(np.float16)
-    if not np.isfinite(rounded).all():
-        worst = np.asarray(embeddings)[~np.isfinite(rounded)].flat[0]
-        raise PlanError(f"an embedding holds {worst}; allowed: finite numbers of at most 65504")
-    return rounded.astype(np.float32)
 
 
 class TraceCache:

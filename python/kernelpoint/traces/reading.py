@@ -12,7 +12,8 @@ import numpy as np
 
 from kernelpoint import _native
 from kernelpoint.pool import Pool, pieces_of
-from kernelpoint.traces.cache import COUNTS, RECORD, TraceCache
+from kernelpoint.traces.cache import TraceCache
+from kernelpoint.traces.cache_records import COUNTS, RECORD
 from kernelpoint.traces.scan import LaunchShape, shape_from_native
 
 CHUNK = 1024  # traces read here before what they showed is written to the cache

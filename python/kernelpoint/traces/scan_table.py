@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from kernelpoint.traces.cache import COUNTS
+from kernelpoint.traces.cache_records import COUNTS
 from kernelpoint.traces.scan import LaunchShape
 
 
