@@ -12,6 +12,16 @@ Example:
     ['RunRecord', 'DegradedRecord']
 """
 
+from kernelpoint.journal.launch_estimates import LaunchEstimates
+from kernelpoint.journal.launch_records import (
+    AbortRecord,
+    DecisionRecord,
+    LaunchesRecord,
+    LeftOutRecord,
+    ResultRecord,
+    RunUpRecord,
+    WarmupRecord,
+)
 from kernelpoint.journal.parts import (
     EstimateRecord,
     HostRecord,
@@ -24,24 +34,17 @@ from kernelpoint.journal.parts import (
 )
 from kernelpoint.journal.reader import read_records
 from kernelpoint.journal.records import (
-    AbortRecord,
-    DecisionRecord,
     DegradedRecord,
-    LaunchesRecord,
-    LeftOutRecord,
     LookRecord,
     PassRecord,
     PopulationRecord,
     Record,
-    ResultRecord,
     ResumeRecord,
     RunRecord,
-    RunUpRecord,
     SeenRecord,
     SummaryRecord,
-    WarmupRecord,
 )
-from kernelpoint.journal.run import LaunchEstimates, Run, load_run
+from kernelpoint.journal.run import Run, load_run
 from kernelpoint.journal.writer import JournalWriter
 
 __all__ = [

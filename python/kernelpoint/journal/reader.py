@@ -11,8 +11,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from kernelpoint.errors import JournalError
 from kernelpoint.files import open_regular
+from kernelpoint.journal.launch_records import ResultRecord
 from kernelpoint.journal.lines import split_lines
-from kernelpoint.journal.records import PopulationRecord, Record, ResultRecord, RunRecord
+from kernelpoint.journal.records import PopulationRecord, Record, RunRecord
 from kernelpoint.progress import follow
 
 

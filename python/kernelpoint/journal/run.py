@@ -11,44 +11,27 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from kernelpoint.arguments import check, checked
-from kernelpoint.errors import ConfigError, JournalError, SetupError, shown
-from kernelpoint.journal.arrays import unpack
+from kernelpoint.errors import ConfigError, JournalError, shown
+from kernelpoint.journal.launch_estimates import LaunchEstimates, estimates_of_launches
+from kernelpoint.journal.launch_records import DecisionRecord, LaunchesRecord, ResultRecord, WarmupRecord
 from kernelpoint.journal.parts import EstimateRecord
 from kernelpoint.journal.reader import read_records
 from kernelpoint.journal.records import (
-    DecisionRecord,
-    LaunchesRecord,
     LookRecord,
     PassRecord,
     PopulationRecord,
     Record,
-    ResultRecord,
     RunRecord,
     ScreenedRecord,
     SummaryRecord,
-    WarmupRecord,
 )
+from kernelpoint.journal.table import table_of
 from kernelpoint.journal.text import plain
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Kind = TypeVar("Kind")
-
-
-@dataclass(frozen=True)
-class LaunchEstimates:
-    """Estimates of every launch of a list, as a finished run states them; one row for each unit.
-
-    Attributes:
-        cycles: float64 [N], its own result where it was simulated, else its estimate; nan: none. They add up to the total.
-        strata: int32 [N], -1: simulated for certain.
-        kernels: int32 [N], its place in the summary's `kernels`; -1: the name is not known.
-    """
-
-    cycles: np.ndarray
-    strata: np.ndarray
-    kernels: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -176,27 +159,9 @@ class Run:
         Raises:
             JournalError: the records do not hold every launch once.
         """
-        records = {
-            (record.process, record.first): record for record in self.of(LaunchesRecord)
-        }  # a kill may double them
-        if self.summary is None or not records:
+        if self.summary is None:
             return None
-        total = int(self._offsets[-1])
-        cycles, strata = np.full(total, np.nan), np.full(total, -1, dtype=np.int32)
-        kernels, seen = np.full(total, -1, dtype=np.int32), np.zeros(total, dtype=np.int64)
-        for record in records.values():
-            first = int(self._offsets[record.process]) + record.first
-            place = f"{self.path}: launches from {record.first} of process {record.process}"
-            part = slice(first, first + record.count)
-            if part.stop > self._offsets[record.process + 1]:
-                raise JournalError(f"{place}: expected launches of the list, got {record.count} launches")
-            cycles[part] = unpack(record.cycles, "<f8", record.count, place)
-            strata[part] = unpack(record.strata, "<i4", record.count, place)
-            kernels[part] = unpack(record.kernels, "<i4", record.count, place)
-            seen[part] += 1
-        if not (seen == 1).all() or kernels.max(initial=-1) >= len(self.summary.kernels):
-            raise JournalError(f"{self.path}: the estimates of launches do not cover each launch once")
-        return LaunchEstimates(cycles, strata, kernels)
+        return estimates_of_launches(self.of(LaunchesRecord), self._offsets, len(self.summary.kernels), self.path)
 
     def name_of(self, unit: int) -> str:
         """The kernel name of a launch; empty where it is not known."""
@@ -235,40 +200,7 @@ class Run:
         Raises:
             SetupError: pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError:
-            raise SetupError(
-                "to_frame needs pandas, which is not installed: pip install 'kernelpoint[pandas]'"
-            ) from None
-        rows: list[dict[str, Any]] = [
-            {"process": process, "launch": launch}
-            for process, count in enumerate(self.launches)
-            for launch in range(count)
-        ]
-        for decision in self.of(DecisionRecord):
-            rows[self.unit(decision)] |= {name: getattr(decision, name) for name in _COLUMNS}
-        for unit, stratum in zip(self.screened.units, self.screened.strata, strict=True) if self.screened else ():
-            rows[unit]["stratum"] = stratum
-        for unit, row in enumerate(rows):
-            result = self.results.get(unit)
-            row["simulated"] = result is not None
-            row.update(result.counters if result else {})
-        if (estimates := self.launch_estimates) is not None:
-            for unit, (row, cycles) in enumerate(zip(rows, estimates.cycles.tolist(), strict=True)):
-                row |= {
-                    "kernel": self.name_of(unit),
-                    "estimated_cycles": cycles,
-                    "stratum": int(estimates.strata[unit]),
-                }
-        columns = ["process", "launch", "kernel", *_COLUMNS, "simulated", "estimated_cycles", *self.counters]
-        return pd.DataFrame(rows, columns=columns)
-
-
-_COLUMNS = (
-    *("pass_index", "action", "stratum", "cluster", "stream"),
-    *("u", "threshold", "take_all", "prediction", "x"),
-)
+        return table_of(self)
 
 
 def load_run(path: str | Path) -> Run:

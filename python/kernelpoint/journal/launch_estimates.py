@@ -1,0 +1,66 @@
+"""Estimates of every launch, as a finished run states them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from kernelpoint.errors import JournalError
+from kernelpoint.journal.arrays import unpack
+from kernelpoint.journal.records import LaunchesRecord
+
+
+@dataclass(frozen=True)
+class LaunchEstimates:
+    """Estimates of every launch of a list; one row for each unit.
+
+    Attributes:
+        cycles: float64 [N], its own result where it was simulated, else its estimate; nan: none. They add up to the total.
+        strata: int32 [N], -1: simulated for certain.
+        kernels: int32 [N], its place in the summary's `kernels`; -1: the name is not known.
+
+    >>> import kernelpoint as kp
+    >>> run = kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="gcl")
+    >>> each = run.launch_estimates
+    >>> run.ended().simulated, len(each.cycles), bool(np.isclose(each.cycles.sum(), run.ended().estimate))
+    (1, 6, True)
+    """
+
+    cycles: np.ndarray
+    strata: np.ndarray
+    kernels: np.ndarray
+
+
+def estimates_of_launches(
+    records: Iterable[LaunchesRecord], offsets: np.ndarray, kernels: int, path: Path
+) -> LaunchEstimates | None:
+    """Estimates from the records of a journal; None where there are none, as in a run that simulated everything.
+
+    Args:
+        offsets: int64 [processes + 1], first unit of each process; kernels: how many the summary names; path: of the journal.
+
+    Raises:
+        JournalError: the records do not hold every launch once.
+    """
+    known = {(record.process, record.first): record for record in records}  # a kill may double them
+    if not known:
+        return None
+    total = int(offsets[-1])
+    cycles, strata = np.full(total, np.nan), np.full(total, -1, dtype=np.int32)
+    kernel, seen = np.full(total, -1, dtype=np.int32), np.zeros(total, dtype=np.int64)
+    for record in known.values():
+        first = int(offsets[record.process]) + record.first
+        place = f"{path}: launches from {record.first} of process {record.process}"
+        part = slice(first, first + record.count)
+        if part.stop > offsets[record.process + 1]:
+            raise JournalError(f"{place}: expected launches of the list, got {record.count} launches")
+        cycles[part] = unpack(record.cycles, "<f8", record.count, place)
+        strata[part] = unpack(record.strata, "<i4", record.count, place)
+        kernel[part] = unpack(record.kernels, "<i4", record.count, place)
+        seen[part] += 1
+    if not (seen == 1).all() or kernel.max(initial=-1) >= kernels:
+        raise JournalError(f"{path}: the estimates of launches do not cover each launch once")
+    return LaunchEstimates(cycles, strata, kernel)
