@@ -31,6 +31,7 @@ class ScanTable:
         values: void16 [N], the hash of each trace's operand values, zeros where it has none; empty where none has any.
 
     Example:
+        >>> from kernelpoint.traces import TraceCache, scan_launches
         >>> table = scan_launches(["traces/kernel-1.traceg"] * 3, cache=TraceCache("cache"))
         >>> table.stream_ids.tolist(), len(table.kernel_names)
         ([0, 0, 0], 1)
