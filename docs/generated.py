@@ -34,6 +34,9 @@ def _section(name: str) -> str:
     made = command(name)
     text = re.sub(r"^    ", "", made.help or "", flags=re.MULTILINE).strip()
     text = re.sub(r"Example: (.*)", r"    \1", text)
+    text = re.sub(
+        r"\x08\n((?:.+\n)+)", lambda found: re.sub("^", "    ", found[1], flags=re.MULTILINE).rstrip(" "), text
+    )
     rows = [f"| {_name(it)} | {_help(it)} |" for it in made.params if it.name != "help"]
     return "\n".join(
         [f"## kernelpoint {name}", "", text, "", "| Argument or option | Meaning |", "|---|---|", *rows, ""]

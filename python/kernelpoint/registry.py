@@ -9,7 +9,7 @@ import pkgutil
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar, cast
 
-from kernelpoint.errors import ConfigError, shown
+from kernelpoint.errors import ConfigError, did_you_mean, shown
 from kernelpoint.files import open_regular
 
 T = TypeVar("T")
@@ -62,7 +62,8 @@ class Registry(Generic[T]):
             return self._only_class(name)
         point = self._installed().get(name)
         if point is None:
-            raise ConfigError(f"{self.kind}: got {shown(name)}; allowed: {', '.join(self.names())}")
+            near = did_you_mean(name, self.names())
+            raise ConfigError(f"{self.kind}: got {shown(name)}{near}; allowed: {', '.join(self.names())}")
         return self._checked(name, point)
 
     def load_all(self) -> list[type[T]]:

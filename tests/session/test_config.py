@@ -1,6 +1,7 @@
 """Configurations that are refused, and the messages."""
 
 import os
+import re
 
 import pytest
 
@@ -95,8 +96,11 @@ def test_a_fifo_or_a_device_is_refused_without_waiting(tmp_path):
 
 def test_the_commented_file_is_a_valid_configuration_with_and_without_its_comments(tmp_path):
     text = commented_yaml()
-    (tmp_path / "a.yaml").write_text(text)
-    assert load_config(tmp_path / "a.yaml") == parse_config({"version": 1, "policy": "kernelpoint"})
+    opened = re.sub(r"^#(?! )|^#(?= {2}\w)", "", text, flags=re.MULTILINE)
+    for content in (text, opened):
+        (tmp_path / "a.yaml").write_text(content)
+        assert load_config(tmp_path / "a.yaml") == parse_config({"version": 1, "policy": "kernelpoint"})
+    assert "\nseed: 0\n" in opened and "\n  checkpoint: builtin\n" in opened
     assert all(f"{name.rpartition('.')[2]}: " in text for name, _ in keys())
 
 

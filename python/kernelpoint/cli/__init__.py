@@ -142,7 +142,7 @@ def command(name: str) -> Any:
 
     module, text = COMMANDS[name]
     function = getattr(importlib.import_module(f"kernelpoint.cli.{module}"), name.replace("-", "_"))
-    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     settings = {"help_option_names": ["-h", "--help"]}
     app.command(name=name, help=function.__doc__ or text, context_settings=settings)(function)
     return typer.main.get_command(app)

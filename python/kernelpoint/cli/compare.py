@@ -27,13 +27,7 @@ from kernelpoint.evaluation.write import write_files
 from kernelpoint.policies.registry import load_policy, policy_names
 from kernelpoint.progress import WorkProgress
 
-WORKLOAD_HELP = (
-    "FILE with the full run's times or cycles of every launch (profile, results CSV, journal, simulator output), or "
-    "key=value,...: truth=FILE, name=NAME, traces=LIST, profile=FILE (what methods plan from; default: the truth, marked, for "
-    "those that need times; profile=truth for all that can use them), host=v100|rtx|FILE (run the embedded host for the "
-    "truth; profile=host:NAME does so for the profile; profile=model predicts it with the fast model, configured by "
-    "fast_model=gpgpusim.config, params.in, v100, rtx), device=N, latency=CYCLES. May be repeated."
-)
+WORKLOAD_HELP = "FILE with the full run's times or cycles of every launch, or KEY=VALUE,... as above. May be repeated."
 
 WIDE_TERMINAL = 150  # columns of text from which on every column of the table fits
 
@@ -53,6 +47,23 @@ def compare(
     communication: Annotated[bool, typer.Option(help="Keep the kernels of NCCL, which wait for other GPUs.")] = False,
 ) -> None:
     """Compare sampling methods against the full run.
+
+    A workload is a file with the full run's times or cycles of every launch (profile, results CSV, journal, simulator output),
+    or KEY=VALUE pairs separated by commas:
+
+    \b
+    truth=FILE          that file
+    host=v100|rtx|FILE  have the embedded host make it, from the traces
+    traces=LIST         the traces: kernelslist.g, or a folder
+    name=NAME           the workload's name in the tables
+    profile=FILE        what methods plan from; without it the truth, for those
+                        that need times (their rows are marked with *)
+    profile=truth       the truth, for all methods that can use times
+    profile=host:NAME   a full run of the embedded host on another GPU
+    profile=model       the fast model's predictions ...
+    fast_model=FILE     ... configured so: gpgpusim.config, params.in, v100, rtx
+    device=N            the GPU, in a profile of several
+    latency=CYCLES      of each launch; errors beyond it are told as well
 
     Example: kernelpoint compare -w traces=traces/kernelslist.g,host=v100 -p gcl,random -o out/compare
     """

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kernelpoint.config.reference import commented_yaml
-from kernelpoint.errors import ConfigError
+from kernelpoint.errors import ConfigError, did_you_mean
 
 NEXT = {
     "accelsim": (
@@ -32,11 +32,11 @@ def init(
     Example: kernelpoint init --simulator macsim
     """
     if simulator not in NEXT:
-        raise ConfigError(f"--simulator: got {simulator!r}; allowed: {', '.join(NEXT)}")
+        raise ConfigError(f"--simulator: got {simulator!r}{did_you_mean(simulator, NEXT)}; allowed: {', '.join(NEXT)}")
     try:
         with output.open("x", encoding="utf-8") as file:
             file.write(commented_yaml())
     except FileExistsError:
         raise ConfigError(f"{output} exists; nothing was written. Name another file with -o, or remove it") from None
-    lines = [*(line.format(file=output) for line in NEXT[simulator]), "kernelpoint report run.kpjournal -o report.html"]
+    lines = [*(line.format(file=output) for line in NEXT[simulator]), "kernelpoint report run.kpjournal"]
     typer.echo(f"wrote {output}. Next:\n" + "\n".join(f"  {line}" for line in lines))

@@ -11,6 +11,10 @@ from pydantic.fields import FieldInfo
 
 from kernelpoint.config.schema import Config, sections
 
+OF_SECTIONS = "# and of a key in a section also that before the section's name."
+USUAL = ("version", "policy", "error_budget", "error_budget.relative_error", "error_budget.confidence")
+WIDTH = 100  # columns of the commented file
+
 
 def keys() -> Iterator[tuple[str, FieldInfo]]:
     """Every key that takes a value, with dots, in the order of the schema.
@@ -27,17 +31,22 @@ def keys() -> Iterator[tuple[str, FieldInfo]]:
 
 
 def commented_yaml(policy: str = "kernelpoint") -> str:
-    """A configuration file with every key: those required are set, the others stand as comments with their defaults."""
-    lines = ["# KernelPoint's configuration. Keys that are commented out have the value shown.", ""]
+    """A configuration file with every key: the most usual are set, the others stand behind a # with their defaults."""
+    lines = [
+        "# KernelPoint's configuration. A key behind # has the value shown; take the # away to set it,",
+        OF_SECTIONS,
+    ]
     section = ""
     for name, field in keys():
         outer, _, key = name.rpartition(".")
         if outer != section:
             section = outer
-            lines += [f"# {outer}:"] if outer else []
-        lines += textwrap.wrap(str(field.description), 110, initial_indent="# ", subsequent_indent="# ")
+            lines += ["", f"{'' if outer in USUAL else '#'}{outer}:"] if outer else []
+        indent = "  # " if outer else "# "
+        lines += [] if outer else [""]
+        lines += textwrap.wrap(str(field.description), WIDTH, initial_indent=indent, subsequent_indent=indent)
         value = {"version": 1, "policy": policy}.get(name, field.default)
-        lines.append(f"{'' if field.is_required() else '# '}{'  ' if outer else ''}{key}: {_yaml(value)}")
+        lines.append(f"{'' if name in USUAL else '#'}{'  ' if outer else ''}{key}: {_yaml(value)}")
     return "\n".join(lines) + "\n"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.errors import ConfigError, HostError, shown
+from kernelpoint.errors import ConfigError, HostError, did_you_mean, shown
 from kernelpoint.estimation.design import ErrorBudget
 from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.measurement_error import MeasurementErrors, Reach, SystematicError, check_half_widths
@@ -213,8 +213,10 @@ class BaseEngine(ABC):
         """
         wanted = set(self.ratios.get(self.budget.counter, (self.budget.counter,)))
         if self.counters and not wanted <= set(self.counters):
+            near = did_you_mean(self.budget.counter, self.counters)
+            allowed = ", ".join(self.counters)
             raise ConfigError(
-                f"error_budget.counter: {self.budget.counter!r} is not reported; allowed: {', '.join(self.counters)}"
+                f"error_budget.counter: {self.budget.counter!r} is not reported{near}; allowed: {allowed}"
             )
         missing = len(self.missing())
         if not missing:

@@ -70,7 +70,8 @@ def family_parameters(family: Family, scale: str, sizes: Given) -> dict[str, int
     parameters = family.defaults(scale)
     for name, values in sizes.items():
         if name not in parameters:
-            raise ConfigError(f"--set {name}: {family.name} has no size {name}; allowed: {', '.join(parameters)}")
+            near = did_you_mean(name, parameters)
+            raise ConfigError(f"--set {name}: {family.name} has no size {name}{near}; allowed: {', '.join(parameters)}")
         low, high = family.limits(name)
         (value,) = Size(name, low, high, family.multiples.get(name, 1)).check(name, values)
         if name == "width" and value not in family.widths:

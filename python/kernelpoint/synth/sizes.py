@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
 from typing import Any, TypeVar
 
-from kernelpoint.errors import ConfigError
+from kernelpoint.errors import ConfigError, did_you_mean
 
 Numbers = tuple[int, ...]
 Given = Mapping[str, Sequence[int]]
@@ -87,7 +87,9 @@ def with_sizes(owner: str, shape: Shape, given: Given) -> Shape:
     changes: dict[str, Any] = {}
     for name, values in given.items():
         if name not in known:
-            raise ConfigError(f"--set {name}: {owner} has no size {name}; allowed: {', '.join(known)}")
+            raise ConfigError(
+                f"--set {name}: {owner} has no size {name}{did_you_mean(name, known)}; allowed: {', '.join(known)}"
+            )
         metadata = known[name].metadata
         checked = metadata["size"].check(name, values)
         changes[name] = checked[0] if metadata["single"] else checked
