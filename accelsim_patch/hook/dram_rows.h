@@ -10,8 +10,9 @@
 
 namespace kernelpoint {
 
-// Model: a bank keeps the row of the last read that the L2 did not have open; writes back are not known. Where banks
-// are not numbered by the address alone (-dram_bnk_indexing_policy), rows stay closed.
+// Model: a bank keeps the row of the last read that the L2 did not have open; writes back are not known, nor, where the
+// launches before fill the L2, what was read before the last touch of each sector. Where banks are not numbered by the
+// address alone (-dram_bnk_indexing_policy), rows stay closed.
 class DramRows {
 public:
     explicit DramRows(gpgpu_sim* sim) : m_sim(sim), m_memory(sim->getMemoryConfig()) {}

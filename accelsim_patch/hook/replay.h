@@ -19,7 +19,7 @@ public:
         const shader_core_config* cores = m_sim->getShaderCoreConfig();
         host->flags |= KP_HOST_COUNTS_CTAS | KP_HOST_KEEPS_ROWS;
         if (m_sim->getMemoryConfig()->m_perf_sim_memcpy) host->flags |= KP_HOST_COPIES_FILL;
-        host->state_lines = m_l2.lines();
+        host->state_lines = 2 * m_l2.lines();  // sets fill unevenly
         host->sms = m_sim->get_config().num_shader();
         host->ctas_per_sm = cores->max_cta_per_core;
         host->warps_per_sm = cores->max_warps_per_shader;
@@ -33,11 +33,8 @@ public:
         m_kept.set(launch, before);
         m_l2.empty();
         m_rows.close();
-        const bool knows_reads = (before.flags & KP_REPLAY_COVERED) == 0;
-        for (uint64_t i = 0; i < before.touch_count; ++i) {
-            const unsigned read = m_l2.take(before.touches[i]);
-            if (knows_reads) m_rows.read(before.touches[i].line, read);
-        }
+        for (uint64_t i = 0; i < before.touch_count; ++i)
+            m_rows.read(before.touches[i].line, m_l2.take(before.touches[i]));
     }
 
 private:

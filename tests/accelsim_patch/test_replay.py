@@ -102,7 +102,7 @@ def test_warps_take_turns_from_those_that_ran_on_their_sm_last(simulator: Simula
     assert of("4 2 1", "4 2 0") == second, "the newest launch counts"
 
 
-def test_the_row_of_what_was_read_last_is_open_where_the_walk_met_every_launch(simulator, timed_list: Path):
+def test_the_row_of_what_was_read_last_is_open(simulator, timed_list: Path):
     # of the four lines of launch 4 all but the last are in the L2, so its time is that of one bank
     there = [f"leaves 0 {FIRST + KERNEL + LINE * line} 3 0 3 1" for line in range(3)]
 
@@ -121,7 +121,7 @@ def test_the_row_of_what_was_read_last_is_open_where_the_walk_met_every_launch(s
 
 def test_the_host_says_what_state_it_keeps(simulator: Simulator, timed_list: Path):
     opened = " ".join(simulator.run(timed_list, "pass 0").calls("state")[0])
-    assert opened == "state lines 16 sms 4 ctas_per_sm 8 warps_per_sm 16 registers_per_sm 1024 shared 1024"
+    assert opened == "state lines 32 sms 4 ctas_per_sm 8 warps_per_sm 16 registers_per_sm 1024 shared 1024"
 
 
 @pytest.mark.parametrize(

@@ -9,21 +9,23 @@ from dataclasses import dataclass, field
 from kernelpoint import _native
 
 MEMORY_STEPS = 50
+NEAR_SECTORS = 128
 ALL = 0xF
 
 
 def slow_footprint(path: str, slots: int) -> list[tuple[int, int, int, int]]:
-    """(line address, touched, written, filled) in order of last touch, from every byte of every access."""
+    """(line address, touched, written, filled) of sectors in order of last touch, from every byte of every access."""
     reader = _native.read_ctas(path)
     shared = reader.header.shared_base
     touches: dict[int, list] = {}  # sector -> [read, bytes written]
-    last: dict[int, int] = {}  # line -> step
+    last: dict[int, int] = {}  # sector -> step
     free = [0] * slots
     for cta in reader:
         start = heapq.heappop(free)
         ends = [start]
         for warp in cta["warps"]:
             step = start
+            loads, loaded_at = 0, {}  # sectors that the L1 lacked so far, and when this warp used each of them last
             begin = int(warp["first_instruction"])
             for row in cta["instructions"][begin : begin + int(warp["instruction_count"])]:
                 name = reader.opcodes[int(row["opcode"])].split(".")[0]
@@ -37,18 +39,27 @@ def slow_footprint(path: str, slots: int) -> list[tuple[int, int, int, int]]:
                             sector[0] |= "r" in kind
                             if "w" in kind:
                                 sector[1].add(byte % 32)
-                            last[byte // 128] = max(last.get(byte // 128, 0), step)
+                        for at in range(address // 32, (address + max(int(row["width"]), 1) - 1) // 32 + 1):
+                            is_near = kind == "r" and loads - loaded_at.get(at, -NEAR_SECTORS) < NEAR_SECTORS
+                            if not is_near:
+                                last[at] = max(last.get(at, 0), step)
+                            if kind == "r":
+                                loads += not is_near
+                                loaded_at[at] = loads
                     if "r" in kind:
                         step += MEMORY_STEPS
                 step += 1
             ends.append(step)
         heapq.heappush(free, max(ends))
-    return [(line * 128, *masks(touches, line)) for line in sorted(last, key=lambda at: (last[at], at))]
+    together: dict[tuple[int, int], list[int]] = {}  # (step, line) -> sectors
+    for sector in sorted(last):
+        together.setdefault((last[sector], sector // 4), []).append(sector % 4)
+    return [(line * 128, *masks(touches, line, sectors)) for (_, line), sectors in sorted(together.items())]
 
 
-def masks(touches: dict[int, list], line: int) -> tuple[int, int, int]:
+def masks(touches: dict[int, list], line: int, sectors: list[int]) -> tuple[int, int, int]:
     touched = written = filled = 0
-    for sector in range(4):
+    for sector in sectors:
         read, wrote = touches.get(line * 4 + sector, [False, set()])
         touched |= (read or bool(wrote)) << sector
         written |= bool(wrote) << sector

@@ -32,7 +32,36 @@ def test_a_footprint_is_that_of_every_byte_of_every_access(tmp_path_factory, cta
 def test_masks_say_what_was_read_written_and_filled(lists):
     path = lists.trace(1, launch_text([access("LDG.E", 0, 0xFF), access("STG.E", 32, 0xFF), access("STG.E", 64, 0x1)]))
     touches, _ = _native.footprint(path, UNKNOWN)
-    assert rows(touches) == [(BASE, 0b0111, 0b0110, 0b0011)]
+    assert rows(touches) == [(BASE, 0b0001, 0, 0b0001), (BASE, 0b0010, 0b0010, 0b0010), (BASE, 0b0100, 0b0100, 0)]
+
+
+def test_sectors_that_were_touched_last_together_are_one_touch(lists):
+    """A load of the whole line, then a store to its second sector, then one to two lines."""
+    path = lists.trace(1, launch_text([access("LDG.E", 0), access("STG.E", 32, 0xFF), access("STG.E", 96)]))
+    touches, _ = _native.footprint(path, UNKNOWN)
+    expected = [(0, 0b0101, 0), (0, 0b0010, 0b0010), (0, 0b1000, 0b1000), (128, 0b0111, 0b0111)]
+    assert [(line - BASE, touched, written) for line, touched, written, _ in rows(touches)] == expected
+
+
+def test_what_a_warp_loads_again_soon_comes_from_the_l1(lists):
+    """Line 0 is loaded first and once more after 127 or 128 other sectors: only then it is the newest in the L2."""
+    for others, newest in ((127, 128 + 32 * 126), (128, 0)):
+        loads = [access("LDG.E.U8", offset, 1) for offset in (0, *(128 + 32 * i for i in range(others)), 0)]
+        path = lists.trace(others, launch_text(loads))
+        assert int(_native.footprint(path, UNKNOWN)[0][-1]["line"]) - BASE == newest // 128 * 128
+
+
+def test_stores_and_atomics_reach_the_l2_each_time(lists):
+    for opcode in ("STG.E.U8", "ATOMG.E.ADD"):
+        accesses = [access(opcode, 0, 1), access("LDG.E", 128, 1), access(opcode, 0, 1)]
+        touches, _ = _native.footprint(lists.trace(1, launch_text(accesses)), UNKNOWN)
+        assert [int(t["line"]) - BASE for t in touches] == [128, 0]
+
+
+def test_the_l1_of_one_warp_is_not_that_of_the_next(lists):
+    """Two CTAs, one after the other, load line 0 and line 1: the second's touches are newer."""
+    path = lists.trace(1, launch_text([access("LDG.E", 0), access("LDG.E", 128)], [access("LDG.E", 0)]))
+    assert [int(t["line"]) - BASE for t in _native.footprint(path, UNKNOWN)[0]] == [128, 0]
 
 
 def test_ctas_that_run_side_by_side_touch_in_turns(lists):

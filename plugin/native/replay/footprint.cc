@@ -36,27 +36,34 @@ public:
     }
 
     Footprint finish() {
-        std::vector<const std::pair<const uint64_t, Line>*> order;
+        std::vector<Last> order;
         order.reserve(lines_.size());
-        for (const auto& entry : lines_) order.push_back(&entry);
-        std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
-            return std::make_pair(a->second.step, a->first) < std::make_pair(b->second.step, b->first);
+        for (const auto& entry : lines_) add_touches(entry.first, entry.second, order);
+        std::sort(order.begin(), order.end(), [](const Last& a, const Last& b) {
+            return std::make_pair(a.step, a.touch.line) < std::make_pair(b.step, b.touch.line);
         });
         footprint_.grid.warps = static_cast<uint32_t>(header_.warps_per_cta());
         footprint_.touches.reserve(order.size());
-        for (const auto* entry : order) footprint_.touches.push_back(touch_of(entry->first, entry->second));
+        for (const Last& last : order) footprint_.touches.push_back(last.touch);
         return std::move(footprint_);
     }
 
 private:
     struct Line {
-        uint64_t step = 0;  // of the last touch
+        uint64_t step[4] = {};  // of the last touch of each sector
         uint8_t loaded = 0, written = 0;
-        uint32_t bytes[4] = {};  // written ones of each sector
+        uint32_t bytes[4] = {};       // written ones of each sector
+        uint64_t near_until[4] = {};  // the value of `loads_` at which each sector has left the L1
+    };
+
+    struct Last {
+        uint64_t step;
+        LineTouch touch;
     };
 
     // Returns the step behind the warp's last one.
     uint64_t run(const Warp& warp, const Cta& cta, uint64_t step) {
+        loads_ += kNearSectors;  // nothing of the warp before is near
         const Instruction* instruction = cta.instructions.data() + warp.first_instruction;
         const Instruction* const end = instruction + warp.instruction_count;
         for (; instruction != end; ++instruction, ++step) {
@@ -83,7 +90,9 @@ private:
             const uint64_t next = std::min(end, (address / kSectorBytes + 1) * kSectorBytes);
             Line& line = line_at(address / kLineBytes);
             const uint32_t sector = address % kLineBytes / kSectorBytes;
-            line.step = std::max(line.step, step);
+            const bool is_near = access == Access::load && line.near_until[sector] > loads_;
+            if (!is_near) line.step[sector] = std::max(line.step[sector], step);
+            if (access == Access::load) line.near_until[sector] = (is_near ? loads_ : ++loads_) + kNearSectors;
             if (access != Access::store) line.loaded |= 1u << sector;
             if (access != Access::load) {
                 line.written |= 1u << sector;
@@ -102,22 +111,34 @@ private:
         return *last_;
     }
 
-    static LineTouch touch_of(uint64_t line, const Line& from) {
-        LineTouch touch;
-        touch.line = line;
-        touch.touched = from.loaded | from.written;
-        touch.written = from.written;
-        touch.filled = from.loaded;
-        for (uint32_t sector = 0; sector < 4; ++sector) {
-            if (from.bytes[sector] == kWholeSector) touch.filled |= 1u << sector;
+    // Sectors that were touched last in the same step make one touch.
+    static void add_touches(uint64_t number, const Line& line, std::vector<Last>& order) {
+        const uint8_t touched = line.loaded | line.written;
+        for (uint32_t first = 0, done = 0; first < 4; ++first) {
+            if (((touched & ~done) >> first & 1) == 0) continue;
+            Last last = {line.step[first], {}};
+            last.touch.line = number;
+            for (uint32_t sector = first; sector < 4; ++sector)
+                if (line.step[sector] == last.step) last.touch.touched |= touched & 1u << sector;
+            last.touch.written = last.touch.touched & line.written;
+            last.touch.filled = last.touch.touched & filled(line);
+            done |= last.touch.touched;
+            order.push_back(last);
         }
-        return touch;
+    }
+
+    static uint8_t filled(const Line& line) {
+        uint8_t sectors = line.loaded;
+        for (uint32_t sector = 0; sector < 4; ++sector)
+            if (line.bytes[sector] == kWholeSector) sectors |= 1u << sector;
+        return sectors;
     }
 
     const LaunchHeader& header_;
     Slots slots_;
     std::vector<Access> accesses_;  // by opcode
     std::unordered_map<uint64_t, Line> lines_;
+    uint64_t loads_ = 0;  // of sectors that were not near
     uint64_t last_line_ = 0;
     Line* last_ = nullptr;  // elements of an unordered_map do not move
     Footprint footprint_;

@@ -1,4 +1,4 @@
-// The footprint of one launch: what it last did to each 128-byte line of global memory, in order of the last touches.
+// The footprint of one launch: what it last did to each sector of global memory, in order of the last touches.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@
 namespace kernelpoint::replay {
 
 constexpr uint64_t kLineBytes = 128, kSectorBytes = 32;
-constexpr uint64_t kMemorySteps = 50;  // see read_footprint
+constexpr uint64_t kMemorySteps = 50;   // see read_footprint
+constexpr uint32_t kNearSectors = 128;  // that a warp finds again in the L1; see read_footprint
 
 // Way of an access to what all SMs share.
 enum class Path : uint8_t { data = 0, fetch = 1, around = 2 };  // through the SM's L1; its instruction cache; around
@@ -56,7 +57,7 @@ struct Grid {
 
 struct Footprint {
     Grid grid;
-    std::vector<LineTouch> touches;  // each line once, for each SM and path where they are told apart; oldest first
+    std::vector<LineTouch> touches;  // each sector once, for each SM and path where they are told apart; oldest first
 };
 
 // Times at which slots for CTAs are free.
@@ -78,9 +79,10 @@ private:
 
 // Model: a CTA begins when a slot of the GPU is free, in the order of the trace, and a warp executes an instruction in
 // one step and waits `kMemorySteps` more for a load. This gives the order in which CTAs that run side by side touch
-// memory; it is no timing. Loads, stores and atomics of global memory count, generic ones outside the window of shared
-// memory (16 MiB from its base) included. Local memory does not: its addresses do not say which SM's it is. Throws
-// TraceError.
+// memory; it is no timing. A sector that a warp loads again before it has loaded `kNearSectors` others comes from the
+// L1 (a warp's share of 128 KB): what all SMs share is not touched by it. Loads, stores and atomics of global memory
+// count, generic ones outside the window of shared memory (16 MiB from its base) included. Local memory does not: its
+// addresses do not say which SM's it is. Throws TraceError.
 Footprint read_footprint(const std::string& trace_path, const Residency& residency);
 
 }  // namespace kernelpoint::replay
