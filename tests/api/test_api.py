@@ -16,7 +16,7 @@ from kernelpoint.errors import ConfigError
 def traces(tmp_path_factory):
     """A list of about sixty launches."""
     folder = tmp_path_factory.mktemp("api") / "traces"
-    synth("iterative-solver", folder, launches=60)
+    synth("iterative-solver", folder, launches=60, sizes=["rows=1024"])
     return folder / "kernelslist.g"
 
 

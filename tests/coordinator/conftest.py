@@ -21,7 +21,7 @@ def traces(tmp_path_factory):
     from kernelpoint.cli import synth
 
     folder = tmp_path_factory.mktemp("solver") / "traces"
-    synth.synth("iterative-solver", folder, launches=120)
+    synth.synth("iterative-solver", folder, launches=120, sizes=["rows=1024"])
     return folder
 
 

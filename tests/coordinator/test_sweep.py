@@ -59,7 +59,7 @@ def test_a_sweep_ranks_simulated_gpus_by_paired_ratios_that_hold_the_true_ones(t
 
     monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
-    synth.synth("iterative-solver", tmp_path / "traces", launches=60)
+    synth.synth("iterative-solver", tmp_path / "traces", launches=60, sizes=["rows=1024"])
     base = (program().parent.parent / "host_configs" / "v100.yaml").read_text()
     for name, change in {"a": "2000", "b": "1000", "c": "2000"}.items():
         (tmp_path / f"{name}.yaml").write_text(base.replace("launch_latency: 2000", f"launch_latency: {change}"))

@@ -27,7 +27,7 @@ def test_predictions_for_the_journal_of_a_full_run_are_those_that_a_run_there_wo
     if not PROGRAM.is_file():
         pytest.skip(f"{PROGRAM} is not built; `make build` does")
     prepare(tmp_path / "traces", False, 3)
-    request = compose("iterative-solver", launches=60)
+    request = compose("iterative-solver", launches=60, sizes={"rows": [1024]})
     write_list(request.sequence, tmp_path / "traces", request.launches, request.description)
     traces = tmp_path / "traces" / "kernelslist.g"
     simulate(traces, tmp_path / "full.kpjournal", policy="all")
@@ -152,7 +152,7 @@ def test_two_workloads_of_one_name_are_refused(monkeypatch, truth_file):
 def test_methods_choose_under_one_configuration_and_are_judged_under_another(monkeypatch, capsys, tmp_path):
     monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
     traces, out = tmp_path / "traces", tmp_path / "out"
-    request = compose("iterative-solver", launches=60)
+    request = compose("iterative-solver", launches=60, sizes={"rows": [1024]})
     prepare(traces, False, 3)
     write_list(request.sequence, traces, request.launches, request.description)
     workload = f"host=rtx,profile=host:v100,traces={traces / 'kernelslist.g'},name=solver"

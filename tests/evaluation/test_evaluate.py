@@ -196,7 +196,7 @@ def test_principal_kernels_are_not_counted_on_the_truth_even_on_demand():
 
 
 def test_runs_that_know_no_names_get_those_of_the_traces(tmp_path):
-    request = compose("iterative-solver", launches=12)
+    request = compose("iterative-solver", launches=12, sizes={"rows": [1024]})
     prepare(tmp_path / "traces", False, 3)
     write_list(request.sequence, tmp_path / "traces", request.launches, request.description)
     for name in ("here", "elsewhere"):

@@ -78,7 +78,7 @@ def solver_traces(tmp_path_factory) -> Path:
     from kernelpoint.cli import synth
 
     folder = tmp_path_factory.mktemp("solver") / "traces"
-    synth.synth("iterative-solver", folder, launches=200)
+    synth.synth("iterative-solver", folder, launches=200, sizes=["rows=1024"])
     return folder
 
 

@@ -30,7 +30,7 @@ main()
 @pytest.fixture(scope="module")
 def traces(tmp_path_factory):
     folder = tmp_path_factory.mktemp("traces")
-    request = compose("iterative-solver", "small", 0, 60, {})
+    request = compose("iterative-solver", launches=60, sizes={"rows": [1024]})
     write_list(request.sequence, folder, request.launches, request.description)
     return folder / "kernelslist.g"
 

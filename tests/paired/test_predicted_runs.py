@@ -24,7 +24,7 @@ YAML = "policy: kernelpoint\nerror_budget: {relative_error: 0.02}\nfast_model: v
 def traces(tmp_path_factory):
     folder = tmp_path_factory.mktemp("predicted") / "traces"
     folder.mkdir()
-    request = compose("iterative-solver", launches=LAUNCHES)
+    request = compose("iterative-solver", launches=LAUNCHES, sizes={"rows": [1024]})
     write_list(request.sequence, folder, request.launches, request.description)
     return folder / "kernelslist.g"
 

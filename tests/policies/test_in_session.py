@@ -22,7 +22,7 @@ LAUNCHES = 60
 @pytest.fixture(scope="module")
 def traces(tmp_path_factory):
     folder = tmp_path_factory.mktemp("traces") / "list"
-    request = compose("iterative-solver", launches=LAUNCHES)
+    request = compose("iterative-solver", launches=LAUNCHES, sizes={"rows": [1024]})
     prepare(folder, False, 3)
     write_list(request.sequence, folder, request.launches, request.description)
     return folder / "kernelslist.g"

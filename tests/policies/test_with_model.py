@@ -89,7 +89,7 @@ def test_hostile_looks_at_the_begin_of_the_run_and_at_first_launches_of_kernels(
 
 def test_a_run_says_once_why_its_estimate_rests_on_no_predictions(tmp_path, monkeypatch):
     monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
-    request = compose("iterative-solver", launches=40)
+    request = compose("iterative-solver", launches=40, sizes={"rows": [1024]})
     (tmp_path / "traces").mkdir()
     write_list(request.sequence, tmp_path / "traces", request.launches, request.description)
     host = HostInfo("test", list_paths=(str(tmp_path / "traces" / "kernelslist.g"),))

@@ -28,7 +28,7 @@ BUDGET = {"relative_error": 0.05}
 def program(tmp_path_factory):
     """A program's launches, and its cycles in a full run."""
     folder = tmp_path_factory.mktemp("program")
-    synth("iterative-solver", folder / "whole", launches=400)
+    synth("iterative-solver", folder / "whole", launches=400, sizes=["rows=1024"])
     full = kp.simulate(folder / "whole" / "kernelslist.g", folder / "full.kpjournal", policy="all", fast_model="off")
     return folder, full.ended().estimate
 

@@ -31,7 +31,7 @@ def cache(tmp_path, monkeypatch):
 @pytest.fixture(scope="module")
 def traces(tmp_path_factory):
     folder = tmp_path_factory.mktemp("traces")
-    request = compose("iterative-solver", "small", 0, LAUNCHES, {})
+    request = compose("iterative-solver", launches=LAUNCHES, sizes={"rows": [1024]})
     write_list(request.sequence, folder, request.launches, request.description)
     return folder / "kernelslist.g"
 

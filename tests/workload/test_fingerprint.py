@@ -89,7 +89,7 @@ def test_order_repetition_and_processes_count(tmp_path):
 
 def test_a_launch_that_was_traced_again_gets_a_new_plan(tmp_path, monkeypatch):
     monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
-    request = compose("iterative-solver", launches=20)
+    request = compose("iterative-solver", launches=20, sizes={"rows": [1024]})
     prepare(tmp_path / "list", False, 3)
     write_list(request.sequence, tmp_path / "list", request.launches, request.description)
     convert_to_macsim(tmp_path / "list", tmp_path / "macsim")

@@ -19,7 +19,7 @@ QUIET = [].append
 @pytest.fixture(scope="module")
 def paths(tmp_path_factory):
     folder = tmp_path_factory.mktemp("traces") / "list"
-    request = compose("iterative-solver", launches=12)
+    request = compose("iterative-solver", launches=12, sizes={"rows": [1024]})
     prepare(folder, False, 3)
     write_list(request.sequence, folder, request.launches, request.description)
     return tuple(launch_paths(folder))
