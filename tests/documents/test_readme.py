@@ -1,17 +1,27 @@
-"""The commands of the README, run in order in an empty folder."""
+"""The commands of the README, run in order in an empty folder; those that stand inside its sentences, one by one."""
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
+
+import pytest
+import slurm
+from profiler_files import WRITERS, Kernel
+
+from kernelpoint.journal import load_run
+from kernelpoint.traces import launch_paths, read_header
 
 ROOT = Path(__file__).resolve().parents[2]
 # Lines that a test cannot run: this test is part of the first.
 ELSEWHERE = ("make demo", "make test")
+README = (ROOT / "README.md").read_text()
+HOST = "kernelpoint-host -trace traces/kernelslist.g -config v100 -kernel_sampling kernelpoint.yaml"
 
 
 def blocks() -> list[str]:
     """The code blocks, in order."""
-    return re.findall(r"^```[a-z]*\n(.*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    return re.findall(r"^```[a-z]*\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 
 
 def commands() -> list[str]:
@@ -49,4 +59,61 @@ def test_every_command_of_the_readme_works_in_order(folder):
 
 
 def test_the_readme_fits_120_lines():
-    assert len((ROOT / "README.md").read_text().splitlines()) <= 120
+    assert len(README.splitlines()) <= 120
+
+
+def inside_sentences(beginning: str) -> str:
+    """The one command in a sentence that begins so."""
+    (found,) = {text for text in re.findall(r"`([^`\n]+)`", README) if text.startswith(beginning)}
+    return found
+
+
+@pytest.fixture
+def traces(folder):
+    """A folder with a list in `traces` and a configuration."""
+    run("kernelpoint synth iterative-solver -o traces --set rows=256 --launches 120", folder)
+    (folder / "kernelpoint.yaml").write_text("version: 1\npolicy: kernelpoint\nerror_budget: {relative_error: 0.05}\n")
+    return folder
+
+
+def test_the_doctor_and_the_way_back_work(folder):
+    run(inside_sentences("kernelpoint doctor"), folder)
+    run("kernelpoint patch accelsim ~/accel-sim-framework", folder)
+    run(
+        inside_sentences("kernelpoint patch accelsim CHECKOUT --revert").replace("CHECKOUT", "~/accel-sim-framework"),
+        folder,
+    )
+
+
+def test_the_line_of_python_works(traces):
+    pytest.importorskip("pandas")
+    run(HOST, traces)
+    line = inside_sentences("import kernelpoint as kp")
+    run(f"python -c '{line}; print(len({line.split('; ')[1]}))'", traces)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_run_plans_from_the_profile_of_a_tool(traces, name):
+    """Files by the documented layout of Nsight Systems, Nsight Compute and the PyTorch profiler; the tools need a GPU."""
+    shapes = [read_header(path).shape for path in launch_paths(str(traces / "traces" / "kernelslist.g"))]
+    WRITERS[name](
+        traces / name, [Kernel(it.kernel_name, it.grid, it.block, 2000 + len(it.kernel_name)) for it in shapes]
+    )
+    key = inside_sentences("profile: FILE").replace("FILE", name)
+    (traces / "kernelpoint.yaml").write_text(f"version: 1\npolicy: stem\n{key}\n")
+    run(HOST, traces)
+    assert load_run(traces / "run.kpjournal").ended().launches == 120
+    (traces / name).unlink()
+    done = subprocess.run(HOST, shell=True, cwd=traces, capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0 and name in done.stderr, "the profile was not read"
+
+
+@pytest.mark.skipif(bool(slurm.missing()), reason=f"Slurm is not installed: no {slurm.missing()}")
+def test_the_line_for_slurm_runs_on_a_slurm(traces, tmp_path_factory):
+    """The embedded host in place of Accel-Sim, and two workers in place of 64."""
+    pytest.importorskip("dask_jobqueue", reason="kernelpoint[cluster] is not installed")
+    line = inside_sentences("kernelpoint run --cluster slurm.yaml")
+    with slurm.running(tmp_path_factory.mktemp("slurm")) as cluster:
+        shutil.copy(cluster, traces / "slurm.yaml")
+        run(line.replace("--workers 64", "--workers 2").replace("accel-sim.out ...", HOST), traces)
+    assert load_run(traces / "run.kpjournal").ended().met
