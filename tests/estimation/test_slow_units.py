@@ -1,10 +1,16 @@
 """Rare slow units: what light strata tell of heavy ones."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from kernelpoint.estimation import Design, Engine, ErrorBudget, passes, strata_from
 from kernelpoint.estimation.allocation import cheapest
-from kernelpoint.estimation.bounds import LEAST_RATE
+from kernelpoint.estimation.estimators import Sample
+from kernelpoint.estimation.growth import fewest
+from kernelpoint.estimation.influence import guards, spared
+from kernelpoint.estimation.stratify import FIRST_LEAST_RATE
+from kernelpoint.estimation.unseen import LEAST_RATE, unseen_rate
 from kernelpoint.estimation.variance import squared_excess
 from kernelpoint.randomness import generator, permanent_random_numbers
 
@@ -64,7 +70,8 @@ def test_first_draws_hold_one_slow_unit_of_so_many_with_95_percent():
     rate = 0.05 / (4.0 * (1.0 - several / 4000))  # of undrawn units, that breaks the budget
     assert (1.0 - rate) ** several <= 0.05 < (1.0 - rate) ** (several - 30)
     tight = strata_from([signature], u, ErrorBudget(0.001), spreads=(0.05,), odd=0.0, rare=4.0).first_sizes
-    assert (1.0 - LEAST_RATE) ** tight[tight > 1].sum() <= 0.05, "rarer ones are not looked for"
+    assert (1.0 - FIRST_LEAST_RATE) ** tight[tight > 1].sum() <= 0.05, "rarer ones are not looked for yet"
+    assert FIRST_LEAST_RATE > LEAST_RATE and unseen_rate(tight, 0.05) > 0.0, "so a budget this small is not met yet"
 
 
 def test_draws_that_look_for_slow_units_are_cheap_ones():
@@ -96,3 +103,29 @@ def test_a_bound_is_not_met_before_slow_units_are_excluded():
     assert engine.grow()
     engine.record_many(engine.wanted(), ("cycles",), y[engine.wanted()][:, None])
     assert engine.look().met
+
+
+def test_once_draws_are_slow_two_undrawn_units_of_a_stratum_may_be():
+    strata = np.repeat([0, 1], [8, 2])
+    sample = Sample(strata, np.array([10, 4]), np.zeros(2, int), odd=0.5, rare=4.0)
+    whole, odd, size = np.zeros(2, int), 3.0, np.array([100.0, 8.0])
+    quiet = guards(sample, size, sample.odd, 1.0 - 1e-9, whole, 1)
+    slow = guards(sample, size, odd, 1.0 - 1e-9, whole, 1)
+    assert np.allclose([quiet[0], slow[0]], [0.5 * 100.0 * 0.2 / 8, odd * 2 * 100.0 / 10])
+    left = spared(sample.N, size / 108.0, odd, 0.3)
+    assert left.tolist() == [1, 4]
+    drawn = replace(sample, strata=np.repeat([0, 1], [9, 2]))
+    assert guards(drawn, size, odd, 1.0 - 1e-9, whole, 1)[0] <= 0.3 * 108.0
+
+
+def test_strata_that_matter_and_scatter_get_draws_enough_to_show_a_tail():
+    signature, _ = strata_of(np.ones(40))
+    y = np.where(signature < 5, 50.0, 1.0) * generator(2, "tails").lognormal(0.0, 0.4, len(signature))
+    u = permanent_random_numbers(0, 0, len(y))
+    for rare, least in ((4.0, 5), (0.0, 2)):
+        engine = Engine(Design(signature, np.full(40, 2), u, odd=0.01, rare=rare), ErrorBudget(0.2))
+        units = engine.wanted()
+        engine.record_many(units, ("cycles",), y[units][:, None])
+        engine.look()
+        low = fewest(engine._last, np.ones(40))
+        assert low[:5].min() == least and (low[5:] < 5).any()

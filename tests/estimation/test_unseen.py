@@ -43,3 +43,25 @@ def test_what_may_be_missed_is_no_more_than_what_the_look_says(engine_of, every,
     assert none > 0, "some runs draw none of them"
     assert wrong <= 0.05 * SEEDS + 3, "with 5 %"
     assert held >= 0.95 * SEEDS - 3, "the bound and what the sentence adds to it"
+
+
+@pytest.mark.parametrize("engine_of", [predicted, unpredicted])
+def test_a_single_unit_is_drawn_as_often_as_the_look_says_and_breaks_the_budget_if_it_is_that_large(engine_of):
+    x = 100.0 * generator(0, "sizes").lognormal(0.0, 0.02, UNITS)
+    chosen, stated, drawn, wrong = generator(1, "single units").integers(UNITS // 4, UNITS, SEEDS), [], [], 0
+    for seed, unit in enumerate(chosen):
+        engine = engine_of(seed, x)
+        *_, look = passes(engine, ("cycles",), x)
+        text = next(line for line in look.assumptions if line.startswith("a single unit"))
+        times, probability = (
+            float(number) for number in re.search(r"unit ([\d.]+) times .* probability of ([\d.]+) %", text).groups()
+        )
+        y = np.where(np.arange(UNITS) == unit, 2.5 * times * x, x)
+        engine = engine_of(seed, x)
+        *_, look = passes(engine, ("cycles",), y)
+        seen = unit in engine.drawn()
+        drawn.append(seen)
+        stated.append(probability / 100.0)
+        wrong += not seen and look.estimates["cycles"].contains(float(y.sum()))
+    assert wrong <= 0.05 * SEEDS, "a run that does not draw it states a bound that it breaks"
+    assert abs(np.mean(drawn) - np.mean(stated)) <= 3.0 * np.sqrt(np.mean(stated) / SEEDS)

@@ -37,22 +37,28 @@ def _bisect(low: float, high: float, enough: Callable[[float], bool]) -> float:
 
 
 def cheapest(
-    wanted: Floats, N: Ints, cost: Floats, enough: Callable[[Ints], bool], rounding: Floats | float = 0.0
+    wanted: Floats,
+    N: Ints,
+    cost: Floats,
+    enough: Callable[[Ints], bool],
+    rounding: Floats | float = 0.0,
+    power: float = 0.5,
 ) -> Ints:
     """The least sizes that are enough, where it counts how many units are drawn, at the least cost.
 
-    Formula: n_h = max(wanted_h, lambda N_h / sqrt(c_h)), Neyman's allocation for the number of units of a kind that is as
-    frequent in every stratum. Rounded down after `rounding`, in [0, 1), is added; all units where no smaller sizes are enough.
+    Formula: n_h = max(wanted_h, lambda N_h / c_h^power); power 1/2 is Neyman's allocation for the number of units of a kind
+    that is as frequent in every stratum, 1 spends as much on each launch of any, which pays where costs are known. Rounded
+    down after `rounding`, in [0, 1), is added; all units where no smaller sizes are enough.
 
     >>> cheapest(np.ones(2), np.array([100, 100]), np.array([1.0, 4.0]), lambda n: n.sum() >= 30).tolist()
     [20, 10]
     """
 
     def sizes(scale: float) -> Ints:
-        n = np.floor(np.maximum(wanted, scale * N / np.sqrt(cost)) + rounding + 1e-9)
+        n = np.floor(np.maximum(wanted, scale * N / cost**power) + rounding + 1e-9)
         return np.minimum(n, N).astype(np.int64)
 
-    high = float(np.sqrt(cost.max(initial=1.0)))
+    high = float(cost.max(initial=1.0) ** power)
     return sizes(0.0) if enough(sizes(0.0)) else sizes(_bisect(1e-12 * high, high, lambda scale: enough(sizes(scale))))
 
 

@@ -42,7 +42,7 @@ class Care:
     the budget; shares: whether looks share the error probability; early: draws at least of the begin of the run, 0 where it
     is no part of its own; cold: how odd first units of groups may be: so many are drawn that one that is so odd is among
     them with 95 %, if those that are break the budget, or are COLD_PART of them; rare: how odd units may be that no draw is
-    of: this, times the share of the total that they may have (bounds.unseen_share), is no more than the budget.
+    of: this, times the share of the total that they may have (unseen.unseen_share), is no more than the budget.
     """
 
     draws: int

@@ -16,11 +16,12 @@ from kernelpoint.estimation.assisted_design import AssistedDesign, Combination
 from kernelpoint.estimation.assisted_parts import DRAWS_IF_ODD, Parts
 from kernelpoint.estimation.assisted_total import TotalFit
 from kernelpoint.estimation.base import BaseEngine, Frame
-from kernelpoint.estimation.bounds import PASSES, relative, stated, unseen
+from kernelpoint.estimation.bounds import PASSES, relative, stated
 from kernelpoint.estimation.design import ErrorBudget
 from kernelpoint.estimation.look import Estimate, Look, unbounded_parts
 from kernelpoint.estimation.measurement_error import Reach
 from kernelpoint.estimation.moments import Floats, Ints
+from kernelpoint.estimation.unseen import sentences
 
 # Numerics: from trials on pairs of model and truth; see README.md
 MAX_GROWTH_FACTOR = 3.25  # the first two growths are at most by this
@@ -213,7 +214,7 @@ class AssistedEngine(BaseEngine):
             f"the draw that stands for most stands for {100 * shares.max():.2g} % of {self._target}; it may be "
             f"{100 * fit.fits[0].oddity(self.design.care.odd):.2g} % off its prediction",
             *(begin if self._parts.odd else []),
-            unseen(shares, alpha, self._target),
+            *sentences(shares, len(self._free) - sum(self.cells), alpha, self.budget.relative_error, self._target),
         ]
 
     # ---- growth -----------------------------------------------------------------------------------------------------

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from kernelpoint.estimation.assisted import AssistedFit, CellSample, fit_errors, fit_total
 from kernelpoint.estimation.assisted_design import AssistedDesign
 from kernelpoint.estimation.assisted_total import TotalFit
-from kernelpoint.estimation.bounds import unseen_share
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.parts import Part
+from kernelpoint.estimation.unseen import unseen_share
 
 # Model: see README.md
 DRAWS_IF_ODD = 16  # of the begin of the run, at least, once it was found odd
@@ -63,7 +63,7 @@ class Parts:
         return np.concatenate([part.leaves(n).stands_for for part, n in pairs]) / max(self.size, 1e-300)
 
     def unseen(self, cells: Sequence[int], alpha: float) -> float:
-        """Share of the total that may be of a kind that no draw is of (bounds.unseen_share)."""
+        """Share of the total that may be of a kind that no draw is of (unseen.unseen_share)."""
         return unseen_share(self.shares(cells), alpha)
 
     def cells(self, n: int, early: int = 0) -> list[int]:

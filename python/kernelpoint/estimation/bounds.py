@@ -6,17 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from kernelpoint.estimation.design import Bound
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Kind = Literal["first", "learning", "sized"]
 
 PASSES = 8  # looks of a run at most; the last pass simulates whatever is left
-LEAST_RATE = 0.005  # Model: slow units that are rarer than this are what `assume: ordinary` does not promise
 SHARES = {"first": 0.25, "learning": 0.1, "sized": 0.65}  # of alpha, over all looks of a kind; tuned
 
 
@@ -75,62 +69,3 @@ def relative(half_width: float, estimate: float, relative_error: float) -> float
     if estimate == 0.0:
         return half_width and math.copysign(math.inf, half_width)
     return relative_error if half_width == relative_error * abs(estimate) else half_width / abs(estimate)
-
-
-def unseen_share(shares: Floats, alpha: float) -> float:
-    """The largest share of the total that units of a kind may have of which, with a probability above alpha, no draw is.
-
-    Formula: draw h stands for the share t_h. If a part p_h of what it stands for is of that kind, no draw is with the
-    probability prod (1 - p_h). The largest sum p_h t_h for which that is alpha has 1 - p_h = min(mu / t_h, 1), wherever the
-    units are: sum (t_h - mu) over all t_h > mu, mu so that prod (mu / t_h) over the same is alpha. Of n draws that stand for
-    equal shares of all this is 1 - alpha^(1 / n), 3 / n at 95 %. As samples nest and do not depend on results but
-    for their size, it holds whenever a run stops: no draw of the larger sample is one of the smaller.
-
-    Args:
-        shares: float64 [n], of one draw each, 0 where it stands for itself only.
-
-    >>> round(unseen_share(np.full(100, 0.01), 0.05), 4), round(unseen_share(np.array([0.5, 0.01, 0.0]), 0.05), 3)
-    (0.0295, 0.475)
-    """
-    t = -np.sort(-shares[shares > 0.0])
-    if not len(t):
-        return 0.0
-    mu = np.exp((math.log(alpha) + np.cumsum(np.log(t))) / np.arange(1, len(t) + 1))
-    k = int(np.argmax(mu >= np.append(t[1:], 0.0)))  # the first for which no further draw is above mu
-    return float((t[: k + 1] - mu[k]).sum())
-
-
-def unseen_rate(n: Ints, alpha: float) -> float:
-    """Rate of slow units of which, with a probability of alpha, none is among the compared draws, those of strata with two or
-    more; 0 where that is so rare (LEAST_RATE) that nothing is promised of it.
-
-    Args:
-        n: int64 [H], draws of each stratum.
-
-    >>> round(unseen_rate(np.full(10, 10), 0.05), 4), unseen_rate(np.full(10, 60), 0.05)
-    (0.0295, 0.0)
-    """
-    rate = 1.0 - alpha ** (1.0 / max(int(n[n > 1].sum()), 1))
-    return float(rate) if rate > LEAST_RATE else 0.0
-
-
-def unseen_slow(N: Ints, n: Ints, size: Floats, alpha: float) -> float:
-    """Amount of undrawn units that may be slow: unseen_rate of sum_h T_h (1 - n_h / N_h), T_h = size float64 [H].
-
-    >>> round(unseen_slow(np.full(10, 20), np.full(10, 10), np.full(10, 2.0), 0.05), 4)
-    0.2951
-    """
-    return unseen_rate(n, alpha) * float((size * np.where(n < N, 1.0 - n / np.maximum(N, 1), 0.0)).sum())
-
-
-def unseen(shares: Floats, alpha: float, counter: str) -> str:
-    """One sentence on what a sample could miss; see unseen_share.
-
-    >>> unseen(np.full(100, 0.01), 0.05, "cycles")[:80]
-    'with a probability of 5 % units that make up 3 % of cycles are of a kind that no'
-    """
-    share = 100.0 * unseen_share(shares, alpha)
-    return (
-        f"with a probability of {100.0 * alpha:.2g} % units that make up {share:.2g} % of {counter} are of a kind that no draw "
-        f"is of: were they twice as large as predicted, the total would be {share:.2g} % larger, and the bound would not know"
-    )

@@ -84,7 +84,7 @@ class Design:
         predictions: float64 [N] by counter, or None; where there are some, strata are the groups whose predictions may be off
             alike, and the engine makes cells of its own (assisted_engine.py). assume: how much may hide from them.
         odd: how odd, relative to its value, an unseen unit may be without breaking the budget; rare: the same of units of which
-            some may be unseen, as frequent as draws of strata with two or more let expect (bounds.unseen_rate); 0: none.
+            some may be unseen, as frequent as draws of strata with two or more let expect (unseen.unseen_rate); 0: none.
         domains: int [N] or None, the part of the population each unit belongs to (0 ... D - 1), each with a total of its own
             that must meet the budget (several applications in one run). A stratum lies in one domain.
 

@@ -8,15 +8,19 @@ from dataclasses import replace
 import numpy as np
 
 from kernelpoint.estimation.allocation import cheapest, neyman
-from kernelpoint.estimation.bounds import PASSES, Kind, unseen_slow
+from kernelpoint.estimation.bounds import PASSES, Kind
 from kernelpoint.estimation.inference import Inference
-from kernelpoint.estimation.influence import oddity
+from kernelpoint.estimation.influence import oddity, spared
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.pooling import PRIOR_DEGREES
 from kernelpoint.estimation.stratify import least_draws
+from kernelpoint.estimation.unseen import unseen_slow
 from kernelpoint.estimation.variance import variance_and_degrees
 
 MIN_DRAWS_PER_STRATUM = 2  # draws of every stratum once a sample grows: what a single draw hides would else stay hidden
+# Model: values of measured units have tails that few draws do not show. Where a stratum is expected to have the CoV of TAILED,
+# and to add this part of the budget, it gets so many draws
+TAILED, TAILED_PART, TAILED_DRAWS = 0.1, 0.05, 5
 MAX_GROWTH_FACTOR = 3  # a stratum's sample may grow to at most this many times its size in one pass
 MIN_COST_GROWTH_FACTOR = 1.05  # a pass adds a twentieth to what is spent, or error probability goes for next to nothing
 EARLY_LOOKS = 2  # looks after which a pass is sized for what it needs, whatever the step,
@@ -116,8 +120,9 @@ def next_sizes(look: Inference, prior_cost: Floats | None) -> tuple[Ints, Kind]:
 
 
 def fewest(look: Inference, cost: Floats) -> Ints:
-    """Least draws of each stratum once a sample grows: MIN_DRAWS_PER_STRATUM, what it has, least_draws of its share, and
-    as many in all as it takes to see rare slow units (unseen_slow); cost: of one draw.
+    """Least draws of each stratum once a sample grows: MIN_DRAWS_PER_STRATUM, what it has, least_draws of its share; of units
+    that may be slow TAILED_DRAWS, all that may not be `spared`, and as many in all as it takes to see rare slow ones
+    (unseen_slow); cost: of one draw.
     """
     names, budget = look.targets.counters, look.targets.budget
     name = look.targets.ratios.get(budget.counter, (budget.counter,))[0]
@@ -126,16 +131,18 @@ def fewest(look: Inference, cost: Floats) -> Ints:
     keep = groups.of_exact >= 0
     whole += np.bincount(groups.of_exact[keep], weights=np.abs(look.exact[keep, index]), minlength=groups.count)
     share = look.sizes(index) / np.where(whole > 0.0, whole, 1.0)[groups.of_stratum]
-    least = np.ceil(least_draws(share, budget.relative_error, oddity(look.sample, look.values[:, index]))).astype(
-        np.int64
-    )
-    low = np.minimum(np.maximum(np.maximum(look.n, MIN_DRAWS_PER_STRATUM), least), look.sample.N)
+    N, eps, odd = look.sample.N, budget.relative_error, oddity(look.sample, look.values[:, index])
+    low = np.maximum(look.n, np.ceil(least_draws(share, eps, odd)).astype(np.int64))
+    low = np.minimum(np.maximum(low, MIN_DRAWS_PER_STRATUM), N)
     if not look.sample.rare:
         return low
-    alpha, allowed = 1.0 - budget.confidence, budget.relative_error / look.sample.rare
-    return cheapest(
-        *(low.astype(float), look.sample.N, cost), lambda n: unseen_slow(look.sample.N, n, share, alpha) <= allowed
-    )
+    spread = np.sqrt(look.target_spread(budget.counter).pooled)
+    tailed = (spread > TAILED) & (spread * share > TAILED_PART * eps)
+    low = np.maximum(low, np.minimum(np.where(tailed, TAILED_DRAWS, 0), N))
+    if odd > look.sample.odd:
+        low = np.maximum(low, N - spared(N, share, odd, eps))
+    alpha, allowed = 1.0 - budget.confidence, eps / look.sample.rare
+    return cheapest(low.astype(float), N, cost, lambda n: unseen_slow(N, n, share, alpha) <= allowed, power=1.0)
 
 
 def _sizes(look: Inference, cost: Floats, low: Ints, margin: float) -> Ints:

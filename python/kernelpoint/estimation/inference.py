@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.estimation.bounds import Kind, error_probability, relative, stated, unseen
+from kernelpoint.estimation.bounds import Kind, error_probability, relative, stated
 from kernelpoint.estimation.design import ErrorBudget, Method
 from kernelpoint.estimation.estimators import Fit, Sample, estimate_totals
 from kernelpoint.estimation.influence import at_least_like_others, guards, oddity
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.quantiles import two_sided
+from kernelpoint.estimation.unseen import sentences
 from kernelpoint.estimation.variance import (
     Spread,
     pooled_by_kind,
@@ -287,7 +288,7 @@ class Inference:
         ]
 
     def _unseen(self) -> list[str]:
-        """Share of the total that may be of a kind that no draw is of; of the strata that are not drawn whole."""
+        """Sentences on units that no draw is of."""
         budget = self.targets.budget
         name = self.targets.ratios.get(budget.counter, (budget.counter,))[0]
         if name not in self.targets.counters:
@@ -295,10 +296,9 @@ class Inference:
         index = self.targets.counters.index(name)
         totals, draws = np.abs(self.fits[index].totals), np.maximum(self.n, 1)
         whole = float(totals.sum() + np.abs(self.exact[:, index]).sum())
-        left = np.where(self.n < self.sample.N, totals, 0.0)
-        if not left.any():
-            return []
-        return [unseen(np.repeat(left / draws, draws) / whole, 1.0 - budget.confidence, name)]
+        undrawn = self.sample.N - self.n
+        shares = np.repeat(np.where(undrawn > 0, totals, 0.0) / draws, draws) / max(whole, 1e-300)
+        return sentences(shares, int(undrawn.sum()), 1.0 - budget.confidence, budget.relative_error, name)
 
     def _warnings(self, missing: int) -> list[str]:
         found = []

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.estimation.bounds import unseen_rate
 from kernelpoint.estimation.design import Method
 from kernelpoint.estimation.estimators import MIN_OTHER_DRAWS_FOR_LINE, Sample
-from kernelpoint.estimation.moments import Floats, Moments
+from kernelpoint.estimation.moments import Floats, Ints, Moments
+from kernelpoint.estimation.unseen import unseen_rate
 from kernelpoint.estimation.variance import excesses
+
+SLOW_UNITS = 2  # Model: undrawn units of a stratum that may all be slow, once draws are
 
 
 def influences(method: Method, sample: Sample) -> Floats:
@@ -95,9 +97,21 @@ def oddity(sample: Sample, y: Floats) -> float:
     return max(sample.odd, float(slow[slow > 0.0].mean())) if slow.any() else sample.odd
 
 
+def spared(N: Ints, share: Floats, odd: float, relative_error: float) -> Ints:
+    """Units of each stratum that may stay undrawn, int64 [H]: all but where SLOW_UNITS of them that are off by `odd` break the
+    budget. share: of the total, float64 [H].
+
+    >>> spared(np.array([10, 10, 10]), np.array([0.01, 0.2, 0.4]), 3.0, 0.1).tolist()
+    [10, 1, 0]
+    """
+    fit = np.floor(relative_error / np.maximum(odd * share / np.maximum(N, 1), 1e-300))
+    return np.where(fit < SLOW_UNITS, fit, N).astype(np.int64)
+
+
 def guards(sample: Sample, size: Floats, odd: float, alpha: float, groups: NDArray[np.integer], count: int) -> Floats:
-    """Change of the total of each group of strata, float64 [count], if the draw that stands for most of it is off by `odd`, or
-    as many undrawn units by Sample.rare as, with a probability of alpha, no draw is of (unseen_rate).
+    """Change of the total of each group of strata, float64 [count], if the draw that stands for most of it is off by `odd`, or,
+    once draws are slow (odd > Sample.odd), SLOW_UNITS undrawn units of a stratum are, or as many undrawn units by
+    Sample.rare as, with a probability of alpha, no draw is of (unseen_rate).
 
     Args:
         size: float64 [H], what each stratum adds to its group; groups: int [H], group of each stratum.
@@ -110,6 +124,8 @@ def guards(sample: Sample, size: Floats, odd: float, alpha: float, groups: NDArr
     rest = np.where(n < sample.N, 1.0 - n / np.maximum(sample.N, 1), 0.0) * size
     most = np.zeros(count)
     np.maximum.at(most, groups, odd * rest / np.maximum(n, 1))
+    if sample.rare and odd > sample.odd:
+        np.maximum.at(most, groups, odd * np.minimum(sample.N - n, SLOW_UNITS) * size / np.maximum(sample.N, 1))
     if not sample.rare:
         return most
     slow = sample.rare * unseen_rate(n, alpha)

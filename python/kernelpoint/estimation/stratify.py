@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation.allocation import cheapest
-from kernelpoint.estimation.bounds import unseen_slow
 from kernelpoint.estimation.design import Design, ErrorBudget
 from kernelpoint.estimation.numbering import number_labels
 from kernelpoint.estimation.quantiles import two_sided
+from kernelpoint.estimation.unseen import unseen_slow
 from kernelpoint.randomness import generator
 
 Floats = NDArray[np.float64]
@@ -26,6 +26,7 @@ SECOND_DRAW_PROBABILITY = 0.25  # least chance of a second draw: one draw in mos
 FIRST_SIZE_SHARE = 0.2  # first sizes: this share of what the expected spreads would need
 WIDE = 0.5  # a stratum expected to have this CoV or more gets WIDE_DRAWS first draws: others tell nothing of its spread
 WIDE_DRAWS = 3
+FIRST_LEAST_RATE = 0.005  # slow units that are rarer are not looked for before it is known which draws are cheap
 SINGLE_DRAW_DEVIATION = (
     0.2  # a draw that is off by this much of its value moves the total by the error allowed, at most
 )
@@ -181,7 +182,7 @@ def first_sizes(
 
     No fewer than least_draws, at least one draw and, with probability SECOND_DRAW_PROBABILITY or more, a second; WIDE_DRAWS
     where the expected CoV is WIDE or more; and so many that units which are off by `rare` are drawn, or too few to break the
-    budget (bounds.unseen_slow).
+    budget (unseen.unseen_slow).
 
     >>> pruned = Pruned(np.zeros(9, np.int64), np.array([10.0]), np.array([1.0]), np.array([0.1]))
     >>> first_sizes(pruned, ErrorBudget(0.5), 0).tolist()
@@ -194,7 +195,12 @@ def first_sizes(
     N = np.bincount(pruned.strata, minlength=len(wanted))
     alpha, allowed = 1.0 - budget.confidence, budget.relative_error / max(rare, 1e-300)
     return cheapest(
-        *(wanted, N, pruned.total / np.maximum(N, 1), lambda n: unseen_slow(N, n, share, alpha) <= allowed),
+        *(
+            wanted,
+            N,
+            pruned.total / np.maximum(N, 1),
+            lambda n: unseen_slow(N, n, share, alpha, FIRST_LEAST_RATE) <= allowed,
+        ),
         rounding=generator(seed, "second draws").random(len(wanted)),
     )
 

@@ -1,0 +1,100 @@
+"""Units that no draw is of: how many of a kind there may be, and what a look says of them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+LEAST_RATE = 0.0025  # Model: slow units that are rarer than this are what `assume: ordinary` does not promise
+
+
+def unseen_share(shares: Floats, alpha: float) -> float:
+    """The largest share of the total that units of a kind may have of which, with a probability above alpha, no draw is.
+
+    Formula: draw h stands for the share t_h. If a part p_h of what it stands for is of that kind, no draw is with the
+    probability prod (1 - p_h). The largest sum p_h t_h for which that is alpha has 1 - p_h = min(mu / t_h, 1), wherever the
+    units are: sum (t_h - mu) over all t_h > mu, mu so that prod (mu / t_h) over the same is alpha. Of n draws that stand for
+    equal shares of all this is 1 - alpha^(1 / n), 3 / n at 95 %. As samples nest and do not depend on results but
+    for their size, it holds whenever a run stops: no draw of the larger sample is one of the smaller.
+
+    Args:
+        shares: float64 [n], of one draw each, 0 where it stands for itself only.
+
+    >>> round(unseen_share(np.full(100, 0.01), 0.05), 4), round(unseen_share(np.array([0.5, 0.01, 0.0]), 0.05), 3)
+    (0.0295, 0.475)
+    """
+    t = -np.sort(-shares[shares > 0.0])
+    if not len(t):
+        return 0.0
+    mu = np.exp((math.log(alpha) + np.cumsum(np.log(t))) / np.arange(1, len(t) + 1))
+    k = int(np.argmax(mu >= np.append(t[1:], 0.0)))  # the first for which no further draw is above mu
+    return float((t[: k + 1] - mu[k]).sum())
+
+
+def unseen_rate(n: Ints, alpha: float, least: float = LEAST_RATE) -> float:
+    """Rate of slow units of which, with a probability of alpha, none is among the compared draws, those of strata with two or
+    more; 0 where that is no more than `least`, so rare that nothing is promised of it.
+
+    Args:
+        n: int64 [H], draws of each stratum.
+
+    >>> round(unseen_rate(np.full(10, 10), 0.05), 4), unseen_rate(np.full(10, 120), 0.05)
+    (0.0295, 0.0)
+    """
+    rate = 1.0 - alpha ** (1.0 / max(int(n[n > 1].sum()), 1))
+    return float(rate) if rate > least else 0.0
+
+
+def unseen_slow(N: Ints, n: Ints, size: Floats, alpha: float, least: float = LEAST_RATE) -> float:
+    """Amount of undrawn units that may be slow: unseen_rate of sum_h T_h (1 - n_h / N_h), T_h = size float64 [H].
+
+    >>> round(unseen_slow(np.full(10, 20), np.full(10, 10), np.full(10, 2.0), 0.05), 4)
+    0.2951
+    """
+    return unseen_rate(n, alpha, least) * float((size * np.where(n < N, 1.0 - n / np.maximum(N, 1), 0.0)).sum())
+
+
+def of_kind(shares: Floats, alpha: float, counter: str) -> str:
+    """Sentence on a kind of units that a sample could miss; see unseen_share.
+
+    >>> of_kind(np.full(100, 0.01), 0.05, "cycles")[:80]
+    'with a probability of 5 % units that make up 3 % of cycles are of a kind that no'
+    """
+    share = 100.0 * unseen_share(shares, alpha)
+    return (
+        f"with a probability of {100.0 * alpha:.2g} % units that make up {share:.2g} % of {counter} are of a kind that no draw "
+        f"is of: were they twice as large as predicted, the total would be {share:.2g} % larger, and the bound would not know"
+    )
+
+
+def single(shares: Floats, undrawn: int, relative_error: float) -> str:
+    """Sentence on a single unit that nothing tells: how large it must be to break the budget, and how likely it is drawn.
+
+    Args:
+        shares: as of unseen_share; undrawn: units that are not drawn.
+
+    >>> single(np.full(100, 0.01), 900, 0.01)[:61]
+    'a single unit 11 times as large as expected breaks the budget'
+    """
+    drawn = int((shares > 0.0).sum())
+    times = 1.0 + relative_error * (drawn + undrawn) / max(float(shares.sum()), 1e-300)
+    return (
+        f"a single unit {times:.3g} times as large as expected breaks the budget; where nothing tells it, it is drawn "
+        f"with a probability of {100.0 * drawn / max(drawn + undrawn, 1):.2g} %, and the bound does not know of it otherwise"
+    )
+
+
+def sentences(shares: Floats, undrawn: int, alpha: float, relative_error: float, counter: str) -> list[str]:
+    """All that a look says of units that no draw is of; none where every unit is drawn. Arguments as of `single`.
+
+    >>> sentences(np.zeros(5), 0, 0.05, 0.01, "cycles")
+    []
+    """
+    if not undrawn or not bool((shares > 0.0).any()):
+        return []
+    return [of_kind(shares, alpha, counter), single(shares, undrawn, relative_error)]
