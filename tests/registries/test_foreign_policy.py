@@ -20,7 +20,7 @@ from kernelpoint.workload import Population
 HALVES = '''
 import numpy as np
 from kernelpoint.estimation import Design
-from kernelpoint.policies.contract import Policy
+from kernelpoint.policies import Policy
 
 
 class Halves(Policy):

@@ -12,7 +12,7 @@ from kernelpoint.profiles.read import FORMATS
 BINARY = '''
 import struct
 from kernelpoint.profiles.format import NOT_THIS, SIGNATURE, ProfileFormat, open_decompressed
-from kernelpoint.profiles.builder import ProfileBuilder
+from kernelpoint.profiles import ProfileBuilder
 
 
 class Ticks(ProfileFormat):
@@ -33,7 +33,7 @@ class Ticks(ProfileFormat):
 '''
 TEXT = '''
 from kernelpoint.profiles.format import NOT_THIS, STRUCTURE, TextFormat
-from kernelpoint.profiles.builder import ProfileBuilder
+from kernelpoint.profiles import ProfileBuilder
 
 
 class Lines(TextFormat):

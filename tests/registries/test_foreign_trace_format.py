@@ -12,6 +12,7 @@ from kernelpoint.traces import trace_formats
 
 HERE = Path(__file__).parent
 FORMATS = Path(_native.__file__).parents[2] / "plugin" / "native" / "trace"
+OWN = _native.trace_formats()
 
 
 @pytest.fixture(scope="module")
@@ -23,8 +24,9 @@ def read(tmp_path_factory):
     def read(source):
         done = subprocess.run([path, source], capture_output=True, text=True, check=True, timeout=60)
         lines = done.stdout.splitlines()
-        assert lines[:3] == ["accelsim", "counted", "macsim"]
-        return lines[3:]
+        names = sorted([*OWN, "counted"])
+        assert lines[: len(names)] == names
+        return lines[len(names) :]
 
     return read
 
@@ -57,14 +59,12 @@ def test_the_formats_of_the_tree_are_read_as_before(read, tmp_path):
 
 def test_a_folder_without_traces_is_refused_with_the_files_of_every_format(read, tmp_path):
     (refused,) = read(tmp_path)
-    assert (
-        "expected a kernelslist.g, files kernel-N.traceg[.xz|.zst], kernel-N.tracez or files *.counted or a kernel_config.txt"
-        in refused
-    )
+    accelsim = "a kernelslist.g, files kernel-N.traceg[.xz|.zst], kernel-N.tracez"
+    assert all(content in refused for content in (accelsim, "files *.counted", "a kernel_config.txt"))
 
 
 def test_python_has_the_formats_of_the_tree_one_folder_each():
-    assert trace_formats() == _native.trace_formats() == ("accelsim", "macsim")
+    assert trace_formats() == OWN and {"accelsim", "macsim"} <= set(OWN)
     if FORMATS.exists():
         assert sorted(path.parent.name for path in FORMATS.glob("*/format.cc")) == list(trace_formats())
 

@@ -8,8 +8,34 @@ launches of one GPU in program order:
   launches like any other; `Profile.without_communication` drops them, and `kernelpoint compare` does so unless told not to.
 """
 
+from kernelpoint.profiles.builder import ProfileBuilder
+from kernelpoint.profiles.format import (
+    NOT_THIS,
+    SIGNATURE,
+    STRUCTURE,
+    WORDS,
+    Beginning,
+    ProfileFormat,
+    TextFormat,
+    open_decompressed,
+)
 from kernelpoint.profiles.matching import Launches, Matching, match
 from kernelpoint.profiles.profile import Profile
 from kernelpoint.profiles.read import read_profile
 
-__all__ = ["Launches", "Matching", "Profile", "match", "read_profile"]
+__all__ = [
+    "NOT_THIS",
+    "SIGNATURE",
+    "STRUCTURE",
+    "WORDS",
+    "Beginning",
+    "Launches",
+    "Matching",
+    "Profile",
+    "ProfileBuilder",
+    "ProfileFormat",
+    "TextFormat",
+    "match",
+    "open_decompressed",
+    "read_profile",
+]

@@ -88,7 +88,13 @@ class TextFormat(ProfileFormat):
 
 
 def open_decompressed(path: Path) -> BinaryIO:
-    """The bytes of a file, decompressed if it is gzip or xz."""
+    """The bytes of a file, decompressed if it is gzip or xz.
+
+    >>> _ = Path("times.gz").write_bytes(gzip.compress(b"TICKS"))
+    >>> with open_decompressed(Path("times.gz")) as file:
+    ...     file.read()
+    b'TICKS'
+    """
     file = open_regular(path)
     size = os.fstat(file.fileno()).st_size
     follow(lambda: file.tell() / size if size else 1.0)
