@@ -34,6 +34,7 @@ class Profile:
         traces: trace file of each launch, where the source names it.
         left_out: what the file has besides kernel launches, with its number.
 
+    >>> from kernelpoint.profiles.builder import ProfileBuilder
     >>> builder = ProfileBuilder("example")
     >>> for cycles in (900.0, 950.0):
     ...     builder.add("gemm", (2, 1, 1), (64, 1, 1), counters={"cycles": cycles})
