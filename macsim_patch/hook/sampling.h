@@ -1,4 +1,4 @@
-// The hook: which kernel an application runs next, what it took, and the totals at the end.
+// Launch loop: which kernel an application runs next, what it took, and the totals at the end.
 //
 // MacSim keeps an index into each application's list of kernels. Before a kernel is set up, and when one has ended, the
 // index is moved to the next launch that the plugin wants: forwards over skipped ones, back for a further pass, or to
@@ -249,41 +249,6 @@ private:
     bool m_starting;
     bool m_limited;  // by max_insts1: MacSim ends every application at its next kernel's end
 };
-
-inline Sampling& sampling() {
-    static Sampling the_sampling;
-    return the_sampling;
-}
-
-// ---- the lines that the patch adds call these --------------------------------------------------------------------
-
-inline bool begin_kernel(macsim_c* base, process_s* process) {
-    return !is_on(base) || sampling().begin(base, process);
-}
-
-inline void before_cycle(macsim_c* base) {
-    if (is_on(base)) sampling().start();
-}
-
-inline void end_of_warp(macsim_c* base, process_s* process) {
-    if (is_on(base) && process->m_acc && process->m_no_of_threads_terminated + 1 == process->m_no_of_threads_created)
-        sampling().end(process);
-}
-
-inline void after_kernel(process_manager_c* manager, macsim_c* base) {
-    if (is_on(base)) sampling().wake(manager);
-}
-
-inline void before_statistics(macsim_c* base) {
-    if (is_on(base)) sampling().finish();
-}
-
-inline void after_statistics(macsim_c* base) {
-    if (is_on(base))
-        sampling().write();
-    else
-        remove_stats(base);
-}
 
 }  // namespace kernelpoint
 #endif

@@ -117,6 +117,7 @@ def test_only_the_embedding_and_the_extension_see_python():
 
 # The same of the headers that MacSim gets.
 HOOK = [
+    {"hook"},
     {"sampling"},
     {"replay"},
     {"application", "setup"},
