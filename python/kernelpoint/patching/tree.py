@@ -11,13 +11,11 @@ from enum import Enum
 from pathlib import Path
 
 from kernelpoint.errors import PatchError
-from kernelpoint.files import read_regular, replacing
+from kernelpoint.files import read_regular
 from kernelpoint.patching.anchors import Sources, after_includes, capture, locate
 from kernelpoint.patching.description import Description, Insertion
 from kernelpoint.patching.lines import MARK, add_lines, has_lines, strip_lines
-
-MOST_BYTES = 1 << 26
-LISTING = "FILES"  # in our folder: the names of the files that we laid there
+from kernelpoint.patching.own_files import MOST_BYTES, OwnFiles, read_file, write_file
 
 
 class State(Enum):
@@ -67,15 +65,13 @@ class Tree:
     def __init__(self, root: Path, description: Description, launcher: bool = False) -> None:
         self.root = root
         self.description = description
-        if launcher and not (description.launcher and (root / description.launcher.into).is_dir()):
-            raise PatchError(f"--launcher: {root} has no job launcher of {description.title} that this patch knows")
+        self._own = OwnFiles(root, description, launcher)
         missing = [name for name in description.known_by if not (root / name).is_file()]
         if missing:
             raise PatchError(
                 f"{root} is not a tree of {description.title} that this patch knows: it has no {', '.join(missing)}; "
                 f"nearest: {self._nearest(missing)}"
             )
-        self._launcher = launcher or bool(self._laid_down() & set(self._launcher_paths()))
 
     def plan(self) -> Plan:
         """Additions of the patch, whether or not the tree is patched already.
@@ -91,25 +87,25 @@ class Tree:
             comment = "//" if name.endswith((".cc", ".cpp", ".h")) else "#"
             added = [(edit.line, edit.text) for edit in edits if edit.file == name]
             files[name] = add_lines(texts[name], added, comment).encode("latin-1")
-        return Plan(edits, {**files, **self._own_files()})
+        return Plan(edits, {**files, **self._own.contents()})
 
     def state(self) -> State:
         """State of the tree: how far it is patched."""
-        if not any(map(has_lines, self._sources().values())) and not self._laid_down():
+        if not any(map(has_lines, self._sources().values())) and not self._own.laid_down():
             return State.PRISTINE
         try:
             wanted = self.plan().files
         except PatchError:
             return State.OUTDATED
-        same = all(_read(self.root / name) == content for name, content in wanted.items())
+        same = all(read_file(self.root / name) == content for name, content in wanted.items())
         return State.PATCHED if same else State.OUTDATED
 
     def apply(self) -> Plan:
         """Add the patch; what an earlier version added is replaced. Nothing is written if anything is refused."""
         plan = self.plan()
-        stale = self._laid_down() - set(plan.files)
+        stale = self._own.laid_down() - set(plan.files)
         for name, content in sorted(plan.files.items(), key=lambda item: item[0] in self._texts()):
-            _write(self.root / name, content)  # our own files first: a source never includes what is not there yet
+            write_file(self.root / name, content)  # our own files first: a source never includes what is not there yet
         for name in stale:
             (self.root / name).unlink(missing_ok=True)
         return plan
@@ -121,14 +117,9 @@ class Tree:
             if has_lines(text):
                 stripped = strip_lines(text)
                 self._check_leftovers({name: stripped})
-                _write(self.root / name, stripped.encode("latin-1"))
+                write_file(self.root / name, stripped.encode("latin-1"))
                 changed.append(name)
-        for name in sorted(self._laid_down()):
-            (self.root / name).unlink(missing_ok=True)
-            changed.append(name)
-        self._remove_own_folder()
-        self._renew_definitions()
-        return changed
+        return [*changed, *self._own.remove()]
 
     # ---- parts ------------------------------------------------------------------------------------------------------
 
@@ -168,52 +159,6 @@ class Tree:
             raise PatchError(f"{self.root}: no build file is found; looked for {files}")
         return edits
 
-    def _own_files(self) -> dict[str, bytes]:
-        copies, description = self.description.copies, self.description
-        paths = {f"{copies.into}/{Path(name).name}": description.folder / name for name in copies.hook}
-        paths |= {f"{copies.into}/{name}": description.abi_folder / name for name in copies.abi}
-        if more := description.definitions:
-            paths |= {f"{more.into}/{Path(name).name}": description.folder / name for name in more.files}
-        try:
-            files = {name: read_regular(path, MOST_BYTES) for name, path in paths.items()}
-            if self._launcher:
-                root = os.fsencode(os.path.realpath(self.root))
-                own = self._launcher_paths().items()
-                files |= {name: read_regular(path, MOST_BYTES).replace(b"{CHECKOUT}", root) for name, path in own}
-        except OSError as error:
-            raise PatchError(f"the installation is incomplete: {error}") from None
-        names = "".join(f"{name}\n" for name in sorted(files))
-        return {**files, f"{copies.into}/{LISTING}": names.encode()}
-
-    def _launcher_paths(self) -> dict[str, Path]:
-        """Files for the job launcher: their places in the checkout, and where they come from."""
-        if (more := self.description.launcher) is None:
-            return {}
-        folder, into = self.description.folder, self.description.copies.into
-        definitions = {f"{more.into}/{Path(name).name}": folder / name for name in more.files}
-        return definitions | {f"{into}/{Path(name).name}": folder / name for name in more.configurations}
-
-    def _laid_down(self) -> set[str]:
-        listing = f"{self.description.copies.into}/{LISTING}"
-        content = _read(self.root / listing)
-        names = {*content.decode("latin-1").split("\n"), listing} - {""} if content is not None else set()
-        for name in names:
-            if Path(name).is_absolute() or ".." in Path(name).parts or "\0" in name:
-                raise PatchError(
-                    f"{listing}: {name[:60]!r} is outside the checkout; delete that file, then patch again"
-                )
-        return names
-
-    def _remove_own_folder(self) -> None:
-        folder = self.root / self.description.copies.into
-        if folder.is_dir() and not any(folder.iterdir()):
-            folder.rmdir()
-
-    def _renew_definitions(self) -> None:
-        for name in self.description.definitions.renew if self.description.definitions else []:
-            if (self.root / name).is_file():
-                os.utime(self.root / name)
-
     def _check_leftovers(self, texts: Mapping[str, str]) -> None:
         for name, text in texts.items():
             for number, line in enumerate(text.split("\n"), 1):
@@ -241,21 +186,3 @@ def _fill(insertion: Insertion, kind: str, names: Mapping[str, str]) -> str:
     for name, text in names.items():
         line = line.replace("{" + name + "}", " ".join(text.split()))
     return line
-
-
-def _read(path: Path) -> bytes | None:
-    try:
-        return read_regular(path, MOST_BYTES)
-    except OSError:
-        return None
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Replace a file in one step, keeping its mode; left alone where it holds the content already."""
-    if _read(path) == content:
-        return
-    path.parent.mkdir(exist_ok=True)
-    with replacing(path) as file:
-        file.write(content)
-        if path.exists():
-            os.fchmod(file.fileno(), path.stat().st_mode & 0o7777)

@@ -1,0 +1,110 @@
+"""Files of ours in a checkout: the hook, the headers of the ABI, definitions, and what a job launcher needs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from kernelpoint.errors import PatchError
+from kernelpoint.files import read_regular, replacing
+from kernelpoint.patching.description import Description
+
+MOST_BYTES = 1 << 26
+LISTING = "FILES"  # in our folder: the names of the files that we laid there
+
+
+class OwnFiles:
+    """Files that a patch lays down, and those that an earlier patch laid down.
+
+    Args:
+        root: the checkout's folder.
+        description: which simulator, and what is added.
+        launcher: whether files for its job launcher are among them; they stay where an earlier patch laid them down.
+
+    Raises:
+        PatchError: the simulator has no launcher that is known.
+    """
+
+    def __init__(self, root: Path, description: Description, launcher: bool = False) -> None:
+        if launcher and not (description.launcher and (root / description.launcher.into).is_dir()):
+            raise PatchError(f"--launcher: {root} has no job launcher of {description.title} that this patch knows")
+        self._root, self._description = root, description
+        self._launcher = launcher or bool(self.laid_down() & set(self._launcher_paths()))
+
+    def contents(self) -> dict[str, bytes]:
+        """Contents of every file that is laid down, by path in the checkout.
+
+        Raises:
+            PatchError: a file of the installation is missing.
+        """
+        copies, description = self._description.copies, self._description
+        paths = {f"{copies.into}/{Path(name).name}": description.folder / name for name in copies.hook}
+        paths |= {f"{copies.into}/{name}": description.abi_folder / name for name in copies.abi}
+        if more := description.definitions:
+            paths |= {f"{more.into}/{Path(name).name}": description.folder / name for name in more.files}
+        try:
+            files = {name: read_regular(path, MOST_BYTES) for name, path in paths.items()}
+            if self._launcher:
+                root = os.fsencode(os.path.realpath(self._root))
+                own = self._launcher_paths().items()
+                files |= {name: read_regular(path, MOST_BYTES).replace(b"{CHECKOUT}", root) for name, path in own}
+        except OSError as error:
+            raise PatchError(f"the installation is incomplete: {error}") from None
+        names = "".join(f"{name}\n" for name in sorted(files))
+        return {**files, f"{copies.into}/{LISTING}": names.encode()}
+
+    def laid_down(self) -> set[str]:
+        """Paths of the files that are there now, as the listing among them says.
+
+        Raises:
+            PatchError: the listing names a file outside the checkout.
+        """
+        listing = f"{self._description.copies.into}/{LISTING}"
+        content = read_file(self._root / listing)
+        names = {*content.decode("latin-1").split("\n"), listing} - {""} if content is not None else set()
+        for name in names:
+            if Path(name).is_absolute() or ".." in Path(name).parts or "\0" in name:
+                raise PatchError(
+                    f"{listing}: {name[:60]!r} is outside the checkout; delete that file, then patch again"
+                )
+        return names
+
+    def remove(self) -> list[str]:
+        """Remove every file that was laid down, and our folder where nothing else is in it; the paths removed."""
+        names = sorted(self.laid_down())
+        for name in names:
+            (self._root / name).unlink(missing_ok=True)
+        folder = self._root / self._description.copies.into
+        if folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
+        for name in self._description.definitions.renew if self._description.definitions else []:
+            if (self._root / name).is_file():
+                os.utime(self._root / name)
+        return names
+
+    def _launcher_paths(self) -> dict[str, Path]:
+        """Files for the job launcher: their places in the checkout, and where they come from."""
+        if (more := self._description.launcher) is None:
+            return {}
+        folder, into = self._description.folder, self._description.copies.into
+        definitions = {f"{more.into}/{Path(name).name}": folder / name for name in more.files}
+        return definitions | {f"{into}/{Path(name).name}": folder / name for name in more.configurations}
+
+
+def read_file(path: Path) -> bytes | None:
+    """Content of a file; None where it cannot be read."""
+    try:
+        return read_regular(path, MOST_BYTES)
+    except OSError:
+        return None
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Replace a file in one step, keeping its mode; left alone where it holds the content already."""
+    if read_file(path) == content:
+        return
+    path.parent.mkdir(exist_ok=True)
+    with replacing(path) as file:
+        file.write(content)
+        if path.exists():
+            os.fchmod(file.fileno(), path.stat().st_mode & 0o7777)
