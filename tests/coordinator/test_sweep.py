@@ -1,6 +1,7 @@
 """Sweeps: many simulated GPUs, one plan, ranked by paired ratios."""
 
 import pytest
+from caches import new_cache
 
 from kernelpoint.cli.host import program
 from kernelpoint.coordinator.points import points_of
@@ -57,7 +58,7 @@ def test_a_sweep_ranks_simulated_gpus_by_paired_ratios_that_hold_the_true_ones(t
     from kernelpoint.cli import synth
     from kernelpoint.coordinator.engine import open_engine
 
-    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("KERNELPOINT_CACHE", new_cache(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     synth.synth("iterative-solver", tmp_path / "traces", launches=60, sizes=["rows=1024"])
     base = (program().parent.parent / "host_configs" / "v100.yaml").read_text()

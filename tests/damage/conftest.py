@@ -12,6 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "coordinator"))
 sys.path.insert(0, str(Path(__file__).parent))
 
+from caches import new_cache
 from in_time import in_time
 from trace_writer import cta, small_trace
 
@@ -59,7 +60,7 @@ def traces(tmp_path_factory):
 @pytest.fixture
 def own_cache(tmp_path, monkeypatch):
     """A cache that nobody else uses, and a folder to be in."""
-    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("KERNELPOINT_CACHE", new_cache(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from caches import new_cache
 
 from kernelpoint.cli.host import program
 
@@ -34,5 +35,5 @@ def folder(tmp_path, monkeypatch):
     built = (home / "accel-sim-framework" / "gpu-simulator" / "bin", home / "macsim")
     monkeypatch.setenv("PATH", ":".join(map(str, (bin_, *built, os.environ["PATH"]))))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
-    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("KERNELPOINT_CACHE", new_cache(tmp_path / "cache"))
     return work

@@ -5,6 +5,7 @@ import json
 import shutil
 
 import pytest
+from caches import new_cache
 
 from kernelpoint.api import simulate
 from kernelpoint.cli import main
@@ -150,7 +151,7 @@ def test_two_workloads_of_one_name_are_refused(monkeypatch, truth_file):
 
 @pytest.mark.skipif(not PROGRAM.is_file(), reason="the embedded host is not built; make build")
 def test_methods_choose_under_one_configuration_and_are_judged_under_another(monkeypatch, capsys, tmp_path):
-    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("KERNELPOINT_CACHE", new_cache(tmp_path / "cache"))
     traces, out = tmp_path / "traces", tmp_path / "out"
     request = compose("iterative-solver", launches=60, sizes={"rows": [1024]})
     prepare(traces, False, 3)

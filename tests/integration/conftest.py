@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from caches import new_cache
 
 from kernelpoint.cli.host import program
 from kernelpoint.journal import Run, load_run
@@ -85,7 +86,7 @@ def solver_traces(tmp_path_factory) -> Path:
 @pytest.fixture
 def bench(tmp_path, solver_traces, shared_runs, monkeypatch) -> Bench:
     """The solver, with a cache of its own."""
-    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("KERNELPOINT_CACHE", new_cache(tmp_path / "cache"))
     if not program().exists():
         pytest.skip("the embedded host is not built; run `make build`")
     return Bench(tmp_path, solver_traces / "kernelslist.g", shared_runs)

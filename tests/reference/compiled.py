@@ -53,7 +53,7 @@ def _object(source: Path, flags: Sequence[str]) -> Path:
     options = ["-std=c++17", *INCLUDES, *flags]
     key = hashlib.blake2b(_headers() + source.read_bytes() + " ".join(options).encode(), digest_size=12).hexdigest()
     path = OBJECTS / f"{source.stem}-{key}.o"
-    with _locked(path):
+    with locked(path):
         if not path.exists():
             unfinished = path.with_suffix(".unfinished")
             command = [COMPILER, *options, "-x", "c++", "-c", source, "-o", unfinished]
@@ -69,7 +69,7 @@ def built_once(name: str, checkout: Path, how: Sequence[str], build: Callable[[]
     for file in sorted(path for path in checkout.rglob("*") if path.is_file()):
         digest.update(f"{file.relative_to(checkout)}\0".encode() + file.read_bytes())
     path = OBJECTS / f"{name}-{digest.hexdigest()}"
-    with _locked(path):
+    with locked(path):
         if not path.exists():
             unfinished = path.with_suffix(".unfinished")
             shutil.copy2(build(), unfinished)
@@ -78,7 +78,7 @@ def built_once(name: str, checkout: Path, how: Sequence[str], build: Callable[[]
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def locked(path: Path) -> Iterator[None]:
     """Keeps other processes from making the same file meanwhile: tests may run in several."""
     OBJECTS.mkdir(parents=True, exist_ok=True)
     with open(path.with_suffix(".lock"), "w") as lock:
