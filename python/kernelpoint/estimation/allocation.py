@@ -25,7 +25,7 @@ def variance_of_total(N: Ints, S2: Floats, n: NDArray[np.number]) -> float:
     return float(np.where((N == 0) | (S2 == 0.0), 0.0, np.maximum(terms, 0.0)).sum())
 
 
-def _bisect(low: float, high: float, enough: Callable[[float], bool]) -> float:
+def bisect(low: float, high: float, enough: Callable[[float], bool]) -> float:
     """The smallest number in (low, high] that is enough, to one part in a million; 0 < low, and `high` is taken to be."""
     while high > low * (1.0 + 1e-6):
         middle = math.sqrt(low) * math.sqrt(high)
@@ -59,7 +59,7 @@ def cheapest(
         return np.minimum(n, N).astype(np.int64)
 
     high = float(cost.max(initial=1.0) ** power)
-    return sizes(0.0) if enough(sizes(0.0)) else sizes(_bisect(1e-12 * high, high, lambda scale: enough(sizes(scale))))
+    return sizes(0.0) if enough(sizes(0.0)) else sizes(bisect(1e-12 * high, high, lambda scale: enough(sizes(scale))))
 
 
 def neyman(
@@ -98,5 +98,5 @@ def neyman(
         return np.where((S2 > 0.0) | (root > 0.0), N, low).astype(np.int64)
     full = float((N[root > 0.0] / positive).max())  # at this scale every stratum that varies is drawn whole
     start = float((np.maximum(low, 0.5)[root > 0.0] / positive).min())  # below it every size is at its lower bound
-    scale = _bisect(start, full, lambda s: variance_of_total(N, S2, sizes(s)) <= target)
+    scale = bisect(start, full, lambda s: variance_of_total(N, S2, sizes(s)) <= target)
     return np.minimum(np.ceil(sizes(scale) - 1e-9), N).astype(np.int64)

@@ -32,6 +32,7 @@ COLD_PART = 1.0 / 3.0  # of first units: if fewer are odd, none of them may be d
 FIRSTS = 2  # first units that are drawn at least
 EARLY_UNITS = 5  # first units of a group: the first of all stands apart, the others belong to the begin of the run
 MAX_BEGIN_SHARE = 0.3  # of the total; where both make up more, they are no parts of their own
+APART = 0.05  # groups with a larger share of the total have a first leaf each, whatever the budget: its cells nest so
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class AssistedDesign:
     groups: NDArray[np.integer]
     u: Floats
     assume: Assume = "ordinary"
-    _trees: dict[tuple[str, float], list[tuple[Ints, Cells]]] = field(default_factory=dict, repr=False, compare=False)
+    _trees: dict[str, list[tuple[Ints, Cells]]] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.predictions:
@@ -167,20 +168,20 @@ class AssistedDesign:
         known = float((spreads[self.free] ** 2).sum()) / max(float((x[self.free] ** 2).sum()), 1e-300)
         return max(known, LEAST)
 
-    def parts(self, counter: str, first: float, u: Floats) -> list[Part]:
-        """Rest, begin and first units of the groups, without draws; their trees, for a budget on `counter` and groups above
-        the share `first` apart, are made once for all seeds. One part only where `assume`, or their size, says so.
+    def parts(self, counter: str, eps: float, u: Floats) -> list[Part]:
+        """Rest, begin and first units of the groups, without draws, for a relative error eps; their trees, for a budget on
+        `counter`, are made once for all seeds and errors. One part only where `assume`, or their size, says so.
         """
-        key, size = (self.predicted_by(counter, counter), first), self.prediction(counter, counter)[1]
+        key, size = self.predicted_by(counter, counter), self.prediction(counter, counter)[1]
         if key not in self._trees:
             units = self._units_of_parts(size)
             self._trees[key] = [
-                (of, Cells(size[of], self.free_groups[of], 1.0 if k else first, in_order=k > 0))
+                (of, Cells(size[of], self.free_groups[of], 1.0 if k else APART, in_order=k > 0))
                 for k, of in enumerate(units)
             ]
         total = sum(cells.total for _, cells in self._trees[key])
         return [
-            Part(units, cells, u, self._least(k, cells.total / max(total, 1e-300), cells.N, first))
+            Part(units, cells, u, self._least(k, cells.total / max(total, 1e-300), cells.N, eps))
             for k, (units, cells) in enumerate(self._trees[key])
         ]
 

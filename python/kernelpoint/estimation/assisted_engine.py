@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,31 +13,29 @@ from numpy.typing import NDArray
 from kernelpoint.errors import ConfigError, JournalError
 from kernelpoint.estimation.assisted import LEAST, CellSample
 from kernelpoint.estimation.assisted_design import AssistedDesign, Combination
-from kernelpoint.estimation.assisted_parts import DRAWS_IF_ODD, Parts
+from kernelpoint.estimation.assisted_parts import DRAWS_IF_ODD, Parts, next_number
 from kernelpoint.estimation.assisted_total import TotalFit
-from kernelpoint.estimation.base import BaseEngine, Frame
+from kernelpoint.estimation.base import Frame
 from kernelpoint.estimation.bounds import PASSES, relative, stated
 from kernelpoint.estimation.design import ErrorBudget
 from kernelpoint.estimation.look import Estimate, Look, unbounded_parts
 from kernelpoint.estimation.measurement_error import Reach
 from kernelpoint.estimation.moments import Floats, Ints
+from kernelpoint.estimation.nested import NestedEngine, looser_errors
 from kernelpoint.estimation.unseen import sentences
 
 # Numerics: from trials on pairs of model and truth; see README.md
 MAX_GROWTH_FACTOR = 3.25  # the first two growths are at most by this
 MIN_GROWTH_FACTOR = 1.5  # and every one after the third at least by this
-# a budget at least, cells of the first pass beyond one for each group, and draws beyond Care.draws
-FIRST_PASS = ((0.05, 0, 0), (0.01, 2, 2), (0.0, 3, 2))
-STEP = 1.08  # from one number of cells that is tried to the next
 
 Values = Callable[[Ints], Floats]  # of units
 
 
-class AssistedEngine(BaseEngine):
+class AssistedEngine(NestedEngine):
     """Model-assisted sampling: predictions of all units, corrected by a sample.
 
-    Only the number of cells depends on results. Which cells there are (cells.py), and which unit of each is drawn (the one
-    with the least permanent random number), never does. So samples nest, and no cell grows because of its own draw.
+    Only the number of cells depends on results, not which there are (cells.py), nor which unit of each is drawn: the one
+    with the least permanent random number. So samples nest, and no cell grows because of its own draw.
 
     Args:
         design: predictions, groups, permanent random numbers; budget: of scope "workload".
@@ -46,8 +44,7 @@ class AssistedEngine(BaseEngine):
     Raises:
         ConfigError: the budget is on clusters.
 
-    >>> x = 100.0 + np.arange(1000) % 7
-    >>> u = np.random.default_rng(0).random(1000)
+    >>> x, u = 100.0 + np.arange(1000) % 7, np.random.default_rng(0).random(1000)
     >>> engine = AssistedEngine(AssistedDesign({"cycles": x}, np.zeros(1000, int), u), ErrorBudget(0.01))
     >>> for unit in engine.wanted():
     ...     engine.record(int(unit), ("cycles",), [1.1 * x[unit]])
@@ -61,33 +58,30 @@ class AssistedEngine(BaseEngine):
     def __init__(
         self, design: AssistedDesign, budget: ErrorBudget, ratios: Mapping[str, tuple[str, str]] | None = None
     ) -> None:
-        super().__init__(design.size, budget, ratios)
         if budget.scope != "workload":
             raise ConfigError(f"error_budget.scope: {budget.scope!r} is not allowed with predictions; give workload")
+        super().__init__(design.size, budget, ratios)
         self.design = design
         self._target = self.ratios.get(budget.counter, (budget.counter,))[0]
         self._free = design.free
         self._certain = np.flatnonzero(np.asarray(design.groups) < 0)
         self.u = np.asarray(design.u, dtype=float)
-        self._parts = Parts(design, self._target, budget.relative_error)
         self._fits: dict[str, TotalFit] = {}
         self._last: Look | None = None
-        self._parts.set(self._pilot())
+        self._begin()
 
     # ---- which units ------------------------------------------------------------------------------------------------
 
-    def _pilot(self) -> list[int]:
-        """Cells of the first pass: enough for a spread, for `assume`, and for a guard that can be met."""
-        care, eps, parts = self.design.care, self.budget.relative_error, self._parts
-        more, draws = next((more, draws) for least, more, draws in FIRST_PASS if eps >= least)
-        n = parts.rest.cells.first + more
-        while (
-            sum(cells := parts.cells(n)) < min(care.draws + draws, len(self._free))
-            or parts.largest_share(cells) * care.odd > eps
-            or parts.unseen(cells, 1.0 - self.budget.confidence) * care.rare > eps
-        ):
-            n = max(n + 1, int(STEP * n))
-        return cells
+    @property
+    def _looser_errors(self) -> Sequence[float]:
+        return looser_errors(self.budget.relative_error)
+
+    def _take_first_sample(self) -> None:
+        self._parts = Parts(self.design, self._target, self.budget.relative_error)
+        self._parts.set(self._parts.first(self.design.care, self.budget))
+
+    def _take_at_least(self, other: AssistedEngine) -> None:
+        self._parts.set(np.maximum(self.cells, other.cells).tolist())
 
     @property
     def cells(self) -> list[int]:
@@ -147,6 +141,10 @@ class AssistedEngine(BaseEngine):
             lambda places: self._values(alone, self._free[places]), x, size, self._has, self._alpha(self.looks), eps
         )
 
+    def _estimated(self) -> Sequence[str]:
+        """Counters that a look estimates: where a tighter run follows this one, those that the budget is about."""
+        return self.ratios.get(self.budget.counter, (self.budget.counter,)) if self._is_followed else self.counters
+
     def _simulated(self, combination: Combination, units: Ints) -> float:
         """Sum of results over simulated units."""
         return float(self._results_of(combination, units[self._results.rows[units] >= 0]).sum())
@@ -172,12 +170,14 @@ class AssistedEngine(BaseEngine):
         self._fits = {}
         new = states and self._begin_is_odd(budget.relative_error)
         self._parts.odd |= new
-        estimates = {name: self._estimate(name, [(1.0, name)], budget, states) for name in self.counters}
-        known = [name for name, pair in self.ratios.items() if set(pair) <= set(self.counters)]
-        ratios = {name: self._ratio(name, estimates, budget, states) for name in known}
+        estimates = {name: self._estimate(name, [(1.0, name)], budget, states) for name in self._estimated()}
+        ratios = {k: self._ratio(k, estimates, budget, states) for k, v in self.ratios.items() if {*v} <= {*estimates}}
         target = ratios.get(budget.counter) or estimates.get(budget.counter)
         met = states and not new and target is not None and target.relative_half_width <= budget.relative_error
-        clusters, assumptions = self._groups() if estimates else [], self._assumptions() if states else []
+        clusters, assumptions = (
+            self._groups() if estimates and not self._is_followed else [],
+            self._assumptions() if states else [],
+        )
         warnings = [f"{missing} drawn units have no result: no bound is stated"] if missing else []
         look = Look(self.looks if states else 0, estimates, clusters, ratios, met, [], assumptions, warnings)
         self._last = None if missing else look
@@ -224,7 +224,7 @@ class AssistedEngine(BaseEngine):
         """Relative error that draws may leave."""
         return self._left.relative_error
 
-    def grow(self) -> bool:
+    def _grow(self) -> bool:
         """More cells: as many as the last look says are needed, in few steps. False where the sample cannot grow."""
         last, self._last = self._last, None
         parts, n = self._parts, self._parts.rest.n
@@ -250,11 +250,11 @@ class AssistedEngine(BaseEngine):
                 return cells
             short = fit.short(self._parts.by_part(cells), self._alpha(self.looks + 1), half, eps * self._parts.size)
             if short is not None and self._parts.odd and short is not self._parts.rest:
-                early = max(early + 1, int(STEP * early))
+                early = next_number(early)
             elif short is None or n >= most:
                 return cells
             else:
-                n = max(n + 1, int(STEP * n))
+                n = next_number(n)
 
     # ---- errors of results, state, predictions ----------------------------------------------------------------------
 

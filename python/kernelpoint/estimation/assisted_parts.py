@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.estimation.assisted import AssistedFit, CellSample, fit_errors, fit_total
-from kernelpoint.estimation.assisted_design import AssistedDesign
+from kernelpoint.estimation.assisted_design import AssistedDesign, Care
 from kernelpoint.estimation.assisted_total import TotalFit
+from kernelpoint.estimation.design import ErrorBudget
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.parts import Part
 from kernelpoint.estimation.unseen import unseen_share
@@ -18,6 +19,22 @@ from kernelpoint.estimation.unseen import unseen_share
 DRAWS_IF_ODD = 16  # of the begin of the run, at least, once it was found odd
 COLD = 0.15  # what is less odd than this tells of its own part only: caches are cold when a kernel comes for the first time
 MATERIAL = 0.2  # part of the budget below which what is odd in the begin does not matter
+
+# a budget at least, cells of the first pass beyond one for each group, and draws beyond Care.draws
+FIRST_PASS = ((0.05, 0, 0), (0.01, 2, 2), (0.0, 3, 2))
+STEP = 1.08  # from one number of cells that is tried to the next
+
+
+def next_number(n: int) -> int:
+    """The next number of cells that is tried after n, out of the same ones whatever n is.
+
+    >>> [next_number(n) for n in (3, 25, 26, 27)]
+    [4, 27, 27, 29]
+    """
+    tried = 1
+    while tried <= n:
+        tried = max(tried + 1, int(STEP * tried))
+    return tried
 
 
 class Parts:
@@ -77,6 +94,19 @@ class Parts:
             begin, firsts = self._begin
             return [n, begin.bounded(max(early, begin.n)), firsts.count]
         return [n, *(part.bounded(max(part.least, round(n * part.total / self.rest.total))) for part in self._begin)]
+
+    def first(self, care: Care, budget: ErrorBudget) -> list[int]:
+        """Cells of the first pass: enough for a spread, for `assume`, and for a guard that can be met."""
+        eps, cells = budget.relative_error, self.rest.cells
+        more, draws = next((more, draws) for least, more, draws in FIRST_PASS if eps >= least)
+        n = max(cells.groups_above(eps) + more, cells.first)
+        while (
+            sum(numbers := self.cells(n)) < min(care.draws + draws, sum(self.counts))
+            or self.largest_share(numbers) * care.odd > eps
+            or self.unseen(numbers, 1.0 - budget.confidence) * care.rare > eps
+        ):
+            n = next_number(n)
+        return numbers
 
     def by_part(self, cells: Sequence[int]) -> dict[Part, int]:
         """Numbers of cells by part."""

@@ -108,6 +108,12 @@ class Cells:
         self._table: dict[str, NDArray] = {}
         self._leaves: dict[int, Leaves] = {}
 
+    def groups_above(self, share: float) -> int:
+        """Groups whose share of sum x is above a share, and one for all others if there are any."""
+        sums = np.bincount(self.groups, weights=self.x)
+        alone = int((sums > share * self.total).sum())
+        return alone + (alone < int((sums > 0.0).sum()))
+
     def _add(self, start: int, end: int, parent: int, born: int) -> None:
         """A new leaf with its sums; it may be split if it has two units."""
         units = self.order[start:end]

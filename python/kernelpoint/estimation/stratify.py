@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation.allocation import cheapest
 from kernelpoint.estimation.design import Design, ErrorBudget
-from kernelpoint.estimation.numbering import number_labels
-from kernelpoint.estimation.quantiles import two_sided
+from kernelpoint.estimation.nested import looser_errors
+from kernelpoint.estimation.pruning import Pruned, nested_cells, prune_to_budget, sized_for
 from kernelpoint.estimation.unseen import unseen_slow
 from kernelpoint.randomness import generator
 
@@ -30,137 +30,6 @@ FIRST_LEAST_RATE = 0.005  # slow units that are rarer are not looked for before 
 SINGLE_DRAW_DEVIATION = (
     0.2  # a draw that is off by this much of its value moves the total by the error allowed, at most
 )
-
-
-@dataclass(frozen=True)
-class Cells:
-    """The cells of one level: cell of each unit (int32 [N]); parent (cell above), units and expected total of each cell [C]."""
-
-    of_unit: NDArray[np.int32]
-    parent: Ints
-    units: Ints
-    total: Floats
-
-
-def nested_cells(levels: Sequence[NDArray[np.integer]], expected: Floats) -> list[Cells]:
-    """Cells of every level, each level split by the labels of the next: level k holds the distinct (label_0 ... label_k).
-
-    >>> [cells.units.tolist() for cells in nested_cells([np.array([0, 0, 1]), np.array([5, 6, 5])], np.ones(3))]
-    [[2, 1], [1, 1, 1]]
-    """
-    result: list[Cells] = []
-    above = np.zeros(len(expected), np.int32)
-    for labels in levels:
-        label = number_labels(labels)
-        first, cell = number_labels(above.astype(np.int64) * max(len(label.first), 1) + label.number)
-        units = np.bincount(cell, minlength=len(first)).astype(np.int64)
-        result.append(
-            Cells(
-                cell,
-                above[first].astype(np.int64),
-                units,
-                np.bincount(cell, weights=expected, minlength=len(first)).astype(float),
-            )
-        )
-        above = cell
-    return result
-
-
-@dataclass(frozen=True)
-class Pruned:
-    """A partition chosen from nested cells: stratum of each unit [N]; expected size (1 ... N_h), total and CoV of each [H]."""
-
-    strata: NDArray[np.int32]
-    sizes: Floats
-    total: Floats
-    spread: Floats
-
-
-def _costs(cells: Cells, spread: float, price: float) -> tuple[Floats, Floats]:
-    """Best size of every cell at a price of variance, and its cost plus price times variance."""
-    mean = cells.total / cells.units
-    weight = (cells.total * spread) ** 2
-    n = np.clip(np.sqrt(price * weight / mean), 1.0, cells.units)
-    return n, n * mean + price * weight * (1.0 / n - 1.0 / cells.units)
-
-
-@dataclass(frozen=True)
-class _Choice:
-    """Partition at a price of variance: of each level, best size of every cell, and the cells that become strata (bool)."""
-
-    sizes: list[Floats]
-    chosen: list[NDArray[np.bool_]]
-
-    def variance(self, cells: Sequence[Cells], spreads: Sequence[float]) -> float:
-        """Expected variance of the total, sum over strata of T^2 CoV^2 (1 / n - 1 / N)."""
-        parts = zip(cells, spreads, self.sizes, self.chosen, strict=True)
-        return float(
-            sum(((c.total * spread) ** 2 * (1.0 / n - 1.0 / c.units))[kept].sum() for c, spread, n, kept in parts)
-        )
-
-
-def _choose(cells: Sequence[Cells], spreads: Sequence[float], price: float) -> _Choice:
-    """The cells that become strata where a unit of variance costs `price`: children are decided before parents.
-
-    Cost-complexity pruning (Breiman et al. 1984, chapter 3) gives the partition with the least expected
-    cost + price * variance. Each cell is either one stratum, with n = clip(T CoV sqrt(price / mean), 1, N) draws of cost `mean`
-    and variance T^2 CoV^2 (1 / n - 1 / N), or is split into its children. T is the cell's expected total, CoV the spread
-    expected at its level: a split pays where the children's draws cost less than the variance they save.
-    """
-    sizes: list[Floats] = []
-    keep: list[NDArray[np.bool_]] = []
-    below: Floats | None = None
-    for level in range(len(cells) - 1, -1, -1):
-        n, cost = _costs(cells[level], spreads[level], price)
-        if below is None:
-            whole = np.ones(len(n), bool)
-            below = cost
-        else:
-            children = np.bincount(cells[level + 1].parent, weights=below, minlength=len(n))
-            whole = children * (1.0 + 1e-12) >= cost
-            below = np.where(whole, cost, children)
-        sizes.insert(0, n)
-        keep.insert(0, whole)
-    chosen = []
-    free = np.ones(1, bool)
-    for table, whole in zip(cells, keep, strict=True):
-        free = free[table.parent]  # no cell above it is a stratum
-        chosen.append(free & whole)
-        free = free & ~whole
-    return _Choice(sizes, chosen)
-
-
-def _partition(cells: Sequence[Cells], spreads: Sequence[float], choice: _Choice) -> Pruned:
-    strata = np.full(len(cells[0].of_unit), -1, np.int32)
-    sizes, totals, spread_of = [], [], []
-    count = 0
-    for table, spread, n, chosen in zip(cells, spreads, choice.sizes, choice.chosen, strict=True):
-        number = np.full(len(chosen), -1, np.int32)
-        number[chosen] = count + np.arange(chosen.sum())
-        np.maximum(strata, number[table.of_unit], out=strata)  # only one level has a stratum for a unit
-        count += int(chosen.sum())
-        sizes.append(n[chosen])
-        totals.append(table.total[chosen])
-        spread_of.append(np.full(int(chosen.sum()), spread))
-    return Pruned(strata, np.concatenate(sizes), np.concatenate(totals), np.concatenate(spread_of))
-
-
-def prune_to_budget(cells: Sequence[Cells], spreads: Sequence[float], budget: ErrorBudget) -> Pruned:
-    """The cheapest partition expected to meet the budget: the price of variance by bisection on its logarithm."""
-    T = float(cells[0].total.sum())
-    if T <= 0.0:  # no unit is left to chance
-        return _partition(cells, spreads, _choose(cells, spreads, 1.0))
-    allowed = (budget.relative_error * T / two_sided(1.0 - budget.confidence, np.inf)) ** 2
-    low, high = np.log(1e-12 / T), np.log(1e12 / T)
-    result = _choose(cells, spreads, float(np.exp(high)))
-    for _ in range(40):
-        middle = 0.5 * (low + high)
-        trial = _choose(cells, spreads, float(np.exp(middle)))
-        if trial.variance(cells, spreads) <= allowed:
-            result, high = trial, middle
-        else:
-            low = middle
-    return _partition(cells, spreads, result)
 
 
 def least_draws(share: Floats, relative_error: float, odd: float) -> Floats:
@@ -209,8 +78,8 @@ def first_sizes(
 class Stratification:
     """Strata without a sample: all of a design that does not depend on a seed.
 
-    pruned: the partition of the units that are not certain; budget: what it is made for; strata: int32 [N],
-    -1 for certain units; x, clusters, odd, rare: as in Design.
+    pruned: the partition of the units that are not certain; budget: of the run; strata: int32 [N],
+    -1 for certain units; x, clusters, odd, rare: as in Design; nested: whether looser budgets have the same strata.
     """
 
     pruned: Pruned
@@ -220,12 +89,14 @@ class Stratification:
     clusters: Ints | None
     odd: float = SINGLE_DRAW_DEVIATION
     rare: float = 0.0
+    nested: bool = True
 
     def design(self, u: Floats, seed: int) -> Design:
         """The design with permanent random numbers u (float64 [N]) and the second draws of a seed."""
+        looser = looser_errors(self.budget.relative_error) if self.nested else ()
         return Design(
             self.strata,
-            first_sizes(self.pruned, self.budget, seed, self.odd, self.rare),
+            self._first_sizes(self.budget.relative_error, seed),
             u,
             x=self.x,
             clusters=self.clusters,
@@ -233,7 +104,14 @@ class Stratification:
             odd=self.odd,
             rare=self.rare,
             kinds=np.unique(self.pruned.spread, return_inverse=True)[1].astype(np.int64),
+            looser_errors=np.array(looser) if looser else None,
+            looser_sizes=np.stack([self._first_sizes(eps, seed) for eps in looser]) if looser else None,
         )
+
+    def _first_sizes(self, eps: float, seed: int) -> Ints:
+        """Sizes of the first samples of a run with another relative error."""
+        budget = replace(self.budget, relative_error=eps)
+        return first_sizes(sized_for(self.pruned, budget), budget, seed, self.odd, self.rare)
 
 
 def stratify(
@@ -247,6 +125,7 @@ def stratify(
     take_all: NDArray[np.integer] | None = None,
     odd: float = SINGLE_DRAW_DEVIATION,
     rare: float = 0.0,
+    made_for: float | None = None,
 ) -> Stratification:
     """Strata from labels known without simulating, by pruning; arguments as in strata_from.
 
@@ -263,13 +142,14 @@ def stratify(
         free = np.ones(N, bool)
         free[take_all] = False
     strata = np.full(N, -1, np.int32)
-    pruned = prune_to_budget(nested_cells([np.asarray(v)[free] for v in levels], expected[free]), spreads, budget)
+    aim = replace(budget, relative_error=made_for or budget.relative_error)
+    pruned = prune_to_budget(nested_cells([np.asarray(v)[free] for v in levels], expected[free]), spreads, aim)
     strata[free] = pruned.strata
     clusters = None
     if cluster is not None:
         clusters = np.zeros(len(pruned.sizes), np.int64)
         clusters[pruned.strata] = np.asarray(cluster)[free]
-    return Stratification(pruned, budget, strata, x, clusters, odd, rare)
+    return Stratification(pruned, budget, strata, x, clusters, odd, rare, nested=made_for is not None)
 
 
 def strata_from(
@@ -284,6 +164,7 @@ def strata_from(
     take_all: NDArray[np.integer] | None = None,
     odd: float = SINGLE_DRAW_DEVIATION,
     rare: float = 0.0,
+    made_for: float | None = None,
     seed: int = 0,
 ) -> Design:
     """A design from labels known without simulating: strata by pruning, sizes by expected spreads, seconds at random.
@@ -300,6 +181,8 @@ def strata_from(
             of durations on threads, 0.2 to 0.5 on real profiles), or equal.
         x: covariate handed to the design; cluster: int [N], cluster of each unit, constant within the coarsest label.
         take_all: units that are certain; odd, rare: as in Design; seed: of the second draws.
+        made_for: relative error that the strata, but not their sizes, are made for, so that they are those of other budgets
+            too, and the runs with looser ones are followed; None: that of `budget`, and none is followed.
 
     >>> signature = np.arange(600) % 3
     >>> finer = signature + 3 * (np.arange(600) % 599 == 0)  # the first and the last stand between other neighbours
@@ -308,6 +191,15 @@ def strata_from(
     (5, 600)
     """
     stratification = stratify(
-        levels, budget, spreads=spreads, expected=expected, x=x, cluster=cluster, take_all=take_all, odd=odd, rare=rare
+        levels,
+        budget,
+        spreads=spreads,
+        expected=expected,
+        x=x,
+        cluster=cluster,
+        take_all=take_all,
+        odd=odd,
+        rare=rare,
+        made_for=made_for,
     )
     return stratification.design(u, seed)

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from kernelpoint.estimation.assisted import quantile
 from kernelpoint.estimation.assisted_design import AssistedDesign, Combination
-from kernelpoint.estimation.assisted_engine import STEP, AssistedEngine
+from kernelpoint.estimation.assisted_engine import AssistedEngine
+from kernelpoint.estimation.assisted_parts import next_number
 from kernelpoint.estimation.bounds import error_probability, relative, stated
 from kernelpoint.estimation.design import Assume, ErrorBudget
 from kernelpoint.estimation.engine import Engine
@@ -139,6 +140,10 @@ class TwoPhaseEngine(AssistedEngine):
         mean2 = (np.bincount(h, weights=size[inside], minlength=len(N)) / np.maximum(m, 1)) ** 2
         added = float((D * mean2).sum()) / max(float((A * mean2).sum()), 1e-300)
         return A + D, 1.0 + added
+
+    @property
+    def _looser_errors(self) -> Sequence[float]:
+        return ()  # another budget has another first sample
 
     # ---- which units ------------------------------------------------------------------------------------------------
 
@@ -293,7 +298,7 @@ class TwoPhaseEngine(AssistedEngine):
         eps, total = self.budget.relative_error, abs(self._of_first(self._target).estimate)
         return self._error_of_first() > eps or self._first_guard(self._target) > eps * total
 
-    def grow(self) -> bool:
+    def _grow(self) -> bool:
         """More cells, or, where the first sample leaves too much, more of that; see `drawn`."""
         last = self._last
         if last is None or last.met or self._first is None or self.budget.bound == "none":
@@ -311,10 +316,10 @@ class TwoPhaseEngine(AssistedEngine):
 
     def _grow_second(self) -> bool:
         """More cells, so many that one unit at least has to be simulated, unless all of the first sample is."""
-        if not super().grow():
+        if not super()._grow():
             return False
         while not self._parts.whole and not len(self.wanted()):
-            n = max(self._parts.rest.n + 1, int(STEP * self._parts.rest.n))
+            n = next_number(self._parts.rest.n)
             self._parts.set(
                 self._parts.counts if n >= self._parts.rest.count else self._parts.cells(n, max(self.cells))
             )

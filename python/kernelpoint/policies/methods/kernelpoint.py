@@ -34,6 +34,8 @@ ODD_MEASURED: dict[Assume, float] = {"repetitive": 0.5, "ordinary": 0.5, "hostil
 RARE_MEASURED: dict[Assume, float] = {"repetitive": 0.0, "ordinary": 4.0, "hostile": 0.0}
 # Model: traffic behind the caches may sit wholly in launches that meet their data for the first time, too rare to be drawn.
 COLD_COUNTERS = ("dram", "miss")
+# Model: relative error that strata are made for, whatever the budget: those of one budget are good for others, and samples nest
+MADE_FOR_TRACES, MADE_FOR_PROFILES = 0.01, 0.005
 CLUSTER_DISTANCE = 0.3  # embeddings of length 1 closer than this open no new cluster
 
 
@@ -84,6 +86,7 @@ class KernelPoint(Policy):
         if population.scan is None and self.config.assume != "repetitive":
             signature = population.profile_for("kernelpoint").signature
             certain = certain | first_of_each_process(signature, population.offsets)
+        made_for = MADE_FOR_TRACES if population.scan is not None else MADE_FOR_PROFILES
         if any(part in wanted.counter for part in COLD_COUNTERS):
             certain = certain | first_of_each_process(levels[-2], population.offsets)
         return strata_from(
@@ -97,6 +100,7 @@ class KernelPoint(Policy):
             take_all=np.flatnonzero(certain),
             odd=odd[self.config.assume],
             rare=RARE_MEASURED[self.config.assume] if odd is ODD_MEASURED else 0.0,
+            made_for=None if population.to_trace else made_for,  # a selection is of one budget
             seed=population.seed,
         )
 

@@ -184,8 +184,9 @@ class Screened:
         inside = (strata >= 0) & (design.u <= PROBABILITY)
         drawn = np.bincount(strata[inside], minlength=len(design.first_sizes))
         sizes = np.maximum(design.first_sizes, drawn)
+        looser = None if design.looser_sizes is None else np.maximum(design.looser_sizes, drawn)
         return replace(
-            design, strata=strata, first_sizes=sizes, balanced=False, predictions=None
+            design, strata=strata, first_sizes=sizes, looser_sizes=looser, balanced=False, predictions=None
         )  # drawn by u as they came
 
     def results(self, population: Population) -> dict[int, dict[str, float]]:

@@ -1,0 +1,167 @@
+"""Partitions of a population from nested labels: the cheapest that is expected to meet an error budget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelpoint.estimation.allocation import bisect
+from kernelpoint.estimation.design import ErrorBudget
+from kernelpoint.estimation.numbering import number_labels
+from kernelpoint.estimation.quantiles import two_sided
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cells of one level: cell of each unit (int32 [N]); parent (cell above), units and expected total of each cell [C]."""
+
+    of_unit: NDArray[np.int32]
+    parent: Ints
+    units: Ints
+    total: Floats
+
+
+def nested_cells(levels: Sequence[NDArray[np.integer]], expected: Floats) -> list[Cells]:
+    """Cells of every level, each level split by the labels of the next: level k holds the distinct (label_0 ... label_k).
+
+    >>> [cells.units.tolist() for cells in nested_cells([np.array([0, 0, 1]), np.array([5, 6, 5])], np.ones(3))]
+    [[2, 1], [1, 1, 1]]
+    """
+    result: list[Cells] = []
+    above = np.zeros(len(expected), np.int32)
+    for labels in levels:
+        label = number_labels(labels)
+        first, cell = number_labels(above.astype(np.int64) * max(len(label.first), 1) + label.number)
+        units = np.bincount(cell, minlength=len(first)).astype(np.int64)
+        result.append(
+            Cells(
+                cell,
+                above[first].astype(np.int64),
+                units,
+                np.bincount(cell, weights=expected, minlength=len(first)).astype(float),
+            )
+        )
+        above = cell
+    return result
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """A partition chosen from nested cells: stratum of each unit [N]; expected size (1 ... N_h), total and CoV of each [H]."""
+
+    strata: NDArray[np.int32]
+    sizes: Floats
+    total: Floats
+    spread: Floats
+
+
+def _costs(cells: Cells, spread: float, price: float) -> tuple[Floats, Floats]:
+    """Best size of every cell at a price of variance, and its cost plus price times variance."""
+    mean = cells.total / cells.units
+    weight = (cells.total * spread) ** 2
+    n = np.clip(np.sqrt(price * weight / mean), 1.0, cells.units)
+    return n, n * mean + price * weight * (1.0 / n - 1.0 / cells.units)
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """Partition at a price of variance: of each level, best size of every cell, and the cells that become strata (bool)."""
+
+    sizes: list[Floats]
+    chosen: list[NDArray[np.bool_]]
+
+    def variance(self, cells: Sequence[Cells], spreads: Sequence[float]) -> float:
+        """Expected variance of the total, sum over strata of T^2 CoV^2 (1 / n - 1 / N)."""
+        parts = zip(cells, spreads, self.sizes, self.chosen, strict=True)
+        return float(
+            sum(((c.total * spread) ** 2 * (1.0 / n - 1.0 / c.units))[kept].sum() for c, spread, n, kept in parts)
+        )
+
+
+def _choose(cells: Sequence[Cells], spreads: Sequence[float], price: float) -> _Choice:
+    """The cells that become strata where a unit of variance costs `price`: children are decided before parents.
+
+    Cost-complexity pruning (Breiman et al. 1984, chapter 3) gives the partition with the least expected
+    cost + price * variance. Each cell is either one stratum, with n = clip(T CoV sqrt(price / mean), 1, N) draws of cost `mean`
+    and variance T^2 CoV^2 (1 / n - 1 / N), or is split into its children. T is the cell's expected total, CoV the spread
+    expected at its level: a split pays where the children's draws cost less than the variance they save.
+    """
+    sizes: list[Floats] = []
+    keep: list[NDArray[np.bool_]] = []
+    below: Floats | None = None
+    for level in range(len(cells) - 1, -1, -1):
+        n, cost = _costs(cells[level], spreads[level], price)
+        if below is None:
+            whole = np.ones(len(n), bool)
+            below = cost
+        else:
+            children = np.bincount(cells[level + 1].parent, weights=below, minlength=len(n))
+            whole = children * (1.0 + 1e-12) >= cost
+            below = np.where(whole, cost, children)
+        sizes.insert(0, n)
+        keep.insert(0, whole)
+    chosen = []
+    free = np.ones(1, bool)
+    for table, whole in zip(cells, keep, strict=True):
+        free = free[table.parent]  # no cell above it is a stratum
+        chosen.append(free & whole)
+        free = free & ~whole
+    return _Choice(sizes, chosen)
+
+
+def _partition(cells: Sequence[Cells], spreads: Sequence[float], choice: _Choice) -> Pruned:
+    strata = np.full(len(cells[0].of_unit), -1, np.int32)
+    sizes, totals, spread_of = [], [], []
+    count = 0
+    for table, spread, n, chosen in zip(cells, spreads, choice.sizes, choice.chosen, strict=True):
+        number = np.full(len(chosen), -1, np.int32)
+        number[chosen] = count + np.arange(chosen.sum())
+        np.maximum(strata, number[table.of_unit], out=strata)  # only one level has a stratum for a unit
+        count += int(chosen.sum())
+        sizes.append(n[chosen])
+        totals.append(table.total[chosen])
+        spread_of.append(np.full(int(chosen.sum()), spread))
+    return Pruned(strata, np.concatenate(sizes), np.concatenate(totals), np.concatenate(spread_of))
+
+
+def prune_to_budget(cells: Sequence[Cells], spreads: Sequence[float], budget: ErrorBudget) -> Pruned:
+    """The cheapest partition expected to meet the budget: the price of variance by bisection on its logarithm."""
+    T = float(cells[0].total.sum())
+    if T <= 0.0:  # no unit is left to chance
+        return _partition(cells, spreads, _choose(cells, spreads, 1.0))
+    allowed = (budget.relative_error * T / two_sided(1.0 - budget.confidence, np.inf)) ** 2
+    low, high = np.log(1e-12 / T), np.log(1e12 / T)
+    result = _choose(cells, spreads, float(np.exp(high)))
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        trial = _choose(cells, spreads, float(np.exp(middle)))
+        if trial.variance(cells, spreads) <= allowed:
+            result, high = trial, middle
+        else:
+            low = middle
+    return _partition(cells, spreads, result)
+
+
+def sized_for(pruned: Pruned, budget: ErrorBudget) -> Pruned:
+    """The same partition with the sizes that are expected to meet another budget at the least cost.
+
+    >>> pruned = Pruned(np.repeat(np.arange(2), 50), np.ones(2), np.array([50.0, 50.0]), np.array([0.1, 0.4]))
+    >>> [sized_for(pruned, ErrorBudget(eps)).sizes.round(1).tolist() for eps in (0.5, 0.05)]
+    [[1.0, 1.0], [8.3, 33.3]]
+    """
+    N = np.bincount(pruned.strata, minlength=len(pruned.total))
+    weight = (pruned.total * pruned.spread) ** 2
+    allowed = (budget.relative_error * pruned.total.sum() / two_sided(1.0 - budget.confidence, np.inf)) ** 2
+    best = np.sqrt(weight * N / np.maximum(pruned.total, 1e-300))  # shares of the draws
+
+    def enough(scale: float) -> bool:
+        return bool((weight * (1.0 / np.clip(scale * best, 1.0, N) - 1.0 / N)).sum() <= allowed)
+
+    most = float((N[best > 0.0] / best[best > 0.0]).max(initial=1e-300))  # every stratum that varies is drawn whole
+    return replace(pruned, sizes=np.clip(bisect(1e-9 * most, most, enough) * best, 1.0, N))
