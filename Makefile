@@ -40,8 +40,9 @@ demo: build
 # Tests start hundreds of programs; compiled Python files make each start shorter.
 unexport PYTHONDONTWRITEBYTECODE
 
-# One process for each core; a file's tests stay together, so that what they share is made once.
-PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile
+# One process for each core, or WORKERS of them; a file's tests stay together, so that what they share is made once.
+WORKERS ?= auto
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 test: developing lint
 	$(PYTEST) -m "not slow"

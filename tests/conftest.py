@@ -16,7 +16,33 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # Programs, not tests: they import much, which every process of the suite would pay for.
 collect_ignore = ["benchmarks", "setup"]
 
-PLUGIN = Path(__file__).parents[1] / "plugin"
+HERE = Path(__file__).parent
+PLUGIN = HERE.parent / "plugin"
+# Files that take longest, longest first: begun first, so that at the end no process is alone with one of them.
+LONGEST = [
+    "coordinator/test_runs.py",
+    "documents/test_tutorials.py",
+    "documents/test_readme.py",
+    "macsim_patch/test_hook.py",
+    "accelsim_patch/test_hook.py",
+    "coordinator/test_slurm.py",
+    "session/test_forecast.py",
+    "damage/test_failing_io.py",
+    "integration/test_embedded_host.py",
+    "fast_model/test_list_run.py",
+    "fuzz/test_targets.py",
+    "integration/test_without_torch.py",
+    "report/test_page.py",
+    "hosts/test_conformance.py",
+    "coordinator/test_planning.py",
+    "encoder/test_training.py",
+]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests of the longest files first; the rest stays in its order."""
+    place = {HERE / name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.path, len(LONGEST)))
 
 
 @pytest.fixture(scope="session", autouse=True)
