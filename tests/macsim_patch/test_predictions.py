@@ -9,6 +9,7 @@ import pytest
 from kernelpoint import _native
 from kernelpoint.config import parse_config
 from kernelpoint.fast_model import COURSES, configuration_for, predict
+from kernelpoint.fast_model.predictions import OF_TOTAL, SPREAD
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.replays import Replays, check_without_run_ups, needs_run_ups
 from kernelpoint.session.setup import prepare
@@ -129,6 +130,18 @@ def test_where_predictions_tell_nothing_of_a_counter_the_bound_is_on_sampling_er
 
 def test_a_full_run_has_no_replay_error(setup):
     assert not check_without_run_ups(setup(policy="all")).errors
+
+
+def test_where_no_predictor_learns_launches_and_totals_scatter_by_their_phases(paths, tmp_path):
+    gpu = configuration_for("auto", "macsim", f"{KNOBS}perfect_bp 1\n", "", paths, lambda line: None)
+    paths = [*paths, ""]
+    found = predict(
+        paths, np.zeros((0, 3), dtype=np.uint64), gpu, "perfect", lambda line: None, folder=tmp_path
+    ).counters
+    cycles = found["cycles"][:-1]
+    assert (found[SPREAD][:-1] >= 0.03 * cycles).all()
+    assert np.sqrt((found[OF_TOTAL][:-1] ** 2).sum()) == pytest.approx(0.005 * cycles.sum(), rel=0.01)
+    assert np.isnan(found[SPREAD][-1]) and np.isnan(found[OF_TOTAL][-1])
 
 
 @pytest.mark.parametrize("damaged", [False, True])
