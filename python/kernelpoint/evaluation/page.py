@@ -40,13 +40,14 @@ def html_page(workloads: Sequence[Workload], lines: Sequence[Line], total: Seque
     counted = "1 workload" if len(workloads) == 1 else f"{len(workloads)} workloads"
     points = [item for item in total if item.runs and item.harmonic > 0]
     scatter = section("scatter", "Error against cycle speedup", CAPTION) if points else ""
+    items = "".join(f"<li>{escape(item)}</li>" for item in (*MARKS, *LEGEND))
     body = (
         "<h1>KernelPoint: sampling methods compared</h1>"
         f"<p>{counted}, {rows:,} runs. Every run plans from what is known beforehand (rows marked *: from the very times that "
         "they are judged on), chooses launches, looks up what the full run gave for them, and estimates the total of all.</p>"
         f"{scatter}{_section('Over all workloads', total) if len(workloads) > 1 else ''}"
         + "".join(_section(w.name, [line for line in lines if line.workload == w.name], w) for w in workloads)
-        + f'<h2>Small print</h2><ul class="soft">{"".join(f"<li>{escape(item)}</li>" for item in (*MARKS, *LEGEND))}</ul>'
+        + f'<h2>Meaning of marks and columns</h2><ul class="soft">{items}</ul>'
     )
     return document("KernelPoint: comparison", body, {"scatter": _scatter(points)} if points else {}, WIDE)
 
@@ -93,10 +94,15 @@ def _scatter(points: Sequence[Line]) -> dict[str, Any]:
         for (policy, error, speedup), budgets in dots.items()
     ]
     base = alt.Chart(alt.InlineData(values=rows), height=380, width="container").encode(
-        x=alt.X("error:Q", title="mean error of the total", scale=alt.Scale(type="log"), axis=alt.Axis(format=".3~%")),
+        x=alt.X(
+            "error:Q",
+            title="mean error of the total",
+            scale=alt.Scale(type="log"),
+            axis=alt.Axis(format=".3~%", labelOverlap="greedy", labelSeparation=8),
+        ),
         y=alt.Y("speedup:Q", title="cycle speedup, harmonic mean", scale=alt.Scale(type="log")),
     )
-    marks = base.mark_point(filled=True, size=110).encode(
+    marks = base.mark_point(filled=True, size=110, opacity=1.0).encode(
         color=alt.Color("policy:N", scale=alt.Scale(range=OKABE_ITO), legend=alt.Legend(orient="bottom", title=None)),
         shape=alt.Shape("policy:N", legend=None),
         tooltip=["policy:N", "budget:N", alt.Tooltip("error:Q", format=".3%"), alt.Tooltip("speedup:Q", format=".1f")],

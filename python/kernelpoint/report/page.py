@@ -118,7 +118,8 @@ def _simulator(run: Run) -> str:
     if (host := run.header.host) is None:
         return "a simulator"
     name = SIMULATORS.get(host.simulator, host.simulator)
-    return f"{name} ({host.version})" if host.version else name
+    version = f"version {host.version}" if host.version.isdecimal() else host.version
+    return f"{name} ({version})" if version else name
 
 
 def _gpu(run: Run) -> str:
