@@ -44,6 +44,17 @@ def test_an_interrupted_command_says_what_is_kept(name, monkeypatch, capsys):
     assert KEPT.get(name, "Nothing was written.") in capsys.readouterr().err
 
 
+def test_ctrl_c_while_a_module_is_loaded_is_ctrl_c(monkeypatch, capsys):
+    def loaded(_):
+        raise ImportError("initialization failed") from KeyboardInterrupt()
+
+    monkeypatch.setattr(cli, "command", lambda _: lambda **_: loaded(_))
+    monkeypatch.setattr(sys, "argv", ["kernelpoint", "plan"])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    assert end.value.code == INTERRUPTED and KEPT["plan"] in capsys.readouterr().err
+
+
 def test_what_is_kept_is_told_where_typer_has_caught_the_signal(monkeypatch, capsys):
     monkeypatch.setattr(cli, "command", lambda _: lambda **_: sys.exit(INTERRUPTED))
     monkeypatch.setattr(sys, "argv", ["kernelpoint", "plan"])

@@ -7,7 +7,7 @@ import importlib
 import io
 import os
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 # Subcommand -> (module of this package, one line of help). The function in the module is called like the subcommand.
 COMMANDS = {
@@ -89,8 +89,17 @@ def main() -> None:
         _give_up_output()
         sys.exit(f"{program}: {error.filename or 'output'}: {error.strerror or error}")
     except KeyboardInterrupt:
-        sys.stderr.write(f"\n{program}: interrupted. {KEPT.get(name, 'Nothing was written.')}\n")
-        sys.exit(INTERRUPTED)
+        _end_interrupted(program, name)
+    except ImportError as error:
+        if not isinstance(error.__cause__, KeyboardInterrupt):
+            raise
+        _end_interrupted(program, name)  # Ctrl-C while a C++ module was being loaded
+
+
+def _end_interrupted(program: str, name: str) -> NoReturn:
+    """Say what is kept, and end."""
+    sys.stderr.write(f"\n{program}: interrupted. {KEPT.get(name, 'Nothing was written.')}\n")
+    sys.exit(INTERRUPTED)
 
 
 def _settle_streams() -> None:

@@ -74,17 +74,10 @@ def _read(traces: Path, config: Config) -> Population:
 
 def _show(scan: ScanTable, labels: np.ndarray, design: Design, clusters: np.ndarray, rows: int) -> None:
     console = Console(markup=False)
-    headings = (
-        "cluster",
-        "launches",
-        "streams",
-        "strata",
-        "first draws",
-        "instructions",
-        "CoV",
-        "kernel of its first launch",
-    )
-    table = Table(*headings, box=None)
+    table = Table(box=None, padding=(0, 1, 0, 0))
+    for heading in ("cluster", "launches", "streams", "strata", "draws", "instr.", "CoV"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("kernel of its first launch", overflow="ellipsis", no_wrap=True)
     sizes = np.bincount(labels[labels >= 0], minlength=int(clusters.max(initial=-1)) + 1)
     strata = np.bincount(clusters, minlength=len(sizes))
     draws = np.bincount(clusters, weights=np.minimum(design.first_sizes, design.sizes), minlength=len(sizes))
@@ -101,4 +94,5 @@ def _show(scan: ScanTable, labels: np.ndarray, design: Design, clusters: np.ndar
     more = f" (the largest {rows} shown)" if len(sizes) > rows else ""
     alone = int((labels < 0).sum())
     beside = f"; {alone:,} launches in none, simulated for certain" if alone else ""
+    console.print("draws: of the first pass; instr., CoV: of the launches' warp instructions")
     console.print(f"{len(scan):,} launches, {len(scan.streams):,} streams, {len(sizes):,} clusters{more}{beside}")

@@ -167,7 +167,7 @@ def open_engine(workers: int | None, cluster: str | None, memory: int, say: Say)
         program = BATCH_SYSTEMS[read_cluster_file(cluster)[0]][1]
         jobs = f"{workers} were asked for; {program} shows their jobs"
         engine = Engine(batch_cluster(cluster, workers, say), workers, jobs, say)
-    say(f"{engine.workers} workers; Dask's dashboard: {engine.dashboard}")
+    say(f"{engine.workers} worker{'' if engine.workers == 1 else 's'}; Dask's dashboard: {engine.dashboard}")
     return engine
 
 
