@@ -43,7 +43,7 @@ def expected(config, population):
 
 def times(cycles, config=None):
     """Forecasts for launches with a profile of times."""
-    from kernelpoint.profiles.profile import ProfileBuilder
+    from kernelpoint.profiles.builder import ProfileBuilder
 
     builder = ProfileBuilder("times")
     for row, value in enumerate(cycles):
