@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
@@ -12,9 +11,9 @@ import numpy as np
 from kernelpoint.errors import KernelPointError
 from kernelpoint.estimation import BaseEngine, Design, Engine, Look, TwoPhaseEngine, engine_for
 from kernelpoint.journal import DecisionRecord, KernelRecord, LaunchesRecord
-from kernelpoint.journal.arrays import BLOCK, pack
 from kernelpoint.session.exact import exact_values, with_exact
 from kernelpoint.session.frame import Frame
+from kernelpoint.session.phases.kernel_records import kernel_records, kernels_of, launches_records
 from kernelpoint.session.ratios import RATIOS
 from kernelpoint.session.selecting import write_next
 from kernelpoint.session.setup import Setup
@@ -183,47 +182,22 @@ class Sample:
 
     def kernels(self) -> list[KernelRecord]:
         """Record of each kernel, by name; none where the plan knows no names."""
-        if (known := self._kernels()) is None:
+        known = kernels_of(self._frame.plan)
+        if known is None or "cycles" not in self.engine.counters:
             return []
-        names, kernel = known
-        cycles = self.estimates()[:, self.engine.counters.index("cycles")]
-        launches = np.bincount(kernel, minlength=len(names))
-        simulated = np.bincount(kernel[self.has_result], minlength=len(names))
-        totals = np.bincount(kernel, weights=cycles, minlength=len(names))
-        return [
-            KernelRecord(name, int(launches[k]), int(simulated[k]), _finite(float(totals[k])))
-            for k, name in enumerate(names)
-        ]
-
-    def _kernels(self) -> tuple[list[str], np.ndarray] | None:
-        """Names of the kernels, and int64 [N], which one each launch is; None where the plan knows no names."""
-        plan = self._frame.plan
-        if plan.stream_ids is None or not plan.stream_names or "cycles" not in self.engine.counters:
-            return None
-        of_launch = np.where(plan.stream_ids >= 0, plan.stream_ids, len(plan.stream_names))
-        present, place = np.unique(of_launch, return_inverse=True)
-        names, of_stream = np.unique(np.array([*plan.stream_names, ""])[present], return_inverse=True)
-        return names.tolist(), of_stream[place]
+        return kernel_records(*known, self._cycles(), self.has_result)
 
     def launches(self) -> Iterator[LaunchesRecord]:
         """Estimates of every launch, in blocks; none where every launch was simulated."""
         if "cycles" not in self.engine.counters or self.has_result.all():
-            return
-        cycles = self.estimates()[:, self.engine.counters.index("cycles")]
-        known = self._kernels()
-        kernels = np.full(len(cycles), -1) if known is None else known[1]
-        offsets = self._frame.population.offsets.tolist()
-        for process, (begin, end) in enumerate(pairwise(offsets)):
-            for first in range(begin, end, BLOCK):
-                part = slice(first, min(first + BLOCK, end))
-                yield LaunchesRecord(
-                    process=process,
-                    first=first - begin,
-                    count=part.stop - first,
-                    cycles=pack(cycles[part], "<f8"),
-                    strata=pack(np.asarray(self._design.strata)[part], "<i4"),
-                    kernels=pack(kernels[part], "<i4"),
-                )
+            return iter(())
+        known = kernels_of(self._frame.plan)
+        kernels = np.full(len(self.has_result), -1) if known is None else known[1]
+        strata = np.asarray(self._design.strata)
+        return launches_records(self._frame.population.offsets.tolist(), self._cycles(), strata, kernels)
+
+    def _cycles(self) -> np.ndarray:
+        return self.estimates()[:, self.engine.counters.index("cycles")]
 
     def processes(self) -> list[tuple[int, int]]:
         """Launches of each process, and how many of them have a result."""
@@ -239,10 +213,6 @@ class Sample:
             return {}
         known = np.isfinite(rows[:, 0])
         return dict(zip(wanted[known].tolist(), rows[known, 0].tolist(), strict=True))
-
-
-def _finite(value: float) -> float | None:
-    return value if np.isfinite(value) else None
 
 
 def make_engine(setup: Setup, frame: Frame) -> BaseEngine:
