@@ -16,7 +16,11 @@ from kernelpoint.config.policy_choice import PolicyChoice, Text, _choice
 
 
 class Section(BaseModel):
-    """A mapping of the file: unknown keys are refused, nothing is converted."""
+    """A mapping of the file: unknown keys are refused, nothing is converted.
+
+    >>> WarmupConfig.model_validate({"launches": 2}).launches
+    2
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -58,7 +62,11 @@ class ErrorBudgetConfig(Section):
 
 
 class EncoderConfig(Section):
-    """The encoder that embeds the launches, what computes it, and the part of a launch that it sees."""
+    """The encoder that embeds the launches, what computes it, and the part of a launch that it sees.
+
+    >>> EncoderConfig(max_nodes=5000)
+    EncoderConfig(checkpoint='builtin', max_nodes=5000, backend='auto')
+    """
 
     checkpoint: Annotated[Text, Field(description="the shipped encoder, or a file made by `kernelpoint train`")] = (
         "builtin"
@@ -77,7 +85,14 @@ class EncoderConfig(Section):
 
 
 class WarmupConfig(Section):
-    """Launches simulated before each drawn one, uncounted, so that it meets caches nearer to those of the full run."""
+    """Launches simulated before each drawn one, uncounted, so that it meets caches nearer to those of the full run.
+
+    >>> from kernelpoint.config import parse_config
+    >>> parse_config({"version": 1, "policy": "random", "warmup": {"launches": -1}})  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    kernelpoint.errors.ConfigError: ...warmup.launches: got -1; ...
+    """
 
     launches: Annotated[
         int,
@@ -86,7 +101,11 @@ class WarmupConfig(Section):
 
 
 class ReplayConfig(Section):
-    """State that launches before a drawn one left in caches, restored before it is simulated."""
+    """State that launches before a drawn one left in caches, restored before it is simulated.
+
+    >>> ReplayConfig(check=0).memory  # no run-ups: the bound is on the sampling error only
+    256
+    """
 
     check: Annotated[
         int,

@@ -18,7 +18,11 @@ PLACE = "{}"  # in the simulator's command: where the file of each configuration
 
 @dataclass(frozen=True)
 class Point:
-    """One simulated GPU. name: in tables and in the journal's name; command: of the simulator."""
+    """One simulated GPU. name: in tables and in the journal's name; command: of the simulator.
+
+    >>> Point("large-l2", ("accel-sim.out", "-config", "large-l2.config")).command[-1]
+    'large-l2.config'
+    """
 
     name: str
     command: tuple[str, ...]

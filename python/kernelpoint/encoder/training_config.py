@@ -38,6 +38,11 @@ class TrainingConfig:
         seed: of weights, order, views and dropout.
         device: "cpu" or "cuda".
         threads: torch's threads on the CPU.
+
+    >>> TrainingConfig(epochs=0)
+    Traceback (most recent call last):
+    ...
+    kernelpoint.errors.ConfigError: epochs: 0 given, allowed is 1 to 1,000,000
     """
 
     epochs: int = 24

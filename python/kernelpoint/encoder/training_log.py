@@ -32,6 +32,12 @@ def write_log(path: Path, records: Sequence[EpochRecord]) -> None:
 
 
 def read_log(path: Path) -> list[EpochRecord]:
-    """Read what `write_log` wrote."""
+    """Read what `write_log` wrote.
+
+    >>> records = [EpochRecord(1, loss=2.5, alignment=0.4, uniformity=-2.0, learning_rate=1e-3, seconds=9.0, memory_mib=300.0)]
+    >>> write_log(Path("log.csv"), records)
+    >>> read_log(Path("log.csv")) == records
+    True
+    """
     rows = [line.split(",") for line in read_regular(path, MOST_BYTES_OF_LOG).decode().splitlines()[1:]]
     return [EpochRecord(int(epoch), *(float(value) for value in values)) for epoch, *values in rows]

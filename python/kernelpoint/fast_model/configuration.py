@@ -27,7 +27,12 @@ def shipped(name: str) -> Configuration:
 
 
 def configuration_of_host(name: str) -> Configuration:
-    """Argument that the embedded host takes as `-config`: a packaged name, or a file."""
+    """Argument that the embedded host takes as `-config`: a packaged name, or a file.
+
+    >>> gpu = configuration_of_host("v100")
+    >>> gpu.name, gpu.values["sms"], gpu.hash == configuration_of_host("rtx").hash
+    ('v100', 80, False)
+    """
     packaged = {path.stem: str(path) for path in SHIPPED.glob("*.yaml")}
     return configuration_of([packaged.get(name, name)])
 

@@ -53,6 +53,21 @@ class StoppingRule(ABC):
         allowance: relative half-width to wait for before a launch is stopped.
         model: gives the course of the whole launch as the fast model simulates it; None where it does not. It is simulated
             when it is first asked for.
+
+    A method that stops at half of the CTAs and takes the second half to be as the first:
+
+    >>> class Half(StoppingRule):
+    ...     description = "halves"
+    ...     def __init__(self, confidence, allowance, model=no_model):
+    ...         pass
+    ...     def stops(self, trace):
+    ...         return 2 * trace.completed >= trace.total
+    ...     def project(self, trace, cycles, instructions):
+    ...         return Projection(2 * cycles, 2 * instructions, float("nan"), float("nan"), 2.0)
+    >>> half, trace = Half(0.95, 0.01), ProgressTrace()
+    >>> trace.add(400, instructions=4000, issued=8, completed=6, total=12)
+    >>> half.stops(trace), half.project(trace, 450.0, 4800.0).cycles
+    (True, 900.0)
     """
 
     description: ClassVar[str]

@@ -14,7 +14,14 @@ Stratum = Annotated[int, Field(ge=-1, lt=2**31)]  # -1: a take-all unit
 
 @dataclass(slots=True)
 class Typed:
-    """A part of a record; the reader refuses fields that are missing, unknown, of another type or not finite."""
+    """A part of a record; the reader refuses fields that are missing, unknown, of another type or not finite.
+
+    >>> from pydantic import TypeAdapter
+    >>> TypeAdapter(KernelRecord).validate_json('{"name": "gemm"}')  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    pydantic_core._pydantic_core.ValidationError: 3 validation errors for KernelRecord...
+    """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
@@ -53,7 +60,12 @@ class ProjectionRecord(Typed):
 
 @dataclass(slots=True)
 class EstimateRecord(Typed):
-    """One counter, or ratio of counters. simulated: over the simulated launches alone; None, which is written: not stated."""
+    """One counter, or ratio of counters. simulated: over the simulated launches alone; None, which is written: not stated.
+
+    >>> from kernelpoint.journal.text import plain
+    >>> plain(EstimateRecord(simulated=40.0))["half_width"] is None  # none is stated, and the journal says so
+    True
+    """
 
     writes_none: ClassVar[bool] = True
 
@@ -90,7 +102,12 @@ class PartRecord(Typed):
 
 @dataclass(slots=True)
 class KernelRecord(Typed):
-    """A kernel: its launches, those that were simulated, and the estimated cycles of all of them."""
+    """A kernel: its launches, those that were simulated, and the estimated cycles of all of them.
+
+    >>> gemm = KernelRecord("gemm", launches=100, simulated=4, cycles=2.5e6)
+    >>> gemm.cycles / gemm.launches
+    25000.0
+    """
 
     name: str
     launches: Size

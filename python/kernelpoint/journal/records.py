@@ -46,6 +46,10 @@ FORMAT_VERSION = 2
 class RunRecord(Typed):
     """The first record, once: the resolved configuration, versions, hashes, launches of each process (0 where nobody knows
     them), plan file and strata; `online`: the parameters of a screening pass; command: of the simulator, word by word.
+
+    >>> begun = RunRecord("0.1.0", config={}, bound="sequential", estimate="regression", launches=[9], hashes={})
+    >>> begun.version, begun.strata is None
+    (2, True)
     """
 
     kernelpoint: str
@@ -86,7 +90,13 @@ class DegradedRecord(Typed):
 
 @dataclass(slots=True)
 class LookRecord(Typed):
-    """The end of a pass: estimates by counter, and whether the error budget is met."""
+    """The end of a pass: estimates by counter, and whether the error budget is met.
+
+    >>> from kernelpoint.journal.parts import EstimateRecord
+    >>> look = LookRecord(0, met=True, estimates={"cycles": EstimateRecord(1000.0, half_width=8.0)}, ratios={})
+    >>> look.estimates["cycles"].half_width
+    8.0
+    """
 
     pass_index: Count
     met: bool

@@ -93,6 +93,10 @@ class Description(_Section):
         known_by: files, relative to the checkout, that every tree of this simulator has.
         sources: glob patterns of the sources in which anchors are looked for.
         include: the line that goes behind the last ``#include`` of every source that receives a line.
+
+    >>> accelsim = load_description("accelsim")
+    >>> accelsim.title, accelsim.copies.into, accelsim.insertions[0].at
+    ('Accel-Sim', 'gpu-simulator/kernelpoint', 'statement')
     """
 
     version: Literal[1]

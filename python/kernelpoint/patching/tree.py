@@ -19,7 +19,11 @@ from kernelpoint.patching.own_files import MOST_BYTES, OwnFiles, read_file, writ
 
 
 class State(Enum):
-    """State of a checkout: how far it is patched."""
+    """State of a checkout: how far it is patched.
+
+    >>> State.OUTDATED.value
+    'patched by another version'
+    """
 
     PRISTINE = "not patched"
     PATCHED = "patched"
@@ -28,7 +32,12 @@ class State(Enum):
 
 @dataclass(frozen=True)
 class Edit:
-    """One added line: before line `line` (0-based, of the unpatched file)."""
+    """One added line: before line `line` (0-based, of the unpatched file).
+
+    >>> plan = Plan([Edit("main.cc", 41, "the launch loop", "  if (!kernelpoint::wanted()) continue;")], files={})
+    >>> [f"{edit.file}:{edit.line + 1}" for edit in plan.edits]
+    ['main.cc:42']
+    """
 
     file: str
     line: int
@@ -60,6 +69,12 @@ class Tree:
     Raises:
         PatchError: the simulator has no launcher that is known, or the folder is not a checkout of this simulator; folders
             near it that are, are named.
+
+    >>> from kernelpoint.patching import load_description
+    >>> Tree(Path("traces"), load_description("macsim"))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    kernelpoint.errors.PatchError: traces is not a tree of MacSim that this patch knows: it has no src/process_manager.cc, ...
     """
 
     def __init__(self, root: Path, description: Description, launcher: bool = False) -> None:

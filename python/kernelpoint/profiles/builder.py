@@ -15,7 +15,15 @@ LARGEST = 2**63 - 1
 
 
 class ProfileBuilder:
-    """Gathers launches in the order of a file; columns are packed, so that millions of launches stay small."""
+    """Gathers launches in the order of a file; columns are packed, so that millions of launches stay small.
+
+    >>> builder = ProfileBuilder("results.csv")
+    >>> builder.add("gemm", grid=(2, 1, 1), block=(64, 1, 1), counters={"cycles": 900.0})
+    >>> builder.leave_out("memory copy")
+    >>> profile = builder.finish()
+    >>> profile.size, profile.left_out
+    (1, {'memory copy': 1})
+    """
 
     def __init__(self, source: str) -> None:
         self.source = source

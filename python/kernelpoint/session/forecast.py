@@ -21,6 +21,10 @@ class Forecast:
             cycles; minutes: in Accel-Sim on one core, nan where the instructions are not known.
         most_launches, least_speedup, most_minutes: the same for a run that is less like its predictions.
         run_ups: launches in run-ups, at least, in a simulator that can replay.
+
+    >>> one = Forecast(0.01, 14, 30.0, 2.0, "instructions", most_launches=36, least_speedup=12.0, most_minutes=5.0)
+    >>> sentences([one], launches=1000)[1]
+    '  +- 1 %: 14 to 36 of 1,000 launches, 12 to 30 times less than all, about 2 to 5 min'
     """
 
     relative_error: float

@@ -19,6 +19,12 @@ class Frame:
 
     plan_path: the file in which the plan lies, if any; hashes: of traces (the list's fingerprint), design, checkpoint, fast
     model.
+
+    >>> import kernelpoint as kp
+    >>> plan = kp.Plan.from_traces("traces/kernelslist.g", policy="gcl")
+    >>> frame = Frame.of(Population((6,), seed=0), plan, None)
+    >>> frame.is_predicted, frame.cluster_and_stream(5)[0], sorted(frame.hashes)
+    (False, 0, ['checkpoint', 'design', 'traces'])
     """
 
     population: Population

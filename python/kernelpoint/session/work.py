@@ -29,7 +29,12 @@ Chain = tuple[Step, ...]  # simulated one after the other in one simulator; the 
 
 
 class Planned(NamedTuple):
-    """A chain that a phase will ask for, and its expected cost, in any unit."""
+    """A chain that a phase will ask for, and its expected cost, in any unit.
+
+    >>> alone = Planned((Step(process=0, launch=3, state=1, interval=0),), cost=900.0)
+    >>> [step.launch for step in alone.chain]
+    [3]
+    """
 
     chain: Chain
     cost: float

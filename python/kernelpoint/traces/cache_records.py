@@ -28,7 +28,12 @@ RECORD = np.dtype(
 
 @dataclass(frozen=True)
 class EmbeddingKey:
-    """Everything that an embedding depends on besides the stream and the operand values."""
+    """Everything that an embedding depends on besides the stream and the operand values.
+
+    >>> key = EmbeddingKey(checkpoint="c0ffee", graph_schema="1", encoder_version="1", max_nodes=20_000)
+    >>> key == EmbeddingKey("c0ffee", "1", "1", max_nodes=5_000)  # another bound gives another graph, so another embedding
+    False
+    """
 
     checkpoint: str  # hash
     graph_schema: str

@@ -51,6 +51,11 @@ class ModelSource:
         paths: traces of all launches.
         lists: trace list of each process.
         log: told which configuration was chosen.
+
+    >>> from kernelpoint.session.host_info import HostInfo
+    >>> v100 = ModelSource("v100", HostInfo(simulator="mine"), paths=(), lists=(), log=print)
+    >>> v100.configuration.name, sorted(v100.identity())
+    ('v100', ['config_hash', 'configuration', 'model_version'])
     """
 
     setting: str

@@ -21,6 +21,9 @@ BEFORE_FIRST, END_OF_LIST = -1, -2
 class Answer(NamedTuple):
     """A decision for the host: action, pass, cycles between its progress calls (0: none wanted), the state that the launch
     begins with (kp_state), and 1 where its result is no part of the sample.
+
+    >>> Answer(SIMULATE, pass_index=1, interval=200)
+    Answer(action=0, pass_index=1, interval=200, state=0, uncounted=0)
     """
 
     action: int
@@ -74,6 +77,13 @@ class Phase(Protocol):
 
 
 def describe(error: Exception) -> str:
-    """One line for the journal: type, message and where it happened."""
+    """One line for the journal: type, message and where it happened.
+
+    >>> try:
+    ...     1 / 0
+    ... except ZeroDivisionError as error:
+    ...     print(describe(error))
+    ZeroDivisionError: division by zero (<module>, line 2)
+    """
     last = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}: {error} ({last.name}, line {last.lineno})"
