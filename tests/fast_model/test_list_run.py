@@ -26,10 +26,10 @@ KIB = 1 << 10
 def traces(tmp_path_factory):
     """Traces of a few kernels, small and irregular."""
     paths = []
-    for name in ("graph-traversal", "iterative-solver"):
+    for name, sizes in (("graph-traversal", {"vertices": [1024]}), ("iterative-solver", {"rows": [2048]})):
         folder = tmp_path_factory.mktemp("lists") / name
         folder.mkdir()
-        request = compose(name, "small", 0, 12, {})
+        request = compose(name, launches=12, sizes=sizes)
         write_list(request.sequence, folder, request.launches, request.description)
         paths += dict.fromkeys(read_trace_list(folder / "kernelslist.g").paths)
     return paths
