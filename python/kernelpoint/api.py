@@ -153,12 +153,14 @@ class Plan(plans.Plan):
             )
         chosen = load_policy(config.policy)
         population = population_for(config, _stand_in(traces, gpu), log, pool)
-        origin, available = origin_of(config, chosen, population), Available.of(population, config)
-        check_available(config.policy.name, chosen.inputs(available), available, option)
+        available = Available.of(population, config)
+        needs = chosen.inputs(available)
+        check_available(config.policy.name, needs, available, option)
+        origin = origin_of(config, chosen, population, needs)
         population = complete(population, frozenset({Need.TRACES}), config.encoder, log)  # names, for reports
-        population = complete(population, chosen.inputs(available), config.encoder, log)
+        population = complete(population, needs, config.encoder, log)
         made = replace(
-            make_plan(config, chosen, population, origin, log), forecast=forecasts(config, chosen, population)
+            make_plan(config, chosen, population, needs, origin, log), forecast=forecasts(config, chosen, population)
         )
         return cls(**{name: getattr(made, name) for name in made.__dataclass_fields__})
 

@@ -26,6 +26,7 @@ from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.planning import make_plan, origin_of
 from kernelpoint.session.population import population_of
 from kernelpoint.traces import ScanTable, TraceCache, launch_paths, scan_launches
+from kernelpoint.workload import Available
 
 
 def streams_of(table: ScanTable, cache: TraceCache) -> tuple[np.ndarray, np.ndarray]:
@@ -39,8 +40,9 @@ def clusters_of(traces: str) -> np.ndarray:
     """The cluster of every launch of a list under the default policy."""
     settings, policy = parse_config({"version": 1, "policy": "kernelpoint"}, "benchmark"), load_policy("kernelpoint")
     population = population_of(HostInfo(simulator="benchmark", list_paths=(traces,)), 0)
-    origin = origin_of(settings, policy, population)
-    return make_plan(settings, policy, population, origin, lambda text: None).cluster_of_unit()
+    needs = policy.inputs(Available.of(population, settings))
+    origin = origin_of(settings, policy, population, needs)
+    return make_plan(settings, policy, population, needs, origin, lambda text: None).cluster_of_unit()
 
 
 def compare(lists: list[str]) -> None:

@@ -77,11 +77,11 @@ def plan(steps: Steps, trace_list: Path, policy_name: str, gpu: str, output: Pat
         pass
 
     population = steps("list", lambda: population_for(config, host, say))
-    origin = steps("fingerprint", lambda: origin_of(config, policy, population))
     needs = policy.inputs(Available.of(population, config))
+    origin = steps("fingerprint", lambda: origin_of(config, policy, population, needs))
     for need in (Need.TRACES, Need.EMBEDDINGS, Need.MODEL):
         population = steps(need.value, lambda n=need, p=population: complete(p, needs & {n}, config.encoder, say))
-    made = steps("design", lambda: make_plan(config, policy, population, origin, say))
+    made = steps("design", lambda: make_plan(config, policy, population, needs, origin, say))
     steps("hash of the design", lambda: hash_design(made.design))
     steps("plan, written", lambda: made.save(output))
     engine = steps(

@@ -74,7 +74,7 @@ def test_what_a_policy_does_not_allow_is_refused(choice, message):
 def test_a_plan_with_other_parameters_is_another_plan():
     population = Population((120,), 0, profile=made_up_profile(120))
     choices = ("stem", {"name": "stem", "epsilon": 0.05}, {"name": "stem", "epsilon": 0.1})
-    origins = [origin_of(config(choice), load_policy("stem"), population)["policy"] for choice in choices]
+    origins = [origin_of(config(choice), load_policy("stem"), population, frozenset())["policy"] for choice in choices]
     assert origins == list(choices)
 
 

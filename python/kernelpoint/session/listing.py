@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from kernelpoint.errors import HostError
-
-if TYPE_CHECKING:
-    from kernelpoint.session.setup import Setup
 
 
 class Listing:
@@ -26,11 +21,6 @@ class Listing:
     def __init__(self, listed: np.ndarray | None) -> None:
         self._launches = None if listed is None else listed.tolist()
         self._positions = {} if listed is None else {launch: place for place, launch in enumerate(listed.tolist())}
-
-    @classmethod
-    def of(cls, setup: Setup) -> Listing:
-        """The list of a run."""
-        return cls(None if setup.frame is None else setup.frame.population.listed)
 
     def launch(self, process: int, place: int) -> int:
         """The launch at a place of the list; negative numbers, which stand for its ends, as they are.

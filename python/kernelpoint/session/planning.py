@@ -39,7 +39,9 @@ def plan_for(
     available = Available.of(population, config)
     needs = policy.inputs(available)
     check_available(config.policy.name, needs, available)
-    origin = origin_of(config, policy, population)
+    if config.fast_model != "off":
+        _say_why_unassisted(policy, available, log)
+    origin = origin_of(config, policy, population, needs)
     if config.plan is not None:
         plan = Plan.load(config.plan, population.u)
         check_origin(config.plan, plan.origin, origin, log)
@@ -48,8 +50,15 @@ def plan_for(
     cached = _cache_path(origin) if keeps else None
     if (found := _kept_plan(begun_with, cached, origin, population, log)) is not None:
         return found
-    plan = make_plan(config, policy, population, origin, log)
+    plan = make_plan(config, policy, population, needs, origin, log)
     return plan, None if cached is None else _keep(plan, cached, log)
+
+
+def _say_why_unassisted(policy: type[Policy], available: Available, log: Log) -> None:
+    """One line where a policy that would use the fast model's predictions has to do without them, unasked."""
+    uses = Need.MODEL in policy.inputs(Available(traces=True, model=True))
+    if uses and available.why_no_model is not None:
+        log(f"kernelpoint: the estimate does not use the fast model's predictions: {available.why_no_model}")
 
 
 def _kept_plan(
@@ -84,13 +93,20 @@ def _keep(plan: Plan, cached: Path, log: Log) -> str | None:
     return str(cached)
 
 
-def make_plan(config: Config, policy: type[Policy], population: Population, origin: dict[str, Any], log: Log) -> Plan:
-    """Make the inputs that the policy asks for, and let it make its design.
+def make_plan(
+    config: Config,
+    policy: type[Policy],
+    population: Population,
+    needs: frozenset[Need],
+    origin: dict[str, Any],
+    log: Log,
+) -> Plan:
+    """Make the inputs that the policy asks for, its `needs`, and let it make its design.
 
     A launch that cannot be read becomes a take-all unit (the failure rule): it enters the total exactly, and stands for no
     other. A plan whose policy reads no traces has no streams, unless the population was scanned before.
     """
-    population = complete(population, policy.inputs(Available.of(population, config)), config.encoder, log)
+    population = complete(population, needs, config.encoder, log)
     design = design_of(policy(config), population)
     scan, embeddings = population.scan, population.embeddings
     if scan is None:
@@ -111,8 +127,12 @@ def make_plan(config: Config, policy: type[Policy], population: Population, orig
     )
 
 
-def origin_of(config: Config, policy: type[Policy], population: Population) -> dict[str, Any]:
-    """Everything that a plan depends on, by name; two runs whose origins agree have the same plan."""
+def origin_of(config: Config, policy: type[Policy], population: Population, needs: frozenset[Need]) -> dict[str, Any]:
+    """Everything that a plan depends on, by name; two runs whose origins agree have the same plan.
+
+    Args:
+        needs: inputs that the policy asks for, given what is there (Policy.inputs).
+    """
     origin: dict[str, Any] = {
         "kernelpoint": __version__,
         "policy": config.policy.model_dump(),
@@ -127,7 +147,6 @@ def origin_of(config: Config, policy: type[Policy], population: Population) -> d
         origin["profile"] = population.profile.hash()
     if policy.uses_budget:
         origin["error_budget"] = config.error_budget.model_dump(include={"relative_error", "confidence", "scope"})
-    needs = policy.inputs(Available.of(population, config))
     if Need.MODEL in needs and population.model_source is not None:
         origin["fast_model"] = population.model_source.identity()
     if Need.EMBEDDINGS in needs:

@@ -50,9 +50,10 @@ def draw(census: Census, config: Config, spare: float, log: Log) -> tuple[Select
     """
     policy, population = load_policy(config.policy), _population(census, config.seed)
     available = Available.of(population, config)
-    check_available(config.policy.name, policy.inputs(available), available, "--profile")
-    origin = origin_of(config, policy, population)
-    design = make_plan(config, policy, population, origin, log).design
+    needs = policy.inputs(available)
+    check_available(config.policy.name, needs, available, "--profile")
+    origin = origin_of(config, policy, population, needs)
+    design = make_plan(config, policy, population, needs, origin, log).design
     engine = _engine(design, config)
     traced = np.zeros(population.size, dtype=bool)
     traced[engine.with_spare(spare)] = True
@@ -75,7 +76,8 @@ def selected(config: Config, policy: type[Policy], host: HostInfo, log: Log) -> 
     selection = Selection.load(Path(config.selection))
     population = _population(selection.census, config.seed)
     drawn = _engine(selection.design, config).drawn()
-    check_origin(config.selection, selection.origin, origin_of(config, policy, population), log)
+    origin = origin_of(config, policy, population, policy.inputs(Available.of(population, config)))
+    check_origin(config.selection, selection.origin, origin, log)
     listed, traces = listed_launches(selection, path)
     check_drawn(selection, drawn, listed, path)
     paths = np.full(population.size, "", dtype=object)

@@ -50,7 +50,7 @@ class Session:
         self._whole_traces = WholeTraces(setup.host)
         self.summary: SummaryRecord | None = None
         self._stated: SummaryRecord | None = None  # at the end of the journal that is resumed
-        self._listing = Listing.of(setup)
+        self._listing = Listing(None if setup.frame is None else setup.frame.population.listed)
         self._estimates: np.ndarray | None = None
         self.saved = SavedTime()
 

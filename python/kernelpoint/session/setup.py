@@ -21,7 +21,6 @@ from kernelpoint.session.planning import plan_for
 from kernelpoint.session.population import Log, population_for
 from kernelpoint.session.ratios import RATIOS, check_counter
 from kernelpoint.session.selecting import selected
-from kernelpoint.workload import Available, Need, Population, why_unassisted
 
 PROBABILITY = (
     0.01  # of each launch of a screening pass, but the first of its cluster, to be drawn; see phases/screening.py
@@ -85,19 +84,10 @@ def _frame(
         population, drawn = selected(config, policy, host, log)
     else:
         population, drawn = population_for(config, host, log, pool), None
-        _say_why_unassisted(config, policy, population, log)
     check_architectures(host, population.paths)
     if drawn is not None:
         return Frame.of(population, drawn, None)
     return Frame.of(population, *plan_for(config, policy, population, log, begun_with))
-
-
-def _say_why_unassisted(config: Config, policy: type[Policy], population: Population, log: Log) -> None:
-    """One line where a policy that would use the fast model's predictions has to do without them, unasked."""
-    reason = why_unassisted(config, population)
-    uses = Need.MODEL in policy.inputs(Available(traces=True, model=True))
-    if uses and reason is not None and config.fast_model != "off":
-        log(f"kernelpoint: the estimate does not use the fast model's predictions: {reason}")
 
 
 def _of_frame(frame: Frame, host: HostInfo) -> dict[str, Any]:

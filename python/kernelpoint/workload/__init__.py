@@ -2,14 +2,13 @@
 
 from kernelpoint.workload.alignment import aligned, named
 from kernelpoint.workload.fingerprint import fingerprint
-from kernelpoint.workload.inputs import Available, Need, check_available, complete, with_profile
+from kernelpoint.workload.inputs import Available, Need, check_available, complete, why_unassisted, with_profile
 from kernelpoint.workload.known import has_instructions, instructions, kernels, known_times
 from kernelpoint.workload.model import (
     ModelSource,
     model_profile,
     predicted,
     usable,
-    why_unassisted,
     with_model_source,
 )
 from kernelpoint.workload.population import Population

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kernelpoint.errors import ConfigError, PolicyError, ProfileError, TraceError
 from kernelpoint.progress import WorkProgress
 from kernelpoint.workload.alignment import aligned
-from kernelpoint.workload.model import model_profile, predicted, why_unassisted
+from kernelpoint.workload.model import model_profile, predicted
 from kernelpoint.workload.population import Population
 
 if TYPE_CHECKING:
@@ -35,12 +35,36 @@ class Need(enum.Enum):
     PROFILE = "profile"  # times or counters of every launch, known from elsewhere: Population.profile
 
 
+def why_unassisted(config: Config, population: Population) -> str | None:
+    """Reason why the estimate of a run does not rest on the fast model's predictions; None where it may.
+
+    Predictions serve the total of one application, estimated by regression.
+
+    >>> from kernelpoint.config import parse_config
+    >>> from kernelpoint.workload import Population
+    >>> why_unassisted(parse_config({"version": 1, "policy": "random"}, "keys"), Population(counts=(6,), seed=0))
+    'no trace list is on disk'
+    """
+    budget = config.error_budget
+    named = config.profile not in (None, "model")
+    reasons = {
+        "`fast_model: off`": config.fast_model == "off",
+        f"`profile: {config.profile}` takes their place": named,
+        f"`error_budget.scope: {budget.scope}`": budget.scope != "workload",
+        f"`error_budget.bound: {budget.bound}`": budget.bound not in ("sequential", "fixed"),
+        f"`estimate: {config.estimate}`": config.estimate != "regression",
+        "several applications run": len(population.counts) != 1,
+        "no trace list is on disk": population.model is None and population.model_source is None,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), None)
+
+
 @dataclass(frozen=True)
 class Available:
     """Inputs that a policy may choose from.
 
     profile: the one that the user named; traces: whether the trace of every launch is on disk; model: whether the
-    estimate may rest on the fast model's predictions (why_unassisted).
+    estimate may rest on the fast model's predictions; why_no_model: the reason where it may not (why_unassisted).
 
     >>> Available(traces=True).model
     False
@@ -49,11 +73,13 @@ class Available:
     profile: Profile | None = None
     traces: bool = False
     model: bool = False
+    why_no_model: str | None = None
 
     @classmethod
     def of(cls, population: Population, config: Config) -> Available:
         """Inputs that a population has before anything is read."""
-        return cls(population.profile, population.has_traces, why_unassisted(config, population) is None)
+        reason = why_unassisted(config, population)
+        return cls(population.profile, population.has_traces, reason is None, reason)
 
 
 def check_available(policy: str, needs: frozenset[Need], available: Available, option: str = "`profile:`") -> None:

@@ -14,7 +14,6 @@ from kernelpoint.workload.fingerprint import fingerprint
 from kernelpoint.workload.population import Population
 
 if TYPE_CHECKING:
-    from kernelpoint.config import Config
     from kernelpoint.fast_model import Configuration
     from kernelpoint.profiles import Profile
 
@@ -107,30 +106,6 @@ def with_model_source(population: Population, setting: str, simulator: Simulator
     if setting != "auto":
         _ = source.configuration  # a bad file is refused at once, used or not
     return replace(population, model_source=source)
-
-
-def why_unassisted(config: Config, population: Population) -> str | None:
-    """Reason why the estimate of a run does not rest on the fast model's predictions; None where it may.
-
-    Predictions serve the total of one application, estimated by regression.
-
-    >>> from kernelpoint.config import parse_config
-    >>> from kernelpoint.workload import Population
-    >>> why_unassisted(parse_config({"version": 1, "policy": "random"}, "keys"), Population(counts=(6,), seed=0))
-    'no trace list is on disk'
-    """
-    budget = config.error_budget
-    named = config.profile not in (None, "model")
-    reasons = {
-        "`fast_model: off`": config.fast_model == "off",
-        f"`profile: {config.profile}` takes their place": named,
-        f"`error_budget.scope: {budget.scope}`": budget.scope != "workload",
-        f"`error_budget.bound: {budget.bound}`": budget.bound not in ("sequential", "fixed"),
-        f"`estimate: {config.estimate}`": config.estimate != "regression",
-        "several applications run": len(population.counts) != 1,
-        "no trace list is on disk": population.model is None and population.model_source is None,
-    }
-    return next((reason for reason, holds in reasons.items() if holds), None)
 
 
 def predicted(population: Population, source: ModelSource, log: Log) -> Population:

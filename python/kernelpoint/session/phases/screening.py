@@ -47,6 +47,7 @@ from kernelpoint.session.replays import KEPT, REPLAYED
 from kernelpoint.session.setup import PROBABILITY, Setup
 from kernelpoint.session.summary import look_record
 from kernelpoint.session.work import Planned
+from kernelpoint.workload import Available
 
 
 class Screening:
@@ -252,10 +253,11 @@ class Screening:
     def _frame(self) -> Frame:
         """The plan, made now that every launch has been read; where that fails everything left is simulated."""
         self._clusters.close()
-        config, population = self.setup.config, self.screened.population()
-        origin = origin_of(config, self.setup.policy, population)
+        config, policy, population = self.setup.config, self.setup.policy, self.screened.population()
+        needs = policy.inputs(Available.of(population, config))
+        origin = origin_of(config, policy, population, needs)
         try:
-            plan = make_plan(config, self.setup.policy, population, origin, self.recorder.progress.say_plainly)
+            plan = make_plan(config, policy, population, needs, origin, self.recorder.progress.say_plainly)
         except Exception as error:  # noqa: BLE001 - the failure rule, as for a look that fails
             what = f"no plan could be made: {type(error).__name__}: {error}"
             self.recorder.degrade(f"{what}; every launch that is left is simulated")
