@@ -11,6 +11,7 @@ from kernelpoint.errors import ConfigError, HostError, JournalError
 from kernelpoint.estimation import AssistedDesign, AssistedEngine, ErrorBudget, SystematicError, passes
 from kernelpoint.estimation.assisted import CellSample, fit_total
 from kernelpoint.estimation.cells import Cells
+from kernelpoint.estimation.parts import Auxiliary
 from kernelpoint.randomness import generator, permanent_random_numbers
 
 EPS = (0.05, 0.01, 0.005)
@@ -102,7 +103,7 @@ def test_the_sums_of_the_cells_are_those_of_plain_loops():
     x, group = design.predictions["cycles"], np.asarray(design.groups)
     for part, n in zip(design.parts("cycles", 0.01, design.u), (20, 4, 3), strict=True):
         part.n = n
-        found, units = part.cell_sample(group, x, x, np.ones(600, bool))
+        found, units = part.cell_sample(group, Auxiliary(x, x, np.ones(600, bool)))
         own = part.units
         expected, drawn = sample_of(part.cells, n, design.u[own], x[own], group[own])
         assert units.tolist() == own[drawn].tolist() and sorted(units) == sorted(part.sample())

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kernelpoint.errors import ConfigError, JournalError
 from kernelpoint.estimation.assisted import LEAST, CellSample
 from kernelpoint.estimation.assisted_design import AssistedDesign, Combination
-from kernelpoint.estimation.assisted_parts import DRAWS_IF_ODD, Parts, next_number
+from kernelpoint.estimation.assisted_parts import Parts
 from kernelpoint.estimation.assisted_total import TotalFit
 from kernelpoint.estimation.base import Frame
 from kernelpoint.estimation.bounds import PASSES, relative, stated
@@ -22,6 +22,7 @@ from kernelpoint.estimation.look import Estimate, Look, unbounded_parts
 from kernelpoint.estimation.measurement_error import Reach
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.nested import NestedEngine, looser_errors
+from kernelpoint.estimation.parts import Auxiliary
 from kernelpoint.estimation.unseen import sentences
 
 # Numerics: from trials on pairs of model and truth; see README.md
@@ -124,7 +125,7 @@ class AssistedEngine(NestedEngine):
 
     def fit(self, values: Values, x: Floats, size: Floats, alpha: float, least: float = LEAST) -> TotalFit:
         """The total of values of the drawn units; x, size: float64 [free], predictions and sizes; others as in Parts.fit."""
-        return self._parts.fit(lambda places: values(self._free[places]), x, size, self._has, alpha, least)
+        return self._parts.fit(lambda places: values(self._free[places]), Auxiliary(x, size, self._has), alpha, least)
 
     def _fit(self, combination: Combination) -> TotalFit:
         """The fit of a combination of counters."""
@@ -138,7 +139,10 @@ class AssistedEngine(NestedEngine):
         x, size = self.design.prediction(self._target, self._target)
         alone = [(1.0, self._target)]
         return self._parts.finds_odd(
-            lambda places: self._values(alone, self._free[places]), x, size, self._has, self._alpha(self.looks), eps
+            lambda places: self._values(alone, self._free[places]),
+            Auxiliary(x, size, self._has),
+            self._alpha(self.looks),
+            eps,
         )
 
     def _estimated(self) -> Sequence[str]:
@@ -243,18 +247,7 @@ class AssistedEngine(NestedEngine):
         if name in self.ratios:
             ratio = look.ratios[name]
             half *= fit.error * abs(ratio.estimate) / max(total * ratio.std_error, 1e-300)
-        n, early = least, DRAWS_IF_ODD
-        while True:
-            cells = self._parts.cells(min(n, most), early)
-            if cells == self._parts.counts:
-                return cells
-            short = fit.short(self._parts.by_part(cells), self._alpha(self.looks + 1), half, eps * self._parts.size)
-            if short is not None and self._parts.odd and short is not self._parts.rest:
-                early = next_number(early)
-            elif short is None or n >= most:
-                return cells
-            else:
-                n = next_number(n)
+        return self._parts.needed(fit, self._alpha(self.looks + 1), half, eps * self._parts.size, least, most)
 
     # ---- errors of results, state, predictions ----------------------------------------------------------------------
 
@@ -271,7 +264,7 @@ class AssistedEngine(NestedEngine):
         result = np.ones(self.design.size)
         if len(units) and not self._parts.whole:
             x, size = self.design.prediction(self._target, self._target)
-            result[self._free] = self._parts.of_draws(values, x, size, self._has)
+            result[self._free] = self._parts.of_draws(values, Auxiliary(x, size, self._has))
         return result[units]
 
     def _anew(self, units: Ints) -> AssistedEngine:

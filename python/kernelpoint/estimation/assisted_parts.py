@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kernelpoint.estimation.assisted import AssistedFit, CellSample, fit_errors, fit_total
 from kernelpoint.estimation.assisted_design import AssistedDesign, Care
 from kernelpoint.estimation.assisted_total import TotalFit
 from kernelpoint.estimation.design import ErrorBudget
 from kernelpoint.estimation.moments import Floats, Ints
-from kernelpoint.estimation.parts import Part
+from kernelpoint.estimation.parts import Auxiliary
 from kernelpoint.estimation.unseen import unseen_share
 
 # Model: see README.md
@@ -108,9 +108,20 @@ class Parts:
             n = next_number(n)
         return numbers
 
-    def by_part(self, cells: Sequence[int]) -> dict[Part, int]:
-        """Numbers of cells by part."""
-        return dict(zip(self._parts, cells, strict=True))
+    def needed(self, fit: TotalFit, alpha: float, half: float, guard: float, least: int, most: int) -> list[int]:
+        """The least numbers of cells, `least` to `most` in the rest, that should do; arguments as of TotalFit.short."""
+        n, early = least, DRAWS_IF_ODD
+        while True:
+            cells = self.cells(min(n, most), early)
+            if cells == self.counts:
+                return cells
+            short = fit.short(dict(zip(self._parts, cells, strict=True)), alpha, half, guard)
+            if short is not None and self.odd and short is not self.rest:
+                early = next_number(early)
+            elif short is None or n >= most:
+                return cells
+            else:
+                n = next_number(n)
 
     def largest_share(self, cells: Sequence[int]) -> float:
         """The largest part of the total that one draw stands for with so many cells; 0 where all units are drawn."""
@@ -128,77 +139,53 @@ class Parts:
 
     # ---- estimates --------------------------------------------------------------------------------------------------
 
-    def fit(
-        self,
-        values: Callable[[Ints], Floats],
-        x: Floats,
-        size: Floats,
-        has: NDArray[np.bool_],
-        alpha: float,
-        least: float,
-    ) -> TotalFit:
+    def fit(self, values: Callable[[Ints], Floats], known: Auxiliary, alpha: float, least: float) -> TotalFit:
         """The total of values: of the rest of the run, and of the begin by the lines of the rest, or by itself if odd.
 
         Args:
-            values: of units, by their places in `free`; x, size: float64 [free], as of AssistedDesign.prediction; has: bool
-                [free], units with results; alpha: of the quantile by which spreads are chosen; least: as of fit_total.
+            values: of units, by their places in `free`; known: of all of them; alpha: of the quantile by which spreads are
+                chosen; least: as of fit_total.
         """
-        first, x = self._lines(values, x, size, has, alpha, least)
+        first, known = self._lines(values, known, alpha, least)
         fits, parts, exact = [first], [self.rest], 0.0
         for part in self._begin:
-            sample, units = part.cell_sample(self._groups, x, size, has)
+            sample, units = part.cell_sample(self._groups, known)
             y = values(units)
             if part.whole:
                 exact += float(y.sum())
                 continue
-            inside = size[part.units]
+            inside = known.size[part.units]
             unseen = float(inside[~first.seen[self._groups[part.units]]].sum() / inside.sum())
             fits.append(fit_errors(y, sample, alpha) if self.odd else first.of_other_units(y, sample, unseen))
             parts.append(part)
-        scale = float(size.sum()) / max(self.size, 1e-300)
+        scale = float(known.size.sum()) / max(self.size, 1e-300)
         return TotalFit(tuple(fits), tuple(parts), exact, scale, self._odd_by, not self.odd)
 
-    def finds_odd(
-        self,
-        values: Callable[[Ints], Floats],
-        x: Floats,
-        size: Floats,
-        has: NDArray[np.bool_],
-        alpha: float,
-        eps: float,
-    ) -> bool:
+    def finds_odd(self, values: Callable[[Ints], Floats], known: Auxiliary, alpha: float, eps: float) -> bool:
         """True if draws of the begin, or of first units, are further off their predictions than those of the rest let expect,
         and so far that it matters for a relative error of eps; arguments as of `fit`.
         """
-        first, x = self._lines(values, x, size, has, alpha, self._least)
+        first, known = self._lines(values, known, alpha, self._least)
         matters, begin = MATERIAL * eps * self.size, sum(part.total for part in self._begin)
         for part in self._begin:
-            sample, units = part.cell_sample(self._groups, x, size, has)
+            sample, units = part.cell_sample(self._groups, known)
             oddest = first.oddest(values(units), sample, self._odd_by)
             if oddest * (begin if oddest > COLD else part.total) > matters:
                 return True
         return False
 
     def _lines(
-        self,
-        values: Callable[[Ints], Floats],
-        x: Floats,
-        size: Floats,
-        has: NDArray[np.bool_],
-        alpha: float,
-        least: float,
-    ) -> tuple[AssistedFit, Floats]:
+        self, values: Callable[[Ints], Floats], known: Auxiliary, alpha: float, least: float
+    ) -> tuple[AssistedFit, Auxiliary]:
         """The fit of the rest, and predictions of all units corrected by it."""
-        sample, units = self.rest.cell_sample(self._groups, x, size, has)
+        sample, units = self.rest.cell_sample(self._groups, known)
         fit = fit_total(values(units), sample, alpha, least)
-        return fit, fit.corrected(x, self._groups)
+        return fit, replace(known, x=fit.corrected(known.x, self._groups))
 
-    def of_draws(
-        self, values: Callable[[CellSample], Floats], x: Floats, size: Floats, has: NDArray[np.bool_]
-    ) -> Floats:
+    def of_draws(self, values: Callable[[CellSample], Floats], known: Auxiliary) -> Floats:
         """float64 [free]: values of the draws, from the sample of their part; 1 elsewhere."""
-        result = np.ones(len(x))
+        result = np.ones(len(known.x))
         for part in self._parts:
-            sample, units = part.cell_sample(self._groups, x, size, has)
+            sample, units = part.cell_sample(self._groups, known)
             result[units] = values(sample)
         return result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,23 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 MAX_CELLS = 50_000  # cells; a sample that needs more takes every unit
+
+
+@dataclass(frozen=True)
+class Auxiliary:
+    """Auxiliary variables of the units of `AssistedDesign.free`.
+
+    Attributes:
+        x, size: float64 [free], prediction and size, as of AssistedDesign.prediction; has: bool [free], units with results.
+
+    >>> known = Auxiliary(x=np.array([4.0, 9.0]), size=np.array([4.0, 9.0]), has=np.array([True, False]))
+    >>> float(known.size[~known.has].sum())  # not simulated
+    9.0
+    """
+
+    x: Floats
+    size: Floats
+    has: NDArray[np.bool_]
 
 
 class Part:
@@ -73,14 +91,13 @@ class Part:
                 self._least_of[node] = int(units[np.argmin(self._u[units])])
         return np.array([self._least_of[node] for node in leaves.node.tolist()], dtype=np.int64)
 
-    def cell_sample(
-        self, groups: NDArray[np.integer], x: Floats, size: Floats, has: NDArray[np.bool_]
-    ) -> tuple[CellSample, Ints]:
+    def cell_sample(self, groups: NDArray[np.integer], known: Auxiliary) -> tuple[CellSample, Ints]:
         """The sample with the sums of its cells, and its units; cells whose draw has no result are left out.
 
         Args:
-            groups, x, size, has: [free] group, prediction, size, whether there is a result.
+            groups: int [free]; known: of all units.
         """
+        x, size, has = known.x, known.size, known.has
         leaves = self.leaves(self.n)
         sample = self.units[self.cells.order[leaves.start]] if self.whole else self.sample()
         inside = self.units[self.cells.order]
