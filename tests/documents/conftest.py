@@ -11,6 +11,7 @@ from caches import new_cache
 from kernelpoint.cli.host import program
 
 TESTS = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import slurm
+from documented import run
 from profiler_files import WRITERS, Kernel
 
 from kernelpoint.journal import load_run
@@ -28,13 +29,6 @@ def commands() -> list[str]:
     """Every line of a code block that is a command, without its comment."""
     lines = [re.sub(r"\s+#.*", "", line) for block in blocks() for line in block.splitlines()]
     return [line for line in lines if re.match(r"(make|kernelpoint|kernelpoint-host|accel-sim\.out|macsim|cd)\b", line)]
-
-
-def run(line: str, folder: Path) -> None:
-    """One command in a shell, which has to end well."""
-    done = subprocess.run(line, shell=True, cwd=folder, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, f"{line}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
-    assert "Traceback" not in done.stderr
 
 
 def test_every_command_of_the_readme_works_in_order(folder):

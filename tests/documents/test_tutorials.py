@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from documented import run
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -27,8 +28,7 @@ def test_the_commands_of_a_tutorial_work_in_order(page, folder):
             if kind == "yaml" and text.startswith(beginning):
                 (folder / name).write_text(text)
         if kind == "sh":
-            done = subprocess.run(["sh", "-e", "-c", text], cwd=folder, capture_output=True, text=True, timeout=300)
-            assert done.returncode == 0, f"{text}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+            run(text, folder)
             (folder / "kernelpoint.yaml").unlink(missing_ok=True) if "kernelpoint init" in text else None
             ran += 1
     assert ran >= 1
