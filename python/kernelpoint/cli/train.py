@@ -14,7 +14,7 @@ from rich.console import Console
 from kernelpoint import __version__
 from kernelpoint.errors import ConfigError
 from kernelpoint.extras import needs_extra
-from kernelpoint.progress import WorkProgress
+from kernelpoint.progress import WorkProgress, telling
 
 if TYPE_CHECKING:
     from kernelpoint.encoder.observations import Observations
@@ -71,7 +71,7 @@ def train(
 
     Example: kernelpoint train traces/kernelslist.g -o mine.safetensors
     """
-    with needs_extra("training"):
+    with telling("loading PyTorch", Console(stderr=True, markup=False).print), needs_extra("training"):
         from kernelpoint.encoder.training_config import TrainingConfig
     config = TrainingConfig(
         epochs=epochs, batch_size=batch_size, same_kernel=same_kernel, loss_on=loss_on, together=together,
