@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parent
 PATCHES = [path.parent.name for path in ROOT.glob("*_patch/patch.yaml")]
 BESIDE = {"plugin/include": "include", **{name: f"patches/{name.removesuffix('_patch')}" for name in PATCHES}}
 CXXFLAGS = ["-std=c++17", "-O3", "-g0", "-fvisibility=hidden", "-Wall", "-Wextra"]  # Python's own flags hold -g: 40 MB
+STRIPPED = "-Wl,-s"  # names of our own functions, which nothing looks up
 
 
 def sources(*folders: str) -> list[str]:
@@ -43,7 +44,7 @@ class Target(Extension):
 
     def __init__(self, name: str, kind: str, folders: list[str], **options):
         options.setdefault("include_dirs", []).extend(["plugin/include", "plugin"])
-        options.setdefault("extra_link_args", []).append("-Wl,-z,defs" if kind == "library" else "-Wl,-O1")
+        options.setdefault("extra_link_args", []).extend([STRIPPED, "-Wl,-z,defs" if kind == "library" else "-Wl,-O1"])
         super().__init__(name, sources(*folders), extra_compile_args=list(CXXFLAGS), language="c++", **options)
         self.kind = kind
 
