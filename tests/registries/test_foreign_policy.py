@@ -10,6 +10,10 @@ import pytest
 
 from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError, PolicyError
+from kernelpoint.evaluation.request import parse_request
+from kernelpoint.evaluation.row import Cell
+from kernelpoint.evaluation.run import Notebook, compare
+from kernelpoint.evaluation.workload import load_workload
 from kernelpoint.policies.conformance import CHECKS
 from kernelpoint.policies.made_up import make
 from kernelpoint.policies.processes import design_of
@@ -103,6 +107,23 @@ def test_a_plan_of_the_cache_is_not_that_of_a_policy_that_was_edited(install, tm
         shutil.rmtree(site)
     assert [sizes for sizes, _ in drawn] == [[5, 5], [5, 5], [7, 7]]
     assert drawn[0][1] == drawn[1][1] != drawn[2][1]
+
+
+def test_a_row_of_a_comparison_is_not_that_of_a_policy_that_was_edited(install, tmp_path):
+    profile = tmp_path / "profile.csv"
+    profile.write_text(PROFILE)
+    workload = load_workload(parse_request(str(profile)), str(profile), False, print)
+    drawn = []
+    for first in (5, 5, 30):
+        source = HALVES.replace("sizes, 5", f"sizes, {first}")
+        site = install("halves", source, "kernelpoint.policies", halves="Halves")
+        notebook = Notebook(tmp_path / "rows.jsonl")
+        cell = Cell("halves", 0.05, 0, 0.95, "workload", "fixed")
+        (row,) = compare(workload, [cell], notebook, print)
+        drawn.append(row.simulated)
+        shutil.rmtree(site)
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert len((tmp_path / "rows.jsonl").read_text().splitlines()) == 2, "the second is that of the first"
 
 
 def test_it_is_known_while_it_is_installed_only(install):

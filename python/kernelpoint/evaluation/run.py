@@ -13,6 +13,7 @@ from kernelpoint.evaluation.version import code_version
 from kernelpoint.evaluation.workload import Workload
 from kernelpoint.files import append_output, read_regular, write_output
 from kernelpoint.policies.registry import load_policy
+from kernelpoint.registry import foreign_code
 from kernelpoint.workload import Available, Need
 
 Log = Callable[[str], None]
@@ -78,9 +79,9 @@ def compare(
     rows: list[Row] = []
     refused: dict[tuple[str, float], Row] = {}
     base = f"{code_version()}:{workload.key()}"
-    encoders = {policy: _encoder(policy) for policy in {cell.policy for cell in wanted}}
+    versions = {policy: _version(policy) for policy in {cell.policy for cell in wanted}}
     for cell in wanted:
-        key = f"{base}:{cell}{encoders[cell.policy]}"
+        key = f"{base}:{cell}{versions[cell.policy]}"
         row = notebook.find(key) or refused.get((cell.policy, cell.relative_error))
         if row is None:
             row = evaluate(inputs, cell)
@@ -92,10 +93,13 @@ def compare(
     return rows
 
 
-def _encoder(policy: str) -> str:
-    """Hash of the checkpoint that the embeddings of a policy depend on; empty for one that uses none."""
-    if Need.EMBEDDINGS not in load_policy(policy).inputs(Available(traces=True)):
-        return ""
+def _version(policy: str) -> str:
+    """Hashes of the file of a policy of another package, and of the checkpoint that its embeddings depend on, if any."""
+    kind = load_policy(policy)
+    code = foreign_code(kind)
+    version = "" if code is None else f":{code}"
+    if Need.EMBEDDINGS not in kind.inputs(Available(traces=True)):
+        return version
     from kernelpoint.encoder import checkpoint_hash
 
-    return f":{checkpoint_hash('builtin')}"
+    return f"{version}:{checkpoint_hash('builtin')}"
