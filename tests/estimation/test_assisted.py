@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from kernelpoint.errors import ConfigError, HostError, JournalError
 from kernelpoint.estimation import AssistedDesign, AssistedEngine, ErrorBudget, SystematicError, passes
-from kernelpoint.estimation.assisted import CellSample, fit_total
+from kernelpoint.estimation.assisted import fit_total
+from kernelpoint.estimation.cell_sample import CellSample
 from kernelpoint.estimation.cells import Cells
 from kernelpoint.estimation.parts import Auxiliary
 from kernelpoint.randomness import generator, permanent_random_numbers

@@ -16,7 +16,8 @@ from kernelpoint.estimation import (
     SystematicError,
     error_of_courses,
 )
-from kernelpoint.estimation.assisted import LEAST, MIN_RELATIVE_ERROR, CellSample, fit_total
+from kernelpoint.estimation.assisted import LEAST, MIN_RELATIVE_ERROR, fit_total
+from kernelpoint.estimation.cell_sample import CellSample
 from kernelpoint.randomness import generator, permanent_random_numbers
 
 N = 2000

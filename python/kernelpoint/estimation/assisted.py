@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelpoint.estimation.cell_sample import MIN_SQUARED_ERROR, CellSample
 from kernelpoint.estimation.cells import EXPECTED_SLOPE_ERROR
 from kernelpoint.estimation.quantiles import two_sided
 
@@ -17,7 +18,6 @@ Ints = NDArray[np.int64]
 # Numerics and Model: from trials on model and truth pairs; see README.md
 MIN_RELATIVE_ERROR = 0.002  # relative errors of predictions below this are read as that
 LEAST = MIN_RELATIVE_ERROR**2
-MIN_SQUARED_ERROR = 1e-6  # squared relative error of predictions about their line, at least
 MIN_PAIRS = 4  # differences of neighbours that their spread needs
 DEGREES_PER_PAIR = 0.67  # degrees of freedom of one of them (each draw is in two)
 MIN_DEGREES_WITH_LEVELS = 1  # degrees of freedom that a level for each group has to leave
@@ -31,47 +31,6 @@ ALPHA_SHARE_IF_DOUBTED = 0.2  # share of the error probability that is spent the
 DEGREES_PER_DRAW = (
     2.0  # degrees of freedom of a spread are at most this times the effective number of draws that make it up
 )
-
-
-@dataclass(frozen=True)
-class CellSample:
-    """One draw in each of n cells; all arrays [n], in any order.
-
-    x, size, group, order: of the drawn unit: prediction, size (> 0, what errors are relative to), group, place in the run.
-    N, mean_x, square, spread, mixed: of its cell: units, means of the prediction and of the squared size, variance of the
-    size, 1 - sum of squared shares of its groups. X: total of the predictions; count: groups.
-    """
-
-    x: Floats
-    size: Floats
-    group: Ints
-    order: Ints
-    N: Floats
-    mean_x: Floats
-    square: Floats
-    spread: Floats
-    mixed: Floats
-    X: float
-    count: int
-
-    @property
-    def influences(self) -> Floats:
-        """I_i, float64 [n]: how far the estimated total moves at most per unit of change of the result of each draw.
-
-        d T / d y_i = N_i + sum_h N_h (xbar_h - x_h) dB / dy_i; |dB / dy_i| = w_i |x_i - xbar_g| / (S_xx + lambda), at most
-        with the least lambda there is, and the slope of every cell is taken to move.
-        """
-        w = 1.0 / (self.size * self.size)
-        weight = np.bincount(self.group, weights=w, minlength=self.count)
-        centre = np.bincount(self.group, weights=w * self.x, minlength=self.count) / np.where(weight > 0.0, weight, 1.0)
-        x: Floats = self.x - centre[self.group]
-        below = float((w * x * x).sum()) + MIN_SQUARED_ERROR / EXPECTED_SLOPE_ERROR**2
-        return np.asarray(self.N + w * np.abs(x) / below * float(np.abs(self.N * (self.mean_x - self.x)).sum()))
-
-    @property
-    def q(self) -> Floats:
-        """Growth of the total's variance, for each cell, per squared relative error: N (N - 1) mean(size^2)."""
-        return np.asarray(self.N * (self.N - 1.0) * self.square)
 
 
 @dataclass(frozen=True)

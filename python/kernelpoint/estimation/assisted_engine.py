@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.errors import ConfigError, JournalError
-from kernelpoint.estimation.assisted import LEAST, CellSample
+from kernelpoint.estimation.assisted import LEAST
 from kernelpoint.estimation.assisted_design import AssistedDesign, Combination
 from kernelpoint.estimation.assisted_parts import Parts
 from kernelpoint.estimation.assisted_total import TotalFit
 from kernelpoint.estimation.base import Frame
 from kernelpoint.estimation.bounds import PASSES, relative, stated
+from kernelpoint.estimation.cell_sample import CellSample
 from kernelpoint.estimation.design import ErrorBudget
 from kernelpoint.estimation.look import Estimate, Look, unbounded_parts
 from kernelpoint.estimation.measurement_error import Reach

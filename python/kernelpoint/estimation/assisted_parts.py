@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from kernelpoint.estimation.assisted import AssistedFit, CellSample, fit_errors, fit_total
+from kernelpoint.estimation.assisted import AssistedFit, fit_errors, fit_total
 from kernelpoint.estimation.assisted_design import AssistedDesign, Care
 from kernelpoint.estimation.assisted_total import TotalFit
+from kernelpoint.estimation.cell_sample import CellSample
 from kernelpoint.estimation.design import ErrorBudget
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.parts import Auxiliary

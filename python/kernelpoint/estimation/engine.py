@@ -16,13 +16,14 @@ from kernelpoint.estimation.bounds import Kind
 from kernelpoint.estimation.design import Design, ErrorBudget, Method
 from kernelpoint.estimation.estimators import ESTIMATORS, Fit, Sample
 from kernelpoint.estimation.growth import next_sizes
-from kernelpoint.estimation.inference import Groups, Inference, Targets, infer
+from kernelpoint.estimation.inference import Inference, infer
 from kernelpoint.estimation.influence import influences
 from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.measurement_error import Reach
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.nested import NestedEngine
 from kernelpoint.estimation.numbering import in_order
+from kernelpoint.estimation.targets import Groups, Targets
 
 
 class Engine(NestedEngine):

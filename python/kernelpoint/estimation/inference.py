@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kernelpoint.estimation.bounds import Kind, error_probability, relative, stated
-from kernelpoint.estimation.design import ErrorBudget, Method
+from kernelpoint.estimation.bounds import relative, stated
 from kernelpoint.estimation.estimators import Fit, Sample, estimate_totals
 from kernelpoint.estimation.influence import at_least_like_others, guards, oddity
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.moments import Floats, Ints, Moments
-from kernelpoint.estimation.quantiles import two_sided
+from kernelpoint.estimation.targets import Groups, Targets
 from kernelpoint.estimation.unseen import sentences
 from kernelpoint.estimation.variance import (
     Spread,
@@ -30,46 +27,6 @@ from kernelpoint.estimation.variance import (
 PILOT_DEGREES = (
     10  # degrees of freedom, known from sizes alone, that the pilot of "two_stage" needs: less would cost more later
 )
-
-
-@dataclass(frozen=True)
-class Targets:
-    """Targets of an inference. looks: the kinds of the looks up to this one; empty where no bound may be stated."""
-
-    budget: ErrorBudget
-    method: Method
-    ratios: Mapping[str, tuple[str, str]]
-    counters: tuple[str, ...]
-    looks: tuple[Kind, ...]
-
-    def quantile(self, degrees: float) -> float:
-        """Quantile of this look's share of the error probability; nan without a bound, infinite without knowledge."""
-        if not self.looks:
-            return math.nan
-        if degrees <= 0.0:
-            return math.inf
-        alpha = error_probability(self.budget.bound, 1.0 - self.budget.confidence, self.looks)
-        step = 10.0 ** (math.floor(math.log10(min(degrees, 1e9))) - 2)
-        return two_sided(
-            alpha, step * math.floor(min(degrees, 1e9) / step)
-        )  # Numerics: three digits down, for the cache
-
-
-@dataclass(frozen=True)
-class Groups:
-    """Parts of the population with a total each. of_stratum: int [H]; of_exact: int [e], group of each take-all unit, -1 for
-    those of none; count: number of groups.
-    """
-
-    of_stratum: NDArray[np.integer]
-    of_exact: NDArray[np.integer]
-    count: int
-
-    def units(self, of_strata: Ints) -> list[int]:
-        """Units of each group: `of_strata` int [H] in its strata, and its take-all units."""
-        inside = np.bincount(self.of_stratum, weights=of_strata, minlength=self.count)
-        exact = np.bincount(self.of_exact[self.of_exact >= 0], minlength=self.count)
-        return (inside + exact).astype(np.int64).tolist()
 
 
 @dataclass

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.estimation.assisted import CellSample
+from kernelpoint.estimation.cell_sample import CellSample
 from kernelpoint.estimation.cells import Cells, Leaves
 
 Floats = NDArray[np.float64]

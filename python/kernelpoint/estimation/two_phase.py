@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, cast
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,10 @@ from kernelpoint.estimation.assisted_design import AssistedDesign, Combination
 from kernelpoint.estimation.assisted_engine import AssistedEngine
 from kernelpoint.estimation.assisted_parts import next_number
 from kernelpoint.estimation.bounds import error_probability, relative, stated
-from kernelpoint.estimation.design import Assume, ErrorBudget
+from kernelpoint.estimation.design import ErrorBudget
 from kernelpoint.estimation.engine import Engine
 from kernelpoint.estimation.estimators import Sample
+from kernelpoint.estimation.first_phase import FirstPhase, donors
 from kernelpoint.estimation.influence import at_least_like_others, guards
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.moments import Floats, Ints
@@ -28,62 +29,6 @@ LEAST_SHARE = 0.1  # part of it that the second sample is sized for at least
 MOST_SCATTER = (
     0.5  # of the first sample's variance that predictions may scatter by where traces are asked for on their word
 )
-
-
-def donors(strata: NDArray[np.integer], sample: NDArray[np.bool_]) -> Ints:
-    """The unit of the sample that stands for each unit, int64 [N]: units of the sample for themselves, the others of a
-    stratum shared among them in order, to each as many, give or take one. A unit that nothing stands for has itself.
-
-    >>> donors(np.array([0, 0, 0, 0, 0, -1, 1]), np.array([False, True, False, False, True, True, False])).tolist()
-    [1, 1, 1, 4, 4, 5, 6]
-    """
-    strata = np.asarray(strata)
-    count = int(strata.max(initial=-1)) + 1
-    donor = np.arange(len(strata))
-    of = [np.flatnonzero(chosen & (strata >= 0)) for chosen in (sample, ~sample)]
-    given, others = (units[np.argsort(strata[units], kind="stable")] for units in of)
-    m, left = (np.bincount(strata[units], minlength=count) for units in (given, others))
-    start, first = (np.cumsum(sizes) - sizes for sizes in (m, left))
-    h = strata[others]
-    rank = np.arange(len(others)) - first[h]
-    place = start[h] + rank * m[h] // np.maximum(left[h], 1)
-    served = m[h] > 0
-    donor[others[served]] = given[place[served]]
-    return donor
-
-
-@dataclass(frozen=True)
-class FirstPhase:
-    """A first sample, whose units can be predicted and simulated; the rest of the population cannot.
-
-    Args:
-        engine: of the strata that the first sample was drawn from, without results.
-        observed: bool [N], units of it and take-all units; predictions: float64 [N] by counter, finite for these.
-        groups: int [N], units whose predictions may be off alike; u: float64 [N], random numbers of the second sample, others
-            than those of the first; assume: as in AssistedDesign.
-    """
-
-    engine: Engine
-    observed: NDArray[np.bool_]
-    predictions: Mapping[str, Floats]
-    groups: NDArray[np.integer]
-    u: Floats
-    assume: Assume = "ordinary"
-
-    @property
-    def sample(self) -> NDArray[np.bool_]:
-        """bool [N]: observed units that the order of draws reaches without a gap, and take-all units."""
-        inside = np.zeros(len(self.observed), dtype=bool)
-        inside[self.engine.drawn()] = True
-        return inside & self.observed
-
-    def without(self, units: Ints) -> FirstPhase:
-        """The same where some units can have no result: they stand for none, and others take their place."""
-        observed, groups = self.observed.copy(), np.array(self.groups)
-        observed[units], groups[units] = False, -1
-        engine = cast(Engine, self.engine.without(units.tolist()))
-        engine.restrict_to(observed)
-        return replace(self, engine=engine, observed=observed, groups=groups)
 
 
 class TwoPhaseEngine(AssistedEngine):

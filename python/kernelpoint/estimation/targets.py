@@ -1,0 +1,63 @@
+"""Targets of an inference, and the parts of a population that have totals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelpoint.estimation.bounds import Kind, error_probability
+from kernelpoint.estimation.design import ErrorBudget, Method
+from kernelpoint.estimation.moments import Ints
+from kernelpoint.estimation.quantiles import two_sided
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Targets of an inference. looks: the kinds of the looks up to this one; empty where no bound may be stated.
+
+    >>> targets = Targets(ErrorBudget(0.01), "mean", {}, ("cycles",), looks=())
+    >>> targets.quantile(9.0)  # no bound may be stated
+    nan
+    """
+
+    budget: ErrorBudget
+    method: Method
+    ratios: Mapping[str, tuple[str, str]]
+    counters: tuple[str, ...]
+    looks: tuple[Kind, ...]
+
+    def quantile(self, degrees: float) -> float:
+        """Quantile of this look's share of the error probability; nan without a bound, infinite without knowledge."""
+        if not self.looks:
+            return math.nan
+        if degrees <= 0.0:
+            return math.inf
+        alpha = error_probability(self.budget.bound, 1.0 - self.budget.confidence, self.looks)
+        step = 10.0 ** (math.floor(math.log10(min(degrees, 1e9))) - 2)
+        return two_sided(
+            alpha, step * math.floor(min(degrees, 1e9) / step)
+        )  # Numerics: three digits down, for the cache
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Parts of the population with a total each. of_stratum: int [H]; of_exact: int [e], group of each take-all unit, -1 for
+    those of none; count: number of groups.
+
+    >>> Groups(of_stratum=np.array([0, 0, 1]), of_exact=np.array([1]), count=2).units(np.array([10, 5, 8]))
+    [15, 9]
+    """
+
+    of_stratum: NDArray[np.integer]
+    of_exact: NDArray[np.integer]
+    count: int
+
+    def units(self, of_strata: Ints) -> list[int]:
+        """Units of each group: `of_strata` int [H] in its strata, and its take-all units."""
+        inside = np.bincount(self.of_stratum, weights=of_strata, minlength=self.count)
+        exact = np.bincount(self.of_exact[self.of_exact >= 0], minlength=self.count)
+        return (inside + exact).astype(np.int64).tolist()
