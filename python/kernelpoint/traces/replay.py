@@ -42,8 +42,8 @@ class Replayed:
 class Replay:
     """The walk back over one trace list, from any launch, until the state is covered.
 
-    For each distinct trace (its addresses included) the last touch of every line is read once, kept packed in memory within
-    a bound, and on disk for later runs. The walk takes the touches from the newest launch to the oldest, each line once, and
+    For each distinct trace (its addresses included) the last touch of every sector is read once, kept packed in memory within
+    a bound, and on disk for later runs. The walk takes the touches from the newest launch to the oldest, each sector once, and
     passes repetitions of a trace; copies from the host count where the simulator lets them. Its cost follows the size of the
     state and the number of distinct traces met, not the number of launches. Functional warming: Wunderlich et al., SMARTS,
     ISCA 2003. ``Model:`` the order of touches inside a launch is that of CTAs side by side, one step an instruction; see
