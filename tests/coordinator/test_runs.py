@@ -71,7 +71,7 @@ def test_a_run_of_one_worker_says_what_it_cost_and_the_simulator_prints_its_end(
     assert int(printed["kernelpoint_simulated"]) == summary["simulated"]
     told = re.search(r"processor time saved, at the ([\d.]+) s that ([\d,]+) cycles took", said)
     assert told and float(told[2].replace(",", "")) >= summary["counters"]["cycles"]["simulated"]
-    assert re.search(r"1 workers; Dask's dashboard: http://\S+/status", said)
+    assert re.search(r"1 worker; Dask's dashboard: http://\S+/status", said)
     assert re.search(r"simulators started in [\d.]+ s \([\d.]+ % of what they did\)", said)
 
 
