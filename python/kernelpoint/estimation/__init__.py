@@ -8,10 +8,11 @@ from kernelpoint.estimation.engine import Engine
 from kernelpoint.estimation.engines import engine_for
 from kernelpoint.estimation.first_phase import FirstPhase
 from kernelpoint.estimation.look import Estimate, Look
-from kernelpoint.estimation.measurement_error import OWN_ERROR_SHARE, SystematicError
+from kernelpoint.estimation.measurement_error import OWN_ERROR_SHARE
 from kernelpoint.estimation.passes import passes
 from kernelpoint.estimation.replay_error import error_of_courses, replay_error
 from kernelpoint.estimation.stratify import strata_from
+from kernelpoint.estimation.systematic_error import SystematicError
 from kernelpoint.estimation.two_phase import TwoPhaseEngine
 from kernelpoint.estimation.with_replacement import with_replacement_total
 

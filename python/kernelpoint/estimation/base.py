@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from kernelpoint.errors import ConfigError, HostError, did_you_mean, shown
 from kernelpoint.estimation.design import ErrorBudget
 from kernelpoint.estimation.look import Look
-from kernelpoint.estimation.measurement_error import MeasurementErrors, Reach, SystematicError, check_half_widths
+from kernelpoint.estimation.measurement_error import MeasurementErrors, Reach, check_half_widths
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.nonresponse import Nonresponse, Range, part_added, with_nonresponse
 from kernelpoint.estimation.results import Results
+from kernelpoint.estimation.systematic_error import SystematicError
 
 Frame = tuple[NDArray[np.integer], Floats | None, NDArray[np.integer] | None]  # [N] each
 

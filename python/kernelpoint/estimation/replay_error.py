@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kernelpoint.errors import HostError
 from kernelpoint.estimation.assisted import quantile
-from kernelpoint.estimation.measurement_error import SystematicError
+from kernelpoint.estimation.systematic_error import SystematicError
 
 # Model: standard deviation of relative replay errors of launches that is believed before any run-up; measured in Accel-Sim
 # (accelsim_patch/README.md)
