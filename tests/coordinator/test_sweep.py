@@ -5,7 +5,8 @@ from caches import new_cache
 
 from kernelpoint.cli.host import program
 from kernelpoint.coordinator.points import points_of
-from kernelpoint.coordinator.sweep import cells, html_page, ranked, run_sweep
+from kernelpoint.coordinator.sweep import ranked, run_sweep
+from kernelpoint.coordinator.sweep_table import cells, html_page
 from kernelpoint.errors import ConfigError
 from kernelpoint.journal import load_run
 

@@ -69,7 +69,8 @@ def run(
 def _sweep(
     command: Sequence[str], sweep: Sequence[str], path: str | None, opened: Callable[[int], Engine], output: Path | None
 ) -> None:
-    from kernelpoint.coordinator.sweep import HEADINGS, NOTE, cells, html_page, run_sweep
+    from kernelpoint.coordinator.sweep import run_sweep
+    from kernelpoint.coordinator.sweep_table import HEADINGS, NOTE, cells, html_page
 
     rows = run_sweep(command, sweep, path, opened, _say)
     table = Table()

@@ -4,48 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from html import escape
 from pathlib import Path
-from typing import NamedTuple
 
 from kernelpoint.config import Config, load_config
 from kernelpoint.coordinator.command import with_option
 from kernelpoint.coordinator.introduction import ask, check
 from kernelpoint.coordinator.points import Point, points_of
 from kernelpoint.coordinator.run import OpenEngine, Say, Workers, run_one
+from kernelpoint.coordinator.sweep_table import Ratio, Row
 from kernelpoint.errors import ConfigError, JournalError
-from kernelpoint.journal import EstimateRecord, Run, load_run
+from kernelpoint.journal import Run, load_run
 from kernelpoint.paired import compare_runs
-from kernelpoint.report.html import document, table
-
-HEADINGS = ("rank", "configuration", "total", "+-", "ratio to the first", "+-", "simulated")
-NOTE = (
-    "Ratios are of totals, from the launches drawn in both runs, each with its bound at the runs' confidence; a small total is "
-    "a fast GPU. A rank marked = is not told from the one before it: the bound of their ratio holds 1."
-)
-
-
-class Ratio(NamedTuple):
-    """Total over the first one's, and half-width; nan where none is stated."""
-
-    value: float = math.nan
-    half_width: float = math.nan
-
-
-@dataclass(frozen=True)
-class Row:
-    """A configuration in the table. total, ratio: with their half-widths; tied: not told from the one ranked before it;
-    note: why there is no ratio, or empty.
-    """
-
-    name: str
-    total: EstimateRecord
-    ratio: Ratio
-    simulated: str
-    rank: int = 0
-    tied: bool = False
-    note: str = ""
 
 
 def run_sweep(
@@ -122,32 +91,3 @@ def _is_tied(first: Run, second: Run, counter: str) -> bool:
     """True unless the bound of the ratio tells the two apart."""
     ratio, _ = _ratio(first, second, counter)
     return not abs(ratio.value - 1.0) > ratio.half_width
-
-
-def cells(row: Row) -> tuple[str, ...]:
-    """A row as text, under HEADINGS."""
-    return (
-        f"{row.rank}{' =' if row.tied else ''}",
-        row.name,
-        _text(row.total.estimate, "{:,.0f}"),
-        _text(row.total.half_width, "{:,.0f}"),
-        _text(row.ratio.value, "{:.4f}"),
-        _text(row.ratio.half_width, "{:.4f}"),
-        row.simulated,
-    )
-
-
-def html_page(rows: Sequence[Row]) -> str:
-    """The table as a page."""
-    body = ("<tr>" + "".join(f"<td>{escape(part)}</td>" for part in cells(row)) + "</tr>" for row in rows)
-    notes = "".join(f"<li>{escape(row.name)}: {escape(row.note)}</li>" for row in rows if row.note)
-    return document(
-        "KernelPoint: sweep",
-        f"<h1>Configurations compared</h1>{table(HEADINGS, body)}"
-        f'<p class="soft">{escape(NOTE)}</p><ul class="soft">{notes}</ul>',
-        {},
-    )
-
-
-def _text(value: float | None, form: str) -> str:
-    return form.format(value) if value is not None and math.isfinite(value) else "-"
