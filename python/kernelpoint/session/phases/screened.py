@@ -11,6 +11,7 @@ from kernelpoint.errors import HostError
 from kernelpoint.estimation import Design, Engine, ErrorBudget, Look, Method
 from kernelpoint.randomness import permanent_random_numbers
 from kernelpoint.session.phases.online_clusters import Placed
+from kernelpoint.session.phases.seen import DRAWN, FAILURE, FIRST, NOT_DRAWN, Key, Seen
 from kernelpoint.session.ratios import RATIOS
 from kernelpoint.session.setup import PROBABILITY
 from kernelpoint.workload import Population
@@ -19,34 +20,6 @@ from kernelpoint.workload import Population
 # later passes, which know all launches and cost the same whenever they come.
 FIRSTS = 1  # launches that each new cluster has simulated for certain
 FARTHEST = 1 << 20  # launches that may be asked about ahead of all others; every launch before them takes memory
-FAILURE, FIRST, DRAWN, NOT_DRAWN = "failure", "first of its cluster", "drawn", "not drawn"
-
-Key = tuple[int, int]  # process, launch index
-
-
-@dataclass
-class Seen:
-    """A launch that the host asked about.
-
-    placed: None where it could not be placed; why: one of FAILURE, FIRST, DRAWN, NOT_DRAWN; result: counters by name;
-    attempts: how often the host could not simulate it.
-    """
-
-    path: str
-    placed: Placed | None
-    why: str
-    result: dict[str, float] | None = None
-    attempts: int = 0
-
-    @property
-    def simulated(self) -> bool:
-        """True if this pass simulates it."""
-        return self.why != NOT_DRAWN
-
-    @property
-    def certain(self) -> bool:
-        """True if it is a take-all unit: by its position in its cluster, or by a failure; never by its result."""
-        return self.why in (FAILURE, FIRST)
 
 
 @dataclass

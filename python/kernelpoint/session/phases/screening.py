@@ -29,17 +29,10 @@ from kernelpoint.journal import (
 from kernelpoint.session.frame import Frame, strata_record
 from kernelpoint.session.host_result import HostResult
 from kernelpoint.session.phases.online_clusters import OnlineClusters, Placed
-from kernelpoint.session.phases.phase import (
-    DONE,
-    END_OF_LIST,
-    OK,
-    PENDING,
-    SIMULATE,
-    SKIP,
-    Answer,
-)
+from kernelpoint.session.phases.phase import DONE, END_OF_LIST, OK, PENDING, SIMULATE, SKIP, Answer
 from kernelpoint.session.phases.sampling import Sampling
-from kernelpoint.session.phases.screened import FAILURE, Key, Screened, Seen
+from kernelpoint.session.phases.screened import Screened
+from kernelpoint.session.phases.seen import FAILURE, Key, Seen
 from kernelpoint.session.plan import Plan
 from kernelpoint.session.planning import make_plan, origin_of
 from kernelpoint.session.recorder import Recorder
