@@ -8,12 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from kernelpoint.journal.arrays import BLOCK
-from kernelpoint.journal.parts import (
-    Count,
-    ProjectionRecord,
-    Stratum,
-    Typed,
-)
+from kernelpoint.journal.parts import Count, ProjectionRecord, Stratum, Typed
 
 
 @dataclass(slots=True)

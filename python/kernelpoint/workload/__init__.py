@@ -4,13 +4,7 @@ from kernelpoint.workload.alignment import aligned, named
 from kernelpoint.workload.fingerprint import fingerprint
 from kernelpoint.workload.inputs import Available, Need, check_available, complete, why_unassisted, with_profile
 from kernelpoint.workload.known import has_instructions, instructions, kernels, known_times
-from kernelpoint.workload.model import (
-    ModelSource,
-    model_profile,
-    predicted,
-    usable,
-    with_model_source,
-)
+from kernelpoint.workload.model import ModelSource, model_profile, predicted, usable, with_model_source
 from kernelpoint.workload.population import Population
 
 __all__ = [
