@@ -14,6 +14,7 @@ from kernelpoint.estimation.replay_error import error_of_courses, replay_error
 from kernelpoint.estimation.stratify import strata_from
 from kernelpoint.estimation.systematic_error import SystematicError
 from kernelpoint.estimation.two_phase import TwoPhaseEngine
+from kernelpoint.estimation.variance_shares import variance_shares
 from kernelpoint.estimation.with_replacement import with_replacement_total
 
 __all__ = [
@@ -40,5 +41,6 @@ __all__ = [
     "passes",
     "replay_error",
     "strata_from",
+    "variance_shares",
     "with_replacement_total",
 ]

@@ -17,7 +17,7 @@ Ints = NDArray[np.int64]
 
 # Numerics and Model: from trials on model and truth pairs; see README.md
 MIN_RELATIVE_ERROR = 0.002  # relative errors of predictions below this are read as that
-LEAST = MIN_RELATIVE_ERROR**2
+LEAST_VARIANCE = MIN_RELATIVE_ERROR**2
 MIN_PAIRS = 4  # differences of neighbours that their spread needs
 DEGREES_PER_PAIR = 0.67  # degrees of freedom of one of them (each draw is in two)
 MIN_DEGREES_WITH_LEVELS = 1  # degrees of freedom that a level for each group has to leave
@@ -227,7 +227,7 @@ def quantile(alpha: float, nu: float) -> float:
     return math.inf if nu <= 0.0 else two_sided(alpha, max(math.floor(min(nu, 400.0) * 4.0) / 4.0, 0.25))
 
 
-def fit_total(y: Floats, s: CellSample, alpha: float, least: float = LEAST) -> AssistedFit:
+def fit_total(y: Floats, s: CellSample, alpha: float, least: float = LEAST_VARIANCE) -> AssistedFit:
     """Generalised regression estimator of a total from one draw a cell (Sarndal, Swensson, Wretman 1992, chapters 6, 7).
 
     Formula: T = X + sum_h N_h (r_h + B_(-h) (xbar_h - x_h)), r = y - x the error of the prediction: difference
@@ -254,7 +254,7 @@ def fit_total(y: Floats, s: CellSample, alpha: float, least: float = LEAST) -> A
     error = math.sqrt(best.variance(*sums))
     common = math.sqrt(spreads[0].K)
     scatter = float((line.w * (line.r - line.slope * line.x) ** 2).sum()) / max(len(y) - line.groups - 1, 1)
-    known = least if least > LEAST else 0.0
+    known = least if least > LEAST_VARIANCE else 0.0
     return AssistedFit(estimate, line.slope, level, line.weight > 0.0, best, common, math.sqrt(scatter), error, known)
 
 

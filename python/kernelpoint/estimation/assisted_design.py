@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.errors import ConfigError
-from kernelpoint.estimation.assisted import LEAST
+from kernelpoint.estimation.assisted import LEAST_VARIANCE
 from kernelpoint.estimation.cells import Cells
 from kernelpoint.estimation.design import Assume, check_assume
 from kernelpoint.estimation.numbering import in_order
@@ -164,9 +164,9 @@ class AssistedDesign:
         """Squared relative error of predictions, at least: as known beforehand, no less than MIN_RELATIVE_ERROR^2."""
         x, spreads = (self.predictions.get(name) for name in (counter, counter + SPREADS))
         if x is None or spreads is None:
-            return LEAST
+            return LEAST_VARIANCE
         known = float((spreads[self.free] ** 2).sum()) / max(float((x[self.free] ** 2).sum()), 1e-300)
-        return max(known, LEAST)
+        return max(known, LEAST_VARIANCE)
 
     def parts(self, counter: str, eps: float, u: Floats) -> list[Part]:
         """Rest, begin and first units of the groups, without draws, for a relative error eps; their trees, for a budget on

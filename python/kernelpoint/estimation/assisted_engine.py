@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.errors import ConfigError, JournalError
-from kernelpoint.estimation.assisted import LEAST
+from kernelpoint.estimation.assisted import LEAST_VARIANCE
 from kernelpoint.estimation.assisted_design import AssistedDesign, Combination
 from kernelpoint.estimation.assisted_parts import Parts
 from kernelpoint.estimation.assisted_total import TotalFit
@@ -124,7 +124,7 @@ class AssistedEngine(NestedEngine):
         """Values that simulated units have in the total, float64 [units]."""
         return self._results_of(combination, units) + self.design.departure(combination, units)
 
-    def fit(self, values: Values, x: Floats, size: Floats, alpha: float, least: float = LEAST) -> TotalFit:
+    def fit(self, values: Values, x: Floats, size: Floats, alpha: float, least: float = LEAST_VARIANCE) -> TotalFit:
         """The total of values of the drawn units; x, size: float64 [free], predictions and sizes; others as in Parts.fit."""
         return self._parts.fit(lambda places: values(self._free[places]), Auxiliary(x, size, self._has), alpha, least)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kernelpoint.estimation import variance_shares
 from kernelpoint.journal import Run
 from kernelpoint.profiles.names import base_key
 from kernelpoint.report.full_run import FullRun, compare
@@ -156,22 +157,13 @@ def _spreads(run: Run, kernel: np.ndarray, count: int) -> tuple[np.ndarray, list
 
 
 def _variances(run: Run, kernel: np.ndarray, count: int) -> np.ndarray | None:
-    """Part of each kernel in the variance of the estimated cycles, float64 [kernels], of sum 1.
-
-    A launch of stratum h counts (N_h - n_h) / n_h times the squared mean of the stratum. Model: relative errors of
-    predictions are equally large in every stratum, as the pooled variance of the estimate takes them to be.
-    """
+    """Part of each kernel in the variance of the estimated cycles, float64 [kernels], of sum 1; None where it is not known."""
     if (known := run.launch_estimates) is None:
         return None
     inside = known.strata >= 0
-    strata, simulated = known.strata[inside], np.zeros(len(kernel), dtype=bool)
+    simulated = np.zeros(len(kernel), dtype=bool)
     simulated[list(run.results)] = True
-    sizes = np.bincount(strata)
-    drawn = np.bincount(strata, weights=simulated[inside], minlength=len(sizes))
-    means = np.bincount(strata, weights=np.nan_to_num(known.cycles[inside])) / np.maximum(sizes, 1)
-    each = (sizes - drawn) / np.maximum(drawn, 1.0) * means**2
-    parts = np.bincount(kernel[inside], weights=each[strata], minlength=count)
-    return parts / parts.sum() if parts.sum() > 0.0 else None
+    return variance_shares(known.strata[inside], simulated[inside], known.cycles[inside], kernel[inside], count)
 
 
 def _results(run: Run, count: int) -> tuple[np.ndarray, np.ndarray, str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from kernelpoint.progress import duration
 
-LEAST = 0.2  # seconds of simulation; a rate measured on less says little, and less saved is not worth a line
+LEAST_SECONDS = 0.2  # seconds of simulation; a rate measured on less says little, and less saved is not worth a line
 
 
 class SavedTime:
@@ -55,14 +55,14 @@ class SavedTime:
 
     def estimate(self, skipped_cycles: float) -> float | None:
         """Seconds that the cycles that were not simulated would have taken; None where the rate is not known."""
-        if self.seconds < LEAST or self.cycles <= 0.0 or skipped_cycles <= 0.0:
+        if self.seconds < LEAST_SECONDS or self.cycles <= 0.0 or skipped_cycles <= 0.0:
             return None
         return self.seconds / self.cycles * skipped_cycles
 
     def sentence(self, skipped_cycles: float) -> str | None:
         """One line on the time saved; None where the rate is not known, or where it is next to nothing."""
         saved = self.estimate(skipped_cycles)
-        if saved is None or saved < LEAST:
+        if saved is None or saved < LEAST_SECONDS:
             return None
         took = f"{duration(self.seconds)} that {self.cycles:,.0f} cycles took here"
         return f"about {duration(saved)} of processor time saved, at the {took}"
