@@ -20,6 +20,7 @@ import numpy as np
 
 from kernelpoint.estimation import Design, Engine, ErrorBudget, strata_from
 from kernelpoint.policies.labels import context
+from kernelpoint.policies.methods.kernelpoint import MADE_FOR_PROFILES
 from kernelpoint.randomness import generator
 from kernelpoint.session.phases.ledger import Ledger
 from kernelpoint.workload import Population
@@ -82,7 +83,10 @@ def main() -> None:
     population = Population((N,), 0)
     u = step("permanent random numbers", lambda: population.u)
     design = step(
-        "strata, sizes", lambda: strata_from([signature, context(signature, population.offsets)], u, budget, x=x)
+        "strata, sizes",
+        lambda: strata_from(
+            [signature, context(signature, population.offsets)], u, budget, x=x, made_for=MADE_FOR_PROFILES
+        ),
     )
     engine = step("engine", lambda: Engine(design, budget))
     ledger = Ledger(population.offsets)

