@@ -99,7 +99,7 @@ def test_jobs_that_do_not_begin_are_said(slurm, monkeypatch):
 
     engine = engines.open_engine(2, slurm("echo 'Submitted batch job 7'"), 0, say)
     with contextlib.closing(engine):
-        assert heard.wait(20)
+        assert heard.wait(60)
     assert said[-1].endswith("2 were asked for; squeue shows their jobs")
 
 

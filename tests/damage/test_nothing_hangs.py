@@ -202,7 +202,7 @@ def test_ctrl_c_ends_the_reading_of_a_text_that_does_not_end(endless, reader):
             time.sleep(0.3)  # it reads
             assert process.poll() is None, "the text ended before Ctrl-C: make it longer"
             process.send_signal(signal.SIGINT)
-            _, errors = process.communicate(timeout=20)
+            _, errors = process.communicate(timeout=60)
         finally:
             process.kill()
     assert process.returncode != 0 and "KeyboardInterrupt" in errors.splitlines()[-1]

@@ -172,7 +172,7 @@ def test_ctrl_c_ends_it(workload, tmp_path):
         assert process.stdout.readline() == "begins\n"
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
-        _, stderr = process.communicate(timeout=30)
+        _, stderr = process.communicate(timeout=60)
     assert process.returncode != 0
     assert "KeyboardInterrupt" in stderr
 

@@ -118,13 +118,15 @@ def test_memory_is_bounded_by_resident_ctas_and_not_by_the_trace(bench):
 def test_an_interrupted_run_ends_soon_and_keeps_its_rows(bench, signal_number):
     workload = bench.workload(trace([[warp(chain(2000))]] * 200))
     workload.write_text("kernel-1.traceg\n" * 100000)
+    results, deadline = bench.folder / "results.csv", time.monotonic() + 60
     process = subprocess.Popen(bench.command(workload), stderr=subprocess.PIPE, text=True)
-    time.sleep(0.5)
+    while not (results.exists() and results.stat().st_size) and time.monotonic() < deadline:
+        time.sleep(0.01)
     process.send_signal(signal_number)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert errors == "kernelpoint-host: interrupted\n"
-    rows = list(csv.DictReader((bench.folder / "results.csv").open()))
+    rows = list(csv.DictReader(results.open()))
     assert all(None not in row.values() for row in rows)
 
 

@@ -178,7 +178,7 @@ def test_runs_killed_at_random_moments_resume_to_the_same_summary(bench):
 
 def wait_for_results(bench, more, process):
     """Until the journal has `more` results more than now, or the run ends."""
-    seen, deadline = count_results(bench), time.monotonic() + 20
+    seen, deadline = count_results(bench), time.monotonic() + 60
     while process.poll() is None and time.monotonic() < deadline and count_results(bench) < seen + more:
         time.sleep(0.001)
 
