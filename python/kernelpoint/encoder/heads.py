@@ -12,7 +12,7 @@ from torch.nn.functional import normalize, smooth_l1_loss
 from kernelpoint.encoder.architecture import LAYER_WIDTHS
 from kernelpoint.encoder.observations import Observations
 
-HIDDEN = 64
+HIDDEN_WIDTH = 64
 
 
 class ObservationLoss(nn.Module):
@@ -37,7 +37,7 @@ class ObservationLoss(nn.Module):
         work, targets = _standardised(observations.work), _standardised(observations.targets)
         inputs, outputs = LAYER_WIDTHS[-1] + work.shape[1], targets.shape[1]
         self.layers = nn.Sequential(
-            nn.Linear(inputs, HIDDEN), nn.ReLU(), nn.Dropout(dropout), nn.Linear(HIDDEN, outputs)
+            nn.Linear(inputs, HIDDEN_WIDTH), nn.ReLU(), nn.Dropout(dropout), nn.Linear(HIDDEN_WIDTH, outputs)
         )
         rows = torch.from_numpy(observations.rows)
         self.register_buffer("known", torch.zeros(graphs, dtype=torch.bool).index_fill(0, rows, True))

@@ -17,7 +17,7 @@ from kernelpoint.estimation.stratify import least_draws
 from kernelpoint.estimation.unseen import unseen_slow
 from kernelpoint.estimation.variance import variance_and_degrees
 
-MIN_DRAWS_PER_STRATUM = 2  # draws of every stratum once a sample grows: what a single draw hides would else stay hidden
+MIN_DRAWS_PER_STRATUM = 2  # draws of every stratum once a sample grows: one draw gives no variance within its stratum
 # Model: values of measured units have tails that few draws do not show. Where a stratum is expected to have the CoV of TAILED,
 # and to add this part of the budget, it gets so many draws
 TAILED, TAILED_PART, TAILED_DRAWS = 0.1, 0.05, 5

@@ -22,10 +22,10 @@ MOST_LAUNCHES = 1_000_000  # beyond that, planning for three budgets takes longe
 MOST_PASSES = 8
 LAUNCHES_IN_RUN_UP = 2  # the least; one more where it has to begin farther in front of the drawn launch
 # Relative standard deviations about what is known: of all launches of a stratum, of those known to be equal, of each launch
-LEVEL, ALIKE, OWN = 0.03, 0.003, 0.003
+STRATUM_ERROR, PREDICTION_ERROR, LAUNCH_ERROR = 0.03, 0.003, 0.003
 # In a run that is less like what is known: how far the first launch of each stratum is off, and how far launches of equal
 # predictions are, as a part of the coefficient of variation of the predictions in their stratum
-FIRST, VARIED = 0.2, 0.05
+FIRST_LAUNCH_EXCESS, VARIATION_SHARE = 0.2, 0.05
 # Model: of Accel-Sim on one core, to a factor of two or three: seconds a launch, and for each thread instruction.
 LAUNCH_SECONDS, INSTRUCTION_SECONDS = 0.33, 1.0 / 300_000
 
@@ -34,13 +34,14 @@ def forecasts(config: Config, policy: type[Policy], population: Population) -> l
     """Rehearse runs at 5, 1 and 0.5 % and at the run's own budget, with results made up from what is known of the launches.
 
     A launch's result is its predicted cycles (else its time in the profile, else its instructions) times 1 + e, with e normal:
-    one part, of standard deviation LEVEL, shared by a stratum, one, ALIKE, by launches of equal predictions, and one, OWN, for
-    each. A second rehearsal, of a run that is less like its predictions, makes the first launch of each stratum longer by
-    FIRST, and adds to ALIKE the part VARIED of the coefficient of variation of the predictions in the stratum: where a
-    kernel's launches differ, the model is off differently for each. The policy's design, its engine, its passes and its
-    stopping rule are the real ones. Model: these five, as the fast model's residuals were in Accel-Sim on PyTorch training
-    and in the embedded host; other launches may be less like their predictions still. Nothing is said of more
-    than a million launches, of a budget on another counter than cycles, and of a policy without a bound.
+    one part, of standard deviation STRATUM_ERROR, shared by a stratum, one, PREDICTION_ERROR, by launches of equal predictions,
+    and one, LAUNCH_ERROR, for each. A second rehearsal, of a run that is less like its predictions, makes the first launch of
+    each stratum longer by FIRST_LAUNCH_EXCESS, and adds to PREDICTION_ERROR the part VARIATION_SHARE of the coefficient of
+    variation of the predictions in the stratum: where a kernel's launches differ, the model is off differently for each. The
+    policy's design, its engine, its passes and its stopping rule are the real ones. Model: these five, as the fast model's
+    residuals were in Accel-Sim on PyTorch training and in the embedded host; other launches may be less like their predictions
+    still. Nothing is said of more than a million launches, of a budget on another counter than cycles, and of a policy without
+    a bound.
 
     Args:
         population: complete with what the policy asks for.
@@ -90,11 +91,13 @@ def _made_up(work: np.ndarray, strata: np.ndarray, seed: int) -> Iterator[np.nda
     """Results of a run that is as predicted, and of one that is less so; float64 [N], positive."""
     numbers = generator(seed, "rehearsal")
     different, which = np.unique(work, return_inverse=True)
-    level = LEVEL * numbers.standard_normal(int(strata.max(initial=-1)) + 2)[strata]
-    alike, own = numbers.standard_normal(len(different))[which], OWN * numbers.standard_normal(len(work))
-    yield np.maximum(work * (1.0 + level + ALIKE * alike + own), 1.0)
-    values = np.maximum(work * (1.0 + level + (ALIKE + VARIED * _variation(work, strata)) * alike + own), 1.0)
-    values[np.unique(strata, return_index=True)[1]] *= 1.0 + FIRST
+    level = STRATUM_ERROR * numbers.standard_normal(int(strata.max(initial=-1)) + 2)[strata]
+    alike, own = numbers.standard_normal(len(different))[which], LAUNCH_ERROR * numbers.standard_normal(len(work))
+    yield np.maximum(work * (1.0 + level + PREDICTION_ERROR * alike + own), 1.0)
+    values = np.maximum(
+        work * (1.0 + level + (PREDICTION_ERROR + VARIATION_SHARE * _variation(work, strata)) * alike + own), 1.0
+    )
+    values[np.unique(strata, return_index=True)[1]] *= 1.0 + FIRST_LAUNCH_EXCESS
     yield values
 
 
