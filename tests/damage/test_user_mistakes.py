@@ -33,7 +33,8 @@ def told(monkeypatch, capsys, *arguments) -> str:
         cli.main()
     assert caught.value.code not in (0, None)
     printed = capsys.readouterr()
-    return printed.err + printed.out + (caught.value.code if isinstance(caught.value.code, str) else "")
+    said = printed.err.replace("\nError: ", "\n")  # how the library of the command line begins what it refuses
+    return said + printed.out + (caught.value.code if isinstance(caught.value.code, str) else "")
 
 
 @pytest.mark.parametrize(
