@@ -36,7 +36,8 @@ def kernelpoint(monkeypatch, capfd):
                 code = 0 if end.code in (0, None) else 1
                 text = end.code if isinstance(end.code, str) else ""
         printed = capfd.readouterr()
-        text = printed.out + printed.err + text
+        refused = printed.err.replace("\nError: ", "\n")  # how the library of the command line begins what it refuses
+        text = printed.out + refused + text
         assert not any(word in text for word in PYTHONS_WORDS), text
         assert code == 0 or text.strip(), "refused without a reason"
         return code, text
