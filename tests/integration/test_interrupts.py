@@ -45,12 +45,15 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_ctrl_c_says_what_is_kept_and_the_same_command_goes_on(name, traces, tmp_path, monkeypatch):
+def test_ctrl_c_says_what_is_kept_and_the_same_command_goes_on(name, traces, tmp_path, monkeypatch, request):
     if name == "train":
         pytest.importorskip("torch_geometric", reason="kernelpoint[train] is not installed")
     options, again = COMMANDS[name]
     words = [str(traces) if word == "TRACES" else word for word in options]
     monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
+    # a run on many workers, in this process, leaves another
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, handler))
 
     with monkeypatch.context() as patch:
         patch.setattr(progress.WorkProgress, "__call__", interrupting(progress.WorkProgress.__call__))

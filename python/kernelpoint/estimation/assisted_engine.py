@@ -27,7 +27,7 @@ from kernelpoint.estimation.parts import Auxiliary
 from kernelpoint.estimation.unseen import sentences
 
 # Numerics: from trials on pairs of model and truth; see README.md
-MAX_GROWTH_FACTOR = 3.25  # the first two growths are at most by this
+MAX_GROWTH_FACTOR = 3.25  # the first four growths are at most by this
 MIN_GROWTH_FACTOR = 1.5  # and every one after the third at least by this
 
 Values = Callable[[Ints], Floats]  # of units
@@ -235,7 +235,7 @@ class AssistedEngine(NestedEngine):
         parts, n = self._parts, self._parts.rest.n
         if last is None or last.met or parts.whole or self.budget.bound == "none":
             return False
-        most = math.ceil(MAX_GROWTH_FACTOR * n) if self.looks <= 2 else parts.rest.count
+        most = math.ceil(MAX_GROWTH_FACTOR * n) if self.looks <= 4 else parts.rest.count
         least = n + (not parts.odd) if self.looks <= 3 else math.ceil(MIN_GROWTH_FACTOR * n)
         parts.set(parts.counts if self.looks >= PASSES - 1 else self._needed(last, least, most))
         return True
