@@ -74,6 +74,11 @@ def test_the_colour_of_the_verdict_tells_whether_the_number_can_be_trusted(tmp_p
     assert f'<div class="verdict {colour}">' in html_page(run, replace(a_view(), truth=truth))
 
 
+def test_a_full_run_that_was_resumed_is_not_shown_as_certain(tmp_path):
+    run = a_run(tmp_path / "run.kpjournal", covers="exact", met=True, restarts=[1])
+    assert '<div class="verdict warn">' in html_page(run, a_view())
+
+
 def test_what_is_hardly_known_stands_in_grey(tmp_path):
     def estimate(value, half_width):
         return EstimateRecord(value, half_width, None if half_width is None else half_width / abs(value))

@@ -12,6 +12,7 @@ from kernelpoint.estimation.replay_error import EXPECTED_SPREAD, replay_error
 from kernelpoint.journal import ResultRecord, RunUpRecord, load_run
 from kernelpoint.session.phases.run_up_places import depth, inclusion, systematic
 from kernelpoint.session.replays import KEPT, REPLAYED
+from kernelpoint.session.verdict import verdict
 
 LAUNCHES = 200
 LOOSE = "policy: random\nerror_budget: {relative_error: 0.1}"
@@ -162,6 +163,8 @@ def test_a_full_run_keeps_the_state_and_says_where_it_was_resumed(host):
     summary = found.run(found.open(yaml))
     assert [state for _, state in found.seen] == [KEPT, KEPT, KEPT, REPLAYED, *[KEPT] * (LAUNCHES - 4)]
     assert summary["restarts"] == [3] and "resumed at launch unit 3, with replayed state" in summary["warnings"][0]
+    text = verdict(load_run(host.folder / "run.kpjournal").ended())
+    assert text.endswith("; every launch was simulated; the run was resumed once, which may move the total")
     assert '"type":"run_up"' not in (host.folder / "run.kpjournal").read_text()
 
 

@@ -83,7 +83,7 @@ def _trust(run: Run, view: RunView) -> str:
     s = run.ended()
     if s.estimate is None or s.covers == NOTHING or (view.truth is not None and view.truth.inside is False):
         return "bad"
-    return "good" if s.covers == EXACT or (s.covers == TOTAL_ERROR and s.met) else "warn"
+    return "good" if (s.covers == EXACT and not s.restarts) or (s.covers == TOTAL_ERROR and s.met) else "warn"
 
 
 def _facts(run: Run) -> str:

@@ -41,6 +41,10 @@ def verdict(summary: SummaryRecord) -> str:
 
 def _stated(summary: SummaryRecord) -> str:
     covers, width = summary.covers, summary.relative_half_width
+    if covers == EXACT and summary.restarts:
+        return (
+            f"every launch was simulated; the run was resumed {_times(len(summary.restarts))}, which may move the total"
+        )
     if covers == EXACT:
         return "exact: every launch was simulated"
     if width is None or covers == NOTHING:
@@ -51,3 +55,8 @@ def _stated(summary: SummaryRecord) -> str:
         return f"total within {interval}; error budget {'met' if summary.met else 'not met'}"
     reason = f" ({summary.bound_excludes})" if summary.bound_excludes else ""
     return f"bound on sampling error only{reason}: {interval}"
+
+
+def _times(n: int) -> str:
+    """A count of events: "once" or "3 times"."""
+    return "once" if n == 1 else f"{n} times"
