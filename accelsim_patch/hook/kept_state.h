@@ -19,10 +19,11 @@ extern LocalInterconnect* g_localicnt_interface;
 namespace kernelpoint {
 
 // Model: CTAs go to the clusters in turn, so the cluster that comes next follows from the CTAs of all launches before,
-// and so do the warps that each core has fetched and issued last (WarpTurns). Where the other round robins of a core
-// stand and how far the clocks are out of step hangs on every cycle before, which is not known of launches that were
-// not simulated: it is drawn for each launch, evenly. Any fixed value would favour some kernels, always to the same
-// side. The network and DRAM's turns begin as at the start of a run, L1 caches of instructions and constants empty.
+// and so do the warps that each core has fetched and issued last (WarpTurns). A core cycles while it holds a CTA, and
+// with each cycle the turns of its schedulers and collectors go on. How many cycles that were hangs on all launches
+// before, which were not all simulated: it is drawn for each launch and core, evenly, as is how far the clocks are out
+// of step. Any fixed value would favour some kernels, always to the same side. A core that has run no CTA is as at the
+// start of a run. The network and DRAM's turns begin as there, L1 caches of instructions and constants empty.
 class KeptState {
 public:
     explicit KeptState(gpgpu_sim* sim) : m_sim(sim) {}
@@ -61,23 +62,35 @@ private:
         }
     }
 
-    // A core that has run no warp is as at the start of a run.
-    static void set(shader_core_ctx& core, const WarpTurn& turn, Draws& draws) {
-        core.*reach(WarpFetchedLast()) = std::max(turn.fetched, 0);
+    void set(shader_core_ctx& core, const WarpTurn& turn, Draws& draws) {
         std::vector<scheduler_unit*>& schedulers = core.*reach(Schedulers());
-        for (size_t i = 0; i < schedulers.size(); ++i) {
-            schedulers[i]->done_adding_supervised_warps();
-            if (turn.issued[i] < 0) continue;
-            const std::vector<shd_warp_t*>& own = schedulers[i]->*reach(OwnWarps());
-            const size_t at = static_cast<size_t>(turn.issued[i]) / schedulers.size();
-            if (at < own.size()) schedulers[i]->*reach(WarpIssuedLast()) = own.begin() + static_cast<ptrdiff_t>(at);
-        }
-        core.*reach(FirstScheduler()) = draws.below(schedulers.size());
-        InsideCore::draw_collector_of(core, draws);
+        const unsigned cycles = turn.fetched < 0 ? 0 : draws.below(1u << 16);
+        core.*reach(WarpFetchedLast()) = std::max(turn.fetched, 0);
+        core.*reach(FirstScheduler()) = static_cast<unsigned>(cycles % schedulers.size());
+        for (size_t i = 0; i < schedulers.size(); ++i) set(*schedulers[i], turn.issued[i], schedulers.size());
+        set_collector(core, turn, cycles);
         (core.*reach(InstructionCache()))->invalidate();
         ldst_unit* memory = core.*reach(MemoryUnit());
         (memory->*reach(ConstantCache()))->invalidate();
-        memory->*reach(NextWriteback()) = draws.below(memory->*reach(WritebackClients()));
+        memory->*reach(NextWriteback()) = 0;  // as after a load of global memory
+    }
+
+    static void set(scheduler_unit& scheduler, int issued, size_t schedulers) {
+        scheduler.done_adding_supervised_warps();
+        if (issued < 0) return;
+        const std::vector<shd_warp_t*>& own = scheduler.*reach(OwnWarps());
+        const size_t at = static_cast<size_t>(issued) / schedulers;
+        if (at < own.size()) scheduler.*reach(WarpIssuedLast()) = own.begin() + static_cast<ptrdiff_t>(at);
+    }
+
+    // The warp that ended last dispatched alone: from the first collector unit of its scheduler.
+    void set_collector(shader_core_ctx& core, const WarpTurn& turn, unsigned cycles) {
+        const shader_core_config* config = m_sim->getShaderCoreConfig();
+        const size_t schedulers = (core.*reach(Schedulers())).size();
+        const size_t last = config->sub_core_model ? static_cast<size_t>(std::max(turn.fetched, 0)) % schedulers : 0;
+        const size_t each = config->gpgpu_operand_collector_num_units_gen / schedulers;
+        InsideCore::set_collector_of(core, cycles * config->reg_file_port_throughput,
+                                     static_cast<unsigned>(last * each));
     }
 
     // The built-in crossbar only (-network_mode 2).

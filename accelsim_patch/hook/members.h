@@ -5,7 +5,6 @@
 #include <list>
 #include <vector>
 
-#include "draws.hpp"
 #include "gpgpu-sim/dram.h"
 #include "gpgpu-sim/gpu-cache.h"
 #include "gpgpu-sim/gpu-sim.h"
@@ -52,41 +51,39 @@ KERNELPOINT_REACH(InstructionCache, shader_core_ctx, read_only_cache*, m_L1I)
 KERNELPOINT_REACH(MemoryUnit, shader_core_ctx, ldst_unit*, m_ldst_unit)
 KERNELPOINT_REACH(ConstantCache, ldst_unit, read_only_cache*, m_L1C)
 KERNELPOINT_REACH(NextWriteback, ldst_unit, unsigned, m_writeback_arb)
-KERNELPOINT_REACH(WritebackClients, ldst_unit, unsigned, m_num_writeback_clients)
 
 // Types that are private themselves cannot be named in a tag, only in the instantiation.
-inline void draw_collector(opndcoll_rfu_t& collector, Draws& draws);
-template <typename Arbiter, Arbiter arbiter, typename Last, Last last, typename Units, Units units, typename UnitLast,
-          UnitLast unit_last, typename UnitCount, UnitCount unit_count>
+inline void set_collector(opndcoll_rfu_t& collector, unsigned steps, unsigned dispatched);
+template <typename Arbiter, Arbiter arbiter, typename Last, Last last, typename Count, Count count, typename Units,
+          Units units, typename UnitLast, UnitLast unit_last>
 struct ReachCollector {
-    friend void draw_collector(opndcoll_rfu_t& collector, Draws& draws) { draw(collector, draws); }
-    static void draw(opndcoll_rfu_t& collector, Draws& draws) {
-        unsigned all = 0;
-        for (size_t i = 0; i < (collector.*units).size(); ++i) {
-            const unsigned count = (collector.*units)[i].*unit_count;
-            (collector.*units)[i].*unit_last = draws.below(count);
-            all += count;
-        }
-        (collector.*arbiter).*last = draws.below(all);
+    friend void set_collector(opndcoll_rfu_t& collector, unsigned steps, unsigned dispatched) {
+        set(collector, steps, dispatched);
+    }
+    // After so many steps, when the first unit was the last to dispatch.
+    static void set(opndcoll_rfu_t& collector, unsigned steps, unsigned dispatched) {
+        (collector.*arbiter).*last = steps % (collector.*arbiter).*count;
+        for (size_t i = 0; i < (collector.*units).size(); ++i)
+            (collector.*units)[i].*unit_last = i == 0 ? dispatched : 0;
     }
 };
 template struct ReachCollector<
     decltype(&opndcoll_rfu_t::m_arbiter), &opndcoll_rfu_t::m_arbiter, decltype(&opndcoll_rfu_t::arbiter_t::m_last_cu),
-    &opndcoll_rfu_t::arbiter_t::m_last_cu, decltype(&opndcoll_rfu_t::m_dispatch_units),
+    &opndcoll_rfu_t::arbiter_t::m_last_cu, decltype(&opndcoll_rfu_t::arbiter_t::m_num_collectors),
+    &opndcoll_rfu_t::arbiter_t::m_num_collectors, decltype(&opndcoll_rfu_t::m_dispatch_units),
     &opndcoll_rfu_t::m_dispatch_units, decltype(&opndcoll_rfu_t::dispatch_unit_t::m_last_cu),
-    &opndcoll_rfu_t::dispatch_unit_t::m_last_cu, decltype(&opndcoll_rfu_t::dispatch_unit_t::m_num_collectors),
-    &opndcoll_rfu_t::dispatch_unit_t::m_num_collectors>;
+    &opndcoll_rfu_t::dispatch_unit_t::m_last_cu>;
 
 // Version 2.0 keeps a pointer to what all kinds of collectors share; the simple kind takes no turns.
 template <typename Base>
-void draw_collector(Base* collector, Draws& draws) {
+void set_collector(Base* collector, unsigned steps, unsigned dispatched) {
     opndcoll_rfu_t* taking_turns = dynamic_cast<opndcoll_rfu_t*>(collector);
-    if (taking_turns != NULL) draw_collector(*taking_turns, draws);
+    if (taking_turns != NULL) set_collector(*taking_turns, steps, dispatched);
 }
 
 struct InsideCore : public shader_core_ctx {
-    static void draw_collector_of(shader_core_ctx& core, Draws& draws) {
-        draw_collector(core.*(&InsideCore::m_operand_collector), draws);
+    static void set_collector_of(shader_core_ctx& core, unsigned steps, unsigned dispatched) {
+        set_collector(core.*(&InsideCore::m_operand_collector), steps, dispatched);
     }
 };
 

@@ -102,6 +102,19 @@ def test_warps_take_turns_from_those_that_ran_on_their_sm_last(simulator: Simula
     assert of("4 2 1", "4 2 0") == second, "the newest launch counts"
 
 
+def test_an_sm_that_has_run_no_cta_takes_its_turns_as_at_the_start_of_a_run(simulator: Simulator, timed_list: Path):
+    def of(launches: list[int], *grids: str) -> set[str]:
+        lines = [(launch % 3, cta) for launch in launches for cta in range(4)]
+        there = [f"leaves 0 {FIRST + kernel * KERNEL + line * LINE} 15 0 15 1" for kernel, line in lines]
+        known = [f"grid {launch} {grid}" for launch in launches for grid in grids]
+        script = "\n".join(["replay", *there, *known, "pass " + " ".join(map(str, launches))])
+        cycles = results(simulator.run(timed_list, script, *TIMED))
+        return {words[words.index("cycles") + 1] for words in cycles.values()}
+
+    assert len(of([2, 4])) == 1, "of SMs that have run nothing nothing is drawn"
+    assert len(of([2, 4], "8 2 0")) == 2
+
+
 def test_the_row_of_what_was_read_last_is_open(simulator, timed_list: Path):
     # of the four lines of launch 4 all but the last are in the L2, so its time is that of one bank
     there = [f"leaves 0 {FIRST + KERNEL + LINE * line} 3 0 3 1" for line in range(3)]

@@ -14,6 +14,9 @@ struct dim3 {
 struct shader_core_config {
     bool gpgpu_concurrent_kernel_sm = false;
     unsigned max_cta_per_core = 8, max_warps_per_shader = 16, gpgpu_shader_registers = 1024, gpgpu_shmem_size = 1024;
+    bool sub_core_model = true;
+    int gpgpu_operand_collector_num_units_gen = 2;
+    unsigned reg_file_port_throughput = 2;
 };
 
 struct shader_core_stats {
@@ -47,9 +50,10 @@ public:
 private:
     class arbiter_t {
     public:
-        unsigned turn() { return m_last_cu = (m_last_cu + 1) % 3; }
+        unsigned turn() { return m_last_cu = (m_last_cu + 1) % m_num_collectors; }
 
     private:
+        unsigned m_num_collectors = 3;
         unsigned m_last_cu = 0;
     };
     class dispatch_unit_t {
