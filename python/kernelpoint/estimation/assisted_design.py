@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,7 +125,21 @@ class AssistedDesign:
     @cached_property
     def free_groups(self) -> NDArray[np.integer]:
         """Their groups, int [free]."""
-        return np.asarray(self.groups)[self.free]
+        return self.of_free(np.asarray(self.groups))
+
+    @cached_property
+    def _draws(self) -> dict[str, list[tuple[Floats, dict[int, int]]]]:
+        """Permanent random numbers of the units of each part, and drawn units of nodes (Part), by counter."""
+        return {}
+
+    @cached_property
+    def _predicted(self) -> dict[str, tuple[Floats, Floats]]:
+        """Results of `prediction`, by counter."""
+        return {}
+
+    def of_free(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Values of the free units, [free]: not copied where all are free."""
+        return values if len(self.free) == len(values) else values[self.free]
 
     @property
     def group_count(self) -> int:
@@ -138,11 +153,19 @@ class AssistedDesign:
     def prediction(self, counter: str, instead: str) -> tuple[Floats, Floats]:
         """Prediction x of a counter and size, float64 [free]; size = x, plus MIN_SIZE_SHARE of the mean x where
         some x are next to nothing."""
-        x = np.asarray(self.predictions[self.predicted_by(counter, instead)], dtype=float)[self.free]
+        name = self.predicted_by(counter, instead)
+        if name not in self._predicted:
+            x = self.of_free(np.asarray(self.predictions[name], dtype=float))
+            added = self._added(x)
+            self._predicted[name] = x, x + added if added else x
+        return self._predicted[name]
+
+    def _added(self, x: Floats) -> float:
+        """Difference of sizes and predictions x: 1 where these are all 0."""
         mean = float(x.mean()) if len(x) else 0.0
         if mean == 0.0:
-            return x, np.ones(len(x))
-        return x, x + (MIN_SIZE_SHARE * mean if float(x.min()) < MIN_SIZE_SHARE * mean else 0.0)
+            return 1.0
+        return MIN_SIZE_SHARE * mean if float(x.min()) < MIN_SIZE_SHARE * mean else 0.0
 
     def combined(self, combination: Combination, instead: str) -> tuple[Floats, Floats, float]:
         """Prediction and size of a combination of counters, as of `prediction`, and the `least_error` of them."""
@@ -168,20 +191,23 @@ class AssistedDesign:
         known = float((spreads[self.free] ** 2).sum()) / max(float((x[self.free] ** 2).sum()), 1e-300)
         return max(known, LEAST_VARIANCE)
 
-    def parts(self, counter: str, eps: float, u: Floats) -> list[Part]:
+    def parts(self, counter: str, eps: float) -> list[Part]:
         """Rest, begin and first units of the groups, without draws, for a relative error eps; their trees, for a budget on
         `counter`, are made once for all seeds and errors. One part only where `assume`, or their size, says so.
         """
-        key, size = self.predicted_by(counter, counter), self.prediction(counter, counter)[1]
+        key, (x, size) = self.predicted_by(counter, counter), self.prediction(counter, counter)
         if key not in self._trees:
-            units = self._units_of_parts(size)
+            units, added = self._units_of_parts(size), self._added(x)
             self._trees[key] = [
-                (of, Cells(size[of], self.free_groups[of], 1.0 if k else APART, in_order=k > 0))
+                (of, Cells(x[of], self.free_groups[of], 1.0 if k else APART, k > 0, key, added))
                 for k, of in enumerate(units)
             ]
-        total = sum(cells.total for _, cells in self._trees[key])
+        if key not in self._draws:
+            u = self.of_free(np.asarray(self.u, dtype=float))
+            self._draws[key] = [(u[units], {}) for units, _ in self._trees[key]]
+        total, draws = sum(cells.total for _, cells in self._trees[key]), self._draws[key]
         return [
-            Part(units, cells, u, self._least(k, cells.total / max(total, 1e-300), cells.N, eps))
+            Part(units, cells, draws[k], self._least(k, cells.total / max(total, 1e-300), cells.N, eps))
             for k, (units, cells) in enumerate(self._trees[key])
         ]
 

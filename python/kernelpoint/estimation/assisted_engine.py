@@ -113,7 +113,7 @@ class AssistedEngine(NestedEngine):
     @property
     def _has(self) -> NDArray[np.bool_]:
         """Units with results, bool [free]."""
-        return np.asarray(self._results.rows[self._free] >= 0)
+        return self.design.of_free(self._results.rows) >= 0
 
     def _results_of(self, combination: Combination, units: Ints) -> Floats:
         """The combination of the results of units, float64 [units]."""
@@ -124,24 +124,29 @@ class AssistedEngine(NestedEngine):
         """Values that simulated units have in the total, float64 [units]."""
         return self._results_of(combination, units) + self.design.departure(combination, units)
 
-    def fit(self, values: Values, x: Floats, size: Floats, alpha: float, least: float = LEAST_VARIANCE) -> TotalFit:
-        """The total of values of the drawn units; x, size: float64 [free], predictions and sizes; others as in Parts.fit."""
-        return self._parts.fit(lambda places: values(self._free[places]), Auxiliary(x, size, self._has), alpha, least)
+    def known(self, counter: str) -> Auxiliary:
+        """Auxiliary variables for a counter."""
+        name = self.design.predicted_by(counter, self._target)
+        return Auxiliary(*self.design.prediction(counter, self._target), self._has, name)
+
+    def fit(self, values: Values, known: Auxiliary, alpha: float, least: float = LEAST_VARIANCE) -> TotalFit:
+        """The total of values of the drawn units; arguments as in Parts.fit."""
+        return self._parts.fit(lambda places: values(self._free[places]), known, alpha, least)
 
     def _fit(self, combination: Combination) -> TotalFit:
         """The fit of a combination of counters."""
         x, size, least = self.design.combined(combination, self._target)
-        return self.fit(lambda units: self._values(combination, units), x, size, self._alpha(self.looks), least)
+        known = self.known(combination[0][1]) if len(combination) == 1 else Auxiliary(x, size, self._has)
+        return self.fit(lambda units: self._values(combination, units), known, self._alpha(self.looks), least)
 
     def _begin_is_odd(self, eps: float) -> bool:
         """True if the begin of the run is found odd at this look."""
         if self._parts.whole or self._parts.odd:
             return False
-        x, size = self.design.prediction(self._target, self._target)
         alone = [(1.0, self._target)]
         return self._parts.finds_odd(
             lambda places: self._values(alone, self._free[places]),
-            Auxiliary(x, size, self._has),
+            self.known(self._target),
             self._alpha(self.looks),
             eps,
         )
@@ -156,10 +161,10 @@ class AssistedEngine(NestedEngine):
 
     def _estimate(self, name: str, combination: Combination, budget: ErrorBudget, states: bool) -> Estimate:
         """The estimate of a combination of counters, with the half-width that this look states."""
-        simulated = self._simulated(combination, np.flatnonzero(self._results.rows >= 0))
+        simulated = self._simulated(combination, self._results.units)
         if self._parts.whole:
             half = 0.0 if states else math.nan
-            value = float(self._values(combination, np.flatnonzero(self._results.rows >= 0)).sum())
+            value = float(self._values(combination, self._results.units).sum())
             return Estimate(name, value, half, half, 0.0, math.inf, budget.confidence, simulated)
         fit = self._fits[name] = self._fit(combination)
         value = fit.estimate + self._simulated(combination, self._certain)
@@ -262,10 +267,10 @@ class AssistedEngine(NestedEngine):
         return self._of_draws(units, lambda sample: sample.N)
 
     def _of_draws(self, units: Ints, values: Callable[[CellSample], Floats]) -> Floats:
+        if not len(units) or self._parts.whole:
+            return np.ones(len(units))
         result = np.ones(self.design.size)
-        if len(units) and not self._parts.whole:
-            x, size = self.design.prediction(self._target, self._target)
-            result[self._free] = self._parts.of_draws(values, Auxiliary(x, size, self._has))
+        result[self._free] = self._parts.of_draws(values, self.known(self._target))
         return result[units]
 
     def _anew(self, units: Ints) -> AssistedEngine:
@@ -322,7 +327,7 @@ class AssistedEngine(NestedEngine):
         array = np.asarray(list(units) if not isinstance(units, np.ndarray) else units, dtype=np.int64)
         values = np.full((len(array), len(self.counters)), np.nan)
         inside = np.flatnonzero(np.asarray(self.design.groups)[array] >= 0)
-        place = np.searchsorted(self._free, array[inside])
+        place = inside if array is self._free else np.searchsorted(self._free, array[inside])
         for name, fit in self._fits.items():
             values[inside, self.counters.index(name)] = self._corrected(name, fit)[place]
         known = self._results.rows[array] >= 0
@@ -332,13 +337,11 @@ class AssistedEngine(NestedEngine):
     def _corrected(self, name: str, total: TotalFit) -> Floats:
         """float64 [free]: predictions of units without a result; with the results they add up to the estimate."""
         x, size = self.design.prediction(name, self._target)
-        without = self._results.rows[self._free] < 0
-        m = np.full(len(x), np.nan)
+        rows, m = self.design.of_free(self._results.rows), np.full(len(x), np.nan)
         for fit, part in zip(total.fits, total.parts, strict=True):
-            units = part.units
-            m[units] = total.fits[0].corrected(x[units], self.design.free_groups[units])
-            open_units = units[without[units]]
-            left = fit.estimate - self._simulated([(1.0, name)], self._free[units]) - float(m[open_units].sum())
-            below = float(size[open_units].sum())
-            m[units] += left / below * size[units] if below > 0.0 else 0.0
+            sizes, without = size[part.units], rows[part.units] < 0
+            inside = total.fits[0].corrected(x[part.units], self.design.free_groups[part.units])
+            simulated = self._simulated([(1.0, name)], self._free[part.units[~without]])
+            left, below = fit.estimate - simulated - float(inside[without].sum()), float(sizes[without].sum())
+            m[part.units] = inside + left / below * sizes if below > 0.0 else inside
         return m

@@ -46,12 +46,12 @@ def assisted_pair(engine: AssistedEngine, values: Floats, counter: str, alpha: f
         return PairedTotals(
             first, second, Interval(ratio, exact, exact, math.inf), Interval(second - first, 0.0, 0.0, math.inf)
         )
-    x, size = design.prediction(counter, counter)
+    known = engine.known(counter)
     predicted = np.full(design.size, np.nan)
-    predicted[design.free] = x
+    predicted[design.free] = known.x
 
     def fit(change: Callable[[Floats, Floats, Floats], Floats]) -> TotalFit:
-        return engine.fit(lambda u: change(values[u, 0], values[u, 1], predicted[u]), x, size, alpha)
+        return engine.fit(lambda u: change(values[u, 0], values[u, 1], predicted[u]), known, alpha)
 
     first = fit(lambda a, b, x: a).estimate + float(certain[0])
     second = fit(lambda a, b, x: b).estimate + float(certain[1])
@@ -59,7 +59,7 @@ def assisted_pair(engine: AssistedEngine, values: Floats, counter: str, alpha: f
     if first == 0.0:
         nothing = Interval(math.nan, math.nan, math.nan, 0.0)
         return PairedTotals(first, second, nothing, Interval(difference, math.nan, math.nan, 0.0))
-    ratio, X = second / first, float(x.sum())
+    ratio, X = second / first, float(known.x.sum())
     moved = difference / X if X > 0.0 else 0.0
     return PairedTotals(
         first,

@@ -53,7 +53,7 @@ class Parts:
 
     def __init__(self, design: AssistedDesign, counter: str, eps: float) -> None:
         self._groups, self._odd_by, self._least = design.free_groups, design.care.odd, design.least_error(counter)
-        self._parts = design.parts(counter, eps, np.asarray(design.u, dtype=float)[design.free])
+        self._parts = design.parts(counter, eps)
         self.rest, *self._begin = self._parts
         self.size = sum(part.total for part in self._parts)
         self.odd = False
@@ -178,10 +178,10 @@ class Parts:
     def _lines(
         self, values: Callable[[Ints], Floats], known: Auxiliary, alpha: float, least: float
     ) -> tuple[AssistedFit, Auxiliary]:
-        """The fit of the rest, and predictions of all units corrected by it."""
+        """The fit of the rest, and predictions corrected by it."""
         sample, units = self.rest.cell_sample(self._groups, known)
         fit = fit_total(values(units), sample, alpha, least)
-        return fit, replace(known, x=fit.corrected(known.x, self._groups))
+        return fit, replace(known, corrected=fit.corrected)
 
     def of_draws(self, values: Callable[[CellSample], Floats], known: Auxiliary) -> Floats:
         """float64 [free]: values of the draws, from the sample of their part; 1 elsewhere."""

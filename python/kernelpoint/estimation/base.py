@@ -157,7 +157,7 @@ class BaseEngine(ABC):
 
     def take_over(self, other: BaseEngine) -> None:
         """All results of another engine over the same units, with their errors."""
-        units = np.flatnonzero(other._results.rows >= 0)
+        units = other._results.units
         if len(units):
             self.record_many(units, other.counters, other._results.of(units))
         self._errors.take_over(other._errors)
@@ -175,7 +175,7 @@ class BaseEngine(ABC):
 
     def nonresponse(self) -> dict[int, Range]:
         """Range of each unit that can have no result, in the order of `counters`; {} while there are no results."""
-        units = np.flatnonzero(self._results.rows >= 0)
+        units = self._results.units
         if not self._nonresponse.strata or not len(units):
             return {}
         strata, x, _ = self._frame
@@ -194,12 +194,12 @@ class BaseEngine(ABC):
 
     def records(self) -> Iterator[tuple[int, Floats]]:
         """Every result so far: (unit, float64 [counters]), by unit."""
-        units = np.flatnonzero(self._results.rows >= 0)
+        units = self._results.units
         return zip(units.tolist(), self._results.of(units), strict=True)
 
     def simulated_totals(self) -> dict[str, float]:
         """The sum of each counter over all results: what was simulated, with no estimate in it."""
-        units = np.flatnonzero(self._results.rows >= 0)
+        units = self._results.units
         return dict(zip(self.counters, self._results.of(units).sum(axis=0).tolist(), strict=True))
 
     # ---- looks ------------------------------------------------------------------------------------------------------

@@ -256,7 +256,7 @@ class Engine(NestedEngine):
         """Results times N_h / n_h: the totals, nearly, before there is a look; {} where no error asks for them."""
         if not self._errors.known:
             return {}
-        units = np.flatnonzero(self._results.rows >= 0)
+        units = self._results.units
         return dict(zip(self.counters, (self.expansions(units) @ self._results.of(units)).tolist(), strict=True))
 
     def expansions(self, units: Ints) -> Floats:

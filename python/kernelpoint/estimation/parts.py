@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.estimation.cell_sample import CellSample
-from kernelpoint.estimation.cells import Cells, Leaves
+from kernelpoint.estimation.cells import Cells, Correction, Leaves
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -23,6 +23,8 @@ class Auxiliary:
 
     Attributes:
         x, size: float64 [free], prediction and size, as of AssistedDesign.prediction; has: bool [free], units with results.
+        name: under which means over cells are kept, "" where they serve once.
+        corrected: values of predictions x and groups that stand for x, None for x itself.
 
     >>> known = Auxiliary(x=np.array([4.0, 9.0]), size=np.array([4.0, 9.0]), has=np.array([True, False]))
     >>> float(known.size[~known.has].sum())  # not simulated
@@ -32,6 +34,8 @@ class Auxiliary:
     x: Floats
     size: Floats
     has: NDArray[np.bool_]
+    name: str = ""
+    corrected: Correction | None = None
 
 
 class Part:
@@ -42,21 +46,21 @@ class Part:
 
     Args:
         units: int64 [N], places of the units in `AssistedDesign.free`; cells: a tree over them.
-        u: float64 [free], permanent random numbers of all; least: draws at least, once one of the run is made.
+        draws: float64 [N], their permanent random numbers, and the drawn unit of each node of the tree, as far as it is known,
+            which engines of one design share; least: draws at least, once one of the run is made.
 
     >>> x = np.array([4.0, 4.0, 9.0, 9.0])
-    >>> part = Part(np.arange(4), Cells(x, np.zeros(4, int), 1.0), np.array([0.5, 0.1, 0.3, 0.2]), 1)
+    >>> part = Part(np.arange(4), Cells(x, np.zeros(4, int), 1.0), (np.array([0.5, 0.1, 0.3, 0.2]), {}), 1)
     >>> part.n = 2
     >>> part.sample().tolist(), part.whole
     ([1, 3], False)
     """
 
-    def __init__(self, units: Ints, cells: Cells, u: Floats, least: int) -> None:
+    def __init__(self, units: Ints, cells: Cells, draws: tuple[Floats, dict[int, int]], least: int) -> None:
         self.units, self.cells, self.least = units, cells, least
         self.total = cells.total
         self.n = 0
-        self._u = u
-        self._least_of: dict[int, int] = {}
+        self._u, self._drawn = draws
 
     @property
     def count(self) -> int:
@@ -86,10 +90,10 @@ class Part:
             return self.units
         leaves = self.leaves(self.n)
         for node, start, end in zip(leaves.node.tolist(), leaves.start.tolist(), leaves.end.tolist(), strict=True):
-            if node not in self._least_of:
-                units = self.units[self.cells.order[start:end]]
-                self._least_of[node] = int(units[np.argmin(self._u[units])])
-        return np.array([self._least_of[node] for node in leaves.node.tolist()], dtype=np.int64)
+            if node not in self._drawn:
+                places = self.cells.order[start:end]
+                self._drawn[node] = int(self.units[places[np.argmin(self._u[places])]])
+        return np.array([self._drawn[node] for node in leaves.node.tolist()], dtype=np.int64)
 
     def cell_sample(self, groups: NDArray[np.integer], known: Auxiliary) -> tuple[CellSample, Ints]:
         """The sample with the sums of its cells, and its units; cells whose draw has no result are left out.
@@ -97,16 +101,16 @@ class Part:
         Args:
             groups: int [free]; known: of all units.
         """
-        x, size, has = known.x, known.size, known.has
+        x, size, of = known.x, known.size, known.corrected
         leaves = self.leaves(self.n)
         sample = self.units[self.cells.order[leaves.start]] if self.whole else self.sample()
-        inside = self.units[self.cells.order]
         N = leaves.units
-        mean_x, mean, square = (_sums(v[inside], leaves.start) / N for v in (x, size, size * size))
-        keep = has[sample]
+        mean, square = self._means(size, known.name)
+        mean_x, _ = self._means(x, known.name if x is size else known.name and f"{known.name} x", of)
+        keep = known.has[sample]
         units = sample[keep]
         return CellSample(
-            x=x[units],
+            x=x[units] if of is None else of(x[units], groups[units]),
             size=size[units],
             group=groups[units].astype(np.int64),
             order=units,
@@ -119,7 +123,6 @@ class Part:
             count=int(groups.max(initial=-1)) + 1,
         ), units
 
-
-def _sums(values: Floats, starts: Ints) -> Floats:
-    """Sums of values from each start to the next."""
-    return np.add.reduceat(values, starts) if len(starts) else np.empty(0)
+    def _means(self, values: Floats, name: str, of: Correction | None = None) -> tuple[Floats, Floats]:
+        """Means of values (float64 [free]) and of their squares over the cells; name, of: see Cells.means."""
+        return self.cells.means(self.n, lambda places: values[self.units[places]], name, of)

@@ -19,7 +19,7 @@ class Results:
     >>> results = Results(3)
     >>> results.add(np.array([2]), ("cycles", "instructions"), np.array([[10.0, 4.0]]))
     >>> results.add(np.array([0]), ("instructions", "cycles"), np.array([[8.0, 20.0]]))
-    >>> results.of(np.array([0, 2])).tolist()
+    >>> results.of(results.units).tolist()
     [[20.0, 8.0], [10.0, 4.0]]
     """
 
@@ -28,6 +28,8 @@ class Results:
         self.counters: tuple[str, ...] = ()
         self.count = 0
         self._table: Floats = np.zeros((64, 0))
+        self._units: Ints = np.zeros(64, np.int64)  # of each row
+        self._sorted: Ints = np.zeros(0, np.int64)
 
     def check(self, units: Ints, counters: tuple[str, ...], values: Floats) -> Floats:
         """The values in the order of the counters of earlier results; HostError where `add` would refuse them."""
@@ -54,8 +56,9 @@ class Results:
         if needed > len(self._table):
             grown = np.zeros((max(needed, 2 * len(self._table)), len(self.counters)))
             grown[: self.count] = self._table[: self.count]
-            self._table = grown
+            self._table, self._units = grown, np.resize(self._units, len(grown))
         self._table[self.count : needed] = values
+        self._units[self.count : needed] = units
         self.rows[units] = np.arange(self.count, needed, dtype=np.int32)
         self.count = needed
 
@@ -68,6 +71,13 @@ class Results:
         twice = units[self.rows[units] >= 0]
         if len(twice) or len(np.unique(units)) != len(units):
             raise HostError(f"unit {twice[0] if len(twice) else units[0]}: a second result of the same unit")
+
+    @property
+    def units(self) -> Ints:
+        """Units that have results, int64, ascending."""
+        if len(self._sorted) != self.count:
+            self._sorted = np.sort(self._units[: self.count])
+        return self._sorted
 
     def of(self, units: Ints) -> Floats:
         """float64 [units, counters]: results of units that have them."""
