@@ -15,14 +15,16 @@ from kernelpoint.session.work import Outcome, Planned, Step
 
 RANDOM = "policy: random\nerror_budget: {relative_error: 0.002}"
 WARM = RANDOM + "\nwarmup: {launches: 2}"
+FURTHER = "policy: random\nerror_budget: {relative_error: 0.03}"  # launches are 2 % off: one run-up is not enough
 STARTED = 1  # REPLAYED
 
 
-@pytest.mark.parametrize("yaml", [RANDOM, WARM, RANDOM + "\nreplay: {check: 0}"])
+@pytest.mark.parametrize("yaml", [RANDOM, WARM, FURTHER, RANDOM + "\nreplay: {check: 0}"])
 @pytest.mark.parametrize("workers", [1, 2, 4, 16])
 def test_the_journal_is_that_of_one_process_to_the_byte(gpu, yaml, workers):
     alone = gpu.alone(yaml)
     assert b'"run_up"' in alone or "check: 0" in yaml
+    assert b'"further_run_ups"' in alone or yaml is not FURTHER
     assert gpu.spread(yaml, FakeEngine(gpu, workers)) == alone
 
 
@@ -82,7 +84,7 @@ def test_outcomes_of_a_coordinator_that_died_are_not_simulated_again(gpu):
     known = {(step,): (gpu.simulate(step),) for step in list(gpu.simulated)}
     gpu.simulated.clear()
     assert gpu.spread(RANDOM, FakeEngine(gpu), known) == first
-    assert len(gpu.simulated) == 6  # three run-ups of two launches: chains that `known` does not have
+    assert len(gpu.simulated) == 10  # five run-ups of two launches: chains that `known` does not have
 
 
 @given(st.lists(st.floats(0.0, 1e6), max_size=300), st.integers(1, 50))

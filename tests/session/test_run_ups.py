@@ -8,14 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelpoint.errors import HostError
-from kernelpoint.estimation.replay_error import EXPECTED_SPREAD, replay_error
-from kernelpoint.journal import ResultRecord, RunUpRecord, load_run
-from kernelpoint.session.phases.run_up_places import depth, inclusion, systematic
+from kernelpoint.estimation.replay_error import EXPECTED_SPREAD
+from kernelpoint.journal import FurtherRunUpsRecord, ResultRecord, RunUpRecord, load_run
+from kernelpoint.session.phases import DONE
+from kernelpoint.session.phases.run_up_places import depth, successive
 from kernelpoint.session.replays import KEPT, REPLAYED
 from kernelpoint.session.verdict import verdict
 
 LAUNCHES = 200
-LOOSE = "policy: random\nerror_budget: {relative_error: 0.1}"
+OPEN = "policy: random\nerror_budget: {relative_error: 0.1}"
+LOOSE = OPEN + "\nreplay: {check: 3}"
 COUNTERS = ("reads",)
 
 
@@ -64,7 +66,7 @@ def test_what_replay_misses_is_in_the_half_width_and_the_first_line(host):
     assert exact["covers"] == summary["covers"] == "total error"
     assert exact["replay_errors"]["cycles"]["error"] == 0.0
     left = 1.0 - 3 / exact["simulated"]
-    expected = 1.645 * EXPECTED_SPREAD * (left / 3) ** 0.5
+    expected = 2.776 * EXPECTED_SPREAD * (left * 2 / 4 / 3) ** 0.5
     assert exact["replay_errors"]["cycles"]["half_width"] == pytest.approx(expected, rel=1e-2)
     assert summary["replay_errors"]["cycles"]["error"] == pytest.approx(0.02, abs=5e-4)
     assert any("total within +- " in line and "error budget met" in line for line in host.log)
@@ -88,10 +90,10 @@ def test_run_ups_count_as_simulated_cycles(host):
 @pytest.mark.parametrize(
     ("yaml", "info", "reason"),
     [
-        (LOOSE + "\nreplay: {check: 0}", {}, "replay.check is 0"),
+        (OPEN + "\nreplay: {check: 0}", {}, "replay.check is 0"),
         (LOOSE, {"state_lines": 0}, "this simulator does not restore the state between launches"),
         (LOOSE, {"predictor": (14, 2)}, "branch predictors learn during the whole run, which run-ups cannot tell"),
-        (LOOSE + "\nreplay: {check: 10}", {}, "the list is too short for run-ups"),
+        (OPEN + "\nreplay: {check: 10}", {}, "the list is too short for run-ups"),
         (
             LOOSE,
             {"configuration": "-network_mode 1\n-kernelpoint_not_replayed -network_mode 1\n"},
@@ -131,11 +133,11 @@ def test_a_run_up_that_fails_is_left_out(host):
     assert summary["covers"] == "total error" and not summary["degraded"]
 
 
-def test_two_failed_run_ups_of_three_leave_the_error_unknown(host):
+def test_three_failed_run_ups_of_three_leave_the_error_unknown(host):
     found = ReplayingHost(host)
     session = found.open()
-    fails = {run_up.launches[0] for run_up in session.phase.run_ups[:2]}
-    for _ in range(2):
+    fails = {run_up.launches[0] for run_up in session.phase.run_ups}
+    for _ in range(3):
         found.step(session, session.next(0, -1)[1], fails=fails)
     summary = found.run(session)
     assert summary["bound_excludes"] == "too few run-ups could be simulated"
@@ -195,18 +197,18 @@ def test_a_warmed_up_launch_is_compared_behind_more_launches_than_warm_it_up(hos
 # ---- places ---------------------------------------------------------------------------------------------------------
 
 
-@given(st.lists(st.floats(0.01, 100.0), min_size=1, max_size=40), st.integers(1, 10), st.floats(0.0, 0.999))
-def test_probabilities_add_up_and_as_many_places_are_chosen_each_once(sizes, count, start):
-    chances = inclusion(np.array(sizes), count)
-    assert chances.sum() == pytest.approx(min(count, len(sizes))) and chances.max() <= 1.0
-    assert len(systematic(chances, start)) == min(count, len(sizes))
+@given(st.lists(st.tuples(st.floats(0.01, 100.0), st.floats(0.0, 0.999)), min_size=1, max_size=40))
+def test_every_place_has_its_turn_once(drawn):
+    sizes, numbers = np.array(drawn).T
+    assert sorted(successive(sizes / sizes.sum(), numbers)) == list(range(len(sizes)))
 
 
-def test_places_are_chosen_as_often_as_their_probability_says():
-    chances = inclusion(np.array([1.0, 2.0, 3.0, 4.0, 90.0]), 2)
-    starts = (np.arange(10_000) + 0.5) / 10_000
-    counts = np.bincount(np.concatenate([systematic(chances, start) for start in starts]), minlength=5)
-    assert counts / 10_000 == pytest.approx(chances, abs=1e-3)
+def test_a_place_is_the_first_as_often_as_its_chance_says_and_the_second_as_among_those_left():
+    chances = np.array([0.1, 0.2, 0.3, 0.4])
+    orders = np.array([successive(chances, u) for u in np.random.default_rng(2).random((20_000, 4))])
+    assert np.bincount(orders[:, 0], minlength=4) / 20_000 == pytest.approx(chances, abs=0.01)
+    second = orders[orders[:, 0] == 3, 1]
+    assert np.bincount(second, minlength=4)[:3] / len(second) == pytest.approx(chances[:3] / 0.6, abs=0.02)
 
 
 def test_a_costly_launch_is_compared_behind_many_cheap_ones_and_a_cheap_one_behind_one():
@@ -214,25 +216,61 @@ def test_a_costly_launch_is_compared_behind_many_cheap_ones_and_a_cheap_one_behi
     assert (depth(cost, 21, 1), depth(cost, 22, 1), depth(cost, 1, 1), depth(cost, 1, 1)) == (5, 8, 1, 1)
 
 
-# ---- the estimate ---------------------------------------------------------------------------------------------------
+# ---- as many as the budget needs ------------------------------------------------------------------------------------
 
 
-def test_error_and_half_width_cover_the_mean_error_as_often_as_they_say():
-    random_numbers = np.random.default_rng(7)
-    held = []
-    for _ in range(2000):
-        kept = random_numbers.uniform(5000.0, 6000.0, 5)
-        error = replay_error(kept, kept * (1.0 + random_numbers.normal(0.002, 0.003, 5)), 10**6, 0.95)
-        held.append(abs(error.error) + error.half_width >= 0.002)
-    assert 0.94 <= np.mean(held) <= 0.99
+class UnevenHost(ReplayingHost):
+    """A host whose every other launch takes `bias` more from replayed state, the others as much less."""
+
+    def step(self, session, index, fails=()):
+        state = session.on_launch(0, index).state
+        self.seen.append((index, state))
+        if index in fails:
+            session.on_abort(0, index, "no memory")
+            return
+        off = self.bias * (1 if index % 2 else -1) * (state == REPLAYED)
+        session.on_complete(0, index, False, int(self.host.cycles[index] * (1.0 + off)), 10, COUNTERS, (0.0,))
 
 
-def test_run_ups_over_the_whole_sample_leave_no_doubt():
-    kept = np.array([100.0, 110.0, 90.0])
-    error = replay_error(kept, kept + 1.0, 3, 0.95)
-    assert (error.error, error.half_width) == (pytest.approx(0.01), 0.0)
+@pytest.mark.parametrize(("budget", "count"), [(0.05, 1), (0.02, 1), (0.01, 2), (0.005, 2)])
+def test_a_budget_begins_with_as_many_run_ups_as_it_needs_where_they_agree(host, budget, count):
+    session = ReplayingHost(host).open(f"policy: random\nerror_budget: {{relative_error: {budget}}}")
+    assert session.phase.count == count
 
 
-def test_run_ups_that_agree_leave_an_error_possible_that_shrinks_with_their_number():
-    widths = [replay_error(np.ones(n), np.ones(n), 10**6, 0.95).half_width for n in (2, 3, 12)]
-    assert widths == pytest.approx([1.645 * EXPECTED_SPREAD / n**0.5 for n in (2, 3, 12)], rel=1e-2)
+def test_run_ups_that_disagree_are_followed_by_further_ones_before_the_look(host):
+    found = UnevenHost(host, bias=0.03)
+    summary = found.run(found.open("policy: random\nerror_budget: {relative_error: 0.05}"))
+    run = load_run(host.folder / "run.kpjournal")
+    types = [record.type for record in run.records if record.type in ("run_up", "further_run_ups", "pass", "look")]
+    first, look = types.index("further_run_ups"), types.index("look")
+    assert types[:first].count("run_up") == 2 and types[first:look].count("run_up") >= 2 and "pass" in types[:first]
+    made = [record.run_ups for record in run.of(FurtherRunUpsRecord)]
+    assert made == sorted(set(made)) and made[-1] <= 12
+    assert summary["covers"] == "total error" and abs(summary["replay_errors"]["cycles"]["error"]) < 0.05
+
+
+def test_a_run_killed_in_its_further_run_ups_ends_with_the_same_summary(host):
+    found = UnevenHost(host, bias=0.03)
+    yaml = "policy: random\nerror_budget: {relative_error: 0.05}"
+    whole = found.run(found.open(yaml))
+    journal = host.folder / "run.kpjournal"
+    data = journal.read_bytes()
+    begin = data.index(b'"type":"further_run_ups"')
+    end = data.index(b'"type":"look"', begin)
+    for point in random.Random(5).sample(range(begin - 200, end + 200), 25):
+        journal.write_bytes(data[:point])
+        assert found.run(found.open(yaml)) == whole
+
+
+def test_a_further_run_up_that_fails_is_left_out(host):
+    found = UnevenHost(host, bias=0.03)
+    session = found.open("policy: random\nerror_budget: {relative_error: 0.05}")
+    later = {run_up.launches[0] for run_up in session.phase.run_ups[1:]}
+    run_ups = session.phase
+    last = -1
+    while (status := session.next(0, last))[0] != DONE:
+        last = status[1]
+        found.step(session, last, fails=later if session.phase is run_ups else ())
+    session.finish()
+    assert load_run(host.folder / "run.kpjournal").ended().covers == "total error"

@@ -108,14 +108,13 @@ class ReplayConfig(Section):
     """
 
     check: Annotated[
-        int,
+        Annotated[int, Field(ge=0, le=100)] | Literal["auto"],
         Field(
-            ge=0,
-            le=100,
             description="run-ups: launches of the sample that are simulated once more, behind the launches before them and "
-            "with their real state, so that the bound covers what replay misses; `0`: the bound is on the sampling error only",
+            "with their real state, so that the bound covers what replay misses; `auto`: 1 to 12, as many as the error budget "
+            "needs; `0`: the bound is on the sampling error only",
         ),
-    ] = 3
+    ] = "auto"
     memory: Annotated[
         int, Field(ge=1, le=1_000_000, description="MiB of footprints of traces that are kept in memory")
     ] = 256

@@ -10,7 +10,14 @@ from kernelpoint.estimation.first_phase import FirstPhase
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.measurement_error import OWN_ERROR_SHARE
 from kernelpoint.estimation.passes import passes
-from kernelpoint.estimation.replay_error import error_of_courses, replay_error
+from kernelpoint.estimation.replay_error import (
+    Compared,
+    dependence,
+    enough_run_ups,
+    error_of_courses,
+    first_run_ups,
+    replay_error,
+)
 from kernelpoint.estimation.stratify import strata_from
 from kernelpoint.estimation.systematic_error import SystematicError
 from kernelpoint.estimation.two_phase import TwoPhaseEngine
@@ -26,6 +33,7 @@ __all__ = [
     "Assume",
     "BaseEngine",
     "Bound",
+    "Compared",
     "Design",
     "Engine",
     "ErrorBudget",
@@ -36,8 +44,11 @@ __all__ = [
     "Scope",
     "SystematicError",
     "TwoPhaseEngine",
+    "dependence",
     "engine_for",
+    "enough_run_ups",
     "error_of_courses",
+    "first_run_ups",
     "passes",
     "replay_error",
     "strata_from",

@@ -4,6 +4,7 @@ predictions say of how far equally likely runs of the same list are apart."""
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,58 +13,138 @@ from kernelpoint.errors import HostError
 from kernelpoint.estimation.assisted import quantile
 from kernelpoint.estimation.systematic_error import SystematicError
 
-# Model: standard deviation of relative replay errors of launches that is believed before any run-up; measured in Accel-Sim
-# (accelsim_patch/README.md)
+# Model: standard deviation of relative replay errors of launches that is believed before any run-up, where nothing is read from
+# DRAM; measured in Accel-Sim (accelsim_patch/README.md), as are the others
 EXPECTED_SPREAD = 0.001
+PRIOR_DRAWS = 2  # Model: run-ups that what is believed counts as
+READING = 15.0  # Model: launches that do nothing but read from DRAM scatter by so many times EXPECTED_SPREAD more
+FULL_READS = 3.0  # Model: reads from DRAM per cycle of such a launch
+SHARE = (
+    0.6  # of what the error leaves of the budget, for its half-width; sqrt(1 - 0.6^2) = 0.8 of it is left for sampling
+)
+AGREED_SHARE = 0.4  # of the error budget, for the half-width of the first run-ups if they agree
+SURPLUS = 1.2  # further run-ups make the half-width smaller than it has to be by this: their spread may be larger
 
 
-def replay_error(
-    kept: NDArray[np.float64], replayed: NDArray[np.float64], drawn: int, confidence: float
-) -> SystematicError:
-    """Ratio estimator of the relative error of a total, one pair of values for each run-up.
+@dataclass(frozen=True)
+class Compared:
+    """Launches of the sample that were simulated twice, in the order in which they were chosen.
 
-    Formula: b = sum(replayed - kept) / sum(kept); v = max(t s / mean(kept), z EXPECTED_SPREAD) sqrt((1 - n / drawn) / n),
-    with s^2 the variance of replayed - (1 + b) kept, t of n - 1 degrees of freedom and z of infinitely many (Sarndal,
-    Swensson, Wretman 1992, section 5.6). Few run-ups that all happen to agree do not make v 0.
-
-    What is estimated is how far the sample's results move the estimate, so run-ups are a sample of the drawn launches. t and z
-    are one-sided: the estimate is not corrected and |b| is part of the half-width, which is too small only where |b| is
-    too small by more than v.
-
-    Model: the state that a run-up carries on with is the real one.
-
-    Args:
-        kept: float64 [n], of each run-up the counter of a launch that began with the real state, times the launches that it
-            stands for.
-        replayed: float64 [n], the same launches from replayed state.
-        drawn: launches of the sample, n of which were compared.
-        confidence: of the half-width.
-
-    Returns:
-        The error as a fraction of the total; a half-width of nan where it cannot be known: fewer than two run-ups, or a counter
-        that is 0 in all of them from real state and not from replayed state.
+    kept: float64 [n], a counter of each from the state that the launches before it left, times the launches that it stands
+    for; replayed: the same from replayed state; chances: of each to be chosen first; dependence: `dependence` of each; mean: of
+    all drawn launches; drawn: how many these are.
 
     Raises:
         HostError: the arrays differ in length.
-
-    >>> error = replay_error(np.array([100.0, 100.0, 100.0]), np.array([101.0, 100.0, 99.0]), 12, 0.95)
-    >>> round(error.error, 6), round(error.half_width, 4)
-    (0.0, 0.0146)
     """
-    if kept.shape != replayed.shape:
-        raise HostError(f"run-ups: got {len(kept)} from real state, {len(replayed)} from replayed state")
-    n, total = len(kept), float(kept.sum())
-    if n < 2 or (total == 0.0 and replayed.any()):
+
+    kept: NDArray[np.float64]
+    replayed: NDArray[np.float64]
+    chances: NDArray[np.float64]
+    dependence: NDArray[np.float64]
+    mean: float
+    drawn: int
+
+    def __post_init__(self) -> None:
+        if not self.kept.shape == self.replayed.shape == self.chances.shape == self.dependence.shape:
+            raise HostError(f"run-ups: got {len(self.kept)} from real state, {len(self.replayed)} from replayed state")
+
+
+def dependence(reads: NDArray[np.float64], cycles: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Spread of replay errors of launches over that of launches that read nothing from DRAM, float64 [n].
+
+    >>> dependence(np.array([0.0, 600.0, 1e9]), np.array([1000.0, 1000.0, 1000.0])).tolist()
+    [1.0, 4.0, 16.0]
+    """
+    return np.asarray(1.0 + READING * np.minimum(reads / (FULL_READS * np.maximum(cycles, 1.0)), 1.0))
+
+
+def replay_error(compared: Compared, confidence: float) -> SystematicError:
+    """Ratio estimator of the relative error of a total, from launches chosen one after the other.
+
+    Formula: z_i(y) = y_1 + ... + y_{i-1} + y_i (1 - p_1 - ... - p_{i-1}) / p_i, whose mean estimates the sum of y over the
+    drawn launches without a bias, uncorrelated (Des Raj 1956; Sarndal, Swensson, Wretman 1992, section 3.7);
+    b = sum z(replayed - kept) / sum z(kept); S = sum of the squares of z(replayed - (1 + b) kept) n / sum z(kept), b^2 where
+    n is 1;
+    v = t sqrt((m s^2 (1 - n / drawn) + S) / (m + n - 1) / n), t two-sided of m + n - 1 degrees of freedom, m PRIOR_DRAWS.
+
+    s = EXPECTED_SPREAD x mean dependence is what is believed of the spread, so few run-ups that happen to agree do not make v
+    0. Where all are equal to the last unit, of one at least that depends on DRAM as the mean does, s is EXPECTED_SPREAD: such a
+    launch is equal in 0 of 25 cases where replay does not restore all (Model: Accel-Sim, footprints beyond the L2).
+
+    What is estimated is how far the sample's results move the estimate, so run-ups are a sample of the drawn launches. The
+    estimate is not corrected: |b| is part of the half-width.
+
+    Model: the state that a run-up carries on with is the real one.
+
+    Returns:
+        The error as a fraction of the total, with a half-width of 0 where every drawn launch was compared, and of nan where it
+        cannot be known: no run-up, or a counter that is 0 in all of them from real state and not from replayed state.
+
+    >>> ones = np.ones(3)
+    >>> error = replay_error(Compared(100.0 * ones, np.array([101.0, 100.0, 99.0]), ones / 12, ones, 1.0, 12), 0.95)
+    >>> round(error.error, 4), round(error.half_width, 4)
+    (0.0011, 0.01)
+    """
+    kept, replayed, n = compared.kept, compared.replayed, len(compared.kept)
+    if n == 0 or (not kept.any() and replayed.any()):
         return SystematicError(0.0, math.nan)
-    if total == 0.0:
+    if not kept.any():
         return SystematicError(0.0, 0.0)
-    error = float((replayed - kept).sum()) / total
-    left = replayed - (1.0 + error) * kept
-    spread = math.sqrt(float((left**2).sum()) / (n - 1) / n)
-    one_sided = 2.0 * (1.0 - confidence)
-    seen = quantile(one_sided, n - 1) * spread / (total / n)
-    expected = quantile(one_sided, math.inf) * EXPECTED_SPREAD / math.sqrt(n)
-    return SystematicError(error, max(seen, expected) * math.sqrt(max(1.0 - n / drawn, 0.0)))
+    if n == compared.drawn:
+        return SystematicError(float((replayed - kept).sum() / kept.sum()), 0.0)
+    total = float(_successive_sums(kept, compared.chances).mean())
+    error = float(_successive_sums(replayed - kept, compared.chances).mean()) / total
+    left = _successive_sums(replayed - (1.0 + error) * kept, compared.chances) / total
+    agree = bool((kept == replayed).all() and (compared.dependence >= compared.mean).any())
+    believed = EXPECTED_SPREAD * (1.0 if agree else compared.mean) * math.sqrt(1.0 - n / compared.drawn)
+    squares = float((left**2).sum()) if n > 1 else error**2
+    return SystematicError(error, _half_width(squares, believed, n, confidence))
+
+
+def _half_width(squares: float, believed: float, n: int, confidence: float) -> float:
+    """v, of `squares` over n run-ups and a spread that is believed."""
+    df = PRIOR_DRAWS + n - 1
+    return quantile(1.0 - confidence, df) * math.sqrt((PRIOR_DRAWS * believed**2 + squares) / df / n)
+
+
+def _successive_sums(values: NDArray[np.float64], chances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """z_i of replay_error: each estimates the sum over all, given those before it, float64 [n]."""
+    before = np.cumsum(values) - values
+    left = 1.0 - (np.cumsum(chances) - chances)
+    return np.asarray(before + values * left / chances)
+
+
+def first_run_ups(relative_error: float, confidence: float, most: int) -> int:
+    """Run-ups that a budget begins with: the fewest that use no more than AGREED_SHARE of it if they agree, `most` at most.
+
+    >>> [first_run_ups(eps, 0.95, 12) for eps in (0.05, 0.02, 0.01, 0.005, 0.002)]
+    [1, 1, 2, 2, 5]
+    """
+    allowed = AGREED_SHARE * relative_error
+    return next((n for n in range(1, most) if _half_width(0.0, EXPECTED_SPREAD, n, confidence) <= allowed), most)
+
+
+def enough_run_ups(error: SystematicError, n: int, relative_error: float, confidence: float, most: int) -> int:
+    """Run-ups that should leave the error budget enough for sampling, n where more are not needed or do not help.
+
+    Args:
+        error: that n run-ups gave; most: there can be.
+
+    >>> [enough_run_ups(SystematicError(0.001, v), 2, 0.01, 0.95, 12) for v in (0.005, 0.007, 0.02)]
+    [2, 4, 12]
+    >>> enough_run_ups(SystematicError(0.02, 0.001), 2, 0.01, 0.95, 12)  # replay is that far off
+    2
+    """
+    bias, half, left = abs(error.error), error.half_width, max(relative_error - abs(error.error), 0.0)
+    if not SHARE * left < half < math.inf or bias - half > relative_error:
+        return n
+
+    def of(count: int) -> float:
+        return quantile(1.0 - confidence, PRIOR_DRAWS + count - 1) / math.sqrt(count)
+
+    allowed = SHARE / SURPLUS * left
+    return next((k for k in range(n + 1, most) if half * of(k) / of(n) <= allowed), max(most, n))
 
 
 def error_of_courses(

@@ -16,6 +16,7 @@ from kernelpoint.journal.launch_estimates import LaunchEstimates
 from kernelpoint.journal.launch_records import (
     AbortRecord,
     DecisionRecord,
+    FurtherRunUpsRecord,
     LaunchesRecord,
     LeftOutRecord,
     ResultRecord,
@@ -52,6 +53,7 @@ __all__ = [
     "DecisionRecord",
     "DegradedRecord",
     "EstimateRecord",
+    "FurtherRunUpsRecord",
     "HostRecord",
     "JournalWriter",
     "KernelRecord",

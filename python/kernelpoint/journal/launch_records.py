@@ -82,6 +82,15 @@ class RunUpRecord(Typed):
 
 
 @dataclass(slots=True)
+class FurtherRunUpsRecord(Typed):
+    """The first run-ups leave too little of the error budget: the run makes more of them, `run_ups` in all, before it looks."""
+
+    pass_index: Count
+    run_ups: Count
+    type: Literal["further_run_ups"] = "further_run_ups"
+
+
+@dataclass(slots=True)
 class AbortRecord(Typed):
     """A launch that could not be simulated, and why."""
 

@@ -20,6 +20,7 @@ from pydantic import Field
 from kernelpoint.journal.launch_records import (
     AbortRecord,
     DecisionRecord,
+    FurtherRunUpsRecord,
     LaunchesRecord,
     LeftOutRecord,
     ResultRecord,
@@ -190,6 +191,7 @@ Record = Annotated[
     | ResultRecord
     | WarmupRecord
     | RunUpRecord
+    | FurtherRunUpsRecord
     | AbortRecord
     | LeftOutRecord
     | DegradedRecord

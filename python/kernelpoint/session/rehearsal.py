@@ -14,7 +14,7 @@ from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.processes import design_of
 from kernelpoint.randomness import generator
 from kernelpoint.session.forecast import Forecast
-from kernelpoint.session.replays import LEAST_SHARE
+from kernelpoint.session.replays import first_number, shortest_list
 from kernelpoint.workload import Population
 
 BUDGETS = (0.05, 0.01, 0.005)
@@ -77,8 +77,8 @@ def _forecast(
 ) -> Forecast:
     """The forecast that two rehearsals give; drawn: the units of each."""
     work, source = known
-    check = config.replay.check
-    run_ups = LAUNCHES_IN_RUN_UP * check if population.size >= LEAST_SHARE * check else 0
+    count = first_number(config.replay, relative_error, config.error_budget.confidence)
+    run_ups = LAUNCHES_IN_RUN_UP * count if population.size >= shortest_list(config.replay) else 0
     costs = [float(work[units].sum() + run_ups * work[units].mean()) for units in drawn]
     speedups = [float(work.sum()) / cost for cost in costs]
     minutes = [_minutes(population, units) * (1.0 + run_ups / len(units)) for units in drawn]

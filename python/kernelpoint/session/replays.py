@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from kernelpoint.config.schema import ReplayConfig
 from kernelpoint.errors import HostError
-from kernelpoint.estimation import error_of_courses, replay_error
+from kernelpoint.estimation import BaseEngine, Compared, dependence, error_of_courses, first_run_ups, replay_error
 from kernelpoint.session.host_info import HostInfo
 
 if TYPE_CHECKING:
@@ -23,18 +25,22 @@ OF_COURSES = (
     "the full run is off the mean of all equally likely runs by as much as courses of the model of the cores are"
 )
 LEAST_SHARE = 30  # launches that a list needs for each run-up
+MOST_RUN_UPS = 12  # where the configuration leaves their number open
+AUTO_RUN_UPS = 3  # that the list has to be long enough for, there
+READS = "dram_reads"  # the counter that tells how much of a launch hangs on what earlier ones left
 
 
 @dataclass(frozen=True)
 class ReplayCheck:
     """Estimates of the error of replay. errors: by counter; cycles: simulated for it; reason: why there are no errors, or
-    empty; assumption: that it rests on, or empty.
+    empty; assumption: that it rests on, or empty; run_ups: that it was made from.
     """
 
     errors: dict[str, SystematicError] = field(default_factory=dict)
     cycles: float = 0.0
     reason: str = ""
     assumption: str = ""
+    run_ups: int = 0
 
 
 def check_of(
@@ -47,19 +53,52 @@ def check_of(
     """The estimated error of the sample's results.
 
     Args:
-        kept: by unit, its counters from the state that the launches before it left; chances: by unit, the probability with
-            which it was chosen of the drawn ones; cycles: simulated for all of it.
+        kept: by unit, in the order in which they were chosen, its counters from the state that the launches before it left;
+            chances: by unit, the probability with which it was the first to be chosen; cycles: simulated for all of it.
     """
     units = np.array([unit for unit in kept if sample.is_exact(unit)], dtype=np.int64)
-    if len(units) < 2:
+    if not len(units):
         return ReplayCheck(cycles=cycles, reason="too few run-ups could be simulated")
-    weights = sample.engine.expansions(units) / np.array([chances[unit] for unit in units.tolist()])
-    replayed, drawn = sample.engine.predict(units), len(sample.engine.drawn())
+    engine, drawn = sample.engine, sample.engine.drawn()
+    weights, replayed = engine.expansions(units), engine.predict(units)
+    every = _dependence(engine, drawn)
+    mean = float(np.average(every, weights=engine.expansions(drawn) * np.maximum(_cycles(engine, drawn), 1.0)))
     errors = {}
-    for column, name in enumerate(sample.engine.counters):
-        real = np.array([kept[unit].get(name, 0.0) for unit in units.tolist()])
-        errors[name] = replay_error(weights * real, weights * replayed[:, column], drawn, confidence)
-    return ReplayCheck(errors, cycles)
+    for column, name in enumerate(engine.counters):
+        compared = Compared(
+            weights * np.array([kept[unit].get(name, 0.0) for unit in units.tolist()]),
+            weights * replayed[:, column],
+            np.array([chances[unit] for unit in units.tolist()]),
+            _dependence(engine, units),
+            mean,
+            len(drawn),
+        )
+        errors[name] = replay_error(compared, confidence)
+    return ReplayCheck(errors, cycles, run_ups=len(units))
+
+
+def _dependence(engine: BaseEngine, units: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Of simulated units, by their reads from DRAM; 1 where the host does not count these."""
+    if READS not in engine.counters:
+        return np.ones(len(units))
+    reads = engine.predict(units)[:, engine.counters.index(READS)]
+    return dependence(np.nan_to_num(reads), _cycles(engine, units))
+
+
+def _cycles(engine: BaseEngine, units: NDArray[np.int64]) -> NDArray[np.float64]:
+    return np.nan_to_num(engine.predict(units)[:, engine.counters.index("cycles")])
+
+
+def first_number(config: ReplayConfig, relative_error: float, confidence: float) -> int:
+    """Run-ups that a run begins with: as many as the configuration says, or the fewest that the error budget allows."""
+    if config.check == "auto":
+        return first_run_ups(relative_error, confidence, MOST_RUN_UPS)
+    return config.check
+
+
+def shortest_list(config: ReplayConfig) -> int:
+    """Launches that a list needs for run-ups."""
+    return LEAST_SHARE * (AUTO_RUN_UPS if config.check == "auto" else config.check)
 
 
 def why_not_checked(setup: Setup) -> str:
@@ -78,7 +117,7 @@ def why_not_checked(setup: Setup) -> str:
         return "the launches were not known beforehand"
     if setup.frame.population.listed is not None:
         return "the launches between those that were traced are not known, so neither is the state that they leave"
-    if setup.frame.population.size < LEAST_SHARE * setup.config.replay.check and not has_courses(setup):
+    if setup.frame.population.size < shortest_list(setup.config.replay) and not has_courses(setup):
         return "the list is too short for run-ups"
     return ""
 

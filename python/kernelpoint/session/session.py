@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernelpoint.errors import HostError
-from kernelpoint.journal import DegradedRecord, JournalWriter, PassRecord, PopulationRecord, Record, SummaryRecord
+from kernelpoint.journal import (
+    DegradedRecord,
+    FurtherRunUpsRecord,
+    JournalWriter,
+    LookRecord,
+    PassRecord,
+    PopulationRecord,
+    Record,
+    SummaryRecord,
+)
 from kernelpoint.journal.text import text_of
 from kernelpoint.session.forecast import compared
 from kernelpoint.session.host_result import HostResult
@@ -79,7 +88,7 @@ class Session:
         if self.summary is not None:
             return DONE, -1
         status, launch = self.phase.next(process, self._listing.launch(process, after))
-        if status == DONE and self.phase is not (following := self.phase.sampling()):
+        while status == DONE and self.phase is not (following := self.phase.following()):
             self.phase = following
             following.begin()
             status, launch = following.next(process, END_OF_LIST)
@@ -170,8 +179,11 @@ class Session:
         if isinstance(record, PopulationRecord):
             self.phase = sampling = self.phase.sampling()
             check_same_frame(record, sampling.frame, self.journal.path)
-        if isinstance(record, PassRecord) and isinstance(self.phase, RunUps):
+        if isinstance(record, PassRecord | LookRecord | FurtherRunUpsRecord) and isinstance(self.phase, RunUps):
             self.phase = self.phase.sampling()
+        if isinstance(record, FurtherRunUpsRecord):  # the sample waits for them
+            self.phase.apply(record)
+            self.phase = self.phase.following()
         if isinstance(record, DegradedRecord):
             self.recorder.degraded.append(record.reason)
         self._stated = record if isinstance(record, SummaryRecord) else None

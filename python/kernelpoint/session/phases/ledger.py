@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -54,6 +55,12 @@ class Ledger:
     def is_wanted(self, unit: int) -> bool:
         """True if this pass simulates the unit: not yet done with in this pass."""
         return bool(self._wanted[unit])
+
+    def action(self, unit: int) -> Literal["simulate", "skip", "warm up"]:
+        """Action of this pass for the unit."""
+        if not self.is_wanted(unit):
+            return "skip"
+        return "warm up" if self.is_warmup(unit) else "simulate"
 
     def is_warmup(self, unit: int) -> bool:
         """True if the unit is simulated in this pass only to warm the machine up for a later one."""

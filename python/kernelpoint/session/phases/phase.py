@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kernelpoint.journal import Record
 from kernelpoint.session.host_result import HostResult
+from kernelpoint.session.replays import ReplayCheck
 from kernelpoint.session.work import Planned
 
 if TYPE_CHECKING:
+    from kernelpoint.session.phases.sample import Sample
     from kernelpoint.session.phases.sampling import Sampling
 
 OK, DONE, PENDING = 0, 1, 2
@@ -74,6 +76,19 @@ class Phase(Protocol):
 
     def sampling(self) -> Sampling:
         """The phase that states the run's estimates: this one, or the one that takes its results over."""
+
+    def following(self) -> Phase:
+        """The phase that goes on where `next` says DONE: another one, or this one where the run is at its end."""
+
+
+class MeasuresReplay(Phase, Protocol):
+    """The phase that simulates run-ups: before the sample, and again where the sample shows that more are needed."""
+
+    def outcome(self, sample: Sample) -> ReplayCheck:
+        """The error of the sample's results, as far as run-ups tell."""
+
+    def extend(self, sample: Sample, pass_index: int) -> bool:
+        """True if further run-ups are to be simulated before the sample is looked at; asked at the end of each pass."""
 
 
 def describe(error: Exception) -> str:

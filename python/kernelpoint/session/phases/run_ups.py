@@ -1,7 +1,8 @@
 """The phase before the sample: would launches of it take other cycles with their real state?
 
 A few launches of the first pass are simulated behind the launches before them, with the state that these leave. The sample
-simulates the same launches from replayed state. The difference is what replay misses (design, section 9).
+simulates the same launches from replayed state. The difference is what replay misses (design, section 9). Where it leaves too
+little of the error budget to sampling, further launches follow, behind the pass that showed it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelpoint.errors import HostError
-from kernelpoint.journal import AbortRecord, Record, ResumeRecord, RunUpRecord
+from kernelpoint.estimation import SystematicError, enough_run_ups
+from kernelpoint.journal import AbortRecord, FurtherRunUpsRecord, Record, ResumeRecord, RunUpRecord
 from kernelpoint.session.frame import Frame
 from kernelpoint.session.host_result import HostResult
 from kernelpoint.session.phases.ahead import first_pass
@@ -20,11 +22,15 @@ from kernelpoint.session.phases.phase import DONE, OK, PENDING, SIMULATE, SKIP, 
 from kernelpoint.session.phases.run_up_places import RunUp, choose
 from kernelpoint.session.phases.sample import Sample, make_engine
 from kernelpoint.session.phases.sampling import Sampling
+from kernelpoint.session.ratios import RATIOS
 from kernelpoint.session.recorder import Recorder
-from kernelpoint.session.replays import KEPT, REPLAYED, ReplayCheck, check_of
+from kernelpoint.session.replays import KEPT, MOST_RUN_UPS, REPLAYED, ReplayCheck, check_of, first_number
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.work import Planned
 from kernelpoint.session.work import Step as WorkStep
+
+MOST_EXTENSIONS = 2
+MOST_GROWTH = 4  # times as many: one or two run-ups say little of how many are needed
 
 
 @dataclass(frozen=True)
@@ -51,12 +57,20 @@ class RunUps:
 
     Args:
         setup: of a run that `replays.needs_run_ups`; frame: its launches; recorder: takes records.
+
+    Attributes:
+        run_ups: all that may be made, in their order; count: how many of them the run makes, as far as it knows.
     """
 
     def __init__(self, setup: Setup, frame: Frame, recorder: Recorder) -> None:
         self.setup, self.frame, self.recorder = setup, frame, recorder
-        self.run_ups = choose(setup.config, frame, make_engine(setup, frame).wanted())
-        self._steps = steps_of(self.run_ups)
+        replay, budget = setup.config.replay, setup.budget
+        first = first_number(replay, budget.relative_error, budget.confidence)
+        most = MOST_RUN_UPS if replay.check == "auto" else first
+        self.run_ups = choose(setup.config, frame, make_engine(setup, frame), most)
+        self.count = min(first, len(self.run_ups))
+        self._extensions = 0
+        self._steps = steps_of(self.run_ups[: self.count])
         self._position = 0
         self._in_flight = False
         self._failed: set[int] = set()
@@ -129,7 +143,9 @@ class RunUps:
 
     def begin(self) -> None:
         """See Phase."""
-        self.recorder.progress.say(f"{len(self._steps):,} launches in run-ups, to estimate what replay misses")
+        count = len(self._steps) - self._position
+        further = "further " if self._position else ""
+        self.recorder.progress.say(f"{count:,} {further}launches in run-ups, to estimate what replay misses")
 
     def resume(self) -> None:
         """See Phase: what the launch before left is gone with its process, so its run-up begins anew."""
@@ -148,6 +164,10 @@ class RunUps:
                 )
             self._results[self._position] = record.counters
             self._move()
+        elif isinstance(record, FurtherRunUpsRecord):
+            self._extensions += 1
+            self.count = min(record.run_ups, len(self.run_ups))
+            self._steps = steps_of(self.run_ups[: self.count])
         elif isinstance(record, AbortRecord) and step is not None:
             self._failed.add(step.run_up)
             self._move()
@@ -163,8 +183,12 @@ class RunUps:
     def sampling(self) -> Sampling:
         """See Phase: the sample, whose results are compared with those of the run-ups."""
         if self._sampling is None:
-            self._sampling = Sampling(self.setup, self.frame, self.recorder, check=self.outcome)
+            self._sampling = Sampling(self.setup, self.frame, self.recorder, run_ups=self)
         return self._sampling
+
+    def following(self) -> Sampling:
+        """See Phase: the sample, before its first pass or where it waits."""
+        return self.sampling()
 
     def outcome(self, sample: Sample) -> ReplayCheck:
         """The error of each counter, from the run-ups whose last launch the sample has simulated as well."""
@@ -176,6 +200,25 @@ class RunUps:
         }
         chances = {run_up.launches[-1]: run_up.chance for run_up in self.run_ups}
         return check_of(sample, kept, chances, cycles, self.setup.budget.confidence)
+
+    def extend(self, sample: Sample, pass_index: int) -> bool:
+        """See MeasuresReplay: as many as should leave the sample enough of the error budget."""
+        if not sample.is_complete:
+            return False
+        found, budget = self.outcome(sample), self.setup.budget
+        names = RATIOS.get(budget.counter, (budget.counter,))
+        errors = [found.errors[name] for name in names if name in found.errors]
+        if not errors or self._extensions == MOST_EXTENSIONS or self.count == len(self.run_ups):
+            return False
+        error = SystematicError(sum(abs(e.error) for e in errors), sum(e.half_width for e in errors))
+        n, eps = found.run_ups, budget.relative_error
+        most = min(n + len(self.run_ups) - self.count, MOST_GROWTH * n)
+        further = enough_run_ups(error, n, eps, budget.confidence, most) - n
+        if further:
+            record = FurtherRunUpsRecord(pass_index, self.count + further)
+            self.recorder.write(record)
+            self.apply(record)
+        return further > 0
 
     # ---- small parts ------------------------------------------------------------------------------------------------
 

@@ -63,7 +63,7 @@ class Sample:
         self._predictions = self._predict(wanted)
         return wanted
 
-    def explain(self, unit: int, wanted: bool, record: DecisionRecord) -> None:
+    def explain(self, unit: int, record: DecisionRecord) -> None:
         """Write into a decision why the launch is drawn or not, and what is expected of it."""
         record.stratum = stratum = int(self._design.strata[unit])
         if stratum < 0 and self._frame.plan.first_phase is None:
@@ -73,7 +73,7 @@ class Sample:
             record.u, record.threshold = self.engine.u[unit], self._thresholds[stratum]
         record.cluster, record.stream = self._frame.cluster_and_stream(unit)
         record.prediction = self._predictions.get(unit)
-        if wanted and self._design.x is not None:
+        if record.action != "skip" and self._design.x is not None:
             record.x = self._design.x[unit]
 
     def take(

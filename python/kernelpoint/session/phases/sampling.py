@@ -6,7 +6,7 @@ grows and the next pass begins. Results never change a decision inside a pass (d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from kernelpoint.journal import (
     AbortRecord,
     DecisionRecord,
     DegradedRecord,
+    FurtherRunUpsRecord,
     LeftOutRecord,
     LookRecord,
     PassRecord,
@@ -41,11 +42,13 @@ from kernelpoint.session.phases.phase import (
     SIMULATE,
     SKIP,
     Answer,
+    MeasuresReplay,
+    Phase,
     describe,
 )
 from kernelpoint.session.phases.sample import Sample
 from kernelpoint.session.recorder import Recorder
-from kernelpoint.session.replays import ReplayCheck, check_without_run_ups
+from kernelpoint.session.replays import check_without_run_ups
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.summary import Account, look_record, summarise
 from kernelpoint.session.work import Planned
@@ -57,7 +60,7 @@ class Sampling:
     Args:
         setup: what is fixed; frame: the launches and their plan; recorder: takes records.
         screened: results of launches that a screening pass simulated, by unit; attempts: how often others of it failed.
-        check: compares the results of run-ups with those of the sample.
+        run_ups: compares results from the real state with those of the sample; None where the run makes none.
 
     Attributes:
         sample: the launches drawn and their results; ledger: what became of each launch of the pass; state: what launches
@@ -71,7 +74,7 @@ class Sampling:
         recorder: Recorder,
         screened: Mapping[int, Mapping[str, float]] | None = None,
         attempts: Mapping[int, int] | None = None,
-        check: Callable[[Sample], ReplayCheck] | None = None,
+        run_ups: MeasuresReplay | None = None,
     ) -> None:
         self.setup, self.frame, self.recorder = setup, frame, recorder
         self.sample = Sample(setup, frame)
@@ -79,14 +82,14 @@ class Sampling:
         self.ledger.attempts |= attempts or {}
         courses = Courses(setup.host, frame.population, recorder.progress.say)
         self.inside = InsideKernel(setup.config.inside_kernel, setup.budget, courses.of)
-        unchecked = check_without_run_ups(setup)
-        self._check = check or (lambda _: unchecked)
+        self._run_ups, unchecked = run_ups, check_without_run_ups(setup)
+        self._check = run_ups.outcome if run_ups else (lambda _: unchecked)
         self.state = KeptState(setup)
         self.done = False
         self.pass_index = self.warmups = 0
         self._warmup_cycles = 0.0
         self._was_screened = screened is not None
-        self._stands_at = "begin"  # or "pass", "look"
+        self._stands_at = "begin"  # or "pass", "run-ups", "look"
         for unit, counters in (screened or {}).items():
             self.sample.take(unit, counters)
 
@@ -96,7 +99,8 @@ class Sampling:
         """See Phase."""
         unit = self.ledger.unit(process, index)
         if unit not in self.ledger.in_flight:
-            record = self._decision(process, index, unit)
+            record = DecisionRecord(process, index, self.pass_index, self.ledger.action(unit))
+            self.sample.explain(unit, record)
             self.recorder.write(record)
             self.apply(record)
             if record.action == "skip":
@@ -117,10 +121,11 @@ class Sampling:
         if self.ledger.has_open():
             return PENDING, -1
         while not self.done and not self.ledger.has_open():  # a pass whose launches all have results is at its end
+            if self._run_ups is not None and self._run_ups.extend(self.sample, self.pass_index):
+                self._stands_at = "run-ups"
+                return DONE, -1
             self._end_pass()
-        if self.done:
-            return DONE, -1
-        return (PENDING, -1) if (found := self.ledger.next_after(process, BEFORE_FIRST)) is None else (OK, found)
+        return self.next(process, BEFORE_FIRST)
 
     def ahead(self) -> list[Planned]:
         """See Phase: launches of the pass, with those that warm up for them in one chain."""
@@ -174,6 +179,10 @@ class Sampling:
 
     def begin(self) -> None:
         """See Phase: the first pass, or what follows a screening pass, whose results are here."""
+        if self._stands_at == "run-ups":
+            self._stands_at = "pass"
+            self.state.forget()  # the simulator holds that of the run-ups
+            return
         if self._was_screened:
             self._end_pass()
             return
@@ -271,6 +280,8 @@ class Sampling:
             self._open_pass(record.pass_index, self.sample.open_pass(record.state or {}))
         elif isinstance(record, LookRecord):  # computed again: the error budget may have changed
             self._take_look()
+        elif isinstance(record, FurtherRunUpsRecord):
+            self._stands_at = "run-ups"
         elif isinstance(record, ResumeRecord):
             self.ledger.forget_in_flight()
             self.state.forget()
@@ -304,19 +315,15 @@ class Sampling:
         elif self.ledger.open_count:
             self.recorder.progress.pass_begins(self.pass_index, self.ledger.open_count, self.frame.population.size)
 
-    def _decision(self, process: int, index: int, unit: int) -> DecisionRecord:
-        wanted = self.ledger.is_wanted(unit)
-        record = DecisionRecord(process, index, self.pass_index, "simulate" if wanted else "skip")
-        if wanted and self.ledger.is_warmup(unit):
-            record.action = "warm up"
-        self.sample.explain(unit, wanted, record)
-        return record
-
     # ---- the end ----------------------------------------------------------------------------------------------------
 
     def sampling(self) -> Sampling:
         """See Phase."""
         return self
+
+    def following(self) -> Phase:
+        """See Phase: further run-ups, while it waits for them."""
+        return self._run_ups if self._run_ups is not None and self._stands_at == "run-ups" else self
 
     def summary(self) -> SummaryRecord:
         """Statement of the run at its end; no estimate where it ends inside a pass."""

@@ -243,6 +243,10 @@ class Screening:
         attempts = self.screened.attempts(frame.population)
         return Sampling(self.setup, frame, self.recorder, results, attempts)
 
+    def following(self) -> Sampling:
+        """See Phase."""
+        return self.sampling()
+
     def _frame(self) -> Frame:
         """The plan, made now that every launch has been read; where that fails everything left is simulated."""
         self._clusters.close()

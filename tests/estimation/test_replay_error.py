@@ -1,0 +1,86 @@
+"""The error of replay is estimated from launches that were simulated both ways, with what it may be off."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernelpoint.errors import HostError
+from kernelpoint.estimation import Compared, SystematicError, dependence, enough_run_ups, replay_error
+from kernelpoint.estimation.replay_error import EXPECTED_SPREAD, READING, _successive_sums
+
+
+def compared(kept, replayed, drawn, chances=None, reading=None, mean=1.0):
+    n = len(kept)
+    each = np.full(n, 1.0 / drawn) if chances is None else np.asarray(chances)
+    return Compared(
+        np.asarray(kept), np.asarray(replayed), each, np.ones(n) if reading is None else reading, mean, drawn
+    )
+
+
+def test_error_and_half_width_cover_the_mean_error_as_often_as_they_say():
+    random_numbers = np.random.default_rng(7)
+    held = []
+    for _ in range(2000):
+        kept = random_numbers.uniform(5000.0, 6000.0, 5)
+        replayed = kept * (1.0 + random_numbers.normal(0.002, 0.003, 5))
+        error = replay_error(compared(kept, replayed, 10**6), 0.95)
+        held.append(abs(error.error) + error.half_width >= 0.002)
+    assert 0.94 <= np.mean(held) <= 0.99
+
+
+def test_successive_sums_estimate_the_sum_over_all_launches_whatever_the_chances():
+    """Checked over all orders of three launches, each with its probability."""
+    kept, missed, chances = np.array([100.0, 200.0, 50.0]), np.array([1.0, -2.0, 4.0]), np.array([0.2, 0.5, 0.3])
+    total = 0.0
+    for i, j in itertools.permutations(range(3), 2):
+        probability = chances[i] * chances[j] / (1.0 - chances[i])
+        z = missed[i] / chances[i], missed[i] + missed[j] * (1.0 - chances[i]) / chances[j]
+        found = _successive_sums(missed[[i, j]], chances[[i, j]])
+        assert found == pytest.approx(z)
+        total += probability * found.mean()
+    assert total == pytest.approx(missed.sum()) and kept.sum() > 0.0
+
+
+def test_run_ups_over_the_whole_sample_leave_no_doubt():
+    kept = np.array([100.0, 110.0, 90.0])
+    error = replay_error(compared(kept, kept + 1.0, 3), 0.95)
+    assert (error.error, error.half_width) == (pytest.approx(0.01), 0.0)
+
+
+def test_run_ups_that_agree_leave_an_error_possible_that_shrinks_with_their_number():
+    widths = [replay_error(compared(np.ones(n), np.ones(n), 10**6), 0.95).half_width for n in (1, 2, 3, 12)]
+    t = [4.303, 3.182, 2.776, 2.160]
+    expected = [q * EXPECTED_SPREAD * (2 / (n + 1) / n) ** 0.5 for q, n in zip(t, (1, 2, 3, 12), strict=True)]
+    assert widths == pytest.approx(expected, rel=1e-2)
+
+
+def test_launches_that_read_from_dram_may_be_further_off_until_one_of_them_agrees():
+    reading = dependence(np.array([0.0, 300.0]), np.array([1000.0, 1000.0]))
+    assert reading == pytest.approx([1.0, 1.0 + READING / 10])
+    kept = np.array([1000.0, 1000.0])
+    unread = replay_error(compared(kept, kept, 50, reading=np.ones(2), mean=2.0), 0.95)
+    agrees = replay_error(compared(kept, kept, 50, reading=reading, mean=2.0), 0.95)
+    differs = replay_error(compared(kept, np.array([1000.0, 1001.0]), 50, reading=reading, mean=2.0), 0.95)
+    assert unread.half_width == pytest.approx(2 * agrees.half_width)
+    assert differs.half_width > unread.half_width
+
+
+def test_counters_that_are_nothing_from_real_state_and_something_from_replayed_state_have_no_error_that_is_known():
+    assert np.isnan(replay_error(compared(np.zeros(2), np.ones(2), 9), 0.95).half_width)
+    assert replay_error(compared(np.zeros(2), np.zeros(2), 9), 0.95).half_width == 0.0
+    assert np.isnan(replay_error(compared(np.zeros(0), np.zeros(0), 9), 0.95).half_width)
+    with pytest.raises(HostError, match="2 from real state, 3 from replayed"):
+        compared(np.ones(2), np.ones(3), 9)
+
+
+@given(st.floats(1e-4, 0.1), st.floats(0.0, 0.1), st.floats(1e-5, 0.2), st.integers(1, 11))
+def test_further_run_ups_are_as_many_as_are_needed_and_none_where_they_do_not_help(eps, bias, half, n):
+    enough = enough_run_ups(SystematicError(bias, half), n, eps, 0.95, 12)
+    assert n <= enough <= 12
+    if half <= 0.6 * (eps - bias) or bias - half > eps:
+        assert enough == n
+    else:
+        assert enough > n
