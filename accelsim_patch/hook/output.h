@@ -53,7 +53,8 @@ inline void print_number(const char* what, const char* suffix, double value) {
     printf("kernelpoint_%s%s = %.10g\n", what, suffix, value);
 }
 
-inline void print_estimate(const kp_estimate& e) {
+inline void print_estimate(const kp_estimate& e, bool all_simulated) {
+    if (!is_told(e, all_simulated)) return;
     print_number(e.name, "", e.estimate);
     print_number(e.name, "_half_width", e.half_width);
     if (e.estimate != 0) print_number(e.name, "_relative_half_width", e.half_width / e.estimate);
@@ -70,7 +71,7 @@ inline void print_summary(const kp_summary& summary, const std::vector<kp_estima
     printf("kernelpoint_confidence = %g\n", summary.confidence);
     printf("kernelpoint_degraded = %d\n", (summary.flags & KP_SUMMARY_DEGRADED) != 0);
     printf("kernelpoint_bound_stated = %d\n", (summary.flags & KP_SUMMARY_NO_BOUND) == 0);
-    for (size_t i = 0; i < estimates.size(); ++i) print_estimate(estimates[i]);
+    for (size_t i = 0; i < estimates.size(); ++i) print_estimate(estimates[i], summary.simulated == summary.launches);
 }
 
 // The estimated total of a counter, or `otherwise` where none is stated.

@@ -45,8 +45,11 @@ int simulate(const Arguments& arguments) {
     }
     std::printf("simulated GPU = %s (configuration %s, model %s; not validated against hardware)\n",
                 config.name.c_str(), config.hash().c_str(), fast_model::kModelVersion);
-    results.print_totals();
-    if (!hook || hook->finish() || failed == 0) return kDone;
+    if (!hook) {
+        results.totals().print();
+        return kDone;
+    }
+    if (hook->finish() || failed == 0) return kDone;
     std::fprintf(stderr, "kernelpoint-host: no bound is stated: %" PRIu64 " launches could not be simulated\n", failed);
     return kNoBound;
 }

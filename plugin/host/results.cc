@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cinttypes>
+#include <cmath>
 #include <cstring>
 
 namespace kernelpoint::host {
@@ -42,7 +43,7 @@ void Results::add(uint64_t launch_index, const std::string& trace_path, const fa
     cycles_ += result.cycles;
     instructions_ += result.instructions;
     for (const fast_model::CounterField& field : fast_model::kCounterFields)
-        totals_.*field.value += result.counters.*field.value;
+        counters_.*field.value += result.counters.*field.value;
     if (csv_) write_row(launch_index, trace_path, result);
 }
 
@@ -59,15 +60,19 @@ void Results::write_row(uint64_t launch_index, const std::string& trace_path, co
     }
 }
 
-void Results::print_totals() const {
-    const double per_cycle = cycles_ ? static_cast<double>(instructions_) / static_cast<double>(cycles_) : 0.0;
-    std::printf("gpu_tot_sim_launches = %" PRIu64 "\n", launches_);
-    std::printf("gpu_tot_sim_cycle = %" PRIu64 "\n", cycles_);
-    std::printf("gpu_tot_sim_insn = %" PRIu64 "\n", instructions_);
-    std::printf("gpu_tot_ipc = %.4f\n", per_cycle);
-    for (const fast_model::CounterField& field : fast_model::kCounterFields) {
-        std::printf("gpu_tot_%s = %" PRIu64 "\n", field.name, totals_.*field.value);
-    }
+Totals Results::totals() const {
+    Totals made{launches_, static_cast<double>(cycles_), static_cast<double>(instructions_), {}};
+    for (const fast_model::CounterField& field : fast_model::kCounterFields)
+        made.counters.emplace_back(field.name, static_cast<double>(counters_.*field.value));
+    return made;
+}
+
+void Totals::print() const {
+    std::printf("gpu_tot_sim_launches = %" PRIu64 "\n", launches);
+    std::printf("gpu_tot_sim_cycle = %lld\n", std::llround(cycles));
+    std::printf("gpu_tot_sim_insn = %lld\n", std::llround(instructions));
+    std::printf("gpu_tot_ipc = %.4f\n", cycles > 0 ? instructions / cycles : 0.0);
+    for (const auto& [name, value] : counters) std::printf("gpu_tot_%s = %lld\n", name.c_str(), std::llround(value));
 }
 
 }  // namespace kernelpoint::host

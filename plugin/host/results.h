@@ -4,10 +4,21 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "fast_model/gpu.h"
 
 namespace kernelpoint::host {
+
+// Sums over launches, as standard output gives them; counters by name.
+struct Totals {
+    uint64_t launches = 0;
+    double cycles = 0, instructions = 0;
+    std::vector<std::pair<std::string, double>> counters;
+
+    void print() const;
+};
 
 class Results {
 public:
@@ -15,7 +26,7 @@ public:
     explicit Results(const std::string& csv_path);
     // Adds a simulated launch; throws ConfigError when the CSV cannot be written.
     void add(uint64_t launch_index, const std::string& trace_path, const fast_model::LaunchResult& result);
-    void print_totals() const;
+    Totals totals() const;
     uint64_t cycles() const { return cycles_; }
 
 private:
@@ -27,7 +38,7 @@ private:
     const std::string csv_path_;
     std::unique_ptr<std::FILE, Close> csv_;
     uint64_t launches_ = 0, cycles_ = 0, instructions_ = 0;
-    fast_model::Counters totals_;
+    fast_model::Counters counters_;
 };
 
 }  // namespace kernelpoint::host

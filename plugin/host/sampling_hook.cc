@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "host/arguments.h"
+#include "host/results.h"
 
 namespace kernelpoint::host {
 namespace {
@@ -13,9 +14,33 @@ void fail(const std::string& why) {
     throw PluginError(why);
 }
 
-void print(const kp_estimate& e) {
+void print(const kp_estimate& e, bool all_simulated) {
+    if (!is_told(e, all_simulated)) return;
     std::printf("kernelpoint_%s = %.17g\n", e.name, e.estimate);
     if (std::isfinite(e.half_width)) std::printf("kernelpoint_%s_half_width = %.17g\n", e.name, e.half_width);
+}
+
+// The totals of the whole run under the names that a full run's have; a counter of which too little is known is named.
+void print_totals(const kp_summary& summary, const std::vector<kp_estimate>& estimates) {
+    Totals totals{summary.launches, std::nan(""), std::nan(""), {}};
+    std::string unknown;
+    for (const kp_estimate& e : estimates) {
+        if ((e.flags & KP_ESTIMATE_RATIO) != 0) continue;
+        const std::string name = e.name;
+        if (name == "cycles") {
+            totals.cycles = e.estimate;
+        } else if (name == "instructions") {
+            totals.instructions = e.estimate;
+        } else if (is_known(e, summary.simulated == summary.launches)) {
+            totals.counters.emplace_back(name, e.estimate);
+        } else {
+            unknown += " " + name;
+        }
+    }
+    if (std::isfinite(totals.cycles)) totals.print();
+    if (!unknown.empty())
+        std::printf("kernelpoint: half-width above 25 %%, or not met by any simulated launch, so without a total:%s\n",
+                    unknown.c_str());
 }
 
 }  // namespace
@@ -74,6 +99,8 @@ void SamplingHook::abort(const std::string& reason) {
 bool SamplingHook::finish() {
     const kp_summary summary = client_.finish();
     const bool bound = !(summary.flags & KP_SUMMARY_NO_BOUND);
+    const std::vector<kp_estimate> estimates = client_.estimates(summary);
+    print_totals(summary, estimates);
     std::printf("kernelpoint_launches = %" PRIu64 "\n", summary.launches);
     std::printf("kernelpoint_simulated = %" PRIu64 "\n", summary.simulated);
     std::printf("kernelpoint_skipped = %" PRIu64 "\n", summary.skipped);
@@ -84,7 +111,7 @@ bool SamplingHook::finish() {
     std::printf("kernelpoint_bound = %s\n", bound ? "stated" : "none");
     if (bound) std::printf("kernelpoint_confidence = %g\n", summary.confidence);
     std::printf("kernelpoint_degraded = %s\n", summary.flags & KP_SUMMARY_DEGRADED ? "yes" : "no");
-    for (const kp_estimate& estimate : client_.estimates(summary)) print(estimate);
+    for (const kp_estimate& estimate : estimates) print(estimate, summary.simulated == summary.launches);
     return bound;
 }
 

@@ -75,10 +75,10 @@ def test_the_plugin_is_told_which_gpu_is_simulated(bench, sampled):
     assert first["hash"] != opened()["hash"]
 
 
-def test_totals_are_of_what_was_simulated_and_estimates_come_from_the_plugin(sampled):
+def test_totals_are_of_the_whole_run_and_estimates_come_from_the_plugin(sampled):
     done = sampled.run("pass 0 2\nestimate 50 10\ndegraded")
     cycles = sum(done.cycles)
-    assert done.totals["gpu_tot_sim_cycle"] == str(cycles)
+    assert done.totals["gpu_tot_sim_cycle"] == str(cycles + 2 * 50) and done.totals["gpu_tot_sim_launches"] == "4"
     assert done.totals["kernelpoint_cycles"] == str(cycles + 2 * 50)
     assert done.totals["kernelpoint_cycles_half_width"] == "2.5"
     assert done.totals["kernelpoint_simulated"] == "2"

@@ -46,6 +46,33 @@ def test_the_output_carries_the_estimate_and_what_it_rests_on(bench):
     assert int(lines["kernelpoint_simulated"]) == summary["simulated"]
 
 
+def test_what_the_traces_determine_is_summed_over_all_launches_under_a_policy_that_reads_none(bench):
+    full, sampled = totals(bench.had(None).stdout), bench.had(RANDOM).stdout
+    lines = dict(re.findall(r"^(kernelpoint_\w+) = (\S+)", sampled, re.MULTILINE))
+    for name, total in (("instructions", "sim_insn"), ("ctas", "ctas"), ("warp_instructions", "warp_instructions")):
+        assert lines[f"kernelpoint_{name}"] == totals(sampled)[f"gpu_tot_{total}"] == full[f"gpu_tot_{total}"]
+        assert lines[f"kernelpoint_{name}_half_width"] == "0"
+    ipc = float(full["gpu_tot_sim_insn"]) / float(lines["kernelpoint_cycles"])
+    assert float(totals(sampled)["gpu_tot_ipc"]) == pytest.approx(ipc, abs=1e-4)
+
+
+def test_what_no_simulated_launch_has_met_is_no_plain_zero(bench):
+    sampled = bench.had("policy: gcl").stdout
+    lines = dict(re.findall(r"^(kernelpoint_\w+) = (\S+)", sampled, re.MULTILINE))
+    unknown = set(re.search(r"^kernelpoint: half-width above .*:(.*)$", sampled, re.MULTILINE)[1].split())
+    assert unknown and not unknown & {name.removeprefix("gpu_tot_") for name in totals(sampled)}
+    assert not unknown & {
+        name.removeprefix("kernelpoint_") for name, value in lines.items() if float_or_none(value) == 0
+    }
+
+
+def float_or_none(text):
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
 def test_the_same_seed_gives_the_same_run_and_the_journal_says_all_of_it(bench):
     first = (bench.run(RANDOM), read_records(bench.journal))[1]
     bench.journal.unlink()

@@ -40,11 +40,20 @@ inline Struct sized() {
     return made;
 }
 
+// True where some simulated launch has seen what an estimate counts, or the traces determine it.
+inline bool is_seen(const kp_estimate& e, bool all_simulated) {
+    return e.simulated != 0 || all_simulated || e.half_width == 0;
+}
+
 // True where an estimate may stand as an amount of its own, which scripts take for a count: its half-width is at most a
-// quarter of it, and some simulated launch has seen what it counts.
+// quarter of it, and it was seen.
 inline bool is_known(const kp_estimate& e, bool all_simulated) {
-    const bool seen = e.simulated != 0 || all_simulated;
-    return std::isfinite(e.estimate) && seen && !(e.half_width > 0.25 * std::fabs(e.estimate));
+    return std::isfinite(e.estimate) && is_seen(e, all_simulated) && !(e.half_width > 0.25 * std::fabs(e.estimate));
+}
+
+// True where an estimate says something: one that was not seen is no plain 0, it needs a half-width.
+inline bool is_told(const kp_estimate& e, bool all_simulated) {
+    return std::isfinite(e.estimate) && (is_seen(e, all_simulated) || std::isfinite(e.half_width));
 }
 
 // One application of a host: its trace list on disk (empty where there is none to read) and its number of launches.

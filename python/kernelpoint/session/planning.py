@@ -6,18 +6,23 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kernelpoint import __version__
 from kernelpoint.config import Config
 from kernelpoint.errors import PlanError
+from kernelpoint.estimation import Design
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.processes import design_of
+from kernelpoint.progress import WorkProgress
 from kernelpoint.registry import foreign_code
 from kernelpoint.session.plan import Plan
 from kernelpoint.workload import Available, Need, Population, check_available, complete, fingerprint
+
+if TYPE_CHECKING:
+    from kernelpoint.traces.scan_table import ScanTable
 
 Log = Callable[[str], None]
 
@@ -104,26 +109,41 @@ def make_plan(
     """Make the inputs that the policy asks for, its `needs`, and let it make its design.
 
     A launch that cannot be read becomes a take-all unit (the failure rule): it enters the total exactly, and stands for no
-    other. A plan whose policy reads no traces has no streams, unless the population was scanned before.
+    other. Where the policy reads no traces, those on disk are read for the counters that they determine, and change nothing
+    in the design.
     """
     population = complete(population, needs, config.encoder, log)
     design = design_of(policy(config), population)
-    scan, embeddings = population.scan, population.embeddings
+    embeddings, planned_from_traces = population.embeddings, population.scan is not None
+    scan = population.scan if planned_from_traces else _scan_for_counts(population, design, log)
     if scan is None:
         return Plan(design, origin)
-    if scan.errors:
+    if scan.errors and planned_from_traces:
         strata = np.array(design.strata)
         strata[sorted(scan.errors)] = -1
         design = replace(design, strata=strata)
     return Plan(
         design=design,
         origin=origin,
-        broken=dict(scan.errors),
+        broken=dict(scan.errors) if planned_from_traces else {},
         stream_ids=scan.stream_ids,
         stream_hashes=scan.stream_hashes(),
         stream_names=scan.stream_names(),
         stream_counts=scan.stream_counts(),
         stream_map=None if embeddings is None else _principal_plane(embeddings),
+    )
+
+
+def _scan_for_counts(population: Population, design: Design, log: Log) -> ScanTable | None:
+    """The scan of the traces, whose counts of launches make exact totals; None where there are none, or every launch is
+    simulated anyway.
+    """
+    if not population.has_traces or (np.asarray(design.strata) < 0).all():
+        return None
+    from kernelpoint.traces import scan_launches
+
+    return scan_launches(
+        population.paths, progress=WorkProgress("reading", "traces", log), log=log, pool=population.pool
     )
 
 
