@@ -46,6 +46,7 @@ void set_units(Options& options, GpuConfig& config) {
 
 void set_sm(Options& options, GpuConfig& config) {
     const double clusters = options.number("-gpgpu_n_clusters", config.sms);
+    if (clusters < 1) options.refuse("-gpgpu_n_clusters", "1 or more");
     config.sms = whole(clusters * options.number("-gpgpu_n_cores_per_cluster", 1), 1, 1024);
     config.schedulers_per_sm = whole(options.number("-gpgpu_num_sched_per_core", config.schedulers_per_sm), 1, 16);
     if (const auto pipeline = options.numbers("-gpgpu_shader_core_pipeline", 2))
@@ -68,6 +69,7 @@ bool read_cache(Options& options, const std::string& key, double& sets, double& 
     const size_t begin = text->find_first_of("0123456789");
     if (begin == std::string::npos || std::sscanf(text->c_str() + begin, "%lf:%lf:%lf", &sets, &line, &ways) != 3)
         options.refuse(key, "kind:sets:line bytes:ways, and the rest, or none");
+    if (std::min({sets, line, ways}) < 1) options.refuse(key, "sets, bytes of a line and ways above 0");
     return true;
 }
 

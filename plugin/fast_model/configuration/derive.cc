@@ -8,8 +8,6 @@
 namespace kernelpoint::fast_model {
 namespace {
 
-constexpr size_t kMostNamed = 8;  // options in one sentence
-
 enum class Kind { own, accelsim, macsim };
 
 // By the first line that says something: `-key value`, `key: value` or `key value`.
@@ -74,8 +72,8 @@ std::string Derived::hash() const {
 std::vector<std::string> notes(const Derived& derived) {
     const auto listed = [](const std::vector<std::string>& keys) {
         std::string text;
-        for (size_t i = 0; i < std::min(keys.size(), kMostNamed); ++i) text += (i == 0 ? "" : ", ") + keys[i];
-        return keys.size() > kMostNamed ? text + " and " + std::to_string(keys.size() - kMostNamed) + " more" : text;
+        for (const std::string& key : keys) text += (text.empty() ? "" : ", ") + key;
+        return text;
     };
     std::vector<std::string> notes;
     if (!derived.not_modelled.empty())

@@ -34,9 +34,12 @@ void set_core(Options& options, GpuConfig& config) {
 }
 
 void set_memory(Options& options, GpuConfig& config) {
-    const double gpu = options.number("clock_gpu", 1.5);
-    const double llc = options.number("clock_llc", 1), memory = options.number("clock_mc", 0.8);
-    if (std::min({gpu, llc, memory}) <= 0) options.refuse("clock_gpu", "clocks above 0");
+    const auto clock = [&](const char* key, double otherwise) {
+        const double found = options.number(key, otherwise);
+        if (found <= 0) options.refuse(key, "a clock above 0");
+        return found;
+    };
+    const double gpu = clock("clock_gpu", 1.5), llc = clock("clock_llc", 1), memory = clock("clock_mc", 0.8);
     const auto cache = [&](const std::string& level, double copies, uint32_t& size, uint32_t& ways) {
         set_cache(size, ways, copies * options.number(level + "_num_set", 64), options.number(level + "_assoc", 8),
                   options.number(level + "_line_size", 64));

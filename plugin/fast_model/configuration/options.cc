@@ -1,5 +1,6 @@
 #include "fast_model/configuration/options.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <sstream>
 
@@ -91,12 +92,12 @@ std::optional<std::vector<double>> Options::numbers(const std::string& key, size
     for (const char* p = value->c_str(); *p != '\0';) {
         char* end = nullptr;
         const double number = std::strtod(p, &end);
-        if (end == p) break;
+        if (end == p || !std::isfinite(number)) break;
         numbers.push_back(number);
         p = end + std::string(end).find_first_not_of(",: \t");
         if (*end == '\0') break;
     }
-    if (numbers.size() < least) refuse(key, std::to_string(least) + " numbers");
+    if (numbers.size() < least) refuse(key, least == 1 ? "a number" : std::to_string(least) + " numbers");
     return numbers;
 }
 
