@@ -10,7 +10,7 @@ from caches import new_cache
 from kernelpoint.api import simulate
 from kernelpoint.cli import main
 from kernelpoint.evaluation import run as running
-from kernelpoint.evaluation.host import PROGRAM
+from kernelpoint.evaluation.host import PROGRAM, full_run
 from kernelpoint.evaluation.version import PACKAGE, code_version
 from kernelpoint.synth.compose import compose, prepare
 from kernelpoint.synth.lists import write_list
@@ -167,6 +167,26 @@ def test_methods_choose_under_one_configuration_and_are_judged_under_another(mon
     printed = capsys.readouterr()
     assert "stem" in printed.out and "stem *" not in printed.out
     assert "the fast model predicts with v100, another GPU" in printed.err + printed.out
+    assert "very cycles" not in printed.err + printed.out
+
+
+@pytest.mark.skipif(not PROGRAM.is_file(), reason="the embedded host is not built; make build")
+def test_a_truth_that_the_fast_model_made_itself_is_told(monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("KERNELPOINT_CACHE", new_cache(tmp_path / "cache"))
+    request = compose("iterative-solver", launches=60, sizes={"rows": [1024]})
+    traces = tmp_path / "traces"
+    prepare(traces, False, 3)
+    write_list(request.sequence, traces, request.launches, request.description)
+    list_file = traces / "kernelslist.g"
+    truth = full_run(str(list_file), "v100", tmp_path / "host", print)  # a table: nothing in it names the GPU
+    for model, told in (("auto", True), ("rtx", False)):
+        workload = f"truth={truth},traces={list_file},name=solver,fast_model={model},profile=model"
+        arguments = ("-p", "stem", "--budgets", "0.05", "--seeds", "1", "-o", tmp_path / model)
+        assert compare(monkeypatch, "-w", workload, *arguments) == 0
+        printed = capsys.readouterr()
+        assert ("predicts the very cycles of the truth" in printed.err + printed.out) == told
+        notes = json.loads((tmp_path / model / "comparison.json").read_text())["workloads"][0]["notes"]
+        assert any("very cycles" in note for note in notes) == told
 
 
 def test_a_narrow_terminal_gets_the_columns_that_fit(monkeypatch, capsys, truth_file):

@@ -77,3 +77,13 @@ def test_the_best_and_the_broken_are_marked_on_the_page(changes, mark):
     line, *others = per_workload([replace(GOOD, **changes), rival])
     assert _mark(line, [line, *others]) == mark
     assert _mark(others[0], [line, *others]) == ("" if mark == "best" else "best")
+
+
+def test_a_policy_without_a_bound_is_never_the_best_and_says_why_where_it_is_faster():
+    unbounded = replace(GOOD, policy="u", bound="none", held=None, half_width=math.nan)
+    rival = replace(GOOD, policy="rival", simulated_total=2 * GOOD.simulated_total)
+    lines = per_workload([unbounded, rival])
+    assert [_mark(line, lines) for line in lines] == ["faster, no bound", "best"]
+    slower = per_workload([replace(unbounded, simulated_total=3 * GOOD.simulated_total), rival])
+    assert [_mark(line, slower) for line in slower] == ["", "best"]
+    assert _mark(lines[0], lines[:1]) == "faster, no bound"

@@ -16,6 +16,10 @@ from kernelpoint.profiles import Launches, Profile, match, read_profile
 from kernelpoint.workload import aligned, fingerprint, named
 
 Log = Callable[[str], None]
+ITSELF = 0.5  # share of launches: between two simulated GPUs hardly any launch has equal cycles
+MODEL_IS_TRUTH = (
+    "so rows that plan from it say nothing about real runs; give fast_model= another GPU, such as rtx, or off"
+)
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,11 @@ def load_workload(request: Request, truth_file: str, communication: bool, log: L
     known, informed = named(truth, paths), request.profile == "truth"
     from_truth = request.profile in (None, "truth")
     model = _predicted(request, paths, log) if _takes_predictions(request) else None
+    equal = 0 if model is None else int((model.counters["cycles"] == results).sum())
+    if equal > ITSELF * len(results):
+        sentence = f"the fast model predicts the very cycles of the truth for {equal:,} launches, {MODEL_IS_TRUTH}"
+        log(f"kernelpoint: {request.name}: {sentence}")
+        notes.append(sentence)
     if model is not None and request.profile == MODEL:
         known = named(model, paths)
     elif not from_truth:
