@@ -143,6 +143,29 @@ class TestTheModelsClock:
         assert doubted.issued > 1.5 * trusted.issued
         assert projection is None or abs(projection.cycles - steady.cycles()) <= projection.cycles_error
 
+    def test_a_change_that_has_come_as_the_model_foretold_is_doubted_less(self):
+        launch = self.slowing()
+        model = Launch(
+            np.concatenate([uneven(4, ctas=1200, spread=0.05), 1.5 * uneven(5, ctas=800, spread=0.05)]), slots=80
+        )
+        trace, projection = self.stopped(launch, model)
+        assert 1200 < trace.issued < 1700  # some waves behind the change, of which 1840 were asked for otherwise
+        assert abs(projection.cycles - launch.cycles()) <= projection.cycles_error
+
+    def test_changes_that_did_not_come_as_the_model_foretold_make_the_next_one_doubted_more(self):
+        steady = Launch(uneven(6, spread=0.05), slots=80)
+        twice = uneven(7, spread=0.05)
+        twice[600:1400] *= 1.5
+        _, projection = self.stopped(steady, Launch(twice, slots=80))
+        assert projection is None or abs(projection.cycles - steady.cycles()) <= projection.cycles_error
+
+    def test_a_launch_can_be_stopped_between_two_waves(self):
+        durations = np.full(800, 1000.0)  # all CTAs of a wave issue at once, 40 cycles after another
+        launch = Launch(durations, slots=40)
+        trace, projection = self.stopped(launch, Launch(0.7 * durations, slots=40), allowance=0.03)
+        assert trace.issued <= 400
+        assert projection.cycles == pytest.approx(launch.cycles(), rel=0.03)
+
     @pytest.mark.parametrize("scale", [0.4, 1.0, 3.0])
     def test_a_model_of_another_speed_projects_as_well(self, scale):
         launch = Launch(uneven(5), slots=80)

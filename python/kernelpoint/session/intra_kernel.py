@@ -15,6 +15,9 @@ from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.ratios import RATIOS
 
 PROJECTED = ("cycles", "instructions")  # all others are scaled with the CTAs
+FULL_RUN_SHARE = (
+    0.95  # of the error budget, for projections where every launch is simulated: none of it goes to sampling
+)
 
 
 def check_inside_kernel(config: Config, host: HostInfo) -> None:
@@ -42,26 +45,31 @@ class InsideKernel:
     """The key `inside_kernel` at work: follows launches in flight, stops and projects them.
 
     A projection by `cta` has a half-width h_i of its own, which enters the engine with its result
-    (estimation.measurement_error). Launches are stopped only where h_i looks like 0.6 eps y_i or less (OWN_ERROR_SHARE), so
-    their sum is usually within 0.6 eps. Not always: the tail of a launch is seen only after the stop, an estimator may lean on
-    a few launches, and instructions have errors that no launch is stopped by. Where too little is left for sampling, the
-    session calls `stop_projecting`, and the sample grows by launches simulated whole. Other counters than cycles and
-    instructions are scaled with the CTAs and have no known error, nor has anything projected by `pka`.
+    (estimation.measurement_error). Launches are stopped only where h_i looks like 0.6 eps y_i or less (OWN_ERROR_SHARE; 0.95
+    in a full run), so their sum is usually within 0.6 eps. Not always: the tail of a launch is seen only after the stop, an
+    estimator may lean on a few launches, and instructions have errors that no launch is stopped by. Where too little is left
+    for sampling, the session calls `stop_projecting`, and the sample grows by launches simulated whole. Other counters than
+    cycles and instructions are scaled with the CTAs and have no known error, nor has anything projected by `pka`.
 
     Args:
         method: "off", or one of intrakernel.METHODS.
         budget: the run's error budget.
         course: gives the course of a launch in the fast model, or None.
+        share: of the error budget that a launch's own half-width may take.
     """
 
     def __init__(
-        self, method: str, budget: ErrorBudget, course: Callable[[int], ProgressTrace | None] | None = None
+        self,
+        method: str,
+        budget: ErrorBudget,
+        course: Callable[[int], ProgressTrace | None] | None = None,
+        share: float = OWN_ERROR_SHARE,
     ) -> None:
         self.method = method
         self._course = course or (lambda unit: None)
         self._whole = self._at_once = 0  # launches followed to their end; those that issued all their CTAs at once
         self._rule = None if method == "off" else load_method(method)
-        self._made_with = budget.confidence, OWN_ERROR_SHARE * budget.relative_error
+        self._made_with = budget.confidence, share * budget.relative_error
         self._states_bound = budget.bound != "none"
         self._followed: dict[int, tuple[ProgressTrace, StoppingRule]] = {}
         self._stopped: set[int] = set()

@@ -37,13 +37,13 @@ class CtaProjection(StoppingRule):
     V has the spread s of the residuals e_b = y_b - r z_b and the error of r; the drift g, by which the mean of the last third
     of the e_b differs from their median; the distance p between points, since the moment at which a count was reached is known
     to within +- p / 2; a change f of the rate that the model foretells (cycles for a CTA behind the stop over those before it,
-    in whole waves, less 1), believed to within c = DISTRUST of it, or not at all (c = 1) where z counts CTAs; the unevenness u
-    inside waves (root mean square of the cycles between the issues and a straight line, less what the model knows of it), as
-    the launch need not end in the phase in which it was stopped; and how much two tails differ, where the tail D = T_k - t is
-    longer than a wave w. The half-width is Student's t with B - 1 degrees of freedom times the root of V; for instructions,
-    which follow the CTAs, f, u and the tail play no part. The launch is stopped when the half-width, with D = w, is within
-    `allowance` times T. That is what it then claims, or more: of small variances the too small ones are those that stop it (see
-    estimation.bounds.stated).
+    in whole waves, less 1) and the doubt c of it, 1 where z counts CTAs, else what DISTRUST becomes by the changes that waves
+    before the stop have shown (`_doubt`); the unevenness u inside waves (root mean square of the cycles between the issues and
+    a straight line, less what the model knows of it), as the launch need not end in the phase in which it was stopped; and how
+    much two tails differ, where the tail D = T_k - t is longer than a wave w. The half-width is Student's t with B - 1 degrees
+    of freedom times the root of V; for instructions, which follow the CTAs, f, u and the tail play no part. The launch is
+    stopped when the half-width, with D as the model has it or D = w, is within `allowance` times T. That is what it then
+    claims, or more: of small variances the too small ones are those that stop it (see estimation.bounds.stated).
 
     Source: batch means of steady-state simulation (Law and Kelton, Simulation Modeling and Analysis, section 9.5); ratio
     estimators (Cochran, Sampling Techniques, chapter 6). Model: what comes is to the model as what was since the first wave.
@@ -73,22 +73,22 @@ class CtaProjection(StoppingRule):
         self._alpha = 1.0 - confidence
         self._allowance = allowance
         self._model = model
-        self._asked_at = 0
+        self._asked_at = 1  # in half waves before the end, from below: never 1
 
     def stops(self, trace: ProgressTrace) -> bool:
         """See :class:`~kernelpoint.intrakernel.contract.StoppingRule`. Half waves only: that costs little and misses little."""
         if not 0 < trace.resident < trace.total or not trace.issued < trace.total:
             return False
-        half_waves = 2 * trace.issued // trace.resident
-        least = max((1 + LEAST_WAVES) * trace.resident, LEAST_PART_MODELLED * trace.total)
-        if half_waves <= self._asked_at or trace.issued < least:
+        half_waves = 2 * (trace.issued - trace.total) // trace.resident
+        least = max((1 + LEAST_WAVES) * trace.resident + 1, LEAST_PART_MODELLED * trace.total)
+        if half_waves == self._asked_at or trace.issued < least:
             return False
         self._asked_at = half_waves
         model = _usable(self._model(), trace)
         if model is None and trace.issued < LEAST_PART * trace.total:
             return False
         waves = _Waves(trace, model)
-        error = waves.half_width(self._alpha, 0, waves.other_variance(waves.wave))
+        error = waves.half_width(self._alpha, 0, waves.other_variance(waves.tail))
         return bool(error <= self._allowance * (trace.cycles + waves.rest[0]))
 
     def project(self, trace: ProgressTrace, cycles: float, instructions: float) -> Projection:
@@ -108,19 +108,19 @@ class _Waves:
     """
 
     def __init__(self, trace: ProgressTrace, model: ProgressTrace | None) -> None:
-        same = model is not None and _same_waves(model, trace)
-        waves = trace.issued // trace.resident - 1
+        waves = (trace.issued - 1) // trace.resident - 1  # the CTA that comes after S issues when one has ended
         length = max(waves // MOST_BATCHES, 1) * trace.resident
         self.count = waves * trace.resident // length
         ends = trace.issued - length * np.arange(self.count, -1, -1, dtype=np.float64)
-        at_end = trace.at_issue(ends)
-        amounts = np.diff(at_end, axis=1)
+        amounts = np.diff(trace.at_issue(ends), axis=1)
+        self.wave = float(amounts[0].sum() * trace.resident / (ends[-1] - ends[0]))
         clock = np.stack([np.diff(ends)] * 2)
         left = np.full(2, float(trace.total - trace.issued))
-        self._change = 0.0 if model is None else (DISTRUST if same else 1.0) * _change(model, trace)
-        if model is not None and same:
-            clock[0] = np.maximum(np.diff(model.at_issue(ends)[0]), 1.0)
-            left[0] = max(float(np.diff(model.at_issue(np.array([ends[-1], float(trace.total)]))[0])[0]), 1.0)
+        self._change = 0.0 if model is None else _change(model, trace)
+        same = model if model is not None and _same_waves(model, trace) else None
+        if same is not None:
+            clock[0] = np.maximum(np.diff(same.at_issue(ends)[0]), 1.0)
+            left[0] = max(float(np.diff(same.at_issue(np.array([ends[-1], float(trace.total)]))[0])[0]), 1.0)
         rate = amounts.sum(axis=1) / clock.sum(axis=1)
         residual = amounts - rate[:, None] * clock
         self.rest = rate * left
@@ -128,11 +128,12 @@ class _Waves:
         self._variance = residual.var(axis=1, ddof=1)
         self._drift = residual[:, -max(self.count // 3, 1) :].mean(axis=1) - np.median(residual, axis=1)
         self._resolution = trace.resolution
-        self.wave = float(amounts[0].sum() * trace.resident / (ends[-1] - ends[0]))
-        whole = np.arange(trace.issued, trace.resident - 0.5, -trace.resident, dtype=np.float64)[::-1]
-        uneven = _unevenness(trace, whole)
-        if model is not None and same:
-            uneven -= rate[0] * _unevenness(model, whole)
+        self.tail = self.wave  # as it is expected
+        uneven = _unevenness(trace, trace)
+        if same is not None:
+            self._change *= _doubt(self._change, amounts[0], clock[0], self._variance[0])
+            self.tail = max(self.wave, rate[0] * (same.cycles - float(same.at_issue(np.array([trace.total]))[0, 0])))
+            uneven -= rate[0] * _unevenness(same, trace)
         self._unevenness = float(np.mean(uneven**2))
 
     def other_variance(self, tail: float) -> float:
@@ -150,10 +151,27 @@ class _Waves:
         return two_sided(alpha, self.count - 1.0) * math.sqrt(variance)
 
 
-def _unevenness(trace: ProgressTrace, waves: np.ndarray) -> np.ndarray:
-    """Cycles between the issues inside waves and the straight lines from end to end of each wave."""
-    inside = np.linspace(waves[0], waves[-1], (len(waves) - 1) * PARTS + 1)
-    return trace.at_issue(inside)[0] - np.interp(inside, waves, trace.at_issue(waves)[0])
+def _unevenness(course: ProgressTrace, trace: ProgressTrace) -> np.ndarray:
+    """Cycles between the issues inside waves of `trace`, counted back from its last point, and lines from wave to wave."""
+    ends = np.arange(trace.issued, trace.resident, -trace.resident, dtype=np.float64)[::-1]
+    inside = np.linspace(ends[0], ends[-1], (len(ends) - 1) * PARTS + 1)
+    return course.at_issue(inside)[0] - np.interp(inside, ends, course.at_issue(ends)[0])
+
+
+def _doubt(change: float, cycles: np.ndarray, clock: np.ndarray, variance: float) -> float:
+    """Standard deviation of a change of rate that the model foretells, over that change, given those that waves have shown.
+
+    The slope of the cycles in the model's clock is their ratio r to within DISTRUST of it beforehand; waves whose clocks differ
+    show what it is. Its mean square distance from r counts, over r squared, and DISTRUST of the part of the change that is
+    larger than what the clocks of these waves differ by.
+    """
+    rate = cycles.sum() / clock.sum()
+    centred = clock - clock.mean()
+    square = max(float(centred @ centred), 1e-9)
+    told, prior = square * rate**2 / max(variance, 1e-9), DISTRUST**-2.0  # precisions of slope / r
+    away = told * (float(centred @ cycles) / (rate * square) - 1.0) / (told + prior)
+    seen = float(clock.std() / clock.mean()) / max(abs(change), 1e-9)
+    return math.sqrt(1.0 / (told + prior) + away**2 + (DISTRUST * max(1.0 - seen, 0.0)) ** 2)
 
 
 def _same_waves(model: ProgressTrace, trace: ProgressTrace) -> bool:
@@ -172,7 +190,7 @@ def _usable(model: ProgressTrace | None, trace: ProgressTrace) -> ProgressTrace 
 def _change(model: ProgressTrace, trace: ProgressTrace) -> float:
     """Cycles of the model for a CTA behind the stop over those before it, less 1; both from whole waves of the model."""
     wave = model.resident
-    before = max((trace.issued - max(wave, trace.resident)) // wave, 1) * wave
+    before = max((trace.issued - 1 - max(wave, trace.resident)) // wave, 1) * wave
     behind = min(max((trace.total - trace.issued) // wave, 1) * wave, trace.total - trace.issued)
     counts = np.array([trace.issued - before, trace.issued, trace.issued + behind], dtype=np.float64)
     begin, stop, end = model.at_issue(counts)[0]
