@@ -88,12 +88,13 @@ class AssistedFit:
         """The total of other units, whose predictions s.x and s.mean_x are `corrected` by this fit: difference estimator, with
         the spread of this one. unseen: the part of their sizes in groups of which this fit has no draw.
         """
-        K = self.spread.K + self.spread.K0 * unseen
-        spread = Spread(K, 0.0, 0.0, self.spread.nu)
         estimate = s.X + float((s.N * (y - s.x)).sum())
-        return replace(
-            self, estimate=estimate, spread=spread, error=math.sqrt(spread.variance(float(s.q.sum()), 0.0, 0.0))
-        )
+        return replace(self.lent(float(s.q.sum()), unseen), estimate=estimate)
+
+    def lent(self, q: float, unseen: float) -> AssistedFit:
+        """This fit with the error that its spread leaves of other units; q: sum over their cells, unseen: as of_other_units."""
+        spread = Spread(self.spread.K + self.spread.K0 * unseen, 0.0, 0.0, self.spread.nu)
+        return replace(self, spread=spread, error=math.sqrt(spread.variance(q, 0.0, 0.0)))
 
     def oddest(self, y: Floats, s: CellSample, least: float) -> float:
         """The largest deviation, relative to its size, of draws of other units from what is `corrected` for them; 0 where none

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from kernelpoint.errors import ConfigError, JournalError
 from kernelpoint.estimation.assisted import LEAST_VARIANCE
 from kernelpoint.estimation.assisted_design import AssistedDesign, Combination
+from kernelpoint.estimation.assisted_orders import Observed
 from kernelpoint.estimation.assisted_parts import Parts
 from kernelpoint.estimation.assisted_total import TotalFit
 from kernelpoint.estimation.base import Frame
@@ -24,7 +25,6 @@ from kernelpoint.estimation.measurement_error import Reach
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.nested import NestedEngine, looser_errors
 from kernelpoint.estimation.parts import Auxiliary
-from kernelpoint.estimation.unseen import sentences
 
 # Numerics: from trials on pairs of model and truth; see README.md
 MAX_GROWTH_FACTOR = 3.25  # the first four growths are at most by this
@@ -79,6 +79,7 @@ class AssistedEngine(NestedEngine):
         return looser_errors(self.budget.relative_error)
 
     def _take_first_sample(self) -> None:
+        self._passes: dict[int, list[int]] = {}  # cells at each look that did not meet the budget
         self._parts = Parts(self.design, self._target, self.budget.relative_error)
         self._parts.set(self._parts.first(self.design.care, self.budget))
 
@@ -139,18 +140,6 @@ class AssistedEngine(NestedEngine):
         known = self.known(combination[0][1]) if len(combination) == 1 else Auxiliary(x, size, self._has)
         return self.fit(lambda units: self._values(combination, units), known, self._alpha(self.looks), least)
 
-    def _begin_is_odd(self, eps: float) -> bool:
-        """True if the begin of the run is found odd at this look."""
-        if self._parts.whole or self._parts.odd:
-            return False
-        alone = [(1.0, self._target)]
-        return self._parts.finds_odd(
-            lambda places: self._values(alone, self._free[places]),
-            self.known(self._target),
-            self._alpha(self.looks),
-            eps,
-        )
-
     def _estimated(self) -> Sequence[str]:
         """Counters that a look estimates: where a tighter run follows this one, those that the budget is about."""
         return self.ratios.get(self.budget.counter, (self.budget.counter,)) if self._is_followed else self.counters
@@ -178,20 +167,48 @@ class AssistedEngine(NestedEngine):
     def _look(self, missing: int, budget: ErrorBudget) -> Look:
         states = not missing and budget.bound != "none"
         self._fits = {}
-        new = states and self._begin_is_odd(budget.relative_error)
+        alone = [(1.0, self._target)]
+        new = states and self._parts.finds_odd(
+            lambda places: self._values(alone, self._free[places]),
+            self.known(self._target),
+            self._alpha(self.looks),
+            budget.relative_error,
+        )
         self._parts.odd |= new
+        if states:
+            self._passes[self.looks] = self.cells
         estimates = {name: self._estimate(name, [(1.0, name)], budget, states) for name in self._estimated()}
+        self._take_off_bias(estimates, budget)
         ratios = {k: self._ratio(k, estimates, budget, states) for k, v in self.ratios.items() if {*v} <= {*estimates}}
         target = ratios.get(budget.counter) or estimates.get(budget.counter)
         met = states and not new and target is not None and target.relative_half_width <= budget.relative_error
-        clusters, assumptions = (
-            self._groups() if estimates and not self._is_followed else [],
-            self._assumptions() if states else [],
-        )
+        clusters = self._groups() if estimates and not self._is_followed else []
+        assumptions = self._assumptions() if states else []
         warnings = [f"{missing} drawn units have no result: no bound is stated"] if missing else []
         look = Look(self.looks if states else 0, estimates, clusters, ratios, met, [], assumptions, warnings)
         self._last = None if missing else look
+        if met:
+            self._passes.pop(self.looks)
         return look
+
+    def _take_off_bias(self, estimates: dict[str, Estimate], budget: ErrorBudget) -> None:
+        """Take the bias of stopping off estimates, and fits, of a run within its budget; half-widths stay the same part."""
+        target, eps = estimates.get(budget.counter), budget.relative_error
+        if self._is_followed or target is None or not target.relative_half_width <= eps:
+            return
+        names, half = sorted(estimates, key=budget.counter.__ne__), eps * abs(target.estimate)
+        for name, bias in self._parts.stopping_bias(
+            self._passes, self._alpha, names, self._observed, (half, eps)
+        ).items():
+            found, self._fits[name] = estimates[name], self._fits[name].less(bias)
+            value = found.estimate - bias
+            estimates[name] = replace(found, estimate=value, half_width=abs(value) * found.relative_half_width)
+
+    def _observed(self, name: str, places: Ints) -> Observed:
+        """A counter of the units at some places."""
+        return Observed(
+            self._values([(1.0, name)], self._free[places]), self.known(name), self.design.least_error(name)
+        )
 
     def _ratio(self, name: str, estimates: Mapping[str, Estimate], budget: ErrorBudget, states: bool) -> Estimate:
         """A ratio of totals R = A / B by linearisation (Sarndal et al., section 5.6): error of the total of (a - R b) / B."""
@@ -215,17 +232,8 @@ class AssistedEngine(NestedEngine):
     def _assumptions(self) -> list[str]:
         """Sentences on what the statement rests on, and what a sample of this size cannot see."""
         fit = self._fits.get(self._target)
-        if fit is None:
-            return []
-        shares, alpha = self._parts.shares(self.cells), 1.0 - self.budget.confidence
-        begin = ["the begin of the run or first units are unlike the rest: they have an estimate of their own"]
-        return [
-            f"one draw in each of {sum(self.cells)} cells; relative errors of predictions are exchangeable between them",
-            f"the draw that stands for most stands for {100 * shares.max():.2g} % of {self._target}; it may be "
-            f"{100 * fit.fits[0].oddity(self.design.care.odd):.2g} % off its prediction",
-            *(begin if self._parts.odd else []),
-            *sentences(shares, len(self._free) - sum(self.cells), alpha, self.budget.relative_error, self._target),
-        ]
+        eps, alpha = self.budget.relative_error, 1.0 - self.budget.confidence
+        return [] if fit is None else self._parts.assumptions(fit, eps, alpha, self._target)
 
     # ---- growth -----------------------------------------------------------------------------------------------------
 
@@ -328,20 +336,11 @@ class AssistedEngine(NestedEngine):
         values = np.full((len(array), len(self.counters)), np.nan)
         inside = np.flatnonzero(np.asarray(self.design.groups)[array] >= 0)
         place = inside if array is self._free else np.searchsorted(self._free, array[inside])
+        has = np.flatnonzero(self.design.of_free(self._results.rows) >= 0)
+        results = self._results.of(self._free[has])
         for name, fit in self._fits.items():
-            values[inside, self.counters.index(name)] = self._corrected(name, fit)[place]
+            column, told = self.counters.index(name), self.design.prediction(name, self._target)
+            values[inside, column] = fit.corrected(*told, self.design.free_groups, has, results[:, column])[place]
         known = self._results.rows[array] >= 0
         values[known] = self._results.of(array[known])
         return values
-
-    def _corrected(self, name: str, total: TotalFit) -> Floats:
-        """float64 [free]: predictions of units without a result; with the results they add up to the estimate."""
-        x, size = self.design.prediction(name, self._target)
-        rows, m = self.design.of_free(self._results.rows), np.full(len(x), np.nan)
-        for fit, part in zip(total.fits, total.parts, strict=True):
-            sizes, without = size[part.units], rows[part.units] < 0
-            inside = total.fits[0].corrected(x[part.units], self.design.free_groups[part.units])
-            simulated = self._simulated([(1.0, name)], self._free[part.units[~without]])
-            left, below = fit.estimate - simulated - float(inside[without].sum()), float(sizes[without].sum())
-            m[part.units] = inside + left / below * sizes if below > 0.0 else inside
-        return m

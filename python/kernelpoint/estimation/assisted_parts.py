@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from kernelpoint.estimation.assisted import AssistedFit, fit_errors, fit_total
 from kernelpoint.estimation.assisted_design import AssistedDesign, Care
+from kernelpoint.estimation.assisted_orders import EarlierPass, Observed, stopping_bias
 from kernelpoint.estimation.assisted_total import TotalFit
 from kernelpoint.estimation.cell_sample import CellSample
 from kernelpoint.estimation.design import ErrorBudget
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.parts import Auxiliary
-from kernelpoint.estimation.unseen import unseen_share
+from kernelpoint.estimation.unseen import sentences, unseen_share
 
 # Model: see README.md
 DRAWS_IF_ODD = 16  # of the begin of the run, at least, once it was found odd
@@ -166,6 +167,8 @@ class Parts:
         """True if draws of the begin, or of first units, are further off their predictions than those of the rest let expect,
         and so far that it matters for a relative error of eps; arguments as of `fit`.
         """
+        if self.whole or self.odd:
+            return False
         first, known = self._lines(values, known, alpha, self._least)
         matters, begin = MATERIAL * eps * self.size, sum(part.total for part in self._begin)
         for part in self._begin:
@@ -190,3 +193,39 @@ class Parts:
             sample, units = part.cell_sample(self._groups, known)
             result[units] = values(sample)
         return result
+
+    # ---- statements -------------------------------------------------------------------------------------------------
+
+    def stopping_bias(
+        self,
+        passes: Mapping[int, Sequence[int]],
+        alpha: Callable[[int], float],
+        names: Sequence[str],
+        observed: Callable[[str, Ints], Observed],
+        within: tuple[float, float],
+    ) -> dict[str, float]:
+        """The bias of the total of each counter (assisted_orders.stopping_bias); {} where there is none, or the begin is odd.
+
+        Args:
+            passes: cells of all passes by look, the present one last; alpha: error probability of a look.
+            observed: of a counter, at places in `free`; others as there.
+        """
+        if len(passes) < 2 or self.odd or self.rest.whole:
+            return {}
+        of = [
+            EarlierPass(self._parts, cells, self._groups, alpha(look), self._odd_by) for look, cells in passes.items()
+        ]
+        units = self.rest.sample()
+        return stopping_bias(of, self.rest, names, lambda name: observed(name, units), within)
+
+    def assumptions(self, fit: TotalFit, eps: float, alpha: float, target: str) -> list[str]:
+        """Sentences on what a statement rests on, and what a sample of this size cannot see."""
+        shares, drawn = self.shares(self.present), sum(self.present)
+        begin = ["the begin of the run or first units are unlike the rest: they have an estimate of their own"]
+        return [
+            f"one draw in each of {drawn} cells; relative errors of predictions are exchangeable between them",
+            f"the draw that stands for most stands for {100 * shares.max():.2g} % of {target}; it may be "
+            f"{100 * fit.fits[0].oddity(self._odd_by):.2g} % off its prediction",
+            *(begin if self.odd else []),
+            *sentences(shares, sum(self.counts) - drawn, alpha, eps, target),
+        ]

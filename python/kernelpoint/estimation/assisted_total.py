@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernelpoint.estimation.assisted import AssistedFit, quantile
+from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.parts import Part
 
 # Numerics: see README.md
@@ -36,6 +38,29 @@ class TotalFit:
     def estimate(self) -> float:
         """The total."""
         return sum(fit.estimate for fit in self.fits) + self.exact
+
+    def less(self, bias: float) -> TotalFit:
+        """The fit with an estimate of the first part that is less by an amount."""
+        first, *others = self.fits
+        return replace(self, fits=(replace(first, estimate=first.estimate - bias), *others))
+
+    def corrected(self, x: Floats, size: Floats, groups: NDArray[np.integer], units: Ints, results: Floats) -> Floats:
+        """float64 [free]: predictions of units without a result, which with the results add up to the estimate; nan of parts
+        that are drawn whole.
+
+        Args:
+            x, size: float64 [free], predictions and sizes; groups: int [free]; units: int64 [known], places with a
+                result; results: float64 [known].
+        """
+        m, values = np.full(len(x), np.nan), np.full(len(x), np.nan)
+        values[units] = results
+        for fit, part in zip(self.fits, self.parts, strict=True):
+            sizes, known = size[part.units], values[part.units]
+            inside, without = self.fits[0].corrected(x[part.units], groups[part.units]), np.isnan(known)
+            left = fit.estimate - float(known[~without].sum()) - float(inside[without].sum())
+            below = float(sizes[without].sum())
+            m[part.units] = inside + left / below * sizes if below > 0.0 else inside
+        return m
 
     @property
     def error(self) -> float:
