@@ -1,7 +1,5 @@
 #include "host/run.h"
 
-#include <set>
-
 #include "host/interrupt.h"
 
 namespace kernelpoint::host {
@@ -54,8 +52,10 @@ bool Run::simulate_sampled(SamplingHook& hook) {
         reason = error.what();
     }
     walk_.gpu().abandon();
-    std::fprintf(stderr, "kernelpoint-host: launch %llu failed: %s\n", static_cast<unsigned long long>(launch),
-                 reason.c_str());
+    if (named_.insert(reason).second) {
+        std::fprintf(stderr, "kernelpoint-host: launch %llu failed: %s\n", static_cast<unsigned long long>(launch),
+                     reason.c_str());
+    }
     hook.abort(reason);
     return false;
 }

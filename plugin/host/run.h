@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <set>
+#include <string>
 
 #include "fast_model/list/walk.h"
 #include "host/progress.h"
@@ -28,6 +30,7 @@ private:
     fast_model::Walk walk_;
     Results& results_;
     Progress progress_;
+    std::set<std::string> named_;  // reasons why launches failed; each is told once
 };
 
 }  // namespace kernelpoint::host

@@ -47,9 +47,9 @@ def report(
         typer.echo(json.dumps(_content(loaded, full)))
         return
     console = Console(markup=False)
-    console.print(_counters(loaded))
-    for line in [*sentences(loaded)[:1], *_truth(loaded, full), *sentences(loaded)[1:], *_expected(loaded)]:
-        console.print(line, soft_wrap=True, highlight=False)
+    verdict, *more = sentences(loaded)
+    for part in (verdict, *_truth(loaded, full), _counters(loaded), *more, *_expected(loaded)):
+        console.print(part, soft_wrap=isinstance(part, str), highlight=False)
     with telling("writing", say):
         made = _exports(loaded, full, csv, perfetto, figures)
         if output is not None or (not made and loaded.summary is not None):

@@ -15,8 +15,14 @@ def is_weak(row: EstimateRecord) -> bool:
 
 
 def total(row: EstimateRecord) -> str:
-    """An estimate as text; one below zero, which no counter is, tells nothing."""
-    return "not known" if row.estimate is not None and row.estimate < 0.0 else number(row.estimate)
+    """An estimate as text; one below zero, which no counter is, tells nothing, nor does a zero of what no simulated launch has
+    met, without a half-width.
+
+    >>> total(EstimateRecord(estimate=0.0, simulated=0.0)), total(EstimateRecord(estimate=0.0, half_width=0.0, simulated=0.0))
+    ('not known', '0')
+    """
+    unmet = row.estimate == 0.0 and row.half_width is None
+    return "not known" if unmet or (row.estimate is not None and row.estimate < 0.0) else number(row.estimate)
 
 
 def number(value: float | None) -> str:
