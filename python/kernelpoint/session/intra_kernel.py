@@ -41,6 +41,11 @@ def check_inside_kernel(config: Config, host: HostInfo) -> None:
         )
 
 
+def share_of(config: Config) -> float:
+    """Share of the error budget that a launch's own half-width may take."""
+    return FULL_RUN_SHARE if config.policy.name == "all" else OWN_ERROR_SHARE
+
+
 class InsideKernel:
     """The key `inside_kernel` at work: follows launches in flight, stops and projects them.
 
