@@ -31,6 +31,7 @@ OK, DONE, PENDING, SIMULATE = 0, 1, 2, 0
 SAME = ("launches", "simulated", "estimate", "half_width", "counters", "covers", "replay_errors")
 KINDS = {
     "run-ups": (64, "policy: random\nreplay.check: 2\nerror_budget.relative_error: 0.02"),
+    "further run-ups": (96, "policy: random\nerror_budget.relative_error: 0.02"),
     "selection": (40, "policy: kernelpoint\nerror_budget.relative_error: 0.05"),
 }
 EXAMPLES = settings(
@@ -113,7 +114,7 @@ class AnyRun(RuleBasedStateMachine):
 
     # ---- wrong ones
 
-    @rule(index=st.sampled_from([-1, 64, 2**40, 2**64 - 1]))
+    @rule(index=st.sampled_from([-1, 200, 2**40, 2**64 - 1]))
     def ask_for_what_is_not_there(self, index):
         with pytest.raises(HostError):
             self.session.on_launch(0, index)

@@ -54,9 +54,11 @@ def sentences(found: Sequence[Forecast], launches: int) -> list[str]:
             f"  +- {100 * one.relative_error:g} %: {_range(one.launches, one.most_launches)} of {launches:,} launches, "
             f"{_range(one.least_speedup, one.speedup)} times less than all{minutes}"
         )
-    if found[0].run_ups:
+    run_ups = [one.run_ups for one in found]
+    if any(run_ups):
         lines.append(
-            f"speedups and minutes include {found[0].run_ups} launches in run-ups, which a simulator that can replay adds"
+            f"speedups and minutes include {_range(min(run_ups), max(run_ups))} launches in run-ups, which a simulator that "
+            "can replay adds"
         )
     if any(one.most_launches > one.launches for one in found):
         lines.append(
