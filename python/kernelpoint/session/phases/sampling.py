@@ -87,8 +87,7 @@ class Sampling:
         self.state = KeptState(setup)
         self.done = False
         self.pass_index = self.warmups = 0
-        self._warmup_cycles = 0.0
-        self._was_screened = screened is not None
+        self._warmup_cycles, self._was_screened = 0.0, screened is not None
         self._stands_at = "begin"  # or "pass", "run-ups", "look"
         for unit, counters in (screened or {}).items():
             self.sample.take(unit, counters)
