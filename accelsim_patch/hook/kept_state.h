@@ -11,10 +11,9 @@
 
 #include "draws.hpp"
 #include "members.h"
+#include "network_turns.h"
 #include "statistics_reader.h"
 #include "warp_turns.h"
-
-extern LocalInterconnect* g_localicnt_interface;
 
 namespace kernelpoint {
 
@@ -23,7 +22,7 @@ namespace kernelpoint {
 // with each cycle the turns of its schedulers and collectors go on. How many cycles that were hangs on all launches
 // before, which were not all simulated: it is drawn for each launch and core, evenly, as is how far the clocks are out
 // of step. Any fixed value would favour some kernels, always to the same side. A core that has run no CTA is as at the
-// start of a run. The network and DRAM's turns begin as there, L1 caches of instructions and constants empty.
+// start of a run. DRAM's turns begin as there, L1 caches of instructions and constants empty.
 class KeptState {
 public:
     explicit KeptState(gpgpu_sim* sim) : m_sim(sim) {}
@@ -41,7 +40,7 @@ public:
         m_sim->*reach(ClusterIssuedLast()) = static_cast<unsigned>((clusters - 1 + before.earlier_ctas) % clusters);
         Draws draws(launch);
         for (unsigned i = 0; i < clusters; ++i) set(i, before, draws);
-        reset_network();
+        NetworkTurns(clusters, before).set(draws);
         for (unsigned i = 0; i < m_sim->getMemoryConfig()->m_n_mem; ++i) reset(*Inside::channel(m_sim, i));
         set_clocks(draws);
     }
@@ -91,17 +90,6 @@ private:
         const size_t each = config->gpgpu_operand_collector_num_units_gen / schedulers;
         InsideCore::set_collector_of(core, cycles * config->reg_file_port_throughput,
                                      static_cast<unsigned>(last * each));
-    }
-
-    // The built-in crossbar only (-network_mode 2).
-    static void reset_network() {
-        if (g_localicnt_interface == NULL) return;
-        std::vector<xbar_router*>& routers = g_localicnt_interface->*reach(Routers());
-        for (size_t i = 0; i < routers.size(); ++i) {
-            std::vector<unsigned>& next = routers[i]->*reach(NextInputs());
-            std::fill(next.begin(), next.end(), 0u);
-            routers[i]->*reach(NextInput()) = 0;
-        }
     }
 
     void reset(memory_partition_unit& partition) {

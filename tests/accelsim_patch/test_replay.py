@@ -102,17 +102,21 @@ def test_warps_take_turns_from_those_that_ran_on_their_sm_last(simulator: Simula
     assert of("4 2 1", "4 2 0") == second, "the newest launch counts"
 
 
-def test_an_sm_that_has_run_no_cta_takes_its_turns_as_at_the_start_of_a_run(simulator: Simulator, timed_list: Path):
-    def of(launches: list[int], *grids: str) -> set[str]:
-        lines = [(launch % 3, cta) for launch in launches for cta in range(4)]
-        there = [f"leaves 0 {FIRST + kernel * KERNEL + line * LINE} 15 0 15 1" for kernel, line in lines]
-        known = [f"grid {launch} {grid}" for launch in launches for grid in grids]
-        script = "\n".join(["replay", *there, *known, "pass " + " ".join(map(str, launches))])
-        cycles = results(simulator.run(timed_list, script, *TIMED))
-        return {words[words.index("cycles") + 1] for words in cycles.values()}
+def test_what_has_run_nothing_takes_its_turns_as_at_the_start_of_a_run(simulator: Simulator, timed_list: Path):
+    def of(*before: str) -> list[str]:
+        # launches 2 and 4 have four CTAs each and find all of their lines in the L2
+        there = [
+            f"leaves 0 {FIRST + kernel * KERNEL + line * LINE} 15 0 15 1" for kernel in (1, 2) for line in range(4)
+        ]
+        cycles = results(simulator.run(timed_list, "\n".join(["replay", *there, *before, "pass 2 4"]), *TIMED))
+        return [cycles[launch][cycles[launch].index("cycles") + 1] for launch in ("2", "4")]
 
-    assert len(of([2, 4])) == 1, "of SMs that have run nothing nothing is drawn"
-    assert len(of([2, 4], "8 2 0")) == 2
+    new, new_too = of()
+    assert new == new_too, "nothing is drawn"
+    run_by = ("grid 2 4 2 0", "grid 4 4 2 0")
+    first, second = of(*run_by)
+    assert first != second, "how many cycles a core has run is drawn for each launch"
+    assert of("ctas 0 4", *run_by) != [first, second], "the network goes on behind the clusters of four CTAs"
 
 
 def test_the_row_of_what_was_read_last_is_open(simulator, timed_list: Path):

@@ -1,4 +1,4 @@
-// The network of the miniature simulator: one router whose inputs take turns.
+// The network of the miniature simulator: one router whose inputs take turns, at each of two clusters and two slices.
 #pragma once
 #include <vector>
 
@@ -6,12 +6,12 @@ class xbar_router {
 public:
     unsigned turn() {
         next_node_id = (next_node_id + 1) % 2;
-        next_node[0] = (next_node[0] + 1) % 3;
-        return next_node_id + next_node[0];
+        for (unsigned& next : next_node) next = (next + 1) % 4;
+        return next_node_id + next_node[0] + 4 * next_node[2];
     }
 
 private:
-    std::vector<unsigned> next_node = {0, 0};
+    std::vector<unsigned> next_node = {0, 0, 0, 0};
     unsigned next_node_id = 0;
 };
 
