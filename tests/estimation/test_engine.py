@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelpoint.errors import ConfigError, HostError, JournalError
-from kernelpoint.estimation import Design, Engine, ErrorBudget, strata_from
+from kernelpoint.estimation import Design, Engine, ErrorBudget, passes, strata_from
 from kernelpoint.policies.labels import context
 from kernelpoint.randomness import generator, permanent_random_numbers
 
@@ -168,9 +168,7 @@ def test_ratios_and_other_counters_come_with_bounds_of_their_own():
     design, y = example()
     engine = Engine(design, ErrorBudget(0.05), ratios={"ipc": ("instructions", "cycles")})
     instructions = 2.0 * y
-    wanted = engine.wanted()
-    engine.record_many(wanted, ("cycles", "instructions"), np.stack((y, instructions), axis=1)[wanted])
-    look = engine.look()
+    *_, look = passes(engine, ("cycles", "instructions"), np.stack((y, instructions), axis=1))
     assert look.ratios["ipc"].estimate == pytest.approx(2.0)
     assert look.ratios["ipc"].std_error < 0.01
     assert look.estimates["instructions"].estimate == pytest.approx(2.0 * look.estimates["cycles"].estimate)

@@ -34,6 +34,22 @@ DEGREES_PER_DRAW = (
 
 
 @dataclass(frozen=True)
+class Trust:
+    """Trust in predictions: least, their squared relative error at least; of_budget: whether the budget is about this counter,
+    or it is a ratio with that one.
+
+    Of several estimates of the spread the least counts for the counter of the budget, whose cells and number of draws allow for
+    that, and the largest for any other.
+    """
+
+    least: float = LEAST_VARIANCE
+    of_budget: bool = True
+
+
+FULL_TRUST = Trust()
+
+
+@dataclass(frozen=True)
 class Spread:
     """Squared relative errors of predictions, inside groups (K) and with what their levels differ by (K0), on nu degrees of
     freedom; line: the slope's squared distance from 1 and its variance.
@@ -228,7 +244,7 @@ def quantile(alpha: float, nu: float) -> float:
     return math.inf if nu <= 0.0 else two_sided(alpha, max(math.floor(min(nu, 400.0) * 4.0) / 4.0, 0.25))
 
 
-def fit_total(y: Floats, s: CellSample, alpha: float, least: float = LEAST_VARIANCE) -> AssistedFit:
+def fit_total(y: Floats, s: CellSample, alpha: float, trust: Trust = FULL_TRUST) -> AssistedFit:
     """Generalised regression estimator of a total from one draw a cell (Sarndal, Swensson, Wretman 1992, chapters 6, 7).
 
     Formula: T = X + sum_h N_h (r_h + B_(-h) (xbar_h - x_h)), r = y - x the error of the prediction: difference
@@ -237,25 +253,26 @@ def fit_total(y: Floats, s: CellSample, alpha: float, least: float = LEAST_VARIA
     Variance: V = K sum q + K0 sum q mixed + (B^2 + var B) sum N_h (N_h - 1) var_h(x), q_h = N_h (N_h - 1) mean_h(size^2):
     predictions scatter by K inside a group, groups differ by K0, and x is trusted less the further its slope is from 1. K
     with one draw a cell is that between cells (collapsed strata): from levels of groups, from neighbours (group, x, order),
-    or from all draws; the one with the least t sqrt(V) counts, with its own degrees of freedom.
+    or from all draws; the one with the least t sqrt(V) counts (see Trust), with its own degrees of freedom.
 
     Args:
-        y: float64 [n], results of the draws; alpha: error probability of the quantile by which the spread is chosen;
-            least: squared relative error of predictions, at least.
+        y: float64 [n], results of the draws; alpha: error probability of the quantile by which the spread is chosen.
     """
     line = _fit_line(y, s)
     r = y - s.x
     estimate = s.X + float((s.N * (r + line.others * (s.mean_x - s.x))).sum())
     q = s.q
     sums = (float(q.sum()), float((q * s.mixed).sum()), float((s.N * (s.N - 1.0) * s.spread).sum()))
-    spreads = _spreads(y, s, line, least)
-    best = min(spreads, key=lambda k: quantile(alpha, k.nu) * math.sqrt(k.variance(*sums)))
+    spreads = _spreads(y, s, line, trust.least)
+    best = (min if trust.of_budget else max)(
+        spreads, key=lambda k: quantile(alpha, k.nu) * math.sqrt(k.variance(*sums))
+    )
     centre = float((line.w * (r - line.slope * s.x)).sum() / line.w.sum()) if len(y) else 0.0
     level = np.where(line.weight > 0.0, line.level - line.slope * line.centre, centre)
     error = math.sqrt(best.variance(*sums))
     common = math.sqrt(spreads[0].K)
     scatter = float((line.w * (line.r - line.slope * line.x) ** 2).sum()) / max(len(y) - line.groups - 1, 1)
-    known = least if least > LEAST_VARIANCE else 0.0
+    known = trust.least if trust.least > LEAST_VARIANCE else 0.0
     return AssistedFit(estimate, line.slope, level, line.weight > 0.0, best, common, math.sqrt(scatter), error, known)
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.errors import ConfigError, JournalError
-from kernelpoint.estimation.assisted import LEAST_VARIANCE
+from kernelpoint.estimation.assisted import FULL_TRUST, Trust
 from kernelpoint.estimation.assisted_design import AssistedDesign, Combination
 from kernelpoint.estimation.assisted_orders import Observed
 from kernelpoint.estimation.assisted_parts import Parts
@@ -130,15 +131,15 @@ class AssistedEngine(NestedEngine):
         name = self.design.predicted_by(counter, self._target)
         return Auxiliary(*self.design.prediction(counter, self._target), self._has, name)
 
-    def fit(self, values: Values, known: Auxiliary, alpha: float, least: float = LEAST_VARIANCE) -> TotalFit:
+    def fit(self, values: Values, known: Auxiliary, alpha: float, trust: Trust = FULL_TRUST) -> TotalFit:
         """The total of values of the drawn units; arguments as in Parts.fit."""
-        return self._parts.fit(lambda places: values(self._free[places]), known, alpha, least)
+        return self._parts.fit(lambda places: values(self._free[places]), known, alpha, trust)
 
-    def _fit(self, combination: Combination) -> TotalFit:
+    def _fit(self, combination: Combination, of_budget: bool = True) -> TotalFit:
         """The fit of a combination of counters."""
         x, size, least = self.design.combined(combination, self._target)
         known = self.known(combination[0][1]) if len(combination) == 1 else Auxiliary(x, size, self._has)
-        return self.fit(lambda units: self._values(combination, units), known, self._alpha(self.looks), least)
+        return self.fit(partial(self._values, combination), known, self._alpha(self.looks), Trust(least, of_budget))
 
     def _estimated(self) -> Sequence[str]:
         """Counters that a look estimates: where a tighter run follows this one, those that the budget is about."""
@@ -155,11 +156,11 @@ class AssistedEngine(NestedEngine):
             half = 0.0 if states else math.nan
             value = float(self._values(combination, self._results.units).sum())
             return Estimate(name, value, half, half, 0.0, math.inf, budget.confidence, simulated)
-        fit = self._fits[name] = self._fit(combination)
+        fit = self._fits[name] = self._fit(combination, self._target in self.ratios.get(name, (name,)))
         value = fit.estimate + self._simulated(combination, self._certain)
         half = math.nan
         if states:
-            guard = fit.guard()
+            guard = fit.guard(1.0 - budget.confidence)
             half = max(stated(fit.half_width(self._alpha(self.looks)), value, budget.relative_error, guard), guard)
         part = relative(half, value, budget.relative_error)
         return Estimate(name, value, half, part, fit.error, fit.nu, budget.confidence, simulated)
@@ -220,14 +221,17 @@ class AssistedEngine(NestedEngine):
         found = self._estimate(name, pair, budget, states)
         self._fits.pop(name, None)
         half = max(found.half_width, budget.relative_error * abs(R)) if found.half_width > 0.0 else found.half_width
+        if name != budget.counter and not self._parts.whole:
+            a, b = (self._fits[e.counter].unseen_counts(1.0 - budget.confidence) for e in (above, below))
+            half = max(half, (a + abs(R) * b) / abs(below.estimate))
         simulated = above.simulated / below.simulated if below.simulated else math.nan
         part = relative(half, R, budget.relative_error)
         return replace(found, estimate=R, half_width=half, relative_half_width=part, simulated=simulated)
 
     def _groups(self) -> list[dict[str, Any]]:
         """Units, draws and estimates of each group; predictions corrected as a whole, so without bounds of their own."""
-        groups, count, level = self.design.free_groups, self.design.group_count, self.budget.confidence
-        return unbounded_parts(groups, count, self.counters, self.predict(self._free), self._has, level)
+        groups, values, level = self.design.free_groups, self.predict(self._free), self.budget.confidence
+        return unbounded_parts(groups, self.design.group_count, self.counters, values, self._has, level)
 
     def _assumptions(self) -> list[str]:
         """Sentences on what the statement rests on, and what a sample of this size cannot see."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.estimation.assisted import AssistedFit, fit_total
+from kernelpoint.estimation.assisted import AssistedFit, Trust, fit_total
 from kernelpoint.estimation.assisted_total import TotalFit
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.parts import Auxiliary, Part
@@ -71,7 +71,7 @@ class EarlierPass:
                 counter.values[drawn],
                 replace(cells, x=x[drawn], size=size[drawn], group=group[drawn], order=units[drawn]),
                 self._alpha,
-                counter.least,
+                Trust(counter.least),
             )
             for drawn in draws
         ]
@@ -85,7 +85,7 @@ class EarlierPass:
             )
             parts.append(part)
         total = TotalFit(tuple(fits), tuple(parts), 0.0, 1.0, self._odd, True)
-        return max(total.half_width(self._alpha), total.guard()) <= half
+        return max(total.half_width(self._alpha), total.guard(self._alpha)) <= half
 
 
 def stopping_bias(

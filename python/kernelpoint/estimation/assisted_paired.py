@@ -71,5 +71,5 @@ def assisted_pair(engine: AssistedEngine, values: Floats, counter: str, alpha: f
 
 def _interval(fit: TotalFit, value: float, divisor: float, alpha: float) -> Interval:
     """The interval of `value`, whose error is that of a fit over `divisor`."""
-    half = max(quantile(alpha, fit.nu) * fit.error, fit.guard())
+    half = max(quantile(alpha, fit.nu) * fit.error, fit.guard(alpha))
     return Interval(value, half / divisor, fit.error / divisor, fit.nu)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from kernelpoint.estimation.assisted import AssistedFit, fit_errors, fit_total
+from kernelpoint.estimation.assisted import AssistedFit, Trust, fit_errors, fit_total
 from kernelpoint.estimation.assisted_design import AssistedDesign, Care
 from kernelpoint.estimation.assisted_orders import EarlierPass, Observed, stopping_bias
 from kernelpoint.estimation.assisted_total import TotalFit
@@ -15,7 +15,7 @@ from kernelpoint.estimation.cell_sample import CellSample
 from kernelpoint.estimation.design import ErrorBudget
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.parts import Auxiliary
-from kernelpoint.estimation.unseen import sentences, unseen_share
+from kernelpoint.estimation.unseen import Draws, sentences, unseen_share
 
 # Model: see README.md
 DRAWS_IF_ODD = 16  # of the begin of the run, at least, once it was found odd
@@ -141,18 +141,19 @@ class Parts:
 
     # ---- estimates --------------------------------------------------------------------------------------------------
 
-    def fit(self, values: Callable[[Ints], Floats], known: Auxiliary, alpha: float, least: float) -> TotalFit:
+    def fit(self, values: Callable[[Ints], Floats], known: Auxiliary, alpha: float, trust: Trust) -> TotalFit:
         """The total of values: of the rest of the run, and of the begin by the lines of the rest, or by itself if odd.
 
         Args:
             values: of units, by their places in `free`; known: of all of them; alpha: of the quantile by which spreads are
-                chosen; least: as of fit_total.
+                chosen; trust: as of fit_total.
         """
-        first, known = self._lines(values, known, alpha, least)
-        fits, parts, exact = [first], [self.rest], 0.0
+        first, known, draws = self._lines(values, known, alpha, trust)
+        fits, parts, exact, drawn = [first], [self.rest], 0.0, [draws]
         for part in self._begin:
             sample, units = part.cell_sample(self._groups, known)
             y = values(units)
+            drawn.append(Draws(y, y - sample.x, sample.N, sample.amounts))
             if part.whole:
                 exact += float(y.sum())
                 continue
@@ -161,7 +162,8 @@ class Parts:
             fits.append(fit_errors(y, sample, alpha) if self.odd else first.of_other_units(y, sample, unseen))
             parts.append(part)
         scale = float(known.size.sum()) / max(self.size, 1e-300)
-        return TotalFit(tuple(fits), tuple(parts), exact, scale, self._odd_by, not self.odd)
+        joined, alike = Draws.joined(drawn), not self.odd
+        return TotalFit(tuple(fits), tuple(parts), exact, scale, self._odd_by, alike, joined, trust.of_budget)
 
     def finds_odd(self, values: Callable[[Ints], Floats], known: Auxiliary, alpha: float, eps: float) -> bool:
         """True if draws of the begin, or of first units, are further off their predictions than those of the rest let expect,
@@ -169,7 +171,7 @@ class Parts:
         """
         if self.whole or self.odd:
             return False
-        first, known = self._lines(values, known, alpha, self._least)
+        first, known, _ = self._lines(values, known, alpha, Trust(self._least))
         matters, begin = MATERIAL * eps * self.size, sum(part.total for part in self._begin)
         for part in self._begin:
             sample, units = part.cell_sample(self._groups, known)
@@ -179,12 +181,14 @@ class Parts:
         return False
 
     def _lines(
-        self, values: Callable[[Ints], Floats], known: Auxiliary, alpha: float, least: float
-    ) -> tuple[AssistedFit, Auxiliary]:
-        """The fit of the rest, and predictions corrected by it."""
+        self, values: Callable[[Ints], Floats], known: Auxiliary, alpha: float, trust: Trust
+    ) -> tuple[AssistedFit, Auxiliary, Draws]:
+        """The fit of the rest, predictions corrected by it, and its draws."""
         sample, units = self.rest.cell_sample(self._groups, known)
-        fit = fit_total(values(units), sample, alpha, least)
-        return fit, replace(known, corrected=fit.corrected)
+        y = values(units)
+        fit = fit_total(y, sample, alpha, trust)
+        draws = Draws(y, y - fit.corrected(sample.x, sample.group), sample.N, sample.amounts)
+        return fit, replace(known, corrected=fit.corrected), draws
 
     def of_draws(self, values: Callable[[CellSample], Floats], known: Auxiliary) -> Floats:
         """float64 [free]: values of the draws, from the sample of their part; 1 elsewhere."""

@@ -12,11 +12,15 @@ from numpy.typing import NDArray
 from kernelpoint.estimation.assisted import AssistedFit, quantile
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.parts import Part
+from kernelpoint.estimation.unseen import Draws
 
 # Numerics: see README.md
 SIZING_MARGIN = 1.15  # a sample is sized so that its half-width should be this much below the budget,
 GUARD_MARGIN = 1.02  # and what an odd unit may do this much
 MOST_DEGREES = 400.0
+
+# Model: cells are made for the counter of the budget; of another one a draw may be this much off its prediction
+ODD_IN_OTHERS = 0.1
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,8 @@ class TotalFit:
     """A total that is estimated by parts. The first is the rest of the run; the others may lean on it.
 
     fits: of each part, at least one; exact: sum over parts that are drawn whole; scale: total of the sizes by that of the
-    sizes that cells are made from; odd: `Care.odd`; alike: whether all spreads are that of the first.
+    sizes that cells are made from; odd: `Care.odd`; alike: whether all spreads are that of the first; draws: of all parts;
+    of_budget: as of Trust.
     """
 
     fits: tuple[AssistedFit, ...]
@@ -33,6 +38,8 @@ class TotalFit:
     scale: float
     odd: float
     alike: bool
+    draws: Draws | None = None
+    of_budget: bool = True
 
     @property
     def estimate(self) -> float:
@@ -82,9 +89,22 @@ class TotalFit:
             return math.inf
         return quantile(self.spent(alpha), self.nu) * self.error
 
-    def guard(self) -> float:
-        """Change of the total if the unit that stands for most is as odd as it may be."""
-        return self.scale * max(self._guards({part: part.n for part in self.parts}))
+    def guard(self, alpha: float) -> float:
+        """Change of the total if the unit that stands for most is as odd as it may be; of a counter that cells were not made
+        for, with what draws of it stand for, and Draws.unseen_counts.
+
+        Model: of such a counter a draw may be off by ODD_IN_OTHERS at least. A sample that suffices for the budget may hold no
+        draw of a kernel that makes up much of another counter, and its predictions are not tested then.
+        """
+        guard = self.scale * max(self._guards({part: part.n for part in self.parts}))
+        if self.of_budget or self.draws is None:
+            return guard
+        odd = max(ODD_IN_OTHERS, *(fit.oddity(self.odd) for fit in self.fits))
+        return max(guard, odd * self.draws.largest, self.unseen_counts(alpha))
+
+    def unseen_counts(self, alpha: float) -> float:
+        """See Draws; 0 where there are none."""
+        return 0.0 if self.draws is None else self.draws.unseen_counts(alpha)
 
     def short(self, cells: Mapping[Part, int], alpha: float, half_width: float, guard: float) -> Part | None:
         """The part that has to grow from so many cells for a half-width and a guard, with the spreads of this fit: the one with

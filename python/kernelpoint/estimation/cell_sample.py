@@ -51,3 +51,8 @@ class CellSample:
     def q(self) -> Floats:
         """Growth of the total's variance, for each cell, per squared relative error: N (N - 1) mean(size^2)."""
         return np.asarray(self.N * (self.N - 1.0) * self.square)
+
+    @property
+    def amounts(self) -> Floats:
+        """Sum of the sizes that each draw stands for, 0 of one that stands for itself only."""
+        return np.where(self.N > 1.0, self.N * np.sqrt(np.maximum(self.square - self.spread, 0.0)), 0.0)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernelpoint.estimation.bounds import relative, stated
 from kernelpoint.estimation.estimators import Fit, Sample, estimate_totals
@@ -14,7 +15,7 @@ from kernelpoint.estimation.influence import at_least_like_others, guards, oddit
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.targets import Groups, Targets
-from kernelpoint.estimation.unseen import sentences
+from kernelpoint.estimation.unseen import MIN_COUNTS, sentences
 from kernelpoint.estimation.variance import (
     Spread,
     pooled_by_kind,
@@ -27,6 +28,9 @@ from kernelpoint.estimation.variance import (
 PILOT_DEGREES = (
     10  # degrees of freedom, known from sizes alone, that the pilot of "two_stage" needs: less would cost more later
 )
+
+
+MIN_DEGREES = 2.0  # Model: degrees of freedom that the bound of a counter needs which the budget is not about
 
 
 @dataclass
@@ -73,6 +77,7 @@ class Inference:
         V, degrees = variance_and_degrees(self.sample.N, self.n, self.spreads[index], cell, count)
         influence = self._guards(self.sizes(index), self._odd(index), groups)
         undrawn = np.bincount(cell, weights=self.n < self.sample.N, minlength=count) > 0
+        hardly_seen = self._hardly_seen(index, degrees)
         return [
             self._estimate(
                 self.targets.counters[index],
@@ -82,6 +87,7 @@ class Inference:
                 simulated[g] + certain[g],
                 influence[g],
                 bool(undrawn[g]),
+                bool(hardly_seen[g]),
             )
             for g in range(count)
         ]
@@ -97,11 +103,26 @@ class Inference:
         if self.targets.counters[index] == "cycles":
             x, clusters = self.sample.X, self.sample.clusters
             return size if x is None or self.sample.rare else at_least_like_others(size, x, clusters)
-        seen = np.abs(np.concatenate([self.values[:, index], self.exact[:, index]]))
-        shown = np.bincount(self.sample.strata, weights=np.abs(self.values[:, index]), minlength=len(size))
-        nothing = (shown == 0.0) & (self.n > 0) & (self.n < self.sample.N)
-        usual = float(seen[seen > 0.0].mean()) if bool(seen.any()) else 0.0
+        nothing, usual = self._nothing(index)
         return np.where(nothing, self.sample.N * usual / self.sample.odd, size)
+
+    def _nothing(self, index: int) -> tuple[NDArray[np.bool_], float]:
+        """Strata, bool [H], whose draws showed nothing of a counter, and the mean of what was seen elsewhere."""
+        values = np.abs(self.values[:, index])
+        seen = np.concatenate([values, np.abs(self.exact[:, index])])
+        shown = np.bincount(self.sample.strata, weights=values, minlength=len(self.n))
+        usual = float(seen[seen > 0.0].mean()) if bool(seen.any()) else 0.0
+        return (shown == 0.0) & (self.n > 0) & (self.n < self.sample.N), usual
+
+    def _hardly_seen(self, index: int, degrees: Floats) -> NDArray[np.bool_]:
+        """Groups whose total of a counter is hardly seen, from the degrees of freedom of each: bool like `degrees`. The budget
+        is not about it, and its spread rests on few, or strata showed nothing of it and few draws show any.
+        """
+        budget = self.targets.budget.counter
+        if self.targets.counters[index] in self.targets.ratios.get(budget, (budget,)):
+            return np.zeros(len(degrees), dtype=bool)
+        few = bool(self._nothing(index)[0].any()) and np.count_nonzero(self.values[:, index]) < MIN_COUNTS
+        return np.asarray((degrees < MIN_DEGREES) | few)
 
     def _odd(self, index: int) -> float:
         """Largest deviation of an unseen unit in a counter, relative to its value."""
@@ -120,17 +141,18 @@ class Inference:
         simulated: float,
         influence: float,
         undrawn: bool,
+        hardly_seen: bool = False,
     ) -> Estimate:
         """The estimate with the half-width that this look states; nan where it states none.
 
         Args:
-            undrawn: whether any unit of what is estimated has not been drawn.
+            undrawn: whether any unit of what is estimated has not been drawn; hardly_seen: see _hardly_seen.
         """
         budget = self.targets.budget
         error = math.sqrt(max(float(V), 0.0))
         quantile = self.targets.quantile(float(degrees))
         computed = 0.0 if error == 0.0 and not math.isnan(quantile) else quantile * error
-        if undrawn and value == 0.0:  # only zeros were drawn: what the others hold, nothing tells
+        if undrawn and (value == 0.0 or hardly_seen):  # only zeros were drawn: what the others hold, nothing tells
             computed = math.nan
         half = (
             computed

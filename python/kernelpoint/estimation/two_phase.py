@@ -135,7 +135,7 @@ class TwoPhaseEngine(AssistedEngine):
         if fit is None:
             value = float(self._values(combination, self._free).sum())
         else:
-            second, guard, alpha = fit.error**2, fit.guard(), fit.spent(alpha)
+            second, guard, alpha = fit.error**2, fit.guard(1.0 - budget.confidence), fit.spent(alpha)
         alpha = min(alpha, self._first_alpha)
         nu = _joined(V1, first.degrees_of_freedom, second, math.inf if fit is None else fit.nu)
         error, half = math.sqrt(V1 + second), math.nan

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +12,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+MIN_COUNTS = 5  # Model: draws that are no zeros which a bound on a count needs, if others are
 LEAST_RATE = 0.0025  # Model: slow units that are rarer than this are what `assume: ordinary` does not promise
 
 
@@ -57,6 +60,50 @@ def unseen_slow(N: Ints, n: Ints, size: Floats, alpha: float, least: float = LEA
     0.2951
     """
     return unseen_rate(n, alpha, least) * float((size * np.where(n < N, 1.0 - n / np.maximum(N, 1), 0.0)).sum())
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Draws of a sample, all arrays float64 [n]: values; errors, how far they are off what was expected of them; units, and sum
+    of expected values, that each stands for (0 of one unit).
+
+    >>> draws = Draws(np.array([0.0] * 28 + [5.0] * 6), np.ones(34), np.full(34, 10.0), np.full(34, 7.0))
+    >>> round(draws.unseen_counts(0.05), 1), draws.largest
+    (28.4, 7.0)
+    """
+
+    values: Floats
+    errors: Floats
+    units: Floats
+    amounts: Floats
+
+    @classmethod
+    def joined(cls, parts: Sequence[Draws]) -> Draws:
+        """The draws of several samples."""
+        columns = ([getattr(part, each.name) for part in parts] for each in fields(cls))
+        return cls(*map(np.concatenate, columns))
+
+    @property
+    def largest(self) -> float:
+        """The most that one draw stands for."""
+        return float(self.amounts.max(initial=0.0))
+
+    def unseen_counts(self, alpha: float) -> float:
+        """Amount that a count, zero in some draws, may have in units of which no draw shows any.
+
+        Formula: draws of nothing stand for M units in all. With a probability of alpha a share p of these (unseen_share of the
+        units that each stands for) are no zeros, and no draw is of them; each is off by as much as draws that are no zeros
+        are, on average. Infinite where fewer than MIN_COUNTS draws are no zeros: too few tell how much one has, and whether
+        predictions do.
+        """
+        nothing = (self.values == 0.0) & (self.units > 1.0)
+        hidden = float(self.units[nothing].sum())
+        if hidden == 0.0:
+            return 0.0
+        if np.count_nonzero(self.values) < MIN_COUNTS:
+            return math.inf
+        usual = float(np.abs(self.errors[self.values != 0.0]).mean())
+        return unseen_share(self.units[nothing] / hidden, alpha) * hidden * usual
 
 
 def of_kind(shares: Floats, alpha: float, counter: str) -> str:
