@@ -28,19 +28,19 @@ def choose(config: Config, frame: Frame, engine: BaseEngine, most: int) -> list[
     """At most as many run-ups as given, in the order in which they are made, each ending in a launch of the first pass.
 
     One launch is chosen after the other, in proportion to its expected part of the estimate times how far launches like it
-    scatter over the root of what the run-up costs (sampling with unequal probabilities, without replacement; Sarndal,
-    Swensson, Wretman 1992, section 3.6).
+    scatter over the root of what it and the launch before it cost (sampling with unequal probabilities, without
+    replacement; Sarndal, Swensson, Wretman 1992, section 3.6).
     """
     least = 1 + config.warmup.launches  # a warmed-up launch has the state of its warm-up anyway
     drawn = engine.wanted()
     last = drawn[drawn >= least]
-    cost = frame.expected_costs(np.arange(frame.population.size))
-    launches = [range(unit - depth(cost, unit, least), unit + 1) for unit in last.tolist()]
-    own, whole = cost[last], np.array([cost[chain.start : chain.stop].sum() for chain in launches])
-    sizes = engine.expansions(last) * own * expected_dependence(frame, last) / np.sqrt(whole)
+    cost = np.maximum(frame.expected_costs(np.arange(frame.population.size)), np.finfo(float).tiny)
+    value = engine.expansions(last) * cost[last] * expected_dependence(frame, last)
+    sizes = value / np.sqrt(cost[last] + cost[last - 1])
     chances = sizes / sizes.sum() if len(sizes) else sizes
-    order = successive(chances, generator(config.seed, "run-ups").random(len(last)))
-    return [RunUp(launches[i], float(chances[i])) for i in order[:most]]
+    order = successive(chances, generator(config.seed, "run-ups").random(len(last)))[:most]
+    chosen = [(int(last[i]), float(chances[i])) for i in order]
+    return [RunUp(range(unit - depth(cost, unit, least), unit + 1), chance) for unit, chance in chosen]
 
 
 def expected_dependence(frame: Frame, units: NDArray[np.int64]) -> NDArray[np.float64]:
