@@ -104,3 +104,17 @@ def test_an_earlier_cell_draws_each_present_draw_inside_as_often_as_it_stands_fo
     share = units / np.bincount(outer, units)[outer]
     assert np.bincount(draws.ravel(), minlength=12) / orders == pytest.approx(share, abs=0.02)
     assert (outer[draws] == np.arange(4)).all()
+
+
+def test_sizes_of_groups_in_the_begin_are_those_of_plain_sums_once_its_cells_are_cut():
+    random = generator(0, "groups of the begin")
+    x, groups = random.random(400) + 0.01, random.integers(0, 7, 400)
+    design = AssistedDesign({"cycles": x}, groups, random.random(400))
+    parts = design.parts("cycles", 0.01)
+    for part, n in zip(parts, (30, 12, 3), strict=True):
+        part.n = n
+        part.sample()
+    size = design.prediction("cycles", "cycles")[1]
+    for part, sums in zip(parts[1:], EarlierPass(parts, [10, 4, 2], groups, 0.05, 0.04)._sizes, strict=True):
+        expected = [size[part.units][groups[part.units] == g].sum() for g in range(7)]
+        np.testing.assert_allclose(sums, expected)

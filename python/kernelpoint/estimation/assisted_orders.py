@@ -48,7 +48,7 @@ class EarlierPass:
         self._rest, *begin = self._parts
         self._begin = [part for part in begin if not part.whole]
         count = int(groups.max(initial=-1)) + 1
-        self._sizes = [np.bincount(groups[part.units], part.cells.x, count) for part in self._begin]
+        self._sizes = [np.bincount(part.cells.groups, part.cells.sizes(), count) for part in self._begin]
         now = parts[0].leaves(parts[0].n)
         self._starts = np.searchsorted(now.start, self._rest.leaves(self._rest.n).start)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,8 +11,6 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-
-from kernelpoint.estimation.numbering import in_order as in_order_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -25,8 +24,10 @@ MIN_SLOPE_PART = 0.1  # a cell is cut by size where what the slope can do is abo
 Correction = Callable[[Floats, NDArray[np.integer]], Floats]  # of values, by groups
 
 BLOCK = 1 << 20  # units that are summed at a time
+MANY, RUN = 1 << 14, 16  # units, and those of a group in a row on average, that are counted by runs
 LEAVES_KEPT = 256  # numbers of leaves of which the leaves are kept
 
+NEVER = np.iinfo(np.int64).max  # `split` of a leaf
 NODE = np.dtype(
     [(name, np.int64) for name in ("start", "end")]
     + [(name, np.float64) for name in ("mean", "square", "mixed")]
@@ -119,7 +120,9 @@ class Cells:
         self._rank[np.argsort(mean, kind="stable")] = np.arange(count)
         alone = sums > first * self.total
         leaf = np.where(alone, np.cumsum(alone), 0).astype(np.int32)[groups]
-        self.order = in_order_of(leaf)
+        last = int(alone.sum())
+        order = np.concatenate([np.flatnonzero(leaf == k) for k in range(last + 1)]) if last else np.arange(self.N)
+        self.order = order.astype(np.int32) if self.N < 2**31 else order
         self.x, self.groups, self.added = x[self.order], groups[self.order], added
         self._heap: list[tuple[float, int]] = []
         self._nodes, self._made = np.zeros(64, NODE), 0
@@ -131,7 +134,7 @@ class Cells:
             self._add(a, b, len(kept))
         self.first = self.count = len(kept)
 
-    def _sizes(self, start: int, end: int) -> Floats:
+    def sizes(self, start: int = 0, end: int | None = None) -> Floats:
         """Sizes of the units from `start` to `end` of the order."""
         x = self.x[start:end]
         return x + self.added if self.added else x
@@ -143,10 +146,10 @@ class Cells:
 
     def _add(self, start: int, end: int, born: int) -> None:
         """A new leaf with its sums; it may be split if it has two units."""
-        x, groups, N = self._sizes(start, end), self.groups[start:end], end - start
-        mean, square = float(x.mean()), float(x @ x) / N
+        x, groups, N = self.sizes(start, end), self.groups[start:end], end - start
+        mean, square = float(np.add.reduce(x)) / N, float(x @ x) / N
         spread = max(square - mean * mean, 0.0)
-        share = np.bincount(groups - groups.min()) / N
+        share = counts(groups) / N
         mixed = max(1.0 - float(share @ share), 0.0) if N > 1 else 0.0
         mixed = 0.0 if mixed < 1e-12 else mixed
         a, b, c = (
@@ -156,10 +159,10 @@ class Cells:
         )
         how = 0 if c > 0.0 and (c >= b or b <= a) else 1 if b > MIN_SLOPE_PART * a else 2
         if N > 1:
-            heapq.heappush(self._heap, (-N * float(np.sqrt(a + b + c)) / float(np.sqrt(mean)), self._made))
+            heapq.heappush(self._heap, (-N * math.sqrt(a + b + c) / math.sqrt(mean), self._made))
         if self._made == len(self._nodes):
             self._nodes = np.concatenate((self._nodes, np.zeros(self._made, NODE)))
-        self._nodes[self._made] = (start, end, mean, square, mixed, born, np.iinfo(np.int64).max, how)
+        self._nodes[self._made] = (start, end, mean, square, mixed, born, NEVER, how)
         self._made += 1
 
     def grow(self, n: int) -> int:
@@ -167,7 +170,7 @@ class Cells:
         n = min(n, self.N)
         while self.count < n:
             _, node = heapq.heappop(self._heap)
-            start, end, how = (int(self._nodes[node][name]) for name in ("start", "end", "how"))
+            start, end, *_, how = self._nodes[node].item()
             cut = start + self._cut(start, end, how)
             self.count += 1
             self._nodes[node]["split"] = self.count
@@ -178,12 +181,12 @@ class Cells:
     def _cut(self, start: int, end: int, how: int) -> int:
         """Sorts the units of a leaf by group, size or order, and says how many go to the left."""
         units, x, groups = (values[start:end] for values in (self.order, self.x, self.groups))
-        key = self._rank[groups] if how == 0 else self._sizes(start, end) if how == 1 else units
+        key = self._rank[groups] if how == 0 else self.sizes(start, end) if how == 1 else units
         if bool((key[1:] < key[:-1]).any()):
             sort = np.argsort(key, kind="stable")
             for values in (units, x, groups):
                 values[:] = values[sort]
-        weight = np.cumsum(np.sqrt(self._sizes(start, end)))
+        weight = np.cumsum(np.sqrt(self.sizes(start, end)))
         half = 0.5 * weight[-1]
         if how != 0:
             at = int(np.searchsorted(weight, half))
@@ -222,7 +225,7 @@ class Cells:
             for a, b in pairwise([*firsts, len(leaves.node)]):
                 part = slice(leaves.start[a], leaves.end[b - 1])
                 if name == self.name:
-                    inside = self._sizes(part.start, part.stop)
+                    inside = self.sizes(part.start, part.stop)
                 else:
                     inside = self.x[part] if name == f"{self.name} x" else values(self.order[part])
                 inside = inside if of is None else of(inside, self.groups[part])
@@ -233,3 +236,18 @@ class Cells:
                 return found
             leaves.means[name] = found
         return leaves.means[name]
+
+
+def counts(groups: NDArray[np.integer]) -> NDArray[np.number]:
+    """Units of each group from the least to the largest that there is.
+
+    Numerics: of many units from runs of a group, where these are long: a tenth of the time.
+
+    >>> counts(np.array([3, 1, 3])).tolist(), counts(np.repeat([4, 2, 4], 9999)).tolist()
+    ([1, 0, 2], [9999.0, 0.0, 19998.0])
+    """
+    least = groups.min()
+    if len(groups) < MANY or RUN * np.count_nonzero(differ := groups[1:] != groups[:-1]) > len(groups):
+        return np.bincount(groups - least)
+    ends = np.append(np.flatnonzero(differ), len(groups) - 1)
+    return np.bincount(groups[ends] - least, weights=np.diff(ends, prepend=-1))
