@@ -1,10 +1,11 @@
 """Cost of planning and walking ten million launches: population, strata, engine, ledger; prints a table.
 
-    python tests/benchmarks/estimation.py [--units 10000000] [--signatures 2000]
+    python tests/benchmarks/estimation.py [--units 10000000] [--signatures 2000] [--predictions]
 
 Launches come in a loop whose body changes now and then, as programs make them; their labels are the signature and its
-neighbours. Times are compared with one np.lexsort of (stratum, u), the least that ordering the units can cost; memory is the
-peak of all arrays beyond those held before (tracemalloc), and what is held while the run goes on, in bytes a launch.
+neighbours; with --predictions the work of each is a prediction of its cycles. Times are compared with one np.lexsort of
+(signature, u), the least that ordering the units can cost; memory is the peak of all arrays beyond those held before
+(tracemalloc), and what is held while the run goes on, in bytes a launch.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelpoint.estimation import Design, Engine, ErrorBudget, strata_from
+from kernelpoint.estimation import AssistedDesign, AssistedEngine, Design, Engine, ErrorBudget, strata_from
 from kernelpoint.policies.labels import context
 from kernelpoint.policies.methods.kernelpoint import MADE_FOR_PROFILES
 from kernelpoint.randomness import generator
@@ -68,6 +69,7 @@ def main() -> None:
     parser.add_argument("--units", type=int, default=10_000_000)
     parser.add_argument("--signatures", type=int, default=2000)
     parser.add_argument("--budget", type=float, default=0.001)
+    parser.add_argument("--predictions", action="store_true")
     options = parser.parse_args()
     N, budget = options.units, ErrorBudget(options.budget)
     signature, x = launches(N, options.signatures)
@@ -82,13 +84,14 @@ def main() -> None:
 
     population = Population((N,), 0)
     u = step("permanent random numbers", lambda: population.u)
-    design = step(
-        "strata, sizes",
-        lambda: strata_from(
-            [signature, context(signature, population.offsets)], u, budget, x=x, made_for=MADE_FOR_PROFILES
-        ),
-    )
-    engine = step("engine", lambda: Engine(design, budget))
+    engine: Engine | AssistedEngine
+    if options.predictions:
+        engine = step("engine", lambda: AssistedEngine(AssistedDesign({"cycles": x}, signature, u), budget))
+    else:
+        labels = step("context", lambda: [signature, context(signature, population.offsets)])
+        design = step("strata, sizes", lambda: strata_from(labels, u, budget, x=x, made_for=MADE_FOR_PROFILES))
+        labels.clear()
+        engine = step("engine", lambda: Engine(design, budget))
     ledger = Ledger(population.offsets)
     look = None
     while look is None or (not look.met and step("  growth", engine.grow)):
@@ -97,18 +100,20 @@ def main() -> None:
         y = x[wanted] * random.lognormal(0.0, 0.05, len(wanted))
         step("  results", lambda w=wanted, v=y: engine.record_many(w, ("cycles",), v[:, None]))
         look = step("  look", engine.look)
-    held = held_bytes(design, engine, ledger)
-    _, base, _ = measured(lambda: np.lexsort((u, design.strata)))
-    report(rows, N, base, held, len(design.first_sizes), look)
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    if isinstance(engine, Engine):
+        H, held = len(engine.sizes), held_bytes(engine.design, engine, ledger) / N
+        print(f"{N} launches, {H} strata; held while running: {held:.1f} bytes a launch")
+    _, base, _ = measured(lambda: np.lexsort((u, signature)))
+    report(rows, N, base, most, look)
 
 
-def report(rows: list[tuple[str, float, int]], N: int, base: float, held: int, H: int, look: Any) -> None:
+def report(rows: list[tuple[str, float, int]], N: int, base: float, most: float, look: Any) -> None:
     """Print the table."""
-    print(f"{N} launches, {H} strata; held while running: {held / N:.1f} bytes a launch")
     print(f"{'':<36}{'CPU s':>9}{'ratio':>8}{'peak bytes/launch':>19}")
     for name, seconds, peak in rows:
         print(f"{name:<36}{seconds:>9.2f}{seconds / base:>8.2f}{peak / N:>19.1f}")
-    total, most = sum(row[1] for row in rows), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    total = sum(row[1] for row in rows)
     width = 100 * look.estimates["cycles"].relative_half_width
     print(f"{'all together':<36}{total:>9.2f}{total / base:>8.2f}   one np.lexsort: {base:.2f} s; met +-{width:.2f} %")
     print(f"resident at most: {most:.2f} GiB, the launches' own labels and work included")

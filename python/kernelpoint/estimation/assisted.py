@@ -98,7 +98,9 @@ class AssistedFit:
 
     def corrected(self, x: Floats, group: NDArray[np.integer]) -> Floats:
         """Predictions x of units with the level of their group and the slope."""
-        return np.asarray(x * (1.0 + self.slope) + self.level[group])
+        corrected: Floats = x * (1.0 + self.slope)
+        corrected += self.level[group]
+        return corrected
 
     def of_other_units(self, y: Floats, s: CellSample, unseen: float) -> AssistedFit:
         """The total of other units, whose predictions s.x and s.mean_x are `corrected` by this fit: difference estimator, with

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation.assisted import LEAST_VARIANCE
-from kernelpoint.estimation.cells import Cells
+from kernelpoint.estimation.cells import BLOCK, Cells
 from kernelpoint.estimation.design import Assume, check_assume
 from kernelpoint.estimation.numbering import in_order
 from kernelpoint.estimation.parts import Part
@@ -169,6 +169,8 @@ class AssistedDesign:
 
     def combined(self, combination: Combination, instead: str) -> tuple[Floats, Floats, float]:
         """Prediction and size of a combination of counters, as of `prediction`, and the `least_error` of them."""
+        if len(combination) == 1 and combination[0][0] == 1.0:
+            return *self.prediction(combination[0][1], instead), self.least_error(combination[0][1])
         x, size = np.zeros(len(self.free)), np.zeros(len(self.free))
         for weight, name in combination:
             predicted, sizes = self.prediction(name, instead)
@@ -224,7 +226,7 @@ class AssistedDesign:
         """Places in `free` of the units of each part, none of them empty but the first: rest; begin, with early units of groups
         before all others; first units. As much of it as is no more than MAX_BEGIN_SHARE of the total.
         """
-        place, rank = np.arange(len(self.free)), rank_in(self.free_groups)
+        place, rank = np.arange(len(self.free)), ranks(self.free_groups, EARLY_UNITS)
         begin, most = place < EARLY * len(place), MAX_BEGIN_SHARE * float(size.sum())
         for early in (EARLY_UNITS, 1):
             soon = rank < early
@@ -245,6 +247,22 @@ def rank_in(labels: NDArray[np.integer]) -> Ints:
     starts = np.flatnonzero(np.diff(labels[order], prepend=labels[order[:1]] - 1))
     rank = np.empty(len(labels), dtype=np.int64)
     rank[order] = np.arange(len(labels)) - np.repeat(starts, np.diff(starts, append=len(labels)))
+    return rank
+
+
+def ranks(labels: NDArray[np.integer], most: int) -> NDArray[np.int8]:
+    """`rank_in` of units (labels from 0), or `most` where it is larger: units whose labels were seen so often are not sorted.
+
+    >>> ranks(np.array([3, 1, 3, 3, 1, 3]), 2).tolist()
+    [0, 0, 1, 2, 1, 2]
+    """
+    rank = np.full(len(labels), most, np.int8)
+    seen = np.zeros(int(labels.max(initial=-1)) + 1, np.int64)
+    for start in range(0, len(labels), BLOCK):
+        block = labels[start : start + BLOCK]
+        few = np.flatnonzero(seen[block] < most)
+        rank[start + few] = np.minimum(rank_in(block[few]) + seen[block[few]], most)
+        seen += np.bincount(block[few], minlength=len(seen))
     return rank
 
 

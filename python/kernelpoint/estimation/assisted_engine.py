@@ -184,7 +184,7 @@ class AssistedEngine(NestedEngine):
         target = ratios.get(budget.counter) or estimates.get(budget.counter)
         met = states and not new and target is not None and target.relative_half_width <= budget.relative_error
         clusters = self._groups() if estimates and not self._is_followed else []
-        assumptions = self._assumptions() if states else []
+        assumptions = self._assumptions() if states and not self._is_followed else []
         warnings = [f"{missing} drawn units have no result: no bound is stated"] if missing else []
         look = Look(self.looks if states else 0, estimates, clusters, ratios, met, [], assumptions, warnings)
         self._last = None if missing else look
@@ -338,8 +338,8 @@ class AssistedEngine(NestedEngine):
         """
         array = np.asarray(list(units) if not isinstance(units, np.ndarray) else units, dtype=np.int64)
         values = np.full((len(array), len(self.counters)), np.nan)
-        inside = np.flatnonzero(np.asarray(self.design.groups)[array] >= 0)
-        place = inside if array is self._free else np.searchsorted(self._free, array[inside])
+        inside = slice(None) if array is self._free else np.flatnonzero(np.asarray(self.design.groups)[array] >= 0)
+        place = slice(None) if array is self._free else np.searchsorted(self._free, array[inside])
         has = np.flatnonzero(self.design.of_free(self._results.rows) >= 0)
         results = self._results.of(self._free[has])
         for name, fit in self._fits.items():

@@ -59,14 +59,16 @@ class TotalFit:
             x, size: float64 [free], predictions and sizes; groups: int [free]; units: int64 [known], places with a
                 result; results: float64 [known].
         """
-        m, values = np.full(len(x), np.nan), np.full(len(x), np.nan)
-        values[units] = results
+        m, row = np.full(len(x), np.nan), np.full(len(x), -1, np.int32)
+        row[units] = np.arange(len(units))
         for fit, part in zip(self.fits, self.parts, strict=True):
-            sizes, known = size[part.units], values[part.units]
-            inside, without = self.fits[0].corrected(x[part.units], groups[part.units]), np.isnan(known)
-            left = fit.estimate - float(known[~without].sum()) - float(inside[without].sum())
+            inside, rows = self.fits[0].corrected(x[part.units], groups[part.units]), row[part.units]
+            sizes, without = size[part.units], rows < 0
+            left = fit.estimate - float(results[rows[~without]].sum()) - float(inside[without].sum())
             below = float(sizes[without].sum())
-            m[part.units] = inside + left / below * sizes if below > 0.0 else inside
+            if below > 0.0:
+                inside += left / below * sizes
+            m[part.units] = inside
         return m
 
     @property

@@ -61,6 +61,7 @@ class Part:
         self.total = cells.total
         self.n = 0
         self._u, self._drawn = draws
+        self._sampled = 0, np.empty(0, np.int64)  # n, and the sample of that size
 
     @property
     def count(self) -> int:
@@ -88,6 +89,11 @@ class Part:
         """The drawn unit (its place in `free`) of each cell, in the order of the cells."""
         if self.whole:
             return self.units
+        if self._sampled[0] != self.n:
+            self._sampled = self.n, self._sample()
+        return self._sampled[1]
+
+    def _sample(self) -> Ints:
         leaves = self.leaves(self.n)
         for node, start, end in zip(leaves.node.tolist(), leaves.start.tolist(), leaves.end.tolist(), strict=True):
             if node not in self._drawn:
