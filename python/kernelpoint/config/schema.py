@@ -120,8 +120,8 @@ class ReplayConfig(Section):
     ] = 256
 
 
-# YAML reads a bare `off` as the boolean false.
-OrOff = Annotated[Text, BeforeValidator(lambda value: "off" if value is False else value)]
+# YAML reads a bare `off` as the boolean false, and `on` as true.
+OrOff = Annotated[Text, BeforeValidator(lambda value: ("on" if value else "off") if isinstance(value, bool) else value)]
 
 
 class Config(Section):

@@ -100,7 +100,7 @@ def configuration_for(
     80
     """
     if setting != "auto":
-        found = configuration_of_host(setting)
+        found = _named(setting)
     elif simulator == "kernelpoint-host":
         found = _another(config_hash)
         log(
@@ -117,6 +117,15 @@ def configuration_for(
     for note in found.notes:
         log(f"kernelpoint: {note}")
     return found
+
+
+def _named(setting: str) -> Configuration:
+    try:
+        return configuration_of_host(setting)
+    except ConfigError as error:
+        packaged = ", ".join(sorted(path.stem for path in SHIPPED.glob("*.yaml")))
+        allowed = f"auto, off, {packaged}, or a file that describes a GPU"
+        raise ConfigError(f"fast_model: got {setting!r}; allowed: {allowed}; {error}") from error
 
 
 def _another(config_hash: str) -> Configuration:
