@@ -41,11 +41,6 @@ def check_inside_kernel(config: Config, host: HostInfo) -> None:
         )
 
 
-def share_of(config: Config) -> float:
-    """Share of the error budget that a launch's own half-width may take."""
-    return FULL_RUN_SHARE if config.policy.name == "all" else OWN_ERROR_SHARE
-
-
 class InsideKernel:
     """The key `inside_kernel` at work: follows launches in flight, stops and projects them.
 
@@ -60,7 +55,7 @@ class InsideKernel:
         method: "off", or one of intrakernel.METHODS.
         budget: the run's error budget.
         course: gives the course of a launch in the fast model, or None.
-        share: of the error budget that a launch's own half-width may take.
+        full_run: whether every launch is simulated, so that projections alone have an error.
     """
 
     def __init__(
@@ -68,12 +63,13 @@ class InsideKernel:
         method: str,
         budget: ErrorBudget,
         course: Callable[[int], ProgressTrace | None] | None = None,
-        share: float = OWN_ERROR_SHARE,
+        full_run: bool = False,
     ) -> None:
         self.method = method
         self._course = course or (lambda unit: None)
         self._whole = self._at_once = 0  # launches followed to their end; those that issued all their CTAs at once
         self._rule = None if method == "off" else load_method(method)
+        share = FULL_RUN_SHARE if full_run else OWN_ERROR_SHARE
         self._made_with = budget.confidence, share * budget.relative_error
         self._states_bound = budget.bound != "none"
         self._followed: dict[int, tuple[ProgressTrace, StoppingRule]] = {}

@@ -29,7 +29,7 @@ from kernelpoint.journal import (
 from kernelpoint.session.courses import Courses
 from kernelpoint.session.frame import Frame
 from kernelpoint.session.host_result import HostResult
-from kernelpoint.session.intra_kernel import InsideKernel, share_of
+from kernelpoint.session.intra_kernel import InsideKernel
 from kernelpoint.session.phases.ahead import planned
 from kernelpoint.session.phases.kept_state import KeptState
 from kernelpoint.session.phases.ledger import Ledger
@@ -81,7 +81,9 @@ class Sampling:
         self.ledger = Ledger(frame.population.offsets, setup.config.warmup.launches)
         self.ledger.attempts |= attempts or {}
         courses = Courses(setup.host, frame.population, recorder.progress.say)
-        self.inside = InsideKernel(setup.config.inside_kernel, setup.budget, courses.of, share_of(setup.config))
+        self.inside = InsideKernel(
+            setup.config.inside_kernel, setup.budget, courses.of, setup.config.policy.name == "all"
+        )
         self._run_ups, unchecked = run_ups, check_without_run_ups(setup)
         self._check = run_ups.outcome if run_ups else (lambda _: unchecked)
         self.state = KeptState(setup)
