@@ -30,25 +30,48 @@ void Core::begin(const CtaWarps& cta) {
         warp.line = code_.instructions[code.first].pc / kFetchBytes;
         live_.push_back(number);
         to_fetch_.add(number);
+        ++fetching_;
         ++made.warps;
     }
     ctas_.push_back(made);
     running_ += made.warps != 0;
 }
 
-void Core::step() {
+const std::vector<uint64_t>& Core::issue_turn() {
     moved_ = false;
-    happen();
+    ends_.clear();
     issue_all();
     fill_window();
     fill_queue();
-    fetch_all();
-    now_ = moved_ ? now_ + kTiming.period : next_time();
+    return ends_;
 }
 
-void Core::happen() {
+void Core::fetch_turn() {
+    happen(fetches_at(), true);
+    arrive();
+    if (fetches_at() >= fetches_from_) fetch_all();
+    happen(fetches_at(), false);
+    const uint64_t last = now_;
+    now_ = moved_ ? now_ + kTiming.period : next_time();
+    pass_turns((now_ - last) / kTiming.period - 1);
+}
+
+// Warps that wait take their turns to fetch.
+void Core::pass_turns(uint64_t turns) {
+    if (to_fetch_.count() == 0) return;
+    for (uint64_t passed = turns * kTiming.fetches % to_fetch_.count(); passed > 0; --passed)
+        turn_ = to_fetch_.next(turn_) + 1;
+}
+
+void Core::stop(bool is_last) {
+    if (warps_.empty()) return;
+    sm_.phase = static_cast<uint32_t>((end_ + (is_last ? kTiming.period - 1 : 0)) % kTiming.period);
+    sm_.scheduler = static_cast<uint32_t>((scheduler_at(end_ + kTiming.period) + warps_.size()) % kTiming.fetches);
+}
+
+void Core::happen(uint64_t until, bool is_end) {
     for (size_t i = 0; i < events_.size();) {
-        if (events_[i].at > now_) {
+        if (events_[i].at > until || events_[i].is_end != is_end) {
             ++i;
             continue;
         }
@@ -56,6 +79,24 @@ void Core::happen() {
         events_.erase(events_.begin() + static_cast<std::ptrdiff_t>(i));
         moved_ = true;
         event.is_end ? end(event.warp) : reach_barrier(warps_[event.warp].cta);
+    }
+}
+
+// Where no warp was left to fetch, fetching had stopped at its turn and goes on from there.
+void Core::arrive() {
+    for (size_t i = 0; i < arrivals_.size();) {
+        const Arrival arrival = arrivals_[i];
+        if (arrival.at > fetches_at()) {
+            ++i;
+            continue;
+        }
+        arrivals_.erase(arrivals_.begin() + static_cast<std::ptrdiff_t>(i));
+        if (fetching_ == 0) {
+            fetches_from_ = arrival.at + kTiming.restart;
+            lead_ = fetches_from_ % kTiming.period;
+        }
+        begin(arrival.cta);
+        moved_ = true;
     }
 }
 
@@ -74,20 +115,35 @@ void Core::reach_barrier(uint32_t number) {
         if (warps_[warp].fetched < warps_[warp].code->count) to_fetch_.add(warp);
 }
 
+// Schedulers take turns in being the first.
+uint32_t Core::scheduler_at(uint64_t cycle) const {
+    return static_cast<uint32_t>((first_scheduler_ + cycle / kTiming.period) % kTiming.fetches);
+}
+
 void Core::issue_all() {
-    for (uint32_t i = 0; i < kTiming.fetches; ++i) issue((first_scheduler_ + i) % kTiming.fetches);
-    first_scheduler_ = (first_scheduler_ + 1) % kTiming.fetches;
+    banks_used_ = 0;
+    const uint32_t first = scheduler_at(now_);
+    for (uint32_t i = 0; i < kTiming.fetches; ++i) issue((first + i) % kTiming.fetches);
 }
 
 void Core::issue(uint32_t scheduler) {
     for (auto at = window_.begin(); at != window_.end(); ++at) {
         if (at->ready_at > now_ || at->entry.warp % kTiming.fetches != scheduler) continue;
         const InFlight entry = at->entry;
+        if (!finds_bank(*entry.instruction)) continue;
         window_.erase(at);
         execute(entry);
         moved_ = true;
         return;
     }
+}
+
+bool Core::finds_bank(const WarpInstruction& instruction) {
+    if (instruction.action != Action::shared) return true;
+    const uint32_t bank = uint32_t{1} << instruction.bank;
+    if ((banks_used_ & bank) != 0) return false;
+    banks_used_ |= bank;
+    return true;
 }
 
 uint64_t Core::ready_at(const InFlight& entry) const {
@@ -103,11 +159,22 @@ void Core::execute(const InFlight& entry) {
     const WarpInstruction& instruction = *entry.instruction;
     const uint64_t latency = latency_of(instruction);
     if (instruction.destination != WarpInstruction::kNoRegister)
-        registers_[warp.registers][instruction.destination] = now_ + latency;
+        registers_[warp.registers][instruction.destination] =
+            now_ + (instruction.line_count == 0 || instruction.action == Action::load ? latency : kTiming.compute);
     if (--warp.in_window != 0) make_oldest_ready(entry.warp);
     if (instruction.action == Action::branch || instruction.action == Action::jump) resolve(warp, entry);
-    if (instruction.action == Action::barrier) events_.push_back({now_ + kTiming.end, entry.warp, false});
-    if (++warp.issued == warp.code->count) events_.push_back({now_ + kTiming.end, entry.warp, true});
+    retire(warp, now_ + latency);
+    if (instruction.action == Action::barrier) events_.push_back({warp.retired, entry.warp, false});
+    if (++warp.issued < warp.code->count) return;
+    events_.push_back({warp.retired, entry.warp, true});
+    RunningCta& cta = ctas_[warp.cta];
+    cta.retired = std::max(cta.retired, warp.retired);
+    end_ = std::max(end_, cta.retired);
+    if (++cta.issued == cta.warps) ends_.push_back(cta.retired);
+}
+
+void Core::retire(Resident& warp, uint64_t at) {
+    warp.retired = std::max(warp.retired + 1, at);
 }
 
 void Core::make_oldest_ready(uint32_t number) {
@@ -117,10 +184,12 @@ void Core::make_oldest_ready(uint32_t number) {
 }
 
 uint64_t Core::latency_of(const WarpInstruction& instruction) {
+    if (instruction.action == Action::shared) return kTiming.shared;
+    if (instruction.action == Action::constant) return kTiming.constant;
     if (instruction.line_count == 0) return kTiming.compute;
     const uint64_t line = code_.lines[instruction.first_line + instruction.line_count - 1] / kLineBytes;
     const int level = sm_.l1.use(line) ? 0 : last_level_.use(line) ? 1 : 2;
-    return instruction.action == Action::load ? kTiming.load[level] : kTiming.compute;
+    return instruction.action == Action::load ? kTiming.load[level] : kTiming.store[level];
 }
 
 void Core::resolve(Resident& warp, const InFlight& entry) {
@@ -183,6 +252,7 @@ void Core::fetch(uint32_t number) {
     if (action == Action::branch || action == Action::jump) predict(warp, entry);
     if (leads_elsewhere(action) && !entry.mispredicted && warp.fetched < warp.code->count)
         warp.line = code_.instructions[warp.code->first + warp.fetched].pc / kFetchBytes;
+    fetching_ -= warp.fetched == warp.code->count;
     if (action == Action::barrier || warp.fetched == warp.code->count) to_fetch_.remove(number);
     front_.push_back(entry);
     moved_ = true;
@@ -220,11 +290,15 @@ uint64_t Core::next_time() const {
     const auto at = [&next, this](uint64_t time) {
         if (time > now_) next = std::min(next, time);
     };
-    for (const Event& event : events_) at(event.at);
+    for (const Event& event : events_) at(event.at - std::min(lead_, event.at));
+    for (const Arrival& arrival : arrivals_) at(arrival.at - std::min(lead_, arrival.at));
+    if (fetches_from_ > fetches_at()) at(fetches_from_ - lead_);
     if (!queue_.empty()) at(queue_.front().moves_at);
     if (!front_.empty()) at(front_.front().moves_at);
-    for (const uint32_t warp : live_)
-        if (warps_[warp].waits_until > now_ + lead_) at(warps_[warp].waits_until - lead_);
+    for (const uint32_t warp : live_) {
+        if (!to_fetch_.holds(warp) || warps_[warp].mispredicted) continue;
+        at(std::max(warps_[warp].waits_until, now_ + lead_ + 1) - lead_);
+    }
     for (const Waiting& waiting : window_)
         for (uint8_t i = 0; i < waiting.entry.instruction->source_count; ++i)
             at(registers_[warps_[waiting.entry.warp].registers][waiting.entry.instruction->sources[i]]);

@@ -28,9 +28,11 @@ struct CoreTiming {
     size_t queue = 32, window = 16;
     uint32_t moved = 4;                   // instructions that fill the window at a time
     uint64_t compute = 25;                // cycles from issue to result
+    uint64_t store[3] = {30, 301, 421};   // cycles from issue to a store's end
+    uint64_t shared = 2, constant = 4;    // of accesses to these memories
     uint64_t load[3] = {40, 300, 420};    // found in the L1, in the last level, in DRAM
     uint64_t fetch_miss[2] = {200, 320};  // an instruction line in the last level, in DRAM
-    uint64_t end = 24;                    // cycles from issue to the warp's end, or to a barrier's
+    uint64_t restart = 3;                 // cycles to the next fetches where fetching had stopped
 };
 
 // A range of LaunchCode::warps.
@@ -51,6 +53,7 @@ struct Resident {
     uint32_t fetched = 0, issued = 0, in_window = 0;
     bool mispredicted = false;
     uint64_t waits_until = 0;  // for an instruction line, or for the end of a recovery
+    uint64_t retired = 0;      // cycle in which all that was issued has come to its end, in order
     uint64_t line = 0;         // it fetches from
 };
 
@@ -70,7 +73,14 @@ struct Waiting {
 
 struct RunningCta {
     uint32_t first = 0, warps = 0;  // numbers of its warps
-    uint32_t ended = 0, at_barrier = 0;
+    uint32_t ended = 0, issued = 0, at_barrier = 0;
+    uint64_t retired = 0;  // cycle in which the last of `issued` warps ends
+};
+
+// A CTA that begins in a cycle of the core.
+struct Arrival {
+    uint64_t at;
+    CtaWarps cta;
 };
 
 // Something that happens to a warp's CTA later.
@@ -82,38 +92,66 @@ struct Event {
 
 class Core {
 public:
-    Core(const LaunchCode& code, SmState& sm, LineSet& last_level, uint64_t lead)
-        : code_(code), sm_(sm), last_level_(last_level), lead_(lead), history_(sm.predictor.history) {}
+    // The core begins in cycle `base` of the launch with its first turn of the schedulers.
+    Core(const LaunchCode& code, SmState& sm, LineSet& last_level)
+        : code_(code),
+          sm_(sm),
+          last_level_(last_level),
+          history_(sm.predictor.history),
+          lead_(sm.phase),
+          first_scheduler_(sm.scheduler) {}
 
+    // Cycles of the core: its schedulers' first turn is in 0.
     uint64_t now() const { return now_; }
+    uint64_t fetches_at() const { return now_ + lead_; }
     uint64_t running() const { return running_; }
-    bool is_idle() const { return live_.empty(); }
+    bool is_idle() const { return live_.empty() && arrivals_.empty(); }
     uint64_t mispredictions() const { return mispredictions_; }
     bool has_learned() const { return changed_ || sm_.predictor.history != history_; }
 
+    // The last warp's end.
+    uint64_t end() const { return end_; }
+
     void begin(const CtaWarps& cta);
 
-    // The schedulers' next turn, and the fetches that follow it.
-    void step();
+    // A CTA takes the place of one that ends in cycle `at`.
+    void begin_at(uint64_t at, const CtaWarps& cta) { arrivals_.push_back({at, cta}); }
+
+    // The schedulers' next turn. Returns the cycles in which CTAs end whose last instruction was issued.
+    const std::vector<uint64_t>& issue_turn();
+
+    // The fetches behind it.
+    void fetch_turn();
+
+    // Leaves turns to the next launch as they are behind the last warp's end; in the cycle in which the launch ends the
+    // schedulers come behind the next one's beginning.
+    void stop(bool is_last);
 
 private:
-    void happen();
+    void happen(uint64_t until, bool is_end);
+    void arrive();
     void end(uint32_t warp);
     void reach_barrier(uint32_t number);
+    uint32_t scheduler_at(uint64_t cycle) const;
     void issue_all();
     void issue(uint32_t scheduler);
+
+    // A bank of shared memory serves one access in each turn.
+    bool finds_bank(const WarpInstruction& instruction);
     uint64_t ready_at(const InFlight& entry) const;
     void execute(const InFlight& entry);
 
     // The oldest instruction of the warp in the window may issue once its sources are ready.
     void make_oldest_ready(uint32_t number);
     uint64_t latency_of(const WarpInstruction& instruction);
+    void retire(Resident& warp, uint64_t at);
     void resolve(Resident& warp, const InFlight& entry);
     void fill_window();
 
     // One instruction in each cycle until the schedulers' next turn.
     void fill_queue();
     void fetch_all();
+    void pass_turns(uint64_t turns);
 
     void fetch(uint32_t number);
 
@@ -127,11 +165,17 @@ private:
     const LaunchCode& code_;
     SmState& sm_;
     LineSet& last_level_;
-    const uint64_t lead_;     // cycles from the schedulers' turn to the next fetches
     const uint32_t history_;  // of the predictor before the launch
+    uint64_t lead_;           // cycles from the schedulers' turn to the next fetches
+    uint64_t fetches_from_ = 0;
 
     uint64_t now_ = 0;     // a turn of the schedulers
     uint64_t queued_ = 0;  // the last instruction came into the queue
+    uint64_t end_ = 0;
+    uint32_t banks_used_ = 0;  // of shared memory, in this turn
+    uint32_t fetching_ = 0;  // warps that have something to fetch
+    std::vector<uint64_t> ends_;
+    std::vector<Arrival> arrivals_;
     std::vector<Resident> warps_;
     std::vector<Registers> registers_;
     std::vector<uint32_t> unused_;  // of registers_
@@ -144,7 +188,7 @@ private:
     std::vector<std::pair<uint64_t, uint64_t>> arriving_;  // instruction lines, and when they are there
     uint32_t turn_ = 0;                                    // the next warp to fetch, or the next after it that can
     uint64_t running_ = 0, mispredictions_ = 0;
-    uint32_t first_scheduler_ = 0;
+    const uint32_t first_scheduler_;  // of the first turn
     bool moved_ = false, changed_ = false;
 };
 

@@ -3,7 +3,6 @@
 
 #include <vector>
 
-#include "kernelpoint/macsim_phase.hpp"
 #include "native/replay/macsim/core.h"
 
 namespace kernelpoint::replay::macsim {
@@ -13,8 +12,14 @@ struct CtasRun {
     uint64_t cycles = 0, mispredictions = 0;
 };
 
+// Where the list stands: the launch before ended in this cycle, on this core.
+struct Clock {
+    uint64_t cycle = 0;
+    uint32_t core = 0;
+};
+
 // Runs a launch's CTAs, `at_once` of them side by side on an SM.
 CtasRun run_ctas(const LaunchCode& code, const std::vector<CtaWarps>& ctas, uint64_t at_once, std::vector<SmState>& sms,
-                 LineSet& last_level, Draws& draws);
+                 LineSet& last_level, Clock& clock);
 
 }  // namespace kernelpoint::replay::macsim

@@ -105,6 +105,8 @@ inline bool is_code(uint64_t line) {
 
 struct SmState {
     Gshare predictor;
+    uint32_t phase = 0;      // cycles since the schedulers' last turn where the core stopped, below four
+    uint32_t scheduler = 0;  // the one that is first at the next turn, counted from that of the next warp
     LineSet l1{128, 6},
         instructions{8, 8};  // lines of 128 and kFetchBytes; Model: as MacSim's shipped parameters have them
 };

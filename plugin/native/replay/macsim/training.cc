@@ -54,10 +54,13 @@ uint64_t Training::State::bytes() const {
 }
 
 Training::Training(const PredictorInfo& predictor, const Residency& residency, uint64_t memory_bytes, uint64_t course)
-    : residency_(residency), most_bytes_(memory_bytes), course_(course) {
+    : residency_(residency), most_bytes_(memory_bytes) {
     SmState sm;
     sm.predictor = Gshare(predictor);
     beginning_.sms.assign(std::max<uint32_t>(residency.sms, 1), sm);
+    Draws draws(course);
+    for (SmState& state : beginning_.sms) state.phase = draws.below(4);
+    beginning_.clock.cycle = draws.below(1 << 16);
     beginning_.changes.assign(beginning_.sms.size(), 0);
     present_ = beginning_;
 }
@@ -110,9 +113,8 @@ void Training::pass(uint32_t trace, const LaunchCode* code) {
     }
     const std::vector<CtaWarps> ctas = ctas_of(*code);
     if (fetched_.count(trace) == 0) fetched_[trace] = fetched_lines(*code, ctas, sms);
-    Draws draws(present_.launch + (course_ << 40));
-    const CtasRun run =
-        run_ctas(*code, ctas, ctas_at_once(residency_, most_warps(ctas)), present_.sms, present_.last_level, draws);
+    const CtasRun run = run_ctas(*code, ctas, ctas_at_once(residency_, most_warps(ctas)), present_.sms,
+                                 present_.last_level, present_.clock);
     outcomes_[trace] = {run.cycles, run.mispredictions};
     for (size_t sm = 0; sm < sms; ++sm) {
         present_.changes[sm] += run.learned[sm];

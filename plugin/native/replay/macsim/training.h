@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "native/replay/footprint.h"
+#include "kernelpoint/draws.hpp"
+#include "native/replay/macsim/core_model.h"
 #include "native/replay/macsim/core_state.h"
 #include "native/replay/macsim/warp_code.h"
 
@@ -42,6 +44,7 @@ private:
     struct State {
         uint64_t launch = 0;  // the next one
         std::vector<SmState> sms;
+        Clock clock;
         LineSet last_level{128 * 12, 24};  // Model: as MacSim's shipped parameters have it
         std::vector<uint32_t> changes;     // of each SM's predictor, counted
         std::vector<uint32_t>
@@ -55,7 +58,7 @@ private:
     void fetch(uint32_t trace, size_t sm);
 
     const Residency residency_;
-    const uint64_t most_bytes_, course_;
+    const uint64_t most_bytes_;
     State beginning_, present_;
     std::deque<State> kept_;
     // Lines that each SM fetches of a trace, in the order of their last use.

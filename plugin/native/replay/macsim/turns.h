@@ -11,14 +11,23 @@ class Turns {
 public:
     static constexpr uint32_t kNone = UINT32_MAX;
 
+    uint32_t count() const { return count_; }
+    bool holds(uint32_t number) const {
+        return number / 64 < words_.size() && (words_[number / 64] >> number % 64 & 1) != 0;
+    }
+
+    // A number that is not in it.
     void add(uint32_t number) {
         if (number / 64 >= words_.size()) words_.resize(number / 64 + 1);
         words_[number / 64] |= uint64_t{1} << number % 64;
+        ++count_;
         if (number / 64 < first_) first_ = number / 64;
     }
 
+    // A number that is in it.
     void remove(uint32_t number) {
         words_[number / 64] &= ~(uint64_t{1} << number % 64);
+        --count_;
         while (first_ < words_.size() && words_[first_] == 0) ++first_;
     }
 
@@ -45,6 +54,7 @@ private:
 
     std::vector<uint64_t> words_;
     size_t first_ = 0;  // all words before it are 0
+    uint32_t count_ = 0;
 };
 
 }  // namespace kernelpoint::replay::macsim

@@ -21,7 +21,8 @@ public:
             if (name == "STG") actions_[number] = Action::store;
             if (name == "ST" || name == "STL") actions_[number] = Action::store_around;
             if (name == "BAR") actions_[number] = Action::barrier;
-            on_chip_[number] = name == "LDC" || name == "LDS" || name == "LDSM" || name == "STS";
+            if (name == "LDC") actions_[number] = Action::constant;
+            if (name == "LDS" || name == "LDSM" || name == "STS") actions_[number] = Action::shared;
         }
     }
 
@@ -30,14 +31,13 @@ public:
         if (record.control_flow == kernelpoint::macsim::jump) return Action::jump;
         if (record.control_flow != kernelpoint::macsim::not_control_flow) return Action::other_jump;
         const Action action = actions_[record.opcode];
-        if (action == Action::barrier) return action;
-        if (record.address == 0 || on_chip_[record.opcode]) return Action::compute;
+        if (action == Action::barrier || action == Action::shared || action == Action::constant) return action;
+        if (record.address == 0) return Action::compute;
         return action == Action::compute && record.is_load != 0 ? Action::load : action;
     }
 
 private:
     std::array<Action, 256> actions_{};
-    std::array<bool, 256> on_chip_{};
 };
 
 class Reader {
@@ -49,6 +49,7 @@ public:
         RecordFile file(path);
         Record record;
         while (file.next(record)) add(record, first);
+        if (code_.instructions.size() > first) drop_last();
         code_.warps.push_back({cta, first, static_cast<uint32_t>(code_.instructions.size()) - first});
     }
 
@@ -62,6 +63,7 @@ private:
         made.pc = record.pc;
         made.action = actions_.of(record);
         made.taken = record.taken_mask != 0;
+        made.bank = static_cast<uint8_t>(record.address / 4 % kSharedBanks);
         made.first_line = static_cast<uint32_t>(code_.lines.size());
         set_registers(record, made);
         first_of_several_ = true;
@@ -79,6 +81,11 @@ private:
         push(record.address, access);
     }
 
+    void drop_last() {
+        code_.lines.resize(code_.instructions.back().first_line);
+        code_.instructions.pop_back();
+    }
+
     void push(uint64_t address, WarpInstruction& access) {
         code_.lines.push_back(address);
         ++access.line_count;
@@ -88,11 +95,15 @@ private:
         return action == Action::load || action == Action::store || action == Action::store_around;
     }
 
+    // Of an instruction that writes none, computes and does not jump, MacSim reads none.
     static void set_registers(const Record& record, WarpInstruction& made) {
         constexpr uint8_t none = kernelpoint::macsim::no_registers;
-        if (record.destination_count != 0 && record.destination_count != none)
-            made.destination = static_cast<uint8_t>(record.destinations[0]);
-        made.source_count = record.source_count == none ? 0 : std::min<uint8_t>(record.source_count, 4);
+        const bool writes = record.destination_count != 0 && record.destination_count != none;
+        if (writes) made.destination = static_cast<uint8_t>(record.destinations[0]);
+        if (record.source_count == none || !(writes || is_access(made.action) || record.is_load != 0 ||
+                                             made.action == Action::shared || leads_elsewhere(made.action)))
+            return;
+        made.source_count = std::min<uint8_t>(record.source_count, 4);
         for (int i = 0; i < made.source_count; ++i) made.sources[i] = static_cast<uint8_t>(record.sources[i]);
     }
 

@@ -10,7 +10,7 @@
 namespace kernelpoint::replay::macsim {
 
 // `other_jump` is predicted always, `jump` is never learned.
-enum class Action : uint8_t { compute, load, store, store_around, branch, jump, other_jump, barrier };
+enum class Action : uint8_t { compute, shared, constant, load, store, store_around, branch, jump, other_jump, barrier };
 
 inline bool leads_elsewhere(Action action) {
     return action == Action::branch || action == Action::jump || action == Action::other_jump;
@@ -22,11 +22,15 @@ struct WarpInstruction {
     uint32_t first_line = 0, line_count = 0;  // in LaunchCode::lines
     Action action = Action::compute;
     bool taken = false;
-    uint8_t destination = kNoRegister, source_count = 0;
+    uint8_t bank = 0;  // of shared memory
+    uint16_t destination = kNoRegister;
+    uint8_t source_count = 0;
     uint8_t sources[4] = {};
 
-    static constexpr uint8_t kNoRegister = 255;
+    static constexpr uint16_t kNoRegister = 256;
 };
+
+constexpr uint64_t kSharedBanks = 32;  // Model: of 4 bytes, as MacSim's shipped parameters have them
 
 struct WarpCode {
     uint32_t cta = 0;
@@ -44,8 +48,8 @@ struct LaunchCode {
     }
 };
 
-// Model: as MacSim reads records. Of an access to several sectors it takes the further
-// ones (records marked as floating point) and not the first. Accesses to shared and constant memory are computation.
+// Model: as MacSim reads records. It leaves out each warp's last one. Of an access to several sectors it takes the further
+// ones (records marked as floating point) and not the first. Accesses to shared and constant memory have no lines.
 // Throws TraceError.
 LaunchCode read_code(const std::string& trace_path);
 
