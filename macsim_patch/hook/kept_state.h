@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "abi.h"
 #include "all_knobs.h"
 #include "draws.hpp"
 #include "macsim.h"
@@ -15,8 +16,8 @@
 namespace kernelpoint {
 
 // Set before a launch, while nothing runs. Model: turns are drawn for each launch by its index, as what came before it
-// leaves them anyhow; fetching has stopped at its own turn, and that of the schedulers is drawn as launches leave it
-// (schedule_phase); rows are closed; the constant caches hold the line that all constant loads go to, as
+// leaves them anyhow; fetching has stopped at its own turn, and that of the schedulers is the one that the model of the
+// cores tells, or drawn as launches leave it (schedule_phase); rows are closed; the constant caches hold the line that all constant loads go to, as
 // traces tell no addresses of them. Left as they are: Ramulator's rows and refreshes, prefetchers, TLBs, BTBs.
 class KeptState {
 public:
@@ -32,6 +33,18 @@ public:
             for (int bank = 0; dram != NULL && bank < dram->*reach(BankCount()); ++bank)
                 (dram->*reach(OpenRows()))[bank] = ~uint64_t(0);
         }
+    }
+
+    // After `set`: the schedulers' turns as the launches before left them.
+    void set_turns(int index, const kp_turns& turns) {
+        core_c* core = m_base->m_core_pointers[index];
+        schedule_smc_c* schedule = dynamic_cast<schedule_smc_c*>(core->*reach(Scheduler()));
+        if (schedule == NULL) return;
+        const int schedulers = int(*m_base->m_knobs->KNOB_NUM_WARP_SCHEDULER);
+        schedule->*reach(SchedulePhase()) =
+            static_cast<int>(turns.phase) % int(*m_base->m_knobs->KNOB_GPU_SCHEDULE_RATIO);
+        schedule->*reach(FirstScheduler()) =
+            (static_cast<int>(turns.first) + core->m_unique_scheduled_thread_num) % schedulers;
     }
 
 private:

@@ -14,10 +14,13 @@ KEPT = "--kept_state=1"
 
 @pytest.fixture
 def touching(instruction):
-    """A warp that loads or stores these lines."""
-    return lambda lines, kind="load", pc=0: [
-        instruction(kind, pc + 16 * i, LINE + 128 * n) for i, n in enumerate(lines)
-    ]
+    """A warp that loads or stores these lines, and ends: MacSim leaves out a warp's last instruction."""
+
+    def warp(lines, kind="load", pc=0):
+        accesses = [instruction(kind, pc + 16 * i, LINE + 128 * n) for i, n in enumerate(lines)]
+        return [*accesses, instruction("other", pc + 16 * len(accesses))]
+
+    return warp
 
 
 def results(run):

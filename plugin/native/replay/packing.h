@@ -8,7 +8,7 @@
 namespace kernelpoint::replay {
 
 // Raised whenever equal traces would give other bytes than before.
-constexpr uint32_t kFootprintVersion = 4;
+constexpr uint32_t kFootprintVersion = 5;
 
 std::string pack(const Footprint& footprint);
 // False where the bytes are not those of a footprint.

@@ -82,7 +82,7 @@ void Core::happen(uint64_t until, bool is_end) {
     }
 }
 
-// Where no warp was left to fetch, fetching had stopped at its turn and goes on from there.
+// Begins the CTAs that have come. Fetching stops at its turn where no warp is left to fetch, and goes on from there.
 void Core::arrive() {
     for (size_t i = 0; i < arrivals_.size();) {
         const Arrival arrival = arrivals_[i];

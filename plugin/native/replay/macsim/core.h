@@ -15,10 +15,12 @@ namespace kernelpoint::replay::macsim {
 
 // Model: two warps in turn fetch an instruction each every four cycles, from an instruction cache; an instruction a
 // cycle passes a queue into a window of 16 that all warps share. Every four cycles, at a turn of their own (see
-// schedule_phase), each of two schedulers issues the oldest ready instruction of a warp, in order within a warp, and
-// the window is filled up behind them. Results come after a fixed time, those of loads after one for each level of the
-// caches. A branch is predicted when it is fetched and resolved when it is issued. A warp whose branch is mispredicted
-// fetches nothing until then, and its next fetches go on at the line before the branch.
+// SmState::phase), each of two schedulers issues the oldest ready instruction of a warp, in order within a warp, and
+// the window is filled up behind them; they take turns in being the first. Results come after a fixed time, those of
+// loads after one for each level of the caches; a bank of shared memory serves one access in each turn. A branch is
+// predicted when it is fetched and resolved when it is issued. A warp whose branch is mispredicted fetches nothing
+// until then, and its next fetches go on at the line before the branch. A warp ends when all that it issued has come to
+// its end; where none is left to fetch, fetching stops at its turn until a CTA begins.
 struct CoreTiming {
     uint64_t period = 4;   // cycles between fetches, and between issues
     uint32_t fetches = 2;  // warps that fetch, and schedulers that issue, in each
@@ -92,7 +94,6 @@ struct Event {
 
 class Core {
 public:
-    // The core begins in cycle `base` of the launch with its first turn of the schedulers.
     Core(const LaunchCode& code, SmState& sm, LineSet& last_level)
         : code_(code),
           sm_(sm),
@@ -173,7 +174,7 @@ private:
     uint64_t queued_ = 0;  // the last instruction came into the queue
     uint64_t end_ = 0;
     uint32_t banks_used_ = 0;  // of shared memory, in this turn
-    uint32_t fetching_ = 0;  // warps that have something to fetch
+    uint32_t fetching_ = 0;    // warps that have something to fetch
     std::vector<uint64_t> ends_;
     std::vector<Arrival> arrivals_;
     std::vector<Resident> warps_;

@@ -14,14 +14,12 @@ struct Room {
     uint64_t cycle;  // of the clock
     uint64_t order;  // of the core in this cycle
     uint32_t core;
-    bool operator>(const Room& other) const {
-        return cycle != other.cycle ? cycle > other.cycle : order > other.order;
-    }
+    bool operator>(const Room& other) const { return cycle != other.cycle ? cycle > other.cycle : order > other.order; }
 };
 
-// CTA n begins on core n modulo their number where that has room; the others wait for room on any core. In each cycle cores
-// take turns, beginning with the one behind the number of the cycle. A launch begins in the cycle in which the one before
-// it ends: cores whose turn is over then begin a cycle later.
+// CTA n begins on core n modulo their number where that has room; the others wait for room on any core. In each cycle
+// cores take turns, beginning with the one behind the number of the cycle. A launch begins in the cycle in which the
+// one before it ends: cores whose turn is over then begin a cycle later.
 class Cores {
 public:
     Cores(const LaunchCode& code, uint64_t at_once, std::vector<SmState>& sms, LineSet& last_level, const Clock& clock)

@@ -12,7 +12,7 @@ struct CtasRun {
     uint64_t cycles = 0, mispredictions = 0;
 };
 
-// Where the list stands: the launch before ended in this cycle, on this core.
+// The cycle and the core in which the launch before ended.
 struct Clock {
     uint64_t cycle = 0;
     uint32_t core = 0;

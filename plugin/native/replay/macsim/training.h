@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "native/replay/footprint.h"
 #include "kernelpoint/draws.hpp"
+#include "native/replay/footprint.h"
 #include "native/replay/macsim/core_model.h"
 #include "native/replay/macsim/core_state.h"
 #include "native/replay/macsim/warp_code.h"
@@ -28,7 +28,7 @@ public:
     // Instructions of a trace, or NULL where it cannot be read; they live until the next call.
     using CodeOf = std::function<const LaunchCode*(uint32_t trace)>;
 
-    // `course`: which phases launches begin with; 0 is that of replay, the others are as likely.
+    // `course`: which phases and cycle the list begins with; 0 is that of replay, the others are as likely.
     Training(const PredictorInfo& predictor, const Residency& residency, uint64_t memory_bytes, uint64_t course = 0);
 
     // The state of each SM before launch `launch`, where `trace_of(i)` is the trace of launch i, below `traces`.

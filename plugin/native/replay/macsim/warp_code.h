@@ -48,9 +48,9 @@ struct LaunchCode {
     }
 };
 
-// Model: as MacSim reads records. It leaves out each warp's last one. Of an access to several sectors it takes the further
-// ones (records marked as floating point) and not the first. Accesses to shared and constant memory have no lines.
-// Throws TraceError.
+// Model: as MacSim reads records. It leaves out each warp's last one. Of an access to several sectors it takes the
+// further ones (records marked as floating point) and not the first. Accesses to shared and constant memory have no
+// lines. Throws TraceError.
 LaunchCode read_code(const std::string& trace_path);
 
 }  // namespace kernelpoint::replay::macsim
