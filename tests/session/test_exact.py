@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kernelpoint.estimation import Design, Engine, ErrorBudget, Estimate, Look
-from kernelpoint.session.exact import exact_values, with_exact
+from kernelpoint.session.exact import exact_values, with_exact, with_grids
 from kernelpoint.session.plan import Plan
 from kernelpoint.traces.cache_records import COUNTS
 
@@ -71,6 +71,20 @@ def test_a_plan_without_traces_determines_nothing():
 
 def estimate(name, value, relative):
     return Estimate(name, value, relative * value, relative, relative * value / 2, 3.0, 0.95, 1.0)
+
+
+def test_ctas_and_warps_are_stated_where_the_host_reports_none():
+    estimates = {name: estimate(name, 1000.0, 0.1) for name in ("cycles", "ctas")}
+    look = Look(1, estimates, [], {}, True, [{"domain": 1, "estimates": estimates}])
+    warps, simulated = np.array([4, 8, 12]), np.array([True, False, False, False, True, False])
+    found = with_grids(look, plan(warps=warps), simulated, np.array([0, 2, N]))
+    assert found.estimates["ctas"] == estimates["ctas"], "the host's own stays"
+    told = found.estimates["warps"]
+    assert (told.estimate, told.half_width, told.simulated) == (2 * warps.sum(), 0.0, 4 + 12)
+    assert found.domains[0]["estimates"]["warps"].estimate == 2 * (8 + 12)
+    broken = plan(np.array([0, 0, 1, 1, -1, 2], dtype=np.int32), warps=warps)
+    assert with_grids(look, broken, simulated, np.array([0, 2, N])) is look, "a launch without a trace"
+    assert with_grids(look, Plan(plan().design, {}), simulated, np.array([0, 2, N])) is look
 
 
 def test_totals_and_ratios_of_a_look_are_made_with_exact_counters():

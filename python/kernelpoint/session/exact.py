@@ -21,6 +21,9 @@ CANDIDATES: dict[str, tuple[tuple[str, ...], ...]] = {
     "shared_accesses": (("shared_accesses",),),
 }
 
+# What the header of a trace says and no simulator changes.
+GRID = ("ctas", "warps")
+
 
 def exact_values(plan: Plan, engine: BaseEngine, projected: set[int]) -> dict[str, np.ndarray]:
     """Counter -> float64 [N], its value for every launch, where the traces tell it.
@@ -78,6 +81,33 @@ def with_exact(look: Look, values: Mapping[str, np.ndarray], offsets: np.ndarray
     estimates = _exact(look.estimates, values, slice(None))
     ratios = {name: _ratio(name, ratio, estimates, values) for name, ratio in look.ratios.items()}
     return replace(look, estimates=estimates, ratios=ratios, domains=domains)
+
+
+def with_grids(look: Look, plan: Plan, has_result: np.ndarray, offsets: np.ndarray) -> Look:
+    """A look with the CTAs and warps of all launches, where traces tell them and the host does not report them.
+
+    Args:
+        has_result: bool [N], which launches were simulated; offsets: int64 [processes + 1], first unit of each process.
+    """
+    counts = {name: plan.count_of_unit(name) for name in GRID if name not in look.estimates}
+    known = {name: values for name, values in counts.items() if values is not None and not np.isnan(values).any()}
+    if not known or "cycles" not in look.estimates:
+        return look
+    confidence = look.estimates["cycles"].confidence
+
+    def of(units: slice) -> dict[str, Estimate]:
+        return {
+            name: Estimate(
+                name, values[units].sum(), 0.0, 0.0, 0.0, np.inf, confidence, values[units] @ has_result[units]
+            )
+            for name, values in known.items()
+        }
+
+    domains = [
+        {**part, "estimates": {**part["estimates"], **of(slice(*offsets[part["domain"] :][:2]))}}
+        for part in look.domains
+    ]
+    return replace(look, estimates={**look.estimates, **of(slice(None))}, domains=domains)
 
 
 def _exact(estimates: Mapping[str, Estimate], values: Mapping[str, np.ndarray], units: slice) -> dict[str, Estimate]:

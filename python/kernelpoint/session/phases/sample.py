@@ -11,7 +11,7 @@ import numpy as np
 from kernelpoint.errors import KernelPointError
 from kernelpoint.estimation import BaseEngine, Design, Engine, Look, TwoPhaseEngine, engine_for
 from kernelpoint.journal import DecisionRecord, KernelRecord, LaunchesRecord
-from kernelpoint.session.exact import exact_values, with_exact
+from kernelpoint.session.exact import exact_values, with_exact, with_grids
 from kernelpoint.session.frame import Frame
 from kernelpoint.session.phases.kernel_records import kernel_records, kernels_of, launches_records
 from kernelpoint.session.ratios import RATIOS
@@ -160,7 +160,8 @@ class Sample:
         """The last look, with what the traces determine stated without an error; None where the sample is not complete."""
         if self.look is None or not self.is_complete:
             return None
-        return with_exact(self.look, self._exact(), self._frame.population.offsets)
+        offsets = self._frame.population.offsets
+        return with_grids(with_exact(self.look, self._exact(), offsets), self._frame.plan, self.has_result, offsets)
 
     def _values(self, units: np.ndarray) -> np.ndarray:
         """float64 [units, counters]: result or prediction, of a unit that can have no result the middle of what it may be."""
