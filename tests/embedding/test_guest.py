@@ -47,6 +47,12 @@ def test_default_signal_handling_stays_the_default(host):
     assert run.code == -2  # killed by SIGINT, as a C program is
 
 
+def test_a_signal_that_comes_while_a_session_opens_reaches_the_simulator_afterwards(host):
+    script = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nwhile True: pass"
+    run = host("open", script=script)
+    assert run.code == -2  # killed by SIGINT, as a C program is
+
+
 def test_locale_stays(host):
     available = subprocess.run(["locale", "-a"], capture_output=True, text=True, check=False).stdout.split()
     name = next((known for known in ("C.utf8", "C.UTF-8", "en_US.utf8") if known in available), None)

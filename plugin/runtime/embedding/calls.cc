@@ -1,5 +1,6 @@
 // Each function of abi.h as a call of kernelpoint.session.boundary.
 #include <pybind11/stl.h>
+#include <signal.h>
 
 #include <tuple>
 
@@ -50,7 +51,7 @@ kp_status start(const kp_session* session) {
     }
 }
 
-kp_status open(const char* config_path, const kp_host_info* info, kp_session** opened) {
+kp_status open_session(const char* config_path, const kp_host_info* info, kp_session** opened) {
     if (const kp_status status = check_caller()) return status;
     HostState host;
     HostSignals signals;
@@ -64,6 +65,22 @@ kp_status open(const char* config_path, const kp_host_info* info, kp_session** o
         session->object = boundary_open()(path(config_path), host_dictionary(*info), log_of(session));
         *opened = session;
     });
+}
+
+// While a session opens, Python holds SIGINT, so that planning can be ended. A simulator that was interrupted then gets
+// its signal afterwards, and does with it what it does with any.
+kp_status open(const char* config_path, const kp_host_info* info, kp_session** opened) {
+    was_interrupted();
+    const kp_status status = open_session(config_path, info, opened);
+    if (was_interrupted()) {
+        const std::string line = std::string("kernelpoint: ") + kInterrupted;
+        if (info->log != nullptr)
+            info->log(info->log_user, line.c_str());
+        else
+            write_lines(nullptr, line);
+        raise(SIGINT);
+    }
+    return status;
 }
 
 kp_status on_launch(kp_session* session, const kp_launch* launch, kp_decision* decision) {

@@ -1,5 +1,7 @@
 #include "runtime/embedding/failure.h"
 
+#include <utility>
+
 namespace py = pybind11;
 
 namespace kernelpoint::embedding {
@@ -11,6 +13,8 @@ constexpr int kInnermostLines = 3;
 PyObject* g_user_error = nullptr;
 PyObject* g_host_error = nullptr;
 PyObject* g_setup_error = nullptr;
+
+thread_local bool t_interrupted = false;
 
 bool is_a(const py::error_already_set& error, PyObject* type) {
     return type != nullptr && error.matches(type);
@@ -28,6 +32,7 @@ std::string innermost_lines(const py::error_already_set& error) {
 }
 
 std::string message(const py::error_already_set& error) {
+    if (is_a(error, PyExc_KeyboardInterrupt)) return kInterrupted;
     try {
         const std::string text = utf8(py::str(error.value()));
         if (is_a(error, g_user_error)) return text;
@@ -48,10 +53,15 @@ void load_error_classes() {
 }
 
 Failure from_python(py::error_already_set& error, kp_status otherwise) {
+    t_interrupted = t_interrupted || is_a(error, PyExc_KeyboardInterrupt);
     const std::string text = message(error);
     if (is_a(error, g_host_error)) return Failure(KP_EINVAL, text);
     if (is_a(error, g_setup_error)) return Failure(KP_EVERSION, text);
     return Failure(otherwise, text);
+}
+
+bool was_interrupted() {
+    return std::exchange(t_interrupted, false);
 }
 
 std::string utf8(py::handle text) {
