@@ -55,7 +55,7 @@ def outcomes(
     for seed in range(seeds):
         u = permanent_random_numbers(seed, 0, design.size)
         engine = AssistedEngine(
-            AssistedDesign(design.predictions, design.groups, u, design.assume, design._trees),
+            AssistedDesign(design.predictions, design.groups, u, design.assume, design._trees, design.lines),
             ErrorBudget(eps, counter=counter),
         )
         *_, look = passes(engine, (counter,), truth)

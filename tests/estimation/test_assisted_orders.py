@@ -97,7 +97,7 @@ def test_an_earlier_cell_draws_each_present_draw_inside_as_often_as_it_stands_fo
     x, groups = generator(0, "cells").lognormal(0.0, 1.0, 90), np.zeros(90, int)
     part = Part(np.arange(90), Cells(x, groups, 1.0), (permanent_random_numbers(0, 0, 90), {}), 0)
     part.n = 12
-    earlier = EarlierPass([part], [4], groups, 0.05, 0.04)
+    earlier = EarlierPass([part], [4], (groups, None), 0.05, 0.04)
     units, orders = part.leaves(12).units, 20_000
     draws = earlier.draws(generator(1, "waits").exponential(size=(orders, 12)) / units)
     outer = np.searchsorted(part.leaves(4).start, part.leaves(12).start, side="right") - 1
@@ -115,6 +115,6 @@ def test_sizes_of_groups_in_the_begin_are_those_of_plain_sums_once_its_cells_are
         part.n = n
         part.sample()
     size = design.prediction("cycles", "cycles")[1]
-    for part, sums in zip(parts[1:], EarlierPass(parts, [10, 4, 2], groups, 0.05, 0.04)._sizes, strict=True):
+    for part, sums in zip(parts[1:], EarlierPass(parts, [10, 4, 2], (groups, None), 0.05, 0.04)._sizes, strict=True):
         expected = [size[part.units][groups[part.units] == g].sum() for g in range(7)]
         np.testing.assert_allclose(sums, expected)

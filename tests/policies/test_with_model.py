@@ -48,6 +48,20 @@ def test_predictions_become_the_covariates_and_kernels_the_groups():
     assert look.met and look.estimates["cycles"].contains(y.sum()) and len(engine.drawn()) < 150
 
 
+def test_kernels_whose_embeddings_are_alike_share_a_correction_line():
+    people, y = population()
+    people = replace(people, embeddings=np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.05, 0.0], [0.0, 0.0, 1.0]]))
+    design = policy().design(people)
+    assert design.strata.tolist() == (np.arange(300) % 4).tolist()
+    assert design.clusters.tolist() == [0, 1, 0, 2]
+    engine = engine_for(design, ErrorBudget(0.05))
+    *_, look = passes(engine, ("cycles",), y)
+    assert look.estimates["cycles"].contains(y.sum())
+    assert [part["units"] for part in look.clusters] == [150, 75, 75]
+    level = engine._fits["cycles"].fits[0].level
+    assert level[0] == level[2] and len(set(level)) == 3
+
+
 def test_launches_without_a_prediction_are_simulated():
     design = policy().design(population(unpredicted=7)[0])
     assert np.flatnonzero(design.strata < 0).tolist() == list(range(7))

@@ -73,6 +73,7 @@ class AssistedDesign:
         groups: int [N] from 0, units whose predictions may be off alike (kernels); -1 marks a take-all unit.
         u: float64 [N], permanent random numbers in [0, 1).
         assume: how much may be hidden from the predictions; see CARE.
+        lines: int [groups] from 0, groups with one number share one line; None: each has its own.
 
     Raises:
         ConfigError: shapes or values do not fit together.
@@ -86,6 +87,7 @@ class AssistedDesign:
     u: Floats
     assume: Assume = "ordinary"
     _trees: dict[str, list[tuple[Ints, Cells]]] = field(default_factory=dict, repr=False, compare=False)
+    lines: NDArray[np.integer] | None = None
 
     def __post_init__(self) -> None:
         if not self.predictions:
@@ -105,7 +107,7 @@ class AssistedDesign:
         """The same design with some units in no group."""
         groups = np.array(self.groups)
         groups[units] = -1
-        return AssistedDesign(self.predictions, groups, self.u, self.assume)
+        return AssistedDesign(self.predictions, groups, self.u, self.assume, lines=self.lines)
 
     @property
     def size(self) -> int:
@@ -145,6 +147,13 @@ class AssistedDesign:
     def group_count(self) -> int:
         """Groups are numbered 0 ... this - 1."""
         return int(self.free_groups.max(initial=-1)) + 1
+
+    @property
+    def free_clusters(self) -> tuple[NDArray[np.integer], int]:
+        """Clusters of the free units, int [free], and how many there are: groups of one line are one."""
+        if self.lines is None:
+            return self.free_groups, self.group_count
+        return np.asarray(self.lines)[self.free_groups], int(np.max(self.lines, initial=-1)) + 1
 
     def predicted_by(self, counter: str, instead: str) -> str:
         """The counter whose prediction serves for a counter: its own, else that of `instead`, else the first."""

@@ -230,8 +230,8 @@ class AssistedEngine(NestedEngine):
 
     def _groups(self) -> list[dict[str, Any]]:
         """Units, draws and estimates of each group; predictions corrected as a whole, so without bounds of their own."""
-        groups, values, level = self.design.free_groups, self.predict(self._free), self.budget.confidence
-        return unbounded_parts(groups, self.design.group_count, self.counters, values, self._has, level)
+        (groups, count), values = self.design.free_clusters, self.predict(self._free)
+        return unbounded_parts(groups, count, self.counters, values, self._has, self.budget.confidence)
 
     def _assumptions(self) -> list[str]:
         """Sentences on what the statement rests on, and what a sample of this size cannot see."""

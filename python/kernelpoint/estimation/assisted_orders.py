@@ -21,6 +21,9 @@ LEAST_GOING_ON = 0.2  # share of them that go on, at least: fewer are read as th
 MOST_BIAS = 0.25  # part of the error budget that a bias is at most
 
 
+Groups = tuple[NDArray[np.integer], NDArray[np.integer] | None]
+
+
 @dataclass(frozen=True)
 class Observed:
     """A counter. values: of the draws of the rest, float64 [draws]; known: predictions and sizes; least: as of fit_total."""
@@ -35,19 +38,17 @@ class EarlierPass:
 
     Args:
         parts: of the run, the rest first, with the cells of the present pass; cells: of each part in the earlier pass.
-        groups: int [free]; alpha: error probability of its look; odd: `Care.odd`.
+        groups: int [free], and their lines, as of AssistedDesign; alpha: error probability of its look; odd: `Care.odd`.
     """
 
-    def __init__(
-        self, parts: Sequence[Part], cells: Sequence[int], groups: NDArray[np.integer], alpha: float, odd: float
-    ) -> None:
-        self._groups, self._alpha, self._odd = groups, alpha, odd
+    def __init__(self, parts: Sequence[Part], cells: Sequence[int], groups: Groups, alpha: float, odd: float) -> None:
+        (self._groups, self._lines), self._alpha, self._odd = groups, alpha, odd
         self._parts = [copy.copy(part) for part in parts]
         for part, n in zip(self._parts, cells, strict=True):
             part.n = n
         self._rest, *begin = self._parts
         self._begin = [part for part in begin if not part.whole]
-        count = int(groups.max(initial=-1)) + 1
+        count = int(self._groups.max(initial=-1)) + 1
         self._sizes = [np.bincount(part.cells.groups, part.cells.sizes(), count) for part in self._begin]
         now = parts[0].leaves(parts[0].n)
         self._starts = np.searchsorted(now.start, self._rest.leaves(self._rest.n).start)
@@ -72,6 +73,7 @@ class EarlierPass:
                 replace(cells, x=x[drawn], size=size[drawn], group=group[drawn], order=units[drawn]),
                 self._alpha,
                 Trust(counter.least),
+                self._lines,
             )
             for drawn in draws
         ]

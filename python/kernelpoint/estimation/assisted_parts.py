@@ -54,7 +54,7 @@ class Parts:
 
     def __init__(self, design: AssistedDesign, counter: str, eps: float) -> None:
         self._groups, self._odd_by, self._least = design.free_groups, design.care.odd, design.least_error(counter)
-        self._parts = design.parts(counter, eps)
+        self._parts, self._shared_lines = design.parts(counter, eps), design.lines
         self.rest, *self._begin = self._parts
         self.size = sum(part.total for part in self._parts)
         self.odd = False
@@ -101,7 +101,7 @@ class Parts:
         """Cells of the first pass: enough for a spread, for `assume`, and for a guard that can be met."""
         eps, cells = budget.relative_error, self.rest.cells
         more, draws = next((more, draws) for least, more, draws in FIRST_PASS if eps >= least)
-        n = max(cells.groups_above(eps) + more, cells.first)
+        n = max(cells.groups_above(eps, self._shared_lines) + more, cells.first)
         while (
             sum(numbers := self.cells(n)) < min(care.draws + draws, sum(self.counts))
             or self.largest_share(numbers) * care.odd > eps
@@ -186,7 +186,7 @@ class Parts:
         """The fit of the rest, predictions corrected by it, and its draws."""
         sample, units = self.rest.cell_sample(self._groups, known)
         y = values(units)
-        fit = fit_total(y, sample, alpha, trust)
+        fit = fit_total(y, sample, alpha, trust, self._shared_lines)
         draws = Draws(y, y - fit.corrected(sample.x, sample.group), sample.N, sample.amounts)
         return fit, replace(known, corrected=fit.corrected), draws
 
@@ -217,7 +217,8 @@ class Parts:
         if len(passes) < 2 or self.odd or self.rest.whole:
             return {}
         of = [
-            EarlierPass(self._parts, cells, self._groups, alpha(look), self._odd_by) for look, cells in passes.items()
+            EarlierPass(self._parts, cells, (self._groups, self._shared_lines), alpha(look), self._odd_by)
+            for look, cells in passes.items()
         ]
         units = self.rest.sample()
         return stopping_bias(of, self.rest, names, lambda name: observed(name, units), within)

@@ -139,10 +139,11 @@ class Cells:
         x = self.x[start:end]
         return x + self.added if self.added else x
 
-    def groups_above(self, share: float) -> int:
-        """Groups whose share of sum x is above a share, and one for all others if there are any."""
-        alone = int((self._of_groups > share * self.total).sum())
-        return alone + (alone < int((self._of_groups > 0.0).sum()))
+    def groups_above(self, share: float, lines: NDArray[np.integer] | None = None) -> int:
+        """Groups whose share of sum x is above a share, and one for all others if there are any; those of one line are one."""
+        sums = self._of_groups if lines is None else np.bincount(lines[: len(self._of_groups)], weights=self._of_groups)
+        alone = int((sums > share * self.total).sum())
+        return alone + (alone < int((sums > 0.0).sum()))
 
     def _add(self, start: int, end: int, born: int) -> None:
         """A new leaf with its sums; it may be split if it has two units."""

@@ -26,5 +26,5 @@ def engine_for(
     """
     if design.predictions is None:
         return Engine(design, budget, estimate, ratios)
-    assisted = AssistedDesign(design.predictions, design.strata, design.u, design.assume)
+    assisted = AssistedDesign(design.predictions, design.strata, design.u, design.assume, lines=design.clusters)
     return AssistedEngine(assisted, budget, ratios)

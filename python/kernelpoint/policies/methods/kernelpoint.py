@@ -43,7 +43,8 @@ class KernelPoint(Policy):
     """Design section 4: strata frozen beforehand, permanent random numbers, passes, pooled variances, regression on work.
 
     Where every launch is traced, the fast model's predictions are the covariates of every counter, and the engine makes
-    cells from them (estimation/assisted_engine.py); kernels are the groups that the model may be off alike for.
+    cells from them (estimation/assisted_engine.py); kernels are the groups that the model may be off alike for, and those
+    whose embeddings are near share one correction line.
 
     Without predictions (workload.why_unassisted) but with traces, cells nest in four levels: streams whose embeddings are
     near (cluster), of about equal work, equal streams, and equal streams between equal neighbours (context). Without
@@ -105,7 +106,7 @@ class KernelPoint(Policy):
         )
 
     def _assisted(self, population: Population) -> Design:
-        """Groups are kernels; launches without a prediction are simulated."""
+        """Groups are kernels, and kernels that are alike share a line; launches without a prediction are simulated."""
         from kernelpoint.fast_model.predictions import REPLAYED, SPREAD  # here, because it needs the native reader
 
         model = population.model
@@ -123,10 +124,27 @@ class KernelPoint(Policy):
             first_sizes=np.ones(count, dtype=np.int64),
             u=population.u,
             x=predictions["cycles"],
-            clusters=np.arange(count),
+            clusters=_alike(population, groups, predictions["cycles"], count),
             predictions=predictions,
             assume=self.config.assume,
         )
+
+
+def _alike(population: Population, groups: np.ndarray, cycles: np.ndarray, count: int) -> np.ndarray:
+    """int64 [count]: a number for each group, that of the cluster of embeddings in which most of its cycles are.
+
+    So groups whose code is alike have one number, and no group has two. Without embeddings each has its own.
+    """
+    if population.embeddings is None:
+        return np.arange(count)
+    from kernelpoint.clustering import ThresholdClusters, run_features
+
+    stream = population.scan_for("kernelpoint").stream_ids.astype(np.int64)
+    cluster = ThresholdClusters(threshold=CLUSTER_DISTANCE).fit_predict(run_features(population.embeddings))[stream]
+    inside = groups >= 0
+    width = int(cluster.max(initial=0)) + 1
+    share = np.bincount(groups[inside] * width + cluster[inside], weights=cycles[inside], minlength=count * width)
+    return np.unique(share.reshape(count, width).argmax(axis=1), return_inverse=True)[1].ravel()
 
 
 def _predicts_most(population: Population) -> bool:
