@@ -14,6 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+from fresh import fresh
 from full_runs import RUNS, full_run, known_from_traces, other_gpu, trace_folder
 from judged import judged
 from loops import loops
@@ -172,14 +173,14 @@ def _metadata(signature: np.ndarray, base: np.ndarray) -> Profile:
 
 @lru_cache(maxsize=64)
 def population(name: str) -> Population:
-    """A population by name; `judged: NAME` is one of judged.py, `loops: NAME` of loops.py, `program: NAME` of programs.py,
-    `BASE:TROUBLE` has trouble planted in it (trouble.py).
+    """A population by name; `judged: NAME` is one of judged.py, `loops: NAME` of loops.py, `fresh: NAME` of fresh.py,
+    `program: NAME` of programs.py, `BASE:TROUBLE` has trouble planted in it (trouble.py).
     """
     if name.startswith("program: "):
         return _with_metadata(name, *program(name.removeprefix("program: ")))
-    if name.startswith(("judged: ", "loops: ")):
-        make = judged if name.startswith("judged: ") else loops
-        y, signature, base = make(name.partition(": ")[2])
+    kind, _, of = name.partition(": ")
+    if kind in (made := {"judged": judged, "loops": loops, "fresh": fresh}):
+        y, signature, base = made[kind](of)
         return _with_metadata(name, y, _metadata(signature, base))
     if ":" in name:
         from trouble import planted
