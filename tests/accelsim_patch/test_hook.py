@@ -102,6 +102,7 @@ def test_a_counter_of_which_too_little_is_known_does_not_stand_under_its_own_nam
     assert "L2_total_cache_accesses" in names and "total dram reads" in names
     assert "L2_total_cache_misses" not in names, "its half-width is above a quarter of it"
     assert "total dram writes" not in names, "no simulated launch has written, the others may"
+    assert "kernelpoint_dram_writes" not in names and "kernelpoint_dram_reads" in names
     (said,) = run.lines("kernelpoint: half-width above 25 %")
     assert {"l2_misses", "dram_writes"} <= set(said.split()) and "l2_accesses" not in said.split()
 
