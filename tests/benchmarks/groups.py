@@ -76,12 +76,21 @@ def lines(x: np.ndarray, y: np.ndarray, group: np.ndarray) -> tuple[float, float
     return float((count * np.sqrt(squares)).sum() / y.sum()), float(slope)
 
 
-def sampled(x: np.ndarray, y: np.ndarray, group: np.ndarray, seeds: int) -> tuple[float, float, float]:
+def shared_lines(x: np.ndarray, kernel: np.ndarray, alike: np.ndarray) -> np.ndarray:
+    """The line of each kernel in the policy `kernelpoint`: the cluster in which most of its predicted cycles are."""
+    share = np.zeros((kernel.max() + 1, alike.max() + 1))
+    np.add.at(share, (kernel, alike), x)
+    return np.unique(share.argmax(axis=1), return_inverse=True)[1].ravel()
+
+
+def sampled(
+    x: np.ndarray, y: np.ndarray, group: np.ndarray, seeds: int, line: np.ndarray | None = None
+) -> tuple[float, float, float]:
     """Share of runs of the engine that hold, harmonic mean of cycle speedups, mean draws."""
     rows = []
     for seed in range(seeds):
         u = permanent_random_numbers(seed, 0, len(y))
-        engine = AssistedEngine(AssistedDesign({"cycles": x}, group, u), ErrorBudget(EPS))
+        engine = AssistedEngine(AssistedDesign({"cycles": x}, group, u, lines=line), ErrorBudget(EPS))
         *_, look = passes(engine, ("cycles",), y)
         drawn = engine.drawn()
         rows.append((look.estimates["cycles"].contains(y.sum()), y[drawn].sum() / y.sum(), len(drawn)))
@@ -99,11 +108,14 @@ def show(name: str, trace_list: str, options: argparse.Namespace) -> None:
     z = NormalDist().inv_cdf(0.975)
     print(f"\n### {name}: {len(y):,} launches, {len(scan.streams)} streams\n")
     print("| groups | number | slope | residual | draws | engine |\n|---|---|---|---|---|---|")
-    for title, group in groupings(scan, options.max_nodes).items():
-        left, slope = lines(x, y, group)
-        held, speedup, draws = sampled(x, y, group, options.seeds)
+    found = groupings(scan, options.max_nodes)
+    kernel = found["kernel name"]
+    shared = shared_lines(x, kernel, found["trained, threshold"])
+    for title, group, line in [(k, v, None) for k, v in found.items()] + [("name, alike share a line", kernel, shared)]:
+        left, slope = lines(x, y, group if line is None else line[group])
+        held, speedup, draws = sampled(x, y, group, options.seeds, line)
         told = f"{slope:.2f} | {left:.5f} | {(z * left / EPS) ** 2:.1f} | {held:.2f}, {speedup:.1f}x, {draws:.1f} |"
-        print(f"| {title} | {group.max() + 1} | {told}", flush=True)
+        print(f"| {title} | {(group if line is None else line).max() + 1} | {told}", flush=True)
 
 
 def main() -> None:
