@@ -26,7 +26,7 @@ Failure from_python(pybind11::error_already_set& error, kp_status otherwise);
 
 constexpr const char* kInterrupted = "interrupted; the same command begins anew, or goes on where a journal is";
 
-// Whether a failure of this thread, since this was asked last, was SIGINT, which Python took before the host got it.
+// True if a failure of this thread, since this was asked last, was SIGINT, which Python took before the host got it.
 bool was_interrupted();
 
 // A Python string as UTF-8; what is not text becomes escapes. The GIL held.
