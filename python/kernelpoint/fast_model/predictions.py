@@ -102,7 +102,9 @@ class Predictions:
 
     @classmethod
     def joined(cls, parts: Sequence[Predictions]) -> Predictions:
-        """Predictions of one model, one after another."""
+        """Predictions of one model, one after another; nothing is copied where there is one part."""
+        if len(parts) == 1:
+            return parts[0]
         counters = {name: np.concatenate([p.counters[name] for p in parts]) for name in parts[0].counters}
         failures: dict[int, str] = {}
         begin = 0

@@ -153,8 +153,9 @@ def usable(model: Profile, known: np.ndarray, counter: str) -> dict[str, np.ndar
     """
     from kernelpoint.fast_model import counterpart
 
+    every = bool(known.all())  # then nothing is copied
     predictions = {
-        name: np.where(known, values, 0.0)
+        name: np.asarray(values, dtype=float) if every else np.where(known, values, 0.0)
         for name, values in model.counters.items()
         if bool(np.isfinite(values[known]).all() and (values[known] >= 0.0).all())
     }
