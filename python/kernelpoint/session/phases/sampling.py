@@ -1,7 +1,6 @@
 """The phase that draws: passes over launches that are known, decided by a frozen design.
 
-One pass simulates every wanted launch; at its end the engine looks at the bound and either the run is done or the sample
-grows and the next pass begins. Results never change a decision inside a pass (design, section 4).
+At the end of a pass the engine looks, and the run is done or the sample grows; never inside one (design, section 4).
 """
 
 from __future__ import annotations
