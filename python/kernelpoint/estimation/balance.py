@@ -100,11 +100,19 @@ def _places(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _turn_in_part(begins: NDArray[np.bool_], digits: Floats) -> Floats:
-    """Turn of each unit among the units of its part, 0, 1, ...: by their numbers if there are two, at random if more."""
+    """Turn of each unit among the units of its part, 0, 1, ...: by their numbers, so that each turn is one unit's."""
     starts = np.flatnonzero(begins)
     units = np.diff(starts, append=len(digits))
-    turn = np.floor(digits * np.repeat(units, units))
+    turn = np.zeros(len(digits))
     pair = starts[units == 2]
     first = digits[pair] <= digits[pair + 1]
     turn[pair], turn[pair + 1] = np.where(first, 0.0, 1.0), np.where(first, 1.0, 0.0)
+    part = np.repeat(np.arange(len(starts)), units)
+    larger = np.flatnonzero(units[part] > 2)
+    part, begin = part[larger], 0
+    while begin < len(larger):  # a block of whole parts at a time: sorting is quicker there
+        end = int(np.searchsorted(part, part[min(begin + BLOCK, len(part)) - 1], side="right"))
+        inside, of = larger[begin:end], part[begin:end]
+        turn[inside[np.argsort(of + digits[inside])]] = inside - starts[of]  # sorted or not, they lie part by part
+        begin = end
     return turn
