@@ -17,8 +17,9 @@ namespace kernelpoint {
 
 // Set before a launch, while nothing runs. Model: turns are drawn for each launch by its index, as what came before it
 // leaves them anyhow; fetching has stopped at its own turn, and that of the schedulers is the one that the model of the
-// cores tells, or drawn as launches leave it (schedule_phase); rows are closed; the constant caches hold the line that all constant loads go to, as
-// traces tell no addresses of them. Left as they are: Ramulator's rows and refreshes, prefetchers, TLBs, BTBs.
+// cores tells, or drawn as launches leave it (schedule_phase); rows are closed; the constant caches hold the line that
+// all constant loads go to, as traces tell no addresses of them. Left as they are: Ramulator's rows and refreshes,
+// prefetchers, TLBs, BTBs.
 class KeptState {
 public:
     KeptState() : m_base(NULL) {}
