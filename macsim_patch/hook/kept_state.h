@@ -22,13 +22,14 @@ namespace kernelpoint {
 // prefetchers, TLBs, BTBs.
 class KeptState {
 public:
-    KeptState() : m_base(NULL) {}
+    KeptState() : m_base(NULL), m_late(0) {}
 
     void attach(macsim_c* base) { m_base = base; }
 
     void set(uint64_t launch, const std::vector<int>& cores) {
         Draws draws(launch);
         for (size_t i = 0; i < cores.size(); ++i) set_core(m_base->m_core_pointers[cores[i]], draws);
+        m_late = draws.below(static_cast<unsigned>(cores.size()));
         for (int i = 0; i < int(*m_base->m_knobs->KNOB_DRAM_NUM_MC); ++i) {
             dram_ctrl_c* dram = dynamic_cast<dram_ctrl_c*>(m_base->m_dram_controller[i]);
             for (int bank = 0; dram != NULL && bank < dram->*reach(BankCount()); ++bank)
@@ -36,19 +37,33 @@ public:
         }
     }
 
-    // After `set`: the schedulers' turns as the launches before left them.
+    // After `set`: the schedulers' turns as the launches before left them. Model: a launch begins in the cycle in which
+    // the one before it ends, so cores whose turn in this cycle was over begin a cycle later; how many is drawn.
     void set_turns(int index, const kp_turns& turns) {
         core_c* core = m_base->m_core_pointers[index];
         schedule_smc_c* schedule = dynamic_cast<schedule_smc_c*>(core->*reach(Scheduler()));
         if (schedule == NULL) return;
         const int schedulers = int(*m_base->m_knobs->KNOB_NUM_WARP_SCHEDULER);
-        schedule->*reach(SchedulePhase()) =
-            static_cast<int>(turns.phase) % int(*m_base->m_knobs->KNOB_GPU_SCHEDULE_RATIO);
-        schedule->*reach(FirstScheduler()) =
-            (static_cast<int>(turns.first) + core->m_unique_scheduled_thread_num) % schedulers;
+        const int period = int(*m_base->m_knobs->KNOB_GPU_SCHEDULE_RATIO);
+        int phase = static_cast<int>(turns.phase) % period;
+        int first = static_cast<int>(turns.first) + core->m_unique_scheduled_thread_num;
+        if (is_late(index)) {
+            core->get_frontend()->*reach(FetchPhase()) = -1;
+            if (phase == 0) ++first;  // a turn without warps comes first
+            phase = (phase + period - 1) % period;
+        }
+        schedule->*reach(SchedulePhase()) = phase;
+        schedule->*reach(FirstScheduler()) = first % schedulers;
     }
 
 private:
+    // In each cycle cores take turns, beginning with the one behind the number of the cycle.
+    bool is_late(int index) const {
+        const uint64_t cores = static_cast<uint64_t>(int(*m_base->m_knobs->KNOB_NUM_SIM_CORES));
+        const uint64_t first = (m_base->m_core_cycle[0] + 1) % cores;
+        return (static_cast<uint64_t>(index) + cores - first) % cores < m_late;
+    }
+
     void set_core(core_c* core, Draws& draws) {
         // warps take turns by number: which half of the schedulers' warps is first depends on it
         int& first = core->*reach(FirstLiveWarp());
@@ -78,6 +93,7 @@ private:
     }
 
     macsim_c* m_base;
+    uint64_t m_late;  // cores
 };
 
 }  // namespace kernelpoint

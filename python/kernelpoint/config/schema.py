@@ -112,8 +112,8 @@ class ReplayConfig(Section):
         Field(
             description="run-ups: launches of the sample that are simulated once more, behind the launches before them and "
             "with their real state, so that the bound covers what replay misses; `auto`: 1 to 12, as many as the error budget "
-            "needs; `0`: the bound is on the sampling error only. MacSim makes none: there the bound covers it from a model of its "
-            "cores",
+            "needs; `0`: the bound is on the sampling error only. MacSim makes none: there the bound covers it from a model of "
+            "its cores",
         ),
     ] = "auto"
     memory: Annotated[
