@@ -6,7 +6,6 @@
 
 #include <vector>
 
-#include "abi.h"
 #include "all_knobs.h"
 #include "draws.hpp"
 #include "macsim.h"
@@ -16,20 +15,18 @@
 namespace kernelpoint {
 
 // Set before a launch, while nothing runs. Model: turns are drawn for each launch by its index, as what came before it
-// leaves them anyhow; fetching has stopped at its own turn, and that of the schedulers is the one that the model of the
-// cores tells, or drawn as launches leave it (schedule_phase); rows are closed; the constant caches hold the line that
-// all constant loads go to, as traces tell no addresses of them. Left as they are: Ramulator's rows and refreshes,
-// prefetchers, TLBs, BTBs.
+// leaves them anyhow; fetching has stopped at its own turn, and that of the schedulers is drawn as launches leave it
+// (schedule_phase); rows are closed; the constant caches hold the line that all constant loads go to, as
+// traces tell no addresses of them. Left as they are: Ramulator's rows and refreshes, prefetchers, TLBs, BTBs.
 class KeptState {
 public:
-    KeptState() : m_base(NULL), m_late(0) {}
+    KeptState() : m_base(NULL) {}
 
     void attach(macsim_c* base) { m_base = base; }
 
     void set(uint64_t launch, const std::vector<int>& cores) {
         Draws draws(launch);
         for (size_t i = 0; i < cores.size(); ++i) set_core(m_base->m_core_pointers[cores[i]], draws);
-        m_late = draws.below(static_cast<unsigned>(cores.size()));
         for (int i = 0; i < int(*m_base->m_knobs->KNOB_DRAM_NUM_MC); ++i) {
             dram_ctrl_c* dram = dynamic_cast<dram_ctrl_c*>(m_base->m_dram_controller[i]);
             for (int bank = 0; dram != NULL && bank < dram->*reach(BankCount()); ++bank)
@@ -37,33 +34,7 @@ public:
         }
     }
 
-    // After `set`: the schedulers' turns as the launches before left them. Model: a launch begins in the cycle in which
-    // the one before it ends, so cores whose turn in this cycle was over begin a cycle later; how many is drawn.
-    void set_turns(int index, const kp_turns& turns) {
-        core_c* core = m_base->m_core_pointers[index];
-        schedule_smc_c* schedule = dynamic_cast<schedule_smc_c*>(core->*reach(Scheduler()));
-        if (schedule == NULL) return;
-        const int schedulers = int(*m_base->m_knobs->KNOB_NUM_WARP_SCHEDULER);
-        const int period = int(*m_base->m_knobs->KNOB_GPU_SCHEDULE_RATIO);
-        int phase = static_cast<int>(turns.phase) % period;
-        int first = static_cast<int>(turns.first) + core->m_unique_scheduled_thread_num;
-        if (is_late(index)) {
-            core->get_frontend()->*reach(FetchPhase()) = -1;
-            if (phase == 0) ++first;  // a turn without warps comes first
-            phase = (phase + period - 1) % period;
-        }
-        schedule->*reach(SchedulePhase()) = phase;
-        schedule->*reach(FirstScheduler()) = first % schedulers;
-    }
-
 private:
-    // In each cycle cores take turns, beginning with the one behind the number of the cycle.
-    bool is_late(int index) const {
-        const uint64_t cores = static_cast<uint64_t>(int(*m_base->m_knobs->KNOB_NUM_SIM_CORES));
-        const uint64_t first = (m_base->m_core_cycle[0] + 1) % cores;
-        return (static_cast<uint64_t>(index) + cores - first) % cores < m_late;
-    }
-
     void set_core(core_c* core, Draws& draws) {
         // warps take turns by number: which half of the schedulers' warps is first depends on it
         int& first = core->*reach(FirstLiveWarp());
@@ -93,7 +64,6 @@ private:
     }
 
     macsim_c* m_base;
-    uint64_t m_late;  // cores
 };
 
 }  // namespace kernelpoint

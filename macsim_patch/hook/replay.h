@@ -75,8 +75,6 @@ public:
         }
         for (uint64_t i = 0; i < before.predictor_count && i < cores.size(); ++i)
             m_predictors.set(cores[i], before.predictors[i]);
-        for (uint64_t i = 0; m_alone && before.turns != NULL && i < before.predictor_count && i < cores.size(); ++i)
-            m_kept.set_turns(cores[i], before.turns[i]);
     }
 
 private:

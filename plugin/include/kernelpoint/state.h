@@ -37,12 +37,6 @@ typedef struct kp_predictor {
     const uint8_t* counters; /* indexed by the highest history bits, exclusive or the address of the branch / 4 */
 } kp_predictor;
 
-/* Turns of the schedulers of one SM, as the launches before it leave them. */
-typedef struct kp_turns {
-    uint32_t phase; /* cycles since the last turn */
-    uint32_t first; /* scheduler that is first at the next turn, counted from the one of the next warp */
-} kp_turns;
-
 /* The CTAs of a launch; none where its trace cannot be read. */
 typedef struct kp_grid {
     uint64_t ctas;
@@ -66,9 +60,8 @@ typedef struct kp_replay {
     const kp_touch* touches;
     uint64_t predictor_count; /* SMs; 0 where the host has no predictors that learn */
     const kp_predictor* predictors;
-    uint64_t grid_count;   /* of the launches right before, back to kp_host_info.sms CTAs; as earlier_ctas */
-    const kp_grid* grids;  /* the last launch first */
-    const kp_turns* turns; /* predictor_count; NULL where they are not known */
+    uint64_t grid_count;  /* of the launches right before, back to kp_host_info.sms CTAs; as earlier_ctas */
+    const kp_grid* grids; /* the last launch first */
 } kp_replay;
 
 #ifdef __cplusplus

@@ -63,21 +63,18 @@ FootprintStore store_of(const py::function& load, const py::function& save, cons
     return store;
 }
 
-// uint8 [SM, counter], uint32 [SM] and uint32 [SM, 2]; all empty where there are none.
+// uint8 [SM, counter] and uint32 [SM]; both empty where there are none.
 void add_predictors(const std::vector<replay::macsim::SmState>* sms, py::dict& fields) {
     const size_t count = sms == nullptr ? 0 : sms->size(), each = count == 0 ? 0 : (*sms)[0].predictor.counters.size();
     py::array_t<uint8_t> counters({count, each});
-    py::array_t<uint32_t> histories(static_cast<py::ssize_t>(count)), turns({count, size_t{2}});
+    py::array_t<uint32_t> histories(static_cast<py::ssize_t>(count));
     for (size_t sm = 0; sm < count; ++sm) {
         const auto& predictor = (*sms)[sm].predictor;
         std::copy(predictor.counters.begin(), predictor.counters.end(), counters.mutable_data(sm, 0));
         histories.mutable_at(static_cast<py::ssize_t>(sm)) = predictor.history;
-        turns.mutable_at(sm, 0) = (*sms)[sm].phase;
-        turns.mutable_at(sm, 1) = (*sms)[sm].scheduler;
     }
     fields["counters"] = counters;
     fields["histories"] = histories;
-    fields["turns"] = turns;
 }
 
 py::dict replay_before(Replay& self, uint64_t launch) {

@@ -95,8 +95,7 @@ kp_status on_launch(kp_session* session, const kp_launch* launch, kp_decision* d
 }
 
 void set_predictors(kp_session* session, const py::object& replayed, kp_replay* replay) {
-    const py::object turns = replayed.attr("turns");
-    session->predictor_arrays = py::make_tuple(replayed.attr("counters"), replayed.attr("histories"), turns);
+    session->predictor_arrays = py::make_tuple(replayed.attr("counters"), replayed.attr("histories"));
     const py::buffer_info counters = py::buffer(replayed.attr("counters")).request();
     const py::buffer_info histories = py::buffer(replayed.attr("histories")).request();
     const auto count = static_cast<size_t>(histories.size);
@@ -107,7 +106,6 @@ void set_predictors(kp_session* session, const py::object& replayed, kp_replay* 
                                        static_cast<const uint8_t*>(counters.ptr) + sm * each});
     replay->predictor_count = count;
     replay->predictors = session->predictors.data();
-    replay->turns = static_cast<const kp_turns*>(py::buffer(turns).request().ptr);
 }
 
 kp_status replay_before(kp_session* session, uint32_t process, uint64_t index, kp_replay* replay) {

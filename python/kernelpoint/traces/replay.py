@@ -37,7 +37,6 @@ class Replayed:
     covered: bool  # the touches name as many distinct lines as the state holds
     counters: np.ndarray  # uint8 [SM, counter], of the branch predictors; empty where none is wanted
     histories: np.ndarray  # uint32 [SM]
-    turns: np.ndarray  # uint32 [SM, 2], as kp_turns: phase, first
 
 
 class Replay:

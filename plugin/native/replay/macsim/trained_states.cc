@@ -46,7 +46,7 @@ void StateRecorder::add(const std::vector<SmState>& sms, const LineSet& last_lev
     add_code(last_level);
 }
 
-// The history, the turns, the counters that changed, and the lines that were fetched since.
+// The history, the counters that changed, and the lines that were fetched since.
 void StateRecorder::add_sm(const SmState& sm, SmState& before) {
     std::vector<uint8_t>& counters = before.predictor.counters;
     std::string changed;
@@ -60,7 +60,6 @@ void StateRecorder::add_sm(const SmState& sm, SmState& before) {
             ++count;
         }
     put(bytes_, sm.predictor.history);
-    put(bytes_, uint64_t{sm.phase} << 1 | sm.scheduler);
     put(bytes_, count);
     bytes_ += changed;
     put_all(bytes_, sm.instructions.lines(before.instructions.uses()));
@@ -106,11 +105,9 @@ bool TrainedStates::step() {
 }
 
 bool TrainedStates::step_sm(SmState& sm) {
-    uint64_t history = 0, turns = 0, count = 0, index = 0, step = 0, value = 0;
-    if (!rest_.get(history) || !rest_.get(turns) || !rest_.get(count)) return false;
+    uint64_t history = 0, count = 0, index = 0, step = 0, value = 0;
+    if (!rest_.get(history) || !rest_.get(count)) return false;
     sm.predictor.history = static_cast<uint32_t>(history);
-    sm.phase = static_cast<uint32_t>(turns >> 1);
-    sm.scheduler = static_cast<uint32_t>(turns & 1);
     for (; count > 0; --count) {
         if (!rest_.get(step) || !rest_.get(value)) return false;
         index += step;
