@@ -38,14 +38,18 @@ def test_a_refused_call_is_its_message_and_the_next_one_works(host, what, status
     assert run.one("estimate").startswith("0 ")
 
 
-@pytest.mark.parametrize(
-    "what", ["ZeroDivisionError('no')", "KeyboardInterrupt('no')", "SystemExit('no')", "MemoryError('no')"]
-)
+@pytest.mark.parametrize("what", ["ZeroDivisionError('no')", "SystemExit('no')", "MemoryError('no')"])
 def test_a_defect_names_its_type_and_place_and_ends_nothing(host, what):
     run = host("open", "launch:0", "next:first", script=raising("on_launch", what))
     name = what.partition("(")[0]
     assert run.one("launch").startswith(f"{EFAILED} {name}: no (")
     assert "script.py:2 in on_launch)" in run.one("launch")
+    assert run.one("next") == "0 0"
+
+
+def test_an_interrupted_call_says_so_without_a_place_and_the_next_one_works(host):
+    run = host("open", "launch:0", "next:first", script=raising("on_launch", "KeyboardInterrupt"))
+    assert run.one("launch").startswith(f"{EFAILED} interrupted; the same command begins anew")
     assert run.one("next") == "0 0"
 
 
