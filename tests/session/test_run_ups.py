@@ -39,8 +39,12 @@ class ReplayingHost:
         if index in fails:
             session.on_abort(0, index, "no memory")
             return
-        cycles = int(self.host.cycles[index] * (1.0 + self.bias * (state == REPLAYED)))
+        cycles = int(self.host.cycles[index] * (1.0 + self.error(index) * (state == REPLAYED)))
         session.on_complete(0, index, False, cycles, 10, COUNTERS, (0.0,))
+
+    def error(self, index):
+        """Relative error of a launch from replayed state."""
+        return self.bias
 
     def run(self, session, **how):
         return self.host.run(session, lambda s, i: self.step(s, i, **how))
@@ -222,14 +226,8 @@ def test_a_costly_launch_is_compared_behind_many_cheap_ones_and_a_cheap_one_behi
 class UnevenHost(ReplayingHost):
     """A host whose every other launch takes `bias` more from replayed state, the others as much less."""
 
-    def step(self, session, index, fails=()):
-        state = session.on_launch(0, index).state
-        self.seen.append((index, state))
-        if index in fails:
-            session.on_abort(0, index, "no memory")
-            return
-        off = self.bias * (1 if index % 2 else -1) * (state == REPLAYED)
-        session.on_complete(0, index, False, int(self.host.cycles[index] * (1.0 + off)), 10, COUNTERS, (0.0,))
+    def error(self, index):
+        return self.bias * (1 if index % 2 else -1)
 
 
 @pytest.mark.parametrize(("budget", "count"), [(0.05, 1), (0.02, 1), (0.01, 2), (0.005, 2)])
