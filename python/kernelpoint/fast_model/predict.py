@@ -128,17 +128,23 @@ def _of_cores(
     progress(len(paths), len(paths))
     names = ("cycles", SPREAD, "mispredictions", REPLAYED, OF_TOTAL)
     found = dict(zip(names, np.ascontiguousarray(table.T), strict=True))
-    if configuration.cores is not None and configuration.cores[1][0] == 0:
-        _widen_by_phases(found)
+    _widen_by_phases(found)
     return found, states
 
 
 def _widen_by_phases(found: dict[str, np.ndarray]) -> None:
-    """Spreads of launches and of the total as MacSim has them where no predictor learns: there the model's courses agree."""
-    cycles = found["cycles"]
-    found[SPREAD] = np.maximum(found[SPREAD], PHASE_SCATTER * cycles)
-    share = PHASE_ERROR * np.nansum(cycles) / max(np.isfinite(cycles).sum(), 1) ** 0.5
-    found[OF_TOTAL] = np.maximum(found[OF_TOTAL], np.where(np.isfinite(cycles), share, np.nan))
+    """Raise the spreads of launches in which no branch is mispredicted, and of the total, to those that MacSim has there.
+
+    Such launches take nearly the same in all trajectories of the model, which does not follow phases into memory's queues.
+
+    Formula: s_i = max(s_i, a c_i), and for the total hypot(max(sd of the trajectories, b sum(c_i)), a sqrt(sum(c_i^2))), sums
+    over these launches, a PHASE_SCATTER, b PHASE_ERROR: launches differ independently, and all of them may be off alike.
+    """
+    blind = np.where(found["mispredictions"] == 0.0, found["cycles"], 0.0)
+    found[SPREAD] = np.maximum(found[SPREAD], PHASE_SCATTER * blind)
+    squares, total = found[OF_TOTAL] ** 2, np.nansum(blind)
+    common = max((PHASE_ERROR * total) ** 2 - np.nansum(squares), 0.0)
+    found[OF_TOTAL] = np.sqrt(squares + common * blind / max(total, 1.0) + (PHASE_SCATTER * blind) ** 2)
 
 
 def _tell_missing(found: Predictions, paths: Sequence[str], log: Log) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kernelpoint.config import Config, load_config
 from kernelpoint.journal import JournalWriter, RunRecord
 from kernelpoint.pool import Pool
+from kernelpoint.session.full_run import drawn_whole
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.resume import resume
 from kernelpoint.session.session import Session
@@ -69,6 +70,10 @@ def open_run(
         first = journal.records[0] if journal.records else None
         begun_with = first.plan if isinstance(first, RunRecord) else None
         setup = replace(prepare(config, host, log, begun_with, pool), command=tuple(command))
+        whole = pool is None and config.inside_kernel == "off" and not config.warmup.launches
+        hashes = first.hashes if isinstance(first, RunRecord) else None
+        if whole and (full := drawn_whole(setup.frame, setup.budget, hashes)):
+            setup = replace(setup, frame=full, estimate="mean", is_full_run=True)
         session = Session(setup, journal, log)
         if journal.records:
             resume(session, journal.records)

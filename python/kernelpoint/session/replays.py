@@ -145,7 +145,7 @@ def check_without_run_ups(setup: Setup) -> ReplayCheck:
 
 
 def _states_a_bound_on_some(setup: Setup) -> bool:
-    return setup.budget.bound != "none" and setup.config.policy.name != "all"
+    return setup.budget.bound != "none" and not setup.is_full_run
 
 
 def needs_run_ups(setup: Setup) -> bool:

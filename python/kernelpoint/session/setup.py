@@ -31,7 +31,8 @@ PROBABILITY = (
 class Setup:
     """Everything about a run that is fixed when it opens.
 
-    frame: None where nobody knows the launches yet; command: of the simulator, word by word, where it is known.
+    frame: None where nobody knows the launches yet; command: of the simulator, word by word, where it is known; is_full_run:
+    every launch is simulated in program order, from the state that the one before it left.
     """
 
     config: Config
@@ -41,6 +42,7 @@ class Setup:
     estimate: Method
     frame: Frame | None
     command: tuple[str, ...] = ()
+    is_full_run: bool = False
 
     def record(self) -> RunRecord:
         """The journal's first record; launches that the host did not count stand as 0."""
@@ -74,7 +76,8 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
     budget = budget_of(config, policy, host)
     screened = config.selection is None and _is_screened(config, policy, host)
     frame = None if screened else _frame(config, policy, host, log, begun_with, pool)
-    return Setup(config, host, policy, budget, policy.estimate_for(config), frame)
+    full = config.policy.name == "all"
+    return Setup(config, host, policy, budget, policy.estimate_for(config), frame, is_full_run=full)
 
 
 def _frame(

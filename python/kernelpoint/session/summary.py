@@ -53,7 +53,7 @@ def summarise(setup: Setup, account: Account, look: Look | None) -> SummaryRecor
     ratios = _estimates(look.ratios) if look else {}
     main = {**ratios, **counters}.get(setup.budget.counter, EstimateRecord()) if look else EstimateRecord()
     cycles = counters.get("cycles", EstimateRecord()).estimate
-    skipped, replays = account.launches - account.simulated, setup.host.can_replay and setup.config.policy.name != "all"
+    skipped, replays = account.launches - account.simulated, setup.host.can_replay and not setup.is_full_run
     bounded = main.half_width is not None
     covers = coverage_of_bound(bounded, skipped + account.projected, replays, bool(account.checked.errors))
     return SummaryRecord(

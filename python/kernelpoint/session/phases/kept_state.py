@@ -18,7 +18,7 @@ class KeptState:
 
     def __init__(self, setup: Setup) -> None:
         self._can_replay, self._processes = setup.host.can_replay, setup.host.process_count
-        self._is_full_run, self._warms_up = setup.config.policy.name == "all", setup.config.warmup.launches > 0
+        self._is_full_run, self._warms_up = setup.is_full_run, setup.config.warmup.launches > 0
         self._last: int | None = None  # the unit whose result came last
         self._restarting: set[int] = set()  # processes of a resumed full run that have not gone on yet
         self.restarts: list[int] = []

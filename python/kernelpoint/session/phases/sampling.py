@@ -80,8 +80,7 @@ class Sampling:
         self.ledger = Ledger(frame.population.offsets, setup.config.warmup.launches)
         self.ledger.attempts |= attempts or {}
         courses = Courses(setup.host, frame.population, recorder.progress.say)
-        is_full = setup.config.policy.name == "all"
-        self.inside = InsideKernel(setup.config.inside_kernel, setup.budget, courses.of, is_full)
+        self.inside = InsideKernel(setup.config.inside_kernel, setup.budget, courses.of, setup.is_full_run)
         self._run_ups, unchecked = run_ups, check_without_run_ups(setup)
         self._check = run_ups.outcome if run_ups else (lambda _: unchecked)
         self.state = KeptState(setup)
