@@ -9,6 +9,7 @@ from kernelpoint.coordinator.batch_systems import BATCH_SYSTEMS, batch_cluster, 
 from kernelpoint.errors import ConfigError
 
 pytest.importorskip("dask_jobqueue", reason="kernelpoint[cluster] is not installed")
+pytest.importorskip("cryptography", reason="kernelpoint[cluster] is not installed")
 
 from kernelpoint.coordinator import attendance as attendances
 from kernelpoint.coordinator import engine as engines
@@ -49,7 +50,7 @@ def test_the_options_of_a_file_are_in_the_job_script(system, tmp_path):
         script = cluster.job_script()
     finally:
         close(cluster)
-    assert all(line in script for line in [*lines, "source env.sh", "distributed.cli.dask_worker tcp://127.0.0.1:"])
+    assert all(line in script for line in [*lines, "source env.sh", "distributed.cli.dask_worker tls://127.0.0.1:"])
     assert all(option in script for option in ["--nworkers 2", "--nthreads 1"])
 
 
@@ -122,6 +123,6 @@ def test_no_worker_is_said_after_a_few_seconds_and_then_each_minute_and_when_som
 
 
 def test_every_module_that_a_run_on_many_processes_needs_is_said_to_come_with_its_extra():
-    for module in ("dask", "distributed", "dask_jobqueue"):
+    for module in ("dask", "distributed", "dask_jobqueue", "cryptography"):
         missing = missing_package("kernelpoint run", module)
         assert missing is not None and "kernelpoint[cluster]" in str(missing), module

@@ -12,6 +12,7 @@ from kernelpoint.cli.host import program
 from kernelpoint.coordinator.outcomes import folder_of
 
 pytest.importorskip("dask_jobqueue", reason="kernelpoint[cluster] is not installed")
+pytest.importorskip("cryptography", reason="kernelpoint[cluster] is not installed")
 if absent := slurm.missing():
     pytest.skip(f"Slurm is not installed: no {absent}", allow_module_level=True)
 if not program().exists():

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from kernelpoint.config import read_yaml
+from kernelpoint.coordinator.network import LOOPBACK, dashboard_address
 from kernelpoint.errors import ConfigError
 from kernelpoint.extras import needs_extra
+from kernelpoint.files import write_output
 
 # Batch system in a file of dask-jobqueue -> class, and the program that lists its jobs.
 BATCH_SYSTEMS = {
@@ -56,6 +60,8 @@ def close(cluster: Any) -> None:
     """End a Dask cluster, with whatever it has lost."""
     with contextlib.suppress(Exception):
         cluster.close(timeout=5)
+    with contextlib.suppress(AttributeError, OSError):  # a cluster of this machine has none
+        cluster.private_folder.cleanup()
 
 
 def made_cluster(path: str) -> tuple[Any, list[Exception]]:
@@ -66,16 +72,64 @@ def made_cluster(path: str) -> tuple[Any, list[Exception]]:
     """
     system, options = read_cluster_file(path)
     with needs_extra("--cluster FILE"):
+        import cryptography  # noqa: F401  # distributed makes the certificates with it
         import dask
         import dask_jobqueue
     settings = dask.config.merge(*dask.config.defaults, dask.config.collect())  # not those of a cluster made before
-    dask.config.set({f"jobqueue.{system}": {**settings["jobqueue"][system], **options}})
+    options = dask.config.merge(settings["jobqueue"][system], options)
+    dask.config.set({f"jobqueue.{system}": options})
     plain = getattr(dask_jobqueue, BATCH_SYSTEMS[system][0])
     failures: list[Exception] = []
     try:
-        return _telling(plain, failures)(silence_logs=logging.CRITICAL), failures
+        folder = _private_folder(options.get("shared-temp-directory"))
+        cluster = _secured(plain, folder.name, failures)(
+            security=_certificates(Path(folder.name)),
+            scheduler_options={"dashboard_address": dashboard_address(), **_scheduler_options(options)},
+            worker_extra_args=["--dashboard-address", LOOPBACK, *options.get("worker-extra-args", [])],
+            silence_logs=logging.CRITICAL,
+        )
     except (ValueError, TypeError, OSError, RuntimeError) as error:
         raise ConfigError(f"--cluster {path}: {error}") from None
+    cluster.private_folder = folder
+    return cluster, failures
+
+
+def _private_folder(parent: str | None) -> tempfile.TemporaryDirectory[str]:
+    """A folder of mode 0700 for certificates and job scripts, which workers on other machines read."""
+    parent = os.path.abspath(os.path.expanduser(os.path.expandvars(parent or os.curdir)))
+    try:
+        return tempfile.TemporaryDirectory(prefix=".kernelpoint-", dir=parent)
+    except OSError as error:
+        raise ValueError(
+            f"cannot make a folder for certificates in {parent}: {error.strerror}; name a folder that all machines share with "
+            "`shared-temp-directory:`"
+        ) from None
+
+
+def _certificates(folder: Path) -> Any:
+    """Certificates of this run alone, in files: whoever has their key may connect to scheduler and workers, nobody else."""
+    from distributed.security import Security
+
+    made = Security.temporary()
+    certificate, key = folder / "certificate.pem", folder / "key.pem"
+    for path, text in ((certificate, made.tls_worker_cert), (key, made.tls_worker_key)):
+        path.touch(mode=0o600)
+        write_output(path, text)
+    roles = ("client", "scheduler", "worker")
+    files = {f"tls_{role}_cert": str(certificate) for role in roles} | {f"tls_{role}_key": str(key) for role in roles}
+    return Security(require_encryption=True, tls_ca_file=str(certificate), **files)
+
+
+def _scheduler_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Options of the scheduler in a file, which cannot take the encryption away."""
+    found = dict(options.get("scheduler-options") or {})
+    if fixed := {"protocol", "security"} & set(found):
+        name = min(fixed)
+        raise ValueError(
+            f"scheduler-options: {name}: got {found[name]!r}; not allowed: KernelPoint makes tls:// connections with "
+            "certificates of its own"
+        )
+    return found
 
 
 def read_cluster_file(path: str | Path) -> tuple[str, dict[str, Any]]:
@@ -98,17 +152,27 @@ def read_cluster_file(path: str | Path) -> tuple[str, dict[str, Any]]:
     return next(iter(known.items()))
 
 
-def _telling(plain: Any, failures: list[Exception]) -> Any:
-    """A cluster class that keeps why its jobs cannot be submitted, where dask-jobqueue forgets it."""
+def _secured(plain: Any, folder: str, failures: list[Exception]) -> Any:
+    """A cluster class whose job scripts lie in a private folder, and which keeps why its jobs cannot be submitted.
 
-    async def start(self: Any) -> None:
-        try:
-            await plain.job_cls.start(self)
-        except Exception as error:
-            failures.append(error)
-            raise
+    Dask writes job scripts to a name in /tmp that another user could have taken, and forgets the failures.
+    """
 
-    return type(plain.__name__, (plain,), {"job_cls": type(plain.job_cls.__name__, (plain.job_cls,), {"start": start})})
+    class Job(plain.job_cls):
+        async def start(self) -> None:
+            try:
+                await super().start()
+            except Exception as error:
+                failures.append(error)
+                raise
+
+        @contextlib.contextmanager
+        def job_file(self) -> Iterator[str]:
+            path = Path(folder) / f"{self.name}.sh"
+            write_output(path, self.job_script())
+            yield str(path)
+
+    return type(plain.__name__, (plain,), {"job_cls": type(plain.job_cls.__name__, (Job,), {})})
 
 
 def _is_submitting(cluster: Any, failures: list[Exception]) -> bool:

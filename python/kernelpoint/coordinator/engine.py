@@ -8,12 +8,13 @@ import os
 import socket
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from kernelpoint import __version__
 from kernelpoint.coordinator.attendance import Attendance, Say
 from kernelpoint.coordinator.batch_systems import BATCH_SYSTEMS, SCHEMES, batch_cluster, close, read_cluster_file
+from kernelpoint.coordinator.network import LOOPBACK, answering_dashboard, dashboard_address, insecure_scheduler
 from kernelpoint.coordinator.task import Batch, Report, Work, end_simulators, simulate
 from kernelpoint.errors import ConfigError, KernelPointError, SessionError
 from kernelpoint.extras import needs_extra
@@ -56,6 +57,8 @@ class Engine:
             self._client = distributed.Client(cluster, set_as_default=False)
         except (OSError, ValueError) as error:
             raise ConfigError(f"--cluster {self._where}: no scheduler answers there ({error})") from None
+        except (TypeError, RuntimeError) as error:  # Dask's words where certificates are missing or have to be there
+            raise ConfigError(f"--cluster {self._where}: {error}; tls:// needs Dask's distributed.comm.tls") from None
         self._done = distributed.as_completed(loop=self._client.loop)
         threads = sum(self._client.nthreads().values())
         self.workers = max(workers, threads)
@@ -63,10 +66,10 @@ class Engine:
         if awaited:
             self._attendance.start()
 
-    @property
+    @cached_property
     def dashboard(self) -> str:
-        """Address of Dask's page on workers and tasks."""
-        return str(self._client.dashboard_link)
+        """Address of Dask's page on workers and tasks; empty where none answers."""
+        return answering_dashboard(self._cluster, self._client)
 
     def begin(self, work: Work, batch: Batch, urgency: int) -> Any:
         """Hand out a batch; the most urgent of those that wait is begun first. Returns its handle."""
@@ -160,6 +163,8 @@ def open_engine(workers: int | None, cluster: str | None, memory: int, say: Say)
     if cluster is None:
         engine = Engine(_local(workers or fitting_workers(memory)), 1)
     elif cluster.startswith(SCHEMES):
+        if warning := insecure_scheduler(cluster):
+            say(warning)
         engine = Engine(cluster, workers or 1, f"start some, e.g. dask worker {cluster}", say)
     elif workers is None:
         raise ConfigError(f"--cluster {cluster}: how many workers to start there? give --workers N")
@@ -167,7 +172,8 @@ def open_engine(workers: int | None, cluster: str | None, memory: int, say: Say)
         program = BATCH_SYSTEMS[read_cluster_file(cluster)[0]][1]
         jobs = f"{workers} were asked for; {program} shows their jobs"
         engine = Engine(batch_cluster(cluster, workers, say), workers, jobs, say)
-    say(f"{engine.workers} worker{'' if engine.workers == 1 else 's'}; Dask's dashboard: {engine.dashboard}")
+    dashboard = f"; Dask's dashboard: {engine.dashboard}" if engine.dashboard else ""
+    say(f"{engine.workers} worker{'' if engine.workers == 1 else 's'}{dashboard}")
     return engine
 
 
@@ -187,6 +193,8 @@ def _local(workers: int) -> Any:
         threads_per_worker=1,
         processes=False,
         memory_limit=0,
-        dashboard_address=os.environ.get("KERNELPOINT_DASHBOARD", "127.0.0.1:0"),
+        protocol="inproc://",
+        dashboard_address=dashboard_address(),
+        worker_dashboard_address=LOOPBACK,
         silence_logs=logging.CRITICAL,
     )

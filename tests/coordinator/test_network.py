@@ -1,0 +1,133 @@
+"""Nothing listens beyond this machine unless it is asked to, and nobody without the run's certificates is answered."""
+
+import contextlib
+import os
+import stat
+import sys
+import urllib.request
+
+import pytest
+
+from kernelpoint.errors import ConfigError
+
+pytest.importorskip("dask_jobqueue", reason="kernelpoint[cluster] is not installed")
+pytest.importorskip("cryptography", reason="kernelpoint[cluster] is not installed")
+
+import distributed
+import psutil
+from distributed.security import Security
+
+from kernelpoint.coordinator import engine as engines
+from kernelpoint.coordinator.batch_systems import close, made_cluster
+
+SBATCH = """#!/bin/sh
+for script; do :; done
+cp "$script" {folder}/job.sh
+setsid {python_path} sh {folder}/job.sh >{folder}/worker.log 2>&1 </dev/null &
+echo "Submitted batch job $!"
+"""
+SCANCEL = """#!/bin/sh
+for job; do :; done
+kill -- -"$job"
+"""
+
+
+@pytest.fixture
+def batch(tmp_path, monkeypatch):
+    """Function that gives a file of a Slurm whose jobs run on this machine, with further options."""
+    for name, script in (("sbatch", SBATCH), ("scancel", SCANCEL)):
+        text = script.format(folder=tmp_path, python_path=f"env PYTHONPATH={os.pathsep.join(filter(None, sys.path))}")
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.chdir(tmp_path)
+
+    def make(options: str = "interface: lo") -> str:
+        path = tmp_path / "cluster.yaml"
+        path.write_text(f"jobqueue: {{slurm: {{cores: 1, memory: 1GB, processes: 1, {options}}}}}")
+        return str(path)
+
+    return make
+
+
+def listening(process: psutil.Process) -> set[str]:
+    """Addresses on which a process and its descendants listen."""
+    found = [process, *process.children(recursive=True)]
+    return {c.laddr.ip for each in found for c in each.net_connections("inet") if c.status == psutil.CONN_LISTEN}
+
+
+def who_works(_: int) -> tuple[int, str]:
+    return os.getpid(), distributed.get_worker().address
+
+
+def test_workers_of_this_machine_listen_on_loopback_only_and_the_dashboard_that_is_said_answers():
+    said: list[str] = []
+    before = {c.laddr for c in psutil.Process().net_connections("inet") if c.status == psutil.CONN_LISTEN}
+    with contextlib.closing(engines.open_engine(3, None, 0, said.append)) as engine:
+        found = {c.laddr for c in psutil.Process().net_connections("inet") if c.status == psutil.CONN_LISTEN}
+        assert {address.ip for address in found - before} == {"127.0.0.1"}
+        assert said[-1] == f"3 workers; Dask's dashboard: {engine.dashboard}"
+        with urllib.request.urlopen(engine.dashboard, timeout=10) as page:
+            assert b"Dask" in page.read()
+
+
+def test_a_dashboard_that_does_not_answer_is_not_said(monkeypatch):
+    said: list[str] = []
+    monkeypatch.setitem(engines.SETTINGS, "distributed.scheduler.http.routes", ["distributed.http.health"])
+    monkeypatch.setattr("distributed.dashboard.scheduler.connect", lambda *more, **named: None)
+    with contextlib.closing(engines.open_engine(1, None, 0, said.append)) as engine:
+        assert engine.dashboard == "" and said[-1] == "1 worker"
+
+
+def test_jobs_of_a_batch_system_work_over_connections_with_certificates_that_only_this_user_can_read(batch, tmp_path):
+    with contextlib.closing(engines.open_engine(1, batch(), 0, print)) as engine:
+        (pid, address) = next(engine.map(who_works, [0]))
+        assert engine._where.startswith("tls://127.0.0.1:") and address.startswith("tls://127.0.0.1:")
+        assert listening(psutil.Process(pid).parent()) == {"127.0.0.1"}
+        (folder,) = tmp_path.glob(".kernelpoint-*")
+        modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in [folder, *folder.glob("*.pem")]}
+        assert modes == {folder.name: 0o700, "certificate.pem": 0o600, "key.pem": 0o600}
+        assert str(folder) in (tmp_path / "job.sh").read_text()
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize(("scheme", "refusal"), [("tcp", "reset by peer|Timed out"), ("tls", "does not match")])
+def test_whoever_has_not_the_certificates_of_the_run_runs_nothing(batch, scheme, refusal):
+    cluster, _ = made_cluster(batch())
+    try:
+        address = cluster.scheduler_address.replace("tls://", f"{scheme}://")
+        with pytest.raises(OSError, match=refusal):
+            distributed.Client(address, timeout=2, security=Security.temporary() if scheme == "tls" else None)
+    finally:
+        close(cluster)
+
+
+def test_the_dashboard_of_a_batch_system_and_the_pages_of_its_workers_are_on_loopback(batch, tmp_path):
+    with contextlib.closing(engines.open_engine(1, batch("queue: all"), 0, print)) as engine:
+        assert engine.dashboard.startswith("http://127.0.0.1:")
+        assert "--dashboard-address 127.0.0.1:0" in (tmp_path / "job.sh").read_text()
+
+
+def test_a_file_cannot_take_the_encryption_away(batch):
+    with pytest.raises(ConfigError, match=r"scheduler-options: protocol: got 'tcp://'; not allowed"):
+        made_cluster(batch('scheduler-options: {protocol: "tcp://"}'))
+
+
+def test_a_shared_folder_that_cannot_be_written_is_one_message(batch, tmp_path):
+    with pytest.raises(ConfigError, match=r"certificates in /dev/null: Not a directory; name a folder .*shared-temp"):
+        made_cluster(batch("shared-temp-directory: /dev/null"))
+    close(made_cluster(batch(f"shared_temp_directory: {tmp_path}"))[0])
+
+
+def test_a_scheduler_without_certificates_is_warned_of():
+    said: list[str] = []
+    with distributed.LocalCluster(
+        n_workers=1, processes=False, protocol="tcp://", dashboard_address=None, worker_dashboard_address="127.0.0.1:0"
+    ) as cluster:
+        engines.open_engine(1, cluster.scheduler_address, 0, said.append).close()
+    assert said[0].startswith(f"warning: {cluster.scheduler_address} has no encryption and no password")
+
+
+def test_a_scheduler_with_certificates_that_nobody_named_is_one_message():
+    with pytest.raises(ConfigError, match=r"--cluster tls://127.0.0.1:1: .*distributed\.comm\.tls"):
+        engines.open_engine(1, "tls://127.0.0.1:1", 0, print)
