@@ -118,7 +118,9 @@ inline void register_option(option_parser_t options) {
 }
 
 inline void options_are_read() {
-    if (hook().sampling()) hook().hash_options();
+    if (!hook().sampling()) return;
+    kp_settle_streams();
+    hook().hash_options();
 }
 
 inline void before_launch(kernel_info_t* kernel) {

@@ -8,6 +8,7 @@
 #include "host/arguments.h"
 #include "host/interrupt.h"
 #include "host/run.h"
+#include "kernelpoint/descriptors.h"
 
 namespace {
 
@@ -68,6 +69,7 @@ int simulate_until_interrupted(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    kp_settle_streams();
     try {
         const Arguments arguments = parse_arguments(argc, argv);
         if (arguments.help) {

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "kernelpoint/descriptors.h"
+
 namespace kernelpoint::host {
 namespace {
 
@@ -21,7 +23,8 @@ std::string quoted(std::string text) {
 
 // A file, which is emptied, or a FIFO that somebody reads: one that nobody reads would wait for ever.
 std::FILE* open_output(const std::string& path) {
-    const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
+    const int descriptor =
+        kp_above_streams(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666));
     if (descriptor < 0) return nullptr;
     fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
     return fdopen(descriptor, "w");

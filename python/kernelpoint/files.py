@@ -1,9 +1,14 @@
-"""Opening files that a user names: regular files only, so that nothing hangs on a FIFO or reads a device without end."""
+"""Opening files that a user names: regular files only, so that nothing hangs on a FIFO or reads a device without end.
+
+No file that stays open gets a descriptor below 3: in a process that was started with a closed standard stream, messages
+would be written into it.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import io
 import os
 import stat
@@ -11,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
+STDERR = 2
 _KINDS = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a FIFO",
@@ -18,6 +24,23 @@ _KINDS = {
     stat.S_IFBLK: "a block device",
     stat.S_IFSOCK: "a socket",
 }
+
+
+def above_streams(descriptor: int) -> int:
+    """The same open file under a descriptor above 2; `descriptor` itself where it is one, else it is closed.
+
+    Raises:
+        OSError: the process has too many open files.
+
+    >>> above_streams(7)
+    7
+    """
+    if descriptor > STDERR:
+        return descriptor
+    try:
+        return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, STDERR + 1)
+    finally:
+        os.close(descriptor)
 
 
 def open_regular(path: str | Path) -> BinaryIO:
@@ -92,7 +115,7 @@ def append_output(path: str | Path, text: str) -> None:
 def _output(path: str | Path) -> int:
     try:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK | os.O_CLOEXEC
-        descriptor = os.open(path, flags, 0o666)
+        descriptor = above_streams(os.open(path, flags, 0o666))
     except OSError as error:
         if error.errno != errno.ENXIO:
             raise
@@ -114,9 +137,8 @@ def require_regular(path: str | Path) -> None:
 def _descriptor(path: str | Path, flags: int) -> int:
     with contextlib.suppress(FileNotFoundError):
         require_regular(path)  # before: opening a device may act on it
-    descriptor = os.open(
-        path, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o666
-    )  # O_NONBLOCK: a FIFO does not block the open
+    # O_NONBLOCK: a FIFO does not block the open
+    descriptor = above_streams(os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o666))
     try:
         _check_regular(os.fstat(descriptor).st_mode, path)
     except OSError:
@@ -176,7 +198,8 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
     beside = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         beside.unlink(missing_ok=True)
-        with open(beside, "x+b") as file:  # a new one: never a FIFO or a link that stands there
+        # a new one: never a FIFO or a link that stands there
+        with open(beside, "x+b", opener=lambda name, flags: above_streams(os.open(name, flags, 0o666))) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

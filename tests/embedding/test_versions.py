@@ -79,7 +79,10 @@ def test_the_installed_command_names_the_plugin_where_nothing_else_does(host, tm
 @pytest.mark.parametrize(
     ("language", "header"),
     [
-        *[("c99", f"kernelpoint/{name}") for name in ("abi.h", "state.h", "summary.h", "loader.h", "counters.h")],
+        *[
+            ("c99", f"kernelpoint/{name}")
+            for name in ("abi.h", "state.h", "summary.h", "descriptors.h", "loader.h", "counters.h")
+        ],
         *[(standard, f"kernelpoint/{name}") for standard in ("c++11", "c++20") for name in ("loader.h", "client.hpp")],
     ],
 )

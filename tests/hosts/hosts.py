@@ -59,6 +59,7 @@ class HostUnderTest:
         can: of "stop" (a launch inside), "processes" (more than one), "overlap" (launches in flight together) and
             "reorder" (those may end in another order than they began).
         process_prefix: what a process' totals are named with, before its number.
+        closed: standard streams that its program is started without.
         issues_at_once: True where no launch of its workload has a CTA left to issue at cycle 40, where the suite stops one.
     """
 
@@ -69,6 +70,7 @@ class HostUnderTest:
 
     def __init__(self, plugin: Path, build: Path) -> None:
         self.plugin, self.build = plugin, build
+        self.closed: tuple[int, ...] = ()
 
     def run(self, folder: Path, script: str, processes: int = 1, broken: int | None = None, in_flight: int = 1) -> Run:
         """Run a script of the scripted plugin over a fresh workload.
@@ -85,7 +87,15 @@ class HostUnderTest:
 
     def _execute(self, command: list[str], script: Path, cwd: Path) -> tuple[int, str, str, list[str]]:
         environment = {**os.environ, "KERNELPOINT_PLUGIN": str(self.plugin), "ASAN_OPTIONS": "detect_leaks=0"}
-        done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(
+            command,
+            cwd=cwd,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            preexec_fn=lambda: [os.close(stream) for stream in self.closed] and None,
+        )
         log = Path(f"{script}.log")
         return done.returncode, done.stdout, done.stderr, log.read_text().splitlines() if log.exists() else []
 

@@ -6,11 +6,19 @@ Accel-Sim and kernelpoint-host simulate one process, one launch at a time; MacSi
 from __future__ import annotations
 
 import re
+from itertools import combinations
 from pathlib import Path
 
 import pytest
 
 HEADER = Path(__file__).parents[2] / "plugin" / "include" / "kernelpoint" / "counters.h"
+
+
+CLOSED = [streams for count in (1, 2, 3) for streams in combinations(range(3), count)]
+
+
+def without_paths(line: str) -> str:
+    return re.sub(r"\S*/\S*", "PATH", line)
 
 
 def needs(host, ability: str) -> None:
@@ -24,6 +32,20 @@ def test_exactly_the_wanted_launches_are_simulated_in_program_order(host, tmp_pa
     assert run.code == 0, run.err
     assert run.units("launch") == run.units("complete") == [f"0:{i}" for i in wanted]
     assert run.log[-1] == "finish" and run.log.count("finish") == 1
+
+
+@pytest.mark.parametrize("closed", CLOSED, ids=str)
+def test_messages_reach_no_file_where_standard_streams_are_closed(host, tmp_path, closed):
+    (tmp_path / "open").mkdir()
+    (tmp_path / "closed").mkdir()
+    script = "pass 0 5\npass 1\nestimate 100 10"
+    usual, host.closed = host.run(tmp_path / "open", script), closed
+    try:
+        run = host.run(tmp_path / "closed", script)
+    finally:
+        host.closed = ()
+    assert run.code == usual.code == 0, run.err
+    assert [without_paths(line) for line in run.log] == [without_paths(line) for line in usual.log]
 
 
 def test_a_launch_that_is_answered_with_skip_is_not_simulated(host, tmp_path):

@@ -20,6 +20,7 @@
 #include <sys/auxv.h>
 
 #include "abi.h"
+#include "descriptors.h"
 
 #define KP_MESSAGE_SIZE 8192 /* bytes for kp_load's message */
 
@@ -134,6 +135,7 @@ static inline int kp_refuse(const char* path, void* library, kp_api* api, char* 
 static inline int kp_load(kp_api* api, const char* default_path, char* problem) {
     char path[PATH_MAX];
     void* library;
+    kp_settle_streams();
     kp_plugin_path(default_path, path, sizeof(path));
     if (path[0] == '\0') {
         snprintf(problem, KP_MESSAGE_SIZE,

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <set>
 
+#include "kernelpoint/descriptors.h"
 #include "native/convert/records.h"
 #include "native/trace/interruption.h"
 #include "native/trace/zlib.h"
@@ -97,7 +98,7 @@ private:
 }
 
 void write_file(const std::string& path, const uint8_t* bytes, size_t size) {
-    const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    const int file = kp_above_streams(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
     if (file < 0) fail_writing(path);
     for (size_t done = 0; done < size;) {
         const ssize_t written = ::write(file, bytes + done, size - done);

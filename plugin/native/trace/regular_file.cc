@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "kernelpoint/descriptors.h"
 #include "native/trace/interruption.h"
 #include "native/trace/trace.h"
 
@@ -32,7 +33,7 @@ void require_regular(const std::string& path, mode_t mode) {
 RegularFile::RegularFile(const std::string& path) : path_(path) {
     struct stat status{};
     if (stat(path.c_str(), &status) == 0) require_regular(path, status.st_mode);  // before: opening a device may act
-    descriptor_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);          // which does not wait, whatever it is
+    descriptor_ = kp_above_streams(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // which does not wait
     if (descriptor_ < 0) fail(path, "cannot be opened: ", errno);
     if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
         close(descriptor_);

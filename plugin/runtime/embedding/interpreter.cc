@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 
+#include "kernelpoint/descriptors.h"
 #include "runtime/embedding/environment.h"
 #include "runtime/embedding/failure.h"
 #include "runtime/embedding/session.h"
@@ -108,6 +109,7 @@ void start_python() {
     static bool own_interpreter = false;
     std::lock_guard<std::mutex> lock(mutex);
     if (g_open != nullptr) return;
+    kp_settle_streams();
     check_libpython();
     if (!Py_IsInitialized()) {
         start_own();

@@ -5,8 +5,9 @@
 
 namespace kernelpoint::embedding {
 
-// Makes sure that Python runs and that kernelpoint is imported. Throws Failure. The GIL is free afterwards. Where the
-// process already runs a Python of the same version (a simulator driven from Python), that one is used as it is.
+// Makes sure that the standard streams are open, that Python runs and that kernelpoint is imported. Throws Failure. The
+// GIL is free afterwards. Where the process already runs a Python of the same version (a simulator driven from Python),
+// that one is used as it is.
 void start_python();
 
 // kernelpoint.session.boundary.open; the GIL held, after start_python().

@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 
+from kernelpoint.files import above_streams
 from kernelpoint.session.work import VARIABLE, Chain, Hello, Outcome, decode_outcomes, encode_chain
 
 SECONDS_TO_BEGIN = 300.0
@@ -67,8 +68,8 @@ class Simulator:
 
     def __init__(self, command: Sequence[str], folder: str, environment: Mapping[str, str] | None = None) -> None:
         begun = time.monotonic()
-        chains, self._to = os.pipe()
-        self._from, answers = os.pipe()
+        chains, self._to = map(above_streams, os.pipe())
+        self._from, answers = map(above_streams, os.pipe())
         try:
             self._process = subprocess.Popen(
                 list(command),

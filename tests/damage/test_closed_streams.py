@@ -1,0 +1,94 @@
+"""Programs that are started without standard input, output or error: no message lands in a file of theirs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from kernelpoint.cli.host import program
+from kernelpoint.journal import load_run
+
+CLOSED = [streams for count in (1, 2, 3) for streams in combinations(range(3), count)]
+COMMAND = [sys.executable, "-c", "from kernelpoint.cli import main; main()"]
+
+
+def without(streams: tuple[int, ...], command: list[str], folder: Path) -> subprocess.CompletedProcess:
+    """Run a command in a folder, some standard streams closed."""
+    return subprocess.run(
+        command,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        preexec_fn=lambda: [os.close(stream) for stream in streams] and None,
+    )
+
+
+def run_host(streams: tuple[int, ...], traces: Path, folder: Path) -> None:
+    folder.mkdir()
+    (folder / "kernelpoint.yaml").write_text("version: 1\npolicy: random\njournal: run.kpjournal\n")
+    options = ["-config", "v100", "-kernel_sampling", "kernelpoint.yaml", "-results", "results.csv"]
+    done = without(streams, [str(program()), "-trace", str(traces), *options], folder)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("closed", CLOSED, ids=str)
+def test_the_journal_and_results_of_the_embedded_host_are_whole(traces, tmp_path, closed):
+    run_host((), traces, tmp_path / "open")
+    run_host(closed, traces, tmp_path / "closed")
+    usual, found = (load_run(tmp_path / name / "run.kpjournal") for name in ("open", "closed"))
+    assert found.ended() == usual.ended() and found.results == usual.results
+    assert (tmp_path / "closed" / "results.csv").read_bytes() == (tmp_path / "open" / "results.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "written"),
+    [
+        (["init"], "kernelpoint.yaml"),
+        (["synth", "graph-traversal", "-o", "synth", "--launches", "3"], "synth/kernelslist.g"),
+        (["convert", "TRACES", "-o", "macsim"], "macsim/kernel_config.txt"),
+        (["plan", "TRACES", "-o", "run.kpplan", "--gpu", "v100"], "run.kpplan"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_what_a_command_writes_is_whole(traces, tmp_path, arguments, written):
+    content = {}
+    for streams in [(), *CLOSED]:
+        (folder := tmp_path / str(streams)).mkdir()
+        done = without(streams, [*COMMAND, *(str(traces) if part == "TRACES" else part for part in arguments)], folder)
+        assert done.returncode == 0, done.stderr
+        content[streams] = (folder / written).read_bytes()
+    assert set(content.values()) == {content[()]}
+
+
+KEEPS_A_JOURNAL = """
+import os
+from kernelpoint import _native, files
+from kernelpoint.journal import DegradedRecord, JournalWriter, RunRecord
+run = RunRecord(kernelpoint="0", config={}, bound="none", estimate="mean", launches=[9], hashes={})
+writer = JournalWriter("run.kpjournal", resume=True)
+with files.replacing("replaced") as replaced, files.open_output("output") as output, files.open_output_bytes("bytes") as data:
+    writer.write(run)
+    for stream in range(3):
+        try:
+            os.write(stream, b"a message")
+        except OSError:
+            pass
+    writer.write(DegradedRecord(reason="none"))
+writer.close()
+"""
+
+
+@pytest.mark.parametrize("closed", CLOSED, ids=str)
+def test_a_file_that_the_library_opens_never_takes_the_place_of_a_stream(tmp_path, closed):
+    done = without(closed, [sys.executable, "-c", KEEPS_A_JOURNAL], tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len(load_run(tmp_path / "run.kpjournal").records) == 2
+    assert [(tmp_path / name).read_bytes() for name in ("replaced", "output", "bytes")] == [b""] * 3
