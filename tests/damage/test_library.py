@@ -131,7 +131,6 @@ def test_any_name(place, traces):
         lambda v: run.plot(v),
         lambda v: run.setting(v),
         lambda v: plan.count_of_unit(v),
-        lambda v: kp.embed(place / "noise", backend=v),
         lambda v: kp.Engine(DESIGN, BUDGET, v),
         lambda v: kp.Engine(v, BUDGET),
         lambda v: kp.Engine(DESIGN, v),

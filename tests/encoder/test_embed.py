@@ -14,6 +14,7 @@ import kernelpoint
 from kernelpoint.encoder import embed_streams, read_checkpoint
 from kernelpoint.encoder.batch import collate
 from kernelpoint.encoder.checkpoint import read_tensors
+from kernelpoint.encoder.encode import embed_graphs, load_encoder
 from kernelpoint.errors import ConfigError, PlanError, SetupError
 from kernelpoint.graphs import build_graph
 from kernelpoint.randomness import generator
@@ -34,17 +35,25 @@ def test_streams_are_embedded_once_and_then_come_from_the_cache(traces, cache, m
     calls = []
     first = embed_streams(scan, cache, progress=lambda done, total: calls.append((done, total)))
     assert first.shape == (3, 256) and first.dtype == np.float32 and calls == [(1, 3), (2, 3), (3, 3)]
-    monkeypatch.setattr("kernelpoint.encoder.embed.load_backend", lambda *_: pytest.fail("embedded again"))
+    monkeypatch.setattr("kernelpoint.encoder.embed.NativeEncoder", lambda *_: pytest.fail("embedded again"))
     assert np.array_equal(embed_streams(scan, cache), first)
     assert np.array_equal(first, round_embeddings(first))
 
 
+def by_torch(graphs):
+    """Rounded embeddings as the reference computes them."""
+    return np.array(
+        [round_embeddings(one) for one in embed_graphs(load_encoder(read_checkpoint()), graphs)], np.float32
+    )
+
+
 @pytest.mark.parametrize("threads", [1, 2, 3])
-def test_both_backends_give_the_same_embeddings_for_any_number_of_threads(traces, tmp_path, threads):
+def test_embeddings_are_those_of_the_reference_for_any_number_of_threads(traces, tmp_path, threads):
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     scan = scan_launches(launch_paths(traces), TraceCache(tmp_path))
-    native, reference = (embed_streams(scan, TraceCache(tmp_path / name), backend=name) for name in ("auto", "torch"))
+    native = embed_streams(scan, TraceCache(tmp_path / "native"))
+    reference = by_torch([build_graph(scan.paths[row]) for row in scan.first_launches()])
     torch.set_num_threads(before)
     assert np.array_equal(native, reference)
 
@@ -131,7 +140,8 @@ def test_one_launch_is_embedded_as_in_a_run(traces, cache):
     first = embed_streams(scan, cache)[0]
     path = scan.paths[scan.first_launches()[0]]
     assert np.array_equal(kernelpoint.embed(path), first)
-    assert np.array_equal(kernelpoint.embed(build_graph(path), backend="torch"), first)
+    assert np.array_equal(kernelpoint.embed(build_graph(path)), first)
+    assert np.array_equal(by_torch([build_graph(path)])[0], first)
 
 
 def test_a_graph_goes_to_pyg_and_an_encoder_can_be_trained_further(traces):
@@ -161,7 +171,7 @@ def test_launches_of_one_stream_are_embedded_by_the_values_of_their_list(tmp_pat
         scan = scan_launches(launch_paths(str(folder / "kernelslist.g")), cache)
         embedding = embed_streams(scan, cache)[0]
         assert np.array_equal(embedding, kernelpoint.embed(scan.paths[0])), "the cache holds another list's embedding"
-        assert np.array_equal(embedding, kernelpoint.embed(scan.paths[0], backend="torch"))
+        assert np.array_equal(embedding, by_torch([build_graph(scan.paths[0])])[0])
         found[seed] = scan.stream_hashes(), embedding
     assert found[None][0] == found[1][0] == found[2][0], "values are no part of a stream"
     assert len({embedding.tobytes() for _, embedding in found.values()}) == 3

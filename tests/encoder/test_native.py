@@ -14,13 +14,12 @@ from torch_geometric.nn import RGCNConv
 from kernelpoint import _native
 from kernelpoint.encoder import read_checkpoint
 from kernelpoint.encoder.architecture import tensor_shapes
-from kernelpoint.encoder.backends import load_backend
 from kernelpoint.encoder.batch import collate
 from kernelpoint.encoder.checkpoint import read_tensors, write_checkpoint
-from kernelpoint.encoder.encode import load_encoder
+from kernelpoint.encoder.encode import embed_graphs, load_encoder
 from kernelpoint.encoder.model import TraceEncoder
 from kernelpoint.encoder.native import NativeEncoder
-from kernelpoint.errors import ConfigError, PlanError, TraceError
+from kernelpoint.errors import PlanError, TraceError
 from kernelpoint.graphs import SCHEMA, build_graph
 from kernelpoint.traces import round_embeddings
 
@@ -70,7 +69,7 @@ def test_embeddings_agree_with_pygs_convolution(native, graphs):
 
 def test_embeddings_agree_with_torch_and_round_to_the_same_numbers(native):
     many = [random_graph(seed, warps=1 + seed % 5, nodes=3 + seed) for seed in range(40)]
-    reference = np.array(list(load_backend("torch", read_checkpoint()).embed_graphs(many)))
+    reference = np.array(list(embed_graphs(load_encoder(read_checkpoint()), many)))
     found = np.array(list(native.embed_graphs(many)))
     np.testing.assert_allclose(found, reference, atol=1e-12)
     assert np.array_equal(round_embeddings(found), round_embeddings(reference))
@@ -81,8 +80,9 @@ def test_other_numbers_of_bases_agree_with_torch_too(graphs, tmp_path):
     encoder = TraceEncoder(num_bases=3)
     weights = {name: value.numpy() for name, value in encoder.state_dict().items()}
     write_checkpoint(tmp_path / "e.safetensors", weights, {"num_bases": 3, "dropout": 0.1}, {})
-    backends = [load_backend(name, read_checkpoint(tmp_path / "e.safetensors")) for name in ("native", "torch")]
-    found, reference = (np.array(list(backend.embed_graphs(graphs))) for backend in backends)
+    made = read_checkpoint(tmp_path / "e.safetensors")
+    found = np.array(list(NativeEncoder(made).embed_graphs(graphs)))
+    reference = np.array(list(embed_graphs(load_encoder(made), graphs)))
     np.testing.assert_allclose(found, reference, atol=1e-12)
 
 
@@ -101,11 +101,6 @@ def test_a_trace_that_cannot_be_read_is_named(native, tmp_path):
 def test_the_shapes_that_checkpoints_are_checked_against_are_those_of_the_reference():
     found = {name: tuple(value.shape) for name, value in TraceEncoder(num_bases=2).state_dict().items()}
     assert found == tensor_shapes(2)
-
-
-def test_an_unknown_backend_is_refused():
-    with pytest.raises(ConfigError, match=r"encoder\.backend: 'cuda' given, allowed are auto, native, torch"):
-        load_backend("cuda", read_checkpoint())
 
 
 @pytest.mark.parametrize(

@@ -54,27 +54,6 @@ def test_gcl_makes_its_plan_without_torch(bench, without):
     assert bench.report().ended().simulated < 200
 
 
-def test_the_torch_backend_says_what_it_needs(bench, without):
-    without(*TORCH)
-    done = bench.run("policy: kernelpoint\nencoder: {backend: torch}")
-    assert done.returncode != 0
-    assert "encoder.backend: torch: the package torch is not installed; pip install 'kernelpoint[train]'" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-def test_both_backends_simulate_the_same_launches(bench):
-    journals = []
-    for backend in ("native", "torch"):
-        yaml = f"policy: kernelpoint\nresume: never\nencoder: {{backend: {backend}}}"
-        assert bench.run(yaml).returncode == 0
-        ended = bench.report().ended()
-        journals.append((ended.simulated, ended.estimate, ended.half_width))
-        for kept in (bench.folder / "cache").rglob("*"):
-            if kept.is_file():
-                kept.unlink()
-    assert journals[0] == journals[1]
-
-
 def test_doctor_plan_and_demo_work_without_torch(without, tmp_path, monkeypatch, solver_traces):
     without(*TORCH, "vl_convert")
     monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))

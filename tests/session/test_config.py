@@ -44,6 +44,10 @@ def test_defaults_are_those_of_the_design():
         ({"encoder": {"checkpoint": ""}}, "encoder.checkpoint: got ''; input should be text"),
         ({"version": 2}, "version: got 2; input should be 1"),
         ({"error_budget": 0.01}, "error_budget: got 0.01; input should be a mapping of relative_error, confidence"),
+        (
+            {"encoder": {"backend": "torch"}},
+            "encoder.backend: this key was removed: embeddings are always computed in C++",
+        ),
         ({"warmup": None}, "warmup: got None; input should be a mapping of launches"),
         ({"resume": "maybe"}, "resume: got 'maybe'; input should be 'auto' or 'never'"),
         ({"policy": None}, "policy: got None"),

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import ValidationError
 
-from kernelpoint.config.schema import Config, Section, sections
+from kernelpoint.config.schema import REMOVED, Config, Section, sections
 from kernelpoint.errors import ConfigError, did_you_mean, shown
 from kernelpoint.files import read_regular
 
@@ -182,6 +182,8 @@ def _complaint(detail: Any) -> str:
     message = detail["msg"][0].lower() + detail["msg"][1:]
     if detail["type"] == "missing":
         return f"{key}: this key is required"
+    if key in REMOVED:
+        return f"{key}: {REMOVED[key]}"
     if detail["type"] == "extra_forbidden":
         section = sections().get(str(detail["loc"][0]), Config)
         near = did_you_mean(key.rpartition(".")[2], section.model_fields)

@@ -62,10 +62,10 @@ class ErrorBudgetConfig(Section):
 
 
 class EncoderConfig(Section):
-    """The encoder that embeds the launches, what computes it, and the part of a launch that it sees.
+    """The encoder that embeds the launches, and the part of a launch that it sees.
 
     >>> EncoderConfig(max_nodes=5000)
-    EncoderConfig(checkpoint='builtin', max_nodes=5000, backend='auto')
+    EncoderConfig(checkpoint='builtin', max_nodes=5000)
     """
 
     checkpoint: Annotated[Text, Field(description="the shipped encoder, or a file made by `kernelpoint train`")] = (
@@ -75,13 +75,6 @@ class EncoderConfig(Section):
         int,
         Field(ge=100, le=10_000_000, description="most graph nodes that the encoder sees of a launch"),
     ] = 20_000
-    backend: Annotated[
-        Literal["auto", "native", "torch"],
-        Field(
-            description="what computes embeddings: `native` is C++; `torch` is the reference, has the same results and needs "
-            "the extra `train`; `auto` is `native`"
-        ),
-    ] = "auto"
 
 
 class WarmupConfig(Section):
@@ -205,6 +198,12 @@ class Config(Section):
         Literal["auto", "never"], Field(description="`never` sets an existing journal aside and begins anew")
     ] = "auto"
     seed: Annotated[int, Field(ge=0, lt=2**64, description="same seed, same sample")] = 0
+
+
+# Keys of earlier versions, with the message that refuses each.
+REMOVED = {
+    "encoder.backend": "this key was removed: embeddings are always computed in C++; delete the line",
+}
 
 
 def sections() -> dict[str, type[Section]]:

@@ -12,8 +12,8 @@ import numpy as np
 
 from kernelpoint.arguments import checked
 from kernelpoint.encoder.architecture import EMBEDDING_WIDTH
-from kernelpoint.encoder.backends import Backend, load_backend
 from kernelpoint.encoder.checkpoint import BUILTIN, ENCODER_VERSION, Checkpoint, read_checkpoint
+from kernelpoint.encoder.native import NativeEncoder
 from kernelpoint.errors import PlanError
 from kernelpoint.graphs import DEFAULT_MAX_NODES, TraceGraph, schema_hash
 from kernelpoint.graphs.build import check_max_nodes
@@ -32,7 +32,6 @@ def embed(
     trace: str | os.PathLike[str] | TraceGraph,
     checkpoint: str | os.PathLike[str] = BUILTIN,
     max_nodes: int = DEFAULT_MAX_NODES,
-    backend: str = "auto",
 ) -> np.ndarray:
     """The embedding of one launch, as the policies use it; nothing is cached.
 
@@ -40,7 +39,6 @@ def embed(
         trace: a launch's trace file, or its graph.
         checkpoint: "builtin" or a file made by `kernelpoint train`.
         max_nodes: bound on the graph's nodes, where a file is given.
-        backend: "auto", "native" or "torch".
 
     Returns:
         float32 [256]; each number is one that float16 can hold.
@@ -48,8 +46,7 @@ def embed(
     Raises:
         TraceError: the trace cannot be used, or executes no instruction.
         PlanError: the checkpoint does not fit.
-        ConfigError: `max_nodes` is too small, or there is no such backend.
-        SetupError: the backend needs torch, and it is not installed.
+        ConfigError: `max_nodes` is too small.
 
     Example:
         >>> import kernelpoint as kp
@@ -57,7 +54,7 @@ def embed(
         (256,)
     """
     check_max_nodes(max_nodes)
-    encoder = load_backend(backend, read_checkpoint(checkpoint))
+    encoder = NativeEncoder(read_checkpoint(checkpoint))
     if isinstance(trace, TraceGraph):
         (found,) = encoder.embed_graphs([trace])
     else:
@@ -72,7 +69,6 @@ def embed_streams(
     max_nodes: int = DEFAULT_MAX_NODES,
     progress: Progress | None = None,
     log: Log = lambda text: None,
-    backend: str = "auto",
     pool: Pool | None = None,
 ) -> np.ndarray:
     """Embeds every stream once, from the trace of its first launch; streams that the cache knows are not embedded again.
@@ -86,8 +82,6 @@ def embed_streams(
         max_nodes: bound on a graph's nodes.
         progress: called with (streams embedded, streams to embed), and may raise to stop.
         log: told what is worth knowing about the cache.
-        backend: "auto", "native" or "torch": which code computes. All give the same embeddings, so the cache does not
-            tell them apart.
         pool: workers that embed instead of this process.
 
     Returns:
@@ -97,8 +91,7 @@ def embed_streams(
     Raises:
         PlanError: the checkpoint does not fit.
         TraceError: a trace changed since it was scanned.
-        ConfigError: `max_nodes` is too small, or there is no such backend.
-        SetupError: the backend needs torch, and it is not installed.
+        ConfigError: `max_nodes` is too small.
 
     >>> from kernelpoint.traces import launch_paths, scan_launches
     >>> embed_streams(scan_launches(launch_paths("traces/kernelslist.g"))).shape
@@ -110,10 +103,10 @@ def embed_streams(
     own = TraceCache(log=log) if cache is None else cache
     try:
         if pool is None:
-            make = partial(_here, backend, chosen, max_nodes)
+            make = partial(_here, chosen, max_nodes)
         else:
             name = BUILTIN if checkpoint == BUILTIN else os.path.abspath(checkpoint)
-            make = partial(_by_pool, Task(name, chosen.digest, max_nodes, backend), pool)
+            make = partial(_by_pool, Task(name, chosen.digest, max_nodes), pool)
         return _embed(scan, own, key, make, progress or (lambda done, total: None))
     finally:
         if cache is None:
@@ -130,7 +123,6 @@ class Task:
     checkpoint: str
     digest: str
     max_nodes: int
-    backend: str
 
 
 def embed_piece(task: Task, paths: Sequence[str]) -> np.ndarray:
@@ -139,18 +131,18 @@ def embed_piece(task: Task, paths: Sequence[str]) -> np.ndarray:
     Raises:
         PlanError: another checkpoint lies there; and as embed_streams.
     """
-    encoder = _backend_of_worker(task.backend, task.checkpoint, task.digest)
+    encoder = _encoder_of_worker(task.checkpoint, task.digest)
     return np.array([round_embeddings(one) for one in encoder.embed_traces(paths, task.max_nodes)], np.float32)
 
 
 @lru_cache(maxsize=4)
-def _backend_of_worker(backend: str, checkpoint: str, digest: str) -> Backend:
+def _encoder_of_worker(checkpoint: str, digest: str) -> NativeEncoder:
     found = read_checkpoint(checkpoint)
     if found.digest != digest:
         raise PlanError(
             f"{found.path}: on {socket.gethostname()} it is {found.digest}, where the plan is made {digest}"
         )
-    return load_backend(backend, found, 1)
+    return NativeEncoder(found, 1)
 
 
 def _by_pool(task: Task, pool: Pool, paths: Sequence[str]) -> Iterator[np.ndarray]:
@@ -160,9 +152,9 @@ def _by_pool(task: Task, pool: Pool, paths: Sequence[str]) -> Iterator[np.ndarra
         yield from found
 
 
-def _here(backend: str, checkpoint: Checkpoint, max_nodes: int, paths: Sequence[str]) -> Iterator[np.ndarray]:
+def _here(checkpoint: Checkpoint, max_nodes: int, paths: Sequence[str]) -> Iterator[np.ndarray]:
     """One rounded embedding per trace, in order."""
-    encoder = load_backend(backend, checkpoint)
+    encoder = NativeEncoder(checkpoint)
     for start in range(0, len(paths), CHUNK):
         yield from map(round_embeddings, encoder.embed_traces(paths[start : start + CHUNK], max_nodes))
 

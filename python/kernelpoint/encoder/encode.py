@@ -1,8 +1,8 @@
-"""Embedding graphs with torch: the reference of the native backend."""
+"""Embedding graphs with torch: the reference of the encoder in C++."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import torch
@@ -10,8 +10,7 @@ import torch
 from kernelpoint.encoder.batch import collate
 from kernelpoint.encoder.checkpoint import Checkpoint
 from kernelpoint.encoder.model import TraceEncoder
-from kernelpoint.errors import TraceError
-from kernelpoint.graphs import TraceGraph, build_graph
+from kernelpoint.graphs import TraceGraph
 
 BATCH_NODES = 8192
 
@@ -50,26 +49,3 @@ def embed_graphs(encoder: TraceEncoder, graphs: Iterable[TraceGraph]) -> Iterato
         with torch.inference_mode():
             found = encoder(collate(batch).to(device)).cpu().numpy()
         yield from found
-
-
-class TorchEncoder:
-    """The encoder of a checkpoint as a backend (`kernelpoint.encoder.backends`)."""
-
-    def __init__(self, checkpoint: Checkpoint) -> None:
-        self._encoder = load_encoder(checkpoint)
-
-    def embed_graphs(self, graphs: Iterable[TraceGraph]) -> Iterator[np.ndarray]:
-        """One embedding per graph, float64 [256], before rounding."""
-        return embed_graphs(self._encoder, graphs)
-
-    def embed_traces(self, paths: Sequence[str], max_nodes: int) -> Iterator[np.ndarray]:
-        """One embedding per trace, float64 [256], before rounding."""
-        return self.embed_graphs(_graphs(paths, max_nodes))
-
-
-def _graphs(paths: Iterable[str], max_nodes: int) -> Iterator[TraceGraph]:
-    for path in paths:
-        graph = build_graph(path, max_nodes)
-        if graph.num_nodes == 0:
-            raise TraceError(f"{path}: executes no instruction, so it has no graph")
-        yield graph

@@ -1,4 +1,4 @@
-"""The encoder's forward pass in C++: what embeds launches by default."""
+"""The encoder's forward pass in C++, which embeds launches."""
 
 from __future__ import annotations
 

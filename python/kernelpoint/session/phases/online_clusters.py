@@ -71,9 +71,7 @@ class OnlineClusters:
             from kernelpoint.encoder import embed_streams
 
             settings = self._encoder
-            embedding = embed_streams(
-                scan, self._cache, settings.checkpoint, settings.max_nodes, backend=settings.backend
-            )
+            embedding = embed_streams(scan, self._cache, settings.checkpoint, settings.max_nodes)
             self._leader_of_stream[stream] = int(self._leaders.partial_fit(run_features(embedding)).labels_[0])
         per_sm = float(scan.instructions[0] / np.clip(scan.ctas[0], 1, SMS))
         key = self._leader_of_stream[stream], round(float(np.log2(1.0 + per_sm)))
