@@ -17,6 +17,7 @@ from kernelpoint.fast_model.delegation import SEGMENT_BYTES, SimulatedBy, hashed
 from kernelpoint.fast_model.predictions import OF_TOTAL, REPLAYED, SPREAD, Predictions
 from kernelpoint.pool import Pool
 from kernelpoint.progress import WorkProgress
+from kernelpoint.traces.passing import passing
 from kernelpoint.traces.trained import predictions_folder, save_trained, trained_key
 
 Log = Callable[[str], None]
@@ -44,7 +45,8 @@ def predict(
 ) -> Predictions:
     """Simulate every launch of a list in program order, with the caches that the ones before it leave, or recall it.
 
-    The result depends on the list, the configuration and the model's version; it is kept on disk under these. Launches of
+    The result depends on the list, the configuration and the model's version; it is kept on disk under these, unless
+    a trace could not be opened or read, which another try may do. Launches of
     equal traces that find the same in L2 are simulated once. Segments of the list are simulated ahead on several threads,
     each from a replayed state; an outcome is taken only where the launch would find the very state that it began with, so
     the result is that of one thread, to the last cycle. Both need a GPU that invalidates L1 at each launch (MacSim's does
@@ -79,12 +81,15 @@ def predict(
     if found is None:
         shown = progress or WorkProgress("fast model", "launches", log)
         counters, failures = _simulate(paths, copies, configuration, log, shown, threads, pool)
+        to_keep = not passing(failures.values())
         if configuration.cores is not None:
             of_cores, states = _of_cores(paths, configuration, WorkProgress("model of the cores", "launches", log))
             counters |= of_cores
-            save_trained(trained_key(fingerprint, *configuration.cores), states, folder, log)
+            if to_keep:
+                save_trained(trained_key(fingerprint, *configuration.cores), states, folder, log)
         found = Predictions(counters, configuration.name, configuration.hash, MODEL_VERSION, failures)
-        _save(kept, key, found, log)
+        if to_keep:
+            _save(kept, key, found, log)
     _tell_missing(found, paths, log)
     return found
 

@@ -50,6 +50,7 @@ def plan_for(
     if config.plan is not None:
         plan = Plan.load(config.plan, population.u)
         check_origin(config.plan, plan.origin, origin, log)
+        _warn_of_unread(config.plan, plan, log)
         return plan, config.plan
     keeps = Need.TRACES in needs or policy.uses_budget
     cached = _cache_path(origin) if keeps else None
@@ -82,13 +83,33 @@ def _kept_plan(
     return None
 
 
+def _warn_of_unread(path: str, plan: Plan, log: Log) -> None:
+    """Say that a named plan was made while traces could not be read."""
+    from kernelpoint.traces.passing import passing
+
+    if unread := passing(plan.broken.values()):
+        log(
+            f"kernelpoint: {path}: {len(unread):,} launches are simulated for certain, because their traces could not be "
+            f"opened or read when the plan was made; make it again. The first: {unread[0]}"
+        )
+
+
 def keep_plan(plan: Plan, log: Log) -> None:
     """Put a plan into the cache, where a run of the same origin finds it."""
     _keep(plan, _cache_path(plan.origin), log)
 
 
 def _keep(plan: Plan, cached: Path, log: Log) -> str | None:
-    """The file in which a plan is kept for other runs; None where it cannot be."""
+    """The file in which a plan is kept; None where it cannot be. Other runs do not find one that lacks traces which another
+    try may read; the run that began with it does, by this path.
+    """
+    if plan.unread:
+        log(
+            f"kernelpoint: {len(plan.unread):,} traces could not be opened or read; the next run tries them again. "
+            f"The first: {plan.unread[0]}"
+        )
+        missing = hashlib.blake2b("\n".join(plan.unread).encode(), digest_size=8).hexdigest()
+        cached = cached.with_name(f"{cached.stem}-without-{missing}.kpplan")
     try:
         cached.parent.mkdir(parents=True, exist_ok=True)
         plan.save(cached)
@@ -117,7 +138,9 @@ def make_plan(
     embeddings, planned_from_traces = population.embeddings, population.scan is not None
     scan = population.scan if planned_from_traces else _scan_for_counts(population, design, log)
     if scan is None:
-        return Plan(design, origin)
+        return Plan(design, origin, unread=population.unread)
+    from kernelpoint.traces.passing import passing
+
     if scan.errors and planned_from_traces:
         strata = np.array(design.strata)
         strata[sorted(scan.errors)] = -1
@@ -131,6 +154,7 @@ def make_plan(
         stream_names=scan.stream_names(),
         stream_counts=scan.stream_counts(),
         stream_map=None if embeddings is None else _principal_plane(embeddings),
+        unread=tuple(dict.fromkeys((*population.unread, *passing(scan.errors.values())))),
     )
 
 

@@ -135,6 +135,7 @@ def complete(
     """
     if needs & {Need.TRACES, Need.EMBEDDINGS} and population.scan is None:
         from kernelpoint.traces import scan_launches
+        from kernelpoint.traces.passing import passing
 
         shown = read or WorkProgress("reading", "traces", log)
         scan = scan_launches(population.paths, cache, shown, log=log, pool=population.pool)
@@ -142,7 +143,7 @@ def complete(
             raise TraceError(
                 f"none of the {population.size:,} launches can be read; the first: {next(iter(scan.errors.values()))}"
             )
-        population = replace(population, scan=scan)
+        population = replace(population, scan=scan, unread=(*population.unread, *passing(scan.errors.values())))
     if Need.EMBEDDINGS in needs and population.embeddings is None and population.scan is not None:
         from kernelpoint.encoder import embed_streams
 

@@ -123,6 +123,7 @@ def predicted(population: Population, source: ModelSource, log: Log) -> Populati
     """
     from kernelpoint.fast_model import Predictions, predict
     from kernelpoint.traces import read_trace_list
+    from kernelpoint.traces.passing import passing
 
     configuration = source.configuration
     parts = []
@@ -136,7 +137,8 @@ def predicted(population: Population, source: ModelSource, log: Log) -> Populati
         f"kernelpoint: the fast model predicts {int(found.predicted.sum()):,} of {found.size:,} launches "
         f"({found.configuration}, {found.config_hash}, model {found.model_version})"
     )
-    return replace(population, model=found.profile())
+    unread = (*population.unread, *passing(found.failures.values()))
+    return replace(population, model=found.profile(), unread=unread)
 
 
 def usable(model: Profile, known: np.ndarray, counter: str) -> dict[str, np.ndarray]:

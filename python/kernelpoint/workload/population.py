@@ -34,6 +34,7 @@ class Population:
             launches that the profile does not have.
         model: the fast model's cycles and counters of every launch, where the run has them; rows in unit order.
         model_source: where the model's predictions come from, where it may be asked for them.
+        unread: why traces could not be opened or read while the inputs were made; another try may read them.
         to_trace: whether the launches that a design draws are yet to be traced: a selection, whose results will be simulated.
         first_process: number of the first process; above 0 only in a part of a larger population.
         pool: workers that read, embed and predict; None: this process. Nothing else depends on it.
@@ -52,6 +53,7 @@ class Population:
     profile: Profile | None = None
     model: Profile | None = None
     model_source: ModelSource | None = None
+    unread: tuple[str, ...] = ()
     to_trace: bool = False
     first_process: int = 0
     pool: Pool | None = field(default=None, repr=False, compare=False)
