@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 STDERR = 2
+BLOCK = 1 << 16
 _KINDS = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a FIFO",
@@ -161,7 +162,9 @@ def read_regular(path: str | Path, most: int) -> bytes:
         OSError: as :func:`open_regular`, or the file is larger.
     """
     with open_regular(path) as file:
-        data = file.read(most + 1)
+        data = file.read(min(most, os.fstat(file.fileno()).st_size) + 1)  # read(n) asks for n bytes of memory at once
+        while len(data) <= most and (more := file.read(min(most + 1 - len(data), BLOCK))):  # it grows
+            data += more
     if len(data) > most:
         raise OSError(27, f"is larger than {most:,} bytes", str(path))
     return data
