@@ -245,3 +245,12 @@ def test_numbers_of_a_profile_that_overflow_are_one_message(tmp_path):
         read_profile(tmp_path / "p.csv")
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 900
     assert np.isfinite(1.0)
+
+
+def test_a_plan_for_a_gpu_that_nobody_named_warns(kernelpoint, traces, tmp_path):
+    code, text = kernelpoint("plan", traces, "-o", tmp_path / "guessed.kpplan")
+    assert code == 0
+    assert "no --gpu was given" in text and "Name it with --gpu" in text
+    code, text = kernelpoint("plan", traces, "-o", tmp_path / "named.kpplan", "--gpu", "v100")
+    assert code == 0
+    assert "--gpu" not in text

@@ -217,6 +217,19 @@ def test_what_macsim_prints_of_its_knobs_is_read_as_well(derive):
         (["clock_llc -1\n"], "0.config:1: clock_llc is '-1'; allowed: a clock above 0"),
         ([GPGPUSIM, MACSIM], "cannot be combined with"),
         (["# nothing\n"], "says nothing"),
+        (
+            ["-kernel name = sum\n-kernel id = 1\n"],
+            "0.config: no option of it describes a simulated GPU (it has -kernel);",
+        ),
+        (
+            ["-gpgpu_n_cluster 20\n"],
+            "no option of it describes a simulated GPU (it has -gpgpu_n_cluster); allowed: a simul",
+        ),
+        (["-visualizer_enabled 0\n"], "no option of it describes a simulated GPU"),
+        (
+            ["some text\n"],
+            "no option of it describes a simulated GPU (it has some); allowed: a simulator's configuration",
+        ),
         ([""], "says nothing"),
     ],
 )

@@ -55,6 +55,7 @@ Derived derive_configuration(const std::vector<ConfigurationText>& texts, const 
     }
     Derived derived = kind == Kind::accelsim ? derive_from_accelsim(options, read_config(base))
                                              : derive_from_macsim(options, read_config(base));
+    options.require_known(texts[0].where);
     derived.config.name = derived.simulator + " configuration";
     return derived;
 }

@@ -27,7 +27,8 @@ struct Derived {
 };
 
 // Several texts are one configuration, of which later ones override: all of them of one simulator, or a single one of
-// the model's own. What they leave open is as in the file `base`, one of the model's own. Throws ConfigError.
+// the model's own. What they leave open is as in the file `base`, one of the model's own. Throws ConfigError, also
+// where not one option has a counterpart here: the GPU would be that of `base`.
 Derived derive_configuration(const std::vector<ConfigurationText>& texts, const std::string& base);
 
 // One sentence for each kind of option that could not be taken over.

@@ -1,5 +1,6 @@
 #include "fast_model/configuration/options.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <sstream>
@@ -110,6 +111,18 @@ void Options::refuse(const std::string& key, const std::string& allowed) const {
     const auto found = values_.find(key);
     if (found == values_.end()) throw ConfigError(key + " is missing; allowed: " + allowed);
     throw ConfigError(found->second.where + ": " + key + " is '" + found->second.text + "'; allowed: " + allowed);
+}
+
+void Options::require_known(const std::string& where) const {
+    const auto was_asked = [this](const auto& entry) { return asked_.count(entry.first) != 0; };
+    if (std::any_of(values_.begin(), values_.end(), was_asked)) return;
+    std::string found, allowed;
+    for (auto entry = values_.begin(); entry != values_.end() && found.size() < 60; ++entry)
+        found += (found.empty() ? "" : ", ") + entry->first.substr(0, 40);
+    for (auto key = asked_.begin(); key != asked_.end() && allowed.size() < 100; ++key) allowed += *key + ", ";
+    throw ConfigError(where + ": no option of it describes a simulated GPU (it has " +
+                      (found.empty() ? "none" : found) +
+                      "); allowed: a simulator's configuration, with options such as " + allowed + "...");
 }
 
 }  // namespace kernelpoint::fast_model

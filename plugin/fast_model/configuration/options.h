@@ -18,7 +18,8 @@ public:
     static Options of_macsim(const std::string& text, const std::string& where);
 
     void update(const Options& later);
-    bool empty() const { return values_.empty(); }
+    // Throws ConfigError, which begins with `where`, if none of the keys that were given was asked for.
+    void require_known(const std::string& where) const;
     // The value of a key; asking makes it one that has a counterpart in the model.
     std::optional<std::string> text(const std::string& key);
     // Its numbers, between any of `,:` and blanks. Throws ConfigError: one of the first `least` is missing or none.

@@ -65,6 +65,8 @@ def plan(
     option = "`profile:`" if config else "--profile"
     with _pool(workers, cluster, console.print) as pool:
         made = Plan.from_config(traces, settings, gpu or [], console.print, option, pool)
+    if not gpu and (made.forecast or "fast_model" in made.origin):
+        console.print(_guessed(made))
     made.save(output)
     keep_plan(made, console.print)
     strata = len(made.design.first_sizes)
@@ -78,6 +80,15 @@ def plan(
     )
     for line in sentences(made.forecast, len(made.design.strata)):
         stdout.print(line)
+
+
+def _guessed(made: Plan) -> str:
+    """Warning where predictions are those of a GPU that nobody named."""
+    name = made.origin.get("fast_model", {}).get("configuration", "the shipped GPU nearest to the traces")
+    return (
+        f"kernelpoint plan: warning: no --gpu was given, so the predictions are those of {name}, a guess; a run on another "
+        "simulated GPU plans anew. Name it with --gpu, as the simulator takes it"
+    )
 
 
 @contextlib.contextmanager
