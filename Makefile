@@ -65,12 +65,12 @@ lint: developing
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	@find plugin tests examples *_patch -name '*.c' -o -name '*.cc' -o -name '*.h' -o -name '*.hpp' | xargs $(BIN)/clang-format --dry-run --Werror
+	@find plugin lab tests examples *_patch -name '*.c' -o -name '*.cc' -o -name '*.h' -o -name '*.hpp' | xargs $(BIN)/clang-format --dry-run --Werror
 
 format: developing
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	@find plugin tests examples *_patch -name '*.c' -o -name '*.cc' -o -name '*.h' -o -name '*.hpp' | xargs $(BIN)/clang-format -i
+	@find plugin lab tests examples *_patch -name '*.c' -o -name '*.cc' -o -name '*.h' -o -name '*.hpp' | xargs $(BIN)/clang-format -i
 
 clean:
 	rm -rf $(VENV) build python/kernelpoint.egg-info python/kernelpoint/lib python/kernelpoint/bin python/kernelpoint/*.so

@@ -1,32 +1,4 @@
-"""Folder that the examples of docstrings run in: their own, with a small list of traces at traces/kernelslist.g."""
+"""Folder that the examples of docstrings run in."""
 
-from __future__ import annotations
-
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-
-
-@pytest.fixture(scope="session")
-def small_list(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Six launches of a kernel, as `kernelpoint synth axpy --launches 6 --set n=2048` writes them."""
-    from kernelpoint.synth.compose import compose
-    from kernelpoint.synth.lists import write_list
-
-    folder = tmp_path_factory.mktemp("small") / "traces"
-    folder.mkdir()
-    request = compose("axpy", launches=6, sizes={"n": [2048]})
-    write_list(request.sequence, folder, request.launches, request.description)
-    return folder
-
-
-@pytest.fixture(autouse=True)
-def folder_of_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_list: Path) -> Iterator[None]:
-    """A folder, a cache and a place for temporary files of its own for each example."""
-    (tmp_path / "traces").symlink_to(small_list)
-    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-    yield
+from examples_folder import folder_of_examples as folder_of_examples
+from examples_folder import small_list as small_list

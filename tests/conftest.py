@@ -14,7 +14,7 @@ import pytest
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Programs, not tests: they import much, which every process of the suite would pay for.
-collect_ignore = ["benchmarks", "setup"]
+collect_ignore = ["setup"]
 
 HERE = Path(__file__).parent
 PLUGIN = HERE.parent / "plugin"

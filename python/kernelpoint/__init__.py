@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from kernelpoint.api import compare as compare
     from kernelpoint.api import simulate as simulate
     from kernelpoint.encoder.embed import embed as embed
-    from kernelpoint.encoder.model import TraceEncoder as TraceEncoder
     from kernelpoint.estimation import Engine as Engine
     from kernelpoint.policies.registry import load_policy as load_policy
+    from kernelpoint_lab.training.model import TraceEncoder as TraceEncoder
 
 _MODULES = {
     "Engine": "kernelpoint.estimation",
     "Plan": "kernelpoint.api",
     "Run": "kernelpoint.api",
-    "TraceEncoder": "kernelpoint.encoder.model",
+    "TraceEncoder": "kernelpoint_lab.training.model",
     "cluster": "kernelpoint.api",
     "compare": "kernelpoint.api",
     "embed": "kernelpoint.encoder.embed",

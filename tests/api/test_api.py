@@ -8,8 +8,8 @@ import pytest
 
 import kernelpoint as kp
 from kernelpoint.cli.host import program
-from kernelpoint.cli.synth import synth
 from kernelpoint.errors import ConfigError
+from kernelpoint_lab.commands.synth import synth
 
 
 @pytest.fixture(scope="module")

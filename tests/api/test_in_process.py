@@ -9,11 +9,11 @@ import yaml
 import kernelpoint as kp
 from kernelpoint import _native
 from kernelpoint.cli.host import program
-from kernelpoint.cli.synth import synth
 from kernelpoint.errors import JournalError, TraceError
 from kernelpoint.fast_model import shipped
 from kernelpoint.journal import SummaryRecord
 from kernelpoint.journal.text import plain
+from kernelpoint_lab.commands.synth import synth
 
 pytestmark = pytest.mark.skipif(not program().exists(), reason="the embedded host is not built; run `make build`")
 

@@ -20,11 +20,11 @@ from kernelpoint.convert import convert_to_macsim
 from kernelpoint.errors import TraceError
 from kernelpoint.estimation import with_replacement_total
 from kernelpoint.graphs import build_graph
-from kernelpoint.synth.compose import compose, prepare
-from kernelpoint.synth.lists import write_list
-from kernelpoint.synth.macsim import write_macsim_list
 from kernelpoint.traces import TraceCache, launch_paths, read_tracer_sample, scan_launches, scan_trace
 from kernelpoint.traces.tracer_sample import DrawnCluster, TracerSample
+from kernelpoint_lab.synth.compose import compose, prepare
+from kernelpoint_lab.synth.lists import write_list
+from kernelpoint_lab.synth.macsim import write_macsim_list
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ def gpu(tmp_path):
 @pytest.fixture(scope="session")
 def traces(tmp_path_factory):
     """A small iterative solver of 120 launches, written once."""
-    from kernelpoint.cli import synth
+    from kernelpoint_lab.commands import synth
 
     folder = tmp_path_factory.mktemp("solver") / "traces"
     synth.synth("iterative-solver", folder, launches=120, sizes=["rows=1024"])

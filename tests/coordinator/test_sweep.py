@@ -56,8 +56,8 @@ def test_a_command_without_a_place_for_the_configuration_is_refused():
 
 @pytest.mark.skipif(not program().exists(), reason="the embedded host is not built; run `make build`")
 def test_a_sweep_ranks_simulated_gpus_by_paired_ratios_that_hold_the_true_ones(tmp_path, monkeypatch):
-    from kernelpoint.cli import synth
     from kernelpoint.coordinator.engine import open_engine
+    from kernelpoint_lab.commands import synth
 
     monkeypatch.setenv("KERNELPOINT_CACHE", new_cache(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)

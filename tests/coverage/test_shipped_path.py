@@ -24,8 +24,8 @@ from kernelpoint.workload import fingerprint
 @pytest.fixture(scope="module")
 def solver(tmp_path_factory):
     """The launches of a small synthesised solver, with results that vary within streams."""
-    from kernelpoint.cli import synth
     from kernelpoint.traces import launch_paths
+    from kernelpoint_lab.commands import synth
 
     folder = tmp_path_factory.mktemp("solver") / "traces"
     synth.synth("iterative-solver", folder, launches=300)

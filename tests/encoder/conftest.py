@@ -4,10 +4,10 @@ from pathlib import Path
 import pytest
 
 from kernelpoint.randomness import generator
-from kernelpoint.synth.families import FAMILIES
-from kernelpoint.synth.lists import write_list
-from kernelpoint.synth.memory import Memory
 from kernelpoint.traces import launch_paths
+from kernelpoint_lab.synth.families import FAMILIES
+from kernelpoint_lab.synth.lists import write_list
+from kernelpoint_lab.synth.memory import Memory
 
 SIZES = {"axpy": {"n": 1000, "width": 4}, "copy": {"n": 500, "width": 8}, "softmax": {"rows": 8, "columns": 64}}
 

@@ -11,9 +11,9 @@ from safetensors.numpy import load_file, save_file
 
 from kernelpoint.encoder import checkpoint, checkpoint_hash, read_checkpoint
 from kernelpoint.encoder.checkpoint import checkpoint_path, write_checkpoint
-from kernelpoint.encoder.encode import load_encoder
 from kernelpoint.errors import PlanError
 from kernelpoint.graphs import SCHEMA, schema_hash
+from kernelpoint_lab.training.encode import load_encoder
 
 
 @pytest.fixture

@@ -12,17 +12,17 @@ from command_line import run_command
 
 import kernelpoint
 from kernelpoint.encoder import embed_streams, read_checkpoint
-from kernelpoint.encoder.batch import collate
 from kernelpoint.encoder.checkpoint import read_tensors
-from kernelpoint.encoder.encode import embed_graphs, load_encoder
 from kernelpoint.errors import ConfigError, PlanError, SetupError
 from kernelpoint.graphs import build_graph
 from kernelpoint.randomness import generator
 from kernelpoint.session.plan import Plan
-from kernelpoint.synth.families import FAMILIES
-from kernelpoint.synth.lists import write_list
-from kernelpoint.synth.memory import Memory
 from kernelpoint.traces import TraceCache, launch_paths, round_embeddings, scan_launches
+from kernelpoint_lab.synth.families import FAMILIES
+from kernelpoint_lab.synth.lists import write_list
+from kernelpoint_lab.synth.memory import Memory
+from kernelpoint_lab.training.batch import collate
+from kernelpoint_lab.training.encode import embed_graphs, load_encoder
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_train_and_cluster_work_from_the_command_line(traces, tmp_path, monkeypa
 
 
 def test_training_leaves_out_streams_and_names_kept_for_testing(traces, tmp_path):
-    from kernelpoint.encoder.training_data import training_data
+    from kernelpoint_lab.training.data import training_data
 
     kept = tmp_path / "kept"
     kept.mkdir()
@@ -156,7 +156,7 @@ def test_a_graph_goes_to_pyg_and_an_encoder_can_be_trained_further(traces):
 
 def test_the_encoder_without_torch_is_one_message_with_the_command_that_brings_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.delitem(sys.modules, "kernelpoint.encoder.model")
+    monkeypatch.delitem(sys.modules, "kernelpoint_lab.training.model")
     with pytest.raises(SetupError, match=r"kernelpoint\.TraceEncoder: the package torch is not installed; pip install"):
         kernelpoint.TraceEncoder.load()
 

@@ -11,12 +11,12 @@ from small_graphs import random_graph
 
 from kernelpoint.encoder.architecture import LAYER_WIDTHS
 from kernelpoint.encoder.checkpoint import read_checkpoint, read_tensors
-from kernelpoint.encoder.heads import ObservationLoss
-from kernelpoint.encoder.observations import Observations
-from kernelpoint.encoder.training import Trainer
-from kernelpoint.encoder.training_config import TrainingConfig
 from kernelpoint.errors import ConfigError
 from kernelpoint.randomness import generator
+from kernelpoint_lab.training.config import TrainingConfig
+from kernelpoint_lab.training.heads import ObservationLoss
+from kernelpoint_lab.training.observations import Observations
+from kernelpoint_lab.training.trainer import Trainer
 
 CONFIG = TrainingConfig(epochs=1, batch_size=6, seed=3, observed=2.0)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from kernelpoint.encoder.loss import alignment, info_nce, uniformity
+from kernelpoint_lab.training.loss import alignment, info_nce, uniformity
 
 
 def slow_info_nce(a, b, temperature, ignored=None, positives=None):

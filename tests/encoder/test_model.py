@@ -10,11 +10,11 @@ import torch
 from torch_geometric.nn import RGCNConv
 
 from kernelpoint.encoder.architecture import EMBEDDING_WIDTH
-from kernelpoint.encoder.batch import collate
-from kernelpoint.encoder.convolution import TargetRGCNConv, arrivals
-from kernelpoint.encoder.encode import batches, embed_graphs
-from kernelpoint.encoder.model import LAYER_WIDTHS, ProjectionHead, TraceEncoder, input_sums
 from kernelpoint.graphs import SCHEMA
+from kernelpoint_lab.training.batch import collate
+from kernelpoint_lab.training.convolution import TargetRGCNConv, arrivals
+from kernelpoint_lab.training.encode import batches, embed_graphs
+from kernelpoint_lab.training.model import LAYER_WIDTHS, ProjectionHead, TraceEncoder, input_sums
 
 
 @pytest.fixture

@@ -14,14 +14,14 @@ from torch_geometric.nn import RGCNConv
 from kernelpoint import _native
 from kernelpoint.encoder import read_checkpoint
 from kernelpoint.encoder.architecture import tensor_shapes
-from kernelpoint.encoder.batch import collate
 from kernelpoint.encoder.checkpoint import read_tensors, write_checkpoint
-from kernelpoint.encoder.encode import embed_graphs, load_encoder
-from kernelpoint.encoder.model import TraceEncoder
 from kernelpoint.encoder.native import NativeEncoder
 from kernelpoint.errors import PlanError, TraceError
 from kernelpoint.graphs import SCHEMA, build_graph
 from kernelpoint.traces import round_embeddings
+from kernelpoint_lab.training.batch import collate
+from kernelpoint_lab.training.encode import embed_graphs, load_encoder
+from kernelpoint_lab.training.model import TraceEncoder
 
 
 @pytest.fixture(scope="module")

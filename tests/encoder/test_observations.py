@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from kernelpoint import _native
-from kernelpoint.encoder.observations import OBSERVED, STALLS, VARIANTS, WEIGHT, observe, observed, variant
-from kernelpoint.encoder.training_data import training_data
 from kernelpoint.fast_model import shipped
-from kernelpoint.synth.families.programs import random_program
-from kernelpoint.synth.lists import write_list
-from kernelpoint.synth.memory import Memory
 from kernelpoint.traces import TraceCache
+from kernelpoint_lab.synth.families.programs import random_program
+from kernelpoint_lab.synth.lists import write_list
+from kernelpoint_lab.synth.memory import Memory
+from kernelpoint_lab.training.data import training_data
+from kernelpoint_lab.training.observations import OBSERVED, STALLS, VARIANTS, WEIGHT, observe, observed, variant
 
 
 @pytest.fixture(scope="module")

@@ -9,12 +9,12 @@ import pytest
 import torch
 from small_graphs import random_graph
 
-from kernelpoint.encoder import readout
-from kernelpoint.encoder.model import TraceEncoder
-from kernelpoint.encoder.observations import Observations
-from kernelpoint.encoder.readout import fit_readout
 from kernelpoint.graphs import SCHEMA
 from kernelpoint.randomness import generator
+from kernelpoint_lab.training import readout
+from kernelpoint_lab.training.model import TraceEncoder
+from kernelpoint_lab.training.observations import Observations
+from kernelpoint_lab.training.readout import fit_readout
 
 ACCESS = SCHEMA.column("pseudo", "log_sectors")
 
@@ -42,7 +42,7 @@ def launches(count, seed=0):
 
 
 def neighbour_error(encoder, graphs, observations):
-    from kernelpoint.encoder.encode import embed_graphs
+    from kernelpoint_lab.training.encode import embed_graphs
 
     rows = np.array(list(embed_graphs(encoder, graphs)))
     distances = np.square(rows[:, None] - rows[None]).sum(2) + np.diag(np.full(len(rows), np.inf))
@@ -91,7 +91,7 @@ def test_kin_come_nearer_and_launches_whose_kin_are_not_known_do_not_count(encod
 
 def kin_distance(encoder, graphs, families):
     """Mean squared distance of kin over that of all pairs."""
-    from kernelpoint.encoder.encode import embed_graphs
+    from kernelpoint_lab.training.encode import embed_graphs
 
     rows = np.array(list(embed_graphs(encoder, graphs)))
     squares = np.square(rows[:, None] - rows[None]).sum(2)

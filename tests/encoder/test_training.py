@@ -8,16 +8,16 @@ import pytest
 import torch
 from small_graphs import random_graph
 
-from kernelpoint.encoder.batch import collate
 from kernelpoint.encoder.checkpoint import read_checkpoint
-from kernelpoint.encoder.encode import load_encoder
-from kernelpoint.encoder.loss import info_nce
-from kernelpoint.encoder.pairs import draw_order, draw_some
-from kernelpoint.encoder.training import Trainer
-from kernelpoint.encoder.training_config import TrainingConfig
-from kernelpoint.encoder.training_log import read_log, write_log
 from kernelpoint.errors import ConfigError, PlanError
 from kernelpoint.randomness import generator
+from kernelpoint_lab.training.batch import collate
+from kernelpoint_lab.training.config import TrainingConfig
+from kernelpoint_lab.training.encode import load_encoder
+from kernelpoint_lab.training.log import read_log, write_log
+from kernelpoint_lab.training.loss import info_nce
+from kernelpoint_lab.training.pairs import draw_order, draw_some
+from kernelpoint_lab.training.trainer import Trainer
 
 CONFIG = TrainingConfig(epochs=4, batch_size=6, seed=3)
 

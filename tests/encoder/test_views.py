@@ -7,8 +7,10 @@ import pytest
 import torch
 from small_graphs import random_graph
 
-from kernelpoint.encoder.batch import collate
-from kernelpoint.encoder.views import (
+from kernelpoint.graphs import SCHEMA
+from kernelpoint.randomness import generator
+from kernelpoint_lab.training.batch import collate
+from kernelpoint_lab.training.views import (
     VALUE_COLUMNS,
     add_noise,
     drop_edges,
@@ -17,8 +19,6 @@ from kernelpoint.encoder.views import (
     hide_values,
     random_view,
 )
-from kernelpoint.graphs import SCHEMA
-from kernelpoint.randomness import generator
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from kernelpoint.cli import main
 from kernelpoint.evaluation import run as running
 from kernelpoint.evaluation.host import PROGRAM, full_run
 from kernelpoint.evaluation.version import PACKAGE, code_version
-from kernelpoint.synth.compose import compose, prepare
-from kernelpoint.synth.lists import write_list
+from kernelpoint_lab.synth.compose import compose, prepare
+from kernelpoint_lab.synth.lists import write_list
 
 
 def compare(monkeypatch, *arguments, width="220"):

@@ -11,8 +11,8 @@ from kernelpoint.evaluation.workload import Workload, load_workload
 from kernelpoint.policies.methods.pka import COUNTERS
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles.builder import ProfileBuilder
-from kernelpoint.synth.compose import compose, prepare
-from kernelpoint.synth.lists import write_list
+from kernelpoint_lab.synth.compose import compose, prepare
+from kernelpoint_lab.synth.lists import write_list
 
 from .conftest import profile_text
 

@@ -14,9 +14,9 @@ from kernelpoint import _native
 from kernelpoint.cli.host import program
 from kernelpoint.fast_model import shipped
 from kernelpoint.fast_model.configuration import SHIPPED, configuration_of
-from kernelpoint.synth.compose import compose
-from kernelpoint.synth.lists import write_list
 from kernelpoint.traces import read_trace_list
+from kernelpoint_lab.synth.compose import compose
+from kernelpoint_lab.synth.lists import write_list
 
 NO_COPIES = np.zeros((0, 3), dtype=np.uint64)
 KIB = 1 << 10

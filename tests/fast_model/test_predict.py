@@ -13,9 +13,9 @@ from kernelpoint.archive import read_archive, write_archive
 from kernelpoint.cli.host import program
 from kernelpoint.fast_model import predict, shipped
 from kernelpoint.fast_model.predictions import Predictions
-from kernelpoint.synth.compose import compose
-from kernelpoint.synth.lists import write_list
 from kernelpoint.traces import read_trace_list
+from kernelpoint_lab.synth.compose import compose
+from kernelpoint_lab.synth.lists import write_list
 
 LAUNCHES = 12
 

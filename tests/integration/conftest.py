@@ -76,7 +76,7 @@ def shared_runs(tmp_path_factory) -> SharedRuns:
 @pytest.fixture(scope="session")
 def solver_traces(tmp_path_factory) -> Path:
     """A small iterative solver of 200 launches, written once."""
-    from kernelpoint.cli import synth
+    from kernelpoint_lab.commands import synth
 
     folder = tmp_path_factory.mktemp("solver") / "traces"
     synth.synth("iterative-solver", folder, launches=200, sizes=["rows=1024"])

@@ -5,10 +5,10 @@ import subprocess
 
 import pytest
 
-from kernelpoint.cli import synth
 from kernelpoint.cli.host import program
 from kernelpoint.evaluation.host import HOST_CONFIGS
 from kernelpoint.journal import load_run
+from kernelpoint_lab.commands import synth
 
 LAUNCHES = 4
 

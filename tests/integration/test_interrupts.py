@@ -8,8 +8,8 @@ from command_line import run_command
 
 from kernelpoint import progress
 from kernelpoint.cli import INTERRUPTED, KEPT
-from kernelpoint.synth.compose import compose
-from kernelpoint.synth.lists import write_list
+from kernelpoint_lab.synth.compose import compose
+from kernelpoint_lab.synth.lists import write_list
 
 
 @pytest.fixture(scope="module")

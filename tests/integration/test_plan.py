@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 from command_line import run_command
 
-from kernelpoint.cli import synth
 from kernelpoint.cli.host import program
 from kernelpoint.randomness import permanent_random_numbers
 from kernelpoint.session.plan import Plan
+from kernelpoint_lab.commands import synth
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ import pytest
 
 from kernelpoint.journal.text import plain
 from kernelpoint.session import boundary
-from kernelpoint.synth.compose import compose, prepare
-from kernelpoint.synth.lists import write_list
 from kernelpoint.traces import launch_paths
+from kernelpoint_lab.synth.compose import compose, prepare
+from kernelpoint_lab.synth.lists import write_list
 
 LAUNCHES = 240
 OK, PENDING = 0, 2

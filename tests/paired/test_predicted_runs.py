@@ -13,8 +13,8 @@ from kernelpoint.fast_model.configuration import configuration_of_host
 from kernelpoint.journal import load_run
 from kernelpoint.paired import compare_runs
 from kernelpoint.randomness import generator, permanent_random_numbers
-from kernelpoint.synth.compose import compose
-from kernelpoint.synth.lists import write_list
+from kernelpoint_lab.synth.compose import compose
+from kernelpoint_lab.synth.lists import write_list
 
 LAUNCHES = 240
 YAML = "policy: kernelpoint\nerror_budget: {relative_error: 0.02}\nfast_model: v100"

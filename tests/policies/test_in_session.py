@@ -11,10 +11,10 @@ from kernelpoint.policies.registry import load_policy, policy_names
 from kernelpoint.profiles import read_profile
 from kernelpoint.profiles.names import demangle
 from kernelpoint.session import boundary
-from kernelpoint.synth.compose import compose, prepare
-from kernelpoint.synth.lists import write_list
 from kernelpoint.traces import launch_paths, read_header
 from kernelpoint.workload import Available, Need
+from kernelpoint_lab.synth.compose import compose, prepare
+from kernelpoint_lab.synth.lists import write_list
 
 LAUNCHES = 60
 

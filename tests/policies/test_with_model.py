@@ -14,9 +14,9 @@ from kernelpoint.randomness import generator
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.plan import Plan
 from kernelpoint.session.setup import prepare
-from kernelpoint.synth.compose import compose
-from kernelpoint.synth.lists import write_list
 from kernelpoint.workload import Population
+from kernelpoint_lab.synth.compose import compose
+from kernelpoint_lab.synth.lists import write_list
 
 
 def population(unpredicted: int = 0) -> tuple[Population, np.ndarray]:

@@ -9,6 +9,7 @@ import kernelpoint
 PACKAGE = Path(kernelpoint.__file__).parent
 ROOT = PACKAGE.parents[1]
 PLUGIN = ROOT / "plugin"
+LAB = ROOT / "lab" / "kernelpoint_lab"
 CPP_SUFFIXES = {".c", ".cc", ".h", ".hpp"}
 
 

@@ -131,7 +131,7 @@ def whole_and_resumed(
 
 
 def synthesised(folder: Path, workload: str, launches: int, *sizes: str) -> Path:
-    from kernelpoint.cli.synth import synth
+    from kernelpoint_lab.commands.synth import synth
 
     synth(workload, folder, launches=launches, sizes=list(sizes))
     return folder / "kernelslist.g"

@@ -32,7 +32,7 @@ def embedded_host(folder: Path) -> Iterator[tuple[str, list[Any]]]:
     from kernelpoint.cli.host import program
 
     solver, large = synthesised(folder / "host", "iterative-solver", 60), folder / "large"
-    from kernelpoint.cli.synth import synth
+    from kernelpoint_lab.commands.synth import synth
 
     synth("axpy", large, launches=3, sizes=["n=65536"])
     small = folder / "small.yaml"

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 import kernelpoint as kp
-from kernelpoint.cli.synth import synth
 from kernelpoint.config import parse_config
 from kernelpoint.errors import JournalError
 from kernelpoint.paired import compare_runs
 from kernelpoint.selection import Selection, read_census, write_output
 from kernelpoint.selection.join import join_lists
 from kernelpoint.session.selecting import draw
+from kernelpoint_lab.commands.synth import synth
 
 PROGRAM = Path(__file__).resolve().parents[2] / "examples" / "selective_tracing" / "program.py"
 BUDGET = {"relative_error": 0.05}

@@ -16,9 +16,9 @@ from kernelpoint.randomness import permanent_random_numbers
 from kernelpoint.session.forecast import Forecast, compared, sentences
 from kernelpoint.session.plan import Plan as Stored
 from kernelpoint.session.rehearsal import MOST_LAUNCHES, forecasts
-from kernelpoint.synth.compose import compose
-from kernelpoint.synth.lists import write_list
 from kernelpoint.workload import Population
+from kernelpoint_lab.synth.compose import compose
+from kernelpoint_lab.synth.lists import write_list
 
 LAUNCHES = 200
 

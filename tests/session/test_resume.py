@@ -230,7 +230,7 @@ def test_a_launch_that_failed_for_good_gets_a_fresh_chance_in_the_next_process(h
 
 
 def test_resume_is_refused_when_the_traces_have_changed(host, tmp_path):
-    from kernelpoint.cli.synth import synth
+    from kernelpoint_lab.commands.synth import synth
 
     synth("copy", tmp_path / "t", launches=3)
     info = {"list_paths": [str(tmp_path / "t" / "kernelslist.g")], "launch_counts": [3]}

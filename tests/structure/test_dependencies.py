@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from project_files import PACKAGE, PLUGIN, place, python_files, tree
+from project_files import LAB, PACKAGE, PLUGIN, place, python_files, tree
 
 # From top to bottom; a part may import from parts on lines below its own, never from its own line or above.
 LAYERS = [
@@ -20,7 +20,7 @@ LAYERS = [
     {"selection"},
     {"policies", "intrakernel"},
     {"workload"},
-    {"encoder", "estimation", "clustering", "synth", "patching"},
+    {"encoder", "estimation", "clustering", "patching"},
     {"graphs", "convert", "fast_model"},
     {"traces", "profiles"},
     {"journal"},
@@ -31,8 +31,8 @@ LAYERS = [
 ]
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
 ONLY_THERE = {
-    "torch": {"encoder", "graphs"},
-    "torch_geometric": {"encoder", "graphs"},
+    "torch": {"graphs"},
+    "torch_geometric": {"graphs"},
     "typer": {"cli"},
     "sklearn": {"clustering", "policies"},
     "dask": {"coordinator"},
@@ -40,6 +40,7 @@ ONLY_THERE = {
     "dask_jobqueue": {"coordinator"},
 }
 FILES = python_files(PACKAGE)
+MAY_USE_THE_LAB = {"__init__", "cli"}  # names that a user calls: kernelpoint.TraceEncoder, synth, train, demo
 
 
 def part_of(path: Path) -> str:
@@ -72,6 +73,14 @@ def test_a_file_imports_only_from_the_layers_below_it():
     assert wrong == []
 
 
+def test_only_commands_use_the_lab_and_the_lab_uses_no_commands_but_its_own():
+    used = [place(path) for path in FILES if any(name.split(".")[0] == LAB.name for name in imported_modules(path))]
+    assert {part_of(PACKAGE.parents[1] / name) for name in used} <= MAY_USE_THE_LAB, used
+    commands = [f"{place(path)}: {name}" for path in python_files(LAB) for name in imported_modules(path)
+                if name.startswith("kernelpoint.cli") and path.parent.name != "commands"]  # fmt: skip
+    assert commands == []
+
+
 def test_heavy_libraries_are_imported_only_where_they_belong():
     wrong = [
         f"{place(path)}: {name}"
@@ -94,7 +103,8 @@ def test_opening_a_run_imports_nothing_heavy():
         "import sys, kernelpoint.session.boundary\n"
         "from kernelpoint.policies.registry import load_policy\n"
         "load_policy('random')\n"
-        "print(*[m for m in ('torch', 'sklearn', 'scipy', 'typer', 'rich', 'pandas', 'matplotlib') if m in sys.modules])"
+        "heavy = ('torch', 'sklearn', 'scipy', 'typer', 'rich', 'pandas', 'matplotlib', 'kernelpoint_lab')\n"
+        "print(*[m for m in heavy if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == ""

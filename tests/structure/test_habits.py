@@ -5,9 +5,9 @@ import importlib
 import inspect
 import re
 
-from project_files import PACKAGE, cpp_files, place, python_files, tree
+from project_files import LAB, PACKAGE, cpp_files, place, python_files, tree
 
-PYTHON = python_files(PACKAGE)
+PYTHON = python_files(PACKAGE, LAB)
 CPP = cpp_files("plugin", "*_patch/hook")
 LONGEST = 35  # lines of a function's own
 
@@ -78,8 +78,9 @@ def test_every_public_definition_has_a_docstring():
 
 def test_every_function_that_a_package_offers_has_an_example():
     missing = []
-    for folder in sorted(path.parent for path in PACKAGE.rglob("__init__.py")):
-        package = importlib.import_module(".".join(folder.relative_to(PACKAGE.parent).parts))
+    for folder in sorted(path.parent for root in (PACKAGE, LAB) for path in root.rglob("__init__.py")):
+        root = PACKAGE if folder.is_relative_to(PACKAGE) else LAB
+        package = importlib.import_module(".".join(folder.relative_to(root.parent).parts))
         offered = [getattr(package, name) for name in getattr(package, "__all__", ())]
         functions = [f for f in offered if inspect.isfunction(f)]
         missing += [f"{package.__name__}: {f.__name__}" for f in functions if ">>>" not in (f.__doc__ or "")]

@@ -16,7 +16,6 @@ OPENERS = {
     "coordinator/introduction.py": "/proc/PID/status",
     "session/boundary.py": "/proc/self/cmdline",
     "cli/doctor.py": "a temporary folder",
-    "synth/macsim.py": "its own conversion",
     "cli/init.py": "a new file, which must not be there",
     "archive.py": "a member of a zip archive",
 }

@@ -14,7 +14,7 @@ from accelsim_rules import GLOBAL, SHARED, lanes, mode_of_tracer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelpoint.synth.addresses import encode
+from kernelpoint_lab.synth.addresses import encode
 
 DATA = Path(os.environ.get("KERNELPOINT_SHARED_DATA", Path(__file__).parents[3] / "shared" / "data"))
 

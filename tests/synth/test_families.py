@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kernelpoint.randomness import generator
-from kernelpoint.synth.families import FAMILIES, SCALES
-from kernelpoint.synth.launch import Launch
-from kernelpoint.synth.memory import Memory
-from kernelpoint.synth.writer import TRACER_VERSIONS, Written, write_trace
+from kernelpoint_lab.synth.families import FAMILIES, SCALES
+from kernelpoint_lab.synth.launch import Launch
+from kernelpoint_lab.synth.memory import Memory
+from kernelpoint_lab.synth.writer import TRACER_VERSIONS, Written, write_trace
 
 # Sizes that leave partial warps, partial CTAs and partial tiles.
 ODD = {

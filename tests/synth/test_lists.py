@@ -17,13 +17,13 @@ from accelsim_rules import Trace, check_list
 
 from kernelpoint import _native
 from kernelpoint.errors import ConfigError
-from kernelpoint.synth.compose import compose, prepare
-from kernelpoint.synth.families import SCALES
-from kernelpoint.synth.launch import Launch
-from kernelpoint.synth.lists import HostCopy, Totals, write_list
-from kernelpoint.synth.sizes import parse_sizes
-from kernelpoint.synth.workloads import DEFAULT_LAUNCHES, WORKLOADS
 from kernelpoint.traces import read_header, scan_trace
+from kernelpoint_lab.synth.compose import compose, prepare
+from kernelpoint_lab.synth.families import SCALES
+from kernelpoint_lab.synth.launch import Launch
+from kernelpoint_lab.synth.lists import HostCopy, Totals, write_list
+from kernelpoint_lab.synth.sizes import parse_sizes
+from kernelpoint_lab.synth.workloads import DEFAULT_LAUNCHES, WORKLOADS
 
 
 def write(folder: Path, name: str, launches: int | None, seed: int = 0) -> tuple[Totals, dict[str, Any]]:

@@ -4,9 +4,9 @@ from itertools import islice
 
 import pytest
 
-from kernelpoint.synth.launch import Launch
-from kernelpoint.synth.memory import Memory
-from kernelpoint.synth.workloads.training_step import ACCUMULATED, BATCHES, SHAPES, Model, sequence
+from kernelpoint_lab.synth.launch import Launch
+from kernelpoint_lab.synth.memory import Memory
+from kernelpoint_lab.synth.workloads.training_step import ACCUMULATED, BATCHES, SHAPES, Model, sequence
 
 
 @pytest.fixture(scope="module")

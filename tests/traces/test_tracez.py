@@ -14,9 +14,9 @@ from trace_writer import cluster_lines, cta, small_trace, traces
 
 from kernelpoint import _native
 from kernelpoint.errors import TraceError
-from kernelpoint.synth.compose import compose
-from kernelpoint.synth.lists import write_list
 from kernelpoint.traces import launch_paths, read_header, read_tracez_index, scan_trace
+from kernelpoint_lab.synth.compose import compose
+from kernelpoint_lab.synth.lists import write_list
 
 SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 MOVE, EXIT = "0000 ffffffff 1 R1 MOV 1 R2 0 0 NoVal", "0010 ffffffff 0 EXIT 0 0 0 NoVal"

@@ -9,10 +9,10 @@ from kernelpoint.config import parse_config
 from kernelpoint.convert import convert_to_macsim
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.session.planning import plan_for
-from kernelpoint.synth.compose import compose, prepare
-from kernelpoint.synth.lists import write_list
 from kernelpoint.traces import launch_paths
 from kernelpoint.workload import Population, fingerprint
+from kernelpoint_lab.synth.compose import compose, prepare
+from kernelpoint_lab.synth.lists import write_list
 
 MOMENT = 1_700_000_000_000_000_000  # ns
 

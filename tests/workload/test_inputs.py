@@ -7,10 +7,10 @@ from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError, PolicyError, TraceError
 from kernelpoint.policies.registry import load_policy, policy_names
 from kernelpoint.profiles.builder import ProfileBuilder
-from kernelpoint.synth.compose import compose, prepare
-from kernelpoint.synth.lists import write_list
 from kernelpoint.traces import launch_paths
 from kernelpoint.workload import Available, Need, Population, check_available, complete
+from kernelpoint_lab.synth.compose import compose, prepare
+from kernelpoint_lab.synth.lists import write_list
 
 ENCODER = parse_config({"version": 1, "policy": "all"}).encoder
 QUIET = [].append

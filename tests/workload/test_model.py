@@ -8,8 +8,6 @@ import pytest
 from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError, ProfileError
 from kernelpoint.fast_model import predict, shipped
-from kernelpoint.synth.compose import compose
-from kernelpoint.synth.lists import write_list
 from kernelpoint.traces import read_trace_list
 from kernelpoint.workload import (
     Need,
@@ -21,6 +19,8 @@ from kernelpoint.workload import (
     with_model_source,
     with_profile,
 )
+from kernelpoint_lab.synth.compose import compose
+from kernelpoint_lab.synth.lists import write_list
 
 LAUNCHES = 8
 ENCODER = parse_config({"version": 1, "policy": "all"}).encoder

@@ -1,4 +1,4 @@
-// The encoder's forward pass: from a graph to its embedding, as python/kernelpoint/encoder/model.py defines it.
+// The encoder's forward pass: from a graph to its embedding, as lab/kernelpoint_lab/training/model.py defines it.
 //
 //   h' = ReLU(LN(W_0 h_i + b + sum_r mean_{j in N_r(i)} W_r h_j)),  W_r = sum_b a_rb V_b
 //

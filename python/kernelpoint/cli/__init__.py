@@ -9,7 +9,7 @@ import os
 import sys
 from typing import Any, NoReturn
 
-# Subcommand -> (module of this package, one line of help). The function in the module is called like the subcommand.
+# Subcommand -> (module, one line of help); a name without dots is of this package. The function is called like the subcommand.
 COMMANDS = {
     "init": ("init", "Write a commented configuration file."),
     "doctor": ("doctor", "Check that simulators can load KernelPoint here."),
@@ -29,8 +29,8 @@ COMMANDS = {
     "status": ("status", "Show how far runs are, while they go on and afterwards."),
     "report": ("report", "Show what a run simulated, skipped and estimated."),
     "select": ("select", "Draw the launches to trace from a census or a profile."),
-    "train": ("train", "Train an encoder on traces."),
-    "synth": ("synth", "Write a synthesised workload as traces."),
+    "train": ("kernelpoint_lab.commands.train", "Train an encoder on traces."),
+    "synth": ("kernelpoint_lab.commands.synth", "Write a synthesised workload as traces."),
 }
 
 
@@ -150,7 +150,8 @@ def command(name: str) -> Any:
     import typer
 
     module, text = COMMANDS[name]
-    function = getattr(importlib.import_module(f"kernelpoint.cli.{module}"), name.replace("-", "_"))
+    place = module if "." in module else f"kernelpoint.cli.{module}"
+    function = getattr(importlib.import_module(place), name.replace("-", "_"))
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     settings = {"help_option_names": ["-h", "--help"]}
     app.command(name=name, help=function.__doc__ or text, context_settings=settings)(function)

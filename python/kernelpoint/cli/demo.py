@@ -79,7 +79,7 @@ def demo(
 
 def _traces(output: Path, launches: int, console: Console) -> Path:
     """The workload's list; synthesised where an earlier demo has not left it."""
-    from kernelpoint.cli.synth import synth
+    from kernelpoint_lab.commands.synth import synth
 
     folder = output / f"transformer-decode-{launches}"
     if not (folder / "workload.json").exists():  # written last

@@ -32,7 +32,7 @@ def run_features(
     embeddings with a cosine of 0.98.
 
     Model: the scale is 0.1 because 0.25 and 0.5 drown the embedding: nearest neighbours get worse
-    (tests/benchmarks/embedding.py). On one real trace of tiny launches, cycles were most alike without work.
+    (lab/benchmarks/embedding.py). On one real trace of tiny launches, cycles were most alike without work.
 
     Model: the context of a launch is the embeddings of its neighbours in program order, at the offsets `context`; beyond
     the ends of the run there is a neighbour of zeros. Nothing here depends on absolute addresses or on any result.

@@ -1,4 +1,4 @@
-"""From trace graphs to embeddings. Only training and the reference backend import torch."""
+"""From trace graphs to embeddings."""
 
 from kernelpoint.encoder.checkpoint import BUILTIN, Checkpoint, checkpoint_hash, read_checkpoint
 from kernelpoint.encoder.embed import embed_streams

@@ -1,0 +1,178 @@
+"""Embedding a run: launches, streams and nodes per second, by PyG, by our torch code and by C++, in one run.
+
+    python lab/benchmarks/encoder.py LIST [--launches N] [--threads 1] [--nodes 100000]
+
+"whole" is `embed_streams` with an empty cache, reading of traces apart, then with a full one. The first table forwards the
+graphs of all streams: natively, by torch with our convolution, by PyG's own, in single precision, every warp apart instead of
+equal ones once. The second forwards one graph of about `--nodes` nodes, joined from those of the list; "no two nodes alike"
+is the same graph with noise on its features, where computing equal nodes once saves nothing. The last column is how much the
+process's largest memory grew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import resource
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import torch
+from torch_geometric.nn import RGCNConv
+
+from kernelpoint.encoder import embed_streams, read_checkpoint
+from kernelpoint.encoder.native import NativeEncoder
+from kernelpoint.graphs import TraceGraph, build_graph
+from kernelpoint.randomness import generator
+from kernelpoint.traces import TraceCache, launch_paths, scan_launches
+from kernelpoint_lab.training.batch import collate
+from kernelpoint_lab.training.convolution import Arrivals
+from kernelpoint_lab.training.encode import batches, embed_graphs, load_encoder
+from kernelpoint_lab.training.model import TraceEncoder
+
+
+def timed(action: Callable[[], object]) -> tuple[float, float]:
+    """CPU and wall seconds."""
+    cpu, wall = time.process_time(), time.monotonic()
+    action()
+    return time.process_time() - cpu, time.monotonic() - wall
+
+
+def repeated(graph: TraceGraph, most: int = 20000) -> TraceGraph:
+    """The graph with every warp as often as it weighs, as far as `most` nodes allow: what a plain union would be."""
+    sizes = np.diff(graph.warp_starts)
+    times = np.minimum(graph.warp_weights, max(1, most // graph.num_nodes))
+    nodes = np.concatenate(
+        [np.tile(np.arange(s, s + n), t) for s, n, t in zip(graph.warp_starts, sizes, times, strict=False)]
+    )
+    starts = np.concatenate([[0], np.cumsum(np.repeat(sizes, times))])
+    edges, kinds, offset = [], [], 0
+    warp_of_edge = np.searchsorted(graph.warp_starts, graph.edge_index[0], side="right") - 1
+    for warp, (size, count) in enumerate(zip(sizes, times, strict=True)):
+        own = warp_of_edge == warp
+        for _ in range(count):
+            edges.append(graph.edge_index[:, own] - graph.warp_starts[warp] + offset)
+            kinds.append(graph.edge_type[own])
+            offset += size
+    return replace(
+        graph,
+        kinds=graph.kinds[nodes],
+        tokens=graph.tokens[nodes],
+        features=graph.features[nodes],
+        edge_index=np.concatenate(edges, 1),
+        edge_type=np.concatenate(kinds),
+        warp_starts=starts,
+        warp_weights=np.ones(len(starts) - 1, np.int64),
+    )
+
+
+class PygConvolution(RGCNConv):
+    """PyG's own forward, from the edges that the encoder's layers get."""
+
+    def forward(self, x: torch.Tensor, edges: list[Arrivals]) -> torch.Tensor:
+        index = torch.cat([torch.stack([one.sources, one.targets[one.slots]]) for one in edges], 1)
+        relation = torch.repeat_interleave(torch.arange(len(edges)), torch.tensor([len(one.sources) for one in edges]))
+        return super().forward(x, index, relation)
+
+
+def with_pygs_convolution(encoder: TraceEncoder) -> TraceEncoder:
+    """The same encoder with PyG's forward in its layers."""
+    result = copy.deepcopy(encoder)
+    for number, layer in enumerate(encoder.layers):
+        plain = PygConvolution(layer.in_channels, layer.out_channels, layer.num_relations, num_bases=layer.num_bases)
+        plain.load_state_dict(layer.state_dict())
+        result.layers[number] = plain.to(layer.root.dtype).eval()
+    return result
+
+
+def forward_single(encoder: TraceEncoder, graphs: list[TraceGraph]) -> None:
+    with torch.inference_mode():
+        for batch in batches(graphs):
+            encoder(collate(batch))
+
+
+def joined(graphs: list[TraceGraph], nodes: int) -> TraceGraph:
+    """One graph of about this many nodes: graphs side by side, taken again from the first where there are too few."""
+    taken: list[TraceGraph] = []
+    while sum(graph.num_nodes for graph in taken) < nodes:
+        taken.append(graphs[len(taken) % len(graphs)])
+    starts = np.cumsum([0] + [graph.num_nodes for graph in taken])
+    firsts = [graph.warp_starts[:-1] + start for graph, start in zip(taken, starts, strict=False)]
+    return replace(
+        taken[0],
+        kinds=np.concatenate([graph.kinds for graph in taken]),
+        tokens=np.concatenate([graph.tokens for graph in taken]),
+        features=np.concatenate([graph.features for graph in taken]),
+        edge_index=np.concatenate([g.edge_index + start for g, start in zip(taken, starts, strict=False)], 1),
+        edge_type=np.concatenate([graph.edge_type for graph in taken]),
+        warp_starts=np.concatenate([*firsts, starts[-1:]]),
+        warp_weights=np.concatenate([graph.warp_weights for graph in taken]),
+    )
+
+
+def without_equals(graph: TraceGraph) -> TraceGraph:
+    """The graph with noise on its features."""
+    noise = generator(0, "benchmark noise").normal(0, 1e-3, graph.features.shape)
+    return replace(graph, features=np.float32(graph.features + noise))
+
+
+def table(title: str, ways: dict[str, Callable[[], object]], count: int) -> None:
+    """Each way's CPU seconds, against the first."""
+    print(f"{title:36} {'s CPU':>8} {'graphs/s':>10} {'times':>6} {'MiB':>7}")
+    base = 0.0
+    for name, way in ways.items():
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        seconds = timed(way)[0]
+        base = base or seconds
+        grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+        print(f"{name:36} {seconds:8.2f} {count / seconds:10,.1f} {seconds / base:6.2f} {grown:7,.0f}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("list")
+    parser.add_argument("--launches", type=int, default=None)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--nodes", type=int, default=100_000)
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    checkpoint = read_checkpoint()
+    with tempfile.TemporaryDirectory() as folder:
+        cache = TraceCache(folder)
+        paths = launch_paths(options.list)[: options.launches]
+        scanning = timed(lambda: scan_launches(paths, cache))
+        scan = scan_launches(paths, cache)
+        fresh, cached = timed(lambda: embed_streams(scan, cache)), timed(lambda: embed_streams(scan, cache))
+    graphs = [build_graph(scan.paths[launch]) for launch in scan.first_launches()]
+    nodes = sum(graph.num_nodes for graph in graphs)
+    print(f"{len(scan):,} launches, {len(graphs):,} streams, {nodes:,} nodes, {options.threads} thread(s)")
+    for name, (cpu, wall) in {"reading traces": scanning, "embedding": fresh, "embedding, cached": cached}.items():
+        rates = f"{len(scan) / cpu:12,.0f} launches/s {len(graphs) / cpu:9,.0f} streams/s {nodes / cpu:11,.0f} nodes/s"
+        print(f"{name:18} {cpu:8.2f} s CPU {wall:8.2f} s wall {rates}")
+    native, encoder, single = NativeEncoder(checkpoint, 1), load_encoder(checkpoint), load_encoder(checkpoint).float()
+    pygs, single_pygs = with_pygs_convolution(encoder), with_pygs_convolution(encoder).float()
+    apart = [repeated(graph) for graph in graphs]
+    ways: dict[str, Callable[[], object]] = {
+        "native": lambda: list(native.embed_graphs(graphs)),
+        "torch, our convolution": lambda: list(embed_graphs(encoder, graphs)),
+        "torch, PyG's convolution": lambda: list(embed_graphs(pygs, graphs)),
+        "torch, ours, single precision": lambda: forward_single(single, graphs),
+        "native, equal warps apart": lambda: list(native.embed_graphs(apart)),
+    }
+    table("all streams", ways, len(graphs))
+    large = joined(graphs, options.nodes)
+    for title, one in (("joined streams", large), ("no two nodes alike", without_equals(large))):
+        of_one: dict[str, Callable[[], object]] = {
+            "native": lambda one=one: list(native.embed_graphs([one])),
+            "torch, our convolution": lambda one=one: list(embed_graphs(encoder, [one])),
+            "torch, PyG's convolution": lambda one=one: list(embed_graphs(pygs, [one])),
+            "torch, PyG's, single precision": lambda one=one: forward_single(single_pygs, [one]),
+        }
+        table(f"one graph, {one.num_nodes:,} nodes, {title}", of_one, 1)
+
+
+if __name__ == "__main__":
+    main()

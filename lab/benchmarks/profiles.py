@@ -1,0 +1,271 @@
+"""Readers of profiles on files of real size: writes such files, reads them, prints time and peak memory.
+
+    python lab/benchmarks/profiles.py FOLDER [--gigabytes 1.05] [--kernels 1000000] [--rows 100000] [--keep]
+
+The files are synthetic: layout, field names, units and sizes of records follow what the tools write, the values are ours, and
+so every sum that a reader has to find is known and checked. Each reader runs in a process of its own; peak is its VmHWM. It is
+compared, on a tenth of the file, with the plain way to do the same: json.load, sqlite3 fetchall, csv.DictReader into a list.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+KERNELS = (
+    "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, at::detail::Array<char*, 3> >"
+    "(int, at::native::CUDAFunctor_add<float>, at::detail::Array<char*, 3>)",
+    "volta_sgemm_128x64_nn",
+    "void cudnn::bn_fw_tr_1C11_kernel_NCHW<float, float, int, 512, true, 1>(cudnnTensorStruct, float const*)",
+    "void at::native::(anonymous namespace)::softmax_warp_forward<float, float, float, 8, false, false>(float*, float const*)",
+    "ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)",
+)
+CHILD = """
+import re, sys, time
+mode, path = sys.argv[1:]
+alternative = {alternative!r}
+start = time.process_time()
+if mode == "ours":
+    from kernelpoint.profiles import read_profile
+    profile = read_profile(path)
+    print(profile.size, repr(float(profile.duration.sum())), dict(profile.left_out))
+elif mode == "nothing":
+    import kernelpoint.profiles.read
+    print(0, 0, {{}})
+else:
+    exec(alternative)
+print(time.process_time() - start, re.search(r"VmHWM:\\s*(\\d+)", open("/proc/self/status").read()).group(1))
+"""
+ALTERNATIVES = {
+    "kineto": "import json\nevents = json.load(open(path))['traceEvents']\n"
+    "print(sum(e.get('cat') == 'kernel' for e in events), 0, {})",
+    "nsys sqlite": "import sqlite3\nquery = 'SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL'\n"
+    "rows = sqlite3.connect(path).execute(query).fetchall()\nprint(len(rows), 0, {})",
+    "csv": "import csv\nrows = list(csv.DictReader(open(path)))\nprint(len(rows), 0, {})",
+}
+
+
+@dataclass
+class Truth:
+    """Content that a reader has to find in a file: launches, nanoseconds, and what is no launch."""
+
+    launches: int = 0
+    nanoseconds: float = 0.0
+    left_out: int = 0
+
+
+def launches(count: int) -> Iterator[tuple[int, str, int, int]]:
+    """Index, kernel, duration in ns, start in ns."""
+    numbers, clock = random.Random(0), 1_661_203_462_600_478_250
+    for index in range(count):
+        duration = numbers.randrange(900, 900_000)
+        clock += duration + 500
+        yield index, KERNELS[numbers.randrange(100) % len(KERNELS)], duration, clock
+
+
+def write_kineto(path: Path, size: int) -> Truth:
+    """Of each launch a CPU operator, the CUDA call, the flow between them and the kernel; a copy and a memset now and then."""
+    truth = Truth()
+    with path.open("w") as file:
+        file.write(
+            '{\n  "schemaVersion": 1,\n  "deviceProperties": [{"id": 0, "name": "synthetic"}],\n  "traceEvents": [\n'
+        )
+        for index, name, duration, start in launches(1 << 40):
+            ts, end = f"{start // 1000}.{start % 1000:03}", index * 3 + 7
+            cpu = {"External id": end, "Record function id": 0, "Ev Idx": index, "Input Dims": [[64, 256, 56, 56], []]}
+            about = {"External id": end, "queued": 0, "device": 0, "context": 1, "stream": 7, "correlation": end,
+                     "registers per thread": 32, "shared memory": 2048, "blocks per SM": 12.5, "warps per SM": 50.0,
+                     "grid": [1 + index % 999, 1, 1], "block": [128, 1, 1], "est. achieved occupancy %": 67}  # fmt: skip
+            file.write(
+                f'  {{"ph": "X", "cat": "cpu_op", "name": "aten::add_", "pid": 9, "tid": 9, "ts": {ts}, "dur": 12,\n'
+                f'    "args": {json.dumps(cpu)}}},\n'
+                f'  {{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 9, "tid": 9, "ts": {ts}, "dur": 7,\n'
+                f'    "args": {{"External id": {end}, "cbid": 211, "correlation": {end}}}}},\n'
+                f'  {{"ph": "s", "id": {end}, "pid": 9, "tid": 9, "ts": {ts}, "cat": "ac2g", "name": "ac2g"}},\n'
+                f'  {{"ph": "X", "cat": "kernel", "name": {json.dumps(name)}, "pid": 0, "tid": 7, "ts": {ts}, '
+                f'"dur": {duration / 1000:.3f},\n    "args": {json.dumps(about)}}},\n'
+            )
+            truth.launches += 1
+            truth.nanoseconds += duration
+            if index % 50 == 0:
+                for kind, what in (
+                    ("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)"),
+                    ("gpu_memset", "Memset (Device)"),
+                ):
+                    file.write(
+                        f'  {{"ph": "X", "cat": "{kind}", "name": "{what}", "ts": {ts}, "dur": 1.1, "args": {{}}}},\n'
+                    )
+                    truth.left_out += 1
+            if index % 1000 == 0 and file.tell() >= size:
+                break
+        file.write('  {"ph": "M", "name": "process_name", "pid": 0, "args": {"name": "python"}}\n  ]\n}\n')
+    return truth
+
+
+def write_sqlite(path: Path, count: int) -> Truth:
+    """Tables as `nsys export --type sqlite` makes them; durations in ns."""
+    path.unlink(missing_ok=True)
+    truth = Truth(left_out=2 * (count // 100))
+    connection = sqlite3.connect(path)
+    columns = ("start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "demangledName", "shortName",
+               "mangledName", "registersPerThread", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ",
+               "staticSharedMemory", "dynamicSharedMemory", "localMemoryTotal")  # fmt: skip
+    connection.execute(f"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL ({', '.join(f'{c} INTEGER' for c in columns)})")
+    connection.execute("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT)")
+    connection.executemany("INSERT INTO StringIds VALUES (?, ?)", enumerate(KERNELS))
+    for kind in ("MEMCPY", "MEMSET"):
+        connection.execute(f"CREATE TABLE CUPTI_ACTIVITY_KIND_{kind} (start INTEGER, end INTEGER)")
+        rows = ((n, n + 1) for n in range(count // 100))
+        connection.executemany(f"INSERT INTO CUPTI_ACTIVITY_KIND_{kind} VALUES (?, ?)", rows)
+
+    def rows() -> Iterator[tuple[int, ...]]:
+        for index, name, duration, start in launches(count):
+            truth.launches += 1
+            truth.nanoseconds += duration
+            kernel = KERNELS.index(name)
+            yield (start, start + duration, 0, 1, 7, index, 42, kernel, kernel, kernel, 32, 1 + index % 999, 1, 1, 128, 1, 1,
+                   1024, 0, 0)  # fmt: skip
+
+    connection.executemany(f"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ({', '.join('?' * len(columns))})", rows())
+    connection.commit()
+    connection.close()
+    return truth
+
+
+def write_gpu_trace(path: Path, count: int) -> Truth:
+    """`nsys stats --report cuda_gpu_trace --format csv`: durations in ns, a copy after every hundredth kernel."""
+    truth = Truth()
+    with path.open("w") as file:
+        file.write("Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (MB),DymSMem (MB),Bytes (MB),"
+                   "Throughput (MBps),SrcMemKd,DstMemKd,Device,Ctx,Strm,Name\n")  # fmt: skip
+        for index, name, duration, start in launches(count):
+            file.write(
+                f'{start},{duration},{index},{1 + index % 999},1,1,128,1,1,32,0.001,0.000,,,,,NVIDIA (0),1,7,"{name}"\n'
+            )
+            truth.launches += 1
+            truth.nanoseconds += duration
+            if index % 100 == 0:
+                file.write(
+                    f"{start},999,{index},,,,,,,,,,0.262,11000.5,Pageable,Device,NVIDIA (0),1,7,[CUDA memcpy HtoD]\n"
+                )
+                truth.left_out += 1
+    return truth
+
+
+def write_ncu(path: Path, count: int) -> Truth:
+    """`ncu --csv --page raw` with PKA's twelve metrics among sixty; durations in us."""
+    from kernelpoint.policies.methods.pka import COUNTERS
+
+    metrics = ["gpu__time_duration.sum", *COUNTERS, *(f"sm__synthetic_metric_{n}.sum" for n in range(47))]
+    units = ["usecond", *("sector" if "sectors" in m else "inst" for m in COUNTERS[:-2]), "", "", *["Kinst"] * 47]
+    about = ["ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Context", "Stream", "Block Size", "Grid Size",
+             "Device", "CC"]  # fmt: skip
+    truth = Truth()
+    with path.open("w") as file:
+        file.write("==PROF== Connected to process 1\n")
+        file.write(",".join(f'"{name}"' for name in about + metrics) + "\n")
+        file.write(",".join(f'"{unit}"' for unit in [""] * len(about) + units) + "\n")
+        for index, name, duration, _ in launches(count):
+            values = [f"{duration / 1000:,.3f}", *(f"{index % 977 * (n + 1):,}" for n in range(len(metrics) - 1))]
+            fields = [
+                str(index),
+                "1",
+                "python",
+                "host",
+                name,
+                "1",
+                "7",
+                "(128, 1, 1)",
+                "(64, 1, 1)",
+                "0",
+                "7.0",
+                *values,
+            ]
+            file.write(",".join(f'"{field}"' for field in fields) + "\n")
+            truth.launches += 1
+            truth.nanoseconds += duration
+    return truth
+
+
+def read(path: Path, mode: str, alternative: str) -> tuple[float, float, list[str]]:
+    """CPU seconds, peak MiB and what was found, in a process of its own."""
+    done = subprocess.run([sys.executable, "-c", CHILD.format(alternative=alternative), mode, str(path)],
+                          capture_output=True, text=True, check=True)  # fmt: skip
+    found, cost = done.stdout.strip().splitlines()[-2:]
+    seconds, kilobytes = cost.split()
+    return float(seconds), float(kilobytes) / 1024, found.split(" ", 2)
+
+
+def check(truth: Truth, found: list[str], path: Path) -> None:
+    """Every launch, every nanosecond, and everything else counted as left out."""
+    left_out = sum(json.loads(found[2].replace("'", '"')).values())
+    wrong = abs(float(found[1]) - truth.nanoseconds) > 1e-9 * truth.nanoseconds
+    if int(found[0]) != truth.launches or left_out != truth.left_out or wrong:
+        raise SystemExit(f"{path}: found {found}, there are {truth}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--gigabytes", type=float, default=1.05, help="size of the Kineto file")
+    parser.add_argument("--kernels", type=int, default=1_000_000, help="kernels of the Nsight Systems files")
+    parser.add_argument("--rows", type=int, default=100_000, help="rows of the Nsight Compute file")
+    parser.add_argument("--keep", action="store_true", help="do not remove the files")
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    table = Table(title="Readers of profiles", title_justify="left")
+    for heading in (
+        "format",
+        "file",
+        "launches",
+        "CPU",
+        "rate",
+        "peak",
+        "bytes a launch",
+        "a tenth: ours",
+        "the plain way",
+        "ratio",
+    ):
+        table.add_column(heading, justify="left" if heading == "format" else "right")
+    files: list[tuple[str, str, Callable[[Path, int], Truth], int]] = [
+        ("PyTorch profiler JSON", "kineto", write_kineto, round(options.gigabytes * 1e9)),
+        ("Nsight Systems SQLite", "nsys sqlite", write_sqlite, options.kernels),
+        ("Nsight Systems CSV", "csv", write_gpu_trace, options.kernels),
+        ("Nsight Compute raw CSV", "csv", write_ncu, options.rows),
+    ]
+    _, least, _ = read(options.folder, "nothing", "")
+    for title, kind, write, size in files:
+        path, small = (options.folder / f"{title.replace(' ', '-')}{part}" for part in ("", "-tenth"))
+        truth, part = write(path, size), write(small, size // 10)
+        seconds, peak, found = read(path, "ours", "")
+        check(truth, found, path)
+        ours, other = read(small, "ours", ""), read(small, "plain", ALTERNATIVES[kind])
+        check(part, ours[2], small)
+        megabytes = path.stat().st_size / 1e6
+        table.add_row(
+            title, f"{megabytes:,.0f} MB", f"{truth.launches:,}", f"{seconds:.1f} s", f"{megabytes / seconds:.0f} MB/s",
+            f"{peak:,.0f} MiB", f"{(peak - least) * 2**20 / truth.launches:.0f}", f"{ours[0]:.1f} s, {ours[1]:,.0f} MiB",
+            f"{other[0]:.1f} s, {other[1]:,.0f} MiB", f"{ours[0] / other[0]:.2f} time, {ours[1] / other[1]:.2f} memory",
+        )  # fmt: skip
+        if not options.keep:
+            path.unlink()
+            small.unlink()
+    console = Console(width=200, highlight=False)
+    console.print(table)
+    console.print(
+        f"peak of a process that only imports the readers: {least:,.0f} MiB; all sums were checked against what was written"
+    )
+
+
+if __name__ == "__main__":
+    main()

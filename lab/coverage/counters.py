@@ -1,0 +1,117 @@
+"""Coverage of every counter that a run states, not that of its budget alone: with predictions and without.
+
+    kernelpoint-host -trace LIST -config GPU -results FOLDER/WORKLOAD-GPU.csv    # once for each workload and GPU
+    python lab/coverage/counters.py FOLDER --truth v100 --model rtx --seeds 60
+    python lab/coverage/counters.py FOLDER --truth v100 --without --seeds 60
+
+The budget is on cycles. Each row is a counter of a full run at a budget: share of runs whose interval holds its total, of those
+that state one no wider than WEAK (what stands under the simulator's own name), and how many runs state one; median half-width.
+A counter that the model has under no name of its own (`--drop`) is predicted by its counterpart, or by cycles.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+from model import read
+from populations import RUNS, population
+
+from kernelpoint.estimation import AssistedDesign, AssistedEngine, Engine, ErrorBudget, passes
+from kernelpoint.estimation.base import BaseEngine
+from kernelpoint.randomness import permanent_random_numbers
+
+WEAK = 0.25  # as report/sentences.py
+Make = Callable[[int, float], BaseEngine]
+
+
+def assisted(folder: Path, truth: str, model: str, assume: str) -> Iterator[tuple[str, dict[str, np.ndarray], Make]]:
+    """(name, counters, maker of the engine) of every full run, with the predictions of another configuration."""
+    for path in sorted(folder.glob(f"*-{truth}.csv")):
+        name = path.name.removesuffix(f"-{truth}.csv")
+        counters, kernel = read(path)
+        predictions = read(folder / f"{name}-{model}.csv")[0]
+        base = AssistedDesign(predictions, kernel, np.zeros(len(kernel)), assume)
+
+        def make(seed: int, eps: float, base: AssistedDesign = base) -> BaseEngine:
+            u = permanent_random_numbers(seed, 0, base.size)
+            design = AssistedDesign(base.predictions, base.groups, u, base.assume, base._trees)
+            return AssistedEngine(design, ErrorBudget(eps))
+
+        yield name, counters, make
+
+
+def unassisted(names: list[str]) -> Iterator[tuple[str, dict[str, np.ndarray], Make]]:
+    """The same of recorded full runs (full_runs.py) with traces, without predictions."""
+    from designs import design
+
+    for name in names:
+        people = population(name)
+
+        def make(seed: int, eps: float, people=people) -> BaseEngine:
+            return Engine(design(people, ErrorBudget(eps), seed), ErrorBudget(eps))
+
+        yield name, people.counters, make
+
+
+def outcomes(make: Make, counters: dict[str, np.ndarray], eps: float, seeds: int) -> dict[str, np.ndarray]:
+    """Of each counter float64 [seeds, 4]: held, relative half-width (nan: none), relative error, draws that are no zeros."""
+    names = tuple(counters)
+    values = np.stack([counters[name] for name in names], axis=1)
+    totals = values.sum(axis=0)
+    found: dict[str, list[tuple[float, ...]]] = {name: [] for name in names}
+    for seed in range(seeds):
+        engine = make(seed, eps)
+        *_, look = passes(engine, names, values)
+        drawn = engine.drawn()
+        for column, name in enumerate(names):
+            e = look.estimates[name]
+            held = np.isnan(e.half_width) or e.contains(float(totals[column]))
+            error = (e.estimate - totals[column]) / max(totals[column], 1e-300)
+            found[name].append((held, e.relative_half_width, error, float((values[drawn, column] != 0).sum())))
+    return {name: np.array(rows, dtype=float) for name, rows in found.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--truth", default="v100")
+    parser.add_argument("--model", default="rtx")
+    parser.add_argument("--without", action="store_true", help="recorded full runs with traces, without predictions")
+    parser.add_argument("--workloads", default=",".join(RUNS))
+    parser.add_argument("--assume", default="ordinary")
+    parser.add_argument("--budgets", default="0.05,0.01,0.005")
+    parser.add_argument("--seeds", type=int, default=60)
+    parser.add_argument("--rows", type=Path, help="a CSV of all cells")
+    options = parser.parse_args()
+    found = (
+        unassisted(options.workloads.split(","))
+        if options.without
+        else assisted(options.folder, options.truth, options.model, options.assume)
+    )
+    rows = []
+    print(
+        "| Workload | budget | counter | held | of those known | known | half-width | no zeros |\n" + "|---" * 8 + "|"
+    )
+    for name, counters, make in found:
+        for eps in map(float, options.budgets.split(",")):
+            for counter, runs in outcomes(make, counters, eps, options.seeds).items():
+                known = runs[:, 1] <= WEAK
+                inside = f"{runs[known, 0].mean():.2f}" if known.any() else "-"
+                half = np.nanmedian(runs[:, 1]) if np.isfinite(runs[:, 1]).any() else np.nan
+                rows.append((name, eps, counter, runs[:, 0].mean(), inside, known.mean(), half, runs[:, 3].mean()))
+                print(
+                    f"| {name} | {100 * eps:g} % | {counter} | {runs[:, 0].mean():.2f} | {inside} | {known.mean():.2f} | "
+                    f"{100 * half:.3g} % | {runs[:, 3].mean():.1f} |",
+                    flush=True,
+                )
+    if options.rows:
+        with options.rows.open("w", newline="") as file:
+            csv.writer(file).writerows(rows)
+
+
+if __name__ == "__main__":
+    main()

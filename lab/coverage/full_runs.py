@@ -1,0 +1,123 @@
+"""Full runs of the embedded host, recorded once: real traces and synthesised workloads on both packaged GPUs.
+
+They lie in the folder KERNELPOINT_COVERAGE_RUNS (default: `coverage` in the cache). What is missing is made: archives are
+unpacked, workloads synthesised, and every launch is simulated with policy `all`; its journal is the record.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from kernelpoint.profiles import read_profile
+from kernelpoint.traces import cache_folder, launch_paths, scan_launches
+from kernelpoint.workload import Population
+
+REAL = {  # archive of each
+    "simpletorch3": "simpletorch3",
+    "simpletorch": "simpletorch",
+    "simpleopacus": "simpleopacus",
+    "bfs": "rodinia_bfs",
+}
+# A trace that is cut short, and a list that names traces which the archive does not hold
+LEFT_OUT = {"simpleopacus": ("kernel-28509.traceg", "kernelslist.g")}
+SYNTHESISED = ("transformer-decode", "cnn-inference", "iterative-solver", "graph-traversal")
+LAUNCHES = 3000  # of a synthesised workload
+GPUS = {"v100": 2000.0, "rtx": 1500.0}  # launch latency, cycles (host_configs)
+RUNS = tuple(f"{workload} {gpu}" for workload in (*REAL, *SYNTHESISED) for gpu in GPUS)
+
+
+def runs_folder() -> Path:
+    """Folder of traces and journals."""
+    return Path(os.environ.get("KERNELPOINT_COVERAGE_RUNS", cache_folder() / "coverage"))
+
+
+def other_gpu(name: str) -> str:
+    """The same workload on the other GPU."""
+    workload, gpu = name.split()
+    return f"{workload} {next(other for other in GPUS if other != gpu)}"
+
+
+@lru_cache(maxsize=16)
+def trace_folder(workload: str) -> Path:
+    """The folder with the traces of a workload, unpacked or synthesised if need be.
+
+    Raises:
+        FileNotFoundError: the archive of a real workload is not there.
+    """
+    folder = runs_folder() / workload
+    if not folder.exists() and workload in SYNTHESISED:
+        from kernelpoint_lab.commands import synth
+
+        synth.synth(workload, folder, launches=LAUNCHES)
+    elif not folder.exists():
+        _unpack(REAL[workload], folder)
+    return next(folder.rglob("kernel-1.traceg*")).parent
+
+
+def _unpack(archive: str, folder: Path) -> None:
+    import zstandard
+
+    default = Path(__file__).resolve().parents[2].parent / "shared" / "data"
+    path = Path(os.environ.get("KERNELPOINT_SHARED_DATA", default)) / "accelsim_traces" / f"{archive}.tar.zst"
+    with path.open("rb") as file:
+        stream = zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(file)
+        with tarfile.open(fileobj=stream, mode="r|") as members:
+            members.extractall(folder, filter="data")
+    for name in LEFT_OUT.get(archive, ()):
+        for left_out in folder.rglob(name):
+            left_out.unlink()
+
+
+def _journal(name: str) -> Path:
+    """The journal of a full run; the run is made where there is none."""
+    from kernelpoint.cli.host import program
+
+    workload, gpu = name.split()
+    folder = runs_folder() / f"{workload}-{gpu}"
+    journal = folder / "run.kpjournal"
+    if not journal.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        unfinished = folder / "unfinished.kpjournal"
+        config = folder / "kernelpoint.yaml"
+        config.write_text(f"version: 1\npolicy: all\njournal: {unfinished}\nresume: never\n")
+        command = [str(program()), "-trace", _list(workload), "-config", gpu, "-kernel_sampling", str(config)]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=480)
+        if done.returncode:
+            sys.exit(f"{name}: the embedded host ended with {done.returncode}:\n{done.stderr[-2000:]}")
+        unfinished.rename(journal)
+    return journal
+
+
+def known_from_traces(paths: list[str]) -> Population:
+    """Launches as the shipped path knows them: traces scanned, every distinct stream embedded."""
+    from kernelpoint.encoder import embed_streams
+
+    scan = scan_launches(paths)
+    return Population((len(paths),), 0, scan=scan, paths=tuple(paths), embeddings=embed_streams(scan))
+
+
+def _list(workload: str) -> str:
+    """The trace list of a workload, or its folder where it has none."""
+    folder = trace_folder(workload)
+    listed = folder / "kernelslist.g"
+    return str(listed if listed.exists() else folder)
+
+
+@lru_cache(maxsize=32)
+def _known(workload: str) -> Population:
+    return known_from_traces(launch_paths(_list(workload)))
+
+
+@lru_cache(maxsize=32)
+def full_run(name: str) -> tuple[Population, dict[str, np.ndarray], float]:
+    """Inputs of the launches, the counters of each (float64 [N] by name), and the launch latency in cycles."""
+    workload, gpu = name.split()
+    counters = {counter: np.asarray(values) for counter, values in read_profile(str(_journal(name))).counters.items()}
+    return _known(workload), counters, GPUS[gpu]

@@ -1,0 +1,129 @@
+"""Heavy single launches: where names, shapes, order or position tell them, and where nothing does.
+
+    python lab/coverage/heavy.py --seeds 40
+
+A program of programs.py in which one launch or some take a tenth of the total; those that lie anywhere lie elsewhere for every
+seed. Each cell: share of runs whose interval holds the total, speedup; share of runs in which what the look says of single
+units is wrong: none was drawn and the interval does not hold, though they are smaller than the size that it names; share of
+runs that drew one, and the probability that runs name which drew none.
+Half of the kinds, `judged`, were only looked at.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import count
+
+import numpy as np
+from designs import design
+from populations import Population, _with_metadata
+from programs import Program, made
+
+from kernelpoint.estimation import Engine, ErrorBudget, passes
+from kernelpoint.profiles.profile import Profile
+from kernelpoint.randomness import generator
+
+SHARE = 0.1  # of the total, of all heavy launches together
+Chosen = Callable[[Program, np.random.Generator], np.ndarray]  # bool [N], the heavy launches
+
+
+def _at(p: Program, *places: int) -> np.ndarray:
+    return np.isin(np.arange(len(p.y)), [place % len(p.y) for place in places])
+
+
+def _step(p: Program) -> int:
+    """Launches of a step: the distance at which signatures repeat most often."""
+    s = p.signature[100:]
+    return max(range(20, 400), key=lambda d: float((s[d:] == s[:-d]).mean()))
+
+
+def _every(p: Program, steps: int, offset: int) -> np.ndarray:
+    """One launch of every so many steps."""
+    return np.arange(len(p.y)) % (steps * _step(p)) == offset
+
+
+# kinds, and what is told of the heavy launches: "name", "shape", or nothing but where they lie
+KINDS: dict[str, tuple[str, Chosen]] = {
+    "a name of its own": ("name", lambda p, r: _at(p, 2500)),
+    "shapes of their own": ("shape", lambda p, r: _at(p, 700, 2500, 4100)),
+    "first of a kernel": ("", lambda p, r: p.first(1, "kernel") & (r.random(len(p.y)) < 0.3)),
+    "behind a rare launch": ("behind", lambda p, r: _at(p, 900, 2900, 4900)),
+    "one of every second step": ("", lambda p, r: _every(p, 2, 31)),
+    "first launch of the run": ("", lambda p, r: _at(p, 0)),
+    "one, anywhere": ("", lambda p, r: _at(p, int(r.integers(500, len(p.y))))),
+    "three, anywhere": ("", lambda p, r: _at(p, *r.integers(500, len(p.y), 3).tolist())),
+}
+JUDGED: dict[str, tuple[str, Chosen]] = {
+    "judged names of their own": ("name", lambda p, r: _at(p, 100, 5100)),
+    "judged a shape of its own": ("shape", lambda p, r: _at(p, 3300)),
+    "judged first of a signature": ("", lambda p, r: p.first(1) & (r.random(len(p.y)) < 0.2)),
+    "judged before a rare launch": ("before", lambda p, r: _at(p, 1500, 3500)),
+    "judged first of every step": ("", lambda p, r: _every(p, 1, 14)),
+    "judged last launch of the run": ("", lambda p, r: _at(p, -1)),
+    "judged one, anywhere": ("", lambda p, r: _at(p, int(r.integers(500, len(p.y))))),
+    "judged four, anywhere": ("", lambda p, r: _at(p, *r.integers(500, len(p.y), 4).tolist())),
+}
+
+
+def _told(profile: Profile, heavy: np.ndarray, by: str) -> Profile:
+    """Names and shapes of the launches where `by` says that they tell."""
+    if by == "shape":
+        return replace(profile, grid=np.where(heavy[:, None], profile.grid * 7 + 3, profile.grid))
+    marked = {"name": heavy, "behind": np.roll(heavy, -1), "before": np.roll(heavy, 1)}.get(by)
+    if marked is None:
+        return profile
+    names = (*profile.names, "rare kernel")
+    return replace(profile, names=names, name_ids=np.where(marked, len(names) - 1, profile.name_ids).astype(np.int32))
+
+
+def heavy(name: str) -> Iterator[tuple[Population, np.ndarray, np.ndarray]]:
+    """For every seed the population of a kind, values float64 [N], and which launches are heavy, bool [N]."""
+    by, choose = {**KINDS, **JUDGED}[name]
+    random = generator(17, "heavy " + name)
+    program, profile = made(random, **({"launches": 8000, "signatures": 90} if name in JUDGED else {}))
+    chosen = choose(program, random)
+    people = _with_metadata(name, program.y, _told(profile, chosen, by))
+    for seed in count():
+        if "anywhere" in name:
+            chosen = choose(program, generator(seed, "anywhere " + name))
+        yield people, np.where(chosen, SHARE * program.y.sum() / chosen.sum(), program.y), chosen
+
+
+def measured(name: str, eps: float, seeds: int) -> str:
+    """One cell."""
+    rows = []
+    for seed, (people, y, chosen) in zip(range(seeds), heavy(name), strict=False):
+        total = float(y.sum())
+        engine = Engine(design(people, ErrorBudget(eps), seed), ErrorBudget(eps))
+        *_, look = passes(engine, ("cycles",), y)
+        drawn, estimate = engine.drawn(), look.estimates["cycles"]
+        text = next((line for line in look.assumptions if line.startswith("a single unit")), "")
+        found = re.search(r"unit ([\d.e+]+) times .* probability of ([\d.e-]+) %", text)
+        times, likely = (float(found[1]), float(found[2]) / 100.0) if found else (np.inf, 1.0)
+        seen, holds = bool(chosen[drawn].any()), estimate.contains(total)
+        small = float(y[chosen].sum()) < times * float(y[~chosen].mean())
+        rows.append((holds, y[drawn].sum() / total, not holds and not seen and small, seen, np.nan if seen else likely))
+    held, spent, wrong, seen = np.mean(np.array(rows, dtype=float)[:, :4], axis=0)
+    named = [row[4] for row in rows if not row[3]]
+    likely = f" of {np.mean(named):.2f}" if named else ""
+    return f"{held:.2f}, {1.0 / spent:.1f}x; {wrong:.2f}; {seen:.2f}{likely}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--budgets", default="0.05,0.01")
+    parser.add_argument("--only", default="", help="kinds whose name holds this")
+    parser.add_argument("--seeds", type=int, default=40)
+    options = parser.parse_args()
+    budgets = [float(text) for text in options.budgets.split(",")]
+    print("| Heavy launches | " + " | ".join(f"{100 * eps:g} %" for eps in budgets) + " |")
+    print("|---" * (1 + len(budgets)) + "|")
+    for name in (kind for kind in (*KINDS, *JUDGED) if options.only in kind):
+        print(f"| {name} | " + " | ".join(measured(name, eps, options.seeds) for eps in budgets) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""Coverage of the replay error that run-ups state.
+
+    python lab/coverage/run_ups.py [--seeds 500] [--drawn 16] [--recorded NAME=JOURNAL,OUTPUT ...]
+
+Each seed draws launches of a population with two cycles each, from real and from replayed state, and makes run-ups of them as a
+run does, more where the first say so. *held*: the share of seeds in which |b| + v is at least the replay error of all that were
+drawn; *in the bound*: in which the larger of |b| + v and the error budget is, which is what a run states at least.
+
+Recorded: every launch of a list from replayed state (journal of `policy: random` with a budget that asks for all) against the
+output of the full run in the simulator. Synthetic populations know what replay errors may look like.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from kernelpoint.estimation import Compared, dependence, enough_run_ups, first_run_ups, replay_error
+from kernelpoint.journal import load_run
+from kernelpoint.randomness import generator
+from kernelpoint.session.phases.run_up_places import successive
+from kernelpoint.session.phases.run_ups import MOST_EXTENSIONS, MOST_GROWTH
+from kernelpoint.session.replays import MOST_RUN_UPS
+
+BUDGETS = (0.05, 0.02, 0.01, 0.005)
+CONFIDENCE = 0.95
+SHORT = 60  # launches of a list of which the same may be drawn more than once: it stands for one that repeats them
+
+
+@dataclass(frozen=True)
+class Launches:
+    """Cycles from real and from replayed state, and reads from DRAM; float64 [N] each."""
+
+    kept: np.ndarray
+    replayed: np.ndarray
+    reads: np.ndarray
+
+    @classmethod
+    def recorded(cls, journal: Path, output: Path) -> Launches:
+        """A list, from its results and the simulator's output of the full run."""
+        lines = output.read_text(errors="replace").splitlines()
+        full = [float(line.rpartition("=")[2].split()[-1]) for line in lines if line.startswith("gpu_sim_cycle")]
+        results = {unit: result.counters for unit, result in load_run(journal).results.items() if unit < len(full)}
+        rows = np.array([(full[unit], found["cycles"], found["dram_reads"]) for unit, found in results.items()])
+        return cls(*rows.T)
+
+
+def synthetic(count: int = 300) -> dict[str, Launches]:
+    """Populations whose replay errors are known; three launches of ten read from DRAM."""
+    numbers = generator(1, "run-ups coverage")
+    cycles = numbers.uniform(5000.0, 9000.0, count)
+    busy = np.where(numbers.random(count) < 0.3, numbers.uniform(0.1, 1.0, count), 0.0)
+    kernel = numbers.random(count) < 0.05
+    errors = {
+        "none": np.zeros(count),
+        "0.5 % everywhere": np.full(count, 0.005),
+        "scatter of 0.2 %": 0.002 * numbers.standard_normal(count),
+        "in proportion to reads, 0.5 +- 2 %": busy * numbers.normal(0.005, 0.02, count),
+        "in proportion to reads, one sign, mean 2 %": busy * numbers.exponential(0.02, count),
+        "10 % on a kernel of 5 %": 0.1 * kernel,
+    }
+    return {name: Launches(cycles, cycles * (1.0 + error), 3.0 * busy * cycles) for name, error in errors.items()}
+
+
+def one_run(launches: Launches, count: int, eps: float, seed: int) -> tuple[float, float, int]:
+    """Replay error of the drawn launches, what run-ups state of it, and how many there are."""
+    numbers = generator(seed, "run-ups coverage", count)
+    total = len(launches.kept)
+    drawn = numbers.choice(total, count, replace=total < SHORT)
+    kept, replayed = launches.kept[drawn], launches.replayed[drawn]
+    spread = dependence(launches.reads[drawn], replayed)
+    sizes = replayed * spread / np.sqrt(replayed + launches.kept[drawn - 1])
+    chances = sizes / sizes.sum()
+    order = successive(chances, numbers.random(count))[:MOST_RUN_UPS]
+    n, mean = first_run_ups(eps, CONFIDENCE, MOST_RUN_UPS), float(np.average(spread, weights=replayed))
+    for extension in range(MOST_EXTENSIONS + 1):
+        some = np.array(order[:n])
+        compared = Compared(kept[some], replayed[some], chances[some], spread[some], mean, count)
+        found = replay_error(compared, CONFIDENCE)
+        enough = enough_run_ups(found, n, eps, CONFIDENCE, min(len(order), MOST_GROWTH * n))
+        if extension == MOST_EXTENSIONS or enough == n:
+            break
+        n = enough
+    return float((replayed - kept).sum() / kept.sum()), abs(found.error) + found.half_width, n
+
+
+def row(launches: Launches, drawn: int, eps: float, seeds: int) -> str:
+    """Held, in the bound, run-ups, median of what is stated."""
+    errors, stated, counts = np.array([one_run(launches, drawn, eps, seed) for seed in range(seeds)]).T
+    held, within = np.mean(stated >= np.abs(errors)), np.mean(np.maximum(stated, eps) >= np.abs(errors))
+    return f"{held:.3f}, {within:.3f} | {counts.mean():.1f} | {100 * np.median(stated):.2f} %"
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seeds", type=int, default=500)
+    parser.add_argument("--drawn", type=int, default=16)
+    parser.add_argument("--recorded", nargs="*", default=[])
+    given = parser.parse_args()
+    populations = {}
+    for text in given.recorded:
+        name, _, files = text.partition("=")
+        populations[name] = Launches.recorded(*(Path(file) for file in files.split(",")))
+    for name, launches in {**populations, **synthetic()}.items():
+        error = launches.replayed.sum() / launches.kept.sum() - 1.0
+        for eps in BUDGETS:
+            print(
+                f"| {name} | {100 * error:+.2f} % | {100 * eps:g} % | {row(launches, given.drawn, eps, given.seeds)} |"
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The commands `kernelpoint synth` and `kernelpoint train`."""

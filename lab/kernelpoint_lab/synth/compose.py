@@ -1,0 +1,109 @@
+"""From what a user asks for (a family or workload, a scale, sizes) to a sequence and its description; refuses bad values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import repeat
+from pathlib import Path
+
+from kernelpoint.errors import ConfigError, did_you_mean
+from kernelpoint.randomness import generator
+from kernelpoint_lab.synth.families import FAMILIES, SCALES, Family
+from kernelpoint_lab.synth.launch import Launch
+from kernelpoint_lab.synth.lists import DESCRIPTION, LIST, HostCopy
+from kernelpoint_lab.synth.memory import Memory
+from kernelpoint_lab.synth.sizes import Given, Size, sizes_of, with_sizes
+from kernelpoint_lab.synth.workloads import DEFAULT_LAUNCHES, LAUNCHES, WORKLOADS
+from kernelpoint_lab.synth.writer import TRACER_VERSIONS
+
+
+@dataclass(frozen=True)
+class Request:
+    """A checked request: what to write and how many launches of it.
+
+    Attributes:
+        description: name, parameters and seed, as workload.json repeats them.
+    """
+
+    sequence: Iterator[Launch | HostCopy]
+    launches: int
+    description: dict[str, object]
+
+
+def compose(
+    name: str, scale: str = "small", seed: int = 0, launches: int | None = None, sizes: Given | None = None
+) -> Request:
+    """A workload or a family, with `sizes` in place of its own.
+
+    Raises:
+        ConfigError: an unknown name, scale or size, or a value outside what is allowed.
+
+    >>> compose("copy", sizes={"n": [1000]}).description["parameters"]
+    {'scale': 'small', 'n': 1000, 'block': 256, 'width': 4}
+    >>> compose("iterative-solver", sizes={"rows": [256]}).description["parameters"]
+    {'scale': 'small', 'rows': (256,), 'degree': (8,)}
+    """
+    sizes = dict(sizes or {})
+    if name not in FAMILIES and name not in WORKLOADS:
+        names = [*WORKLOADS, *FAMILIES]
+        raise ConfigError(
+            f"no family or workload is called '{name}'{did_you_mean(name, names)}; allowed: {', '.join(names)}"
+        )
+    if scale not in SCALES:
+        raise ConfigError(f"--scale is '{scale}'; allowed: {', '.join(SCALES)}")
+    _within("--seed", seed, 0, 2**64 - 1)
+    if launches is not None:
+        _within("--launches", launches, *LAUNCHES)
+    if name in FAMILIES:
+        parameters = family_parameters(FAMILIES[name], scale, sizes)
+        launch = FAMILIES[name].build(Memory(), generator(seed, "synth"), parameters)
+        description = {"name": name, "parameters": {"scale": scale, **parameters}, "seed": seed}
+        return Request(repeat(launch), launches or 1, description)
+    shape = with_sizes(name, WORKLOADS[name].shapes[scale], sizes)
+    description = {"name": name, "parameters": {"scale": scale, **sizes_of(shape)}, "seed": seed}
+    return Request(WORKLOADS[name].sequence(shape, seed), launches or DEFAULT_LAUNCHES, description)
+
+
+def family_parameters(family: Family, scale: str, sizes: Given) -> dict[str, int]:
+    """The family's defaults at `scale` with `sizes` in their place. Raises ConfigError for a size that cannot be."""
+    parameters = family.defaults(scale)
+    for name, values in sizes.items():
+        if name not in parameters:
+            near = did_you_mean(name, parameters)
+            raise ConfigError(f"--set {name}: {family.name} has no size {name}{near}; allowed: {', '.join(parameters)}")
+        low, high = family.limits(name)
+        (value,) = Size(name, low, high, family.multiples.get(name, 1)).check(name, values)
+        if name == "width" and value not in family.widths:
+            widths = ", ".join(map(str, family.widths))
+            raise ConfigError(f"--set width={value}: allowed for {family.name}: {widths} (bytes)")
+        parameters[name] = value
+    return parameters
+
+
+def prepare(directory: Path, force: bool, version: int, ending: str = "traceg") -> None:
+    """Makes the folder. One with anything in it is refused without `force`; with it, an earlier list there is removed.
+
+    Only what `kernelpoint synth` writes is removed. Raises ConfigError.
+    """
+    if version not in TRACER_VERSIONS:
+        allowed = ", ".join(map(str, TRACER_VERSIONS))
+        raise ConfigError(f"--tracer-version is {version}; allowed: {allowed}")
+    if ending == "tracez" and version != 6:
+        raise ConfigError(f"--tracer-version is {version}; allowed with --format tracez: 6")
+    if directory.exists() and not directory.is_dir():
+        raise ConfigError(f"{directory} is a file; allowed: a folder, or a path where one can be made")
+    if directory.is_dir() and any(directory.iterdir()):
+        if not force:
+            raise ConfigError(f"the folder {directory} is not empty; allowed: an empty or new one, or --force")
+        for path in [directory / LIST, directory / DESCRIPTION, *directory.glob("kernel-*.trace[gz]")]:
+            path.unlink(missing_ok=True)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"the folder {directory} cannot be made: {error.strerror}") from error
+
+
+def _within(option: str, value: int, low: int, high: int) -> None:
+    if not low <= value <= high:
+        raise ConfigError(f"{option} is {value}; allowed: {low} to {high}")

@@ -1,0 +1,116 @@
+"""Sizes that a user may set with `--set`: what each means, and which values are allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from itertools import pairwise
+from typing import Any, TypeVar
+
+from kernelpoint.errors import ConfigError, did_you_mean
+
+Numbers = tuple[int, ...]
+Given = Mapping[str, Sequence[int]]
+
+
+@dataclass(frozen=True)
+class Size:
+    """One size of a workload.
+
+    Attributes:
+        what: its meaning, for the listing.
+        low, high: the smallest and largest number.
+        multiple: what each number must be a multiple of.
+        count: how few and how many numbers are allowed.
+        rising: True if each must be larger than the one before it.
+    """
+
+    what: str
+    low: int
+    high: int
+    multiple: int = 1
+    count: tuple[int, int] = (1, 1)
+    rising: bool = False
+
+    def check(self, name: str, numbers: Sequence[int]) -> Numbers:
+        """The numbers as a tuple. Raises ConfigError where one of them is not allowed.
+
+        >>> Size("rows", 32, 100).check("rows", [64])
+        (64,)
+        """
+        option = f"--set {name}={','.join(map(str, numbers))}"
+        fewest, most = self.count
+        if not fewest <= len(numbers) <= most:
+            raise ConfigError(
+                f"{option}: {len(numbers)} numbers given; allowed: {fewest} to {most}, separated by commas"
+            )
+        for number in numbers:
+            if not self.low <= number <= self.high or number % self.multiple:
+                of = "" if self.multiple == 1 else f", a multiple of {self.multiple}"
+                raise ConfigError(f"{option}: allowed: {self.low} to {self.high}{of}")
+        if self.rising and any(b <= a for a, b in pairwise(numbers)):
+            raise ConfigError(f"{option}: allowed: each number larger than the one before it")
+        return tuple(numbers)
+
+
+def one(size: Size) -> Any:
+    """A field of a shape that holds one number."""
+    return field(metadata={"size": size, "single": True})
+
+
+def several(size: Size) -> Any:
+    """A field of a shape that holds several numbers."""
+    return field(metadata={"size": size, "single": False})
+
+
+Shape = TypeVar("Shape")
+
+
+def sizes_of(shape: Any) -> dict[str, Numbers]:
+    """The sizes of a shape by name.
+
+    >>> from kernelpoint_lab.synth.workloads import WORKLOADS
+    >>> sizes_of(WORKLOADS["iterative-solver"].shapes["small"])
+    {'rows': (4096, 8192, 16384), 'degree': (8,)}
+    """
+    values = {f.name: getattr(shape, f.name) for f in fields(shape)}
+    return {name: value if isinstance(value, tuple) else (value,) for name, value in values.items()}
+
+
+def with_sizes(owner: str, shape: Shape, given: Given) -> Shape:
+    """The shape with the given sizes in place of its own.
+
+    Raises:
+        ConfigError: the shape has no such size, or the value is not allowed.
+    """
+    known = {f.name: f for f in fields(shape)}  # type: ignore[arg-type]  # every shape is a dataclass
+    changes: dict[str, Any] = {}
+    for name, values in given.items():
+        if name not in known:
+            raise ConfigError(
+                f"--set {name}: {owner} has no size {name}{did_you_mean(name, known)}; allowed: {', '.join(known)}"
+            )
+        metadata = known[name].metadata
+        checked = metadata["size"].check(name, values)
+        changes[name] = checked[0] if metadata["single"] else checked
+    return replace(shape, **changes)  # type: ignore[type-var]
+
+
+def parse_sizes(options: Sequence[str]) -> dict[str, Numbers]:
+    """The values of `--set NAME=NUMBER[,NUMBER...]`.
+
+    >>> parse_sizes(["rows=256", "batches=1,2"])
+    {'rows': (256,), 'batches': (1, 2)}
+    """
+    found: dict[str, Numbers] = {}
+    for option in options:
+        name, sign, text = option.partition("=")
+        try:
+            found[name.strip()] = tuple(int(part) for part in text.split(","))
+        except ValueError:
+            sign = ""
+        if not sign:
+            raise ConfigError(
+                f"--set: got {option!r}; allowed: NAME=NUMBER or NAME=NUMBER,NUMBER, as in --set rows=256"
+            )
+    return found

@@ -1,0 +1,67 @@
+"""Workloads by name: endless launch sequences, of which a list takes the first N launches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kernelpoint_lab.synth.launch import Launch
+from kernelpoint_lab.synth.lists import HostCopy
+from kernelpoint_lab.synth.workloads import (
+    cnn_inference,
+    graph_traversal,
+    iterative_solver,
+    training_step,
+    transformer_decode,
+)
+
+DEFAULT_LAUNCHES = 3000
+LAUNCHES = (1, 1_000_000)  # allowed
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A workload. shapes: its sizes at each scale; `sequence(shape, seed)` never ends."""
+
+    name: str
+    what: str
+    shapes: Mapping[str, Any]
+    sequence: Callable[[Any, int], Iterator[Launch | HostCopy]]
+
+
+WORKLOADS: dict[str, Workload] = {
+    workload.name: workload
+    for workload in (
+        Workload(
+            "transformer-decode",
+            "token by token with a growing KV cache; requests of drawn length follow one another",
+            transformer_decode.SHAPES,
+            transformer_decode.sequence,
+        ),
+        Workload(
+            "cnn-inference",
+            "dynamic batches under a load that rises and falls; a drawn number of detections each",
+            cnn_inference.SHAPES,
+            cnn_inference.sequence,
+        ),
+        Workload(
+            "iterative-solver",
+            "conjugate gradients on meshes that refine and coarsen; iterations until convergence",
+            iterative_solver.SHAPES,
+            iterative_solver.sequence,
+        ),
+        Workload(
+            "graph-traversal",
+            "breadth-first searches from popular sources on power-law graphs that grow",
+            graph_traversal.SHAPES,
+            graph_traversal.sequence,
+        ),
+        Workload(
+            "training-step",
+            "forward, backward and optimiser of a language model; batches of drawn length, shuffled in every epoch",
+            training_step.SHAPES,
+            training_step.sequence,
+        ),
+    )
+}
