@@ -3,7 +3,6 @@
 import contextlib
 import os
 import stat
-import sys
 import urllib.request
 
 import pytest
@@ -13,41 +12,13 @@ from kernelpoint.errors import ConfigError
 pytest.importorskip("dask_jobqueue", reason="kernelpoint[cluster] is not installed")
 pytest.importorskip("cryptography", reason="kernelpoint[cluster] is not installed")
 
+import dask
 import distributed
 import psutil
 from distributed.security import Security
 
 from kernelpoint.coordinator import engine as engines
 from kernelpoint.coordinator.batch_systems import close, made_cluster
-
-SBATCH = """#!/bin/sh
-for script; do :; done
-cp "$script" {folder}/job.sh
-setsid {python_path} sh {folder}/job.sh >{folder}/worker.log 2>&1 </dev/null &
-echo "Submitted batch job $!"
-"""
-SCANCEL = """#!/bin/sh
-for job; do :; done
-kill -- -"$job"
-"""
-
-
-@pytest.fixture
-def batch(tmp_path, monkeypatch):
-    """Function that gives a file of a Slurm whose jobs run on this machine, with further options."""
-    for name, script in (("sbatch", SBATCH), ("scancel", SCANCEL)):
-        text = script.format(folder=tmp_path, python_path=f"env PYTHONPATH={os.pathsep.join(filter(None, sys.path))}")
-        (tmp_path / name).write_text(text)
-        (tmp_path / name).chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    monkeypatch.chdir(tmp_path)
-
-    def make(options: str = "interface: lo") -> str:
-        path = tmp_path / "cluster.yaml"
-        path.write_text(f"jobqueue: {{slurm: {{cores: 1, memory: 1GB, processes: 1, {options}}}}}")
-        return str(path)
-
-    return make
 
 
 def listening(process: psutil.Process) -> set[str]:
@@ -71,16 +42,17 @@ def test_workers_of_this_machine_listen_on_loopback_only_and_the_dashboard_that_
             assert b"Dask" in page.read()
 
 
-def test_a_dashboard_that_does_not_answer_is_not_said(monkeypatch):
+def test_a_dashboard_that_does_not_answer_is_not_said():
     said: list[str] = []
-    monkeypatch.setitem(engines.SETTINGS, "distributed.scheduler.http.routes", ["distributed.http.health"])
-    monkeypatch.setattr("distributed.dashboard.scheduler.connect", lambda *more, **named: None)
-    with contextlib.closing(engines.open_engine(1, None, 0, said.append)) as engine:
+    without_health = dask.config.set({"distributed.scheduler.http.routes": ["distributed.http.statics"]})
+    with without_health, contextlib.closing(engines.open_engine(1, None, 0, said.append)) as engine:
         assert engine.dashboard == "" and said[-1] == "1 worker"
 
 
-def test_jobs_of_a_batch_system_work_over_connections_with_certificates_that_only_this_user_can_read(batch, tmp_path):
-    with contextlib.closing(engines.open_engine(1, batch(), 0, print)) as engine:
+def test_jobs_of_a_batch_system_work_over_connections_with_certificates_that_only_this_user_can_read(
+    slurm_here, tmp_path
+):
+    with contextlib.closing(engines.open_engine(1, slurm_here(), 0, print)) as engine:
         (pid, address) = next(engine.map(who_works, [0]))
         assert engine._where.startswith("tls://127.0.0.1:") and address.startswith("tls://127.0.0.1:")
         assert listening(psutil.Process(pid).parent()) == {"127.0.0.1"}
@@ -92,8 +64,8 @@ def test_jobs_of_a_batch_system_work_over_connections_with_certificates_that_onl
 
 
 @pytest.mark.parametrize(("scheme", "refusal"), [("tcp", "reset by peer|Timed out"), ("tls", "does not match")])
-def test_whoever_has_not_the_certificates_of_the_run_runs_nothing(batch, scheme, refusal):
-    cluster, _ = made_cluster(batch())
+def test_whoever_has_not_the_certificates_of_the_run_runs_nothing(slurm_here, scheme, refusal):
+    cluster, _ = made_cluster(slurm_here())
     try:
         address = cluster.scheduler_address.replace("tls://", f"{scheme}://")
         with pytest.raises(OSError, match=refusal):
@@ -102,21 +74,21 @@ def test_whoever_has_not_the_certificates_of_the_run_runs_nothing(batch, scheme,
         close(cluster)
 
 
-def test_the_dashboard_of_a_batch_system_and_the_pages_of_its_workers_are_on_loopback(batch, tmp_path):
-    with contextlib.closing(engines.open_engine(1, batch("queue: all"), 0, print)) as engine:
+def test_the_dashboard_of_a_batch_system_and_the_pages_of_its_workers_are_on_loopback(slurm_here, tmp_path):
+    with contextlib.closing(engines.open_engine(1, slurm_here("queue: all"), 0, print)) as engine:
         assert engine.dashboard.startswith("http://127.0.0.1:")
         assert "--dashboard-address 127.0.0.1:0" in (tmp_path / "job.sh").read_text()
 
 
-def test_a_file_cannot_take_the_encryption_away(batch):
+def test_a_file_cannot_take_the_encryption_away(slurm_here):
     with pytest.raises(ConfigError, match=r"scheduler-options: protocol: got 'tcp://'; not allowed"):
-        made_cluster(batch('scheduler-options: {protocol: "tcp://"}'))
+        made_cluster(slurm_here('scheduler-options: {protocol: "tcp://"}'))
 
 
-def test_a_shared_folder_that_cannot_be_written_is_one_message(batch, tmp_path):
+def test_a_shared_folder_that_cannot_be_written_is_one_message(slurm_here, tmp_path):
     with pytest.raises(ConfigError, match=r"certificates in /dev/null: Not a directory; name a folder .*shared-temp"):
-        made_cluster(batch("shared-temp-directory: /dev/null"))
-    close(made_cluster(batch(f"shared_temp_directory: {tmp_path}"))[0])
+        made_cluster(slurm_here("shared-temp-directory: /dev/null"))
+    close(made_cluster(slurm_here(f"shared_temp_directory: {tmp_path}"))[0])
 
 
 def test_a_scheduler_without_certificates_is_warned_of():
