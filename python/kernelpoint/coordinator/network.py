@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 
 LOOPBACK = "127.0.0.1:0"  # this machine only, any free port
 SECURE = ("tls://", "wss://")
-SECONDS_TO_ANSWER = 3.0
+SECONDS_TO_ANSWER = 5.0
+HEALTH = "/health"  # of Dask: answers at once, where the dashboard itself is drawn first
 
 
 def dashboard_address() -> str:
@@ -50,14 +51,14 @@ def answering_dashboard(cluster: Any, client: Any) -> str:
 
 
 def _answers(link: str) -> bool:
-    """True if a page is found at an address."""
+    """True if a server of Dask's pages is found at an address."""
     page = urlsplit(link)
     if page.hostname is None:
         return False
     connection = HTTPConnection(page.hostname, page.port, timeout=SECONDS_TO_ANSWER)
     with contextlib.closing(connection):
         try:
-            connection.request("GET", page.path)
+            connection.request("GET", HEALTH)
             return connection.getresponse().status == HTTPStatus.OK
         except (OSError, HTTPException, ValueError):
             return False
