@@ -20,6 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples import CENSUS, KEY, MACSIM_CENSUS, PROFILES, STREAM, parts, plain, sealed
+from sealed_lines import journal_of
 
 from kernelpoint.archive import read_archive, write_archive
 from kernelpoint.config import load_config
@@ -29,7 +30,6 @@ from kernelpoint.coordinator.points import points_of
 from kernelpoint.encoder.checkpoint import _ZEROS, BUILTIN, _checksum, checkpoint_path, read_checkpoint, read_tensors
 from kernelpoint.errors import KernelPointError
 from kernelpoint.journal import load_run
-from kernelpoint.journal.lines import seal_of
 from kernelpoint.profiles import read_profile
 from kernelpoint.selection import Selection, read_census
 from kernelpoint.session.plan import Plan
@@ -99,7 +99,7 @@ def test_any_bytes_of_a_journals_record(folder, journal_records, data, edits):
     at = data.draw(st.integers(0, len(lines) - 1))
     lines[at] = edited(lines[at], edits)
     path = folder / "any.kpjournal"
-    path.write_bytes(b"".join(seal_of(line[:-1]) + b"\n" for line in lines))
+    path.write_bytes(journal_of(lines))
     is_read_or_refused(lambda: load_run(path).content())
 
 

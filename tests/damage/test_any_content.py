@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples import PROFILES, plain
+from sealed_lines import journal_of
 
 from kernelpoint.config import load_config, parse_config
 from kernelpoint.config.schema import Config
 from kernelpoint.errors import ConfigError, JournalError, ProfileError
 from kernelpoint.journal import load_run
-from kernelpoint.journal.lines import seal
 from kernelpoint.profiles import read_profile
 from kernelpoint.profiles.profile import Profile
 
@@ -73,7 +73,7 @@ def test_any_record_with_a_right_checksum_is_taken_or_refused(tmp_path_factory, 
         else:
             records.append(dict(record))
     path = tmp_path_factory.getbasetemp() / "any.kpjournal"
-    path.write_bytes(b"".join(seal(json.dumps(record, separators=(",", ":"))) for record in records))
+    path.write_bytes(journal_of([json.dumps(record, separators=(",", ":")).encode() for record in records]))
     try:
         load_run(path).content()
     except JournalError as error:

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 from command_line import run_command
+from sealed_lines import journal_of
 from trace_events import import_trace
 
 from kernelpoint.journal import load_run
-from kernelpoint.journal.lines import seal, unseal
+from kernelpoint.journal.lines import split_lines
 from kernelpoint.profiles.names import base_key
 from kernelpoint.report import view
 from kernelpoint.report.write import plan_of
@@ -42,9 +43,8 @@ def test_the_page_is_self_contained_and_tells_the_error_against_a_full_run(bench
 def test_a_full_run_on_another_gpu_is_refused_as_truth(bench):
     bench.had("policy: all")
     full = bench.journal.rename(bench.folder / "full.kpjournal")
-    first, rest = full.read_bytes().split(b"\n", 1)
-    other = unseal(first).decode().replace('"simulator_config":"', '"simulator_config":"x')
-    full.write_bytes(seal(other) + rest)
+    first, *rest = split_lines(full.read_bytes(), "full")[0]
+    full.write_bytes(journal_of([first.replace(b'"simulator_config":"', b'"simulator_config":"x'), *rest]))
     bench.had("policy: random\nerror_budget: {relative_error: 0.05}")
     done = run_command("report", bench.journal, "-o", bench.folder / "r.html", "--full-run", full)
     assert done.returncode == 1 and "simulator_config differs" in done.stderr

@@ -5,13 +5,14 @@ import json
 import os
 import random
 import stat
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sealed_lines import journal_of
 
 from kernelpoint.errors import JournalError
 from kernelpoint.journal import (
@@ -47,6 +48,10 @@ def written(path, *records, resume=True):
     return path
 
 
+def lines_of(*records):
+    return journal_of(text_of(record).encode() for record in records)
+
+
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "run.kpjournal"
@@ -61,21 +66,19 @@ def test_what_was_written_is_read_back(path):
 
 def test_a_line_is_json_that_ends_with_its_checksum(path):
     last = json.loads(written(path, *WHOLE).read_text().splitlines()[-1])
-    assert last["type"] == "degraded" and list(last)[-1] == "crc32"
+    assert last["type"] == "degraded" and list(last)[-1] == "chain"
 
 
 @given(st.dictionaries(st.text(), st.floats(allow_nan=False, allow_infinity=False), min_size=1))
 def test_counters_keep_every_bit(counters):
     record = ResultRecord(0, 3, 0, {"cycles": 1.0, **counters})
-    data = seal(text_of(RUN)) + seal(text_of(record))
-    assert parse(data, "x")[0][1] == record
+    assert parse(lines_of(RUN, record), "x")[0][1] == record
 
 
 @given(u=st.floats(0, 1), x=st.none() | st.floats(allow_nan=False, allow_infinity=False), trace=st.none() | st.text())
 def test_a_decision_is_the_same_json_as_any_other_record_would_be(u, x, trace):
     record = DecisionRecord(0, 3, 0, "skip", None, u=u, threshold=1.0, x=x, trace=trace)
-    data = seal(text_of(RUN)) + seal(text_of(record))
-    assert parse(data, "x")[0][1] == record
+    assert parse(lines_of(RUN, record), "x")[0][1] == record
 
 
 def test_a_number_that_is_not_finite_is_refused_and_nothing_written(path):
@@ -110,7 +113,7 @@ def test_a_torn_last_line_is_cut_and_the_file_goes_on(path):
 
 
 def test_a_torn_first_line_is_no_run_yet(path):
-    line = seal(text_of(RUN))
+    line = lines_of(RUN)
     for length in range(len(line)):
         path.write_bytes(line[:length])
         journal = JournalWriter(path, resume=True)
@@ -145,6 +148,42 @@ def test_bytes_changed_at_random_never_pass_for_what_was_written(path):
         assert records == WHOLE[: len(records)] and len(records) >= len(WHOLE) - 1
 
 
+def changes(lines, others):
+    """Lines deleted, doubled, swapped, and taken from another journal, and the number of the line that is wrong then."""
+    for i in range(len(lines) - 1):
+        yield [*lines[:i], *lines[i + 1 :]], i + 1
+        yield [*lines[: i + 1], *lines[i:]], i + 2
+        yield [*lines[:i], lines[i + 1], lines[i], *lines[i + 2 :]], i + 1
+        yield [*lines[:i], others[i], *lines[i + 1 :]], i + 2 if i == 0 else i + 1
+        yield [*lines[: i + 1], *others[i + 1 :]], i + 2
+    yield [*lines, lines[-1]], len(lines) + 1
+
+
+def test_lines_that_are_deleted_doubled_swapped_or_foreign_are_an_error_with_their_line(tmp_path):
+    others = [replace(RUN, kernelpoint="0.3.0"), *WHOLE[1:]]
+    first, second = (written(tmp_path / name, *records) for name, records in (("first", WHOLE), ("second", others)))
+    read = [path.read_bytes().splitlines(keepends=True) for path in (first, second)]
+    tried = 0
+    for lines, number in changes(*read):
+        with pytest.raises(JournalError) as error:
+            parse(b"".join(lines), "run.kpjournal")
+        told = str(error.value)
+        assert f"run.kpjournal:{number}: " in told or (number == 1 and "is not a journal" in told), told
+        tried += 1
+    assert tried == 5 * 4 + 1
+
+
+def test_a_journal_of_unchained_lines_is_read_and_goes_on_with_chained_ones(path):
+    path.write_bytes(b"".join(seal(text_of(record)) for record in WHOLE))
+    assert read_records(path) == WHOLE
+    written(path, ResumeRecord(1))
+    written(path, ResumeRecord(2))
+    assert read_records(path) == [*WHOLE, ResumeRecord(1), ResumeRecord(2)]
+    path.write_bytes(path.read_bytes() + seal(text_of(ResumeRecord(3))))
+    with pytest.raises(JournalError, match=r"run\.kpjournal:8: the line does not have its checksum"):
+        read_records(path)
+
+
 @pytest.mark.parametrize("damage", [b"garbage\n", b"[1]\n", b'{"no":"type"}\n', b"\x00\x01\n", b"\n"])
 def test_a_strange_line_is_an_error_with_its_number(path, damage):
     lines = written(path, RUN, ResumeRecord(0)).read_bytes().splitlines(keepends=True)
@@ -172,7 +211,7 @@ def test_a_strange_line_is_an_error_with_its_number(path, damage):
 )
 def test_a_record_that_lacks_what_readers_need_is_an_error_with_its_line(path, record, message):
     whole = {"type": "result", "process": 0, "launch": 4, "pass_index": 0, "counters": {"cycles": 5.0}, **record}
-    path.write_bytes(seal(text_of(RUN)) + seal(text_of(RESULT)) + seal(json.dumps(whole)))
+    path.write_bytes(journal_of([text_of(RUN).encode(), text_of(RESULT).encode(), json.dumps(whole).encode()]))
     with pytest.raises(JournalError, match=message) as error:
         read_records(path)
     assert str(error.value).startswith(f"{path}:3: ")

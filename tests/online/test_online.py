@@ -4,10 +4,11 @@ import json
 
 import numpy as np
 import pytest
+from sealed_lines import journal_of
 
 from kernelpoint.errors import ConfigError, HostError, JournalError, SessionError
 from kernelpoint.journal import DecisionRecord, load_run
-from kernelpoint.journal.lines import seal
+from kernelpoint.journal.lines import split_lines
 from kernelpoint.journal.text import plain
 from kernelpoint.paired import compare_runs
 from kernelpoint.report.write import plan_of
@@ -93,12 +94,12 @@ def test_a_run_killed_at_any_byte_ends_the_same(host):
 
 def test_resuming_on_other_traces_is_refused_with_the_launch(host):
     host.walk(host.open(LOOSE), limit=10)
-    lines = host.journal.read_text().splitlines(keepends=True)
-    number = next(i for i, line in enumerate(lines) if '"decision"' in line)
+    lines = split_lines(host.journal.read_bytes(), "it")[0]
+    number = next(i for i, line in enumerate(lines) if b'"decision"' in line)
     record = json.loads(lines[number])
     record["trace"] = host.paths[record["launch"] + 1]
-    lines[number] = seal(json.dumps({k: v for k, v in record.items() if k != "crc32"})).decode()
-    host.journal.write_text("".join(lines))
+    lines[number] = json.dumps(record).encode()
+    host.journal.write_bytes(journal_of(lines))
     with pytest.raises(JournalError, match="launch 0 of process 0 ran stream"):
         host.open(LOOSE)
 

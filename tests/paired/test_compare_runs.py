@@ -6,10 +6,11 @@ import sys
 
 import numpy as np
 import pytest
+from sealed_lines import journal_of
 
 from kernelpoint.errors import JournalError
 from kernelpoint.journal import load_run
-from kernelpoint.journal.lines import seal, unseal
+from kernelpoint.journal.lines import split_lines
 from kernelpoint.paired import compare_runs, sample_of
 
 
@@ -96,9 +97,8 @@ def test_a_run_without_a_bound_is_refused(run, cycles):
 
 def test_a_run_that_stopped_launches_inside_is_refused(run, cycles):
     path = run("a", cycles[0])
-    *lines, last = path.read_bytes().splitlines(keepends=True)
-    summary = unseal(last[:-1]).decode()
-    path.write_bytes(b"".join(lines) + seal(summary.replace('"projected":0', '"projected":3')))
+    *lines, summary = split_lines(path.read_bytes(), "it")[0]
+    path.write_bytes(journal_of([*lines, summary.replace(b'"projected":0', b'"projected":3')]))
     with pytest.raises(JournalError, match="3 launches were stopped inside"):
         sample_of(load_run(path))
 

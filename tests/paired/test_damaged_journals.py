@@ -3,10 +3,11 @@
 import json
 
 import pytest
+from sealed_lines import journal_of
 
 from kernelpoint.errors import KernelPointError
 from kernelpoint.journal import load_run
-from kernelpoint.journal.lines import seal, unseal
+from kernelpoint.journal.lines import split_lines
 from kernelpoint.paired import compare_runs
 from kernelpoint.report.sentences import sentences
 
@@ -41,16 +42,16 @@ def journal(run, cycles):
 
 
 def test_no_field_of_a_journal_can_break_a_report_or_a_comparison(journal, tmp_path):
-    lines = journal.read_bytes().splitlines(keepends=True)
-    records = [json.loads(unseal(line[:-1])) for line in lines]
+    lines = split_lines(journal.read_bytes(), "it")[0]
+    records = [json.loads(line) for line in lines]
     other = load_run(journal)
     damaged, refused, tried = tmp_path / "damaged.kpjournal", 0, 0
     firsts = {record["type"]: number for number, record in reversed(list(enumerate(records)))}
     for number in firsts.values():
         for place in places(records[number]):
             for odd in (GONE, *ODD):
-                line = seal(json.dumps(changed(records[number], place, odd)))
-                damaged.write_bytes(b"".join([*lines[:number], line, *lines[number + 1 :]]))
+                line = json.dumps(changed(records[number], place, odd)).encode()
+                damaged.write_bytes(journal_of([*lines[:number], line, *lines[number + 1 :]]))
                 tried += 1
                 try:
                     report = load_run(damaged)

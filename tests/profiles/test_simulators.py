@@ -1,10 +1,10 @@
 """Output of full runs: Accel-Sim, MacSim, our own journal."""
 
 import pytest
+from sealed_lines import journal_of
 
 from kernelpoint.errors import ProfileError
 from kernelpoint.journal import PassRecord, ResultRecord, RunRecord
-from kernelpoint.journal.lines import seal
 from kernelpoint.journal.text import text_of
 from kernelpoint.profiles import read_profile
 
@@ -83,7 +83,7 @@ def test_a_macsim_run_that_stopped_early_is_refused(tmp_path, text):
 def journal(results, counts=(2, 1), tail=""):
     first = RunRecord(kernelpoint="x", config={}, bound="none", estimate="mean", launches=list(counts), hashes={})
     records = [first, PassRecord(0), *(ResultRecord(p, i, 0, {"cycles": float(c)}) for p, i, c in results)]
-    return b"".join(seal(text_of(record)) for record in records).decode() + tail
+    return journal_of([text_of(record).encode() for record in records]).decode() + tail
 
 
 def test_a_journal_of_a_full_run_gives_its_results_process_by_process(tmp_path):

@@ -20,7 +20,18 @@ KEPT = (
     "projection",
 )
 # Sentences, and what belongs to the line itself.
-NOT_STATED = ("covers", "kernels", "pass", "pass_index", "not_covered", "warnings", "assumptions", "type", "crc32")
+NOT_STATED = (
+    "covers",
+    "kernels",
+    "pass",
+    "pass_index",
+    "not_covered",
+    "warnings",
+    "assumptions",
+    "type",
+    "crc32",
+    "chain",
+)
 
 
 def story(journal: Path) -> list[Any]:

@@ -160,7 +160,7 @@ class AnyHost(RuleBasedStateMachine):
         journal = self.session.journal.path
         self.session.journal.close()
         if torn:
-            line = b'{"type":"result","process":0,"launch":3,"pass_index":0,"counters":{"cycles":5000.0},"crc32":"00'
+            line = b'{"type":"result","process":0,"launch":3,"pass_index":0,"counters":{"cycles":5000.0},"chain":"00'
             journal.write_bytes(journal.read_bytes() + line[: cut % len(line)])
         self.flying.clear()
         self.failures.clear()

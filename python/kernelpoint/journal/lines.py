@@ -1,8 +1,10 @@
-"""One line of a journal: a record as JSON whose last member is the checksum of what stands before it.
+"""One line of a journal: a record as JSON whose last member is a checksum that begins with the one of the line before.
 
-    {"type":"resume","results":3,"crc32":"07d06fe0"}
+    {"type":"resume","results":3,"chain":"07d06fe0"}
 
-CRC-32 finds every change of up to 32 bits in a row; the line stays JSON for other tools.
+CRC-32 finds every change of up to 32 bits in a row. Since each checksum begins with the one before, a line stands in one place
+of one journal only: a line that is deleted, doubled, moved or of another journal is found at the line after the change. A line
+that stands alone, and all lines of journals of earlier versions, have a member `crc32`, which begins with nothing.
 """
 
 from __future__ import annotations
@@ -14,29 +16,41 @@ from kernelpoint.journal.records import FORMAT_VERSION
 
 BEGIN = b'{"type":"run","version":'  # every journal of every version
 MAGIC = b"%s%d," % (BEGIN, FORMAT_VERSION)
-_FRAME = b',"crc32":"________"}'
+FIRST = 0  # the checksum of a journal's first line begins with it
+_FRAMES = b',"chain":"________"}', b',"crc32":"________"}'
+_LENGTH = len(_FRAMES[0])
 _HEX = frozenset(b"0123456789abcdef")
 
 
-def seal(text: str) -> bytes:
-    r"""A line of the file from a record's JSON.
+def seal(text: str, before: int | None = None) -> bytes:
+    r"""A line of the file from a record's JSON; `before`: checksum of the line before it, None for a line that stands alone.
 
-    >>> seal('{"type":"resume","results":3}')
-    b'{"type":"resume","results":3,"crc32":"07d06fe0"}\n'
+    >>> seal('{"type":"resume","results":3}', FIRST)
+    b'{"type":"resume","results":3,"chain":"07d06fe0"}\n'
     """
-    body = text[:-1].encode()
-    return b'%s,"crc32":"%08x"}\n' % (body, crc32(body))
+    return _line_of(text[:-1].encode(), before) + b"\n"
 
 
-def unseal(line: bytes) -> bytes | None:
-    """The JSON of a line without its newline; None where the line is not what was written."""
-    body = line[: -len(_FRAME)]
-    return body + b"}" if line == seal_of(body) else None
+def unseal(line: bytes, before: int | None = None) -> bytes | None:
+    """The JSON of a line without its newline; None where the line is not what was written there."""
+    body = line[:-_LENGTH]
+    return body + b"}" if line == _line_of(body, before) else None
 
 
-def seal_of(body: bytes) -> bytes:
+def checksum_of(line: bytes) -> int:
+    r"""The checksum that a line without its newline states; that of the next line begins with it.
+
+    >>> checksum_of(b'{"type":"resume","results":3,"chain":"0000000f"}')
+    15
+    """
+    return int(line[-10:-2], 16)
+
+
+def _line_of(body: bytes, before: int | None) -> bytes:
     """A line without its newline, from a record's JSON without its closing brace."""
-    return b'%s,"crc32":"%08x"}' % (body, crc32(body))
+    if before is None:
+        return b'%s,"crc32":"%08x"}' % (body, crc32(body))
+    return b'%s,"chain":"%08x"}' % (body, crc32(body, before))
 
 
 def check_begin(data: bytes, name: str) -> None:
@@ -60,34 +74,44 @@ def split_lines(data: bytes, name: str) -> tuple[list[bytes], int]:
     """The JSON of every record, and the length of the file up to the end of the last one.
 
     The last line may be torn: a beginning of what was to be written, with zeros or a newline behind it as file systems leave
-    them. It is left out.
+    them. It is left out. Lines of an earlier version, whose checksums begin with nothing, may stand before the first chained
+    one: a run that an earlier version began.
 
     Raises:
-        JournalError: any other line that is not what was written, with its number.
+        JournalError: any other line that is not what was written there, with its number.
     """
     check_begin(data, name)
     lines = data.rstrip(b"\0\n").split(b"\n")
     found: list[bytes] = []
-    end = 0
+    end, before, chained = 0, FIRST, False
     for number, line in enumerate(lines, start=1):
-        record = unseal(line)
+        record = unseal(line, before)
+        chained = chained or record is not None
+        if not chained:
+            record = unseal(line)
         behind = data[end + len(line) : end + len(line) + 1]
         if number == len(lines) and (behind != b"\n" if record is not None else not _is_whole(line)):
             break
         if record is None:
-            raise JournalError(
-                f"{name}:{number}: the line does not have its checksum: damaged, or edited by hand; a copy that ends before "
-                "it can be resumed"
-            )
+            raise JournalError(f"{name}:{number}: {_complaint(line)}; a copy that ends before it can be resumed")
         found.append(record)
         end += len(line) + 1
+        before = checksum_of(line)
     return found, end
+
+
+def _complaint(line: bytes) -> str:
+    """The sentence on a line that is not what was written there."""
+    if line[-_LENGTH:].startswith(_FRAMES[0][:10]):
+        return "the line does not have its checksum after the line before: damaged or moved, or lines are missing before it"
+    return "the line does not have its checksum: damaged, or edited by hand"
 
 
 def _is_whole(line: bytes) -> bool:
     """True if a line that fails its check was written to its end: it has the frame of a checksum, but for one byte."""
-    return any(len(part) == len(_FRAME) and _differing(part) <= 1 for part in (line[-20:], line[-21:-1]))
+    parts = line[-_LENGTH:], line[-_LENGTH - 1 : -1]
+    return any(len(part) == _LENGTH and _differing(part, frame) <= 1 for part in parts for frame in _FRAMES)
 
 
-def _differing(part: bytes) -> int:
-    return sum(c not in _HEX if frame == ord("_") else c != frame for c, frame in zip(part, _FRAME, strict=True))
+def _differing(part: bytes, frame: bytes) -> int:
+    return sum(c not in _HEX if form == ord("_") else c != form for c, form in zip(part, frame, strict=True))

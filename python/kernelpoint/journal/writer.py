@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kernelpoint.errors import JournalError
 from kernelpoint.files import open_to_append, sync_folder
-from kernelpoint.journal.lines import BEGIN, check_begin, seal
+from kernelpoint.journal.lines import BEGIN, FIRST, check_begin, checksum_of, seal
 from kernelpoint.journal.reader import parse
 from kernelpoint.journal.records import LookRecord, PopulationRecord, Record, RunRecord, SummaryRecord
 from kernelpoint.journal.text import text_of
@@ -43,6 +43,7 @@ class JournalWriter:
         self._resume = resume
         self._begun = self._locked = False
         self._synced = 0.0
+        self._before = FIRST  # checksum of the last line
         self._closed = ""
         try:
             self._made = not self.path.exists()
@@ -63,7 +64,7 @@ class JournalWriter:
             JournalError: the system refused it, or an earlier one, or the journal is closed.
             ValueError: a number in it is not finite; nothing is written.
         """
-        line = seal(text_of(record))
+        line = seal(text_of(record), self._before)
         if self._closed:
             raise JournalError(self._closed)
         if os.getpid() != self._owner:
@@ -75,6 +76,7 @@ class JournalWriter:
                 self._begin()
             if os.write(self._file.fileno(), line) != len(line):
                 raise OSError(0, "the disk took only part of a record")
+            self._before = checksum_of(line[:-1])
             self._sync(type(record) in _SYNCED)
         except OSError as error:
             self._fail(f"cannot write to the journal {self.path}: {error.strerror}")
@@ -116,6 +118,7 @@ class JournalWriter:
             raise JournalError(f"cannot read the journal {self.path}: {error.strerror}") from None
         if self._resume:
             self.records, end = parse(data, str(self.path))
+            self._before = checksum_of(data[: end - 1]) if end else FIRST
             return end
         if not data.startswith(BEGIN):  # a journal of whichever version may be set aside
             check_begin(data, str(self.path))
