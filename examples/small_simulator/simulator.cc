@@ -21,6 +21,21 @@ struct Launch {
     uint64_t ctas = 0, cycles = 0, misses = 0;  // ctas 0: it cannot be simulated
 };
 
+// What the plugin is told of the launches: they have no traces, and those of one shape repeat.
+std::vector<kp_description> describe(const std::vector<Launch>& launches, std::vector<int64_t>& shapes) {
+    for (const Launch& launch : launches) {
+        shapes.push_back(static_cast<int64_t>(launch.ctas));
+        shapes.push_back(static_cast<int64_t>(launch.cycles));
+    }
+    std::vector<kp_description> described(launches.size(), kernelpoint::sized<kp_description>());
+    for (size_t i = 0; i < launches.size(); ++i) {
+        described[i].name = "ctas";
+        described[i].shape_count = 2;
+        described[i].shape = &shapes[2 * i];
+    }
+    return described;
+}
+
 std::vector<Launch> read_list(const std::string& path) {
     std::ifstream file(path);
     std::vector<Launch> launches;
@@ -79,9 +94,11 @@ int main(int argc, char** argv) {
     host.simulator = "small simulator";
     host.version = "1";
     host.config_hash = "one SM";
-    host.flags = KP_HOST_CAN_STOP | KP_HOST_NAMES_COUNTERS;
+    host.flags = KP_HOST_CAN_STOP | KP_HOST_NAMES_COUNTERS | KP_HOST_STATELESS;
     host.counter_names = {"l2_misses"};
     host.processes = {{"", launches.size()}};
+    std::vector<int64_t> shapes;
+    host.descriptions = describe(launches, shapes);
     kernelpoint::Client client(&kernelpoint::stop_run);
     client.open(argv[1], host);
     kernelpoint::Position at;

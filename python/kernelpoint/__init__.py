@@ -1,7 +1,7 @@
 """KernelPoint: simulate only the kernel launches that matter, within a stated error bound.
 
 The library's names, each imported when it is first used: Run, Plan, Engine, TraceEncoder, cluster, compare, embed,
-load_policy, simulate. TraceEncoder needs the extra `train`.
+host, load_policy, simulate. TraceEncoder needs the extra `train`.
 """
 
 from importlib import import_module
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kernelpoint.encoder.embed import embed as embed
     from kernelpoint.estimation import Engine as Engine
     from kernelpoint.policies.registry import load_policy as load_policy
+    from kernelpoint.python_host import host as host
     from kernelpoint_lab.training.model import TraceEncoder as TraceEncoder
 
 _MODULES = {
@@ -28,10 +29,11 @@ _MODULES = {
     "cluster": "kernelpoint.api",
     "compare": "kernelpoint.api",
     "embed": "kernelpoint.encoder.embed",
+    "host": "kernelpoint.python_host",
     "load_policy": "kernelpoint.policies.registry",
     "simulate": "kernelpoint.api",
 }
-__all__ = ["Engine", "Plan", "Run", "TraceEncoder", "cluster", "compare", "embed", "load_policy", "simulate"]
+__all__ = ["Engine", "Plan", "Run", "TraceEncoder", "cluster", "compare", "embed", "host", "load_policy", "simulate"]
 
 
 def __getattr__(name: str) -> Any:

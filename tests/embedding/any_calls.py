@@ -14,7 +14,7 @@ import random
 import sys
 import tempfile
 from collections import Counter
-from ctypes import POINTER, byref, c_char_p, c_double, c_uint32, c_uint64, c_void_p, sizeof
+from ctypes import POINTER, byref, c_char_p, c_double, c_int64, c_uint32, c_uint64, c_void_p, sizeof
 from pathlib import Path
 
 LAUNCHES = 6
@@ -36,13 +36,17 @@ class CounterValue(ctypes.Structure):
     _fields_ = [("name", c_char_p), ("value", c_double)]
 
 
+Description = struct(
+    "Description", ("shape_count", c_uint32), ("name", c_char_p), ("shape", POINTER(c_int64)), ("key", c_uint64),
+    ("cost", c_double), ("features", POINTER(c_double)), ("feature_count", c_uint32),
+)  # fmt: skip
 HostInfo = struct(
     "HostInfo", ("abi_version", c_uint32), ("simulator", c_char_p), ("version", c_char_p), ("config_hash", c_char_p),
     ("flags", c_uint32), ("process_count", c_uint32), ("list_paths", c_void_p), ("launch_counts", POINTER(c_uint64)),
     ("log", c_void_p), ("log_user", c_void_p), ("state_lines", c_uint64), ("sms", c_uint32), ("ctas_per_sm", c_uint32),
     ("warps_per_sm", c_uint32), ("registers_per_sm", c_uint32), ("shared_memory_per_sm", c_uint32), ("counter_count", c_uint32),
     ("configuration", c_char_p), ("predictor_history_bits", c_uint32), ("predictor_counter_bits", c_uint32),
-    ("counter_names", POINTER(c_char_p)),
+    ("counter_names", POINTER(c_char_p)), ("descriptions", POINTER(Description)), ("description_count", c_uint64),
 )  # fmt: skip
 Launch = struct("Launch", ("process", c_uint32), ("index", c_uint64), ("trace_path", c_char_p))
 Decision = struct(
@@ -99,6 +103,17 @@ class Caller:
         self.seen[f"{name} {status}"] += 1
         return status
 
+    def described(self) -> ctypes.Array[ctypes.Structure]:
+        """Descriptions of all launches, right or wrong."""
+        made = (Description * LAUNCHES)()
+        numbers = self.any((0, 1, 2))
+        for one in made:
+            one.size = sizeof(Description) if self.random.random() < 0.98 else self.any(SIZES)
+            one.name, one.key, one.cost = self.any(TEXTS), self.any(NUMBERS), self.any((*VALUES[:2], *VALUES))
+            one.shape, one.shape_count = self.maybe((c_int64 * 2)(3, -1)), self.any((0, 1, 2, 2**32 - 1))
+            one.features, one.feature_count = self.maybe((c_double * 2)(1.0, self.any(VALUES))), numbers
+        return made
+
     def open(self) -> None:
         """Open a session, in the right way or in a wrong one."""
         folder = Path(tempfile.mkdtemp(dir=self.folders.name))
@@ -110,10 +125,12 @@ class Caller:
         counts = (c_uint64 * 2)(LAUNCHES, LAUNCHES)
         info = self.sized(HostInfo(abi_version=2, simulator=self.any(TEXTS), version=b"1", config_hash=self.any(TEXTS)))
         info.process_count = 1 if self.random.random() < 0.9 else self.any((0, 2**16 + 1, 2**32 - 1))
-        info.flags, info.state_lines = self.any((0, 2, 6, 34, 2**32 - 1)), self.any((0, 8))
+        info.flags, info.state_lines = self.any((0, 2, 6, 34, 256, 768, 2**32 - 1)), self.any((0, 8))
         info.launch_counts, info.configuration = counts, self.any(TEXTS)
         info.counter_count = self.any((0, 0, 1, 2))
         info.counter_names = self.maybe((c_char_p * 2)(self.any(TEXTS), self.any(TEXTS)))
+        described = self.described()
+        info.descriptions, info.description_count = self.maybe(described), self.any((0, 0, LAUNCHES, LAUNCHES - 1))
         self.session = c_void_p()
         self.call("kp_open", self.maybe(str(config).encode()), self.maybe(byref(info)), self.maybe(byref(self.session)))
 

@@ -88,6 +88,27 @@ void fast_exit(const std::string&) {
     _exit(0);
 }
 
+// A fork while another thread's call is inside, for at least 300 ms; the child calls, and must not wait for that thread.
+void fork_inside(const std::string&) {
+    std::thread caller([] {
+        uint64_t index = 0;
+        api.next(session, 1, 0, &index);
+    });
+    usleep(150000);
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(20);
+        uint64_t index = 0;
+        const kp_status status = api.next(session, 1, 0, &index);
+        say() << "child " << status << ' ' << api.last_error() << std::endl;
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    caller.join();
+    say() << "status " << status << '\n';
+}
+
 const std::map<std::string, std::function<void(const std::string&)>> steps = {
     {"load", load},
     {"open", open},
@@ -95,6 +116,7 @@ const std::map<std::string, std::function<void(const std::string&)>> steps = {
     {"abi", set_abi},
     {"size", set_size},
     {"names", set_names},
+    {"describe", describe},
     {"reentrant_log", set_reentrant_log},
     {"launch", launch},
     {"launch_sized", launch_sized},
@@ -121,6 +143,7 @@ const std::map<std::string, std::function<void(const std::string&)>> steps = {
     {"check_fenv", check_fenv},
     {"threads", threads},
     {"fork", fork_and_launch},
+    {"fork_inside", fork_inside},
     {"setenv", set_variable},
     {"print", print},
     {"exit", [](const std::string&) { exit(0); }},

@@ -131,3 +131,10 @@ def test_numeric_libraries_use_one_thread_unless_told_otherwise(host):
     script = "import os; log(os.environ['OMP_NUM_THREADS'])"
     assert host("open", script=script).one("log") == "1"
     assert host("open", script=script, env={"OMP_NUM_THREADS": "3"}).one("log") == "3"
+
+
+def test_a_child_that_is_forked_while_a_call_is_inside_is_refused_and_does_not_hang(host):
+    run = host("open", "fork_inside", script="def next(*given): import time; time.sleep(0.3); return 2, -1")
+    child, parent = run.of("fork_inside")
+    assert child.startswith("child -1 this process was forked while a call of the plugin was inside")
+    assert parent == "status 0"

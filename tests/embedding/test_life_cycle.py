@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import pytest
 
 ECHO = """
@@ -33,6 +35,9 @@ def test_host_information_arrives(host):
         "keeps_l1": False,
         "keeps_rows": False,
         "needs_whole_traces": False,
+        "has_no_traces": False,
+        "stateless": False,
+        "descriptions": None,
         "predictor": (0, 0),
         "counter_names": None,
     }
@@ -188,3 +193,23 @@ def on_complete(process, index, *rest): print("done", index, file=kept["file"], 
     assert run.code == 0
     assert run.stderr == ""
     assert journal.read_text() == "done 1\ndone 2\n"
+
+
+DESCRIBED = (
+    "log(repr({name: getattr(column, 'hex', lambda: column)() for name, column in info['descriptions'].items()}))"
+)
+
+
+def test_descriptions_of_launches_arrive_column_by_column(host):
+    run = host("describe:2", "open", script=DESCRIBED)
+    columns = eval(run.one("log"))
+    assert columns["names"] == ["gemm", "gemm"]
+    assert bytes.fromhex(columns["extents"]) == (1).to_bytes(4, "little") * 2
+    assert bytes.fromhex(columns["shapes"]) == b"".join(number.to_bytes(8, "little") for number in (64, 65))
+    assert bytes.fromhex(columns["keys"]) == b"".join(number.to_bytes(8, "little") for number in (7, 8))
+    assert columns["costs"] == struct.pack("<2d", 1.5, 2.5).hex() and columns["features"] == ""
+
+
+def test_descriptions_of_another_number_of_launches_are_refused(host):
+    run = host("describe:3", "open")
+    assert run.one("open").startswith("-1 info.description_count is 3, info.launch_counts add up to 2:")

@@ -180,7 +180,6 @@ def test_the_report_reads_an_online_run(host):
         ("clusters: online", "random", "policy random plans beforehand"),
         ("clusters: online\nplan: a.kpplan", "kernelpoint", "plan: got 'a.kpplan'"),
         ("clusters: online\nprofile: a.csv", "kernelpoint", "profile: got 'a.csv'"),
-        ("clusters: plan", "kernelpoint", "names no trace list"),
         ("clusters: sometimes", "kernelpoint", "clusters"),
     ],
 )

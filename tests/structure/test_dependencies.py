@@ -13,7 +13,7 @@ from project_files import LAB, PACKAGE, PLUGIN, place, python_files, tree
 # From top to bottom; a part may import from parts on lines below its own, never from its own line or above.
 LAYERS = [
     {"cli"},
-    {"api"},
+    {"api", "python_host"},
     {"evaluation", "coordinator"},
     {"report", "paired"},
     {"session"},

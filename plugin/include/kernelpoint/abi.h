@@ -26,7 +26,8 @@
  *
  * Threads: all functions may be called from any thread; calls on one session are serialised by the plugin. Several
  * launches may be in flight; they may complete in any order. A decision never waits for a result. After a fork only one
- * of the two processes may go on with a session: both would write the same journal.
+ * of the two processes may go on with a session: both would write the same journal. A child that was forked while a
+ * call was inside gets KP_EINVAL from every call.
  * The host's process: signal dispositions, locale, floating-point environment, errno and the C streams are after each
  * call what they were before it. Sessions live until the process ends, which it may do at any time and in any way.
  * Ownership: the plugin copies what it is given before it returns. Text that the plugin hands out lives as long as the
@@ -75,7 +76,9 @@ enum {
     KP_HOST_KEEPS_L1 = 1u << 4,    /* SMs keep L1 and instruction cache: kp_touch.sm is wanted; MacSim's layout only */
     KP_HOST_NAMES_COUNTERS = 1u << 5,     /* kp_host_info.counter_names is filled */
     KP_HOST_NEEDS_WHOLE_TRACES = 1u << 6, /* a damaged trace ends the host: the plugin reads each before it is opened */
-    KP_HOST_KEEPS_ROWS = 1u << 7 /* rows of DRAM stay open: kp_replay.touches begin with first reads, see state.h */
+    KP_HOST_KEEPS_ROWS = 1u << 7, /* rows of DRAM stay open: kp_replay.touches begin with first reads, see state.h */
+    KP_HOST_STATELESS = 1u << 8,  /* a launch leaves nothing that a later one meets: the bound is on the total error */
+    KP_HOST_NO_TRACES = 1u << 9   /* no launch has a trace: they are sampled by their descriptions, else at random */
 };
 
 /* State that a launch begins with, for kp_decision.state. */
@@ -94,6 +97,19 @@ typedef struct kp_session kp_session;
 /* Receives one line of text without newline; called on the thread that called the plugin, from inside that call: it
  * must not call the plugin itself (KP_EINVAL). */
 typedef void (*kp_log_fn)(void* user, const char* line);
+
+/* A launch that describes itself, for simulators whose launches have no trace that the plugin reads. Every field but
+ * size may be 0: unknown. Strata and predictions are made from it, as they are from traces. */
+typedef struct kp_description {
+    uint32_t size;          /* sizeof(kp_description) */
+    uint32_t shape_count;   /* of shape */
+    const char* name;       /* of the kernel, layer or operator */
+    const int64_t* shape;   /* extents of its work: grid and block, or M, N and K of a GEMM */
+    uint64_t key;           /* of its content: equal keys say that launches do the same work on the same shapes */
+    double cost;            /* predicted cycles, as near as the host knows */
+    const double* features; /* other amounts that its cost depends on: bytes, FLOPs; as many for every launch */
+    uint32_t feature_count; /* of features */
+} kp_description;
 
 typedef struct kp_host_info {
     uint32_t size;           /* sizeof(kp_host_info) */
@@ -129,6 +145,10 @@ typedef struct kp_host_info {
     /* With KP_HOST_NAMES_COUNTERS: the names of kp_result.counters, as every result of the run will have them. A budget
      * on any other counter is refused by kp_open; without the flag, by kp_on_complete of the first result. */
     const char* const* counter_names;
+    /* What is known of each launch where there is no trace list: description_count descriptions, of the launches of all
+     * processes in their order (the sum of launch_counts), or 0 and NULL. Traces come first where there are both. */
+    const kp_description* descriptions;
+    uint64_t description_count;
 } kp_host_info;
 
 /* A kernel launch. With a trace path the plugin can read the launch itself; NULL where there is none. */

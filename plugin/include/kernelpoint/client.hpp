@@ -84,7 +84,8 @@ struct Host {
     uint64_t state_lines;
     uint32_t sms, ctas_per_sm, warps_per_sm, registers_per_sm, shared_memory_per_sm;
     uint32_t predictor_history_bits, predictor_counter_bits;
-    std::vector<const char*> counter_names;  // of every result's counters; counts with KP_HOST_NAMES_COUNTERS
+    std::vector<const char*> counter_names;    // of every result's counters; counts with KP_HOST_NAMES_COUNTERS
+    std::vector<kp_description> descriptions;  // of the launches of all processes in their order; empty: none
     kp_log_fn log;
     void* log_user;
     std::string plugin;  // where the plugin is, if the host knows; empty: to be found
@@ -138,6 +139,8 @@ public:
         info.predictor_counter_bits = host.predictor_counter_bits;
         info.counter_count = static_cast<uint32_t>(host.counter_names.size());
         info.counter_names = host.counter_names.data();
+        info.descriptions = host.descriptions.empty() ? NULL : host.descriptions.data();
+        info.description_count = host.descriptions.size();
         info.log = host.log;
         info.log_user = host.log_user;
         info.configuration = host.configuration.empty() ? NULL : host.configuration.c_str();

@@ -62,14 +62,25 @@ kp_status in_python(kp_status otherwise, Body body) {
     }
 }
 
-// Refuses what no call can do: from inside the host's log function, or on a thread with too little stack. KP_OK, or the
-// status of the refusal.
+// Refuses what no call can do: from inside the host's log function, on a thread with too little stack, or in a process
+// that was forked while a call was inside. KP_OK, or the status of the refusal.
 kp_status check_caller();
+
+// Counts the calls that are inside, for check_caller of a forked process: the threads of those calls, which hold the
+// session and the GIL, exist in the parent only.
+class Inside {
+public:
+    Inside();
+    ~Inside();
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+};
 
 // A call on an open session.
 template <typename Body>
 kp_status call(kp_session* session, Body body) {
     if (const kp_status status = check_caller()) return status;
+    Inside inside;
     HostState host;
     SessionLock lock(session);
     Current current(session);

@@ -1,7 +1,9 @@
 // Each function of abi.h as a call of kernelpoint.session.boundary.
 #include <pybind11/stl.h>
 #include <signal.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <tuple>
 
 #include "runtime/embedding/call.h"
@@ -16,6 +18,16 @@ namespace kernelpoint::embedding {
 namespace {
 
 kp_set_error_fn g_set_error = nullptr;
+std::atomic<int> g_inside{0};
+std::atomic<pid_t> g_process{0};  // that counts g_inside
+
+// True in a process that was forked while a call was inside.
+bool was_forked_inside() {
+    const pid_t process = getpid();
+    if (g_process != 0 && g_process != process && g_inside > 0) return true;
+    g_process = process;
+    return false;
+}
 
 // Names of the session's methods, made once.
 struct Methods {
@@ -53,6 +65,7 @@ kp_status start(const kp_session* session) {
 
 kp_status open_session(const char* config_path, const kp_host_info* info, kp_session** opened) {
     if (const kp_status status = check_caller()) return status;
+    Inside inside;
     HostState host;
     HostSignals signals;
     auto* session = new kp_session;  // leaked where opening fails: Python may still hold its log
@@ -227,9 +240,21 @@ kp_status report(const Failure& failure) {
     return failure.status;
 }
 
+Inside::Inside() {
+    ++g_inside;
+}
+
+Inside::~Inside() {
+    --g_inside;
+}
+
 kp_status check_caller() {
     if (t_current_session != nullptr)
         return report(Failure(KP_EINVAL, "the plugin was called from inside the host's log function"));
+    if (was_forked_inside())
+        return report(Failure(KP_EINVAL,
+                              "this process was forked while a call of the plugin was inside: only its parent can go "
+                              "on with the session"));
     try {
         check_stack();
         return KP_OK;

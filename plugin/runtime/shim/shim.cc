@@ -34,6 +34,47 @@ kp_status check_counter_names(const kp_host_info& info) {
     return KP_OK;
 }
 
+// Extents and features of one launch, far above what any launch has.
+constexpr uint32_t kMostExtents = 16, kMostFeatures = 64;
+
+kp_status check_description(const kp_description* given, uint64_t index, const kp_description& first) {
+    const std::string where = "info.descriptions[" + std::to_string(index) + "]";
+    if (given->size != first.size)
+        return fail(KP_EINVAL, where + ".size is " + std::to_string(given->size) + ", the first one's is " +
+                                   std::to_string(first.size) + ": all have the struct's sizeof");
+    const kp_description one = copy_in(given);
+    if (one.shape_count > kMostExtents || (one.shape_count > 0 && one.shape == nullptr))
+        return fail(KP_EINVAL, where + ".shape_count is " + std::to_string(one.shape_count) + ", expected 0 to " +
+                                   std::to_string(kMostExtents) + ", and shape not NULL");
+    if (one.feature_count > kMostFeatures || (one.feature_count > 0 && one.features == nullptr))
+        return fail(KP_EINVAL, where + ".feature_count is " + std::to_string(one.feature_count) + ", expected 0 to " +
+                                   std::to_string(kMostFeatures) + ", and features not NULL");
+    if (one.feature_count != copy_in(&first).feature_count)
+        return fail(KP_EINVAL, where + ".feature_count is " + std::to_string(one.feature_count) +
+                                   ", the first one's is " + std::to_string(copy_in(&first).feature_count) +
+                                   ": every launch has the same features");
+    return KP_OK;
+}
+
+kp_status check_descriptions(const kp_host_info& info) {
+    if (info.description_count == 0) return KP_OK;
+    if (info.descriptions == nullptr)
+        return fail(KP_EINVAL,
+                    "info.descriptions is NULL, description_count is " + std::to_string(info.description_count));
+    uint64_t launches = 0;
+    for (uint32_t i = 0; info.launch_counts != nullptr && i < info.process_count; ++i)
+        launches += info.launch_counts[i];
+    if (info.description_count != launches)
+        return fail(KP_EINVAL, "info.description_count is " + std::to_string(info.description_count) +
+                                   ", info.launch_counts add up to " + std::to_string(launches) +
+                                   ": there is one description for each launch, or none at all");
+    if (const kp_status status = check_size("info.descriptions[0]", info.descriptions)) return status;
+    for (uint64_t i = 0; i < info.description_count; ++i)
+        if (const kp_status status = check_description(element(info.descriptions, i), i, *info.descriptions))
+            return status;
+    return KP_OK;
+}
+
 kp_status check_host(const kp_host_info* info) {
     if (info == nullptr) return fail(KP_EINVAL, "info is NULL");
     if (info->size >= 2 * sizeof(uint32_t) && info->abi_version != KP_ABI_VERSION)
@@ -44,7 +85,8 @@ kp_status check_host(const kp_host_info* info) {
     if (info->process_count == 0 || info->process_count > kMostProcesses)
         return fail(KP_EINVAL, "info.process_count is " + std::to_string(info->process_count) + ", expected 1 to " +
                                    std::to_string(kMostProcesses));
-    return check_counter_names(copy_in(info));
+    if (const kp_status status = check_counter_names(copy_in(info))) return status;
+    return check_descriptions(copy_in(info));
 }
 
 kp_status check_counters(const kp_result& result) {

@@ -16,6 +16,8 @@ constexpr uint32_t kFirstSize = 0;
 template <>
 inline constexpr uint32_t kFirstSize<kp_host_info> = 72;
 template <>
+inline constexpr uint32_t kFirstSize<kp_description> = 56;
+template <>
 inline constexpr uint32_t kFirstSize<kp_launch> = 24;
 template <>
 inline constexpr uint32_t kFirstSize<kp_decision> = 16;
@@ -52,6 +54,12 @@ Struct copy_in(const Struct* given) {
     std::memcpy(&copy, given, std::min<size_t>(given->size, sizeof(Struct)));
     copy.size = sizeof(Struct);
     return copy;
+}
+
+// Element `index` of an array of structs, which lie as far apart as the host's size of one says.
+template <typename Struct>
+const Struct* element(const Struct* first, uint64_t index) {
+    return reinterpret_cast<const Struct*>(reinterpret_cast<const char*>(first) + index * first->size);
 }
 
 // Structs that the host gets: fields that the plugin does not know become 0 and NULL; `size` stays the host's.

@@ -30,6 +30,7 @@ class Profile:
             -1 where unknown.
         start: int64 [N], nanoseconds on the profiler's clock; duration: float64 [N], nanoseconds. Simulations have none:
             0 and nan.
+        keys: int64 [N], equal for launches whose source says that they do the same work; None where it says nothing.
         counters: float64 [N] by name, as their source calls them; `cycles` for simulations; nan where unknown.
         traces: trace file of each launch, where the source names it.
         left_out: what the file has besides kernel launches, with its number.
@@ -56,6 +57,7 @@ class Profile:
     counters: Mapping[str, np.ndarray] = field(default_factory=dict)
     traces: tuple[str, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
+    keys: np.ndarray | None = None
 
     @property
     def size(self) -> int:
@@ -87,8 +89,10 @@ class Profile:
 
     @cached_property
     def signature(self) -> np.ndarray:
-        """int64 [N]: equal for launches with equal name, grid, block, registers and shared memory; 0 for the first seen."""
+        """int64 [N]: equal for launches of equal name, grid, block, registers, shared memory and key; 0 for the first seen."""
         columns = [self.name_ids[:, None], self.grid, self.block, self.registers[:, None], self.shared_memory[:, None]]
+        if self.keys is not None:
+            columns.append(self.keys[:, None])
         _, first, inverse = np.unique(np.concatenate(columns, axis=1), axis=0, return_index=True, return_inverse=True)
         rank = np.empty(len(first), dtype=np.int64)
         rank[np.argsort(first)] = np.arange(len(first))
@@ -124,6 +128,7 @@ class Profile:
             counters={name: pick(values, math.nan) for name, values in self.counters.items()},
             traces=tuple(self.traces[row] if row >= 0 else "" for row in rows) if self.traces else (),
             left_out=self.left_out,
+            keys=None if self.keys is None else pick(self.keys, UNKNOWN),
         )
 
     def without_communication(self) -> Profile:
@@ -164,7 +169,8 @@ class Profile:
         """Identifies what is known of the launches, whatever the file is called."""
         digest = hashlib.blake2b("\n".join(self.names).encode(), digest_size=16)
         columns = (self.name_ids, self.grid, self.block, self.registers, self.shared_memory, self.stream)
-        for values in (*columns, self.start, self.duration):
+        keys = () if self.keys is None else (self.keys,)
+        for values in (*columns, self.start, self.duration, *keys):
             digest.update(np.ascontiguousarray(values).tobytes())
         for name in sorted(self.counters):
             digest.update(name.encode() + self.counters[name].tobytes())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernelpoint.errors import HostError
+from kernelpoint.workload import Descriptions
 
 MOST_PROCESSES = 1 << 16
 MOST_LAUNCHES = 1 << 28  # of all processes; what is kept of a launch takes some 30 bytes
@@ -40,6 +41,9 @@ class HostInfo:
     needs_whole_traces: bool = False
     predictor: tuple[int, int] = (0, 0)
     counter_names: tuple[str, ...] | None = None
+    stateless: bool = False
+    has_no_traces: bool = False
+    descriptions: Descriptions | None = None
 
     @property
     def can_replay(self) -> bool:
@@ -89,6 +93,8 @@ class HostInfo:
         values["launch_counts"] = counts = tuple(values.get("launch_counts") or [0] * processes)
         if (names := values.get("counter_names")) is not None:
             values["counter_names"] = tuple(names)
+        if (columns := values.get("descriptions")) is not None:
+            values["descriptions"] = Descriptions.of_columns(columns)
         if sum(counts) > MOST_LAUNCHES:
             raise HostError(f"launch_counts: got {sum(counts):,} launches; allowed: at most {MOST_LAUNCHES:,} in all")
         found = cls(**values)

@@ -62,6 +62,12 @@ def plan_for(
 
 def _say_why_unassisted(policy: type[Policy], available: Available, log: Log) -> None:
     """One line where a policy that would use the fast model's predictions has to do without them, unasked."""
+    if policy.inputs(Available(traces=True)) and not policy.inputs(available):
+        log(
+            "kernelpoint: nothing is known of the launches but their number, so they are sampled at random; a simulator that "
+            "describes them (name, shape, cost), or a `profile:`, makes the sample smaller"
+        )
+        return
     uses = Need.MODEL in policy.inputs(Available(traces=True, model=True))
     if uses and available.why_no_model is not None:
         log(f"kernelpoint: the estimate does not use the fast model's predictions: {available.why_no_model}")

@@ -9,7 +9,7 @@ from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError, HostError
 from kernelpoint.pool import Pool
 from kernelpoint.session.host_info import HostInfo
-from kernelpoint.workload import Population, with_model_source, with_profile
+from kernelpoint.workload import Population, with_descriptions, with_model_source, with_profile
 
 Log = Callable[[str], None]
 
@@ -25,6 +25,7 @@ def population_for(config: Config, host: HostInfo, log: Log, pool: Pool | None =
         ConfigError, ProfileError: the fast model's configuration, or the profile, is refused.
     """
     population = replace(population_of(host, config.seed), pool=pool)
+    population = with_descriptions(population, host.descriptions)
     population = with_model_source(population, config.fast_model, host, log)
     return with_profile(population, config, log)
 

@@ -121,7 +121,9 @@ def _is_screened(config: Config, policy: type[Policy], host: HostInfo) -> bool:
         raise ConfigError(
             f"{named[0]}: got {getattr(config, named[0])!r}; with `clusters: online` nothing is known beforehand"
         )
-    unknown = config.plan is None and config.profile is None and all(path is None for path in host.list_paths)
+    is_told = config.plan is not None or config.profile is not None or host.descriptions is not None
+    is_told = is_told or (host.has_no_traces and all(host.launch_counts))
+    unknown = not is_told and all(path is None for path in host.list_paths)
     screened = config.clusters == "online" or (config.clusters == "auto" and policy.online and unknown)
     if screened and host.process_count > 1 and not all(host.launch_counts):
         raise ConfigError("clusters: online needs the number of launches of each process where a host runs several")

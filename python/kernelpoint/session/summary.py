@@ -55,7 +55,8 @@ def summarise(setup: Setup, account: Account, look: Look | None) -> SummaryRecor
     cycles = counters.get("cycles", EstimateRecord()).estimate
     skipped, replays = account.launches - account.simulated, setup.host.can_replay and not setup.is_full_run
     bounded = main.half_width is not None
-    covers = coverage_of_bound(bounded, skipped + account.projected, replays, bool(account.checked.errors))
+    knows_state = bool(account.checked.errors) or setup.host.stateless  # a stateless launch begins as in the full run
+    covers = coverage_of_bound(bounded, skipped + account.projected, replays, knows_state)
     return SummaryRecord(
         **_books(setup, account),
         **_sentences(setup, account, look, covers),

@@ -1,6 +1,7 @@
 """A workload before it is simulated: its launches, what is known of each, and the fingerprint of its trace list."""
 
 from kernelpoint.workload.alignment import aligned, named
+from kernelpoint.workload.described import Descriptions, with_descriptions
 from kernelpoint.workload.fingerprint import fingerprint
 from kernelpoint.workload.inputs import Available, Need, check_available, complete, why_unassisted, with_profile
 from kernelpoint.workload.known import has_instructions, instructions, kernels, known_times
@@ -9,6 +10,7 @@ from kernelpoint.workload.population import Population
 
 __all__ = [
     "Available",
+    "Descriptions",
     "ModelSource",
     "Need",
     "Population",
@@ -25,6 +27,7 @@ __all__ = [
     "predicted",
     "usable",
     "why_unassisted",
+    "with_descriptions",
     "with_model_source",
     "with_profile",
 ]

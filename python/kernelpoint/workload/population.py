@@ -15,6 +15,7 @@ from kernelpoint.randomness import permanent_random_numbers
 if TYPE_CHECKING:
     from kernelpoint.profiles import Profile
     from kernelpoint.traces import ScanTable
+    from kernelpoint.workload.described import Descriptions
     from kernelpoint.workload.model import ModelSource
 
 
@@ -32,6 +33,7 @@ class Population:
         embeddings: float32 [streams, 256], where the policy asked for them; rows as in scan.stream_ids.
         profile: times and counters known from elsewhere, where the user named a profile; rows in unit order, nan for
             launches that the profile does not have.
+        described: what launches say of themselves, where the simulator has no traces; then `profile` is made of it.
         model: the fast model's cycles and counters of every launch, where the run has them; rows in unit order.
         model_source: where the model's predictions come from, where it may be asked for them.
         unread: why traces could not be opened or read while the inputs were made; another try may read them.
@@ -51,6 +53,7 @@ class Population:
     listed: np.ndarray | None = None
     embeddings: np.ndarray | None = None
     profile: Profile | None = None
+    described: Descriptions | None = None
     model: Profile | None = None
     model_source: ModelSource | None = None
     unread: tuple[str, ...] = ()

@@ -32,8 +32,18 @@ class Random(Policy):
 
     def design(self, population: Population) -> Design:
         """One stratum, a pilot of 30 launches (all of them where there are fewer)."""
-        return Design(
-            strata=np.zeros(population.size, dtype=np.int32),
-            first_sizes=np.array([min(self.parameters.first_sample, population.size)], dtype=np.int64),
-            u=population.u,
-        )
+        return simple_random_sample(population, self.parameters.first_sample)
+
+
+def simple_random_sample(population: Population, first_sample: int = PILOT_SIZE) -> Design:
+    """The design that needs nothing but the number of launches: one stratum.
+
+    >>> from kernelpoint.workload import Population
+    >>> simple_random_sample(Population((100,), seed=0)).first_sizes.tolist()
+    [30]
+    """
+    return Design(
+        strata=np.zeros(population.size, dtype=np.int32),
+        first_sizes=np.array([min(first_sample, population.size)], dtype=np.int64),
+        u=population.u,
+    )

@@ -1,0 +1,152 @@
+"""A simulator written in Python as a host: the same session and the same journal as a simulator behind the C ABI.
+
+import kernelpoint as kp
+
+with kp.host("kernelpoint.yaml", layers) as run:
+    for launch in run:
+        run.result(launch, cycles=simulate(layers[launch]))
+print(run.summary.estimate, run.summary.half_width)
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from kernelpoint.arguments import checked
+from kernelpoint.config import load_config, parse_config
+from kernelpoint.errors import HostError, shown
+from kernelpoint.journal import SummaryRecord
+from kernelpoint.session.boundary import open_run, own_command
+from kernelpoint.session.host_info import HostInfo
+from kernelpoint.session.session import Session
+from kernelpoint.workload import Descriptions
+
+OK, PENDING = 0, 2  # kp_status
+SIMULATE = 0  # kp_action
+BEFORE_FIRST = -1
+
+Log = Callable[[str], None]
+
+
+def to_standard_error(line: str) -> None:
+    """Show a line of text to the user."""
+    sys.stderr.write(f"{line}\n")
+
+
+class HostedRun:
+    """A sampled run of a simulator in Python: iterate over the launches to simulate and hand over each result.
+
+    Made by :func:`host`. Leaving the `with` block ends the run and states its totals; leaving it by an exception keeps the
+    journal, from which the same program goes on.
+
+    Attributes:
+        summary: of the run, once it has ended.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._in_flight: int | None = None
+        self.summary: SummaryRecord | None = None
+
+    def __enter__(self) -> HostedRun:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self._session.finish()
+            self.summary = self._session.summary
+        self._session.journal.close()
+
+    def __iter__(self) -> Iterator[int]:
+        """Launch indices to simulate, in the order of the list and pass after pass, until the run is done.
+
+        Raises:
+            HostError: the launch before has neither a result nor a failure.
+        """
+        after = BEFORE_FIRST
+        while True:
+            if self._in_flight is not None:
+                raise HostError(f"launch {self._in_flight} has no result: call run.result or run.fail for each launch")
+            status, launch = self._session.next(0, after)
+            if status != OK:
+                return
+            after = launch
+            if self._session.on_launch(0, launch)[0] == SIMULATE:
+                self._in_flight = launch
+                yield launch
+
+    @checked
+    def result(self, launch: int, cycles: int | float, instructions: int | float = 0, **counters: float) -> None:
+        """Hand over what a launch took. Every launch has the same counters; each is an amount that adds up over launches.
+
+        Raises:
+            HostError: the launch was not asked for, or an amount is negative or not finite.
+        """
+        names, values = tuple(counters), tuple(float(value) for value in counters.values())
+        self._session.on_complete(0, launch, False, cycles, instructions, names, values)
+        self._in_flight = None
+
+    @checked
+    def fail(self, launch: int, reason: str = "") -> None:
+        """Say that a launch could not be simulated: it is tried once more, then the bound covers that it is missing.
+
+        Raises:
+            HostError: the launch was not asked for.
+        """
+        self._session.on_abort(0, launch, reason or None)
+        self._in_flight = None
+
+
+@checked
+def host(
+    config: str | Path | Mapping[str, Any],
+    launches: int | Sequence[Mapping[str, Any]],
+    simulator: str = "python",
+    gpu: str = "",
+    stateless: bool = False,
+    log: Log = to_standard_error,
+) -> HostedRun:
+    """Open a sampled run over the launches of a simulator in Python, or take it over from its journal.
+
+    Args:
+        config: the YAML file, or its keys.
+        launches: one mapping for each launch, with any of `name`, `shape` (integers), `cost` (predicted cycles), `key` (an
+            integer, equal for launches of equal content) and `features` (amounts, as many for every launch); or their number.
+        simulator: its name; gpu: identifies the simulated device, which a resumed run has to share.
+        stateless: launches leave nothing behind that a later one meets, so the bound is on the total error.
+        log: takes one line of text for the user.
+
+    Returns:
+        The run: a context manager, and an iterator over launch indices.
+
+    Raises:
+        ConfigError: the configuration is refused. HostError: a description is refused.
+
+    >>> import kernelpoint as kp
+    >>> layers = [{"name": "gemm", "shape": (128, 128, 64 + 64 * (layer % 4))} for layer in range(400)]
+    >>> keys = {"version": 1, "policy": "kernelpoint", "journal": "layers.kpjournal"}
+    >>> with kp.host(keys, layers, stateless=True, log=lambda line: None) as run:
+    ...     for layer in run:
+    ...         run.result(layer, cycles=1000 + 10 * layers[layer]["shape"][2])
+    >>> round(run.summary.estimate), run.summary.met, run.summary.simulated < 80
+    (1040000, True, True)
+    """
+    parsed = parse_config(dict(config), "keys") if isinstance(config, Mapping) else load_config(config)
+    count = launches if isinstance(launches, int) else len(launches)
+    if count < 1:
+        raise HostError(f"launches: got {shown(launches)}; allowed: at least one")
+    info = HostInfo(
+        simulator,
+        config_hash=gpu,
+        launch_counts=(count,),
+        stateless=stateless,
+        has_no_traces=True,
+        descriptions=None if isinstance(launches, int) else Descriptions.of(list(launches)),
+    )
+    return HostedRun(open_run(parsed, info, log, command=own_command()))

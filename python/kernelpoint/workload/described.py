@@ -1,0 +1,160 @@
+"""Launches that describe themselves, where a simulator has no traces: what strata and predictions are then made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kernelpoint.errors import HostError, shown
+from kernelpoint.profiles.profile import UNKNOWN, Profile
+
+if TYPE_CHECKING:
+    from kernelpoint.workload.population import Population
+
+LARGEST_AMOUNT = 1e300  # of a cost or a feature; sums over all launches stay finite
+
+
+@dataclass(frozen=True, eq=False)
+class Descriptions:
+    """Descriptions of the launches of all processes, in their order (`kp_description` in kernelpoint/abi.h).
+
+    Attributes:
+        names: of the kernel, layer or operator of each launch; empty where unknown.
+        shapes: extents of each launch's work; empty where unknown.
+        keys: uint64 [N], of each launch's content: equal for launches that do the same work; 0 where unknown.
+        costs: float64 [N], predicted cycles; 0 where unknown.
+        features: float64 [N, F], other amounts; the first is one that the cost grows with.
+
+    Raises:
+        HostError: a cost or a feature is negative or not finite; the message names the launch.
+
+    >>> gemms = Descriptions.of([{"name": "gemm", "shape": (64, 64, k)} for k in (8, 16, 8)])
+    >>> gemms.signature.tolist(), gemms.work.tolist()
+    ([0, 1, 0], [32768.0, 65536.0, 32768.0])
+    """
+
+    names: tuple[str, ...]
+    shapes: tuple[tuple[int, ...], ...]
+    keys: np.ndarray
+    costs: np.ndarray
+    features: np.ndarray
+
+    def __post_init__(self) -> None:
+        for name, values in (("cost", self.costs[:, None]), ("features", self.features)):
+            bad = np.argwhere(~((values >= 0.0) & (values <= LARGEST_AMOUNT)))
+            if len(bad):
+                launch, column = bad[0].tolist()
+                raise HostError(
+                    f"description of launch {launch}: {name} is {values[launch, column]}; allowed: 0 (unknown) to "
+                    f"{LARGEST_AMOUNT:g}"
+                )
+
+    @classmethod
+    def of(cls, launches: list[Mapping[str, Any]]) -> Descriptions:
+        """From one mapping for each launch: any of name, shape, key, cost, features.
+
+        Raises:
+            HostError: a mapping has another entry, or one of another type, or launches have different numbers of features.
+        """
+        known = {"name", "shape", "key", "cost", "features"}
+        for launch, one in enumerate(launches):
+            if unknown := sorted(set(one) - known):
+                raise HostError(
+                    f"description of launch {launch}: got {shown(unknown[0])}; allowed: {', '.join(sorted(known))}"
+                )
+        try:
+            features = np.array([[float(x) for x in one.get("features", ())] for one in launches], dtype=np.float64)
+            return cls(
+                tuple(str(one.get("name", "")) for one in launches),
+                tuple(tuple(int(extent) for extent in one.get("shape", ())) for one in launches),
+                np.array([int(one.get("key", 0)) for one in launches], dtype=np.uint64),
+                np.array([float(one.get("cost", 0.0)) for one in launches], dtype=np.float64),
+                features.reshape(len(launches), -1),
+            )
+        except (TypeError, ValueError, OverflowError) as error:
+            raise HostError(
+                f"descriptions of launches: {error}; allowed: shape and features are sequences of numbers, as many "
+                "features for every launch, cost a number, key an integer below 2**64"
+            ) from None
+
+    @classmethod
+    def of_columns(cls, columns: Mapping[str, Any]) -> Descriptions:
+        """From the columns that the embedding packs: names, and numbers as bytes."""
+        names = tuple(columns["names"])
+        extents = np.frombuffer(columns["extents"], np.uint32)
+        shapes = np.split(np.frombuffer(columns["shapes"], np.int64), np.cumsum(extents)[:-1])
+        return cls(
+            names,
+            tuple(tuple(shape.tolist()) for shape in shapes),
+            np.frombuffer(columns["keys"], np.uint64),
+            np.frombuffer(columns["costs"], np.float64),
+            np.frombuffer(columns["features"], np.float64).reshape(len(names), -1),
+        )
+
+    @property
+    def size(self) -> int:
+        """The number of launches N."""
+        return len(self.names)
+
+    @property
+    def has_costs(self) -> bool:
+        """True if every launch has a predicted cost."""
+        return bool((self.costs > 0.0).all())
+
+    @cached_property
+    def signature(self) -> np.ndarray:
+        """int64 [N]: equal for launches of equal name, shape and key, numbered in the order of their first launch."""
+        numbers: dict[Any, int] = {}
+        rows = zip(self.names, self.shapes, self.keys.tolist(), strict=True)
+        return np.array([numbers.setdefault(row, len(numbers)) for row in rows], dtype=np.int64)
+
+    @cached_property
+    def work(self) -> np.ndarray:
+        """float64 [N]: the work of each launch, in any unit: its cost, else its first feature, else its shape's product.
+
+        Model: extents multiply, as those of a grid or of a GEMM do; a launch without any of them counts 1.
+        """
+        volume = np.array([float(np.prod(np.abs(shape), dtype=np.float64)) for shape in self.shapes])
+        first = self.features[:, 0] if self.features.shape[1] else np.zeros(self.size)
+        candidates = (self.costs, first, volume)
+        found = next((amount for amount in candidates if (amount > 0.0).all()), None)
+        return np.maximum(volume, 1.0) if found is None else found
+
+    def profile(self) -> Profile:
+        """The same as a profile: names, signatures, and the costs as cycles where every launch has one."""
+        names, name_ids = np.unique(np.array(self.names, dtype=object), return_inverse=True)
+        unknown = np.full(self.size, UNKNOWN, dtype=np.int64)
+        return Profile(
+            source="the simulator's descriptions",
+            names=tuple(names.tolist()),
+            name_ids=name_ids.ravel().astype(np.int32),
+            grid=np.zeros((self.size, 3), dtype=np.int64),
+            block=np.zeros((self.size, 3), dtype=np.int64),
+            registers=unknown,
+            shared_memory=unknown,
+            stream=unknown,
+            start=np.zeros(self.size, dtype=np.int64),
+            duration=np.full(self.size, np.nan),
+            counters={"cycles": self.costs} if self.has_costs else {},
+            keys=self.signature,
+        )
+
+
+def with_descriptions(population: Population, described: Descriptions | None) -> Population:
+    """The population with what its launches say of themselves: predictions where each has a cost, and a profile.
+
+    Traces come first: where they are on disk, descriptions are not used.
+
+    >>> from kernelpoint.workload import Population
+    >>> launches = Descriptions.of([{"name": "gemm", "cost": 900.0}, {"name": "softmax", "cost": 90.0}])
+    >>> with_descriptions(Population((2,), seed=0), launches).model.counters["cycles"].tolist()
+    [900.0, 90.0]
+    """
+    if described is None or population.paths:
+        return population
+    profile = described.profile()
+    return replace(population, described=described, profile=profile, model=profile if described.has_costs else None)

@@ -1,0 +1,128 @@
+"""A simulator in Python: launches that describe themselves are sampled by what they say, and a run survives its end."""
+
+import numpy as np
+import pytest
+
+import kernelpoint as kp
+from kernelpoint.errors import HostError
+from kernelpoint.randomness import generator
+
+SHAPES = [(64 * m, 64 * n, 64 * k) for m in (1, 2, 4) for n in (1, 2, 4) for k in (1, 3, 9)]
+
+
+def silent(line):
+    pass
+
+
+def workload(launches=1500):
+    """GEMMs that repeat: descriptions, and cycles that are 1 % apart where shapes are equal."""
+    random = generator(7, "python host")
+    shape = [SHAPES[i] for i in random.integers(0, len(SHAPES), launches)]
+    factor = dict(zip(SHAPES, random.uniform(0.7, 1.4, len(SHAPES)), strict=True))
+    cycles = np.array([factor[s] * (500 + np.prod(s) / 200) for s in shape]) * random.normal(1.0, 0.01, launches)
+    return [{"name": "gemm", "shape": s} for s in shape], cycles.round()
+
+
+def keys(folder, **more):
+    return {"version": 1, "policy": "kernelpoint", "journal": str(folder / "run.kpjournal"), **more}
+
+
+def simulated(run, cycles):
+    for launch in run:
+        run.result(launch, cycles=cycles[launch])
+    return run
+
+
+@pytest.mark.parametrize("cost", [False, True], ids=["by shape", "by cost"])
+def test_described_launches_take_few_simulations_and_the_bound_contains_the_total(tmp_path, cost):
+    described, cycles = workload()
+    if cost:
+        described = [one | {"cost": 500 + np.prod(one["shape"]) / 200} for one in described]
+    for seed in range(12):
+        journal = str(tmp_path / f"{seed}.kpjournal")
+        with kp.host(keys(tmp_path, seed=seed, journal=journal), described, stateless=True, log=silent) as run:
+            simulated(run, cycles)
+        assert run.summary.simulated < 0.1 * len(cycles)
+        assert run.summary.covers == "total error" and run.summary.met and run.summary.degraded == []
+        assert abs(run.summary.estimate - cycles.sum()) <= run.summary.half_width
+
+
+def test_a_cost_for_every_launch_is_a_prediction_where_no_shape_repeats(tmp_path):
+    random = generator(3, "costs")
+    cost = random.uniform(1e3, 1e5, 2000)
+    cycles = (cost * random.normal(1.0, 0.02, len(cost))).round()
+    with kp.host(keys(tmp_path), [{"name": "op", "cost": c} for c in cost], stateless=True, log=silent) as run:
+        simulated(run, cycles)
+    assert run.summary.simulated < 0.1 * len(cost)
+    assert abs(run.summary.estimate - cycles.sum()) <= run.summary.half_width
+
+
+def test_launches_that_may_leave_state_behind_have_a_bound_on_the_sampling_error_only(tmp_path):
+    described, cycles = workload(400)
+    with kp.host(keys(tmp_path), described, log=silent) as run:
+        simulated(run, cycles)
+    assert run.summary.covers == "sampling error"
+
+
+def test_launches_of_which_only_the_number_is_known_are_sampled_at_random_with_a_warning(tmp_path):
+    lines = []
+    cycles = 1000.0 + np.arange(4000) % 7
+    with kp.host(keys(tmp_path), len(cycles), stateless=True, log=lines.append) as run:
+        simulated(run, cycles)
+    assert run.summary.simulated == 30 and run.summary.degraded == []
+    assert abs(run.summary.estimate - cycles.sum()) <= run.summary.half_width
+    assert any("nothing is known of the launches but their number" in line for line in lines)
+
+
+def test_a_run_that_was_left_by_an_exception_goes_on_where_it_was(tmp_path):
+    described, cycles = workload(400)
+    done = []
+    with pytest.raises(RuntimeError), kp.host(keys(tmp_path), described, log=silent) as run:
+        for launch in run:
+            run.result(launch, cycles=cycles[launch])
+            done.append(launch)
+            if len(done) == 5:
+                raise RuntimeError
+    with kp.host(keys(tmp_path), described, log=silent) as run:
+        for launch in run:
+            assert launch not in done
+            run.result(launch, cycles=cycles[launch])
+    assert run.summary.met
+
+
+def test_a_launch_without_a_result_is_named_when_the_next_one_is_asked_for(tmp_path):
+    with pytest.raises(HostError, match=r"launch \d+ has no result"), kp.host(keys(tmp_path), 100, log=silent) as run:
+        for _ in run:
+            pass
+
+
+def test_a_launch_that_fails_twice_is_left_out_and_said(tmp_path):
+    described, cycles = workload(400)
+    failed = []
+    with kp.host(keys(tmp_path), described, log=silent) as run:
+        for launch in run:
+            if failed and launch != failed[0]:
+                run.result(launch, cycles=cycles[launch])
+            else:
+                failed.append(launch)
+                run.fail(launch, "out of memory")
+    assert len(failed) == 2 and run.summary.lost == failed[:1]
+
+
+@pytest.mark.parametrize(
+    ("launches", "message"),
+    [
+        ([{"names": "gemm"}], r"description of launch 0: got 'names'; allowed: cost, features, key, name, shape"),
+        ([{"cost": 1.0}, {"cost": -1.0}], r"description of launch 1: cost is -1.0; allowed: 0 \(unknown\) to 1e\+300"),
+        ([{"cost": float("nan")}], r"description of launch 0: cost is nan"),
+        ([{"features": (1.0,)}, {"features": (1.0, 2.0)}], r"as many features for every launch"),
+        ([{"shape": "abc"}], r"descriptions of launches"),
+        ([{"key": -1}], r"descriptions of launches"),
+        ([], r"launches: got \[\]; allowed: at least one"),
+    ],
+    ids=["unknown", "negative", "nan", "features", "shape", "key", "none"],
+)
+def test_a_description_that_cannot_be_is_refused_before_anything_is_simulated(tmp_path, launches, message):
+    with pytest.raises(HostError, match=message):
+        kp.host(keys(tmp_path), launches, log=silent)
+    assert not (tmp_path / "run.kpjournal").exists()
