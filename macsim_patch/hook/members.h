@@ -12,9 +12,11 @@
 #include "reach.hpp"
 #include "readonly_cache.h"
 #include "schedule_smc.h"
+#include "statistics.h"
 
 namespace kernelpoint {
 
+KERNELPOINT_REACH(Count, AbstractStat, unsigned long long, m_count)
 KERNELPOINT_REACH(FirstLevel, memory_c, dcu_c**, m_l1_cache)
 KERNELPOINT_REACH(SecondLevel, memory_c, dcu_c**, m_l2_cache)
 KERNELPOINT_REACH(ThirdLevel, memory_c, dcu_c**, m_l3_cache)

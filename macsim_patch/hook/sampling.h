@@ -14,6 +14,7 @@
 #include "all_knobs.h"
 #include "application.h"
 #include "client.hpp"
+#include "native_files.h"
 #include "process_manager.h"
 #include "replay.h"
 #include "setup.h"
@@ -25,7 +26,16 @@ namespace kernelpoint {
 
 class Sampling {
 public:
-    Sampling() : m_base(NULL), m_client(&stop_run), m_to_start(NULL), m_starting(false), m_limited(false) {}
+    Sampling()
+        : m_base(NULL),
+          m_client(&stop_run),
+          m_to_start(NULL),
+          m_starting(false),
+          m_limited(false),
+          m_replayed(false),
+          m_equal_clocks(false),
+          m_alone(false),
+          m_completed(0) {}
 
     // Before a kernel is set up. False: there is none now, and the set-up must not go on.
     bool begin(macsim_c* base, process_s* process) {
@@ -93,6 +103,7 @@ public:
         m_summary = m_client.finish();
         m_estimates = m_client.estimates(m_summary);
         set_stats(m_base, m_summary, m_estimates);
+        if (!is_full_run() && m_alone) m_natives.set_totals(m_base, m_summary, m_estimates, m_equal_clocks);
     }
 
     // MacSim has written its statistics: what they have no room for goes behind them.
@@ -109,9 +120,16 @@ public:
             if (own.is_open()) write_application(own, "", counts, estimates);
         }
         for (size_t i = 0; i < m_applications.size(); ++i) write_launches(file, m_applications[i]);
+        if (!is_full_run()) m_natives.mark(m_base, m_summary);
     }
 
 private:
+    // True if MacSim's own statistics are those of a full run: this process simulated every launch, none from replayed
+    // state.
+    bool is_full_run() const {
+        return !m_replayed && m_completed == m_summary.launches && m_summary.simulated == m_summary.launches;
+    }
+
     void open(macsim_c* base) {
         m_base = base;
         const Setup setup(base);
@@ -129,10 +147,11 @@ private:
             host.processes.push_back(process);
         }
         setup.check();
-        m_statistics.attach(base, setup.lists().size() == 1);
+        m_alone = setup.lists().size() == 1;
+        m_statistics.attach(base, m_alone);
         host.flags |= KP_HOST_NAMES_COUNTERS;
         host.counter_names = m_statistics.names();
-        m_replay.attach(base, setup.lists().size() == 1);
+        m_replay.attach(base, m_alone);
         m_replay.describe(&host);
         m_client.open(setup.config(), host);
     }
@@ -164,6 +183,7 @@ private:
 
     void begin_launch(Application& here) {
         here.point_at_next();
+        m_replayed = m_replayed || is_replayed(here);
         if (is_replayed(here) && !m_replay.needs_quiet()) m_replay.apply(here, m_client.replay_before(here.at));
         here.state = Application::kRunning;
         here.was_set_up = true;
@@ -205,6 +225,8 @@ private:
             counters.push_back(counter);
         }
         m_client.complete(here.at, cycles, instructions, counters);
+        m_equal_clocks = m_statistics.has_equal_clocks();  // cores are gone when MacSim writes its statistics
+        ++m_completed;
     }
 
     bool reached_limit() const {
@@ -247,7 +269,12 @@ private:
     std::vector<kp_estimate> m_estimates;  // of the whole run
     Application* m_to_start;               // its next launch waits until nothing runs; NULL: none does
     bool m_starting;
-    bool m_limited;  // by max_insts1: MacSim ends every application at its next kernel's end
+    bool m_limited;   // by max_insts1: MacSim ends every application at its next kernel's end
+    bool m_replayed;  // some launch began with replayed state
+    bool m_equal_clocks;
+    bool m_alone;  // one application: what MacSim counts is its own
+    uint64_t m_completed;
+    NativeFiles m_natives;
 };
 
 }  // namespace kernelpoint

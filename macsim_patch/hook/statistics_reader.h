@@ -2,9 +2,11 @@
 #ifndef KERNELPOINT_MACSIM_COUNTERS_H
 #define KERNELPOINT_MACSIM_COUNTERS_H
 
+#include <ctype.h>
 #include <stdint.h>
 
 #include <algorithm>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,53 @@ const CounterName kCounters[] = {
     {"llc_accesses", "LLC_HIT_GPU", "LLC_MISS_GPU"}, {"llc_misses", "LLC_MISS_GPU", NULL},
     {"memory_requests", "TOTAL_MEMORY", NULL},       {"dram_requests", "TOTAL_DRAM", NULL},
     {"dram_activates", "DRAM_ACTIVATE", NULL},       {"shared_accesses", "SHARED_MEM_ACCESS", NULL}};
+
+// Further statistics that launches on GPU cores count, each a counter of its own under its name in small letters.
+// `base`: what MacSim divides by in the third column, or NULL.
+struct FurtherName {
+    const char* name;
+    const char* base;
+};
+
+const FurtherName kFurther[] = {{"UOP_COUNT_TOT", NULL},
+                                {"AVG_BLOCK_EXE_CYCLE", NULL},
+                                {"AVG_BLOCK_EXE_CYCLE_BASE", NULL},
+                                {"DISPATCHED_INST", NULL},
+                                {"DISPATCH_WAIT", "DISPATCHED_INST"},
+                                {"NUM_NO_FETCH_CYCLES", NULL},
+                                {"AVG_MEMORY_LATENCY_BASE", NULL},
+                                {"AVG_MEMORY_LATENCY", "AVG_MEMORY_LATENCY_BASE"},
+                                {"TOTAL_MEMORY_MERGE", "TOTAL_MEMORY"},
+                                {"TOTAL_DRAM_MERGE", "TOTAL_DRAM"},
+                                {"L3_HIT_GPU", NULL},
+                                {"L3_MISS_GPU", NULL},
+                                {"CONST_CACHE_ACCESS", NULL},
+                                {"CACHE_BANK_BUSY", NULL},
+                                {"ICACHE_MISS_TOTAL", NULL},
+                                {"TOTAL_WRITES", NULL},
+                                {"DRAM_PRECHARGE", NULL},
+                                {"DRAM_COLUMN", NULL},
+                                {"DRAM_AVG_LATENCY_BASE", NULL},
+                                {"DRAM_AVG_LATENCY", "DRAM_AVG_LATENCY_BASE"},
+                                {"BANDWIDTH_TOT", NULL},
+                                {"DRAM_CHANNEL0_DBUS_IDLE", NULL},
+                                {"DRAM_CHANNEL1_DBUS_IDLE", NULL},
+                                {"DRAM_CHANNEL2_DBUS_IDLE", NULL},
+                                {"DRAM_CHANNEL3_DBUS_IDLE", NULL},
+                                {"DRAM_CHANNEL4_DBUS_IDLE", NULL},
+                                {"DRAM_CHANNEL5_DBUS_IDLE", NULL},
+                                {"DRAM_CHANNEL6_DBUS_IDLE", NULL},
+                                {"DRAM_CHANNEL7_DBUS_IDLE", NULL},
+                                {"POWER_LLC_R", NULL},
+                                {"POWER_LLC_W", NULL},
+                                {"POWER_LLC_R_TAG", NULL},
+                                {"POWER_MC_R", NULL},
+                                {"POWER_MC_W", NULL}};
+
+inline std::string lower(std::string name) {
+    for (size_t i = 0; i < name.size(); ++i) name[i] = static_cast<char>(tolower(name[i]));
+    return name;
+}
 
 inline bool is_gpu(core_c* core) {
     const std::string type = core->get_core_type();
@@ -51,8 +100,13 @@ public:
         for (size_t i = 0; i < sizeof(kCounters) / sizeof(kCounters[0]) && alone; ++i) {
             const Source source = {find_stat(base, kCounters[i].native), find_stat(base, kCounters[i].and_native)};
             if (source.first == NULL || (kCounters[i].and_native != NULL && source.second == NULL)) continue;
-            m_names.push_back(kCounters[i].name);
-            m_sources.push_back(source);
+            add(kCounters[i].name, source);
+        }
+        for (size_t i = 0; i < sizeof(kFurther) / sizeof(kFurther[0]) && alone; ++i) {
+            const Source source = {find_stat(base, kFurther[i].name), NULL};
+            if (source.first == NULL) continue;
+            m_lower.push_back(lower(kFurther[i].name));
+            add(m_lower.back().c_str(), source);
         }
     }
 
@@ -76,6 +130,13 @@ public:
         return cycles;
     }
 
+    // True if CYC_COUNT_TOT counts GPU cycles so far, as it does where all clocks are equal; inside a tick one more or
+    // less.
+    bool has_equal_clocks() const {
+        const uint64_t ticks = (*m_base->m_ProcessorStats)[CYC_COUNT_TOT].getCount(), cycles = gpu_cycles();
+        return ticks <= cycles + 1 && cycles <= ticks + 1;
+    }
+
     // Warp instructions that each core has retired.
     std::vector<uint64_t> instructions() const {
         std::vector<uint64_t> counts;
@@ -92,7 +153,13 @@ private:
         AbstractStat* second;
     };
 
+    void add(const char* name, const Source& source) {
+        m_names.push_back(name);
+        m_sources.push_back(source);
+    }
+
     macsim_c* m_base;
+    std::deque<std::string> m_lower;
     std::vector<const char*> m_names;
     std::vector<Source> m_sources;
 };

@@ -97,7 +97,7 @@ class Run:
 
     def stats(self, name: str = "kernelpoint.stat.out") -> dict[str, tuple[float, float]]:
         """A statistics file: name -> (amount, third column)."""
-        rows = [line.split() for line in (self.folder / name).read_text().splitlines() if line]
+        rows = [line.split() for line in (self.folder / name).read_text().splitlines() if line and line[0] != "#"]
         assert len({row[0] for row in rows}) == len(rows), "no name stands twice"
         return {row[0]: (float(row[1]), float(row[2])) for row in rows}
 

@@ -142,14 +142,16 @@ def _widen_by_phases(found: dict[str, np.ndarray]) -> None:
 
     Such launches take nearly the same in all trajectories of the model, which does not follow phases into memory's queues.
 
-    Formula: s_i = max(s_i, a c_i), and for the total hypot(max(sd of the trajectories, b sum(c_i)), a sqrt(sum(c_i^2))), sums
-    over these launches, a PHASE_SCATTER, b PHASE_ERROR: launches differ independently, and all of them may be off alike.
+    Formula: s_i = max(s_i, a c_i), and for the total hypot(sd of the trajectories, a sqrt(sum(c_i^2))), sums over these
+    launches, a PHASE_SCATTER: they differ independently. Where all launches of the list are such, all may be off alike by
+    b sum(c_i), b PHASE_ERROR, which is the least sd of the trajectories then.
     """
     blind = np.where(found["mispredictions"] == 0.0, found["cycles"], 0.0)
     found[SPREAD] = np.maximum(found[SPREAD], PHASE_SCATTER * blind)
     squares, total = found[OF_TOTAL] ** 2, np.nansum(blind)
-    common = max((PHASE_ERROR * total) ** 2 - np.nansum(squares), 0.0)
-    found[OF_TOTAL] = np.sqrt(squares + common * blind / max(total, 1.0) + (PHASE_SCATTER * blind) ** 2)
+    if not np.nansum(found["mispredictions"]) and total:
+        squares += max((PHASE_ERROR * total) ** 2 - np.nansum(squares), 0.0) * blind / total
+    found[OF_TOTAL] = np.sqrt(squares + (PHASE_SCATTER * blind) ** 2)
 
 
 def _tell_missing(found: Predictions, paths: Sequence[str], log: Log) -> None:

@@ -19,6 +19,9 @@ CANDIDATES: dict[str, tuple[tuple[str, ...], ...]] = {
     "ctas": (("ctas",),),
     "warps": (("warps",),),
     "shared_accesses": (("shared_accesses",),),
+    "uop_count_tot": (("instructions", "warps"),),
+    "dispatched_inst": (("instructions", "warps"),),
+    "avg_block_exe_cycle_base": (("ctas",),),
 }
 
 # What the header of a trace says and no simulator changes.

@@ -18,7 +18,7 @@ struct CoreInfo {
 };
 
 // Raised whenever equal lists would give other numbers than before.
-constexpr uint32_t kCoreModelVersion = 8;
+constexpr uint32_t kCoreModelVersion = 9;
 
 // Of one launch: means over the courses, and the standard deviation of its cycles; `replayed`: the cycles in the course
 // that replay takes launches' states from; `of_total`: its part in the standard deviation of the list's cycles: squares

@@ -19,6 +19,7 @@ macsim_c::macsim_c(const vector<string>& arguments) {
     echo.close();
     const int cores = *m_knobs->KNOB_NUM_SIM_CORES;
     m_ProcessorStats = new ProcessorStatistics(cores);
+    m_ProcessorStats->written = &m_AllStatsOutputStreams;
     for (int each = 0; each < cores; ++each) {
         m_core_pointers[each] =
             new core_c(*m_knobs->KNOB_WARPS_PER_CORE, *m_knobs->KNOB_BP_HIST_LENGTH, &m_simulation_cycle);

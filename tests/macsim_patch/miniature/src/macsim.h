@@ -24,6 +24,7 @@ public:
     KnobsContainer* m_knobsContainer = new KnobsContainer;
     all_knobs_c* m_knobs = new all_knobs_c;
     ProcessorStatistics* m_ProcessorStats = NULL;
+    map<string, ofstream*> m_AllStatsOutputStreams;
     core_c* m_core_pointers[16];
     memory_c* m_memory = NULL;
     dram_c** m_dram_controller = NULL;

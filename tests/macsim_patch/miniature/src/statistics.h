@@ -2,6 +2,7 @@
 #pragma once
 #include <stdio.h>
 
+#include <fstream>
 #include <map>
 #include <string>
 #include <vector>
@@ -14,13 +15,15 @@ class AbstractStat {
 public:
     explicit AbstractStat(const string& its_label) : label(its_label) {}
     const string& getName() { return label; }
-    unsigned long long getCount() { return amount; }
-    void operator++(int) { ++amount; }
-    void operator+=(unsigned int more) { amount += more; }
+    unsigned long long getCount() { return m_count; }
+    void operator++(int) { ++m_count; }
+    void operator+=(unsigned int more) { m_count += more; }
+
+protected:
+    unsigned long long m_count = 0;
 
 private:
     const string label;
-    unsigned long long amount = 0;
 };
 
 class GlobalStatistics {
@@ -32,6 +35,8 @@ public:
 
 class ProcessorStatistics {
 public:
+    map<string, ofstream*>* written = NULL;  // the names of its files
+
     explicit ProcessorStatistics(int cores) {
         for (const StatName& stat : kGlobalStats) overall_.all.push_back(new AbstractStat(stat.name));
         while (cores-- > 0) {
@@ -46,7 +51,9 @@ public:
         map<string, FILE*> files;
         for (int i = 0; i < overall_.size(); ++i) {
             FILE*& file = files[kGlobalStats[i].file];
-            if (file == NULL) file = fopen((string(kGlobalStats[i].file) + ".stat.out" + ending).c_str(), "w");
+            const string path = string(kGlobalStats[i].file) + ".stat.out" + ending;
+            if (file == NULL) file = fopen(path.c_str(), "w");
+            (*written)[path] = NULL;
             const unsigned long long amount = overall_[i].getCount();
             fprintf(file, "%-45s%20llu%30llu\n\n", kGlobalStats[i].name, amount, amount);
         }
