@@ -19,6 +19,10 @@ ROOT = Path(__file__).resolve().parent
 PATCHES = [path.parent.name for path in ROOT.glob("*_patch/patch.yaml")]
 BESIDE = {"plugin/include": "include", **{name: f"patches/{name.removesuffix('_patch')}" for name in PATCHES}}
 CXXFLAGS = ["-std=c++17", "-O3", "-g0", "-fvisibility=hidden", "-Wall", "-Wextra"]  # Python's own flags hold -g: 40 MB
+AT_ONCE = (
+    "native/bindings",
+    "runtime/embedding",
+)  # folders that are compiled as one file: pybind11 is most of each of theirs
 STRIPPED = "-Wl,-s"  # names of our own functions, which nothing looks up
 
 
@@ -91,7 +95,7 @@ def targets() -> list[Target]:
 
 
 class BuildTargets(build_ext):
-    """build_ext that also links plain shared libraries and programs, two sources at a time."""
+    """build_ext that also links plain shared libraries and programs, and compiles a source once for all of them."""
 
     def get_ext_filename(self, fullname: str) -> str:
         target = next((t for t in targets() if t.name.split(".")[-1] == fullname.split(".")[-1]), None)
@@ -105,14 +109,18 @@ class BuildTargets(build_ext):
             (ROOT / "python" / Path(*target.name.split(".")[:-1])).mkdir(exist_ok=True)
         super().copy_extensions_to_source()
 
+    def build_extensions(self) -> None:
+        self._objects = self._compile(self.extensions)
+        for target in self.extensions:
+            self.build_extension(target)
+
     def build_extension(self, ext: Target) -> None:
-        objects = self._compile(ext)
         output = Path(self.get_ext_fullpath(ext.name))
         output.parent.mkdir(parents=True, exist_ok=True)
         link = self.compiler.link_executable if ext.kind == "program" else self.compiler.link_shared_object
         options = {} if ext.kind == "program" else {"build_temp": self.build_temp}
         link(
-            objects,
+            [self._objects[unit] for unit in self._units(ext)],
             str(output),
             libraries=ext.libraries,
             library_dirs=ext.runtime_library_dirs,  # linked where it will be found
@@ -122,29 +130,48 @@ class BuildTargets(build_ext):
             **options,
         )
 
-    def _compile(self, ext: Target) -> list[str]:
-        headers = [p.stat().st_mtime for p in (ROOT / "plugin").rglob("*.h*")]
-        newest_header = max([*headers, (ROOT / "setup.py").stat().st_mtime])
+    def _units(self, ext: Target) -> dict[str, list[str]]:
+        """Files that the compiler is given, each with the sources that it is made of, relative to `plugin`."""
+        found: dict[str, list[str]] = {}
+        for source in ext.sources:
+            folder = next((f for f in AT_ONCE if source.startswith(f"plugin/{f}/")), None)
+            unit = source if folder is None else f"{self.build_temp}/{folder.replace('/', '_')}.cc"
+            found.setdefault(unit, []).append(source.removeprefix("plugin/"))
+        return found
 
-        def one(source: str) -> str:
-            temp = Path(self.build_temp) / ext.name
-            result = self.compiler.object_filenames([source], output_dir=str(temp))[0]
-            if Path(result).exists() and Path(result).stat().st_mtime > max(
-                newest_header, Path(source).stat().st_mtime
-            ):
-                return result
-            python_include = [sysconfig.get_path("include")] if ext.kind == "module" else []
-            self.compiler.compile(
-                [source],
-                output_dir=str(temp),
-                include_dirs=ext.include_dirs + python_include,
-                macros=ext.define_macros,
-                extra_postargs=ext.extra_compile_args,
-            )
+    def _compile(self, extensions: list[Target]) -> dict[str, str]:
+        """Compiles every unit once, whatever the number of targets that link it; objects by unit."""
+        units = {unit: (parts, ext) for ext in extensions for unit, parts in self._units(ext).items()}
+        newest_header = max(p.stat().st_mtime for p in [*(ROOT / "plugin").rglob("*.h*"), ROOT / "setup.py"])
+
+        def one(unit: str) -> str:
+            parts, ext = units[unit]
+            if "/".join(parts) != unit.removeprefix("plugin/"):
+                write_unit(Path(unit), parts)
+            result = self.compiler.object_filenames([unit], output_dir=self.build_temp)[0]
+            newest = max(newest_header, *((ROOT / "plugin" / part).stat().st_mtime for part in parts))
+            if not (Path(result).exists() and Path(result).stat().st_mtime > newest):
+                python_include = [sysconfig.get_path("include")] if ext.kind == "module" else []
+                self.compiler.compile(
+                    [unit],
+                    output_dir=self.build_temp,
+                    include_dirs=ext.include_dirs + python_include,
+                    macros=ext.define_macros,
+                    extra_postargs=ext.extra_compile_args,
+                )
             return result
 
+        longest_first = sorted(units, key=lambda unit: -len(units[unit][0]))
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            return list(pool.map(one, ext.sources))
+            return dict(zip(longest_first, pool.map(one, longest_first), strict=True))
+
+
+def write_unit(path: Path, sources: list[str]) -> None:
+    """A file that includes sources: the headers that they share are read once."""
+    text = "".join(f'#include "{source}"\n' for source in sources)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
 
 
 class BuildPackage(build_py):
