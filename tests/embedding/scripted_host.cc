@@ -88,7 +88,8 @@ void fast_exit(const std::string&) {
     _exit(0);
 }
 
-// A fork while another thread's call is inside, for at least 300 ms; the child calls, and must not wait for that thread.
+// A fork while another thread's call is inside, for at least 300 ms; the child calls, and must not wait for that
+// thread.
 void fork_inside(const std::string&) {
     std::thread caller([] {
         uint64_t index = 0;
