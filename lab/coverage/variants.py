@@ -1,4 +1,4 @@
-"""Coverage of what the main table leaves out: bound `two_stage`, scope `cluster`, budgets on another counter.
+"""Coverage of what the main table leaves out: scope `cluster`, budgets on another counter.
 
     python lab/coverage/variants.py [--seeds 200] [--minutes 8]
 
@@ -27,7 +27,6 @@ POPULATIONS = (
     "drift",
 )
 VARIANTS = {  # name: what differs from the defaults
-    "two_stage": {"bound": "two_stage"},
     "fixed": {"bound": "fixed"},
     "cluster": {"scope": "cluster"},
     "dram_reads": {"counter": "dram_reads"},

@@ -9,8 +9,6 @@ from measure import ours
 from populations import BEYOND_ASSUMPTIONS, SYNTHETIC, population, shared_data
 from table import failing
 
-from kernelpoint.estimation import ErrorBudget
-
 SEEDS = 60
 
 
@@ -60,17 +58,3 @@ def test_real_populations_are_covered_too(name):
     found = row(name, 0.01)
     assert not failing([found])
     assert found["speedup"] > 3.0
-
-
-@pytest.mark.slow
-def test_two_stages_end_soon_after_their_pilot():
-    from designs import design
-    from methods import run_engine
-
-    from kernelpoint.estimation import Engine
-
-    for name in ("mixed", "late_change"):
-        people = population(name)
-        for seed in range(10):
-            engine = Engine(design(people, ErrorBudget(0.05), seed), ErrorBudget(0.05, bound="two_stage"))
-            assert run_engine(engine, people.y).passes <= 6

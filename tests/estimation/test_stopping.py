@@ -59,16 +59,6 @@ def test_stopping_in_program_order_misses_under_drift_and_the_engine_does_not(ru
     assert missed <= 2
 
 
-def test_two_stages_end_soon_after_their_pilot_even_where_it_has_no_second_draw(run_passes):
-    signature = np.arange(3000) % 6
-    y = (100.0 + 30.0 * signature) * generator(2, "two stages").lognormal(0.0, 0.3, 3000)
-    for seed in range(5):
-        u = permanent_random_numbers(seed, 0, len(y))
-        design = Design(signature.astype(np.int32), np.ones(6, np.int64), u)
-        looks = run_passes(Engine(design, ErrorBudget(0.02, bound="two_stage"), "mean"), y)
-        assert looks[-1].met and len(looks) <= 6
-
-
 def test_no_draw_may_stand_for_more_of_the_total_than_the_budget_bears(run_passes):
     y = np.full(5000, 100.0)  # nothing varies, so estimated variances are as small as can be
     u = permanent_random_numbers(0, 0, len(y))

@@ -86,18 +86,6 @@ def test_draws_that_are_all_zero_lead_to_everything_in_few_passes(names):
     assert len(list(passes(engine, names, values))) < 12 and len(engine.drawn()) == 1000
 
 
-def test_a_counter_of_zeros_keeps_no_other_from_two_stages():
-    design, values = population(4)
-    three = np.column_stack([values, np.zeros(len(values))])
-    engine = Engine(design, ErrorBudget(0.004, bound="two_stage"), "mean", RATIOS)
-    for _ in range(2):
-        wanted = engine.wanted()
-        engine.record_many(wanted, (*NAMES, "shared"), three[wanted])
-        engine.look()
-        engine.grow()
-    assert engine._pilot is not None
-
-
 def test_strata_that_showed_only_zeros_are_sampled_until_a_usual_value_among_them_would_not_matter():
     N = 3000
     traffic = np.where(np.arange(N) % 10 == 7, 50.0, 0.0)

@@ -48,6 +48,10 @@ def test_defaults_are_those_of_the_design():
             {"encoder": {"backend": "torch"}},
             "encoder.backend: this key was removed: embeddings are always computed in C++",
         ),
+        (
+            {"error_budget": {"bound": "two_stage"}},
+            "error_budget.bound: got 'two_stage'; this bound was removed; write `seq",
+        ),
         ({"warmup": None}, "warmup: got None; input should be a mapping of launches"),
         ({"resume": "maybe"}, "resume: got 'maybe'; input should be 'auto' or 'never'"),
         ({"policy": None}, "policy: got None"),

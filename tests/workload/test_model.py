@@ -127,7 +127,6 @@ def test_profile_model_gives_a_policy_the_predictions_as_times(population, lists
         ({"fast_model": "off"}, "fast_model: off"),
         ({"profile": "times.csv"}, "`profile: times.csv` takes their place"),
         ({"error_budget": {"scope": "cluster"}}, "scope: cluster"),
-        ({"error_budget": {"bound": "two_stage"}}, "bound: two_stage"),
         ({"estimate": "mean"}, "estimate: mean"),
     ],
 )

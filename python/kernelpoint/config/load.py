@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import ValidationError
 
-from kernelpoint.config.schema import REMOVED, Config, Section, sections
+from kernelpoint.config.schema import REMOVED, REMOVED_VALUES, Config, Section, sections
 from kernelpoint.errors import ConfigError, did_you_mean, shown
 from kernelpoint.files import read_regular
 
@@ -184,6 +184,8 @@ def _complaint(detail: Any) -> str:
         return f"{key}: this key is required"
     if key in REMOVED:
         return f"{key}: {REMOVED[key]}"
+    if detail["type"] == "literal_error" and (removed := REMOVED_VALUES.get((key, str(detail["input"])))):
+        return f"{key}: got {shown(detail['input'])}; {removed}"
     if detail["type"] == "extra_forbidden":
         section = sections().get(str(detail["loc"][0]), Config)
         near = did_you_mean(key.rpartition(".")[2], section.model_fields)

@@ -53,9 +53,9 @@ class ErrorBudgetConfig(Section):
         "workload"
     )
     bound: Annotated[
-        Literal["sequential", "two_stage", "fixed", "none"],
+        Literal["sequential", "fixed", "none"],
         Field(
-            description="`sequential` divides the error probability among the passes; `two_stage` looks once; `fixed` does not "
+            description="`sequential` divides the error probability among the passes; `fixed` does not "
             "correct for looking after each pass; `none` states no bound"
         ),
     ] = "sequential"
@@ -200,7 +200,14 @@ class Config(Section):
     seed: Annotated[int, Field(ge=0, lt=2**64, description="same seed, same sample")] = 0
 
 
-# Keys of earlier versions, with the message that refuses each.
+# Values of earlier versions, by key, with the message that refuses each.
+REMOVED_VALUES = {
+    (
+        "error_budget.bound",
+        "two_stage",
+    ): "this bound was removed; write `sequential`, or delete the line",
+}
+# Keys of earlier versions, likewise.
 REMOVED = {
     "encoder.backend": "this key was removed: embeddings are always computed in C++; delete the line",
 }

@@ -1,4 +1,4 @@
-"""Error probability that a look may spend: the bounds `sequential`, `two_stage` and `fixed`."""
+"""Error probability that a look may spend: the bounds `sequential` and `fixed`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ def error_probability(bound: Bound, alpha: float, kinds: Sequence[Kind]) -> floa
         up to alpha at most, so by the union bound the probability that any look's interval misses the truth is at most alpha,
         whenever the run stops (alpha spending after Lan and DeMets 1983). Nearly all goes to looks that can stop a run:
         what a look before them spends is paid for by larger samples later.
-    "two_stage" (Stein 1945): every look uses the variance of the first pass only, so looking again teaches nothing about it.
     "fixed": alpha at every look. Not corrected for looking repeatedly: it covers less often than stated.
 
     >>> [round(error_probability("sequential", 0.1, ("first", "learning", "sized")[:k]), 4) for k in (1, 2, 3)]

@@ -13,7 +13,7 @@ from kernelpoint.arguments import check
 from kernelpoint.errors import ConfigError, shown
 
 Scope = Literal["workload", "cluster"]
-Bound = Literal["sequential", "two_stage", "fixed", "none"]
+Bound = Literal["sequential", "fixed", "none"]
 Method = Literal["regression", "ratio", "mean", "separate_ratio"]
 Assume = Literal["repetitive", "ordinary", "hostile"]
 
@@ -33,7 +33,7 @@ class ErrorBudget:
         confidence: 1 - alpha, between 0 and 1 exclusive.
         counter: the counter whose total is bounded.
         scope: "workload": its total; "cluster": the total of every cluster, each by itself at that confidence (Allegro).
-        bound: "sequential", "two_stage", "fixed" or "none"; see bounds.py.
+        bound: "sequential", "fixed" or "none"; see bounds.py.
 
     Raises:
         ConfigError: a value is not allowed.

@@ -87,7 +87,6 @@ class Engine(NestedEngine):
         self.u = spread_over_run(design.u, design.strata) if design.balanced else design.u
         self._order = self._unit_order()
         self.covariate_totals = self._covariate_totals()
-        self._pilot: Inference | None = None
         self._last: Inference | None = None
         self._fits: list[Fit] | None = None
         self._begin()
@@ -200,7 +199,7 @@ class Engine(NestedEngine):
         of_cluster = np.append(self.clusters, -1)[self.design.strata[certain]]  # stratum -1 has no cluster
         clusters = Groups(self.clusters, of_cluster, int(self.clusters.max(initial=-1)) + 1)
         exact = self._results.of(certain)
-        return infer(targets, sample, self._results.of(units), exact, clusters, self._domains(certain), self._pilot)
+        return infer(targets, sample, self._results.of(units), exact, clusters, self._domains(certain))
 
     def _domains(self, certain: Ints) -> Groups:
         of_unit = self.design.domains
@@ -212,8 +211,6 @@ class Engine(NestedEngine):
 
     def _look(self, missing: int, budget: ErrorBudget) -> Look:
         inference = self._infer(not missing, budget)
-        if budget.bound == "two_stage" and self._pilot is None and not missing and inference.may_be_pilot:
-            self._pilot = inference
         self._last = None if missing else inference
         self._fits = inference.fits
         return inference.report(missing, whole_only=self._is_followed)
@@ -245,7 +242,7 @@ class Engine(NestedEngine):
         other._order = other._unit_order()
         other._begin()
         other.sizes = np.minimum(self.sizes, other._population)
-        other._kinds, other._pilot = self._kinds, self._pilot
+        other._kinds = self._kinds
         return other
 
     @property

@@ -15,7 +15,6 @@ from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.pooling import PRIOR_DEGREES
 from kernelpoint.estimation.stratify import least_draws
 from kernelpoint.estimation.unseen import unseen_slow
-from kernelpoint.estimation.variance import variance_and_degrees
 
 MIN_DRAWS_PER_STRATUM = 2  # draws of every stratum once a sample grows: one draw gives no variance within its stratum
 # Model: values of measured units have tails that few draws do not show. Where a stratum is expected to have the CoV of TAILED,
@@ -76,14 +75,9 @@ def expected_means(look: Inference) -> Floats:
 def expected_degrees(look: Inference, S2: Floats, n: Ints, part: Ints) -> float:
     """Degrees of freedom that a sample of sizes n can be expected to give to the total of the strata `part`.
 
-    Satterthwaite with nu_0 + n_h - 1 each; in two stages those of the pilot's spreads, which later draws do not change.
+    Satterthwaite with nu_0 + n_h - 1 each.
     """
     N = look.sample.N
-    if look.pilot is not None:
-        spread = look.target_spread(look.targets.budget.counter)
-        groups = np.ones(len(N), np.int64)
-        groups[part] = 0
-        return float(variance_and_degrees(N, n, spread, groups, 2)[1][0])
     S2 = np.where(np.isin(np.arange(len(N)), part), S2, 0.0)
     A = np.where(n < N, N.astype(float) ** 2 * (1.0 - n / np.maximum(N, 1)) / np.maximum(n, 1), 0.0)
     v = A * S2
@@ -107,7 +101,7 @@ def next_sizes(look: Inference, prior_cost: Floats | None) -> tuple[Ints, Kind]:
     if looks >= PASSES - 1:
         return N.copy(), "sized"
     most = np.maximum(np.minimum(np.where(look.n > 0, MAX_GROWTH_FACTOR * look.n, 1), N), low)
-    if look.pilot is not None or looks >= EARLY_LOOKS:  # the pilot's spreads stand, or enough was learned
+    if looks >= EARLY_LOOKS:  # enough was learned
         most = N
     least = MIN_COST_GROWTH_FACTOR if looks < EARLY_LOOKS else LATE_COST_GROWTH_FACTOR
     for margin in BUDGET_SHARES:
@@ -170,6 +164,5 @@ def _sizes(look: Inference, cost: Floats, low: Ints, margin: float) -> Ints:
             sizes[part] = neyman(
                 N[part], S2[part], cost[part], (allowed / t) ** 2, low[part], (shared[0][part], shared[1][part])
             )
-            least = 1.0 if look.pilot is None else 0.0
-            t = following.quantile(max(expected_degrees(look, S2, sizes, part), least))
+            t = following.quantile(max(expected_degrees(look, S2, sizes, part), 1.0))
     return sizes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,20 +25,12 @@ from kernelpoint.estimation.variance import (
     variance_and_degrees,
 )
 
-PILOT_DEGREES = (
-    10  # degrees of freedom, known from sizes alone, that the pilot of "two_stage" needs: less would cost more later
-)
-
-
 MIN_DEGREES = 2.0  # Model: degrees of freedom that the bound of a counter needs which the budget is not about
 
 
 @dataclass
 class Inference:
-    """Everything one look knows; fits and spreads by counter, in the order of targets.counters.
-
-    pilot: the first look, whose spreads stand for all later ones (two-stage).
-    """
+    """Everything one look knows; fits and spreads by counter, in the order of targets.counters."""
 
     targets: Targets
     sample: Sample
@@ -48,19 +40,11 @@ class Inference:
     domains: Groups
     fits: list[Fit]
     spreads: list[Spread]
-    pilot: Inference | None = None
 
     @property
     def n(self) -> Ints:
         """n_h, int64 [H]: units of each stratum with a result."""
         return self.sample.n
-
-    @property
-    def may_be_pilot(self) -> bool:
-        """True if its spreads may stand for all later looks (two-stage): those of the counters that the budget is about."""
-        wanted = self.targets.budget.counter
-        names = self.targets.ratios.get(wanted, (wanted,))
-        return all(math.isfinite(self.spreads[self.targets.counters.index(name)].uncertainty) for name in names)
 
     @property
     def whole(self) -> Groups:
@@ -204,7 +188,7 @@ class Inference:
         """Spread of the residuals of a counter or ratio."""
         if name not in self.targets.ratios:
             return self.spreads[self.targets.counters.index(name)]
-        return (self.pilot or self).ratio_spread(name)
+        return self.ratio_spread(name)
 
     @property
     def target_groups(self) -> Groups:
@@ -296,7 +280,6 @@ def infer(
     exact: Floats,
     clusters: Groups,
     domains: Groups,
-    pilot: Inference | None = None,
 ) -> Inference:
     """Fits and spreads of every counter.
 
@@ -304,7 +287,6 @@ def infer(
         sample: draws of the strata; values: float64 [n, counters], their results.
         exact: float64 [e, counters], take-all units.
         clusters, domains: the parts of the population that are reported, and may have to meet the budget, by themselves.
-        pilot: the first look, whose spreads stand for all later ones (two-stage).
     """
     fits, spreads = [], []
     H = len(sample.N)
@@ -312,16 +294,11 @@ def infer(
         y = np.ascontiguousarray(values[:, index])
         fit = estimate_totals(targets.method, y, sample)
         fits.append(fit)
-        if pilot is not None:
-            spreads.append(pilot.spreads[index])
-            continue
         scale = scales(Moments.of(sample.strata, y, H).mean, sample.n)
         moments = Moments.of_neighbours if sample.balanced else Moments.of
         spread = pooled_by_kind(
             *(sample.N, moments(sample.strata, fit.residuals, H), scale, sample.kinds, sample.balanced),
             least=squared_excess(sample.strata, y, H),
         )
-        if targets.budget.bound == "two_stage" and spread.degrees.sum() < PILOT_DEGREES and (sample.n < sample.N).any():
-            spread = replace(spread, uncertainty=math.inf)
         spreads.append(spread)
-    return Inference(targets, sample, values, exact, clusters, domains, fits, spreads, pilot)
+    return Inference(targets, sample, values, exact, clusters, domains, fits, spreads)

@@ -164,7 +164,7 @@ def bounds_estimates_and_documentation_are_stated(name: str) -> None:
     """A policy says what it can state and how it estimates; a purposive sample states no bound."""
     kind = load_policy(name)
     assert kind.__doc__, "no docstring"
-    assert kind.bounds and set(kind.bounds) <= {"sequential", "two_stage", "fixed", "none"}
+    assert kind.bounds and set(kind.bounds) <= {"sequential", "fixed", "none"}
     assert kind.estimates and set(kind.estimates) <= {"regression", "ratio", "mean", "separate_ratio"}
     policy, population = make(name)
     if policy.design(population).chosen is not None:

@@ -30,7 +30,7 @@ class Policy(ABC):
     """
 
     counters: ClassVar[tuple[str, ...]] = ()
-    bounds: ClassVar[tuple[Bound, ...]] = ("sequential", "two_stage", "fixed", "none")
+    bounds: ClassVar[tuple[Bound, ...]] = ("sequential", "fixed", "none")
     estimates: ClassVar[tuple[Method, ...]] = ("regression", "ratio", "mean")
     uses_budget: ClassVar[bool] = False
     online: ClassVar[bool] = False
