@@ -60,7 +60,8 @@ def test_the_journal_is_that_of_the_simulator_alone_to_the_byte(bench, yaml, wor
 
 
 def test_a_run_of_one_worker_says_what_it_cost_and_the_simulator_prints_its_end(bench, capfd, monkeypatch):
-    monkeypatch.setattr("kernelpoint.session.saved.LEAST_SECONDS", 0.0)
+    for least in ("LEAST_SECONDS", "LEAST_SHARE"):  # the embedded host simulates faster than runs are planned
+        monkeypatch.setattr(f"kernelpoint.session.saved.{least}", -1e9)
     bench.spread(BUDGET, 1)
     printed = dict(re.findall(r"^(kernelpoint_\w+) = (\S+)", capfd.readouterr().out, re.MULTILINE))
     run, said = load_run(bench.journal), "\n".join(bench.said)
@@ -69,8 +70,7 @@ def test_a_run_of_one_worker_says_what_it_cost_and_the_simulator_prints_its_end(
     summary = run.content()
     assert float(printed["kernelpoint_cycles"]) == summary["estimate"]
     assert int(printed["kernelpoint_simulated"]) == summary["simulated"]
-    told = re.search(r"processor time saved, at the ([\d.]+) s that ([\d,]+) cycles took", said)
-    assert told and float(told[2].replace(",", "")) >= summary["counters"]["cycles"]["simulated"]
+    assert re.search(r"processor time saved: a full run would take about [\d.]+ s, this one took [\d.]+ s", said)
     assert re.search(r"1 worker; Dask's dashboard: http://\S+/status", said)
     assert re.search(r"simulators started in [\d.]+ s \([\d.]+ % of what they did\)", said)
 

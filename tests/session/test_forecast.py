@@ -124,3 +124,15 @@ def test_nothing_is_said_where_nothing_can_be(traces):
     assert expected({"policy": "random"}, replace(plain, counts=(MOST_LAUNCHES + 1,))) == []
     assert sentences([], 10) == []
     assert compared([Forecast(0.01, 5, 2.0, 1.0, "x")], 0.02, 5, 2.0) is None
+
+
+def test_a_plan_says_beforehand_where_a_full_run_is_as_cheap():
+    one = Forecast(0.01, 100, 4.0, 2.0, "instructions", 100, 4.0, 2.0, full_minutes=8.0, simulator="MacSim")
+    assert "a full run" not in "\n".join(sentences([one], 1000, planning_seconds=60.0))
+    said = sentences([one], 1000, planning_seconds=400.0)
+    assert said[-1] == (
+        "a full run is as cheap as a sampled one at 1 %: it takes about 8 min, and this plan took 6.67 min"
+    )
+    assert "minutes in MacSim" in said[0]
+    unknown = replace(one, minutes=float("nan"), full_minutes=float("nan"))
+    assert "a full run" not in "\n".join(sentences([unknown], 1000, planning_seconds=400.0))

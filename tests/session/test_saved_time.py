@@ -3,44 +3,67 @@
 import itertools
 import math
 
+import numpy as np
 import pytest
 
 from kernelpoint.session.saved import SavedTime
-from kernelpoint.session.work import JOURNAL_VARIABLE, RATE_VARIABLE
+from kernelpoint.session.work import JOURNAL_VARIABLE, TIME_VARIABLE
 
 
-def summary_of(host, **info):
-    """Summary of a run whose every simulated launch took a second of processor time."""
+def summary_of(host, step=1.0, **info):
+    """Summary of a run whose clock goes on by a step whenever it is read: every simulated launch takes one."""
     session = host.open(**info)
-    session.saved = SavedTime(itertools.count().__next__)
+    session.saved = SavedTime(itertools.count(step=step).__next__)
     host.run(session)
-    return session.summary, session.finish()
+    return session, session.finish()
 
 
-def test_the_saved_time_is_that_of_the_skipped_cycles_at_the_rate_of_the_simulated_ones(host):
-    record, summary = summary_of(host)
-    cycles = record.counters["cycles"]
-    rate = record.simulated / cycles.simulated
-    assert summary.saved_seconds == pytest.approx(rate * (cycles.estimate - cycles.simulated), rel=1e-12)
+def test_the_saved_time_is_that_of_a_full_run_less_all_that_this_run_took(host):
+    session, summary = summary_of(host)
+    record, engine = session.summary, session.phase.sample.engine
+    units = np.flatnonzero(session.phase.sample.has_result)
+    weights, cycles = engine.expansions(units), engine.predict(units)[:, 0]
+    full = weights.sum() / (weights @ cycles) * record.counters["cycles"].estimate
+    assert session.saved.known[0] == pytest.approx(full, rel=1e-9)
+    assert summary.saved_seconds == pytest.approx(full - session.saved.known[1]) and 150 < full < 250
+    assert session.saved.known[1] >= 2 * record.simulated, "between launches time passes too"
 
 
-def test_a_simulator_that_prints_what_others_simulated_is_told_their_rate(host, monkeypatch):
+def test_dear_launches_that_are_drawn_more_often_do_not_raise_the_rate():
+    saved = SavedTime(itertools.count().__next__)
+    for place, seconds, cycles in (((0, 0), 10.0, 1000.0), ((0, 1), 1.0, 1000.0)):
+        saved.took(seconds)
+        saved.end(place, cycles)
+    saved.measure(lambda places: [{(0, 0): 1.0, (0, 1): 99.0}[place] for place in places], 100_000.0)
+    assert saved.known[0] == pytest.approx(109.0)
+
+
+@pytest.mark.parametrize(("spent", "saves"), [(0.0, True), (80.0, True), (95.0, False), (300.0, False)])
+def test_nothing_is_said_where_a_full_run_would_be_as_cheap(spent, saves):
+    clock = iter([0.0, spent]).__next__
+    saved = SavedTime(clock)
+    saved.took(1.0)
+    saved.end((0, 0), 1000.0)
+    saved.measure(lambda places: [1.0], 100_000.0)
+    assert (saved.seconds is not None) == (saved.sentence() is not None) == saves
+
+
+def test_a_simulator_that_prints_what_others_simulated_is_told_what_that_took(host, monkeypatch):
     session = host.open()
     host.run(session)
     monkeypatch.setenv(JOURNAL_VARIABLE, str(session.journal.path))
-    monkeypatch.setenv(RATE_VARIABLE, "30.0 2000.0")
-    again = host.open()
-    cycles = session.summary.counters["cycles"]
-    assert again.finish().saved_seconds == pytest.approx(0.015 * (cycles.estimate - cycles.simulated))
+    monkeypatch.setenv(TIME_VARIABLE, "30.0 2.5")
+    assert host.open().finish().saved_seconds == pytest.approx(27.5)
 
 
 def test_a_launch_simulated_elsewhere_counts_with_the_time_that_it_took_there():
     saved = SavedTime(itertools.count().__next__)
     saved.begin()
     saved.took(3.0)
-    saved.end(100.0)
-    saved.end(100.0)  # nothing is known of this one
-    assert (saved.seconds, saved.cycles) == (3.0, 100.0)
+    saved.end((0, 0), 100.0)
+    saved.end((0, 1), 100.0)  # nothing is known of this one
+    saved.measure(lambda places: [1.0] * len(places), 1000.0)
+    assert saved.known == (30.0, 2.0 + 3.0)
 
 
 def test_a_full_run_states_no_saved_time(host):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated
@@ -78,7 +79,7 @@ def plan(
         f"{output}: {len(made.design.strata):,} launches, {len(made.stream_hashes):,} streams, {clusters}"
         f"{strata:,} strata; the first pass simulates {drawn:,} launches"
     )
-    for line in sentences(made.forecast, len(made.design.strata)):
+    for line in sentences(made.forecast, len(made.design.strata), time.process_time()):
         stdout.print(line)
 
 

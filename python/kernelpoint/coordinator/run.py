@@ -24,7 +24,7 @@ from kernelpoint.coordinator.task import COMPARED, Work
 from kernelpoint.session.boundary import open_run
 from kernelpoint.session.saved import SavedTime
 from kernelpoint.session.session import Session
-from kernelpoint.session.work import JOURNAL_VARIABLE, RATE_VARIABLE, Hello
+from kernelpoint.session.work import JOURNAL_VARIABLE, TIME_VARIABLE, Hello
 
 Say = Callable[[str], None]
 OpenEngine = Callable[[int], Engine]  # given the bytes of memory that a simulator takes before its first launch
@@ -137,6 +137,7 @@ def print_end(command: Sequence[str], journal: Path, saved: SavedTime) -> int:
     took.
     """
     with tempfile.TemporaryDirectory(prefix="kernelpoint-") as folder:
-        rate = f"{saved.seconds} {saved.cycles}"
-        environment = {**os.environ, JOURNAL_VARIABLE: shutil.copy(journal, folder), RATE_VARIABLE: rate}
+        environment = {**os.environ, JOURNAL_VARIABLE: shutil.copy(journal, folder)}
+        if saved.known is not None:
+            environment[TIME_VARIABLE] = " ".join(map(str, saved.known))
         return subprocess.run(list(command), env=environment, check=False).returncode

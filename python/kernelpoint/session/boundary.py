@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.resume import resume
 from kernelpoint.session.session import Session
 from kernelpoint.session.setup import prepare
-from kernelpoint.session.work import JOURNAL_VARIABLE, RATE_VARIABLE, VARIABLE
+from kernelpoint.session.work import JOURNAL_VARIABLE, TIME_VARIABLE, VARIABLE
 
 if TYPE_CHECKING:
     from kernelpoint.session.worker import WorkerSession
@@ -36,8 +37,9 @@ def open(config_path: str, info: Mapping[str, Any], log: Callable[[str], None]) 
     if journal := os.environ.get(JOURNAL_VARIABLE):
         config = config.model_copy(update={"journal": journal, "resume": "auto"})
     session = open_run(config, HostInfo.from_mapping(info), log, command=own_command())
-    if rate := os.environ.get(RATE_VARIABLE):
-        session.saved.add(*map(float, rate.split()))
+    if times := os.environ.get(TIME_VARIABLE):
+        full, spent = map(float, times.split())
+        session.saved.known = full, spent
     return session
 
 
@@ -65,6 +67,7 @@ def open_run(
     Raises:
         KernelPointError: see open.
     """
+    begun = time.process_time()
     journal = JournalWriter(config.journal, resume=config.resume == "auto")
     try:
         first = journal.records[0] if journal.records else None
@@ -75,6 +78,7 @@ def open_run(
         if whole and (full := drawn_whole(setup.frame, setup.budget, hashes)):
             setup = replace(setup, frame=full, estimate="mean", is_full_run=True)
         session = Session(setup, journal, log)
+        session.saved.begun = begun
         if journal.records:
             resume(session, journal.records)
             journal.records.clear()

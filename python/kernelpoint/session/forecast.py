@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 LEAST_SPEEDUP = 2.0  # below that sampling hardly pays
+CHEAP_SHARE = 0.9  # of the time of a full run; a sampled run that takes more, planning included, saves nothing
 
 
 @dataclass(frozen=True)
@@ -18,9 +19,10 @@ class Forecast:
 
     Attributes:
         launches: of the sample; speedup: all cycles over those simulated, run-ups included, or what `source` says stands for
-            cycles; minutes: in Accel-Sim on one core, nan where the instructions are not known.
+            cycles; minutes: in the simulator on one core, nan where the instructions are not known.
         most_launches, least_speedup, most_minutes: the same for a run that is less like its predictions.
         run_ups: launches in run-ups, at least, in a simulator that can replay.
+        full_minutes: of a full run, nan where the instructions are not known; simulator: that the minutes are of.
 
     >>> one = Forecast(0.01, 14, 30.0, 2.0, "instructions", most_launches=36, least_speedup=12.0, most_minutes=5.0)
     >>> sentences([one], launches=1000)[1]
@@ -36,6 +38,8 @@ class Forecast:
     least_speedup: float = math.inf
     most_minutes: float = 0.0
     run_ups: int = 0
+    full_minutes: float = math.nan
+    simulator: str = "Accel-Sim"
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> Forecast:
@@ -43,11 +47,11 @@ class Forecast:
         return cls(**{name: record[name] for name in cls.__dataclass_fields__ if name in record})
 
 
-def sentences(found: Sequence[Forecast], launches: int) -> list[str]:
-    """Lines for the user, the last ones warnings."""
+def sentences(found: Sequence[Forecast], launches: int, planning_seconds: float = 0.0) -> list[str]:
+    """Lines for the user, the last ones warnings. planning_seconds: processor time that the plan took."""
     if not found:
         return []
-    lines = [f"expected, by {found[0].source}; minutes in Accel-Sim on one core, to a factor of three:"]
+    lines = [f"expected, by {found[0].source}; minutes in {found[0].simulator} on one core, to a factor of three:"]
     for one in found:
         minutes = "" if np.isnan(one.minutes) else f", about {_range(one.minutes, one.most_minutes)} min"
         lines.append(
@@ -67,6 +71,14 @@ def sentences(found: Sequence[Forecast], launches: int) -> list[str]:
     slow = [f"{100 * one.relative_error:g} %" for one in found if one.speedup < LEAST_SPEEDUP]
     if slow:
         lines.append(f"sampling will hardly pay at {', '.join(slow)}: nearly as much is simulated as in a full run")
+    planning = planning_seconds / 60.0
+    cheap = [one for one in found if one.minutes + planning >= CHEAP_SHARE * one.full_minutes]
+    if cheap:
+        budgets = ", ".join(f"{100 * one.relative_error:g} %" for one in cheap)
+        lines.append(
+            f"a full run is as cheap as a sampled one at {budgets}: it takes about {_range(found[0].full_minutes, 0.0)} min, "
+            f"and this plan took {_range(planning, 0.0)} min"
+        )
     return lines
 
 

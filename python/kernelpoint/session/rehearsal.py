@@ -28,6 +28,8 @@ STRATUM_ERROR, PREDICTION_ERROR, LAUNCH_ERROR = 0.03, 0.003, 0.003
 FIRST_LAUNCH_EXCESS, VARIATION_SHARE = 0.2, 0.05
 # Model: of Accel-Sim on one core, to a factor of two or three: seconds a launch, and for each thread instruction.
 LAUNCH_SECONDS, INSTRUCTION_SECONDS = 0.33, 1.0 / 300_000
+# Model: of MacSim, for each warp instruction: 9.1 and 11.3 us on two lists of PyTorch training; 58 us behind memory.
+MACSIM_SECONDS = 1e-5
 
 
 def forecasts(config: Config, policy: type[Policy], population: Population) -> list[Forecast]:
@@ -84,7 +86,9 @@ def _forecast(
     minutes = [_minutes(population, units) * (1.0 + run_ups / len(units)) for units in drawn]
     counts = [len(units) for units in drawn]
     usual = (counts[0], speedups[0], minutes[0], source)
-    return Forecast(relative_error, *usual, max(counts), min(speedups), max(minutes), run_ups)
+    full = _minutes(population, np.arange(population.size))
+    simulator = "MacSim" if _is_of_macsim(population) else "Accel-Sim"
+    return Forecast(relative_error, *usual, max(counts), min(speedups), max(minutes), run_ups, full, simulator)
 
 
 def _made_up(work: np.ndarray, strata: np.ndarray, seed: int) -> Iterator[np.ndarray]:
@@ -140,11 +144,20 @@ def _known(population: Population) -> tuple[np.ndarray, str] | None:
 
 
 def _minutes(population: Population, drawn: np.ndarray) -> float:
-    """Time that the drawn launches will take, by the instructions of their threads."""
+    """Time that the drawn launches will take, by the instructions of their warps (MacSim) or threads (Accel-Sim)."""
+    of_macsim = _is_of_macsim(population)
     if population.model is not None:
-        instructions = population.model.counters["instructions"]
+        instructions = population.model.counters["warp_instructions" if of_macsim else "instructions"]
     elif population.scan is not None:
-        instructions = population.scan.thread_instructions.astype(float)
+        scan = population.scan
+        instructions = (scan.instructions if of_macsim else scan.thread_instructions).astype(float)
     else:
         return float("nan")
-    return (LAUNCH_SECONDS * len(drawn) + INSTRUCTION_SECONDS * float(np.nansum(instructions[drawn]))) / 60.0
+    total = float(np.nansum(instructions[drawn]))
+    seconds = MACSIM_SECONDS * total if of_macsim else LAUNCH_SECONDS * len(drawn) + INSTRUCTION_SECONDS * total
+    return seconds / 60.0
+
+
+def _is_of_macsim(population: Population) -> bool:
+    """True if the traces are in MacSim's layout."""
+    return any(path.endswith("/trace.txt") for path in population.paths[:1])

@@ -1,68 +1,95 @@
-"""Processor time that a run saves, by what its simulated launches took."""
+"""Processor time that a run saves: what a full run would take, less what this run took."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
+import numpy as np
+
 from kernelpoint.progress import duration
 
 LEAST_SECONDS = 0.2  # seconds of simulation; a rate measured on less says little, and less saved is not worth a line
+LEAST_SHARE = 0.1  # of a full run, that has to be saved for a line; measured times vary by as much
+
+Place = tuple[int, int]  # process and launch
 
 
 class SavedTime:
-    """Processor time of the simulator between the last word with the session before a launch and the launch's result.
+    """Processor time of simulated launches, and of everything that the run did besides.
 
-    Where the session is not in the simulator's process, `took` is told what the launch took there. Where launches overlap,
-    the rate is not that of one launch; then nothing should be asked of it.
+    The time of a launch lies between the last word with the session before it and its result. Where the session is not in the
+    simulator's process, `took` is told what the launch took there. Where launches overlap, nothing should be asked.
 
-    >>> clock = iter([0.0, 2.0]).__next__
+    Attributes:
+        begun: time of the clock when the run was opened; start-up before that takes as long in a full run.
+        known: seconds of a full run, and those that were spent, of a run that others simulated; None otherwise.
+
+    >>> clock = iter([0.0, 1.0, 3.0, 4.0]).__next__
     >>> time_saved = SavedTime(clock)
     >>> time_saved.begin()
-    >>> time_saved.end(1000.0)
-    >>> time_saved.estimate(skipped_cycles=50_000.0)
-    100.0
-    >>> time_saved.sentence(skipped_cycles=50_000.0)
-    'about 100 s of processor time saved, at the 2 s that 1,000 cycles took here'
+    >>> time_saved.end((0, 7), 1000.0)
+    >>> time_saved.measure(lambda places: [51.0], total_cycles=51_000.0)
+    >>> time_saved.seconds, time_saved.sentence()
+    (98.0, 'about 98 s of processor time saved: a full run would take about 102 s, this one took 4 s')
     """
 
     def __init__(self, clock: Callable[[], float] = time.process_time) -> None:
         self._clock = clock
-        self._begun: float | None = None
+        self.begun = clock()
+        self.known: tuple[float, float] | None = None
+        self._since: float | None = None
         self._told: float | None = None
-        self.seconds = self.cycles = 0.0
+        self._elsewhere = 0.0
+        self._took: dict[Place, tuple[float, float]] = {}  # seconds and cycles
 
     def begin(self) -> None:
         """The session has said its last word before a launch, so far."""
-        self._begun = self._clock()
+        self._since = self._clock()
 
     def took(self, seconds: float) -> None:
-        """The launch that ends next took so much processor time, wherever it was simulated."""
+        """The launch that ends next took so much processor time in another process."""
         self._told = seconds
 
-    def end(self, cycles: float) -> None:
+    def end(self, place: Place, cycles: float) -> None:
         """A launch has ended after so many cycles."""
         if self._told is not None:
-            self.add(self._told, cycles)
-        elif self._begun is not None:
-            self.add(self._clock() - self._begun, cycles)
-        self._begun = self._told = None
+            self._took[place] = (self._told, cycles)
+            self._elsewhere += self._told
+        elif self._since is not None:
+            self._took[place] = (self._clock() - self._since, cycles)
+        self._since = self._told = None
 
-    def add(self, seconds: float, cycles: float) -> None:
-        """So many cycles took so much processor time."""
-        self.seconds += seconds
-        self.cycles += cycles
+    def measure(self, weights: Callable[[list[Place]], np.ndarray | list[float]], total_cycles: float) -> None:
+        """State what a full run would take.
 
-    def estimate(self, skipped_cycles: float) -> float | None:
-        """Seconds that the cycles that were not simulated would have taken; None where the rate is not known."""
-        if self.seconds < LEAST_SECONDS or self.cycles <= 0.0 or skipped_cycles <= 0.0:
+        Formula: sum(w s) / sum(w c) C, over launches that this process knows the time of: w launches that each stands for, s
+        seconds, c cycles; C cycles of all launches. Dear launches are drawn more often than others, so a rate without weights
+        would be too high.
+
+        Args:
+            weights: gives w of each of these launches; total_cycles: C.
+        """
+        if self.known is not None or not self._took:
+            return
+        seconds, cycles = np.array(list(self._took.values())).T
+        standing = np.asarray(weights(list(self._took)), dtype=float)
+        if seconds.sum() >= LEAST_SECONDS and (standing * cycles).sum() > 0.0:
+            full = float((standing * seconds).sum() / (standing * cycles).sum() * total_cycles)
+            self.known = full, self._clock() - self.begun + self._elsewhere
+
+    @property
+    def seconds(self) -> float | None:
+        """Seconds saved; None where they are not known, or where a full run would be about as cheap."""
+        if self.known is None:
             return None
-        return self.seconds / self.cycles * skipped_cycles
+        full, spent = self.known
+        return full - spent if full - spent >= max(LEAST_SECONDS, LEAST_SHARE * full) else None
 
-    def sentence(self, skipped_cycles: float) -> str | None:
-        """One line on the time saved; None where the rate is not known, or where it is next to nothing."""
-        saved = self.estimate(skipped_cycles)
-        if saved is None or saved < LEAST_SECONDS:
+    def sentence(self) -> str | None:
+        """One line on the time saved; None where `seconds` is."""
+        saved = self.seconds
+        if self.known is None or saved is None:
             return None
-        took = f"{duration(self.seconds)} that {self.cycles:,.0f} cycles took here"
-        return f"about {duration(saved)} of processor time saved, at the {took}"
+        full, spent = (duration(value) for value in self.known)
+        return f"about {duration(saved)} of processor time saved: a full run would take about {full}, this one took {spent}"

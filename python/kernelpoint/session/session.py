@@ -109,8 +109,9 @@ class Session:
     def on_complete(self, process: int, index: int, *result: Any) -> None:
         """Take the result of a launch in flight, the fields of HostResult, into the journal and the sample."""
         told = HostResult(*result)
-        self.saved.end(float(told.cycles))
-        self._running().complete(process, self._listing.launch(process, index), told)
+        launch = self._listing.launch(process, index)
+        self.saved.end((process, launch), float(told.cycles))
+        self._running().complete(process, launch, told)
 
     def on_abort(self, process: int, index: int, reason: str | None = None) -> None:
         """A launch in flight could not be simulated: once more in the next pass, then never."""
@@ -128,9 +129,10 @@ class Session:
                 self.recorder.write(summary)
             self.summary = summary
             self.recorder.progress.say(sentence(summary))
+            self._measure_saved_time(summary)
             self._say_what_it_took(summary)
             self.journal.close()
-        return Summary.of(self.summary, self.saved.estimate(self._skipped_cycles(self.summary)))
+        return Summary.of(self.summary, self.saved.seconds)
 
     def _say_what_it_took(self, summary: SummaryRecord) -> None:
         """Beside what was expected of the run, and in processor time beside a full run."""
@@ -138,15 +140,20 @@ class Session:
         wanted = self.setup.budget.relative_error
         if line := compared(forecast, wanted, summary.simulated, summary.cycle_speedup):
             self.recorder.progress.say(line)
-        if line := self.saved.sentence(self._skipped_cycles(summary)):
+        if line := self.saved.sentence():
             self.recorder.progress.say(line)
 
-    def _skipped_cycles(self, summary: SummaryRecord) -> float:
-        """Estimated cycles of what was not simulated; 0 where launches overlap, which gives no rate of one launch."""
-        cycles = summary.counters.get("cycles")
-        if self.setup.host.concurrent or cycles is None or cycles.estimate is None:
-            return 0.0
-        return cycles.estimate - (cycles.simulated or 0.0)
+    def _measure_saved_time(self, summary: SummaryRecord) -> None:
+        """Nothing is measured where every launch was simulated, or where launches overlap and have no time of their own."""
+        cycles, sampling = summary.counters.get("cycles"), self.phase.sampling()
+        if self.setup.host.concurrent or cycles is None or cycles.estimate is None or not summary.skipped:
+            return
+
+        def weights(places: list[tuple[int, int]]) -> np.ndarray:
+            units = np.array([sampling.ledger.unit(*place) for place in places], dtype=np.int64)
+            return np.where(sampling.sample.has_result[units], sampling.sample.engine.expansions(units), 0.0)
+
+        self.saved.measure(weights, cycles.estimate)
 
     def launch_estimate(self, process: int, index: int) -> tuple[float, float, bool]:
         """(cycles, instructions, whether it was simulated) of one launch: its own result, else the prediction.

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 VARIABLE = "KERNELPOINT_WORKER"  # two file descriptors: chains come from the first, answers go to the second
 JOURNAL_VARIABLE = "KERNELPOINT_JOURNAL"  # a journal to go on with instead of the configuration's `journal:`
-RATE_VARIABLE = "KERNELPOINT_RATE"  # beside that journal: processor seconds and the cycles that took them, "12.5 30000"
+TIME_VARIABLE = "KERNELPOINT_TIME"  # beside that journal: processor seconds of a full run, and those spent, "720.5 18"
 
 
 class Step(NamedTuple):
