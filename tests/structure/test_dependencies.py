@@ -129,6 +129,7 @@ def test_only_the_embedding_and_the_extension_see_python():
 HOOK = [
     {"hook"},
     {"sampling"},
+    {"native_files"},
     {"replay"},
     {"application", "setup"},
     {"caches", "kept_state", "predictors", "quiet", "totals"},
