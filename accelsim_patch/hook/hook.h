@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <memory>
 #include <string>
 
 #include "client.hpp"
+#include "launch_latency.h"
 #include "option_parser.h"
 #include "statistics_reader.h"
 
@@ -25,7 +27,9 @@ struct Hook {
           interval(0),
           due(UINT64_MAX),
           launched(false),
-          stopped(false) {}
+          stopped(false),
+          skips_latency(false),
+          said_so(false) {}
 
     bool sampling() const { return config != NULL && *config != '\0'; }
 
@@ -49,14 +53,21 @@ struct Hook {
         char digits[17];
         snprintf(digits, sizeof(digits), "%016llx", static_cast<unsigned long long>(hash));
         config_hash = digits;
+        needs_ticks = needs_every_tick(configuration);
     }
 
     // A launch is about to go through the loop.
-    void expect(gpgpu_sim* simulator, Client* with, uint64_t launch, uint32_t progress_interval) {
+    void expect(gpgpu_sim* simulator, Client* with, const Position& at) {
+        if (sim == NULL) latency.reset(new LaunchLatency(simulator));
         sim = simulator;
         client = with;
-        index = launch;
-        interval = progress_interval;
+        index = at.launch;
+        interval = at.decision.progress_interval;
+        const bool asked = at.decision.latency == KP_LATENCY_SKIPPED;
+        if (asked && !needs_ticks.empty() && !said_so)
+            printf("kernelpoint: launch_latency: simulated cycle by cycle, since %s\n", needs_ticks.c_str());
+        said_so = said_so || asked;
+        skips_latency = asked && needs_ticks.empty();
         due = interval > 0 ? interval : UINT64_MAX;
         kernel = NULL;
         launched = stopped = false;
@@ -67,6 +78,12 @@ struct Hook {
             stop_run("launch " + std::to_string(index) + " has a broken trace: its header gives no grid or no block");
         kernel = started;
         launched = true;
+    }
+
+    // After a tick of the simulator.
+    void ticked() {
+        if (sim->gpu_sim_cycle >= due) progress();
+        if (skips_latency && kernel != NULL) latency->skip(kernel, due);
     }
 
     // Tells the plugin how far the launch is. On its wish no more CTAs are issued and the resident ones drain.
@@ -98,6 +115,10 @@ struct Hook {
     uint64_t due;  // cycles of the launch at which the plugin is told next
     bool launched;
     bool stopped;
+    bool skips_latency;       // of the launch in flight
+    bool said_so;             // that it is simulated nevertheless
+    std::string needs_ticks;  // the options that latency is simulated for; empty where it can be skipped
+    std::unique_ptr<LaunchLatency> latency;
 };
 
 // Messages stand in the simulator's output: job_status.py takes a job that writes to standard error for a failed one.
@@ -128,8 +149,7 @@ inline void before_launch(kernel_info_t* kernel) {
 }
 
 inline void after_cycle() {
-    Hook& here = hook();
-    if (here.sim != NULL && here.sim->gpu_sim_cycle >= here.due) here.progress();
+    if (hook().sim != NULL) hook().ticked();
 }
 
 }  // namespace kernelpoint

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gpgpu-sim/dram.h"
+#include "gpgpu-sim/dram_sched.h"
 #include "gpgpu-sim/gpu-cache.h"
 #include "gpgpu-sim/gpu-sim.h"
 #include "gpgpu-sim/l2cache.h"
@@ -20,6 +21,10 @@ KERNELPOINT_REACH(CoreTime, gpgpu_sim, double, core_time)
 KERNELPOINT_REACH(NetworkTime, gpgpu_sim, double, icnt_time)
 KERNELPOINT_REACH(L2Time, gpgpu_sim, double, l2_time)
 KERNELPOINT_REACH(DramTime, gpgpu_sim, double, dram_time)
+typedef int NextClocksFunction();
+KERNELPOINT_REACH(NextClocks, gpgpu_sim, NextClocksFunction, next_clock_domain)
+KERNELPOINT_REACH(SampleInterval, gpgpu_sim_config, int, gpu_stat_sample_freq)
+KERNELPOINT_REACH(CycleLimit, gpgpu_sim_config, unsigned long long, gpu_max_cycle_opt)
 KERNELPOINT_REACH(CorePeriod, gpgpu_sim_config, double, core_period)
 KERNELPOINT_REACH(NetworkPeriod, gpgpu_sim_config, double, icnt_period)
 KERNELPOINT_REACH(L2Period, gpgpu_sim_config, double, l2_period)
@@ -27,21 +32,40 @@ KERNELPOINT_REACH(DramPeriod, gpgpu_sim_config, double, dram_period)
 
 KERNELPOINT_REACH(L2Cache, memory_sub_partition, l2_cache*, m_L2cache)
 KERNELPOINT_REACH(CopyOffset, memory_sub_partition, unsigned, m_memcpy_cycle_offset)
+KERNELPOINT_REACH(IcntToL2, memory_sub_partition, fifo_pipeline<mem_fetch>*, m_icnt_L2_queue)
+KERNELPOINT_REACH(DramToL2, memory_sub_partition, fifo_pipeline<mem_fetch>*, m_dram_L2_queue)
+KERNELPOINT_REACH(L2ToIcnt, memory_sub_partition, fifo_pipeline<mem_fetch>*, m_L2_icnt_queue)
+KERNELPOINT_REACH(MissQueue, baseline_cache, std::list<mem_fetch*>, m_miss_queue)
+KERNELPOINT_REACH(CacheStats, baseline_cache, cache_stats, m_stats)
+KERNELPOINT_REACH(PortCycles, cache_stats, unsigned long long, m_cache_port_available_cycles)
 KERNELPOINT_REACH(Tags, baseline_cache, tag_array*, m_tag_array)
 KERNELPOINT_REACH(IsUsed, tag_array, bool, is_used)
 
 KERNELPOINT_REACH(Dram, memory_partition_unit, dram_t*, m_dram)
 KERNELPOINT_REACH(Banks, dram_t, bank_t**, bk)
+KERNELPOINT_REACH(BankGroups, dram_t, bankgrp_t**, bkgrp)
+KERNELPOINT_REACH(Requests, dram_t, fifo_pipeline<dram_req_t>*, mrqq)
+KERNELPOINT_REACH(Transfers, dram_t, fifo_pipeline<dram_req_t>*, rwq)
+KERNELPOINT_REACH(TransfersHead, fifo_pipeline<dram_req_t>, fifo_data<dram_req_t>*, m_head)
+KERNELPOINT_REACH(TransfersLeast, fifo_pipeline<dram_req_t>, unsigned, m_min_len)
+KERNELPOINT_REACH(RowTimer, dram_t, unsigned, RRDc)
+KERNELPOINT_REACH(ColumnTimer, dram_t, unsigned, CCDc)
+KERNELPOINT_REACH(ReadToWriteTimer, dram_t, unsigned, RTWc)
+KERNELPOINT_REACH(WriteToReadTimer, dram_t, unsigned, WTRc)
+KERNELPOINT_REACH(Scheduler, dram_t, frfcfs_scheduler*, m_frfcfs_scheduler)
+KERNELPOINT_REACH(SchedulerMode, frfcfs_scheduler, memory_mode, m_mode)
 KERNELPOINT_REACH(FirstBank, dram_t, unsigned, prio)
 KERNELPOINT_REACH(LastTransfer, dram_t, unsigned char, rw)
 
 KERNELPOINT_REACH(Routers, LocalInterconnect, std::vector<xbar_router*>, net)
 KERNELPOINT_REACH(NextInputs, xbar_router, std::vector<unsigned>, next_node)
+KERNELPOINT_REACH(Arbiter, xbar_router, Arbiteration_type, arbit_type)
 KERNELPOINT_REACH(NextInput, xbar_router, unsigned, next_node_id)
 
 KERNELPOINT_REACH(Cores, simt_core_cluster, shader_core_ctx**, m_core)
 KERNELPOINT_REACH(CoreIssuedLast, simt_core_cluster, unsigned, m_cta_issue_next_core)
 KERNELPOINT_REACH(CoreOrder, simt_core_cluster, std::list<unsigned>, m_core_sim_order)
+KERNELPOINT_REACH(Responses, simt_core_cluster, std::list<mem_fetch*>, m_response_fifo)
 KERNELPOINT_REACH(FirstScheduler, shader_core_ctx, unsigned, Issue_Prio)
 KERNELPOINT_REACH(WarpFetchedLast, shader_core_ctx, int, m_last_warp_fetched)
 KERNELPOINT_REACH(Schedulers, shader_core_ctx, std::vector<scheduler_unit*>, schedulers)
@@ -99,6 +123,40 @@ template struct ReachDramArbiter<decltype(&memory_partition_unit::m_arbitration_
                                  &memory_partition_unit::m_arbitration_metadata,
                                  decltype(&memory_partition_unit::arbitration_metadata::m_last_borrower),
                                  &memory_partition_unit::arbitration_metadata::m_last_borrower>;
+
+inline bool holds_requests(memory_partition_unit& partition);
+template <typename Queue, Queue queue>
+struct ReachDelays {
+    friend bool holds_requests(memory_partition_unit& partition) { return !(partition.*queue).empty(); }
+};
+template struct ReachDelays<decltype(&memory_partition_unit::m_dram_latency_queue),
+                            &memory_partition_unit::m_dram_latency_queue>;
+
+inline bool holds_delayed(memory_sub_partition& slice);
+template <typename Queue, Queue queue>
+struct ReachRop {
+    friend bool holds_delayed(memory_sub_partition& slice) { return !(slice.*queue).empty(); }
+};
+template struct ReachRop<decltype(&memory_sub_partition::m_rop), &memory_sub_partition::m_rop>;
+
+// Counters of DRAM, whose width differs among trees.
+inline void count_idle(dram_t& dram, unsigned long long ticks);
+template <typename Commands, Commands commands, typename Nops, Nops nops, typename Idle, Idle idle,
+          typename PartCommands, PartCommands part_commands, typename PartNops, PartNops part_nops>
+struct ReachDramCounters {
+    friend void count_idle(dram_t& dram, unsigned long long ticks) { count(dram, ticks); }
+    template <typename Ticks>
+    static void count(dram_t& dram, Ticks ticks) {
+        dram.*commands += ticks;
+        dram.*nops += ticks;
+        dram.*idle += ticks;
+        dram.*part_commands += static_cast<unsigned>(ticks);
+        dram.*part_nops += static_cast<unsigned>(ticks);
+    }
+};
+template struct ReachDramCounters<decltype(&dram_t::n_cmd), &dram_t::n_cmd, decltype(&dram_t::n_nop), &dram_t::n_nop,
+                                  decltype(&dram_t::idle_bw), &dram_t::idle_bw, decltype(&dram_t::n_cmd_partial),
+                                  &dram_t::n_cmd_partial, decltype(&dram_t::n_nop_partial), &dram_t::n_nop_partial>;
 
 }  // namespace kernelpoint
 #endif

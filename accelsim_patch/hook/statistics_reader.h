@@ -32,6 +32,7 @@ struct Inside : public gpgpu_sim {
     static memory_partition_unit* channel(gpgpu_sim* sim, unsigned i) {
         return (sim->*(&Inside::m_memory_partition_unit))[i];
     }
+    static float* duty_cycle(gpgpu_sim* sim) { return sim->*(&Inside::average_pipeline_duty_cycle); }
     static unsigned completed_ctas(gpgpu_sim* sim) { return sim->*(&Inside::gpu_completed_cta); }
 };
 

@@ -116,7 +116,7 @@ private:
         m_instructions = m_sim->gpu_tot_sim_insn;
         m_in_flight = true;
         if (m_at.decision.uncounted) m_hidden.begin(m_at.launch);
-        hook().expect(m_sim, &m_client, m_at.launch, m_at.decision.progress_interval);
+        hook().expect(m_sim, &m_client, m_at);
     }
 
     void hand_over_copies(std::vector<trace_command>& list, size_t until) {

@@ -9,6 +9,7 @@
 //     done 2 900 50           launch 2 was simulated before, by the process that this one resumes
 //     name 3 gemm             the kernel name of launch 3, as if it had been read before
 //     uncounted 3             launches whose results are no part of the sample
+//     skip_latency 3          launches whose constant latency is skipped; none named: all
 //     replay 3                launches that begin with replayed state; none named: all
 //     leaves 3 4096 15 0 15 0 what launch 3 did to the line at 4096 (touched, written, filled, copied, sm, path):
 //                             part of what is replayed before every later launch of its process, in this order
@@ -60,6 +61,8 @@ struct Script {
     std::map<std::string, double> counter_bounds;  // relative half-widths
     bool replays_all = false;
     std::set<Unit> replays;
+    bool skips_all_latencies = false;
+    std::set<Unit> skipped_latencies;
     std::map<Unit, std::vector<kp_touch>> touches;
     std::map<Unit, uint64_t> ctas;
     std::map<Unit, std::vector<kp_grid>> grids;
@@ -136,6 +139,8 @@ inline void read_line(Script& script, const std::string& word, std::istringstrea
     if (word == "pending") words >> script.pending;
     if (word == "replay") script.replays_all = words.eof();
     while (word == "replay" && words >> which) script.replays.insert(read_unit(which));
+    if (word == "skip_latency") script.skips_all_latencies = words.eof();
+    while (word == "skip_latency" && words >> which) script.skipped_latencies.insert(read_unit(which));
     if (word == "bound" && words >> which) words >> script.counter_bounds[which];
     if (word == "say") words >> script.message;
     if (word == "fail") words >> script.failing;

@@ -141,6 +141,8 @@ kp_status kp_on_launch(kp_session* s, const kp_launch* launch, kp_decision* deci
     decision->progress_interval = s->interval;
     decision->state = s->replays_all || s->replays.count(unit) != 0 ? KP_STATE_REPLAYED : KP_STATE_KEPT;
     decision->uncounted = s->uncounted.count(unit) != 0 ? 1 : 0;
+    const bool skips = s->skips_all_latencies || s->skipped_latencies.count(unit) != 0;
+    decision->latency = skips ? KP_LATENCY_SKIPPED : KP_LATENCY_SIMULATED;
     return KP_OK;
 }
 

@@ -217,3 +217,22 @@ def test_a_full_run_that_keeps_what_is_not_replayed_gets_no_bound_on_its_total(w
     code, out, _ = run(PROGRAM, workload, "-gpgpu_perfect_inst_const_cache", "0", "-kernel_sampling", config)
     assert code == 0 and "total within" not in out and "error budget met" not in out
     assert re.search(r"; bound on sampling error only \(with -gpgpu_perfect_inst_const_cache 0 a full run keeps", out)
+
+
+POWER = ("-power_simulation_enabled", 1)
+
+
+@pytest.mark.parametrize("options", [(), POWER], ids=["performance", "AccelWattch"])
+def test_state_after_skipping_the_launch_latency_is_the_state_after_ticking(workload, scripted_plugin, options):
+    """Every line that the simulator prints, cumulative statistics and AccelWattch's report with them."""
+    if options:
+        power = tree_of(PROGRAM) / "gpgpu-sim" / "configs" / "tested-cfgs" / "SM7_QV100" / "accelwattch_sass_sim.xml"
+        options = (*options, "-accelwattch_xml_file", power)
+    report, runs = workload.with_name("accelwattch_power_report.log"), []
+    for more in ("", "\nskip_latency"):
+        text = script(workload, f"pass 0 1 2 3{more}")
+        code, out, err = run(PROGRAM, workload, "-kernel_sampling", text, *options, plugin=scripted_plugin)
+        assert code == 0 and err == ""
+        runs.append((steady(out), report.read_text() if report.exists() else None))
+        report.unlink(missing_ok=True)
+    assert runs[0] == runs[1] and (runs[0][1] is not None) == bool(options)

@@ -29,7 +29,7 @@ class Session:
                 setattr(self, name, replaced[name])
 
     def on_launch(self, process, index, trace_path):
-        return (0 if index == 0 else 1), 0, 100, 0, 0
+        return (0 if index == 0 else 1), 0, 100, 0, 0, 0
 
     def next(self, process, after):
         return (0, after + 1) if after < 3 and after != -2 else (1, -1)

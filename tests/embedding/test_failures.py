@@ -68,7 +68,7 @@ def test_an_exception_that_cannot_be_printed_is_still_a_status(host):
     assert host("open", "launch:0", script=script).one("launch").startswith(f"{EFAILED} a Python exception")
 
 
-@pytest.mark.parametrize("answer", ["None", "(1, 2)", "(0, 0, 0)", "(0, 0, 0, 0, 'x')", "(0, 0, 0, 0, 2**70)"])
+@pytest.mark.parametrize("answer", ["None", "(1, 2)", "(0, 0, 0)", "(0, 0, 0, 0, 0, 'x')", "(0, 0, 0, 0, 0, 2**70)"])
 def test_an_answer_of_another_shape_is_a_defect(host, answer):
     run = host("open", "launch:0", "next:first", script=f"def on_launch(*given): return {answer}")
     assert run.one("launch").startswith(f"{EFAILED} session.on_launch returned ")
@@ -91,6 +91,6 @@ def test_calls_without_a_session_or_with_null_are_refused(host):
 
 
 def test_the_log_function_must_not_call_the_plugin(host):
-    run = host("reentrant_log", "open", "launch:0", script="def on_launch(*given): log('x'); return 0, 0, 0, 0, 0")
+    run = host("reentrant_log", "open", "launch:0", script="def on_launch(*given): log('x'); return 0, 0, 0, 0, 0, 0")
     assert run.one("log") == f"x reentered {EINVAL}"
     assert run.one("launch") == "0 action=0 pass=0 interval=0"

@@ -34,7 +34,7 @@ def on_launch(*given):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     except ValueError as error:
         log(str(error))
-    return 0, 0, 0, 0, 0
+    return 0, 0, 0, 0, 0, 0
 """
     run = host("set_signals", *CALLS[:3], "check_signals", "interrupt", "finish", "check_signals", script=script)
     assert "belongs to the simulator" in run.one("log")
@@ -58,7 +58,7 @@ def test_locale_stays(host):
     name = next((known for known in ("C.utf8", "C.UTF-8", "en_US.utf8") if known in available), None)
     if name is None:
         pytest.skip("no locale but C on this machine (locale -a)")
-    change = "import locale\ndef on_launch(*given): locale.setlocale(locale.LC_ALL, 'C'); return 0, 0, 0, 0, 0"
+    change = "import locale\ndef on_launch(*given): locale.setlocale(locale.LC_ALL, 'C'); return 0, 0, 0, 0, 0, 0"
     run = host(f"set_locale:{name}", *CALLS, "show_locale", script=change)
     assert run.one("show_locale") == name
 
@@ -80,7 +80,7 @@ import numpy
 def on_launch(*given):
     with numpy.errstate(all="ignore"):
         log(str(numpy.float64(0) / numpy.zeros(1)[0]) + " " + str(1 / 3 == 0.3333333333333333))
-    return 0, 0, 0, 0, 0
+    return 0, 0, 0, 0, 0, 0
 """
     run = host("set_fenv", *CALLS, "check_fenv", script=script)
     assert run.code == 0, "a trap of the host killed Python code"
@@ -89,7 +89,7 @@ def on_launch(*given):
 
 
 def test_printed_text_stands_in_order_with_the_simulators_own(host):
-    script = "def on_launch(process, index, *rest): print('python', index); return 0, 0, 0, 0, 0"
+    script = "def on_launch(process, index, *rest): print('python', index); return 0, 0, 0, 0, 0, 0"
     run = host("open", "print:one", "launch:1", "print:two", "launch:2", "finish", script=script)
     words = [line for line in run.lines if line[0] in ("print", "log", "one", "two")]
     assert words == [("one", ""), ("log", "python 1"), ("two", ""), ("log", "python 2")]

@@ -7,7 +7,7 @@ import struct
 import pytest
 
 ECHO = """
-def on_launch(*given): log(repr(given)); return 1, 2, 3, 1, 0
+def on_launch(*given): log(repr(given)); return 1, 2, 3, 1, 0, 1
 def next(*given): log(repr(given)); return 2, -1
 def on_progress(*given): log(repr(given)); return 1
 def on_complete(*given): log(repr(given)); kept.setdefault(id(given[5])); log(f"{len(kept)} names")
@@ -135,7 +135,7 @@ def test_a_thread_with_too_little_stack_is_refused_and_others_go_on(host):
 
 
 def test_the_least_stack_is_enough_for_numpy(host):
-    run = host("open", "on_stack:640:launch:0", script="def on_launch(*given): import numpy; return 0, 0, 0, 0, 0")
+    run = host("open", "on_stack:640:launch:0", script="def on_launch(*given): import numpy; return 0, 0, 0, 0, 0, 0")
     assert run.one("launch") == "0 action=0 pass=0 interval=0"
 
 
@@ -169,7 +169,7 @@ def on_launch(process, index, *rest):
     kept["busy"] = True
     time.sleep(0)
     kept["busy"] = False
-    return index % 2, 0, 0, 0, 0
+    return index % 2, 0, 0, 0, 0, 0
 """
     assert host("open", "threads:3", script=script).one("threads") == "0 wrong"
 

@@ -43,7 +43,7 @@ kp_status open(const char* path, const kp_host_info* info, kp_session** session)
 kp_status on_launch(kp_session* session, const kp_launch* launch, kp_decision* decision) {
     require(session == &g_session && launch->size == sizeof(kp_launch) && decision->action == KP_SIMULATE);
     const kp_status status = answer();
-    if (status == KP_OK) *decision = {sizeof(kp_decision), g_choices->byte(), 1, 2, 1, 0};
+    if (status == KP_OK) *decision = {sizeof(kp_decision), g_choices->byte(), 1, 2, 1, 0, 0};
     return status;
 }
 

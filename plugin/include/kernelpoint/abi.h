@@ -87,6 +87,13 @@ typedef enum kp_state {
     KP_STATE_REPLAYED = 1 /* the host empties its state and applies kp_replay_before() */
 } kp_state;
 
+/* The constant cycles of a launch before its first CTA, in which nothing happens, for kp_decision.latency. A host that
+ * does not go through them cycle by cycle has nothing to skip. Cycles and counters are the same either way. */
+typedef enum kp_latency {
+    KP_LATENCY_SIMULATED = 0, /* the host simulates each cycle */
+    KP_LATENCY_SKIPPED = 1    /* the host adds what these cycles change, where it can, and says where it cannot */
+} kp_latency;
+
 /* Flags of kp_result. */
 enum {
     KP_RESULT_STOPPED = 1u << 0 /* the launch was stopped inside after KP_STOP; cycles are those simulated */
@@ -166,6 +173,7 @@ typedef struct kp_decision {
     uint32_t progress_interval; /* cycles between calls of kp_on_progress for this launch; 0: none wanted */
     uint32_t state;             /* kp_state; KP_STATE_KEPT where kp_host_info.state_lines is 0 */
     uint32_t uncounted;         /* 1: its result is no part of the sample: a warm-up, or a launch of a run-up */
+    uint32_t latency;           /* kp_latency */
 } kp_decision;
 
 typedef struct kp_progress {

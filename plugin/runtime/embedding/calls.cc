@@ -100,10 +100,11 @@ kp_status on_launch(kp_session* session, const kp_launch* launch, kp_decision* d
     return call(session, [&] {
         const py::object returned = invoke(session, methods().on_launch, number(launch->process), number(launch->index),
                                            path(launch->trace_path));
-        const auto [action, pass, interval, state, uncounted] = integers<5>("on_launch", returned);
-        *decision = {sizeof(kp_decision),          static_cast<uint32_t>(action),
-                     static_cast<uint32_t>(pass),  static_cast<uint32_t>(interval),
-                     static_cast<uint32_t>(state), static_cast<uint32_t>(uncounted)};
+        const auto [action, pass, interval, state, uncounted, latency] = integers<6>("on_launch", returned);
+        *decision = {sizeof(kp_decision),           static_cast<uint32_t>(action),
+                     static_cast<uint32_t>(pass),   static_cast<uint32_t>(interval),
+                     static_cast<uint32_t>(state),  static_cast<uint32_t>(uncounted),
+                     static_cast<uint32_t>(latency)};
     });
 }
 

@@ -188,6 +188,14 @@ class Config(Section):
     ] = "off"
     warmup: WarmupConfig = WarmupConfig()
     replay: ReplayConfig = ReplayConfig()
+    launch_latency: Annotated[
+        Literal["auto", "skip", "simulate"],
+        Field(
+            description="constant cycles of a launch before its first CTA, in Accel-Sim: `skip` counts them without simulating "
+            "them, with the same cycles and counters; `simulate` goes through each; `auto`: `skip`, with `policy: all` "
+            "`simulate`"
+        ),
+    ] = "auto"
     on_error: Annotated[
         Literal["simulate", "abort"], Field(description="what a decision that fails becomes; `abort` ends the run")
     ] = "simulate"

@@ -27,7 +27,7 @@ from kernelpoint.session.recorder import Recorder
 from kernelpoint.session.replays import Replays, needs_run_ups
 from kernelpoint.session.resume import check_same_frame
 from kernelpoint.session.saved import SavedTime
-from kernelpoint.session.setup import Setup
+from kernelpoint.session.setup import Setup, latency_of
 from kernelpoint.session.stated import Summary
 from kernelpoint.session.summary import sentence
 from kernelpoint.session.whole_traces import WholeTraces
@@ -61,6 +61,7 @@ class Session:
         self._stated: SummaryRecord | None = None  # at the end of the journal that is resumed
         self._listing = Listing(None if setup.frame is None else setup.frame.population.listed)
         self._estimates: np.ndarray | None = None
+        self._latency = latency_of(setup.config)
         self.saved = SavedTime()
 
     # ---- the host's calls -------------------------------------------------------------------------------------------
@@ -73,7 +74,7 @@ class Session:
             phase.abort(process, launch, problem)
             return Answer(SKIP, answer.pass_index)
         self.saved.begin()
-        return answer
+        return answer._replace(latency=self._latency)
 
     def replay_before(self, process: int, index: int) -> Replayed:
         """The touches of the launches before one; see kp_replay_before."""

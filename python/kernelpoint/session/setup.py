@@ -130,6 +130,17 @@ def _is_screened(config: Config, policy: type[Policy], host: HostInfo) -> bool:
     return screened
 
 
+def latency_of(config: Config) -> int:
+    """How the constant latency of launches is counted (kp_latency): 0 simulated, 1 skipped.
+
+    >>> from kernelpoint.config import parse_config
+    >>> [latency_of(parse_config({"version": 1, "policy": policy})) for policy in ("random", "all")]
+    [1, 0]
+    """
+    is_full_run = config.policy.name == "all"
+    return int(config.launch_latency == "skip" or (config.launch_latency == "auto" and not is_full_run))
+
+
 def budget_of(config: Config, policy: type[Policy], host: HostInfo) -> ErrorBudget:
     """The error budget of a run.
 

@@ -24,7 +24,7 @@ from kernelpoint.session.intra_kernel import InsideKernel
 from kernelpoint.session.phases import DONE, OK, SIMULATE, SKIP, Answer
 from kernelpoint.session.population import population_of
 from kernelpoint.session.replays import Replays
-from kernelpoint.session.setup import budget_of
+from kernelpoint.session.setup import budget_of, latency_of
 from kernelpoint.session.stated import NO_BOUND, Summary
 from kernelpoint.session.whole_traces import WholeTraces
 from kernelpoint.session.work import Chain, Outcome, Step, decode_chain, encode_outcomes
@@ -38,7 +38,8 @@ class WorkerSession:
     """Methods are the functions of kernelpoint/abi.h with Python's types, as those of Session; see there.
 
     Args:
-        config: the run's; of it, only how launches are stopped inside and the memory for replay are used here.
+        config: the run's; of it, only how launches are stopped inside, the launch latency and the memory for replay are used
+            here.
         info: the host's description of itself, sent to the coordinator.
         log: takes one line of text for the user.
         descriptors: of the pipes from and to the coordinator, as "3,4".
@@ -51,6 +52,7 @@ class WorkerSession:
         self._replays = Replays(host, config.replay.memory << 20, log)
         self._whole_traces = WholeTraces(host)
         self._inside = inside_of(config, host, log)
+        self._latency = latency_of(config)
         self._chain: Chain = ()
         self._outcomes: list[Outcome] = []
         self._points: list[tuple[int, ...]] = []
@@ -83,7 +85,7 @@ class WorkerSession:
             return Answer(SKIP, 0)
         if step.interval:
             self._inside.follow(index)
-        return Answer(SIMULATE, 0, step.interval, step.state)
+        return Answer(SIMULATE, 0, step.interval, step.state, latency=self._latency)
 
     def replay_before(self, process: int, index: int) -> Replayed:
         """See Session."""

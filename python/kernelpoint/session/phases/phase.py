@@ -22,10 +22,10 @@ BEFORE_FIRST, END_OF_LIST = -1, -2
 
 class Answer(NamedTuple):
     """A decision for the host: action, pass, cycles between its progress calls (0: none wanted), the state that the launch
-    begins with (kp_state), and 1 where its result is no part of the sample.
+    begins with (kp_state), 1 where its result is no part of the sample, and how its constant latency is counted (kp_latency).
 
     >>> Answer(SIMULATE, pass_index=1, interval=200)
-    Answer(action=0, pass_index=1, interval=200, state=0, uncounted=0)
+    Answer(action=0, pass_index=1, interval=200, state=0, uncounted=0, latency=0)
     """
 
     action: int
@@ -33,6 +33,7 @@ class Answer(NamedTuple):
     interval: int = 0
     state: int = 0
     uncounted: int = 0
+    latency: int = 0
 
 
 class Phase(Protocol):

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bitset>
+#include <list>
 #include <vector>
 
 enum cache_request_status { HIT, HIT_RESERVED, MISS, SECTOR_MISS, MSHR_HIT };
@@ -18,15 +19,22 @@ struct cache_sub_stats {
     }
 };
 
+struct mem_fetch {};
+
 struct cache_stats {
     unsigned long long hits = 0, misses = 0;
     void clear() { hits = misses = 0; }
+    void sample_cache_port_utility() { ++m_cache_port_available_cycles; }
+    unsigned long long port_cycles() const { return m_cache_port_available_cycles; }
     unsigned long long get_stats(mem_access_type* types, unsigned, cache_request_status* kinds, unsigned count) const {
         unsigned long long sum = 0;
         for (unsigned i = 0; i < count && types[0] == GLOBAL_ACC_R; ++i)
             sum += kinds[i] == HIT ? hits : kinds[i] == MISS ? misses : 0;
         return sum;
     }
+
+private:
+    unsigned long long m_cache_port_available_cycles = 0;
 };
 
 // Tags of 128-byte lines in sectors of 32 bytes.
@@ -109,9 +117,16 @@ public:
         block->set_status(VALID, mask);
         block->set_last_access_time(time, mask);
     }
+    bool access_ready() const { return false; }
+    bool data_port_free() const { return true; }
+    bool fill_port_free() const { return true; }
+    void cycle() { m_stats.sample_cache_port_utility(); }
+    const cache_stats& get_stats() const { return m_stats; }
 
 protected:
     tag_array* m_tag_array;
+    std::list<mem_fetch*> m_miss_queue;
+    cache_stats m_stats;
 };
 
 // Costs cycles until something is in it.

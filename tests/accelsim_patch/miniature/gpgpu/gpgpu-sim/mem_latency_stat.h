@@ -11,7 +11,8 @@ struct linear_to_raw_address_translation {
 };
 
 struct memory_config {
-    unsigned m_n_mem = 1, nbk = 2, m_n_mem_sub_partition = 2, m_n_sub_partition_per_memory_channel = 2;
+    unsigned m_n_mem = 1, nbk = 2, nbkgrp = 1, m_n_mem_sub_partition = 2, m_n_sub_partition_per_memory_channel = 2;
+    unsigned write_high_watermark = 2;
     unsigned dram_bnk_indexing_policy = LINEAR_BK_INDEX;
     bool m_perf_sim_memcpy = true;
     linear_to_raw_address_translation m_address_mapping;

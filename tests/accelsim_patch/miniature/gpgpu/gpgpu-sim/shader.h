@@ -15,12 +15,14 @@ struct shader_core_config {
     bool gpgpu_concurrent_kernel_sm = false;
     unsigned max_cta_per_core = 8, max_warps_per_shader = 16, gpgpu_shader_registers = 1024, gpgpu_shmem_size = 1024;
     bool sub_core_model = true;
+    int simt_core_sim_order = 1;
     int gpgpu_operand_collector_num_units_gen = 2;
     unsigned reg_file_port_throughput = 2;
 };
 
 struct shader_core_stats {
     unsigned* m_num_sim_winsn = new unsigned[4]();
+    float* m_pipeline_duty_cycle = new float[4]{0.1f, 0.2f, 0, 0.3f};
     unsigned gpgpu_n_shmem_bkconflict = 0, gpgpu_n_l1cache_bkconflict = 0;
 };
 
@@ -108,6 +110,10 @@ public:
         return m_core[m_cta_issue_next_core]->turn() + m_core_sim_order.front();
     }
     void cache_invalidate() {}
+    void core_cycle() { m_core_sim_order.splice(m_core_sim_order.end(), m_core_sim_order, m_core_sim_order.begin()); }
+    unsigned get_not_completed() const { return 0; }
+    unsigned get_n_active_sms() const { return 0; }
+    void print() const { printf(" first core %u", m_core_sim_order.front()); }
 
     cache_stats l1;
     void get_L1D_sub_stats(cache_sub_stats& sum) const {
@@ -125,6 +131,7 @@ private:
     shader_core_ctx** m_core = m_list;
     unsigned m_cta_issue_next_core = 1;
     std::list<unsigned> m_core_sim_order = {0, 1};
+    std::list<mem_fetch*> m_response_fifo;
 };
 
 class kernel_info_t {
@@ -141,6 +148,7 @@ public:
     bool running() const { return resident > 0; }
 
     unsigned resident = 0;
+    unsigned m_kernel_TB_latency = 0;
 
 private:
     unsigned m_uid, m_next = 0;
