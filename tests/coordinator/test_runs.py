@@ -164,6 +164,33 @@ def test_a_simulator_that_is_missing_or_refuses_its_options_is_one_message(bench
         run([*bench.command(gpu="nosuch.yaml")], str(bench.config), lambda memory: None, print)
 
 
+KILLED = """#!/bin/sh
+echo >> starts
+[ $(wc -l < starts) -gt {times} ] || kill -9 $$
+exec {program} "$@"
+"""
+
+
+@pytest.mark.parametrize(("times", "starts"), [(2, 3), (9, 5)])
+def test_a_simulator_that_is_killed_while_it_introduces_itself_is_started_again(bench, times, starts):
+    from kernelpoint.coordinator.introduction import ask
+
+    simulator, said = bench.folder / "simulator", []
+    simulator.write_text(KILLED.format(times=times, program=program()))
+    simulator.chmod(0o755)
+    (bench.folder / "starts").unlink(missing_ok=True)
+    command = [str(simulator), *bench.sampled()[1:]]
+    if times < starts:
+        assert ask(command, said.append)[0].host["simulator"]
+    else:
+        with pytest.raises(HostError, match="was ended by SIGKILL before it could simulate"):
+            ask(command, said.append)
+    assert (bench.folder / "starts").read_text().count("\n") == starts
+    assert said == ["kernelpoint: the simulator was ended by SIGKILL before it could simulate; it is started again"] * (
+        starts - 1
+    )
+
+
 def work_of(bench, **changes) -> Work:
     """Text that the coordinator would send, with changes."""
     simulator = Simulator(bench.sampled(), str(bench.folder))

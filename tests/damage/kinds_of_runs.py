@@ -145,4 +145,39 @@ def workers(folder: Path, journal: Path) -> dict[str, object]:
         session.journal.close()
 
 
-RUNS = {"sample": sample, "left out": left_out, "run-ups": run_ups, "selection": selection, "workers": workers}
+def simulators(folder: Path, journal: Path) -> dict[str, object]:
+    """A run with run-ups and a sample on Dask's workers, each with an embedded host; the outcomes lie beside the journal."""
+    from kernelpoint.cli.host import program
+    from kernelpoint.coordinator.command import with_option
+    from kernelpoint.coordinator.engine import open_engine
+    from kernelpoint.coordinator.introduction import ask
+    from kernelpoint.coordinator.run import Workers, run_one
+    from kernelpoint_lab.commands import synth
+
+    traces, config = folder / "traces", folder / "kernelpoint.yaml"
+    if not traces.exists():
+        synth.synth("iterative-solver", traces, launches=40, sizes=["rows=1024"])
+    config.write_text(
+        f"version: 1\npolicy: random\nerror_budget: {{relative_error: 0.02}}\nfast_model: off\njournal: {journal}\n"
+    )
+    command, _ = with_option([str(program()), "-trace", str(traces / "kernelslist.g"), "-config", "v100"], str(config))
+    hello, memory = ask(command, print_nothing)
+    workers = Workers(lambda: open_engine(2, None, memory, print_nothing))
+    try:
+        return plain(run_one(command, load_config(config), hello, workers, print_nothing).summary)
+    finally:
+        workers.close()
+
+
+def print_nothing(line: str) -> None:
+    """Take a line of text for the user."""
+
+
+RUNS = {
+    "sample": sample,
+    "left out": left_out,
+    "run-ups": run_ups,
+    "selection": selection,
+    "workers": workers,
+    "simulators": simulators,
+}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kernelpoint import __version__
 from kernelpoint.config import Config
@@ -13,19 +13,30 @@ from kernelpoint.errors import ConfigError, HostError
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.work import Hello
 
+START_ATTEMPTS = 5  # of a simulator that something else ends, as memory that runs out does
 
-def ask(command: Sequence[str]) -> tuple[Hello, int]:
+
+def ask(command: Sequence[str], say: Callable[[str], None]) -> tuple[Hello, int]:
     """Description of the simulator by itself, and the bytes of memory that it takes before its first launch.
+
+    A simulator that is killed from outside meanwhile is started again, START_ATTEMPTS times at most.
+
+    Args:
+        command: of the simulator; say: takes one line of text for the user.
 
     Raises:
         HostError: the command does not reach KernelPoint; with the simulator's own words.
     """
-    try:
-        simulator = Simulator(command, os.getcwd())
-    except SimulatorEnded as error:
-        raise HostError(f"{error} before it could simulate; {said(error)}") from None
-    except OSError as error:
-        raise ConfigError(f"cannot start {command[0]}: {error.strerror}") from None
+    for left in reversed(range(START_ATTEMPTS)):
+        try:
+            simulator = Simulator(command, os.getcwd())
+            break
+        except SimulatorEnded as error:
+            if not (error.was_killed and left):
+                raise HostError(f"{error} before it could simulate; {said(error)}") from None
+            say(f"kernelpoint: {error} before it could simulate; it is started again")
+        except OSError as error:
+            raise ConfigError(f"cannot start {command[0]}: {error.strerror}") from None
     memory = _peak_memory(simulator.pid)
     simulator.end()
     return simulator.hello, memory

@@ -46,7 +46,7 @@ def run(command: Sequence[str], config_path: str | None, open_engine: OpenEngine
     """
     command, config_path = with_option(command, config_path)
     config = load_config(config_path)
-    hello, memory = ask(command)
+    hello, memory = ask(command, say)
     check(config, hello)
     workers = Workers(lambda: open_engine(memory))
     try:

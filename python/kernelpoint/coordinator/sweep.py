@@ -32,7 +32,7 @@ def run_sweep(
     for point in points:
         whole, path = with_option(point.command, config_path)
         config = load_config(path)
-        hello, memory = ask(whole)
+        hello, memory = ask(whole, say)
         check(config, hello)
         asked.append((point, whole, config, hello, memory))
     workers = Workers(lambda: open_engine(max(memory for *_, memory in asked)))
