@@ -4,25 +4,28 @@ VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := $(shell find plugin -name '*.cc' -o -name '*.h*') setup.py
 
-.PHONY: all build developing demo test test-slow fuzz docs lint format clean
+.PHONY: all build developing demo test test-slow fuzz docs lint format clean lock licences sbom audit
 
 all: build
 
-INSTALL := KERNELPOINT_WITHOUT_CPP=1 $(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable
+# Every file is checked against its hash in requirements/, which `make lock` makes of constraints.txt and pyproject.toml.
+PINNED := $(BIN)/python -m pip install --quiet --require-hashes --requirement
 
 # What running needs, and `report` for the charts of the demo's page.
-$(VENV)/.installed: pyproject.toml constraints.txt
+$(VENV)/.installed: pyproject.toml requirements/run.txt
 	@sh tests/setup/prerequisites.sh "$(PYTHON)"
 	@echo "Installing what running needs: numpy, scikit-learn, ast-grep, vl-convert and others; 480 MB on disk."
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt setuptools pybind11
-	$(INSTALL) '.[report]'
+	$(PINNED) requirements/run.txt
+	KERNELPOINT_WITHOUT_CPP=1 $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-# What training, tests and checks need besides.
-$(VENV)/.developing: $(VENV)/.installed
+# What training, tests and checks need besides. PyTorch's CPU build needs nothing of CUDA.
+$(VENV)/.developing: $(VENV)/.installed requirements/develop.txt requirements/torch.txt
 	@echo "Installing what tests need besides: PyTorch, Dask, pytest, mypy and others; 1 to 5 GB on disk, by the build of PyTorch."
-	$(INSTALL) '.[report,figures,train,cluster,dev,docs]'
+	$(PINNED) requirements/develop.txt
+	$(PINNED) requirements/torch.txt --no-deps
+	$(BIN)/python -m pip show torch | grep -q '^Version:.*+cpu' || $(PINNED) requirements/torch-cuda.txt --no-deps
 	@touch $@
 
 # An editable install: Python files are used where they stand, so only C++ needs building again.
@@ -56,8 +59,7 @@ fuzz: developing
 	EXAMPLES=$(or $(EXAMPLES),300) $(PYTEST) tests/damage/test_any_bytes.py tests/damage/test_any_content.py \
 		tests/damage/test_any_run.py tests/session/test_any_host.py
 
-docs: build
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt mkdocs-material mkdocstrings-python
+docs: developing
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 	@echo "open build/docs/index.html"
 
@@ -71,6 +73,27 @@ format: developing
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	@find plugin lab tests examples *_patch -name '*.c' -o -name '*.cc' -o -name '*.h' -o -name '*.hpp' | xargs $(BIN)/clang-format -i
+
+# The supply chain. Its tools have an environment of their own.
+TOOLS := build/tools
+$(TOOLS)/.installed: requirements/tools.txt
+	$(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/python -m pip install --quiet --require-hashes --requirement requirements/tools.txt
+	@touch $@
+
+# After an edit of constraints.txt or pyproject.toml. TORCH_CPU=FILES.whl: CPU builds of PyTorch whose hashes are kept too.
+lock: $(TOOLS)/.installed
+	PATH="$(CURDIR)/$(TOOLS)/bin:$$PATH" $(PYTHON) tests/setup/lock.py $(TORCH_CPU)
+
+licences: developing
+	$(BIN)/python tests/setup/licences.py
+
+sbom: developing $(TOOLS)/.installed
+	$(TOOLS)/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible -o build/sbom.cdx.json $(BIN)/python
+	@echo "build/sbom.cdx.json"
+
+audit: $(TOOLS)/.installed
+	$(PYTHON) tests/setup/audit.py $(TOOLS)/bin/pip-audit requirements/develop.txt requirements/torch.txt
 
 clean:
 	rm -rf $(VENV) build python/kernelpoint.egg-info python/kernelpoint/lib python/kernelpoint/bin python/kernelpoint/*.so

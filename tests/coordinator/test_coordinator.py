@@ -132,6 +132,24 @@ def test_outcomes_on_disk_survive_a_kill_at_any_byte(tmp_path_factory, data):
     assert read_all(folder)[other] == OUTCOMES[:1]
 
 
+def test_a_flipped_bit_of_the_outcomes_gives_the_outcomes_or_none(tmp_path):
+    file = OutcomeFile(tmp_path, "batch")
+    whole = {CHAIN: OUTCOMES, (Step(0, 9, 1),): OUTCOMES[:1]}
+    for chain, outcomes in whole.items():
+        file.add(chain, outcomes)
+    file.close()
+    path, lost = tmp_path / "batch.jsonl", 0
+    content = path.read_bytes()
+    for bit in range(8 * len(content)):
+        flipped = bytearray(content)
+        flipped[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(flipped)
+        found = read_all(tmp_path)
+        assert found.items() <= whole.items()
+        lost += len(found) < len(whole)
+    assert lost > 7 * len(content)
+
+
 def test_failed_launches_are_not_kept_on_disk(tmp_path):
     file = OutcomeFile(tmp_path, name_of([CHAIN]))
     file.add(CHAIN, (OUTCOMES[0], Outcome(reason="no trace")))

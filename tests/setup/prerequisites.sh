@@ -7,8 +7,8 @@ need() { # what, package
     missing=1
 }
 
-command -v "$python" >/dev/null 2>&1 || { need "Python 3.10 or newer ($python was not found)" "apt install python3 (Debian) or dnf install python3 (Fedora)"; exit 1; }
-"$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' || need "Python 3.10 or newer ($python is $("$python" -V 2>&1))" "apt install python3 or dnf install python3.12, then make PYTHON=python3.12"
+command -v "$python" >/dev/null 2>&1 || { need "Python 3.11 or newer ($python was not found)" "apt install python3 (Debian) or dnf install python3 (Fedora)"; exit 1; }
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || need "Python 3.11 or newer for make ($python is $("$python" -V 2>&1))" "apt install python3 or dnf install python3.12, then make PYTHON=python3.12"
 "$python" -c 'import venv, ensurepip' 2>/dev/null || need "Python's venv module" "apt install python3-venv"
 "$python" -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))' || need "Python's headers (Python.h)" "apt install python3-dev or dnf install python3-devel"
 compiler="${CXX:-c++}"

@@ -1,0 +1,127 @@
+"""Every command with every kind of file in the place of its input: whole, cut, overwritten.
+
+STRIDE=1 python -m pytest tests/damage/test_pairs.py -s      every pair, and prints how many were refused
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sqlite3
+from importlib import resources
+
+import pytest
+from samples import CENSUS, PROFILES
+
+from kernelpoint import cli
+from kernelpoint.session import boundary
+
+STRIDE = int(os.environ.get("STRIDE", "7"))
+COMMANDS = {
+    "plan": ["plan", "PATH", "-o", "made.kpplan"],
+    "inspect": ["inspect", "PATH"],
+    "report": ["report", "PATH", "-o", "page.html"],
+    "report --full-run": ["report", "JOURNAL", "-o", "page.html", "--full-run", "PATH"],
+    "compare truth": ["compare", "-w", "truth=PATH", "--seeds", "1"],
+    "compare traces": ["compare", "-w", "traces=PATH,host=v100", "-p", "random", "--seeds", "1"],
+    "compare profile": ["compare", "-w", "profile=PATH", "-p", "random", "--seeds", "1"],
+    "convert": ["convert", "macsim", "PATH", "out"],
+    "cluster": ["cluster", "PATH"],
+    "cluster --profile": ["cluster", "LIST", "--policy", "sieve", "--profile", "PATH"],
+    "cluster --checkpoint": ["cluster", "LIST", "--policy", "gcl", "--checkpoint", "PATH"],
+    "compare-runs first": ["compare-runs", "PATH", "JOURNAL"],
+    "compare-runs second": ["compare-runs", "JOURNAL", "PATH"],
+    "select": ["select", "PATH", "-o", "out"],
+    "join": ["join", "PATH", "-o", "out"],
+    "status": ["status", "PATH"],
+    "run -c": ["run", "-c", "PATH", "--", "true"],
+    "run --cluster": ["run", "-c", "CONFIG", "--cluster", "PATH", "--workers", "1", "--", "true"],
+    "run --sweep": ["run", "-c", "CONFIG", "--sweep", "PATH", "--", "true"],
+}
+WAYS = {
+    "whole": lambda data: data,
+    "half": lambda data: data[: len(data) // 2],
+    "zeros": lambda data: data[: len(data) // 3] + bytes(len(data) // 3) + data[2 * len(data) // 3 :],
+    "noise": lambda data: data[: len(data) // 2] + random.Random(7).randbytes(len(data) - len(data) // 2),
+}
+KINDS = (
+    "kernelslist.g", "kernel-1.traceg", "run.kpjournal", "run.kpplan", "selection.kpselect", "encoder.safetensors",
+    "kernelpoint.yaml", "cluster.yaml", "page.html", "nsys.csv", "ncu.csv", "kineto.json", "results.csv", "accelsim.txt",
+    "stats_ctx_0x5d0", "nsys.sqlite",
+)  # fmt: skip
+PAIRS = [(command, kind, way) for command in COMMANDS for kind in KINDS for way in WAYS]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory, traces):
+    """Folder with a whole file of each kind."""
+    folder = tmp_path_factory.mktemp("files")
+    for path in traces.parent.iterdir():
+        (folder / path.name).write_bytes(path.read_bytes())
+    for name, text in (PROFILES | {"stats_ctx_0x5d0": CENSUS}).items():
+        (folder / name).write_text(text)
+    (folder / "cluster.yaml").write_text("jobqueue: {slurm: {cores: 1, memory: 1GB}}\n")
+    (folder / "kernelpoint.yaml").write_text(f"version: 1\npolicy: random\njournal: {folder}/run.kpjournal\n")
+    (folder / "encoder.safetensors").write_bytes(_builtin_checkpoint())
+    with sqlite3.connect(folder / "nsys.sqlite") as database:
+        database.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER)")
+    _run(folder)
+    _call("plan", str(folder / "kernelslist.g"), "-o", str(folder / "run.kpplan"))
+    _call("select", str(folder / "stats_ctx_0x5d0"), "-o", str(folder / "out"))
+    (folder / "out" / "selection.kpselect").rename(folder / "selection.kpselect")
+    _call("report", str(folder / "run.kpjournal"), "-o", str(folder / "page.html"))
+    assert {path.name for path in folder.iterdir()} >= set(KINDS)
+    return folder
+
+
+def _builtin_checkpoint() -> bytes:
+    folder = resources.files("kernelpoint") / "checkpoints"
+    return next(path.read_bytes() for path in folder.iterdir() if path.name.endswith(".safetensors"))
+
+
+def _call(*arguments: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.argv", ["kernelpoint", *arguments])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        assert end.value.code in (0, None), end.value.code
+
+
+def _run(folder) -> None:
+    session = boundary.open(
+        str(folder / "kernelpoint.yaml"), {"simulator": "test", "launch_counts": [12]}, lambda line: None
+    )
+    after = -1
+    while (found := session.next(0, after))[0] == 0:
+        after = found[1]
+        session.on_launch(0, after)
+        session.on_complete(0, after, False, 100 + after, 7, ("reads",), (1.0,))
+    session.finish()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_takes_every_file_or_refuses_it_with_one_message(files, own_cache, kernelpoint, command):
+    refused, tried = 0, 0
+    for place, (of, kind, way) in enumerate(PAIRS):
+        if of != command or place % STRIDE:
+            continue
+        target = own_cache / f"{way}-{place}" / kind
+        target.parent.mkdir()
+        target.write_bytes(WAYS[way]((files / kind).read_bytes()))
+        if kind == "kernelslist.g":
+            for path in files.glob("kernel-*.traceg"):
+                (target.parent / path.name).write_bytes(path.read_bytes())
+        named = {"PATH": target, "JOURNAL": files / "run.kpjournal", "LIST": files / "kernelslist.g"}
+        named["CONFIG"] = files / "kernelpoint.yaml"
+        arguments = [_filled(part, named) for part in COMMANDS[command]]
+        code, text = kernelpoint(*arguments)
+        assert len(text) < 20_000, (arguments, len(text))
+        refused, tried = refused + bool(code), tried + 1
+    print(f"{command}: {tried} files, {refused} refused")
+    assert tried and refused
+
+
+def _filled(part: str, named: dict[str, object]) -> str:
+    for word, path in named.items():
+        part = part.replace(word, str(path))
+    return part
