@@ -23,7 +23,7 @@ from kernelpoint.estimation import AssistedDesign, AssistedEngine, Design, Engin
 from kernelpoint.policies.labels import context
 from kernelpoint.policies.methods.kernelpoint import MADE_FOR_PROFILES
 from kernelpoint.randomness import generator
-from kernelpoint.session.phases.ledger import Ledger
+from kernelpoint.session.ledger import Ledger
 from kernelpoint.workload import Population
 
 BODY = 5000  # launches of a loop body

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from kernelpoint.coordinator.batches import batches
 from kernelpoint.journal import DecisionRecord, ResultRecord, load_run
-from kernelpoint.session.work import Planned, Step
+from kernelpoint.session.worker_protocol import Planned, Step
 
 WORKERS = (1, 2, 4, 16, 64, 250, 1000)
 

@@ -19,24 +19,14 @@ from replayed import Replayed, say
 
 import kernelpoint.encoder
 import kernelpoint.traces
-from kernelpoint.config import EncoderConfig
 from kernelpoint.journal.text import plain
 from kernelpoint.session import boundary
-from kernelpoint.session.phases.online_clusters import OnlineClusters
 
 
-def remember(workload: Replayed) -> int:
-    """Every launch is placed once, in order; later sessions of the same list place it alike. The number of clusters."""
-    clusters = OnlineClusters(EncoderConfig(), say)
-    placed = {path: clusters.place(path) for path in workload.paths}
-
-    def place(self: OnlineClusters, path: str | None) -> Any:
-        return placed[str(path)]
-
-    OnlineClusters.place = place
+def remember(workload: Replayed) -> None:
+    """Reading and embedding of the list are done once."""
     kernelpoint.traces.scan_launches = lambda *args, **named: workload.scan
     kernelpoint.encoder.embed_streams = lambda *args, **named: workload.embeddings
-    return clusters.count
 
 
 def run(workload: Replayed, y: np.ndarray, budget: float, seed: int, online: bool, folder: Path) -> dict[str, Any]:
@@ -85,12 +75,13 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=60)
     parser.add_argument("--folder", type=Path, default=Path("out/paired"), help="where full runs are kept")
     options = parser.parse_args()
-    read, embed, place = kernelpoint.traces.scan_launches, kernelpoint.encoder.embed_streams, OnlineClusters.place
+    read, embed = kernelpoint.traces.scan_launches, kernelpoint.encoder.embed_streams
     for source in options.lists:
-        kernelpoint.traces.scan_launches, kernelpoint.encoder.embed_streams, OnlineClusters.place = read, embed, place
+        kernelpoint.traces.scan_launches, kernelpoint.encoder.embed_streams = read, embed
         workload = Replayed.read(source, options.folder)
         known = truths(workload.cycles(options.gpu), options.truth)
-        say(f"{workload.name}: {len(workload.paths)} launches, {remember(workload)} online clusters")
+        remember(workload)
+        say(f"{workload.name}: {len(workload.paths)} launches")
         for name, y in known.items():
             for budget in map(float, options.budgets.split(",")):
                 for online in (True, False):

@@ -21,9 +21,7 @@ import numpy as np
 from kernelpoint.estimation import Compared, dependence, enough_run_ups, first_run_ups, replay_error
 from kernelpoint.journal import load_run
 from kernelpoint.randomness import generator
-from kernelpoint.session.phases.run_up_places import successive
-from kernelpoint.session.phases.run_ups import MOST_EXTENSIONS, MOST_GROWTH
-from kernelpoint.session.replays import MOST_RUN_UPS
+from kernelpoint.session.validation import MOST_EXTENSIONS, MOST_GROWTH, MOST_VALIDATED, successive
 
 BUDGETS = (0.05, 0.02, 0.01, 0.005)
 CONFIDENCE = 0.95
@@ -74,8 +72,8 @@ def one_run(launches: Launches, count: int, eps: float, seed: int) -> tuple[floa
     spread = dependence(launches.reads[drawn], replayed)
     sizes = replayed * spread / np.sqrt(replayed + launches.kept[drawn - 1])
     chances = sizes / sizes.sum()
-    order = successive(chances, numbers.random(count))[:MOST_RUN_UPS]
-    n, mean = first_run_ups(eps, CONFIDENCE, MOST_RUN_UPS), float(np.average(spread, weights=replayed))
+    order = successive(chances, numbers.random(count))[:MOST_VALIDATED]
+    n, mean = first_run_ups(eps, CONFIDENCE, MOST_VALIDATED), float(np.average(spread, weights=replayed))
     for extension in range(MOST_EXTENSIONS + 1):
         some = np.array(order[:n])
         compared = Compared(kept[some], replayed[some], chances[some], spread[some], mean, count)

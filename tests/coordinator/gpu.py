@@ -14,7 +14,7 @@ from kernelpoint.coordinator.task import Batch, Report, Work
 from kernelpoint.session.boundary import open_run
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.session import Session
-from kernelpoint.session.work import Chain, Outcome, Step
+from kernelpoint.session.worker_protocol import Chain, Outcome, Step
 
 TRACE = """-kernel name = k
 -kernel id = 1

@@ -11,7 +11,7 @@ from kernelpoint.coordinator.batches import MOST, batches
 from kernelpoint.coordinator.outcomes import OutcomeFile, name_of, prepare_folder, read_all
 from kernelpoint.coordinator.task import Report
 from kernelpoint.errors import SessionError
-from kernelpoint.session.work import Outcome, Planned, Step
+from kernelpoint.session.worker_protocol import Outcome, Planned, Step
 
 RANDOM = "policy: random\nerror_budget: {relative_error: 0.002}"
 WARM = RANDOM + "\nwarmup: {launches: 2}"
@@ -41,7 +41,7 @@ def test_every_launch_is_simulated_once_where_nobody_dies(gpu):
 
 def test_the_first_draws_do_not_wait_for_run_ups(gpu):
     session = gpu.open(RANDOM)
-    handed_out = {step for plan in session.ahead() for step in plan.chain}
+    handed_out = {step for plan in session.pending_chains() for step in plan.chain}
     gpu.end(session)
     journal = gpu.spread(RANDOM, FakeEngine(gpu)).decode().splitlines()
     first = [json.loads(line) for line in journal if '"result"' in line and '"pass_index":0' in line]

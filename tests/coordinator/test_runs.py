@@ -19,7 +19,7 @@ from kernelpoint.coordinator.simulator import Simulator, SimulatorEnded
 from kernelpoint.coordinator.task import Batch, Work, end_simulators, simulate
 from kernelpoint.errors import ConfigError, HostError, SessionError
 from kernelpoint.journal import ResumeRecord, load_run, read_records
-from kernelpoint.session.work import Step
+from kernelpoint.session.worker_protocol import Step
 
 pytest.importorskip("distributed", reason="kernelpoint[cluster] is not installed")
 if not program().exists():

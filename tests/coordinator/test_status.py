@@ -11,7 +11,7 @@ from kernelpoint.cli import status as cli_status
 from kernelpoint.cli.status import is_locked, status, status_of
 from kernelpoint.coordinator.state import Progress, State, read_state, state_path
 from kernelpoint.journal import load_run
-from kernelpoint.session.work import Step
+from kernelpoint.session.worker_protocol import Step
 
 YAML = "policy: random\nerror_budget: {relative_error: 0.002}\nreplay: {check: 0}"
 

@@ -25,7 +25,7 @@ from kernelpoint.errors import HostError, KernelPointError
 from kernelpoint.journal import ResultRecord, RunUpRecord, read_records
 from kernelpoint.journal.text import plain
 from kernelpoint.session.replays import KEPT
-from kernelpoint.session.work import Outcome
+from kernelpoint.session.worker_protocol import Outcome
 
 OK, DONE, PENDING, SIMULATE = 0, 1, 2, 0
 SAME = ("launches", "simulated", "estimate", "half_width", "counters", "covers", "replay_errors")

@@ -6,7 +6,8 @@ from kernelpoint.config import parse_config
 from kernelpoint.journal import load_run
 from kernelpoint.session.boundary import open_run
 from kernelpoint.session.host_info import HostInfo
-from kernelpoint.session.replays import KEPT, REPLAYED, check_without_run_ups
+from kernelpoint.session.replays import KEPT, REPLAYED
+from kernelpoint.session.validation import check_without_validation
 
 KNOBS = "num_sim_small_cores 2\nmax_block_per_core 2\nmax_threads_per_core 8\nbp_hist_length 6\n"
 CYCLES = [900, 700, 650]
@@ -61,7 +62,7 @@ def summary_of(session, tmp_path):
 
 def test_a_list_that_is_drawn_whole_keeps_the_simulators_state_and_its_total_is_the_plain_sum(opened, tmp_path):
     session = opened()
-    assert run(session) == [KEPT] * 3 and not check_without_run_ups(session.setup).errors
+    assert run(session) == [KEPT] * 3 and not check_without_validation(session.setup).errors
     summary = summary_of(session, tmp_path)
     assert (summary.estimate, summary.half_width, summary.covers) == (sum(CYCLES), 0.0, "exact")
 
@@ -96,7 +97,7 @@ def test_a_launch_that_cannot_be_simulated_widens_the_bound(opened, tmp_path):
     for _ in range(2):
         session.on_launch(0, 1)
         session.on_abort(0, 1, "it died")
-        if not session.phase.sample.has_result[2]:
+        if not session.loop.sample.has_result[2]:
             run(session, [2])
         session.next(0, -1)
     summary = summary_of(session, tmp_path)
@@ -106,5 +107,5 @@ def test_a_launch_that_cannot_be_simulated_widens_the_bound(opened, tmp_path):
 def test_predictions_of_a_list_without_branches_scatter_by_their_phases(opened):
     """Full runs that differ by 1 to 3 cycles at the first fetch lie 0.4 to 1.1 % apart over three launches of MacSim's own."""
     session = opened(pool=OneWorker())
-    error = check_without_run_ups(session.setup).errors["cycles"]
+    error = check_without_validation(session.setup).errors["cycles"]
     assert 0.03 < error.half_width < 0.2

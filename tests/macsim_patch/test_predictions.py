@@ -11,8 +11,9 @@ from kernelpoint.config import parse_config
 from kernelpoint.fast_model import COURSES, configuration_for, predict
 from kernelpoint.fast_model.predictions import OF_TOTAL, SPREAD
 from kernelpoint.session.host_info import HostInfo
-from kernelpoint.session.replays import Replays, check_without_run_ups, needs_run_ups
+from kernelpoint.session.replays import Replays
 from kernelpoint.session.setup import prepare
+from kernelpoint.session.validation import check_without_validation, needs_validation
 
 KNOBS = "num_sim_small_cores 2\nmax_block_per_core 2\nmax_threads_per_core 8\nbp_hist_length 6\n"
 
@@ -107,8 +108,8 @@ def setup(paths):
 
 def test_the_replay_error_of_cycles_is_that_between_courses_instead_of_run_ups(setup):
     run = setup()
-    check = check_without_run_ups(run)
-    assert not needs_run_ups(run)
+    check = check_without_validation(run)
+    assert not needs_validation(run)
     assert check.reason == "" and check.assumption and set(check.errors) == {"cycles"}
     assert check.errors["cycles"].error == 0.0 and 0.0 < check.errors["cycles"].half_width < 0.5
 
@@ -123,13 +124,13 @@ def test_the_replay_error_of_cycles_is_that_between_courses_instead_of_run_ups(s
 )
 def test_where_predictions_tell_nothing_of_a_counter_the_bound_is_on_sampling_error_only(setup, more, reason):
     run = setup(**more)
-    check = check_without_run_ups(run)
+    check = check_without_validation(run)
     assert check.reason.startswith(reason) and not check.errors
-    assert not needs_run_ups(run)
+    assert not needs_validation(run)
 
 
 def test_a_full_run_has_no_replay_error(setup):
-    assert not check_without_run_ups(setup(policy="all")).errors
+    assert not check_without_validation(setup(policy="all")).errors
 
 
 def test_where_no_predictor_learns_launches_and_totals_scatter_by_their_phases(paths, tmp_path):

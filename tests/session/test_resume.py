@@ -75,14 +75,14 @@ def test_a_run_killed_again_and_again_ends_with_the_same_summary(host):
         pass
 
     def dies_after_seven(session, index):
-        if session.phase.sample.results - began == 7:
+        if session.loop.sample.results - began == 7:
             session.journal.close()
             raise Killed
         host.complete(session, index)
 
     for _ in range(100):
         session = host.open(TIGHT)
-        began = session.phase.sample.results
+        began = session.loop.sample.results
         try:
             assert host.run(session, dies_after_seven) == whole
             return
@@ -207,7 +207,7 @@ def test_a_run_killed_just_after_its_estimate_failed_still_simulates_everything(
     def explode():
         raise ZeroDivisionError("boom")
 
-    monkeypatch.setattr(session.phase.sample.engine, "grow", explode)
+    monkeypatch.setattr(session.loop.sample.engine, "grow", explode)
     host.run(session)
     lines = (host.folder / "run.kpjournal").read_bytes().splitlines(keepends=True)
     last = next(i for i, line in enumerate(lines) if b'"everything":true' in line)

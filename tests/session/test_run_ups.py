@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from kernelpoint.errors import HostError
 from kernelpoint.estimation.replay_error import EXPECTED_SPREAD
 from kernelpoint.journal import FurtherRunUpsRecord, ResultRecord, RunUpRecord, load_run
-from kernelpoint.session.phases import DONE
-from kernelpoint.session.phases.run_up_places import depth, successive
+from kernelpoint.session.queue import DONE
 from kernelpoint.session.replays import KEPT, REPLAYED
+from kernelpoint.session.validation import depth, successive
 from kernelpoint.session.verdict import verdict
 
 LAUNCHES = 200
@@ -53,7 +53,7 @@ class ReplayingHost:
 def test_run_ups_come_first_and_end_in_launches_that_the_sample_simulates_from_replayed_state(host):
     found = ReplayingHost(host)
     session = found.open()
-    run_ups = [run_up.launches for run_up in session.phase.run_ups]
+    run_ups = [run_up.launches for run_up in session.loop.validation.chains]
     found.run(session)
     steps = [(n, KEPT if n > launches[0] else REPLAYED) for launches in run_ups for n in launches]
     assert len(run_ups) == 3 and all(len(launches) >= 2 for launches in run_ups)
@@ -130,7 +130,7 @@ def test_a_run_killed_at_random_bytes_also_in_its_run_ups_ends_with_the_same_sum
 def test_a_run_up_that_fails_is_left_out(host):
     found = ReplayingHost(host)
     session = found.open()
-    first = session.phase.run_ups[0].launches[1]
+    first = session.loop.validation.chains[0].launches[1]
     for _ in range(2):
         found.step(session, session.next(0, -1)[1], fails=(first,))
     summary = found.run(session)
@@ -140,7 +140,7 @@ def test_a_run_up_that_fails_is_left_out(host):
 def test_three_failed_run_ups_of_three_leave_the_error_unknown(host):
     found = ReplayingHost(host)
     session = found.open()
-    fails = {run_up.launches[0] for run_up in session.phase.run_ups}
+    fails = {run_up.launches[0] for run_up in session.loop.validation.chains}
     for _ in range(3):
         found.step(session, session.next(0, -1)[1], fails=fails)
     summary = found.run(session)
@@ -183,8 +183,8 @@ def test_an_uninterrupted_full_run_warns_of_nothing(host):
 def test_the_journal_holds_the_results_of_a_run_up_and_the_sample_the_other_one(host):
     found = ReplayingHost(host, bias=0.01)
     session = found.open()
-    lengths = [len(run_up.launches) for run_up in session.phase.run_ups]
-    last = {run_up.launches[-1] for run_up in session.phase.run_ups}
+    lengths = [len(run_up.launches) for run_up in session.loop.validation.chains]
+    last = {run_up.launches[-1] for run_up in session.loop.validation.chains}
     found.run(session)
     run = load_run(host.folder / "run.kpjournal")
     states = [(record.run_up, record.state) for record in run.of(RunUpRecord)]
@@ -195,7 +195,7 @@ def test_the_journal_holds_the_results_of_a_run_up_and_the_sample_the_other_one(
 
 def test_a_warmed_up_launch_is_compared_behind_more_launches_than_warm_it_up(host):
     session = ReplayingHost(host).open(LOOSE + "\nwarmup: {launches: 2}")
-    assert all(len(run_up.launches) >= 4 for run_up in session.phase.run_ups)
+    assert all(len(run_up.launches) >= 4 for run_up in session.loop.validation.chains)
 
 
 # ---- places ---------------------------------------------------------------------------------------------------------
@@ -233,7 +233,7 @@ class UnevenHost(ReplayingHost):
 @pytest.mark.parametrize(("budget", "count"), [(0.05, 1), (0.02, 1), (0.01, 2), (0.005, 2)])
 def test_a_budget_begins_with_as_many_run_ups_as_it_needs_where_they_agree(host, budget, count):
     session = ReplayingHost(host).open(f"policy: random\nerror_budget: {{relative_error: {budget}}}")
-    assert session.phase.count == count
+    assert session.loop.validation.count == count
 
 
 def test_run_ups_that_disagree_are_followed_by_further_ones_before_the_look(host):
@@ -264,11 +264,11 @@ def test_a_run_killed_in_its_further_run_ups_ends_with_the_same_summary(host):
 def test_a_further_run_up_that_fails_is_left_out(host):
     found = UnevenHost(host, bias=0.03)
     session = found.open("policy: random\nerror_budget: {relative_error: 0.05}")
-    later = {run_up.launches[0] for run_up in session.phase.run_ups[1:]}
-    run_ups = session.phase
+    later = {run_up.launches[0] for run_up in session.loop.validation.chains[1:]}
+    run_ups = session.loop.validation
     last = -1
     while (status := session.next(0, last))[0] != DONE:
         last = status[1]
-        found.step(session, last, fails=later if session.phase is run_ups else ())
+        found.step(session, last, fails=later if session.loop.queue is run_ups else ())
     session.finish()
     assert load_run(host.folder / "run.kpjournal").ended().covers == "total error"

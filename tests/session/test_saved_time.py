@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kernelpoint.session.saved import SavedTime
-from kernelpoint.session.work import JOURNAL_VARIABLE, TIME_VARIABLE
+from kernelpoint.session.worker_protocol import JOURNAL_VARIABLE, TIME_VARIABLE
 
 
 def summary_of(host, step=1.0, **info):
@@ -20,8 +20,8 @@ def summary_of(host, step=1.0, **info):
 
 def test_the_saved_time_is_that_of_a_full_run_less_all_that_this_run_took(host):
     session, summary = summary_of(host)
-    record, engine = session.summary, session.phase.sample.engine
-    units = np.flatnonzero(session.phase.sample.has_result)
+    record, engine = session.summary, session.loop.sample.engine
+    units = np.flatnonzero(session.loop.sample.has_result)
     weights, cycles = engine.expansions(units), engine.predict(units)[:, 0]
     full = weights.sum() / (weights @ cycles) * record.counters["cycles"].estimate
     assert session.saved.known[0] == pytest.approx(full, rel=1e-9)

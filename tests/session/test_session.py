@@ -132,7 +132,7 @@ def test_a_second_result_of_a_launch_is_refused_and_changes_nothing(host):
     host.complete(session, index)
     with pytest.raises(HostError, match="not in flight: each launch is counted once"):
         host.complete(session, index)
-    assert session.phase.sample.results == 1
+    assert session.loop.sample.results == 1
 
 
 @pytest.mark.parametrize(("process", "index"), [(0, 200), (0, -5), (1, 0)])
@@ -227,7 +227,7 @@ def test_a_host_that_never_completes_a_launch_gets_no_bound(host):
     for _ in range(30):
         after = session.next(0, after)[1]
         session.on_launch(0, after)
-        if session.phase.sample.results < 29:
+        if session.loop.sample.results < 29:
             host.complete(session, after)
     assert session.next(0, after) == (2, -1)
     assert session.finish().flags & 2 and plain(session.summary)["never_completed"] == [after]
@@ -239,7 +239,7 @@ def test_an_exception_in_the_estimate_makes_the_rest_of_the_run_exact_and_degrad
     def explode():
         raise ZeroDivisionError("boom")
 
-    monkeypatch.setattr(session.phase.sample.engine, "grow", explode)
+    monkeypatch.setattr(session.loop.sample.engine, "grow", explode)
     summary = host.run(session)
     assert summary["simulated"] == 200 and summary["estimate"] == host.cycles.sum()
     assert "ZeroDivisionError: boom" in summary["degraded"][0]

@@ -10,10 +10,10 @@ from trace_writer import cta, small_trace
 
 from kernelpoint.config import load_config
 from kernelpoint.session.host_info import HostInfo
-from kernelpoint.session.phases import SIMULATE, SKIP
+from kernelpoint.session.queue import SIMULATE, SKIP
 from kernelpoint.session.whole_traces import WholeTraces
-from kernelpoint.session.work import Step, encode_chain
 from kernelpoint.session.worker import WorkerSession
+from kernelpoint.session.worker_protocol import Step, encode_chain
 
 LAUNCHES = 60
 WHOLE = small_trace(cta(["0000 ffffffff 0 MOV 0 0", "0010 ffffffff 0 EXIT 0 0"]))
@@ -63,7 +63,7 @@ def simulator(tmp_path):
 
 def first_drawn(simulator, count=1, yaml="policy: random"):
     session = simulator.open(f"{yaml}\njournal: {simulator.folder / 'first'}")
-    drawn = session.phase.sampling().sample.engine.wanted()[:count].tolist()
+    drawn = session.loop.sample.engine.wanted()[:count].tolist()
     session.journal.close()
     return drawn
 

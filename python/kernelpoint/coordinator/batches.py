@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kernelpoint.coordinator.outcomes import name_of
 from kernelpoint.coordinator.task import Batch
-from kernelpoint.session.work import Chain, Planned
+from kernelpoint.session.worker_protocol import Chain, Planned
 
 SHARE = 4  # a batch holds at most 1 / (SHARE x workers) of the cost that is left
 MOST = 64  # chains of a batch; a batch's outcomes come back together
@@ -19,7 +19,7 @@ def batches(planned: Sequence[Planned], workers: int) -> list[Batch]:
     Polychronopoulos and Kuck 1987): the last ones are single cheap launches, so no worker keeps the others waiting longer
     than the longest launch does. As simulators stay warm between batches, small ones cost a message each and no start.
 
-    >>> from kernelpoint.session.work import Step
+    >>> from kernelpoint.session.worker_protocol import Step
     >>> work = [Planned((Step(0, i, 1),), cost) for i, cost in enumerate([1.0, 9.0, 1.0, 1.0])]
     >>> [[chain[0].launch for chain in batch.chains] for batch in batches(work, 1)]
     [[1], [0], [2], [3]]

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from kernelpoint.errors import HostError
-from kernelpoint.session.phases import BEFORE_FIRST, DONE, PENDING, SIMULATE, Answer
+from kernelpoint.session.queue import BEFORE_FIRST, DONE, PENDING, SIMULATE, Answer
 from kernelpoint.session.session import Session
-from kernelpoint.session.work import Outcome, Planned, Step
+from kernelpoint.session.worker_protocol import Outcome, Planned, Step
 
 
 class Simulates(Protocol):
@@ -38,7 +38,7 @@ def coordinate(session: Session, simulations: Simulates) -> None:
     after = BEFORE_FIRST
     while (launch := _next(session, after)) is not None:
         if launch <= after or not simulations.knows(launch):
-            simulations.expect(session.ahead())
+            simulations.expect(session.pending_chains())
         answer = session.on_launch(0, launch, simulations.path(launch))
         if answer.action == SIMULATE:
             hand_over(session, launch, simulations.outcome(Step(0, launch, answer.state, answer.interval)), answer)

@@ -11,7 +11,7 @@ from kernelpoint.fast_model import Configuration
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.replays import REPLAYED
 from kernelpoint.session.session import Session
-from kernelpoint.session.work import Outcome, Planned, Step
+from kernelpoint.session.worker_protocol import Outcome, Planned, Step
 
 LINE_BYTES = 128
 

@@ -11,7 +11,7 @@ from kernelpoint.coordinator.simulator import Simulator, SimulatorEnded
 from kernelpoint.coordinator.task import said
 from kernelpoint.errors import ConfigError, HostError
 from kernelpoint.session.host_info import HostInfo
-from kernelpoint.session.work import Hello
+from kernelpoint.session.worker_protocol import Hello
 
 START_ATTEMPTS = 5  # of a simulator that something else ends, as memory that runs out does
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from kernelpoint.errors import JournalError
 from kernelpoint.files import open_regular, open_to_append
 from kernelpoint.journal.lines import seal, unseal
-from kernelpoint.session.work import Chain, Outcome, decode_outcomes, encode_outcomes
+from kernelpoint.session.worker_protocol import Chain, Outcome, decode_outcomes, encode_outcomes
 
 Known = dict[Chain, tuple[Outcome, ...]]
 

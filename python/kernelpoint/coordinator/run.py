@@ -24,7 +24,7 @@ from kernelpoint.coordinator.task import COMPARED, Work
 from kernelpoint.session.boundary import open_run
 from kernelpoint.session.saved import SavedTime
 from kernelpoint.session.session import Session
-from kernelpoint.session.work import JOURNAL_VARIABLE, TIME_VARIABLE, Hello
+from kernelpoint.session.worker_protocol import JOURNAL_VARIABLE, TIME_VARIABLE, Hello
 
 Say = Callable[[str], None]
 OpenEngine = Callable[[int], Engine]  # given the bytes of memory that a simulator takes before its first launch

@@ -10,7 +10,7 @@ from kernelpoint.coordinator.outcomes import Known, name_of
 from kernelpoint.coordinator.task import Batch, Report, Work
 from kernelpoint.errors import HostError, SessionError
 from kernelpoint.session.replays import KEPT
-from kernelpoint.session.work import Chain, Outcome, Planned, Step
+from kernelpoint.session.worker_protocol import Chain, Outcome, Planned, Step
 
 ATTEMPTS = 2  # a launch that ends its simulator so often is given up in this pass
 ATTEMPTS_KILLED = 5  # where something else ends it, which may be the batch system, or memory running out

@@ -1,4 +1,4 @@
-"""A simulator that works for a coordinator: its process, and the two pipes to it (session/work.py)."""
+"""A simulator that works for a coordinator: its process, and the two pipes to it (session/worker_protocol.py)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 
 from kernelpoint.files import above_streams
-from kernelpoint.session.work import VARIABLE, Chain, Hello, Outcome, decode_outcomes, encode_chain
+from kernelpoint.session.worker_protocol import VARIABLE, Chain, Hello, Outcome, decode_outcomes, encode_chain
 
 SECONDS_TO_BEGIN = 300.0
 LINES_KEPT = 20

@@ -16,7 +16,7 @@ from typing import Any
 from kernelpoint import __version__
 from kernelpoint.coordinator.outcomes import Known, OutcomeFile
 from kernelpoint.coordinator.simulator import Simulator, SimulatorEnded
-from kernelpoint.session.work import Chain, Hello
+from kernelpoint.session.worker_protocol import Chain, Hello
 
 COMPARED = ("simulator", "version", "config_hash")  # of the host: what all machines have in common
 

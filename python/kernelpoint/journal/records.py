@@ -46,7 +46,7 @@ FORMAT_VERSION = 2
 @dataclass(slots=True)
 class RunRecord(Typed):
     """The first record, once: the resolved configuration, versions, hashes, launches of each process (0 where nobody knows
-    them), plan file and strata; `online`: the parameters of a screening pass; command: of the simulator, word by word.
+    them), plan file and strata; `online`: nobody knew them beforehand; command: of the simulator, word by word.
 
     >>> begun = RunRecord("0.1.0", config={}, bound="sequential", estimate="regression", launches=[9], hashes={})
     >>> begun.version, begun.strata is None
@@ -108,7 +108,7 @@ class LookRecord(Typed):
 
 @dataclass(slots=True)
 class SeenRecord(Typed):
-    """Inside a screening pass: counts, and what holds for the launches seen so far."""
+    """In journals of earlier versions: counts and estimates of the launches that came so far."""
 
     seen: Count
     simulated: Count
@@ -121,13 +121,13 @@ class SeenRecord(Typed):
 
 @dataclass(slots=True)
 class PopulationRecord(Typed):
-    """The end of a screening pass: what RunRecord says of a list that is known."""
+    """The launch list, once the census has seen all of it."""
 
     launches: list[Size]
     plan: str | None
     hashes: dict[str, str | None]
     strata: StrataRecord
-    simulated: ScreenedRecord
+    simulated: ScreenedRecord | None = None  # in journals of earlier versions: launches that this pass simulated
     type: Literal["population"] = "population"
 
 

@@ -13,7 +13,7 @@ from kernelpoint.report.full_run import sentence
 from kernelpoint.report.html import document, section, table
 from kernelpoint.report.sentences import WEAK_NOTE, is_weak, number, percent, sentences, total
 from kernelpoint.report.view import RunView
-from kernelpoint.session.differences import options_of
+from kernelpoint.session.same_run import options_of
 from kernelpoint.session.verdict import EXACT, NOTHING, TOTAL_ERROR, verdict
 
 SECTIONS = {

@@ -14,10 +14,9 @@ from kernelpoint.journal import JournalWriter, RunRecord
 from kernelpoint.pool import Pool
 from kernelpoint.session.full_run import drawn_whole
 from kernelpoint.session.host_info import HostInfo
-from kernelpoint.session.resume import resume
 from kernelpoint.session.session import Session
 from kernelpoint.session.setup import prepare
-from kernelpoint.session.work import JOURNAL_VARIABLE, TIME_VARIABLE, VARIABLE
+from kernelpoint.session.worker_protocol import JOURNAL_VARIABLE, TIME_VARIABLE, VARIABLE
 
 if TYPE_CHECKING:
     from kernelpoint.session.worker import WorkerSession
@@ -80,7 +79,7 @@ def open_run(
         session = Session(setup, journal, log)
         session.saved.begun = begun
         if journal.records:
-            resume(session, journal.records)
+            session.go_on(journal.records)
             journal.records.clear()
         else:
             session.begin()

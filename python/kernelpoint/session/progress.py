@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kernelpoint.progress import duration
@@ -26,26 +25,19 @@ class Progress:
         self._log = log
         self._launches = self._wanted = 0
         self._so_far = ""
+        self.is_muted = False  # True while a journal is gone through, whose passes were told of when they happened
         self.tells_results = True  # False: the coordinator of a run tells how far it is
         self._pass_start = self._last = time.monotonic()
 
-    @contextlib.contextmanager
-    def muted(self) -> Iterator[None]:
-        """Nothing is said meanwhile: a journal is replayed, and its passes were told of when they happened."""
-        log, self._log = self._log, lambda line: None
-        try:
-            yield
-        finally:
-            self._log = log
-
     def say_plainly(self, line: str) -> None:
         """One line as it is."""
-        self._log(line)
+        if not self.is_muted:
+            self._log(line)
 
     def say(self, *texts: str) -> None:
         """A line for each text, under the name that every line of the plugin carries."""
         for text in texts:
-            self._log(f"kernelpoint: {text}")
+            self.say_plainly(f"kernelpoint: {text}")
 
     def pass_begins(self, pass_index: int, wanted: int, launches: int) -> None:
         """A pass over `launches` launches starts and will simulate `wanted` of them."""

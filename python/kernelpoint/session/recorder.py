@@ -1,18 +1,37 @@
-"""Output of a run: journal records, failures, progress lines."""
+"""Output of a run: journal records, failures, progress lines; and the records of the journal that a run goes on with."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TypeVar, cast
 
 from kernelpoint.errors import SessionError
-from kernelpoint.journal import DegradedRecord, JournalWriter, Record
+from kernelpoint.journal import (
+    AbortRecord,
+    DegradedRecord,
+    FurtherRunUpsRecord,
+    JournalWriter,
+    LookRecord,
+    PassRecord,
+    PopulationRecord,
+    Record,
+    ResultRecord,
+    RunUpRecord,
+    WarmupRecord,
+)
 from kernelpoint.session.progress import Progress
+
+# What a journal holds: outcomes of launches, steps of the loop, and what happened in between, all others.
+OUTCOMES = (ResultRecord, WarmupRecord, RunUpRecord, AbortRecord)
+STEPS = (PassRecord, LookRecord, FurtherRunUpsRecord, PopulationRecord)
+Step = TypeVar("Step", PassRecord, LookRecord, FurtherRunUpsRecord, PopulationRecord)
 
 
 class Recorder:
-    """Writes the records of a run and keeps its failures; while a journal is replayed it writes and says nothing.
+    """Writes the records of a run and keeps its failures. While the journal of an earlier process is gone through, what is done
+    was done and written before: nothing is written or said.
 
     Args:
         journal: open for writing; log: takes one line of text for the user.
@@ -21,14 +40,19 @@ class Recorder:
     Attributes:
         degraded: the failures so far, one sentence each.
         progress: lines for the user.
+        recall: takes each record of the journal that is neither an outcome nor a step, and the last one of all.
+        line: of the journal, that was taken last.
     """
+
+    recall: Callable[[Record], None]
 
     def __init__(self, journal: JournalWriter, log: Callable[[str], None], stops_at_errors: bool) -> None:
         self.degraded: list[str] = []
         self.progress = Progress(log)
         self._journal = journal
         self._stops_at_errors = stops_at_errors
-        self._replaying = False
+        self._past: deque[Record] = deque()
+        self.line = 1
         self._deferred: Record | None = None
         self._closed = ""
 
@@ -37,20 +61,43 @@ class Recorder:
         """The journal's file."""
         return self._journal.path
 
+    # ---- the journal of an earlier process --------------------------------------------------------------------------
+
+    def replay(self, records: Iterable[Record]) -> None:
+        """Go through these records first; the last of them is where this process goes on."""
+        self._past.extend(records)
+        self.progress.is_muted = True
+
     @property
     def is_replaying(self) -> bool:
         """True if what is done now was done, and written, before."""
-        return self._replaying
+        return bool(self._past)
 
-    @contextlib.contextmanager
-    def replaying(self) -> Iterator[None]:
-        """The time in which a journal is replayed."""
-        self._replaying = True
-        try:
-            with self.progress.muted():
-                yield
-        finally:
-            self._replaying = False
+    @property
+    def head(self) -> Record:
+        """The record that comes next."""
+        return self._past[0]
+
+    def pop(self) -> Record:
+        """Take the record that comes next."""
+        self.line += 1
+        record = self._past.popleft()
+        self.progress.is_muted = bool(self._past)
+        return record
+
+    def recalled(self, step: type[Step]) -> Step | None:
+        """The step that the run took here, where the journal holds it; None where it is to be taken now, or was another."""
+        if not self.awaits(step):
+            return None
+        return cast(Step, self.pop())
+
+    def awaits(self, step: type[Step]) -> bool:
+        """True if this step comes next in the journal."""
+        while self._past and not isinstance(self.head, OUTCOMES + STEPS):
+            self.recall(self.pop())
+        return bool(self._past) and isinstance(self.head, step)
+
+    # ---- output -----------------------------------------------------------------------------------------------------
 
     def require_open(self) -> None:
         """Raises SessionError once the run cannot go on."""
@@ -63,7 +110,7 @@ class Recorder:
         Raises:
             SessionError: it cannot be written; the run is closed from now on.
         """
-        if self._replaying:
+        if self.is_replaying:
             return
         try:
             if self._deferred is not None:
@@ -91,7 +138,7 @@ class Recorder:
         Raises:
             SessionError: `on_error: abort`; the run is closed from now on.
         """
-        if self._replaying:
+        if self.is_replaying:
             return
         if self._stops_at_errors:
             raise self._close(f"{reason}; on_error: abort")

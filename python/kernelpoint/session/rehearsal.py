@@ -14,7 +14,7 @@ from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.processes import design_of
 from kernelpoint.randomness import generator
 from kernelpoint.session.forecast import Forecast
-from kernelpoint.session.replays import first_number, shortest_list
+from kernelpoint.session.validation import first_number, shortest_list
 from kernelpoint.workload import Population
 
 BUDGETS = (0.05, 0.01, 0.005)

@@ -1,37 +1,29 @@
-"""The state machine behind the ABI: hands the host's calls to the phase that the run is in."""
+"""The run as a simulator sees it: the calls of kernelpoint/abi.h, answered from the present queue of the loop (loop.py)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from kernelpoint.errors import HostError
-from kernelpoint.journal import (
-    DegradedRecord,
-    FurtherRunUpsRecord,
-    JournalWriter,
-    LookRecord,
-    PassRecord,
-    PopulationRecord,
-    Record,
-    SummaryRecord,
-)
+from kernelpoint.errors import HostError, JournalError, SessionError
+from kernelpoint.journal import JournalWriter, Record, ResultRecord, ResumeRecord, SummaryRecord
 from kernelpoint.journal.text import text_of
+from kernelpoint.session.abi_summary import Summary
 from kernelpoint.session.forecast import compared
 from kernelpoint.session.host_result import HostResult
 from kernelpoint.session.listing import Listing
-from kernelpoint.session.phases import DONE, END_OF_LIST, SIMULATE, SKIP, Answer, Phase, RunUps, Sampling, Screening
-from kernelpoint.session.recorder import Recorder
-from kernelpoint.session.replays import Replays, needs_run_ups
-from kernelpoint.session.resume import check_same_frame
+from kernelpoint.session.loop import Loop
+from kernelpoint.session.queue import DONE, END_OF_LIST, SIMULATE, SKIP, Answer, Outcome, Queue
+from kernelpoint.session.recorder import OUTCOMES, STEPS, Recorder
+from kernelpoint.session.replays import Replays
+from kernelpoint.session.same_run import check_same_run
 from kernelpoint.session.saved import SavedTime
 from kernelpoint.session.setup import Setup, latency_of
-from kernelpoint.session.stated import Summary
 from kernelpoint.session.summary import sentence
 from kernelpoint.session.whole_traces import WholeTraces
-from kernelpoint.session.work import Planned
+from kernelpoint.session.worker_protocol import Planned
 
 if TYPE_CHECKING:
     from kernelpoint.traces.replay import Replayed
@@ -44,17 +36,19 @@ class Session:
 
     Args:
         setup: everything fixed at open: configuration, host, and the frame where the launches are known.
-        journal: open for writing; records that it already holds must be applied before the first call.
+        journal: open for writing; the run goes on after the records that it already holds.
         log: takes one line of text for the user.
 
     Attributes:
-        phase: the present one; summary: that of a run that has ended, else None; saved: processor time that the run saves.
+        loop: the steps of the run; summary: that of a run that has ended, else None; saved: processor time that the run saves.
     """
 
     def __init__(self, setup: Setup, journal: JournalWriter, log: Callable[[str], None]) -> None:
         self.setup, self.journal = setup, journal
         self.recorder = Recorder(journal, log, setup.config.on_error == "abort")
-        self.phase: Phase = first_phase(setup, self.recorder)
+        self.recorder.recall = self._recall
+        self.loop = Loop(setup, self.recorder)
+        self._run = self.loop.run()
         self.replays = Replays(setup.host, setup.config.replay.memory << 20, log)
         self._whole_traces = WholeTraces(setup.host)
         self.summary: SummaryRecord | None = None
@@ -68,17 +62,17 @@ class Session:
 
     def on_launch(self, process: int, index: int, trace_path: str | None = None) -> Answer:
         """Decide one launch: (action, pass, progress interval in cycles, state to begin with)."""
-        phase, launch = self._running(), self._listing.launch(process, index)
-        answer = phase.decide(process, launch, trace_path)
+        queue, launch = self._queue(), self._listing.launch(process, index)
+        answer = queue.decide(process, launch, trace_path)
         if answer.action == SIMULATE and (problem := self._whole_traces.problem(trace_path)):
-            phase.abort(process, launch, problem)
+            self._take(queue.abort(process, launch, problem))
             return Answer(SKIP, answer.pass_index)
         self.saved.begin()
         return answer._replace(latency=self._latency)
 
     def replay_before(self, process: int, index: int) -> Replayed:
         """The touches of the launches before one; see kp_replay_before."""
-        self._running()
+        self._queue()
         touches = self.replays.before(process, index)
         self.saved.begin()
         return touches
@@ -88,44 +82,45 @@ class Session:
         self.recorder.require_open()
         if self.summary is not None:
             return DONE, -1
-        status, launch = self.phase.next(process, self._listing.launch(process, after))
-        while status == DONE and self.phase is not (following := self.phase.following()):
-            self.phase = following
-            following.begin()
-            status, launch = following.next(process, END_OF_LIST)
-        return status, self._listing.position(process, launch)
+        launch = self._listing.launch(process, after)
+        while not self.loop.is_done:
+            status, found = self.loop.queue.next(process, launch)
+            if status != DONE:
+                return status, self._listing.position(process, found)
+            self._advance()  # every launch of the queue has its outcome
+            launch = END_OF_LIST
+        return DONE, -1
 
-    def ahead(self) -> list[Planned]:
+    def pending_chains(self) -> list[Planned]:
         """Launches that `next` will name, as far as they are known: a coordinator has them simulated beforehand."""
         self.recorder.require_open()
         return [
             Planned(tuple(step._replace(launch=self._listing.position(*step[:2])) for step in chain), cost)
-            for chain, cost in self.phase.ahead()
+            for chain, cost in self.loop.queue.pending_chains()
         ]
 
     def on_progress(self, process: int, index: int, *point: int) -> int:
         """Continue (0) or stop (1) a launch in flight; point: cycles, instructions, CTAs issued, completed, in total."""
-        return int(self._running().stops(process, self._listing.launch(process, index), point))
+        return int(self._queue().stops(process, self._listing.launch(process, index), point))
 
     def on_complete(self, process: int, index: int, *result: Any) -> None:
         """Take the result of a launch in flight, the fields of HostResult, into the journal and the sample."""
         told = HostResult(*result)
         launch = self._listing.launch(process, index)
         self.saved.end((process, launch), float(told.cycles))
-        self._running().complete(process, launch, told)
+        self._take(self._queue().complete(process, launch, told))
 
     def on_abort(self, process: int, index: int, reason: str | None = None) -> None:
         """A launch in flight could not be simulated: once more in the next pass, then never."""
-        self._running().abort(process, self._listing.launch(process, index), reason)
+        self._take(self._queue().abort(process, self._listing.launch(process, index), reason))
 
     def finish(self) -> Summary:
         """End the run, even inside a pass; it then states no estimate."""
         self.recorder.require_open()
         if self.summary is None:
-            self.phase = sampling = self.phase.sampling()
-            summary = sampling.summary()
+            summary = self.loop.summary()
             if not self._is_stated(summary):
-                for record in sampling.sample.launches() if summary.estimate is not None else ():
+                for record in self.loop.sample.launches() if summary.estimate is not None else ():
                     self.recorder.write(record)
                 self.recorder.write(summary)
             self.summary = summary
@@ -146,13 +141,13 @@ class Session:
 
     def _measure_saved_time(self, summary: SummaryRecord) -> None:
         """Nothing is measured where every launch was simulated, or where launches overlap and have no time of their own."""
-        cycles, sampling = summary.counters.get("cycles"), self.phase.sampling()
+        cycles, sample, ledger = summary.counters.get("cycles"), self.loop.sample, self.loop.sampled.ledger
         if self.setup.host.concurrent or cycles is None or cycles.estimate is None or not summary.skipped:
             return
 
         def weights(places: list[tuple[int, int]]) -> np.ndarray:
-            units = np.array([sampling.ledger.unit(*place) for place in places], dtype=np.int64)
-            return np.where(sampling.sample.has_result[units], sampling.sample.engine.expansions(units), 0.0)
+            units = np.array([ledger.unit(*place) for place in places], dtype=np.int64)
+            return np.where(sample.has_result[units], sample.engine.expansions(units), 0.0)
 
         self.saved.measure(weights, cycles.estimate)
 
@@ -163,60 +158,85 @@ class Session:
         """
         if self.summary is None:
             raise HostError("kp_launch_estimate was called before kp_finish")
-        sampling = self.phase.sampling()
-        unit = sampling.ledger.unit(process, self._listing.launch(process, index))
+        sample = self.loop.sample
+        unit = self.loop.sampled.ledger.unit(process, self._listing.launch(process, index))
         if self._estimates is None:  # once for all: a host asks for every launch in turn
-            self._estimates = sampling.sample.estimates()
+            self._estimates = sample.estimates()
         row = self._estimates[unit]
         cycles, instructions = (float(row[0]), float(row[1])) if len(row) > 1 else (np.nan, np.nan)
-        return cycles, instructions, bool(sampling.sample.has_result[unit])
+        return cycles, instructions, bool(sample.has_result[unit])
 
     def launch_name(self, process: int, index: int) -> str | None:
         """The kernel name of a launch, where its trace was read."""
-        return self.phase.name(process, self._listing.launch(process, index))
+        return self.loop.kernel_name(process, self._listing.launch(process, index))
 
     # ---- the life of a run ------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """The first record of a new journal, and the first phase."""
+        """The first record of a new journal, and the first queue."""
         self.recorder.write(self.setup.record())
-        self.phase.begin()
+        self._advance()
 
-    def apply(self, record: Record) -> None:
-        """Do what a record of the journal says was done."""
-        if isinstance(record, PopulationRecord):
-            self.phase = sampling = self.phase.sampling()
-            check_same_frame(record, sampling.frame, self.journal.path)
-        if isinstance(record, PassRecord | LookRecord | FurtherRunUpsRecord) and isinstance(self.phase, RunUps):
-            self.phase = self.phase.sampling()
-        if isinstance(record, FurtherRunUpsRecord):  # the sample waits for them
-            self.phase.apply(record)
-            self.phase = self.phase.following()
-        if isinstance(record, DegradedRecord):
-            self.recorder.degraded.append(record.reason)
-        self._stated = record if isinstance(record, SummaryRecord) else None
-        self.phase.apply(record)
+    def go_on(self, records: Sequence[Record]) -> None:
+        """Take a run over from its journal: same decisions, every result kept, nothing doubled. Records win over recomputation.
 
-    def resume(self) -> None:
-        """Go on after the journal's records were applied."""
-        self.phase.resume()
+        Raises:
+            JournalError: the journal is of another run, or does not fit together.
+        """
+        frame = self.setup.frame
+        check_same_run(records[0], self.setup.record(), frame is not None and frame.design.predictions is not None)
+        results = sum(isinstance(record, ResultRecord) for record in records)
+        self._stated = records[-1] if isinstance(records[-1], SummaryRecord) else None
+        self.recorder.replay([*records[1:], ResumeRecord(results)])
+        try:
+            self._advance()
+            while self.recorder.is_replaying:
+                self._replay_next()
+        except HostError as error:
+            raise JournalError(f"{self.journal.path}:{self.recorder.line}: {error}") from None
+
+    def _replay_next(self) -> None:
+        """Give the loop the next record of the journal."""
+        record = self.recorder.head
+        if isinstance(record, OUTCOMES):
+            self.recorder.pop()
+            self._advance(record)
+        elif not isinstance(record, STEPS):
+            self._recall(self.recorder.pop())
+        else:
+            self._advance()  # the loop takes this step
+            if self.recorder.is_replaying and self.recorder.head is record:
+                raise HostError(f"a record {record.type!r} where none can be")
+
+    def _recall(self, record: Record) -> None:
+        """A record of the journal that is neither an outcome nor a step; the last of all says that this process goes on."""
+        if self.recorder.is_replaying:
+            self.loop.recall(record)
+            return
+        results = cast(ResumeRecord, record).results
+        self.recorder.progress.say(f"resumed from {self.journal.path}: {results:,} launches have their results")
+        self.recorder.defer(record)  # a run that was complete leaves its journal as it is
+        self.loop.go_on()
+
+    def _take(self, outcome: Outcome) -> None:
+        self.recorder.write(outcome)
+        self._advance(outcome)
+
+    def _advance(self, outcome: Outcome | None = None) -> None:
+        """Give the loop an outcome, or have it go on to its next queue."""
+        try:
+            self._run.send(outcome)
+        except StopIteration:
+            if not self.loop.is_done:
+                raise SessionError("the run cannot go on: it failed in an earlier call") from None
 
     def _is_stated(self, summary: SummaryRecord) -> bool:
         """True if the journal that was resumed ends in this very summary, and nothing was added to it."""
         stated = self._stated
         return stated is not None and self.recorder.has_deferred and text_of(stated) == text_of(summary)
 
-    def _running(self) -> Phase:
+    def _queue(self) -> Queue:
         self.recorder.require_open()
         if self.summary is not None:
             raise HostError("the run is finished; open another session")
-        return self.phase
-
-
-def first_phase(setup: Setup, recorder: Recorder) -> Phase:
-    """First phase of a run: reading launches as they come, measuring what replay misses, or the sample."""
-    if setup.frame is None:
-        return Screening(setup, recorder)
-    if needs_run_ups(setup):
-        return RunUps(setup, setup.frame, recorder)
-    return Sampling(setup, setup.frame, recorder)
+        return self.loop.queue

@@ -22,10 +22,6 @@ from kernelpoint.session.population import Log, population_for
 from kernelpoint.session.ratios import RATIOS, check_counter
 from kernelpoint.session.selecting import selected
 
-PROBABILITY = (
-    0.01  # of each launch of a screening pass, but the first of its cluster, to be drawn; see phases/screening.py
-)
-
 
 @dataclass(frozen=True)
 class Setup:
@@ -55,7 +51,7 @@ class Setup:
                 self.host.simulator, self.host.version, list(self.host.list_paths), self.host.configuration
             ),
             command=list(self.command) or None,
-            **(_of_screening(self.config, self.host) if self.frame is None else _of_frame(self.frame, self.host)),
+            **(_of_census(self.config, self.host) if self.frame is None else _of_frame(self.frame, self.host)),
         )
 
 
@@ -74,8 +70,8 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
     check_inside_kernel(config, host)
     policy = load_policy(config.policy)
     budget = budget_of(config, policy, host)
-    screened = config.selection is None and _is_screened(config, policy, host)
-    frame = None if screened else _frame(config, policy, host, log, begun_with, pool)
+    unknown = config.selection is None and _needs_census(config, policy, host)
+    frame = None if unknown else _frame(config, policy, host, log, begun_with, pool)
     full = config.policy.name == "all"
     return Setup(config, host, policy, budget, policy.estimate_for(config), frame, is_full_run=full)
 
@@ -102,18 +98,18 @@ def _of_frame(frame: Frame, host: HostInfo) -> dict[str, Any]:
     }
 
 
-def _of_screening(config: Config, host: HostInfo) -> dict[str, Any]:
+def _of_census(config: Config, host: HostInfo) -> dict[str, Any]:
     from kernelpoint.encoder import checkpoint_hash
 
     checkpoint = checkpoint_hash(config.encoder.checkpoint)
     return {
         "launches": list(host.launch_counts),
         "hashes": {"simulator_config": host.config_hash, "checkpoint": checkpoint},
-        "online": {"probability": PROBABILITY},
+        "online": {},
     }
 
 
-def _is_screened(config: Config, policy: type[Policy], host: HostInfo) -> bool:
+def _needs_census(config: Config, policy: type[Policy], host: HostInfo) -> bool:
     """True if launches are to be taken as they come: asked for, or nothing else is possible."""
     if config.clusters == "online" and not policy.online:
         raise ConfigError(f"clusters: got 'online'; policy {config.policy} plans beforehand, allowed: auto, plan")

@@ -9,8 +9,8 @@ from typing import Any
 
 from kernelpoint.estimation import Estimate, Look
 from kernelpoint.journal import EstimateRecord, KernelRecord, LookRecord, PartRecord, ReplayErrorRecord, SummaryRecord
-from kernelpoint.session.replays import ReplayCheck
 from kernelpoint.session.setup import Setup
+from kernelpoint.session.validation import ReplayCheck
 from kernelpoint.session.verdict import SAMPLING_ERROR, coverage_of_bound, verdict
 
 MODEL_ERROR = "the simulator's own distance from hardware (model error)"

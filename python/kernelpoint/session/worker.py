@@ -1,4 +1,4 @@
-"""Session of a simulator that works for a coordinator: it decides nothing and opens no journal (see work.py)."""
+"""Session of a simulator that works for a coordinator: it decides nothing and opens no journal (see worker_protocol.py)."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from kernelpoint import __version__
 from kernelpoint.config import Config
 from kernelpoint.errors import HostError, SessionError
 from kernelpoint.policies.registry import load_policy
-from kernelpoint.session.courses import Courses
+from kernelpoint.session.abi_summary import NO_BOUND, Summary
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.host_result import HostResult
 from kernelpoint.session.intra_kernel import InsideKernel
-from kernelpoint.session.phases import DONE, OK, SIMULATE, SKIP, Answer
 from kernelpoint.session.population import population_of
+from kernelpoint.session.queue import DONE, OK, SIMULATE, SKIP, Answer
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.setup import budget_of, latency_of
-from kernelpoint.session.stated import NO_BOUND, Summary
+from kernelpoint.session.trajectories import Trajectories
 from kernelpoint.session.whole_traces import WholeTraces
-from kernelpoint.session.work import Chain, Outcome, Step, decode_chain, encode_outcomes
+from kernelpoint.session.worker_protocol import Chain, Outcome, Step, decode_chain, encode_outcomes
 from kernelpoint.workload import with_model_source
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def inside_of(config: Config, host: HostInfo, log: Callable[[str], None]) -> Ins
     courses = None
     if config.inside_kernel != "off":
         population = with_model_source(population_of(host, config.seed), config.fast_model, host, log)
-        courses = Courses(host, population, log).of
+        courses = Trajectories(host, population, log).of
     return InsideKernel(config.inside_kernel, budget_of(config, load_policy(config.policy), host), courses)
 
 

@@ -20,7 +20,7 @@ MEMORY = 64 << 20  # bytes of footprints
 NOTHING = np.zeros((0, 4), dtype=np.uint64)
 
 
-class Courses:
+class Trajectories:
     """Source of courses: the fast model simulates a launch from its first CTA to its last when it is asked about it.
 
     The launch begins with what the launches before it leave in L2, where the host names its trace list.

@@ -1,0 +1,156 @@
+"""The census: where nobody knows the launches beforehand, the first pass simulates nothing and takes down the trace of each.
+
+At its end every launch is known, so the plan is made as if the list had been there from the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kernelpoint.errors import HostError, PlanError
+from kernelpoint.estimation import Design
+from kernelpoint.journal import DecisionRecord, PopulationRecord
+from kernelpoint.session.frame import Frame, strata_record
+from kernelpoint.session.host_result import HostResult
+from kernelpoint.session.plan import Plan
+from kernelpoint.session.planning import make_plan, origin_of
+from kernelpoint.session.queue import DONE, END_OF_LIST, OK, PENDING, SKIP, Answer, Outcome
+from kernelpoint.session.recorder import Recorder
+from kernelpoint.session.setup import Setup
+from kernelpoint.session.worker_protocol import Planned
+from kernelpoint.workload import Available, Population
+
+FARTHEST = 1 << 20  # launches that may be asked about ahead of all others; every launch before them takes memory
+
+
+class Census:
+    """See Queue for the methods.
+
+    Args:
+        setup: of a run without a frame; recorder: takes records.
+    """
+
+    def __init__(self, setup: Setup, recorder: Recorder) -> None:
+        self._setup, self._recorder = setup, recorder
+        self._told = setup.host.launch_counts  # 0 where the host does not know
+        self._paths: list[dict[int, str]] = [{} for _ in self._told]  # of each process, by launch index
+        self._reach = [0] * len(self._told)  # one more than the highest index
+        self._ended: set[int] = set()
+
+    def next(self, process: int, after: int) -> tuple[int, int]:
+        """See Queue: the first launch after `after` that was not asked about."""
+        self._check(process, max(after, 0))
+        count, index = self._told[process], self._unknown(process, after + 1)
+        if after != END_OF_LIST and (not count or index < count):
+            return OK, index
+        if (index := self._unknown(process, 0)) < (count or self._reach[process]):
+            return OK, index
+        self._ended.add(process)
+        return (DONE if len(self._ended) == len(self._told) else PENDING), -1
+
+    def _unknown(self, process: int, index: int) -> int:
+        """The first launch from an index on that was not asked about."""
+        while index in self._paths[process]:
+            index += 1
+        return index
+
+    def pending_chains(self) -> list[Planned]:
+        """See Queue: nothing is simulated."""
+        return []
+
+    def decide(self, process: int, index: int, trace_path: str | None = None) -> Answer:
+        """See Queue: every launch is skipped, and its trace taken down."""
+        self._check(process, index)
+        if index not in self._paths[process]:
+            record = DecisionRecord(process, index, 0, "skip", trace=trace_path or "")
+            self._recorder.write(record)
+            self.recall(record)
+        return Answer(SKIP, 0)
+
+    def recall(self, record: DecisionRecord) -> None:
+        """See Queue."""
+        self._check(record.process, record.launch)
+        self._paths[record.process][record.launch] = record.trace or ""
+        self._reach[record.process] = max(self._reach[record.process], record.launch + 1)
+
+    def stops(self, process: int, index: int, point: Sequence[int]) -> bool:
+        """See Queue."""
+        raise self._not_in_flight(process, index)
+
+    def complete(self, process: int, index: int, result: HostResult) -> Outcome:
+        """See Queue."""
+        raise self._not_in_flight(process, index)
+
+    def abort(self, process: int, index: int, reason: str | None) -> Outcome:
+        """See Queue."""
+        raise self._not_in_flight(process, index)
+
+    def take(self, outcome: Outcome) -> None:
+        """See Queue."""
+        raise self._not_in_flight(outcome.process, outcome.launch)
+
+    def forget_in_flight(self) -> None:
+        """See Queue: nothing is ever in flight."""
+
+    # ---- the end ----------------------------------------------------------------------------------------------------
+
+    def population(self) -> Population:
+        """The launches, now that it is known which there are; those never asked about have no trace."""
+        counts = tuple(told or reach for told, reach in zip(self._told, self._reach, strict=True))
+        paths = (self._paths[process].get(i, "") for process, count in enumerate(counts) for i in range(count))
+        return Population(counts=counts, seed=self._setup.config.seed, paths=tuple(paths))
+
+    def frame(self) -> Frame:
+        """The launches and their plan; where none can be made, every launch is simulated (the failure rule)."""
+        config, policy, population = self._setup.config, self._setup.policy, self.population()
+        needs = policy.inputs(Available.of(population, config))
+        origin = origin_of(config, policy, population, needs)
+        try:
+            plan = make_plan(config, policy, population, needs, origin, self._recorder.progress.say_plainly)
+        except Exception as error:  # noqa: BLE001 - the failure rule: whatever goes wrong, no launch is skipped
+            what = f"no plan could be made: {type(error).__name__}: {error}"
+            self._recorder.degrade(f"{what}; every launch is simulated")
+            return self.frame_without_plan()
+        return Frame.of(population, plan, None)
+
+    def frame_without_plan(self) -> Frame:
+        """The launches so far, each of which stands for itself only."""
+        population = self.population()
+        origin = origin_of(self._setup.config, self._setup.policy, population, frozenset())
+        alone = np.full(population.size, -1, dtype=np.int32)
+        return Frame.of(population, Plan(Design(alone, np.empty(0, dtype=np.int64), population.u), origin), None)
+
+    def record(self, frame: Frame) -> PopulationRecord:
+        """The end of the census, as it stands in the journal; the plan lies beside it, for reports."""
+        known = self._setup.record().hashes
+        path: str | None = f"{self._recorder.path}.kpplan"
+        try:
+            frame.plan.save(str(path))
+        except PlanError as error:
+            self._recorder.progress.say(str(error))
+            path = None
+        hashes: dict[str, str | None] = {name: value for name, value in frame.hashes.items() if name not in known}
+        return PopulationRecord(list(frame.population.counts), path, hashes, strata_record(frame.design))
+
+    # ---- small parts ------------------------------------------------------------------------------------------------
+
+    def _check(self, process: int, index: int) -> None:
+        """HostError where there is no such launch, or it lies far after all that were asked about."""
+        if not 0 <= process < len(self._told):
+            raise HostError(f"process: got {process}; allowed: 0 to {len(self._told) - 1}")
+        count, known = self._told[process], self._reach[process]
+        if index < 0 or (count and index >= count):
+            raise HostError(
+                f"launch index of process {process}: got {index}; the list has {count or 'at least 0'} launches"
+            )
+        if index >= known + FARTHEST:
+            raise HostError(
+                f"launch index of process {process}: got {index:,}; launch indices count launches in program order, and "
+                f"{known:,} have come: allowed are those below {known + FARTHEST:,}"
+            )
+
+    @staticmethod
+    def _not_in_flight(process: int, index: int) -> HostError:
+        return HostError(f"launch {index} of process {process} is not in flight: nothing is simulated in a census")

@@ -1,0 +1,291 @@
+"""A run from its first launch to its last estimate. Read this file first.
+
+A run is one generator. It yields queues of launches and goes on when each launch of a queue has its outcome. The simulator
+takes launches from the present queue and returns outcomes, through session.py. So do the workers of a coordinator, and
+kernelpoint.simulate. An outcome is a record of the journal.
+
+A run that goes on after a kill is the same generator. It receives the outcomes of the journal before new ones. Where the
+journal holds a step of the loop (recorder.recalled), the loop takes that step as it was and does not write it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+from kernelpoint.errors import JournalError, SessionError
+from kernelpoint.journal import (
+    DecisionRecord,
+    DegradedRecord,
+    FurtherRunUpsRecord,
+    LeftOutRecord,
+    LookRecord,
+    PassRecord,
+    PopulationRecord,
+    Record,
+    ResumeRecord,
+    SummaryRecord,
+)
+from kernelpoint.session.census import Census
+from kernelpoint.session.frame import Frame
+from kernelpoint.session.queue import Outcome, Queue
+from kernelpoint.session.recorder import Recorder
+from kernelpoint.session.sample import Sample
+from kernelpoint.session.sampled import SampledLaunches, describe
+from kernelpoint.session.setup import Setup
+from kernelpoint.session.summary import Account, look_record, summarise
+from kernelpoint.session.validation import ReplayCheck, Validation, check_without_validation, needs_validation
+
+
+class Loop:
+    """The steps of a run.
+
+    Args:
+        setup: what is fixed; recorder: takes the records of the run, and has those of the journal that is gone on with.
+
+    Attributes:
+        queue: the launches that the run waits for; sample: the launches drawn and their results; is_done: the run's end.
+        census, validation: None in a run that makes none.
+    """
+
+    frame: Frame
+    sample: Sample
+    sampled: SampledLaunches
+
+    def __init__(self, setup: Setup, recorder: Recorder) -> None:
+        self._setup, self._recorder = setup, recorder
+        self.census: Census | None = None
+        self.validation: Validation | None = None
+        self.is_done = False
+        if setup.frame is None:
+            self.queue: Queue = Census(setup, recorder)
+            self.census = self.queue
+        else:
+            self._prepare(setup.frame)
+
+    def _prepare(self, frame: Frame) -> None:
+        """The launches are known."""
+        self.frame = frame
+        self.sample = Sample(self._setup, frame)
+        self.queue = self.sampled = SampledLaunches(self._setup, frame, self.sample, self._recorder)
+        if needs_validation(self._setup):
+            self.validation = Validation(self._setup, frame, self.sample.engine, self.sampled.first_chains)
+
+    def run(self) -> Generator[Queue, Outcome | None, None]:
+        """The whole run."""
+        if self.census is not None:
+            yield from self._take_census(self.census)
+        if self.validation is not None:
+            yield from self._validate(self.validation)
+        self._report_unreadable_traces()
+        while True:
+            self._begin_pass()
+            yield from self._outcomes(self.sampled)
+            while self.validation is not None and self._needs_more(self.validation):
+                yield from self._validate(self.validation)
+            if not self._end_pass():
+                self.is_done = True
+                return
+
+    def _outcomes(self, queue: Queue) -> Generator[Queue, Outcome | None, None]:
+        """Take the outcomes of a queue's launches until None comes: the simulator asks for a launch, and none is left."""
+        self.queue = queue
+        while (outcome := (yield queue)) is not None:
+            queue.take(outcome)
+
+    # ---- before the sample ------------------------------------------------------------------------------------------
+
+    def _take_census(self, census: Census) -> Generator[Queue, Outcome | None, None]:
+        """Learn which launches there are, where nobody knows them beforehand; then plan."""
+        if self._recorder.recalled(PassRecord) is None:
+            self._recorder.write(PassRecord(0))
+        self._recorder.progress.say(
+            "pass 0: launches are not known beforehand, so the first pass only reads their traces"
+        )
+        yield from self._outcomes(census)
+        told = self._recorder.recalled(PopulationRecord)
+        frame = census.frame()
+        if told is None:
+            self._recorder.write(census.record(frame))
+        elif told.hashes.get("design") != frame.hashes["design"]:
+            raise JournalError(
+                f"{self._recorder.path}: hashes.design: the journal has {told.hashes.get('design')}, this run "
+                f"{frame.hashes['design']}: the traces have changed"
+            )
+        self._prepare(frame)
+        self.sampled.pass_index = 1
+
+    def _validate(self, validation: Validation) -> Generator[Queue, Outcome | None, None]:
+        """Simulate validation launches, to estimate the error of replay."""
+        further = "further " if self.sample.results else ""
+        self._recorder.progress.say(f"{validation.left:,} {further}launches in run-ups, to estimate what replay misses")
+        yield from self._outcomes(validation)
+        self.sampled.forget_state()  # the simulator holds that of the validation launches
+
+    def _needs_more(self, validation: Validation) -> bool:
+        """True if the sample shows that more validation launches are needed before it is looked at."""
+        further = self._recorder.recalled(FurtherRunUpsRecord)
+        if further is None and not self._recorder.is_replaying:
+            further = validation.further(self.sample, self.sampled.pass_index)
+        if further is None:
+            return False
+        self._recorder.write(further)
+        validation.extend(further)
+        return True
+
+    def _report_unreadable_traces(self) -> None:
+        if self._recorder.awaits(PassRecord):  # it was done
+            return
+        for unit, why in sorted(self.frame.plan.broken.items()):
+            process, launch = self.sampled.ledger.place(unit)
+            self._recorder.degrade(
+                f"launch {launch} of process {process} is simulated because its trace cannot be read: {why}"
+            )
+
+    # ---- passes -----------------------------------------------------------------------------------------------------
+
+    def _begin_pass(self) -> None:
+        """Queue the launches that the sample lacks."""
+        sampled, engine = self.sampled, self.sample.engine
+        if (told := self._recorder.recalled(PassRecord)) is not None:
+            sampled.begin(told.pass_index, self.sample.open_pass(told.state or {}))
+            return
+        self._recorder.write(PassRecord(sampled.pass_index, len(engine.wanted()), engine.pass_state()))
+        sampled.begin(sampled.pass_index, self.sample.open_pass())
+        self._say_pass_begins()
+
+    def _say_pass_begins(self) -> None:
+        count = self.sampled.ledger.open_count
+        self._recorder.progress.pass_begins(self.sampled.pass_index, count, self.frame.population.size)
+
+    def _end_pass(self) -> bool:
+        """Interim analysis: estimate, and draw more where the error budget is not met. True if another pass follows."""
+        told = self._recorder.recalled(LookRecord)
+        if told is None and self._recorder.is_replaying:
+            return self._next_pass()  # without an estimate, as launches were missing
+        if (
+            told is None
+            and (lost := self.sampled.ledger.lost())
+            and not (self.sample.results and self._leave_out(lost))
+        ):
+            return False
+        try:
+            if told is not None or self.sample.is_complete:
+                self._look()
+            goes_on = self._recorder.awaits(PassRecord) or self._grow()
+        except SessionError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the failure rule: whatever goes wrong in a policy must not skip launches
+            goes_on = self._simulate_everything(error)
+        return goes_on and self._next_pass()
+
+    def _next_pass(self) -> bool:
+        self.sampled.pass_index += 1
+        return True
+
+    def _look(self) -> None:
+        """Estimate from all results so far. A look of the journal is taken again: the error budget may have changed."""
+        self.sample.engine.set_systematic_errors(self._replay_check().errors)
+        look = self.sample.take_look()
+        if self.sample.engine.wants_exact_results:
+            self.sampled.inside.stop_projecting()
+        self._recorder.write(look_record(self.sampled.pass_index, look))
+        self._recorder.progress.looked(look, self.sampled.pass_index, self._setup.budget.counter)
+
+    def _grow(self) -> bool:
+        """Draw more where the budget is not met; True if launches are to be simulated."""
+        goes_on = not self.sample.is_complete or self.sample.grow()
+        self._recorder.progress.say(*self.sample.warnings())
+        return goes_on
+
+    def _leave_out(self, units: list[int]) -> bool:
+        """Go on without launches that failed for good; False where the run has to end for them."""
+        if can_go_on := self.sample.can_lack(units):
+            places = [self.sampled.ledger.place(unit) for unit in units]
+            record = LeftOutRecord(self.sampled.pass_index, places)
+            self._recorder.write(record)
+            self.recall(record)
+        return can_go_on
+
+    def _simulate_everything(self, error: Exception) -> bool:
+        """No estimate could be made: simulate every launch that is left. False where launches have no trace."""
+        if not self.frame.population.size > self.sample.results:
+            raise SessionError(f"a full run has no estimate: {describe(error)}") from error
+        what = f"no estimate could be made at the end of pass {self.sampled.pass_index}: {describe(error)}"
+        if self.frame.population.listed is not None:
+            self._recorder.degrade(f"{what}; launches that were not traced cannot be simulated")
+            self.sample.look = None
+            return False
+        self._recorder.degrade(f"{what}; every launch that is left is simulated", everything=True)
+        self.sample.simulate_everything()
+        return True
+
+    # ---- a run that goes on -----------------------------------------------------------------------------------------
+
+    def recall(self, record: Record) -> None:
+        """Do what a record of the journal says was done between the steps of the loop and the outcomes."""
+        if isinstance(record, DecisionRecord):
+            self.queue.recall(record)
+        elif isinstance(record, DegradedRecord):
+            self._recorder.degraded.append(record.reason)
+            if record.everything:
+                self.sample.simulate_everything()
+        elif isinstance(record, LeftOutRecord):
+            self.sample.leave_out(self.sampled.ledger.give_up(record.launches))
+        elif isinstance(record, ResumeRecord):
+            self.queue.forget_in_flight()
+
+    def go_on(self) -> None:
+        """The journal ends here. A launch that the process before ended in, and whose trace cannot be read, is left out."""
+        if not isinstance(self.queue, SampledLaunches):
+            self.queue.forget_in_flight()
+            return
+        ended = sorted(self.sampled.ledger.in_flight & self.frame.plan.broken.keys())
+        self.queue.forget_in_flight()
+        if ended and self._leave_out(ended):
+            where = ", ".join(str(self.sampled.ledger.place(unit)[1]) for unit in ended)
+            self._recorder.degrade(
+                f"launch {where} is left out: the simulator ended in it, and its trace cannot be read"
+            )
+        if self.sampled.ledger.open_count:
+            self._say_pass_begins()
+
+    # ---- the end ----------------------------------------------------------------------------------------------------
+
+    def summary(self) -> SummaryRecord:
+        """Statement of the run at its end; no estimate where it ends earlier."""
+        if self.census is not None and self.queue is self.census:
+            self._prepare(self.census.frame_without_plan())
+        sample, sampled, look = self.sample, self.sampled, self.sample.statement() if self.is_done else None
+        checked = self._replay_check()
+        account = Account(
+            launches=self.frame.population.size,
+            simulated=sample.results,
+            passes=sampled.pass_index + 1,
+            warmups=sampled.warmups,
+            uncounted_cycles=sampled.warmup_cycles + checked.cycles - sampled.inside.saved_cycles,
+            projected=sampled.inside.projected,
+            simulated_totals=sample.engine.simulated_totals(),
+            one_per_stream_cycles=sample.one_per_stream_cycles() if look else None,
+            processes=sample.processes(),
+            kernels=sample.kernels() if look else [],
+            degraded=list(self._recorder.degraded),
+            lost=sorted({*sampled.ledger.lost(), *sample.left_out}),
+            never_completed=sorted(sampled.ledger.in_flight),
+            assumptions=sampled.inside.assumptions() if look else [],
+            warnings=[*sampled.inside.warnings(look.met), *sample.warnings()] if look else [],
+            checked=checked,
+            restarts=sampled.restarts,
+        )
+        return summarise(self._setup, account, look)
+
+    def kernel_name(self, process: int, index: int) -> str | None:
+        """The kernel name of a launch, where its trace was read."""
+        if self.census is not None and self.queue is self.census:
+            return None
+        return self.frame.plan.name_of_unit(self.sampled.ledger.unit(process, index))
+
+    def _replay_check(self) -> ReplayCheck:
+        """The error of the sample's results, as far as it is known."""
+        if self.validation is None:
+            return check_without_validation(self._setup)
+        return self.validation.outcome(self.sample)

@@ -1,0 +1,131 @@
+"""Refusal of a journal that belongs to another run, with the differences that one can act on."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Mapping
+from typing import Any
+
+from kernelpoint.errors import JournalError
+from kernelpoint.journal import Record, RunRecord
+from kernelpoint.journal.text import plain
+
+# The only keys in which a resumed run may differ from the one that began the journal; looks are computed again anyway. The
+# design's hash identifies the plan.
+_MAY_DIFFER = (
+    "config.resume",
+    "config.journal",
+    "config.plan",
+    "config.selection",
+    "plan",
+    "bound",
+    "command",
+    "host.lists",
+    "host.version",
+    "host.configuration",
+    "type",
+)
+_ERROR_BUDGET = "config.error_budget."
+# Launches were stopped inside by these: what the journal holds of them would be more exact under one budget than another.
+_STOPPED_BY = ("config.error_budget.confidence", "config.error_budget.relative_error")
+# The first sample of a run with predictions, and the places of its run-ups, were sized for these.
+_SIZED_BY = (*_STOPPED_BY, "config.error_budget.counter")
+_WHY_SIZED = (
+    "where the fast model predicts, the sample is sized for the error budget before the first launch, so a run cannot go on to "
+    "another budget; plan and predictions are in the cache, and a run with a smaller budget answers a larger one as well"
+)
+
+MOST_LINES = 10
+_CUT = reprlib.Repr()
+_CUT.maxstring = _CUT.maxother = 80
+_CUT.maxlist = 4
+_CONFIG_HASH = "hashes.simulator_config"
+_CONFIGURATION = "host.configuration"
+_FOLLOWS = ("hashes.", "strata.", "online.")  # from the traces, the configuration and the simulated GPU
+
+
+def check_same_run(old: Record, new: RunRecord, predicted: bool = False) -> None:
+    """Refuse, by key, a journal of another run.
+
+    Args:
+        predicted: the estimate rests on predictions.
+
+    Raises:
+        JournalError: names every key or option that differs, with both values.
+    """
+    before, after = _flatten(plain(old)), _flatten(plain(new))
+    stops_inside = before.get("config.inside_kernel", "off") != "off"
+
+    def may_differ(key: str) -> bool:
+        if key.startswith(_ERROR_BUDGET):
+            return not (stops_inside and key in _STOPPED_BY) and not (predicted and key in _SIZED_BY)
+        return key in _MAY_DIFFER
+
+    differing = [
+        key for key in sorted(before.keys() | after.keys()) if before.get(key) != after.get(key) and not may_differ(key)
+    ]
+    if differing:
+        sized = predicted and any(key in _SIZED_BY for key in differing)
+        raise JournalError(
+            "the journal belongs to another run; use another `journal:`, or `resume: never` to begin anew:\n"
+            + format_differences(differing, before, after)
+            + (f"\n{_WHY_SIZED}" if sized else "")
+        )
+
+
+def _flatten(record: Any, prefix: str = "") -> dict[str, Any]:
+    if not isinstance(record, dict):
+        return {prefix[:-1]: record}
+    flat: dict[str, Any] = {}
+    for key, value in record.items():
+        flat.update(_flatten(value, f"{prefix}{key}."))
+    return flat
+
+
+def format_differences(differing: list[str], before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """One line for each difference that a user can act on; what follows from it is left out.
+
+    Args:
+        differing: keys whose values differ and may not.
+        before, after: values by dotted key.
+    """
+    causes = [key for key in differing if key.startswith("config.")]
+    if not causes:
+        causes = [key for key in differing if not key.startswith(_FOLLOWS)]
+        causes += [key for key in differing if key.startswith("hashes.")]
+    if "hashes.traces" in causes:
+        causes = [key for key in causes if not key.startswith("hashes.")] + ["hashes.traces"]
+    lines: list[str] = []
+    for key in causes:
+        lines += _options(before, after) if key == _CONFIG_HASH else [_line(key, before.get(key), after.get(key))]
+    if len(lines) > MOST_LINES:
+        lines = [*lines[:MOST_LINES], f"{len(lines) - MOST_LINES} more differ"]
+    return "\n".join(lines)
+
+
+def _line(key: str, before: Any, after: Any) -> str:
+    meaning = " (the traces or their list have changed)" if key == "hashes.traces" else ""
+    return f"{key}: the journal has {_CUT.repr(before)}, this run {_CUT.repr(after)}{meaning}"
+
+
+def _options(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """The options of the simulated GPU that changed, as far as the simulator states them; else its hash."""
+    old, new = (options_of(values.get(_CONFIGURATION) or "") for values in (before, after))
+    changed = [key for key in sorted(old.keys() | new.keys()) if old.get(key) != new.get(key)]
+    if not old or not new or not changed:
+        return [_line(_CONFIG_HASH, before.get(_CONFIG_HASH), after.get(_CONFIG_HASH))]
+    return [_line(f"simulated GPU: {key}", old.get(key, "nothing"), new.get(key, "nothing")) for key in changed]
+
+
+def options_of(text: str) -> dict[str, str]:
+    """Option -> value of a configuration as simulators state it: `-key value`, `key value` or `key: value` on a line.
+
+    >>> options_of("-gpgpu_n_clusters 80\\nl2_size: 6291456")
+    {'-gpgpu_n_clusters': '80', 'l2_size': '6291456'}
+    """
+    found = {}
+    for line in text.splitlines():
+        key, _, value = line.strip().partition(" ")
+        if key:
+            found[key.rstrip(":=")] = " ".join(value.split())
+    return found

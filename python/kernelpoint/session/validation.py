@@ -1,0 +1,407 @@
+"""Validation launches: would launches of the sample take other cycles with their real state?
+
+A few launches of the first pass are simulated directly after the launches that precede them, with the state that these leave.
+The sample simulates the same launches from replayed state. The difference is the error of replay (design, section 9). Where it
+leaves too little of the error budget to sampling, further validation launches follow the pass that showed it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelpoint.config import Config
+from kernelpoint.config.schema import ReplayConfig
+from kernelpoint.errors import HostError
+from kernelpoint.estimation import (
+    BaseEngine,
+    Compared,
+    SystematicError,
+    dependence,
+    enough_run_ups,
+    error_of_courses,
+    first_run_ups,
+    replay_error,
+)
+from kernelpoint.journal import AbortRecord, DecisionRecord, FurtherRunUpsRecord, RunUpRecord
+from kernelpoint.randomness import generator
+from kernelpoint.session.frame import Frame
+from kernelpoint.session.host_result import HostResult
+from kernelpoint.session.queue import DONE, OK, PENDING, SIMULATE, SKIP, Answer, Outcome
+from kernelpoint.session.ratios import RATIOS
+from kernelpoint.session.replays import KEPT, REPLAYED
+from kernelpoint.session.worker_protocol import Planned, Step
+
+if TYPE_CHECKING:
+    from kernelpoint.session.sample import Sample
+    from kernelpoint.session.setup import Setup
+
+OF_COURSES = (
+    "the full run is off the mean of all equally likely runs by as much as courses of the model of the cores are"
+)
+LEAST_SHARE = 30  # launches that a list needs for each validation launch
+MOST_VALIDATED = 12  # where the configuration leaves their number open
+AUTO_VALIDATED = 3  # that the list has to be long enough for, there
+READS = "dram_reads"  # counter used as a proxy for dependence on earlier state
+DEEPEST = 8  # launches before a validation launch, at most
+MOST_EXTENSIONS = 2
+MOST_GROWTH = 4  # times as many: one or two validation launches say little of how many are needed
+
+
+# ---- whether, and how many ------------------------------------------------------------------------------------------
+
+
+def first_number(config: ReplayConfig, relative_error: float, confidence: float) -> int:
+    """Validation launches that a run begins with: those of the configuration, or the fewest that the error budget allows."""
+    if config.check == "auto":
+        return first_run_ups(relative_error, confidence, MOST_VALIDATED)
+    return config.check
+
+
+def shortest_list(config: ReplayConfig) -> int:
+    """Launches that a list needs for validation launches."""
+    return LEAST_SHARE * (AUTO_VALIDATED if config.check == "auto" else config.check)
+
+
+def needs_validation(setup: Setup) -> bool:
+    """True if the run makes validation launches: it states a bound, skips launches, and can replay them."""
+    return _states_a_bound_on_some(setup) and not has_trajectories(setup) and not why_not_checked(setup)
+
+
+def why_not_checked(setup: Setup) -> str:
+    """Reason why the error of replay cannot be estimated in this run; empty where it can."""
+    if not setup.host.can_replay:
+        return "this simulator does not restore the state between launches"
+    if setup.host.not_replayed:
+        return f"with {setup.host.not_replayed} a full run keeps state that is not replayed"
+    if setup.host.process_count > 1 or setup.host.concurrent:
+        return "launches of several applications have no real state of their own"
+    if setup.host.predictor[0] > 0 and not has_trajectories(setup):
+        return "branch predictors learn during the whole run, which run-ups cannot tell"
+    if setup.config.replay.check == 0:
+        return "replay.check is 0"
+    if setup.frame is None:
+        return "the launches were not known beforehand"
+    if setup.frame.population.listed is not None:
+        return "the launches between those that were traced are not known, so neither is the state that they leave"
+    if setup.frame.population.size < shortest_list(setup.config.replay) and not has_trajectories(setup):
+        return "the list is too short for run-ups"
+    return ""
+
+
+def has_trajectories(setup: Setup) -> bool:
+    """True if predictions tell how far launches are apart in equally likely trajectories of the list (MacSim's cycles)."""
+    from kernelpoint.fast_model.predictions import OF_TOTAL  # here, because it needs the native reader
+
+    predictions = None if setup.frame is None else setup.frame.design.predictions
+    return predictions is not None and OF_TOTAL in predictions and setup.budget.counter == "cycles"
+
+
+def _states_a_bound_on_some(setup: Setup) -> bool:
+    return setup.budget.bound != "none" and not setup.is_full_run
+
+
+# ---- which ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Consecutive launches. The last is the validation launch; `chance` is the probability that it is the first chosen."""
+
+    launches: range
+    chance: float
+
+
+def choose(config: Config, frame: Frame, engine: BaseEngine, most: int) -> list[Chain]:
+    """At most as many chains as given, in the order in which they are made, each ending in a launch of the first pass.
+
+    One launch is chosen after the other, in proportion to its expected part of the estimate times how far launches like it
+    scatter over the root of what it and the launch before it cost (sampling with unequal probabilities, without
+    replacement; Sarndal, Swensson, Wretman 1992, section 3.6).
+    """
+    least = 1 + config.warmup.launches  # a warmed-up launch has the state of its warm-up anyway
+    drawn = engine.wanted()
+    last = drawn[drawn >= least]
+    cost = np.maximum(frame.expected_costs(np.arange(frame.population.size)), np.finfo(float).tiny)
+    value = engine.expansions(last) * cost[last] * expected_dependence(frame, last)
+    sizes = value / np.sqrt(cost[last] + cost[last - 1])
+    chances = sizes / sizes.sum() if len(sizes) else sizes
+    order = successive(chances, generator(config.seed, "run-ups").random(len(last)))[:most]
+    chosen = [(int(last[i]), float(chances[i])) for i in order]
+    return [Chain(range(unit - depth(cost, unit, least), unit + 1), chance) for unit, chance in chosen]
+
+
+def expected_dependence(frame: Frame, units: NDArray[np.int64]) -> NDArray[np.float64]:
+    """float64 [units]: estimation.dependence by the predictions; 1 without any."""
+    predictions = frame.design.predictions or {}
+    if READS not in predictions or "cycles" not in predictions:
+        return np.ones(len(units))
+    reads, cycles = (np.asarray(predictions[name], dtype=float)[units] for name in (READS, "cycles"))
+    return dependence(reads, cycles)
+
+
+def depth(cost: NDArray[np.float64], unit: int, least: int) -> int:
+    """Launches before one that together cost no more than it does; at least `least`, at most DEEPEST or as many as there are.
+
+    >>> depth(np.array([1.0, 1.0, 1.0, 5.0, 9.0]), 3, 1), depth(np.array([1.0, 1.0, 1.0, 5.0, 9.0]), 1, 1)
+    (3, 1)
+    """
+    before = np.cumsum(cost[max(unit - DEEPEST, 0) : unit][::-1])
+    return max(int(np.searchsorted(before, cost[unit], side="right")), least)
+
+
+def successive(chances: NDArray[np.float64], numbers: NDArray[np.float64]) -> list[int]:
+    """Positions in the order in which they are drawn one after the other, each in proportion to its chance among those left.
+
+    Formula: ascending -log(1 - u) / p, the arrivals of exponential clocks; u: numbers from 0 to below 1.
+
+    >>> successive(np.array([0.5, 0.25, 0.25]), np.array([0.5, 0.1, 0.5]))
+    [1, 0, 2]
+    """
+    return np.argsort(-np.log1p(-numbers) / chances, kind="stable").tolist()
+
+
+# ---- the queue ------------------------------------------------------------------------------------------------------
+
+
+class ChainStep(NamedTuple):
+    """One launch of a chain; is_last: it is the validation launch, whose result is compared with that of the sample."""
+
+    chain: int
+    launch: int
+    state: int
+    is_last: bool
+
+
+class Validation:
+    """The queue of validation launches; see Queue for the methods.
+
+    Args:
+        setup: of a run that `needs_validation`; frame: its launches; engine: of the sample, before its first pass.
+        then: chains of launches that the run will ask for next, whatever these tell.
+
+    Attributes:
+        chains: all that may be made, in their order; count: how many of them the run makes, as far as it knows.
+    """
+
+    def __init__(self, setup: Setup, frame: Frame, engine: BaseEngine, then: Callable[[], list[Planned]]) -> None:
+        self._setup, self._frame, self._then = setup, frame, then
+        replay, budget = setup.config.replay, setup.budget
+        first = first_number(replay, budget.relative_error, budget.confidence)
+        self.chains = choose(setup.config, frame, engine, MOST_VALIDATED if replay.check == "auto" else first)
+        self.count = min(first, len(self.chains))
+        self._extensions = self._position = 0
+        self._in_flight = False
+        self._failed: set[int] = set()
+        self._results: dict[int, dict[str, float]] = {}  # by position in the steps
+        self._steps = self._first_steps()
+
+    def _first_steps(self) -> list[ChainStep]:
+        """The launches of the first `count` chains in their order; the first of each begins with replayed state."""
+        return [
+            ChainStep(i, n, KEPT if n > chain.launches[0] else REPLAYED, n == chain.launches[-1])
+            for i, chain in enumerate(self.chains[: self.count])
+            for n in chain.launches
+        ]
+
+    @property
+    def left(self) -> int:
+        """Launches still to be simulated."""
+        return len(self._steps) - self._position
+
+    def next(self, process: int, after: int) -> tuple[int, int]:
+        """See Queue: one launch after the other."""
+        if (step := self._step()) is None:
+            return DONE, -1
+        return (PENDING, -1) if self._in_flight else (OK, step.launch)
+
+    def pending_chains(self) -> list[Planned]:
+        """See Queue; then what the sample draws first, for no validation launch changes that."""
+        chains: dict[int, list[int]] = {}
+        for step in self._steps[self._position :]:
+            if step.chain not in self._failed and (step.state == REPLAYED or step.chain in chains):
+                chains.setdefault(step.chain, []).append(step.launch)  # else its chain has begun already
+        own = [self._planned(launches) for launches in chains.values()]
+        steps = {step for plan in own for step in plan.chain}
+        return own + [plan for plan in self._then() if steps.isdisjoint(plan.chain)]
+
+    def _planned(self, launches: list[int]) -> Planned:
+        steps = [Step(0, launch, KEPT if i else REPLAYED) for i, launch in enumerate(launches)]
+        return Planned(tuple(steps), float(self._frame.expected_costs(np.array(launches)).sum()))
+
+    def decide(self, process: int, index: int, trace_path: str | None = None) -> Answer:
+        """See Queue: only the next launch is simulated."""
+        if not 0 <= index < self._frame.population.size or process != 0:
+            raise HostError(f"launch {index} of process {process}: the list has {self._frame.population.size} launches")
+        step = self._step()
+        if step is None or step.launch != index:
+            return Answer(SKIP, 0)
+        self._in_flight = True
+        return Answer(SIMULATE, 0, 0, step.state, 1)
+
+    def recall(self, record: DecisionRecord) -> None:
+        """See Queue: no decision on a validation launch stands in the journal."""
+
+    def stops(self, process: int, index: int, point: Sequence[int]) -> bool:
+        """See Queue: never."""
+        self._running(index, "progress of")
+        return False
+
+    def complete(self, process: int, index: int, result: HostResult) -> Outcome:
+        """See Queue."""
+        step = self._running(index, "a result for")
+        if result.stopped:
+            raise HostError(f"launch {index} was stopped inside although it was told to continue")
+        known = tuple(next(iter(self._results.values()), ())) or self._setup.host.counters
+        result.check(index, known, self._setup.budget.counter)
+        return RunUpRecord(process, index, step.chain, "replayed" if step.state else "kept", result.counters)
+
+    def abort(self, process: int, index: int, reason: str | None) -> Outcome:
+        """See Queue: the chain is given up."""
+        self._running(index, "an abort of")
+        return AbortRecord(process, index, 0, reason)
+
+    def take(self, outcome: Outcome) -> None:
+        """See Queue."""
+        step = self._step()
+        if isinstance(outcome, RunUpRecord):
+            if step is None or (step.launch, step.chain) != (outcome.launch, outcome.run_up):
+                raise HostError(
+                    f"a result of launch {outcome.launch} in run-up {outcome.run_up} that the run does not have"
+                )
+            self._results[self._position] = outcome.counters
+        elif step is not None:
+            self._failed.add(step.chain)
+        self._in_flight = False
+        self._position += 1
+        while (step := self._step()) is not None and step.chain in self._failed:
+            self._position += 1
+
+    def forget_in_flight(self) -> None:
+        """See Queue: what the launch before left is gone with its process, so its chain begins again."""
+        self._in_flight = False
+        while (step := self._step()) is not None and step.state == KEPT:
+            self._position -= 1
+            self._results.pop(self._position, None)
+
+    def _step(self) -> ChainStep | None:
+        return self._steps[self._position] if self._position < len(self._steps) else None
+
+    def _running(self, index: int, what: str) -> ChainStep:
+        step = self._step()
+        if step is None or step.launch != index or not self._in_flight:
+            raise HostError(f"{what} launch {index}, which is not in flight: each launch is counted once")
+        return step
+
+    # ---- the error of replay ----------------------------------------------------------------------------------------
+
+    def outcome(self, sample: Sample) -> ReplayCheck:
+        """The error of each counter, from the validation launches that the sample has simulated as well."""
+        cycles = sum(counters["cycles"] for counters in self._results.values())
+        kept = {
+            self._steps[position].launch: counters
+            for position, counters in self._results.items()
+            if self._steps[position].is_last
+        }
+        chances = {chain.launches[-1]: chain.chance for chain in self.chains}
+        return check_of(sample, kept, chances, cycles, self._setup.budget.confidence)
+
+    def further(self, sample: Sample, pass_index: int) -> FurtherRunUpsRecord | None:
+        """As many more as should leave the sample enough of the error budget; None where these do, or no more may follow."""
+        if not sample.is_complete:
+            return None
+        found, budget = self.outcome(sample), self._setup.budget
+        names = RATIOS.get(budget.counter, (budget.counter,))
+        errors = [found.errors[name] for name in names if name in found.errors]
+        if not errors or self._extensions == MOST_EXTENSIONS or self.count == len(self.chains):
+            return None
+        error = SystematicError(sum(abs(e.error) for e in errors), sum(e.half_width for e in errors))
+        n, eps = found.run_ups, budget.relative_error
+        most = min(n + len(self.chains) - self.count, MOST_GROWTH * n)
+        more = enough_run_ups(error, n, eps, budget.confidence, most) - n
+        return FurtherRunUpsRecord(pass_index, self.count + more) if more else None
+
+    def extend(self, record: FurtherRunUpsRecord) -> None:
+        """Take further chains into the queue."""
+        self._extensions += 1
+        self.count = min(record.run_ups, len(self.chains))
+        self._steps = self._first_steps()
+
+
+@dataclass(frozen=True)
+class ReplayCheck:
+    """Estimates of the error of replay.
+
+    errors: by counter; cycles: simulated for it; reason: why there are no errors, or empty; assumption: that it rests on, or
+    empty; run_ups: number of validation launches that it was made from.
+    """
+
+    errors: dict[str, SystematicError] = field(default_factory=dict)
+    cycles: float = 0.0
+    reason: str = ""
+    assumption: str = ""
+    run_ups: int = 0
+
+
+def check_of(
+    sample: Sample,
+    kept: Mapping[int, Mapping[str, float]],
+    chances: Mapping[int, float],
+    cycles: float,
+    confidence: float,
+) -> ReplayCheck:
+    """The estimated error of the sample's results.
+
+    Args:
+        kept: by unit, in the order in which they were chosen, its counters from the state that the launches before it left;
+            chances: by unit, the probability with which it was the first to be chosen; cycles: simulated for all of it.
+    """
+    units = np.array([unit for unit in kept if sample.is_exact(unit)], dtype=np.int64)
+    if not len(units):
+        return ReplayCheck(cycles=cycles, reason="too few run-ups could be simulated")
+    engine, drawn = sample.engine, sample.engine.drawn()
+    weights, replayed = engine.expansions(units), engine.predict(units)
+    every = _dependence(engine, drawn)
+    mean = float(np.average(every, weights=engine.expansions(drawn) * np.maximum(_cycles(engine, drawn), 1.0)))
+    errors = {}
+    for column, name in enumerate(engine.counters):
+        compared = Compared(
+            weights * np.array([kept[unit].get(name, 0.0) for unit in units.tolist()]),
+            weights * replayed[:, column],
+            np.array([chances[unit] for unit in units.tolist()]),
+            _dependence(engine, units),
+            mean,
+            len(drawn),
+        )
+        errors[name] = replay_error(compared, confidence)
+    return ReplayCheck(errors, cycles, run_ups=len(units))
+
+
+def check_without_validation(setup: Setup) -> ReplayCheck:
+    """The error of replay as far as it is known in a run that makes no validation launches."""
+    reason = why_not_checked(setup)
+    if reason or not has_trajectories(setup) or not _states_a_bound_on_some(setup):
+        return ReplayCheck(reason=reason)
+    from kernelpoint.fast_model import COURSES
+    from kernelpoint.fast_model.predictions import OF_TOTAL
+
+    assert setup.frame is not None, "has_trajectories says that there is one"
+    predictions = setup.frame.design.predictions or {}
+    error = error_of_courses(predictions["cycles"], predictions[OF_TOTAL], COURSES, setup.budget.confidence)
+    return ReplayCheck({"cycles": error}, assumption=OF_COURSES)
+
+
+def _dependence(engine: BaseEngine, units: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Of simulated units, by their reads from DRAM; 1 where the host does not count these."""
+    if READS not in engine.counters:
+        return np.ones(len(units))
+    reads = engine.predict(units)[:, engine.counters.index(READS)]
+    return dependence(np.nan_to_num(reads), _cycles(engine, units))
+
+
+def _cycles(engine: BaseEngine, units: NDArray[np.int64]) -> NDArray[np.float64]:
+    return np.nan_to_num(engine.predict(units)[:, engine.counters.index("cycles")])
