@@ -24,7 +24,7 @@ import torch
 from torch_geometric.nn import RGCNConv
 
 from kernelpoint.encoder import embed_streams, read_checkpoint
-from kernelpoint.encoder.native import NativeEncoder
+from kernelpoint.encoder.embed import NativeEncoder
 from kernelpoint.graphs import TraceGraph, build_graph
 from kernelpoint.randomness import generator
 from kernelpoint.traces import TraceCache, launch_paths, scan_launches

@@ -12,7 +12,7 @@ import numpy as np
 from kernelpoint.config import Config, parse_config
 from kernelpoint.encoder import embed_streams
 from kernelpoint.estimation import Design, Engine, ErrorBudget, Look, passes
-from kernelpoint.evaluation.host import full_run
+from kernelpoint.evaluation.workload import full_run
 from kernelpoint.policies.methods.kernelpoint import KernelPoint
 from kernelpoint.profiles import Profile
 from kernelpoint.traces import ScanTable, launch_paths, scan_launches

@@ -24,11 +24,10 @@ from kernelpoint.coordinator.coordinator import coordinate
 from kernelpoint.coordinator.in_process import InProcess
 from kernelpoint.errors import ConfigError, shown
 from kernelpoint.estimation import ErrorBudget
-from kernelpoint.evaluation.request import parse_request
-from kernelpoint.evaluation.row import Row
+from kernelpoint.evaluation.evaluate import Row
 from kernelpoint.evaluation.run import Notebook, cells
 from kernelpoint.evaluation.run import compare as compare_workload
-from kernelpoint.evaluation.workload import load_workload
+from kernelpoint.evaluation.workload import load_workload, parse_request
 from kernelpoint.fast_model.configuration import configuration_of_host
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.pool import Pool

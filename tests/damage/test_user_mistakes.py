@@ -16,7 +16,7 @@ import pytest
 from kernelpoint import cli
 from kernelpoint.errors import HostError, KernelPointError
 from kernelpoint.journal import load_run
-from kernelpoint.report.tables import write_csv
+from kernelpoint.report.launches import write_csv
 from kernelpoint.session import boundary, embedded
 from kernelpoint.session.host_info import MOST_LAUNCHES
 from kernelpoint.spreadsheet import safe_cell

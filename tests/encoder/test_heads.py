@@ -9,8 +9,7 @@ import pytest
 import torch
 from small_graphs import random_graph
 
-from kernelpoint.encoder.architecture import LAYER_WIDTHS
-from kernelpoint.encoder.checkpoint import read_checkpoint, read_tensors
+from kernelpoint.encoder.checkpoint import LAYER_WIDTHS, read_checkpoint, read_tensors
 from kernelpoint.errors import ConfigError
 from kernelpoint.randomness import generator
 from kernelpoint_lab.training.config import TrainingConfig

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch_geometric.nn import RGCNConv
 
-from kernelpoint.encoder.architecture import EMBEDDING_WIDTH
+from kernelpoint.encoder.checkpoint import EMBEDDING_WIDTH
 from kernelpoint.graphs import SCHEMA
 from kernelpoint_lab.training.batch import collate
 from kernelpoint_lab.training.convolution import TargetRGCNConv, arrivals

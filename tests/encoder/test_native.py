@@ -13,9 +13,8 @@ from torch_geometric.nn import RGCNConv
 
 from kernelpoint import _native
 from kernelpoint.encoder import read_checkpoint
-from kernelpoint.encoder.architecture import tensor_shapes
-from kernelpoint.encoder.checkpoint import read_tensors, write_checkpoint
-from kernelpoint.encoder.native import NativeEncoder
+from kernelpoint.encoder.checkpoint import read_tensors, tensor_shapes, write_checkpoint
+from kernelpoint.encoder.embed import NativeEncoder
 from kernelpoint.errors import PlanError, TraceError
 from kernelpoint.graphs import SCHEMA, build_graph
 from kernelpoint.traces import round_embeddings

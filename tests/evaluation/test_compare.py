@@ -10,8 +10,8 @@ from caches import new_cache
 from kernelpoint.api import simulate
 from kernelpoint.cli import main
 from kernelpoint.evaluation import run as running
-from kernelpoint.evaluation.host import PROGRAM, full_run
-from kernelpoint.evaluation.version import PACKAGE, code_version
+from kernelpoint.evaluation.run import PACKAGE, code_version
+from kernelpoint.evaluation.workload import PROGRAM, full_run
 from kernelpoint_lab.synth.compose import compose, prepare
 from kernelpoint_lab.synth.lists import write_list
 

@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 
 from kernelpoint.errors import ConfigError, ProfileError
-from kernelpoint.evaluation.evaluate import Inputs, evaluate
-from kernelpoint.evaluation.request import parse_request
-from kernelpoint.evaluation.row import Cell, Row
-from kernelpoint.evaluation.workload import Workload, load_workload
+from kernelpoint.evaluation.evaluate import Cell, Inputs, Row, evaluate
+from kernelpoint.evaluation.workload import Workload, load_workload, parse_request
 from kernelpoint.policies.methods.pka import COUNTERS
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles.builder import ProfileBuilder

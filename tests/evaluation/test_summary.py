@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from kernelpoint.evaluation.evaluate import Row
 from kernelpoint.evaluation.page import _mark
-from kernelpoint.evaluation.row import Row
 from kernelpoint.evaluation.summary import overall, per_workload
 
 GOOD = Row(

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from kernelpoint.cli.host import program
-from kernelpoint.evaluation.host import HOST_CONFIGS
+from kernelpoint.evaluation.workload import HOST_CONFIGS
 from kernelpoint.journal import load_run
 from kernelpoint_lab.commands import synth
 

@@ -11,7 +11,7 @@ import pytest
 
 from kernelpoint.errors import PatchError
 from kernelpoint.patching import State, Tree, load_description
-from kernelpoint.patching.lines import has_lines
+from kernelpoint.patching.own_files import has_lines
 
 MINIATURE = Path(__file__).parents[1] / "macsim_patch" / "miniature"
 CLANG_FORMAT = shutil.which("clang-format", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}") or ""

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kernelpoint.errors import PatchError
 from kernelpoint.patching import State, Tree, load_description, simulators
-from kernelpoint.patching.lines import add_lines, has_lines, strip_lines
+from kernelpoint.patching.own_files import add_lines, has_lines, strip_lines
 
 MINIATURE = Path(__file__).parents[1] / "accelsim_patch" / "miniature"
 CLANG_FORMAT = shutil.which("clang-format", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}") or ""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kernelpoint.policies.made_up import make
 from kernelpoint.policies.methods.stem import clusters_of, joint_sizes, root, sample_size
-from kernelpoint.policies.two_means import two_means
+from kernelpoint.policies.time_clusters import two_means
 
 Z = 1.959963984540054
 positive = st.floats(0.5, 1e6, allow_nan=False)

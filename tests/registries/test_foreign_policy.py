@@ -10,10 +10,9 @@ import pytest
 
 from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError, PolicyError
-from kernelpoint.evaluation.request import parse_request
-from kernelpoint.evaluation.row import Cell
+from kernelpoint.evaluation.evaluate import Cell
 from kernelpoint.evaluation.run import Notebook, compare
-from kernelpoint.evaluation.workload import load_workload
+from kernelpoint.evaluation.workload import load_workload, parse_request
 from kernelpoint.policies.conformance import CHECKS
 from kernelpoint.policies.made_up import make
 from kernelpoint.policies.processes import design_of

@@ -14,7 +14,7 @@ from kernelpoint import cli
 from kernelpoint.errors import PlanError, TraceError
 from kernelpoint.selection import Selection
 from kernelpoint.selection.join import join_lists
-from kernelpoint.selection.ranges import kernel_ranges, sampled_kernels
+from kernelpoint.selection.output import kernel_ranges, sampled_kernels
 from kernelpoint.traces import read_trace_list, read_tracer_sample
 
 

@@ -11,7 +11,7 @@ OPENERS = {
     "files.py": "the one place",
     "report/html.py": "the package's own page",
     "patching/description.py": "the package's own descriptions",
-    "evaluation/version.py": "the package's own code",
+    "evaluation/run.py": "the package's own code",
     "cli/status.py": "tables of the system",
     "coordinator/introduction.py": "/proc/PID/status",
     "session/boundary.py": "/proc/self/cmdline",

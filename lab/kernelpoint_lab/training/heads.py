@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize, smooth_l1_loss
 
-from kernelpoint.encoder.architecture import LAYER_WIDTHS
+from kernelpoint.encoder.checkpoint import LAYER_WIDTHS
 from kernelpoint_lab.training.observations import Observations
 
 HIDDEN_WIDTH = 64

@@ -15,8 +15,14 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from kernelpoint.arguments import checked
-from kernelpoint.encoder.architecture import INPUT_READOUT_WIDTH, LAYER_WIDTHS, TOKEN_WIDTH
-from kernelpoint.encoder.checkpoint import BUILTIN, read_checkpoint, read_tensors
+from kernelpoint.encoder.checkpoint import (
+    BUILTIN,
+    INPUT_READOUT_WIDTH,
+    LAYER_WIDTHS,
+    TOKEN_WIDTH,
+    read_checkpoint,
+    read_tensors,
+)
 from kernelpoint.errors import ConfigError, shown
 from kernelpoint.graphs import SCHEMA
 from kernelpoint_lab.training.batch import GraphBatch

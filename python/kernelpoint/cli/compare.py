@@ -14,15 +14,13 @@ from rich.console import Console
 from rich.table import Table
 
 from kernelpoint.errors import ConfigError
-from kernelpoint.evaluation.host import full_run
-from kernelpoint.evaluation.request import HOST, Request, parse_request
-from kernelpoint.evaluation.row import Row
+from kernelpoint.evaluation.evaluate import Row
 from kernelpoint.evaluation.run import Notebook, cells
 from kernelpoint.evaluation.run import compare as compare_workload
 from kernelpoint.evaluation.summary import Line, overall, per_workload
 from kernelpoint.evaluation.text import BRIEF, HEADINGS, LEGEND, refusals
 from kernelpoint.evaluation.text import cells as line_cells
-from kernelpoint.evaluation.workload import Workload, load_workload
+from kernelpoint.evaluation.workload import HOST, Request, Workload, full_run, load_workload, parse_request
 from kernelpoint.evaluation.write import write_files
 from kernelpoint.policies.registry import load_policy, policy_names
 from kernelpoint.progress import WorkProgress

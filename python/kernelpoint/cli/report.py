@@ -95,7 +95,7 @@ def _exports(run: Run, full: Run | None, csv: Path | None, perfetto: Path | None
     """Write the files that were asked for; a line on each."""
     made = []
     if csv is not None:
-        from kernelpoint.report.tables import write_csv
+        from kernelpoint.report.launches import write_csv
 
         made.append(f"{csv}: {write_csv(run, csv):,} launches")
     if perfetto is not None:

@@ -1,8 +1,7 @@
 """The sampling configuration: one YAML file, checked before cycle 0."""
 
 from kernelpoint.config.load import check_section, load_config, parse_config, read_yaml
-from kernelpoint.config.policy_choice import PolicyChoice
-from kernelpoint.config.schema import Config, EncoderConfig, ErrorBudgetConfig, Section, WarmupConfig
+from kernelpoint.config.schema import Config, EncoderConfig, ErrorBudgetConfig, PolicyChoice, Section, WarmupConfig
 
 __all__ = [
     "Config",

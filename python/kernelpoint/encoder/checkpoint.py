@@ -11,6 +11,7 @@ import json
 import re
 from dataclasses import dataclass
 from importlib import resources
+from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,36 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file, save
 
-from kernelpoint.encoder.architecture import tensor_shapes
 from kernelpoint.errors import PlanError
 from kernelpoint.files import read_regular, replacing
 from kernelpoint.graphs.schema import SCHEMA, schema_hash
+
+TOKEN_WIDTH = 32
+LAYER_WIDTHS = (64, 128, 128, 192)
+INPUT_READOUT_WIDTH = 64
+EMBEDDING_WIDTH = LAYER_WIDTHS[-1] + INPUT_READOUT_WIDTH
+
+
+def tensor_shapes(num_bases: int) -> dict[str, tuple[int, ...]]:
+    """Shape of every tensor of an encoder with this many bases, by its name in checkpoints and in `TraceEncoder`.
+
+    >>> tensor_shapes(4)["layers.2.weight"]
+    (4, 128, 192)
+    """
+    shapes: dict[str, tuple[int, ...]] = {
+        "tokens.weight": (SCHEMA.token_count, TOKEN_WIDTH),
+        "modifiers.weight": (SCHEMA.modifier_count, TOKEN_WIDTH),
+        "readout.opcodes.weight": (1 + len(SCHEMA.opcodes), INPUT_READOUT_WIDTH),
+        "readout.accesses.weight": (INPUT_READOUT_WIDTH, SCHEMA.feature_count),
+    }
+    for number, (before, after) in enumerate(pairwise(LAYER_WIDTHS)):
+        shapes[f"layers.{number}.weight"] = (num_bases, before, after)
+        shapes[f"layers.{number}.comp"] = (len(SCHEMA.relations), num_bases)
+        shapes[f"layers.{number}.root"] = (before, after)
+        shapes[f"layers.{number}.bias"] = (after,)
+        shapes[f"norms.{number}.weight"] = shapes[f"norms.{number}.bias"] = (after,)
+    return shapes
+
 
 ENCODER_VERSION = 2  # raised when the same weights would give other embeddings
 BUILTIN = "builtin"

@@ -2,19 +2,66 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 
+import kernelpoint
 from kernelpoint.errors import ConfigError
-from kernelpoint.evaluation.evaluate import Inputs, evaluate
-from kernelpoint.evaluation.row import Cell, Row
-from kernelpoint.evaluation.version import code_version
+from kernelpoint.evaluation.evaluate import Cell, Inputs, Row, evaluate
 from kernelpoint.evaluation.workload import Workload
 from kernelpoint.files import append_output, read_regular, write_output
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.registry import foreign_code
 from kernelpoint.workload import Available, Need
+
+PACKAGE = Path(kernelpoint.__file__).parent
+# Sources that decide how a launch is chosen, drawn, estimated and judged. Commands, pages and tables only show it.
+PARTS = (
+    "clustering",
+    "encoder",
+    "estimation",
+    "evaluation",
+    "fast_model",
+    "graphs",
+    "policies",
+    "profiles",
+    "traces",
+    "workload",
+)
+SHOWING = {"page.py", "text.py", "write.py", "summary.py"}
+LIBRARIES = ("numpy", "scikit-learn")
+
+
+@cache
+def code_version(package: Path = PACKAGE) -> str:
+    """32 hexadecimal digits that change with every edit of our code and with every other version of a library.
+
+    Rows are kept under it, so a folder that an older checkout filled never answers for the code of today; the number of the
+    package's version would, for it stays the same while the code is worked on.
+
+    >>> len(code_version())
+    32
+    """
+    digest = hashlib.blake2b(digest_size=16)
+    files = [path for part in PARTS for path in (package / part).rglob("*.py") if path.name not in SHOWING]
+    for path in sorted([*files, *package.glob("*.py"), *package.glob("_native*.so")]):
+        content = hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
+        digest.update(f"{path.relative_to(package)}:{content}\n".encode())
+    for library in LIBRARIES:
+        digest.update(f"{library}:{_library(library)}\n".encode())
+    return digest.hexdigest()
+
+
+def _library(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "missing"
+
 
 Log = Callable[[str], None]
 Advance = Callable[[str], None]

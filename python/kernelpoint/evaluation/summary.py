@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelpoint.evaluation.row import Row
+from kernelpoint.evaluation.evaluate import Row
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from kernelpoint.errors import JournalError, ProfileError
-from kernelpoint.evaluation.request import MODEL, Request
+from kernelpoint.errors import ConfigError, JournalError, ProfileError
+from kernelpoint.files import read_regular
 from kernelpoint.journal import load_run
 from kernelpoint.profiles import Launches, Profile, match, read_profile
+from kernelpoint.traces import launch_paths
 from kernelpoint.workload import aligned, fingerprint, named
 
 Log = Callable[[str], None]
@@ -184,3 +186,118 @@ def _other_profile(path: str, truth: Profile, paths: tuple[str, ...], communicat
     for sentence in matching.sentences():
         log(f"kernelpoint: {path}: {sentence}")
     return profile.take(matching.rows).with_launches_of(truth)
+
+
+HOST = "host:"  # begins a profile that the embedded host makes
+MODEL = "model"  # the profile that the fast model makes
+KEYS = ("truth", "name", "traces", "profile", "host", "fast_model", "device", "latency")
+
+
+@dataclass(frozen=True)
+class Request:
+    """A workload as the user names it.
+
+    truth: per-launch results of the full run; name: in tables; traces: its trace list; profile: what methods plan from
+    (none: the truth, for those that cannot do without; "truth": for all that can use its times; "host:NAME": a full run of
+    the embedded host in that configuration; "model": what the fast model predicts; or a file); host: the configuration of the
+    embedded host that makes the truth; fast_model: the model's configuration, as in kernelpoint.yaml (`auto`: another GPU
+    than the host's, else the nearest shipped; `off`); device: GPU of the truth file; latency: cycles of each
+    launch that no method can save, taken off for a second error.
+    """
+
+    name: str
+    truth: str | None = None
+    traces: str | None = None
+    profile: str | None = None
+    host: str | None = None
+    fast_model: str = "auto"
+    device: int | None = None
+    latency: float = 0.0
+
+
+def parse_request(text: str) -> Request:
+    """A workload from the command line: FILE, or key=value pairs separated by commas.
+
+    Raises:
+        ConfigError: an unknown key, or neither a truth nor a host with traces.
+
+    >>> parse_request("v100.csv").name, parse_request("truth=a.csv,name=b,traces=k.g").traces
+    ('v100', 'k.g')
+    """
+    if "=" not in text:
+        return Request(name=_name_of(text), truth=text)
+    fields: dict[str, str] = {}
+    for part in text.split(","):
+        key, _, value = part.partition("=")
+        if key not in KEYS or not value:
+            raise ConfigError(f"--workload: got {part!r}; allowed: a file, or key=value with keys {', '.join(KEYS)}")
+        fields[key] = value
+    if "truth" not in fields and not ("host" in fields and "traces" in fields):
+        raise ConfigError(f"--workload {text}: needs truth=FILE, or host=CONFIG and traces=LIST")
+    from_traces = fields.get("profile", "").startswith(HOST) or fields.get("profile") == MODEL
+    if from_traces and "traces" not in fields:
+        raise ConfigError(f"--workload {text}: profile={HOST}NAME and profile={MODEL} need traces=LIST")
+    try:
+        device = int(fields["device"]) if "device" in fields else None
+        latency = float(fields.get("latency", 0.0))
+    except ValueError:
+        raise ConfigError(f"--workload {text}: device and latency are numbers") from None
+    name = fields.get("name") or _name_of(fields.get("truth") or fields["traces"])
+    request = {key: fields.get(key) for key in ("truth", "traces", "profile", "host")}
+    fast_model = fields.get("fast_model", "auto")
+    return Request(name=name, device=device, latency=latency, fast_model=fast_model, **request)
+
+
+def _name_of(path: str) -> str:
+    name = Path(path).name
+    for suffix in (".gz", ".xz", ".csv", ".json", ".txt", ".kpjournal", ".sqlite", ".g"):
+        name = name.removesuffix(suffix)
+    return name if name != "kernelslist" else Path(path).resolve().parent.name
+
+
+MOST_BYTES = 1 << 28
+HOST_CONFIGS = Path(__file__).resolve().parent.parent / "host_configs"
+PROGRAM = Path(__file__).resolve().parent.parent / "bin" / "kernelpoint-host"
+
+
+def full_run(traces: str, config: str, folder: Path, log: Log) -> Path:
+    """Per-launch results of a full run of the embedded host; run only where `folder` does not hold them yet.
+
+    Args:
+        traces: the trace list.
+        config: a configuration file of the host, or the name of one that comes with the package (v100, rtx).
+
+    Raises:
+        ConfigError: there is no such configuration, the host is not built, or the run failed.
+    """
+    settings = Path(config) if Path(config).exists() else HOST_CONFIGS / f"{config}.yaml"
+    if not settings.is_file():
+        allowed = ", ".join(sorted(path.stem for path in HOST_CONFIGS.glob("*.yaml")))
+        raise ConfigError(f"host: got {config!r}; allowed: a file, or {allowed}")
+    if not PROGRAM.is_file():
+        raise ConfigError(f"the embedded host {PROGRAM} is missing; build it with `make build`")
+    folder.mkdir(parents=True, exist_ok=True)
+    results = folder / f"host-{_key(traces, settings)}.csv"
+    if results.is_file():
+        return results
+    log(f"{traces}: full run on the embedded host ({settings.stem}) ...")
+    unfinished = results.with_suffix(".unfinished")
+    command = [str(PROGRAM), "-trace", traces, "-config", str(settings), "-results", str(unfinished)]
+    lines = []
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as host:
+        for line in host.stderr or ():
+            lines.append(line.strip())
+            if line.endswith("s left\n"):
+                log(line.strip())
+    if host.returncode:
+        raise ConfigError(f"the full run of {traces} failed ({host.returncode}): {' '.join(lines)[-400:]}")
+    unfinished.replace(results)
+    return results
+
+
+def _key(traces: str, settings: Path) -> str:
+    """Hash of all that the results depend on: the host itself, its configuration, and the traces."""
+    digest = hashlib.blake2b(read_regular(settings, MOST_BYTES) + read_regular(PROGRAM, MOST_BYTES), digest_size=8)
+    paths = launch_paths(traces)
+    digest.update(fingerprint([len(paths)], paths).encode())
+    return digest.hexdigest()

@@ -10,8 +10,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from kernelpoint.evaluation.evaluate import Row
 from kernelpoint.evaluation.page import html_page
-from kernelpoint.evaluation.row import Row
 from kernelpoint.evaluation.summary import Line, overall, per_workload
 from kernelpoint.evaluation.text import HEADINGS, LEGEND, cells, refusals
 from kernelpoint.evaluation.workload import Workload

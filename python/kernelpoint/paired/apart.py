@@ -6,10 +6,8 @@ import math
 
 from kernelpoint.estimation.paired import Interval
 from kernelpoint.journal import Run
-from kernelpoint.paired.comparison import Comparison, CounterRow
-from kernelpoint.paired.notes import notes
+from kernelpoint.paired.comparison import Comparison, CounterRow, check_shared, notes
 from kernelpoint.paired.sample import check_comparable
-from kernelpoint.paired.shared import check_shared
 
 
 def compare_apart(first: Run, second: Run) -> Comparison:

@@ -9,11 +9,8 @@ from kernelpoint.estimation.estimators import Sample
 from kernelpoint.estimation.paired import PairedTotals, joint_error_probability, paired_totals
 from kernelpoint.journal import Run
 from kernelpoint.paired.apart import compare_apart, separate_half_width
-from kernelpoint.paired.comparison import Comparison, CounterRow
-from kernelpoint.paired.notes import assumptions, notes
-from kernelpoint.paired.predicted import engine_of, is_predicted, predicts_traced, results_of
-from kernelpoint.paired.sample import DrawnSample, sample_of
-from kernelpoint.paired.shared import check_shared
+from kernelpoint.paired.comparison import Comparison, CounterRow, assumptions, check_shared, notes
+from kernelpoint.paired.sample import DrawnSample, engine_of, is_predicted, predicts_traced, results_of, sample_of
 
 
 def compare_runs(first: Run, second: Run) -> Comparison:

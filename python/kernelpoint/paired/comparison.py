@@ -6,8 +6,88 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
+from kernelpoint.errors import JournalError
 from kernelpoint.estimation.paired import Interval
-from kernelpoint.session.summary import number
+from kernelpoint.journal import Run
+from kernelpoint.paired.sample import DrawnSample, is_predicted
+from kernelpoint.session.summary import NOT_COVERED, number
+
+FEW = 2  # common launches of a stratum, from which on it may hide much
+
+
+def notes(first: Run, second: Run, rows: list[CounterRow]) -> list[str]:
+    """Sentences that a reader has to know beside the numbers."""
+    found = []
+    if first.hashes.get("simulator_config") == second.hashes.get("simulator_config"):
+        found.append("both runs simulated the same GPU: the ratio of a deterministic simulator is 1")
+    if (a := first.setting("warmup.launches")) != (b := second.setting("warmup.launches")):
+        found.append(f"warm-up differs ({a} and {b} launches), and so does the non-sampling error")
+    wider = [row.counter for row in rows if row.tighter < 1.0]
+    if wider:
+        found.append(
+            f"{', '.join(wider)}: the launches drawn in both say less than the runs by themselves; use the separate bounds, or "
+            "run both with a smaller error budget"
+        )
+    return [*_not_the_estimate(first, rows), *found, *(f"not covered by the bound: {text}" for text in NOT_COVERED)]
+
+
+def _not_the_estimate(first: Run, rows: list[CounterRow]) -> list[str]:
+    """Sentence on why A is not the total that the first run states; nothing where it is."""
+    stated = first.ended().counters
+    for row in rows:
+        own = stated[row.counter].estimate
+        if own is not None and not math.isclose(row.first, own, rel_tol=1e-6):
+            return [
+                "A is estimated from the launches drawn in both runs, so that the comparison is launch by launch; "
+                f"{first.path} states {own:,.0f} {row.counter}, from all launches that it drew"
+            ]
+    return []
+
+
+def assumptions(run: DrawnSample, rows: np.ndarray) -> list[str]:
+    """Assumptions of the bound on the common launches, which are `rows` of `run`; nothing where all are known."""
+    stratum = run.stratum[rows]
+    drawn = np.bincount(stratum[stratum >= 0], minlength=len(run.strata_units))
+    left = drawn < run.strata_units
+    if not left.any():
+        return []
+    few = int((left & (drawn <= FEW)).sum())
+    return [
+        f"assumed: where the change of configuration acts on a stratum, the launches drawn there show it; {few} of "
+        f"{int(left.sum())} strata that are not fully drawn have {FEW} common launches or fewer, and what those miss is not "
+        "in the bound"
+    ]
+
+
+def check_shared(first: Run, second: Run, *settings: str) -> None:
+    """Without these launch i of one is not launch i of the other, or was not drawn by the same number."""
+
+    def shared(run: Run) -> dict[str, Any]:
+        hashes = {f"hashes.{name}": run.hashes.get(name) for name in ("traces", "design")}
+        config = {f"config.{key}": run.setting(key) for key in ("seed", "policy", *settings)}
+        return {"launches": run.launches, **hashes, **config, "estimate": run.header.estimate}
+
+    a, b = shared(first), shared(second)
+    differing = [f"{key}: {first.path} has {a[key]!r}, {second.path} {b[key]!r}" for key in a if a[key] != b[key]]
+    if differing:
+        raise JournalError(
+            "runs are compared launch by launch; both need the same list, plan and seed:\n"
+            + "\n".join([*differing, *_cure(first, second)])
+        )
+
+
+def _cure(first: Run, second: Run) -> list[str]:
+    """Sentence on what to do where each run has derived a fast model of its own GPU; nothing elsewhere."""
+    same = {name: first.hashes.get(name) == second.hashes.get(name) for name in ("traces", "design")}
+    derived = any(is_predicted(run) and run.setting("fast_model") == "auto" for run in (first, second))
+    if same["design"] or not same["traces"] or not derived:
+        return []
+    return [
+        "with `fast_model: auto` each run predicted for its own GPU, so the draws differ; give both one model, `fast_model: "
+        "FILE` with the gpgpusim.config or params.in of either GPU, and run them again (another `journal:`, or `resume: never`)"
+    ]
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 A simulator is described by one file, ``patch.yaml`` (:mod:`kernelpoint.patching.description`). It names places in the
 simulator's sources by what they call, not by their lines (:mod:`kernelpoint.patching.anchors`); whole lines of ours are
-added there, each marked (:mod:`kernelpoint.patching.lines`), and our own files are laid beside the sources
+added there, each marked (:mod:`kernelpoint.patching.own_files`), and our own files are laid beside the sources
 (:mod:`kernelpoint.patching.tree`). Nothing of the simulator is contained, changed or removed.
 """
 

@@ -14,8 +14,16 @@ from kernelpoint.errors import PatchError
 from kernelpoint.files import read_regular
 from kernelpoint.patching.anchors import Sources, after_includes, capture, locate
 from kernelpoint.patching.description import Description, Insertion
-from kernelpoint.patching.lines import MARK, add_lines, has_lines, strip_lines
-from kernelpoint.patching.own_files import MOST_BYTES, OwnFiles, read_file, write_file
+from kernelpoint.patching.own_files import (
+    MARK,
+    MOST_BYTES,
+    OwnFiles,
+    add_lines,
+    has_lines,
+    read_file,
+    strip_lines,
+    write_file,
+)
 
 
 class State(Enum):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelpoint.policies.time_clusters import Leaf, TimeClusters
-from kernelpoint.policies.two_means import two_means
+from kernelpoint.policies.time_clusters import Leaf, TimeClusters, two_means
 
 MOST_DRAWS = 50  # a cluster that needs more is split
 FEWEST_DRAWS = 30  # the smallest sample, for which a mean is taken to be normal

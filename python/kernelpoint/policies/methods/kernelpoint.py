@@ -8,9 +8,8 @@ import numpy as np
 
 from kernelpoint.estimation import AS_DRAWN, SPREADS, Assume, Design, ErrorBudget, strata_from
 from kernelpoint.policies.contract import Policy
-from kernelpoint.policies.labels import context, first_of_each_process
+from kernelpoint.policies.labels import context, first_of_each_process, refined, steps
 from kernelpoint.policies.methods.random import simple_random_sample
-from kernelpoint.policies.profile_refinement import refined, steps
 from kernelpoint.workload import Available, Descriptions, Need, Population, kernels, known_times, usable, why_unassisted
 
 # Model: what a launch costs before anything is simulated, in cycles, up to a factor: launch latency plus the warp
@@ -54,7 +53,7 @@ class KernelPoint(Policy):
     near (cluster), of about equal work, equal streams, and equal streams between equal neighbours (context). Without
     traces, with a profile: equal kernels, where it has times those within a factor of two and within a tenth, equal
     signature (kernel, grid, block, registers, shared memory), equal context. With both, the times that launches took
-    elsewhere take the place of the amount of work, and of what launches are expected to cost (profile_refinement.py).
+    elsewhere take the place of the amount of work, and of what launches are expected to cost (`labels.refined`).
     Launches that describe themselves (workload/described.py) are treated as traced ones: their predicted costs are
     predictions; without costs cells are equal names, about equal work, equal signature, equal context.
     Which cells become strata, and how many first draws each gets, is decided by cost-complexity pruning for the error

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kernelpoint.policies.time_clusters import Leaf, TimeClusters
-from kernelpoint.policies.two_means import two_means
+from kernelpoint.policies.time_clusters import Leaf, TimeClusters, two_means
 
 
 def sample_size(N: float, mean: float, deviation: float, z_over_eps: float) -> int:
