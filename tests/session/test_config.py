@@ -52,10 +52,11 @@ def test_defaults_are_those_of_the_design():
             {"error_budget": {"bound": "two_stage"}},
             "error_budget.bound: got 'two_stage'; this bound was removed; write `seq",
         ),
+        ({"clusters": "plan"}, "clusters: got 'plan'; this value was removed; `auto` makes the plan beforehand"),
         ({"warmup": None}, "warmup: got None; input should be a mapping of launches"),
         ({"resume": "maybe"}, "resume: got 'maybe'; input should be 'auto' or 'never'"),
         ({"policy": None}, "policy: got None"),
-        ({"clusters": "offline"}, "clusters: got 'offline'; input should be 'auto', 'plan' or 'online'"),
+        ({"clusters": "offline"}, "clusters: got 'offline'; input should be 'auto' or 'online'"),
     ],
 )
 def test_a_refused_key_is_named_with_its_value_and_what_is_allowed(change, expected):

@@ -182,10 +182,10 @@ class Config(Section):
     ]
     encoder: EncoderConfig = EncoderConfig()
     clusters: Annotated[
-        Literal["auto", "plan", "online"],
+        Literal["auto", "online"],
         Field(
-            description="`plan`: made beforehand from the list; `online`: launches are read as they come, and the plan is made "
-            "after the first pass; `auto`: online where the host names no list"
+            description="`auto`: the plan is made beforehand from the list, and online where the simulator names none; "
+            "`online`: launches are read as they come, and the plan is made after the first pass"
         ),
     ] = "auto"
     plan: Annotated[Text | None, Field(description="a `.kpplan` file; otherwise the plan is made and cached")] = None
@@ -253,6 +253,10 @@ class Config(Section):
 
 # Values of earlier versions, by key, with the message that refuses each.
 REMOVED_VALUES = {
+    (
+        "clusters",
+        "plan",
+    ): "this value was removed; `auto` makes the plan beforehand wherever the simulator names a list",
     (
         "error_budget.bound",
         "two_stage",

@@ -112,7 +112,7 @@ def _of_census(config: Config, host: HostInfo) -> dict[str, Any]:
 def _needs_census(config: Config, policy: type[Policy], host: HostInfo) -> bool:
     """True if launches are to be taken as they come: asked for, or nothing else is possible."""
     if config.clusters == "online" and not policy.online:
-        raise ConfigError(f"clusters: got 'online'; policy {config.policy} plans beforehand, allowed: auto, plan")
+        raise ConfigError(f"clusters: got 'online'; policy {config.policy} plans beforehand, allowed: auto")
     if config.clusters == "online" and (named := [k for k in ("plan", "profile") if getattr(config, k) is not None]):
         raise ConfigError(
             f"{named[0]}: got {getattr(config, named[0])!r}; with `clusters: online` nothing is known beforehand"
@@ -120,7 +120,7 @@ def _needs_census(config: Config, policy: type[Policy], host: HostInfo) -> bool:
     is_told = config.plan is not None or config.profile is not None or host.descriptions is not None
     is_told = is_told or (host.has_no_traces and all(host.launch_counts))
     unknown = not is_told and all(path is None for path in host.list_paths)
-    screened = config.clusters == "online" or (config.clusters == "auto" and policy.online and unknown)
+    screened = config.clusters == "online" or (policy.online and unknown)
     if screened and host.process_count > 1 and not all(host.launch_counts):
         raise ConfigError("clusters: online needs the number of launches of each process where a host runs several")
     return screened
