@@ -68,6 +68,7 @@ struct Hook {
             printf("kernelpoint: launch_latency: simulated cycle by cycle, since %s\n", needs_ticks.c_str());
         said_so = said_so || asked;
         skips_latency = asked && needs_ticks.empty();
+        if (needs_ticks.empty()) crossbar.skip(skips_latency);
         due = interval > 0 ? interval : UINT64_MAX;
         kernel = NULL;
         launched = stopped = false;
@@ -119,6 +120,7 @@ struct Hook {
     bool said_so;             // that it is simulated nevertheless
     std::string needs_ticks;  // the options that latency is simulated for; empty where it can be skipped
     std::unique_ptr<LaunchLatency> latency;
+    EmptyCrossbar crossbar;  // skipped together with latency
 };
 
 // Messages stand in the simulator's output: job_status.py takes a job that writes to standard error for a failed one.

@@ -5,10 +5,9 @@
 #include <list>
 #include <vector>
 
+#include "empty_crossbar.h"
 #include "members.h"
 #include "statistics_reader.h"
-
-extern LocalInterconnect* g_localicnt_interface;
 
 namespace kernelpoint {
 
@@ -42,7 +41,8 @@ public:
     void advance(unsigned long long core_ticks) {
         const Ticks ticks = advance_clocks(core_ticks);
         advance_clusters(ticks.core);
-        advance_network(ticks.network);
+        std::vector<xbar_router*>& routers = g_localicnt_interface->*reach(Routers());
+        for (size_t i = 0; i < routers.size(); ++i) advance_empty(*routers[i], ticks.network);
         for (unsigned i = 0; i < m_memory->m_n_mem_sub_partition; ++i) advance(*Inside::l2(m_sim, i), ticks.l2);
         for (unsigned i = 0; i < m_memory->m_n_mem; ++i) advance(*Inside::channel(m_sim, i), ticks.dram);
         m_sim->gpu_sim_cycle += ticks.core;
@@ -83,18 +83,6 @@ private:
         for (unsigned i = 0; i < sms; ++i) duty += Inside::cores(m_sim)->m_pipeline_duty_cycle[i];
         duty = duty / static_cast<float>(sms);
         for (unsigned long long step = 0; step < ticks && duty != 0; ++step) *Inside::duty_cycle(m_sim) += duty;
-    }
-
-    // An empty crossbar counts its cycles. iSLIP moves its turns with packets only, the naive arbiter with each cycle.
-    static void advance_network(unsigned long long ticks) {
-        std::vector<xbar_router*>& routers = g_localicnt_interface->*reach(Routers());
-        for (size_t i = 0; i < routers.size(); ++i) {
-            xbar_router& router = *routers[i];
-            router.cycles += ticks;
-            if (router.*reach(Arbiter()) != NAIVE_RR) continue;
-            unsigned& next = router.*reach(NextInput());
-            next = static_cast<unsigned>((next + ticks) % (router.*reach(NextInputs())).size());
-        }
     }
 
     // Requests that the slice has to answer, those that it sends to DRAM itself (write-backs), and its ports.

@@ -21,7 +21,7 @@ def with_latency(cycles: int) -> tuple[str, str]:
 def printed(run: Run) -> list[str]:
     """The output without the script's name and the number of simulated ticks."""
     assert run.code == 0, run.err
-    return [line for line in run.out.splitlines() if not line.startswith(("calls of cycle", "-kernel_sampling"))]
+    return [line for line in run.out.splitlines() if not line.startswith(("calls of ", "-kernel_sampling"))]
 
 
 def states(run: Run) -> list[str]:
@@ -54,6 +54,12 @@ def test_most_ticks_are_skipped(simulator: Simulator, timed_list: Path):
     ticked = simulator.run(timed_list, EVERY, *with_latency(1000))
     skipped = simulator.run(timed_list, f"{EVERY}\nskip_latency", *with_latency(1000))
     assert ticks(ticked) > 1000 * len(GRID) and ticks(skipped) < ticks(ticked) / 2
+
+
+def test_an_empty_crossbar_is_not_arbitrated_and_a_full_one_is(simulator: Simulator, timed_list: Path):
+    ticked, skipped = (simulator.run(timed_list, EVERY + more, *TIMED) for more in ("", "\nskip_latency"))
+    calls = [int(run.values("calls of Advance")[-1]) for run in (ticked, skipped)]
+    assert printed(skipped) == printed(ticked) and 0.2 * calls[0] < calls[1] < 0.5 * calls[0]
 
 
 def test_only_the_launches_that_the_plugin_names_are_skipped(simulator: Simulator, timed_list: Path):

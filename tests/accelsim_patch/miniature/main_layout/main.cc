@@ -6,6 +6,7 @@
 #include "trace_driven.h"
 
 LocalInterconnect* g_localicnt_interface = new LocalInterconnect;
+icnt_transfer_p icnt_transfer = &LocalInterconnect_transfer;
 static trace_config config;
 static gpgpu_sim* gpu = new gpgpu_sim;
 

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "gpgpu-sim/held.h"
+#include "gpgpu-sim/icnt_wrapper.h"
 #include "gpgpu-sim/l2cache.h"
 #include "gpgpu-sim/local_interconnect.h"
 #include "gpgpu-sim/mem_latency_stat.h"
@@ -71,7 +72,7 @@ public:
     void cycle() {
         ++m_calls;
         const int clocks = next_clock_domain();
-        if (clocks & 8) g_localicnt_interface->Advance();
+        if (clocks & 8) icnt_transfer();
         for (unsigned i = 0; i < m_memory_config.m_n_mem_sub_partition && clocks & 4; ++i) m_l2[i].cache_cycle();
         if (clocks & 2) m_channel.dram_cycle();
         if (clocks & 1) core_cycle();
@@ -103,7 +104,7 @@ public:
 
     void print_stats() {
         printf("kernel_name = %s \nkernel_launch_uid = %u \n", m_name.c_str(), m_uid);
-        printf("calls of cycle = %u\n", m_calls);
+        printf("calls of cycle = %u\ncalls of Advance = %u\n", m_calls, g_localicnt_interface->advances());
         printf("gpu_sim_cycle = %llu\ngpu_sim_insn = %llu\n", gpu_sim_cycle, gpu_sim_insn);
         printf("gpu_tot_sim_cycle = %llu\n", gpu_tot_sim_cycle + gpu_sim_cycle);
         printf("gpu_tot_sim_insn = %llu\n", gpu_tot_sim_insn + gpu_sim_insn);

@@ -10,11 +10,14 @@ class xbar_router {
 public:
     // A tick without a packet: its first turn moves on, as that of the naive arbiter.
     void Advance() {
+        ++advances;
         ++cycles;
         next_node_id = (next_node_id + 1) % static_cast<unsigned>(next_node.size());
     }
+    bool Busy() const { return cycles % 3 == 1; }  // with a packet that changes nothing
     void print() const { printf(" network %llu %u", cycles, next_node_id); }
     unsigned long long cycles = 0;
+    unsigned advances = 0;
 
     unsigned turn() {
         next_node_id = (next_node_id + 1) % 2;
@@ -34,6 +37,7 @@ public:
     void Advance() { net[0]->Advance(); }
     bool Busy() const { return false; }
     void print() const { net[0]->print(); }
+    unsigned advances() const { return net[0]->advances; }
 
 protected:
     std::vector<xbar_router*> net = {new xbar_router};
