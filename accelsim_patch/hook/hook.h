@@ -19,6 +19,7 @@ namespace kernelpoint {
 struct Hook {
     Hook()
         : config(NULL),
+          estimated_rows(false),
           options(NULL),
           sim(NULL),
           client(NULL),
@@ -43,7 +44,7 @@ struct Hook {
         uint64_t hash = 14695981039346656037ull;  // FNV-1a
         for (const char* line = text; *line != '\0';) {
             const size_t length = strcspn(line, "\n") + (line[strcspn(line, "\n")] == '\n');
-            const bool ours = strncmp(line, "-kernel_sampling ", 17) == 0 || strncmp(line, "-trace ", 7) == 0;
+            const bool ours = strncmp(line, "-kernel_sampling", 16) == 0 || strncmp(line, "-trace ", 7) == 0;
             if (!ours) configuration.append(line, length);
             for (size_t i = 0; i < length && !ours; ++i)
                 hash = (hash ^ static_cast<unsigned char>(line[i])) * 1099511628211ull;
@@ -104,7 +105,8 @@ struct Hook {
         due = UINT64_MAX;
     }
 
-    char* config;  // the YAML file named by -kernel_sampling
+    char* config;         // the YAML file named by -kernel_sampling
+    bool estimated_rows;  // -kernel_sampling_rows: blocks of estimated launches too
     option_parser_t options;
     std::string config_hash;
     std::string configuration;  // all options but the list's path and our own, as the simulator prints them
@@ -138,6 +140,8 @@ inline void register_option(option_parser_t options) {
     hook().options = options;
     option_parser_register(options, "-kernel_sampling", OPT_CSTR, &hook().config,
                            "simulate a sample of the kernel launches, as this KernelPoint configuration says", NULL);
+    option_parser_register(options, "-kernel_sampling_rows", OPT_BOOL, &hook().estimated_rows,
+                           "print blocks of estimated launches too", "0");
 }
 
 inline void options_are_read() {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include <cmath>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,30 +24,89 @@ inline double ratio(double above, double below) {
     return below > 0 ? above / below : 0;
 }
 
-inline long long whole(double value) {
-    return std::isfinite(value) ? std::llround(value) : 0;
+// One line of a total as the simulator prints it; `nan` where nothing may be stated, which its scripts read too.
+inline void print_amount(const char* name, double value) {
+    if (std::isfinite(value))
+        printf("%s = %lld\n", name, std::llround(value));
+    else
+        printf("%s = nan\n", name);
 }
 
 inline void print_totals(const Totals& totals) {
-    printf("gpu_tot_sim_cycle = %lld\n", whole(totals.cycles));
-    printf("gpu_tot_sim_insn = %lld\n", whole(totals.instructions));
+    print_amount("gpu_tot_sim_cycle", totals.cycles);
+    print_amount("gpu_tot_sim_insn", totals.instructions);
     printf("gpu_tot_ipc = %12.4f\n", ratio(totals.instructions, totals.cycles));
 }
 
-// The block of a launch that this process did not simulate; zeros where there is no estimate of it. `estimated` is
-// false where a process that this one resumes simulated it. The block holds no line that is cumulative inside a
-// component: the scripts would take the difference to the block before. The rows add up to the rounded totals.
+inline void print_uid(uint64_t uid) {
+    printf("kernel_launch_uid = %llu\n", static_cast<unsigned long long>(uid));
+}
+
+inline void print_unknown(const std::vector<Amount>& counters) {
+    for (size_t i = 0; i < counters.size(); ++i)
+        if (counters[i].native != NULL) printf("%s = nan\n", counters[i].native);
+}
+
+// Totals of the launches of this process that count so far. The simulator's own running totals count more: launches
+// whose results are no part of the sample, and requests let through between launches. Its script makes a row of the
+// differences between totals up to the next `kernel_name`, so the true totals after a block make its row the launch's.
+class RunningTotals {
+public:
+    RunningTotals() : m_rows(0), m_differ(false) {
+        const Totals none = {0, 0};
+        m_totals = none;
+    }
+
+    // The simulator's own running totals are no longer those of the launches that count.
+    void differ() { m_differ = true; }
+
+    // One more launch that counts, and its counters in the order in which all launches report them.
+    void add(uint64_t launch, double cycles, double instructions, const std::vector<kp_counter>& counters) {
+        m_differ = m_differ || launch != m_rows;
+        ++m_rows;
+        m_totals.cycles += cycles;
+        m_totals.instructions += instructions;
+        m_counters.resize(counters.size());
+        for (size_t i = 0; i < counters.size(); ++i) m_counters[i] += counters[i].value;
+    }
+
+    // `natives`: the lines of the counters, in the order of `add`.
+    void print(const std::vector<Amount>& natives) const {
+        if (!m_differ) return;
+        printf("kernelpoint: the launches above that count, in all\n");
+        print_totals(m_totals);
+        for (size_t i = 0; i < m_counters.size(); ++i)
+            if (natives[i].native != NULL) print_amount(natives[i].native, m_counters[i]);
+        print_uid(m_rows);
+    }
+
+    const Totals& totals() const { return m_totals; }
+    uint64_t rows() const { return m_rows; }
+    bool are_the_simulators_own() const { return !m_differ; }
+
+private:
+    uint64_t m_rows;
+    bool m_differ;
+    Totals m_totals;
+    std::vector<double> m_counters;
+};
+
+// The block of a launch that this process did not simulate, the `row`-th of the output. `estimated` is false where a
+// process that this one resumes simulated it. Of its counters nothing is known here. The rows add up to the rounded
+// totals.
 inline void print_launch(const std::string& name, uint64_t launch, bool estimated, const Totals& before,
-                         const Totals& so_far) {
-    const long long cycles = whole(so_far.cycles) - whole(before.cycles);
-    const long long instructions = whole(so_far.instructions) - whole(before.instructions);
+                         const Totals& so_far, const std::vector<Amount>& counters, uint64_t row) {
+    const long long cycles = std::llround(so_far.cycles) - std::llround(before.cycles);
+    const long long instructions = std::llround(so_far.instructions) - std::llround(before.instructions);
     printf("kernel_name = %s\n", name.c_str());
-    printf("kernel_launch_uid = %llu\n", static_cast<unsigned long long>(launch + 1));
+    print_uid(launch + 1);
     printf("kernelpoint_estimated = %d\n", estimated);
     printf("gpu_sim_cycle = %lld\n", cycles);
     printf("gpu_sim_insn = %lld\n", instructions);
     printf("gpu_ipc = %12.4f\n", ratio(static_cast<double>(instructions), static_cast<double>(cycles)));
     print_totals(so_far);
+    print_unknown(counters);
+    print_uid(row);
 }
 
 inline void print_number(const char* what, const char* suffix, double value) {
@@ -81,23 +141,43 @@ inline double estimate_of(const std::vector<kp_estimate>& estimates, const std::
     return otherwise;
 }
 
-// The totals of the simulator's own counters, and the names of those of which too little is known.
+// Why a counter has no total under the simulator's own name; empty where it has one.
+inline std::string why_unknown(const std::vector<kp_estimate>& estimates, const char* name, bool all_simulated) {
+    for (size_t i = 0; i < estimates.size(); ++i) {
+        if (std::string(name) != estimates[i].name) continue;
+        if (is_known(estimates[i], all_simulated)) return "";
+        if (!std::isfinite(estimates[i].estimate)) break;
+        return is_seen(estimates[i], all_simulated) ? "half-width above 25 %" : "not met by any simulated launch";
+    }
+    return "no estimate";
+}
+
+// The totals of the simulator's own counters; `nan` and the reason where too little is known.
 inline void print_counters(const std::vector<Amount>& counters, const std::vector<kp_estimate>& estimates,
                            bool all_simulated) {
-    std::string unknown;
-    for (size_t i = 0; i < counters.size(); ++i)
-        for (size_t j = 0; j < estimates.size() && counters[i].native != NULL; ++j) {
-            if (std::string(counters[i].name) != estimates[j].name) continue;
-            if (is_known(estimates[j], all_simulated))
-                printf("%s = %lld\n", counters[i].native, whole(estimates[j].estimate));
-            else
-                unknown += std::string(" ") + counters[i].name;
-        }
-    if (!unknown.empty())
-        printf(
-            "kernelpoint: half-width above 25 %%, or not met by any simulated launch, so not under their own "
-            "names:%s\n",
-            unknown.c_str());
+    std::map<std::string, std::string> unknown;  // the reason: the names
+    for (size_t i = 0; i < counters.size(); ++i) {
+        if (counters[i].native == NULL) continue;
+        const std::string why = why_unknown(estimates, counters[i].name, all_simulated);
+        if (!why.empty()) unknown[why] += std::string(" ") + counters[i].name;
+        print_amount(counters[i].native, why.empty() ? estimate_of(estimates, counters[i].name, NAN) : NAN);
+    }
+    for (std::map<std::string, std::string>::const_iterator i = unknown.begin(); i != unknown.end(); ++i)
+        printf("kernelpoint: nan, %s:%s\n", i->first.c_str(), i->second.c_str());
+}
+
+// What the simulator's scripts read beside totals: without these lines they would take the values of the launch that
+// was simulated last.
+inline void print_no_totals(uint64_t launches, uint64_t seconds) {
+    print_uid(launches);
+    printf("gpu_ipc = nan\ngpu_occupancy = nan%%\nL2_BW = nan GB/Sec\n");
+    printf("gpgpu_simulation_rate = nan (inst/sec)\ngpgpu_simulation_rate = nan (cycle/sec)\n");
+    printf("gpgpu_silicon_slowdown = nanx\n");
+    printf("kernelpoint: nan, of a single launch: gpu_ipc gpu_occupancy L2_BW\n");
+    printf("kernelpoint: nan, speed of a full run: gpgpu_simulation_rate gpgpu_silicon_slowdown\n");
+    const unsigned s = static_cast<unsigned>(seconds);
+    printf("gpgpu_simulation_time = %u days, %u hrs, %u min, %u sec (%u sec)\n", s / 86400, s / 3600 % 24, s / 60 % 60,
+           s % 60, s);
 }
 
 }  // namespace kernelpoint

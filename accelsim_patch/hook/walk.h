@@ -7,6 +7,8 @@
 #ifndef KERNELPOINT_ACCELSIM_WALK_H
 #define KERNELPOINT_ACCELSIM_WALK_H
 
+#include <time.h>
+
 #include <cmath>
 #include <string>
 #include <vector>
@@ -32,6 +34,7 @@ public:
           m_statistics(sim),
           m_client(&stop_run),
           m_replay(sim),
+          m_started(time(NULL)),
           m_begun(false),
           m_replays(false),
           m_copied(0),
@@ -157,8 +160,17 @@ private:
         m_before = after;
         const unsigned long long instructions = m_sim->gpu_tot_sim_insn - m_instructions;
         m_client.complete(m_at, cycles, instructions, counters, hook().stopped ? KP_RESULT_STOPPED : 0);
-        if (!m_at.decision.uncounted) m_simulated[m_at.launch] = true;
+        count(static_cast<double>(cycles), static_cast<double>(instructions), counters);
         return true;
+    }
+
+    // Takes the launch that was simulated into the sums, or leaves it out of them.
+    void count(double cycles, double instructions, const std::vector<kp_counter>& counters) {
+        if (m_at.decision.uncounted || replayed()) m_counted.differ();
+        if (m_at.decision.uncounted) return;
+        m_simulated[m_at.launch] = true;
+        m_counted.add(m_at.launch, cycles, instructions, counters);
+        m_counted.print(m_before);
     }
 
     void fail(const std::string& problem) {
@@ -166,34 +178,42 @@ private:
         stop_run("launch " + std::to_string(m_at.launch) + " cannot be simulated: " + problem);
     }
 
+    // The name comes twice, since the simulator's script takes differences to the block of the name before, and the
+    // first holds no totals: so the row of this name is the whole run's, not what it has beyond the rows.
     void finish() {
         const kp_summary summary = m_client.finish();
         const std::vector<kp_estimate> estimates = m_client.estimates(summary);
-        printf("kernelpoint: launches that this process did not simulate, estimated\n");
         print_others();
         printf("kernelpoint: the whole run, estimated\n");
         printf("kernel_name = kernelpoint_total\n");
-        const Totals whole_run = {estimate_of(estimates, "cycles", static_cast<double>(m_sim->gpu_tot_sim_cycle)),
-                                  estimate_of(estimates, "instructions", static_cast<double>(m_sim->gpu_tot_sim_insn))};
+        printf("kernel_name = kernelpoint_total\n");
+        const Totals whole_run = {estimate_of(estimates, "cycles", NAN), estimate_of(estimates, "instructions", NAN)};
         print_totals(whole_run);
         print_counters(m_before, estimates, summary.simulated == summary.launches);
+        if (!m_counted.are_the_simulators_own() || m_counted.rows() < m_launches.size())
+            print_no_totals(m_launches.size(), static_cast<uint64_t>(time(NULL) - m_started));
         print_summary(summary, estimates);
         fflush(stdout);
     }
 
-    // Blocks in program order behind those of the simulator; the running totals go on from what the launches simulated
-    // here cost, and end at the estimate of the whole run. What a launch stopped inside had left to do is its own.
+    // Blocks of the launches that earlier processes of this run simulated, in program order, and on demand of those
+    // that are estimated. The running totals go on from what the launches simulated here cost, and end at the estimate
+    // of the whole run where each launch has a block. What a launch stopped inside had left to do is its own.
     void print_others() {
         Totals totals = {0, 0};
         for (size_t i = 0; i < m_launches.size(); ++i)
             if (m_simulated[i]) add(&totals, cost_of(i));
+        printf("kernelpoint: launches that this process did not simulate%s\n",
+               hook().estimated_rows ? "" : "; -kernel_sampling_rows 1 adds the estimated ones");
+        uint64_t row = m_counted.rows();
         for (size_t i = 0; i < m_launches.size(); ++i) {
-            if (m_simulated[i]) continue;
-            const Totals own = cost_of(i), so_far = totals;
-            add(&totals, own);
             // A process that this one resumes may have simulated it.
             const bool before = (m_client.cost(0, i).flags & KP_COST_SIMULATED) != 0;
-            print_launch(name_of(i), i, !before && own.cycles > 0, so_far, totals);
+            if (m_simulated[i] || !(before || hook().estimated_rows)) continue;
+            const Totals own = cost_of(i), so_far = totals;
+            if (!before && own.cycles == 0) continue;  // nothing is known of it
+            add(&totals, own);
+            print_launch(name_of(i), i, !before, so_far, totals, m_before, ++row);
         }
     }
 
@@ -224,8 +244,10 @@ private:
     std::vector<trace_command> m_commands;  // the whole list
     std::vector<size_t> m_launches;         // launch index -> position in m_commands
     std::vector<bool> m_simulated;          // by this process, and counted
+    RunningTotals m_counted;                // of these
     HiddenOutput m_hidden;
     std::vector<Amount> m_before;  // the counters when the launch in flight began
+    const time_t m_started;
     bool m_begun;
     bool m_replays;   // some launch began with replayed state
     size_t m_copied;  // commands before this position were handed over, unless they are launches

@@ -23,6 +23,7 @@ pytestmark = pytest.mark.skipif(not PROGRAM, reason="KERNELPOINT_ACCELSIM names 
 KILLS = int(os.environ.get("KERNELPOINT_ACCELSIM_KILLS", "60"))
 LAUNCHES = 90  # the shortest list with run-ups
 PLUGIN = Path(kernelpoint.__file__).parent / "lib" / "libkernelpoint.so"
+SAMPLED = ("-kernel_sampling", "kernelpoint.yaml", "-kernel_sampling_rows", "1")
 SMALL = ("-gpgpu_n_clusters", "8", "-gpgpu_kernel_launch_latency", "200")  # a GPU that is soon simulated
 CONFIGURATION = """version: 1
 policy: kernelpoint
@@ -54,7 +55,7 @@ def begin(workload: Path, folder: Path) -> subprocess.Popen:
     for path in workload.iterdir():
         if path.is_file() and not (folder / path.name).exists():
             shutil.copy(path, folder / path.name)
-    return start(PROGRAM, folder / "kernelslist.g", *SMALL, "-kernel_sampling", "kernelpoint.yaml", plugin=PLUGIN)
+    return start(PROGRAM, folder / "kernelslist.g", *SMALL, *SAMPLED, plugin=PLUGIN)
 
 
 def told(folder: Path) -> tuple[dict[int, dict[str, float]], SummaryRecord]:
@@ -68,14 +69,14 @@ def labels(folder: Path) -> dict[int, str]:
     others = (
         (folder / "out.txt").read_text().split("kernelpoint: launches that")[1].split("kernelpoint: the whole run")[0]
     )
-    launches = [int(uid) - 1 for uid in values(others, "kernel_launch_uid")]
+    launches = [int(uid) - 1 for uid in values(others, "kernel_launch_uid")[::2]]  # its own, then the number of rows
     return dict(zip(launches, values(others, "kernelpoint_estimated"), strict=True))
 
 
 def totals(folder: Path) -> list[str]:
     """The lines on the whole run, but for the time saved."""
-    text = (folder / "out.txt").read_text().split("kernel_name = kernelpoint_total")[1]
-    return [line for line in text.splitlines() if "saved_seconds" not in line]
+    text = (folder / "out.txt").read_text().split("kernel_name = kernelpoint_total")[2]
+    return [line for line in text.splitlines() if "saved_seconds" not in line and "simulation_time" not in line]
 
 
 def rows_of(folder: Path) -> tuple[int, int]:
