@@ -45,11 +45,11 @@ def test_a_host_whose_instructions_are_those_of_warps_is_recognised():
     assert found["instructions"].tolist() == WARP[STREAMS].tolist()
 
 
-def test_a_host_whose_warps_lack_their_last_instruction_is_recognised():
-    warps = np.array([1, 2, 4])
+def test_a_host_that_leaves_instructions_of_its_traces_out_is_recognised():
+    unread = np.array([1, 2, 4])
     results = {0: (500.0, 9.0), 5: (900.0, 26.0)}
-    found = exact_values(plan(warps=warps), engine_with(results, ("cycles", "instructions")), set())
-    assert found["instructions"].tolist() == (WARP - warps)[STREAMS].tolist()
+    found = exact_values(plan(unread_instructions=unread), engine_with(results, ("cycles", "instructions")), set())
+    assert found["instructions"].tolist() == (WARP - unread)[STREAMS].tolist()
 
 
 def test_a_counter_that_differs_in_one_simulated_launch_is_estimated():

@@ -25,6 +25,7 @@ void bind_scan(py::module_& module) {
         .def_readonly("warps", &Work::warps)
         .def_readonly("global_accesses", &Work::global_accesses)
         .def_readonly("shared_accesses", &Work::shared_accesses)
+        .def_readonly("unread_instructions", &Work::unread_instructions)
         .def_readonly("sectors", &Work::sectors)
         .def_readonly("bytes", &Work::bytes)
         .def_property_readonly("by_unit", [](const Work& work) {

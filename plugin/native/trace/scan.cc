@@ -96,6 +96,7 @@ void Scanner::add(const Cta& cta, const std::vector<Opcode>& opcodes) {
     for (const Warp& warp : cta.warps) {
         ++warp_;
         hasher_.add(warp.id, warp.instruction_count);
+        work.unread_instructions += warp.unread;
         const Instruction* first = cta.instructions.data() + warp.first_instruction;
         for (const Instruction* i = first; i != first + warp.instruction_count; ++i) {
             OpcodeFacts& facts = facts_[i->opcode];

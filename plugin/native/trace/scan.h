@@ -26,6 +26,7 @@ struct Work {
     uint64_t global_accesses = 0, shared_accesses = 0;
     uint64_t sectors = 0;               // of global memory, summed over accesses
     uint64_t bytes = 0;                 // requested from global memory: lanes times width; of a bulk copy, its bytes
+    uint64_t unread_instructions = 0;   // of `instructions`, those that the simulator of these traces leaves out
     uint64_t by_unit[unit_count] = {};  // warp instructions by Unit
 };
 

@@ -12,15 +12,15 @@ from kernelpoint.session.plan import Plan
 from kernelpoint.session.ratios import RATIOS
 
 # Counter of a host -> what of a trace it may be: a count, less others. Which it is, the simulated launches tell. MacSim's
-# instructions are those of warps, of which each lacks the last.
+# instructions are those of warps, less those that its reader leaves out.
 CANDIDATES: dict[str, tuple[tuple[str, ...], ...]] = {
-    "instructions": (("thread_instructions",), ("instructions",), ("instructions", "warps")),
+    "instructions": (("thread_instructions",), ("instructions",), ("instructions", "unread_instructions")),
     "warp_instructions": (("instructions",),),
     "ctas": (("ctas",),),
     "warps": (("warps",),),
     "shared_accesses": (("shared_accesses",),),
-    "uop_count_tot": (("instructions", "warps"),),
-    "dispatched_inst": (("instructions", "warps"),),
+    "uop_count_tot": (("instructions", "unread_instructions"),),
+    "dispatched_inst": (("instructions", "unread_instructions"),),
     "avg_block_exe_cycle_base": (("ctas",),),
 }
 

@@ -15,7 +15,7 @@ from kernelpoint.errors import ConfigError, PlanError, shown
 from kernelpoint.estimation import Design, FirstPhase
 from kernelpoint.session.forecast import Forecast
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 _DESIGN_PARTS = tuple(f.name for f in fields(Design) if f.name not in ("u", "predictions"))
 
 
@@ -31,7 +31,7 @@ class Plan:
         stream_hashes: hexadecimal hash of each stream.
         stream_names: kernel name of each stream.
         stream_map: float32 [S, 2], where each stream lies on a map of the embeddings, or None.
-        stream_counts: int64 [S, 8], work of one launch of each stream, columns as in traces.cache.COUNTS, or None.
+        stream_counts: int64 [S, 9], work of one launch of each stream, columns as in traces.cache.COUNTS, or None.
         forecast: what runs at several error budgets are expected to take, where that was asked for.
         known_counts: counts of every launch that are known without traces, by name, int64 [N]; not kept in the file.
         unread: why traces could not be opened or read when it was made, though another try may; not kept in the file.

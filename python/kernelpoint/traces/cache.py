@@ -21,7 +21,7 @@ from kernelpoint.traces.cache_records import RECORD, CachedLaunches, EmbeddingKe
 from kernelpoint.traces.scan import LaunchShape
 from kernelpoint.traces.store import Log, cache_folder, checksum, is_damage, move_aside, open_store
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 VERSION = SCHEMA_VERSION * 1000 + _native.STREAM_HASH_VERSION
 SCHEMA = """
 CREATE TABLE folders (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);

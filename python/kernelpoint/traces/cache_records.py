@@ -19,6 +19,7 @@ COUNTS = (
     "shared_accesses",
     "sectors",
     "bytes",
+    "unread_instructions",
 )
 # One launch in the cache: stream hash, hash of operand values, counts, instructions by unit.
 RECORD = np.dtype(

@@ -88,6 +88,7 @@ class Work:
         global_accesses, shared_accesses: warp instructions with at least one active lane.
         sectors: of global memory.
         bytes: requested from global memory, lanes times width.
+        unread_instructions: of the instructions, those that their simulator leaves out (MacSim: most warps' last).
         by_unit: warp instructions by unit, in the order of UNITS.
 
     Example:
@@ -104,6 +105,7 @@ class Work:
     shared_accesses: int
     sectors: int
     bytes: int
+    unread_instructions: int
     by_unit: tuple[int, ...]
 
 

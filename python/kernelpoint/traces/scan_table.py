@@ -54,7 +54,7 @@ class ScanTable:
 
     @property
     def counts(self) -> np.ndarray:
-        """int64 [N, 8]: columns as in cache.COUNTS."""
+        """int64 [N, 9]: columns as in cache.COUNTS."""
         return self.records["counts"][self.record_ids]
 
     @property
@@ -63,7 +63,7 @@ class ScanTable:
         return self.records["by_unit"][self.record_ids]
 
     def stream_counts(self) -> np.ndarray:
-        """int64 [S, 8]: counts of every stream's first launch, by stream id."""
+        """int64 [S, 9]: counts of every stream's first launch, by stream id."""
         return self.records["counts"][self.record_ids[self.first_launches()]]
 
     @property

@@ -27,6 +27,14 @@ namespace {
 constexpr uint64_t most_instructions = uint64_t{1} << 31;  // of one CTA
 constexpr Register zero_register = 255;
 
+// MacSim's reader takes a warp's end for that of its buffer (1,000 records, after one that is read before), and then
+// does not run the last record. It runs as many instructions as there are where the buffer ends exactly with the warp,
+// and where a further sector comes just before the last record: it runs that sector again instead.
+bool runs_last_record(uint64_t records, bool after_further_sector) {
+    constexpr uint64_t buffer = 1000;
+    return (records - 1) % buffer == 0 || after_further_sector;
+}
+
 struct OpcodeFacts {
     uint32_t index = 0;  // into opcodes(), plus one; 0 while not met
     bool is_memory = false, is_constant = false, has_sectors = false;
@@ -100,13 +108,19 @@ void MacsimSource::read_warp(const WarpEntry& entry, Cta& cta) {
     RecordFile file(path_of(entry));
     sectors_.clear();
     Record record;
-    while (file.next(record)) add(file, record, cta);
+    bool ends_access = false, is_further = false;  // of the record before the last one; of the last one
+    while (file.next(record)) {
+        add(file, record, cta);
+        ends_access = is_further;
+        is_further = sectors_.size() > 1;
+    }
     end_access(file, cta);
     if (file.count() != entry.records)
         throw TraceError(path_of(entry), 0,
                          "expected " + std::to_string(entry.records) + " records as trace_info.txt says, found " +
                              std::to_string(file.count()));
     warp.instruction_count = static_cast<uint32_t>(cta.instructions.size() - warp.first_instruction);
+    warp.unread = runs_last_record(file.count(), ends_access && !is_further) ? 0 : 1;
     cta.warps.push_back(warp);
 }
 
