@@ -115,3 +115,16 @@ def test_any_profile_is_taken_or_refused(tmp_path_factory, data, name):
         assert isinstance(read_profile(path), Profile)
     except ProfileError as error:
         assert plain(error)
+
+
+def test_a_summary_of_a_counter_that_the_run_does_not_have_is_refused_with_its_line(tmp_path, journal_records):
+    *before, summary = journal_records
+    (path := tmp_path / "run.kpjournal").write_bytes(
+        journal_of(
+            json.dumps(one, separators=(",", ":")).encode() for one in [*before, {**summary, "counter": "flits"}]
+        )
+    )
+    with pytest.raises(
+        JournalError, match=rf"run\.kpjournal:{len(journal_records)}: a summary of 'flits'; its counters are"
+    ):
+        load_run(path)

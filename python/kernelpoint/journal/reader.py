@@ -9,11 +9,11 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from kernelpoint.errors import JournalError
+from kernelpoint.errors import JournalError, shown
 from kernelpoint.files import open_regular
 from kernelpoint.journal.launch_records import ResultRecord
 from kernelpoint.journal.lines import split_lines
-from kernelpoint.journal.records import PopulationRecord, Record, RunRecord
+from kernelpoint.journal.records import PopulationRecord, Record, RunRecord, SummaryRecord
 from kernelpoint.progress import follow
 
 
@@ -90,10 +90,12 @@ def _check_launches(records: Sequence[Any], name: str) -> None:
 
 
 def _check_counters(records: Sequence[Any], name: str) -> None:
-    """All results report the same counters, cycles among them, and each launch has one."""
+    """All results report the same counters, cycles among them, and each launch has one; a summary states what it is of."""
     known: list[str] = []
     seen: set[tuple[int, int]] = set()
     for line, record in enumerate(records, start=1):
+        if isinstance(record, SummaryRecord):
+            _check_summary(record, known, f"{name}:{line}")
         if not isinstance(record, ResultRecord):
             continue
         known = known or list(record.counters)
@@ -103,3 +105,11 @@ def _check_counters(records: Sequence[Any], name: str) -> None:
         if (record.process, record.launch) in seen:
             raise JournalError(f"{name}:{line}: a second result of launch {record.launch} of process {record.process}")
         seen.add((record.process, record.launch))
+
+
+def _check_summary(record: SummaryRecord, known: Sequence[str], place: str) -> None:
+    """The counter of the error budget is one that the summary states, and that the results have or are a ratio of."""
+    stated = {**record.counters, **record.ratios}
+    allowed = [name for name in stated if not known or name in known or name in record.ratios]
+    if stated and record.counter not in allowed:
+        raise JournalError(f"{place}: a summary of {shown(record.counter)}; its counters are {shown(allowed)}")
