@@ -9,6 +9,7 @@
 #include "host/interrupt.h"
 #include "host/run.h"
 #include "kernelpoint/descriptors.h"
+#include "kernelpoint/printable.hpp"
 
 namespace {
 
@@ -21,7 +22,7 @@ enum ExitCode { kDone = 0, kRefused = 1, kNoBound = 3, kInterrupted = 130 };
 fast_model::GpuConfig configuration(const Arguments& arguments) {
     const fast_model::Derived derived = fast_model::read_configuration(arguments.config, packaged_config("v100"));
     for (const std::string& note : fast_model::notes(derived))
-        std::fprintf(stderr, "kernelpoint-host: %s\n", note.c_str());
+        std::fprintf(stderr, "kernelpoint-host: %s\n", kernelpoint::printable(note).c_str());
     return derived.config;
 }
 
@@ -45,7 +46,7 @@ int simulate(const Arguments& arguments) {
         }
     }
     std::printf("simulated GPU = %s (configuration %s, model %s; not validated against hardware)\n",
-                config.name.c_str(), config.hash().c_str(), fast_model::kModelVersion);
+                kernelpoint::printable(config.name).c_str(), config.hash().c_str(), fast_model::kModelVersion);
     if (!hook) {
         results.totals().print();
         return kDone;
@@ -78,7 +79,7 @@ int main(int argc, char** argv) {
         }
         return simulate_until_interrupted(arguments);
     } catch (const std::exception& error) {
-        std::fprintf(stderr, "kernelpoint-host: %s\n", error.what());
+        std::fprintf(stderr, "kernelpoint-host: %s\n", kernelpoint::printable(error.what()).c_str());
         return kRefused;
     }
 }

@@ -1,6 +1,7 @@
 #include "host/run.h"
 
 #include "host/interrupt.h"
+#include "kernelpoint/printable.hpp"
 
 namespace kernelpoint::host {
 
@@ -54,7 +55,7 @@ bool Run::simulate_sampled(SamplingHook& hook) {
     walk_.gpu().abandon();
     if (named_.insert(reason).second) {
         std::fprintf(stderr, "kernelpoint-host: launch %llu failed: %s\n", static_cast<unsigned long long>(launch),
-                     reason.c_str());
+                     printable(reason).c_str());
     }
     hook.abort(reason);
     return false;

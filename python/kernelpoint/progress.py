@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 
+from kernelpoint.terminal import show_line
+
 SILENT = 2.0  # seconds; work that is done by then says nothing
 BETWEEN_UPDATES, BETWEEN_LINES = 0.2, 10.0  # seconds, on a terminal and in a log
 MINUTE, HOUR = 60.0, 3600.0  # seconds
@@ -76,15 +78,13 @@ class WorkProgress:
         left = f", about {duration((now - self._begun) * (1 / part - 1))} left" if part > 0 else ""
         text = f"{self._what}: {done:,} of {total:,} {self._units}{left}" + (f"; {note}" if note else "")
         if self._terminal:
-            sys.stderr.write(f"\r\033[Kkernelpoint: {text}")
-            sys.stderr.flush()
+            show_line(f"kernelpoint: {text}")
         else:
             self._log(f"kernelpoint: {text}")
 
     def _end(self) -> None:
         if self._terminal and self._said_at is not None:
-            sys.stderr.write("\r\033[K")
-            sys.stderr.flush()
+            show_line("")
 
 
 class _Told:
@@ -138,14 +138,12 @@ def telling(
             seconds = time.monotonic() - begun
             text, wait = f"kernelpoint: {what}: {duration(int(seconds))} so far{told.left(seconds)}", BETWEEN_LINES
             if terminal:
-                sys.stderr.write(f"\r\033[K{text}")
-                sys.stderr.flush()
+                show_line(text)
                 wait = 1.0
             else:
                 log(text)
         if terminal and wait != silent:
-            sys.stderr.write("\r\033[K")
-            sys.stderr.flush()
+            show_line("")
 
     teller = threading.Thread(target=tell, name="kernelpoint progress", daemon=True)
     teller.start()

@@ -28,6 +28,7 @@ LAYERS = [
     {"archive"},
     {"files", "spreadsheet", "extras", "arguments"},
     {"errors", "pool", "progress"},
+    {"terminal"},
 ]
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
 ONLY_THERE = {

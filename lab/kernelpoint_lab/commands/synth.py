@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from kernelpoint.cli.console import Console
 from kernelpoint.cli.convert import conversion_progress, show_conversion
 from kernelpoint.errors import ConfigError
 from kernelpoint.progress import WorkProgress
@@ -54,7 +54,7 @@ def synth(
 
     Example: kernelpoint synth transformer-decode -o traces --launches 1000
     """
-    console = Console(markup=False)
+    console = Console()
     if listing:
         _show(console)
         return

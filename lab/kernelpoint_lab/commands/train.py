@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
-from rich.console import Console
 
 from kernelpoint import __version__
+from kernelpoint.cli.console import Console
 from kernelpoint.errors import ConfigError
 from kernelpoint.extras import needs_extra
 from kernelpoint.progress import WorkProgress, telling
@@ -71,7 +71,7 @@ def train(
 
     Example: kernelpoint train traces/kernelslist.g -o mine.safetensors
     """
-    with telling("loading PyTorch", Console(stderr=True, markup=False).print), needs_extra("training"):
+    with telling("loading PyTorch", Console(stderr=True).print), needs_extra("training"):
         from kernelpoint_lab.training.config import TrainingConfig
     config = TrainingConfig(
         epochs=epochs, batch_size=batch_size, same_kernel=same_kernel, loss_on=loss_on, together=together,
@@ -103,7 +103,7 @@ def _train(lists: Lists, output: Path, config: TrainingConfig, start: str | None
     from kernelpoint_lab.training.data import training_data
     from kernelpoint_lab.training.trainer import Trainer
 
-    console = Console(stderr=True, markup=False)
+    console = Console(stderr=True)
     if output.suffix != ".safetensors":
         raise ConfigError(f"--output: {output} given, a name that ends in .safetensors is needed")
     if not (output.parent.is_dir() and os.access(output.parent, os.W_OK)):

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "loader.h"
+#include "printable.hpp"
 
 namespace kernelpoint {
 
@@ -26,7 +27,7 @@ namespace kernelpoint {
 inline void stop_run(const std::string& why) {
     std::cout.flush();
     fflush(stdout);
-    fprintf(stderr, "kernelpoint: %s\n", why.c_str());
+    fprintf(stderr, "kernelpoint: %s\n", printable(why).c_str());
     fflush(stderr);
     _exit(1);
 }

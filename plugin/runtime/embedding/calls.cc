@@ -6,6 +6,7 @@
 #include <atomic>
 #include <tuple>
 
+#include "kernelpoint/printable.hpp"
 #include "runtime/embedding/call.h"
 #include "runtime/embedding/embedding.h"
 #include "runtime/embedding/host_info.h"
@@ -212,7 +213,7 @@ kp_status launch_name(kp_session* session, uint32_t process, uint64_t index, con
     return call(session, [&] {
         const py::object returned = invoke(session, methods().launch_name, number(process), number(index));
         if (returned.is_none()) return;
-        *name = session->keep(utf8(returned));
+        *name = session->keep(printable(utf8(returned)));
     });
 }
 

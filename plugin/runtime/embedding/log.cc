@@ -1,5 +1,6 @@
 #include <stdio.h>
 
+#include "kernelpoint/printable.hpp"
 #include "runtime/embedding/failure.h"
 #include "runtime/embedding/session.h"
 
@@ -10,7 +11,7 @@ thread_local const kp_session* t_current_session = nullptr;
 void write_lines(const kp_session* session, const std::string& text) {
     for (size_t begin = 0; begin <= text.size();) {
         const size_t end = std::min(text.find('\n', begin), text.size());
-        const std::string line = text.substr(begin, end - begin);
+        const std::string line = printable(text.substr(begin, end - begin));
         if (session != nullptr && session->log != nullptr)
             session->log(session->log_user, line.c_str());
         else

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <vector>
 
+#include "kernelpoint/printable.hpp"
 #include "runtime/embedding/call.h"
 
 namespace py = pybind11;
@@ -19,7 +20,7 @@ void add_estimates(kp_session& session, const py::iterable& rows, uint32_t flags
         const auto [name, own, estimate, half_width, simulated] =
             row.cast<std::tuple<py::object, uint32_t, double, double, double>>();
         estimates.push_back(
-            {sizeof(kp_estimate), flags | own, session.keep(utf8(name)), estimate, half_width, simulated});
+            {sizeof(kp_estimate), flags | own, session.keep(printable(utf8(name))), estimate, half_width, simulated});
     }
 }
 

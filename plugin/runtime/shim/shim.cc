@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "kernelpoint/printable.hpp"
 #include "runtime/shim/error.h"
 #include "runtime/shim/load.h"
 #include "runtime/shim/versioned.h"
@@ -112,7 +113,7 @@ kp_status fill(const char* what, const kp_session* session, Struct* given, Body 
 }  // namespace
 
 kp_status fail(kp_status status, const std::string& reason) {
-    t_reason = reason;
+    t_reason = printable(reason);
     return status;
 }
 

@@ -103,7 +103,11 @@ def _end_interrupted(program: str, name: str) -> NoReturn:
 
 
 def _settle_streams() -> None:
-    """Have all three streams: a closed one would be the next file that is opened. Letters that one cannot show are escaped."""
+    """Have all three streams: a closed one would be the next file that is opened. Letters that one cannot show are escaped, and
+    control characters are shown.
+    """
+    from kernelpoint.terminal import PlainStream, unfiltered
+
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
@@ -111,9 +115,11 @@ def _settle_streams() -> None:
             os.dup2(os.open(os.devnull, os.O_RDWR), number)
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(number, "w" if number else "r"))
-    for stream in (sys.stdout, sys.stderr):
+    for name in ("stdout", "stderr"):
+        stream = unfiltered(getattr(sys, name))
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+        setattr(sys, name, PlainStream(stream))
 
 
 def _give_up_output() -> None:

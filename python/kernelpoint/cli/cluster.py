@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
-from rich.console import Console
 from rich.table import Table
 
+from kernelpoint.cli.console import Console
 from kernelpoint.config import Config, parse_config
 from kernelpoint.files import write_output
 from kernelpoint.policies.processes import design_of
@@ -58,7 +58,7 @@ def _read(traces: Path, config: Config) -> Population:
     """The launches with all that the policy asks for, and their traces."""
     from kernelpoint.traces import TraceCache, launch_paths
 
-    console = Console(stderr=True, markup=False)
+    console = Console(stderr=True)
     paths = tuple(launch_paths(str(traces)))
     population = with_profile(Population((len(paths),), config.seed, paths=paths), config, console.print)
     available = Available.of(population, config)
@@ -73,7 +73,7 @@ def _read(traces: Path, config: Config) -> Population:
 
 
 def _show(scan: ScanTable, labels: np.ndarray, design: Design, clusters: np.ndarray, rows: int) -> None:
-    console = Console(markup=False)
+    console = Console()
     table = Table(box=None, padding=(0, 1, 0, 0))
     for heading in ("cluster", "launches", "streams", "strata", "draws", "instr.", "CoV"):
         table.add_column(heading, justify="right", no_wrap=True)

@@ -10,9 +10,9 @@ from typing import Annotated
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 
+from kernelpoint.cli.console import Console
 from kernelpoint.errors import ConfigError
 from kernelpoint.evaluation.evaluate import Row
 from kernelpoint.evaluation.run import Notebook, cells
@@ -65,7 +65,7 @@ def compare(
 
     Example: kernelpoint compare -w traces=traces/kernelslist.g,host=v100 -p gcl,random -o out/compare
     """
-    console = Console(stderr=True, markup=False, highlight=False)
+    console = Console(stderr=True, highlight=False)
     wanted = list(cells(_policies(policies), _numbers(budgets), seeds, confidence, scope, bound))
     if output is not None:
         _make_folder(output)
@@ -137,7 +137,7 @@ def _numbers(text: str) -> list[float]:
 
 
 def _show(rows: Sequence[Row], workloads: Sequence[Workload]) -> None:
-    console = Console(markup=False, highlight=False)
+    console = Console(highlight=False)
     lines = per_workload(rows)
     columns = range(len(HEADINGS)) if console.width >= WIDE_TERMINAL else BRIEF
     for one in workloads:

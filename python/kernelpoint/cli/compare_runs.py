@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
+from kernelpoint.cli.console import Console
 from kernelpoint.journal import load_run
 from kernelpoint.paired import Comparison, CounterRow
 from kernelpoint.paired import compare_runs as compare
@@ -30,7 +30,7 @@ def compare_runs(
     if as_json:
         typer.echo(json.dumps(result.record()))
         return
-    console = Console(width=None if sys.stdout.isatty() else 120, markup=False)
+    console = Console(width=None if sys.stdout.isatty() else 120)
     console.print(_table(result, first, second))
     console.print(
         f"{result.common:,} of {result.launches:,} launches drawn in both ({result.first_drawn:,} and "

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from kernelpoint.cli.console import Console
 from kernelpoint.convert import Conversion, convert_to_macsim
 from kernelpoint.convert.macsim import LEVEL
 from kernelpoint.errors import ConfigError
@@ -33,7 +33,7 @@ def convert(
     """
     if to not in TARGETS:
         raise ConfigError(f"--to: {to!r} is not known; allowed: {', '.join(TARGETS)}")
-    console = Console(markup=False)
+    console = Console()
     made = convert_to_macsim(traces, output, level, progress=conversion_progress(console.print))
     show_conversion(made, output, console)
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
+from kernelpoint.cli.console import Console
 from kernelpoint.cli.host import program
 from kernelpoint.errors import HostError, JournalError
 from kernelpoint.files import open_output, write_output
@@ -58,7 +58,7 @@ def demo(
 
     Example: kernelpoint demo --launches 1000 --budget 0.02
     """
-    console = Console(markup=False)
+    console = Console()
     output.mkdir(parents=True, exist_ok=True)
     traces = _traces(output, launches, console)
     console.print("2. The full run: every launch is simulated.")

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 import kernelpoint
+from kernelpoint.cli.console import Console
 from kernelpoint.errors import SetupError
 from kernelpoint.patching.description import kept_at
 
@@ -54,7 +54,7 @@ def doctor(
     if include:
         sys.stdout.write(f"{kept_at('include', 'plugin/include')}\n")
         return
-    console = Console(markup=False, soft_wrap=True, highlight=False)
+    console = Console(soft_wrap=True, highlight=False)
     problems = []
     for finding in findings():
         console.print(f"{finding.name:16} {finding.value}{'   PROBLEM' if finding.problem else ''}")

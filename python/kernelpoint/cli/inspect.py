@@ -109,10 +109,11 @@ def as_record(scan: Scan, details: Details) -> dict[str, Any]:
 
 
 def _show(trace: Path, scan: Scan, details: Details, opcodes: int) -> None:
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console(markup=False)
+    from kernelpoint.cli.console import Console
+
+    console = Console()
     record = as_record(scan, details)
     total = scan.work.instructions
 

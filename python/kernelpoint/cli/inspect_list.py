@@ -104,10 +104,11 @@ def _weighted(name: str, sample: TracerSample, known: dict[int, int], values: np
 
 
 def _show(path: Path, record: dict[str, Any]) -> None:
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console(markup=False)
+    from kernelpoint.cli.console import Console
+
+    console = Console()
     sample = record.pop("tracer_sample", None)
     numbers = record.pop("numbers", None)
     shown = Table(title=str(path), title_justify="left", show_header=False, min_width=40)

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from kernelpoint.cli.console import Console
 from kernelpoint.selection.join import join_lists
 
 
@@ -20,4 +20,4 @@ def join(
     Example: kernelpoint join drawn/run-1/traces drawn/run-2/traces -o drawn/traces
     """
     launches = join_lists(folders, output)
-    Console(markup=False).print(f"{output}: {launches:,} launches of {len(folders)} tracer runs", soft_wrap=True)
+    Console().print(f"{output}: {launches:,} launches of {len(folders)} tracer runs", soft_wrap=True)

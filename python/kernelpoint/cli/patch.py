@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from kernelpoint.cli.console import Console
 from kernelpoint.errors import PatchError
 from kernelpoint.patching import Description, Plan, State, Tree, load_description, simulators
 
@@ -33,7 +33,7 @@ def patch(
     """
     if check + dry_run + revert > 1:
         raise PatchError("got more than one of --check, --dry-run and --revert; allowed: one of them")
-    console = Console(markup=False, highlight=False, soft_wrap=True)
+    console = Console(highlight=False, soft_wrap=True)
     description = load_description(simulator)
     if check:
         raise typer.Exit(_check(checkout, description, launcher, console))

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from kernelpoint.api import Plan
+from kernelpoint.cli.console import Console
 from kernelpoint.config import Config, load_config, parse_config
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import engine_for
@@ -61,7 +61,7 @@ def plan(
     """
     if not output.parent.is_dir() or output.is_dir():
         raise ConfigError(f"--output: cannot write {output}; give a file in a folder that exists")
-    console = Console(stderr=True, markup=False)
+    console = Console(stderr=True)
     settings = load_config(config) if config else _options(policy, profile)
     option = "`profile:`" if config else "--profile"
     with _pool(workers, cluster, console.print) as pool:
@@ -74,7 +74,7 @@ def plan(
     budget = budget_of(settings, load_policy(settings.policy), HostInfo(simulator="plan"))
     drawn = len(engine_for(made.design, budget).drawn())
     clusters = "" if made.design.clusters is None else f"{int(made.cluster_of_unit().max()) + 1:,} clusters, "
-    stdout = Console(markup=False, soft_wrap=True)
+    stdout = Console(soft_wrap=True)
     stdout.print(
         f"{output}: {len(made.design.strata):,} launches, {len(made.stream_hashes):,} streams, {clusters}"
         f"{strata:,} strata; the first pass simulates {drawn:,} launches"

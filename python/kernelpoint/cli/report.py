@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 
+from kernelpoint.cli.console import Console
 from kernelpoint.errors import ConfigError
 from kernelpoint.journal import Run, load_run
 from kernelpoint.progress import telling
@@ -39,14 +39,14 @@ def report(
 
     Example: kernelpoint report run.kpjournal --full-run full.kpjournal
     """
-    journal, say = run or _only_journal(), Console(stderr=True, markup=False).print
+    journal, say = run or _only_journal(), Console(stderr=True).print
     with telling("reading the journal", say):
         loaded = load_run(journal)
         full = load_run(full_run) if full_run else None
     if as_json:
         typer.echo(json.dumps(_content(loaded, full)))
         return
-    console = Console(markup=False)
+    console = Console()
     verdict, *more = sentences(loaded)
     for part in (verdict, *_truth(loaded, full), _counters(loaded), *more, *_expected(loaded)):
         console.print(part, soft_wrap=isinstance(part, str), highlight=False)

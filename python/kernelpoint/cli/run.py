@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
+from kernelpoint.cli.console import Console
 from kernelpoint.errors import ConfigError
 from kernelpoint.files import write_output
 
@@ -78,7 +78,7 @@ def _sweep(
         table.add_column(heading, justify="left" if heading == "configuration" else "right")
     for row in rows:
         table.add_row(*cells(row))
-    console = Console(markup=False, highlight=False)
+    console = Console(highlight=False)
     console.print(table)
     for text in [NOTE, *(f"{row.name}: {row.note}" for row in rows if row.note)]:
         console.print(text, soft_wrap=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from kernelpoint.cli.console import Console
 from kernelpoint.config import Config, load_config, parse_config
 from kernelpoint.errors import ConfigError
 from kernelpoint.profiles import read_profile
@@ -51,7 +51,7 @@ def select(
 
     Example: kernelpoint select stats_ctx_0x5d0 -o drawn --relative-error 0.05
     """
-    console = Console(markup=False, stderr=True)
+    console = Console(stderr=True)
     if tracer is not None and tracer not in TRACERS:
         raise ConfigError(f"--tracer: got {tracer!r}; allowed: {', '.join(TRACERS)}")
     if profile is not None and len(census) > 1:
@@ -80,7 +80,7 @@ def _select(census: Census, settings: Config, spare: float, folder: Path, consol
     for line in forecast(census.launches, drawn, selection.traced).sentences():
         console.print(line, soft_wrap=True)
     for path in written:
-        Console(markup=False).print(str(path), soft_wrap=True)
+        Console().print(str(path), soft_wrap=True)
 
 
 def _options(relative_error: float, seed: int) -> Config:

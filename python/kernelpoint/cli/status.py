@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from kernelpoint.cli.console import Console
 from kernelpoint.coordinator.state import State, read_state, state_path
 from kernelpoint.errors import ConfigError, JournalError
 from kernelpoint.journal import EstimateRecord, PassRecord, ResultRecord, Run, load_run
@@ -50,7 +50,7 @@ def status(
     journals = sorted(place.rglob("*.kpjournal")) if place.is_dir() else [place]
     if not journals:
         raise ConfigError(f"{place}: no .kpjournal there, nor in a folder below it")
-    console = Console(markup=False, highlight=False)
+    console = Console(highlight=False)
     for path in journals:
         try:
             lines = _lines(path)

@@ -1,0 +1,41 @@
+"""The console of every command: rich's, with plain text in every cell."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import rich.console
+from rich.console import ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
+from rich.segment import Segment
+
+from kernelpoint.terminal import plain, unfiltered
+
+
+class Console(rich.console.Console):
+    """Prints on standard output, or on standard error; text is shown as it is, without markup and control characters."""
+
+    def __init__(self, stderr: bool = False, **settings: Any) -> None:
+        stream = unfiltered(sys.stderr if stderr else sys.stdout)
+        super().__init__(**{"file": stream, "stderr": stderr, "markup": False, **settings})
+        self.push_render_hook(_PlainText())
+
+
+class _PlainText(RenderHook):
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        """What is to be printed, each with plain text."""
+        return [_Plain(one) for one in renderables]
+
+
+class _Plain:
+    def __init__(self, content: ConsoleRenderable) -> None:
+        self._content = content
+
+    def __rich_console__(self, console: rich.console.Console, options: ConsoleOptions) -> RenderResult:
+        """The pieces of the content; rich's own control sequences are pieces by themselves."""
+        return self._pieces(console, options)
+
+    def _pieces(self, console: rich.console.Console, options: ConsoleOptions) -> Iterator[Segment]:
+        for piece in console.render(self._content, options):
+            yield piece if piece.control else Segment(plain(piece.text), piece.style)

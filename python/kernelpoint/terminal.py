@@ -1,0 +1,65 @@
+"""Text on its way to a terminal: names and messages of others' files move no cursor and change no colour, title or order.
+
+Everything that a command prints passes :func:`plain`: Python's streams by :class:`PlainStream`, rich's tables by
+:class:`kernelpoint.cli.console.Console`. The plugin and the hooks have the same filter in C++ (kernelpoint/printable.hpp).
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, TextIO
+
+_REPLACEMENT = 0xFFFD
+_SHOWN = {
+    **{code: 0x2400 + code for code in range(0x20) if code not in (0x09, 0x0A)},  # pictures of C0 controls
+    0x7F: 0x2421,
+    **dict.fromkeys(range(0x80, 0xA0), _REPLACEMENT),  # C1 controls
+    **dict.fromkeys((0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A)), _REPLACEMENT),  # order of writing
+}
+
+
+def plain(text: str) -> str:
+    r"""A text whose control characters, but tabs and newlines, are shown instead of obeyed.
+
+    >>> plain("sum\x1b[31m red\nnext")
+    'sum␛[31m red\nnext'
+    """
+    return text.translate(_SHOWN)
+
+
+class PlainStream:
+    """A text stream that writes plain text; everything else is that of the stream behind it, `unfiltered`.
+
+    >>> import io
+    >>> stream = PlainStream(io.StringIO())
+    >>> print("a\\x07b", file=stream)
+    >>> stream.unfiltered.getvalue()
+    'a␇b\\n'
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self.unfiltered = stream
+
+    def write(self, text: str) -> int:
+        """Write a text as :func:`plain` shows it."""
+        self.unfiltered.write(plain(text))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.unfiltered, name)
+
+
+def unfiltered(stream: Any) -> Any:
+    """The stream behind a plain one, for what filters by itself.
+
+    >>> unfiltered(PlainStream(sys.stdout)) is unfiltered(sys.stdout)
+    True
+    """
+    return stream.unfiltered if isinstance(stream, PlainStream) else stream
+
+
+def show_line(text: str) -> None:
+    """Write a text over the last line of the terminal that is standard error; an empty one clears it."""
+    stream = unfiltered(sys.stderr)
+    stream.write(f"\r\033[K{plain(text)}")
+    stream.flush()
