@@ -8,9 +8,21 @@ import reprlib
 from collections.abc import Iterable
 from typing import Any
 
+MOST_CHARACTERS = 8000  # of a message
+
 
 class KernelPointError(Exception):
-    """Base of all errors raised on purpose; anything else that escapes is a defect."""
+    """Base of all errors raised on purpose; anything else that escapes is a defect.
+
+    >>> len(str(ConfigError("x" * 500_000))) < 8100
+    True
+    """
+
+    def __str__(self) -> str:
+        text, half = super().__str__(), MOST_CHARACTERS // 2
+        if len(text) <= MOST_CHARACTERS:
+            return text
+        return f"{text[:half]} ... ({len(text) - 2 * half:,} characters left out) ... {text[-half:]}"
 
 
 class ConfigError(KernelPointError):

@@ -170,6 +170,31 @@ def read_regular(path: str | Path, most: int) -> bytes:
     return data
 
 
+def read_to_hole(file: io.FileIO | BinaryIO) -> bytes:
+    """The content of a file from its beginning, without the zeros behind its last data that take no room on the disk.
+
+    A file of some kilobytes may claim gigabytes: `truncate -s 8G`, or a power loss while it grew.
+
+    Raises:
+        OSError: it cannot be read, or data follow a hole.
+    """
+    if os.fstat(file.fileno()).st_size == 0:  # which has no place to look for a hole at
+        return file.read() or b""
+    hole = file.seek(0, os.SEEK_HOLE)
+    try:
+        file.seek(hole, os.SEEK_DATA)
+    except OSError as error:
+        if error.errno != errno.ENXIO:
+            raise
+    else:
+        raise OSError(errno.EINVAL, f"it has a hole at byte {hole:,}, and data behind it: damaged")
+    file.seek(0)
+    data = b""
+    while len(data) < hole and (more := file.read(hole - len(data))):
+        data += more
+    return data
+
+
 def _refuse_to_replace(target: Path) -> None:
     """Refuse what a rename would take away: a device, a FIFO, a socket; a link goes itself, not what it leads to."""
     if not target.name:

@@ -8,17 +8,21 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from kernelpoint import cli
-from kernelpoint.errors import HostError, KernelPointError
+from kernelpoint.cli.host import program
+from kernelpoint.errors import ConfigError, HostError, KernelPointError
 from kernelpoint.journal import load_run
 from kernelpoint.report.launches import write_csv
 from kernelpoint.session import boundary, embedded
-from kernelpoint.session.host_info import MOST_LAUNCHES
+from kernelpoint.session.host_info import MOST_LAUNCHES, HostInfo
+from kernelpoint.session.host_result import HostResult
+from kernelpoint.session.validation import successive
 from kernelpoint.spreadsheet import safe_cell
 
 PACKAGE = Path(cli.__file__).parents[1]
@@ -254,3 +258,36 @@ def test_a_plan_for_a_gpu_that_nobody_named_warns(kernelpoint, traces, tmp_path)
     code, text = kernelpoint("plan", traces, "-o", tmp_path / "named.kpplan", "--gpu", "v100")
     assert code == 0
     assert "--gpu" not in text
+
+
+@pytest.mark.parametrize("name", ["", " ", "x" * 201, "a\nb", "\x1b[31m"])
+def test_a_counter_name_that_nobody_can_write_or_see_is_refused(name):
+    with pytest.raises(HostError, match=r"counter names: got .*; allowed: printable text of 1 to 200 characters"):
+        HostInfo.from_mapping({"simulator": "test", "counter_names": ["reads", name]})
+    with pytest.raises(HostError, match="counter names: got"):
+        HostResult(False, 900, 50, ("reads", name), (1.0, 2.0)).check(0, None, "cycles")
+
+
+def test_a_message_of_500_kb_is_cut(kernelpoint, tmp_path):
+    (tmp_path / "k.yaml").write_text("version: 1\npolicy: " + "x" * 500_000 + "\n")
+    code, text = kernelpoint("plan", tmp_path, "-o", tmp_path / "x.kpplan", "--config", tmp_path / "k.yaml")
+    assert code == 1 and len(text) < 9000
+    assert len(str(ConfigError("x" * 500_000))) < 8100
+    done = subprocess.run([program(), "x" * 100_000], capture_output=True, timeout=60, check=False)
+    assert done.returncode == 1 and 1000 < len(done.stderr) < 20_000
+
+
+def test_no_warning_of_a_library_reaches_a_user(tmp_path):
+    code = (
+        "import sys, warnings\nfrom kernelpoint import cli\nsys.argv[1:] = ['--version']\ncli.main()\n"
+        "import numpy as np\nnp.array([1.0]) / np.array([0.0])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0 and done.stderr == ""
+
+
+def test_run_ups_are_chosen_without_a_warning_where_a_launch_has_no_chance():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert successive(np.array([0.5, 0.0, 0.5]), np.array([0.5, 0.5, 0.1])) == [2, 0, 1]
+        assert successive(np.array([0.0, 1.0]), np.array([0.0, 0.5])) == [1, 0]

@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import random
+import resource
 import stat
 from dataclasses import fields, replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from kernelpoint.journal import (
     DecisionRecord,
     DegradedRecord,
     JournalWriter,
+    LookRecord,
     PassRecord,
     Record,
     ResultRecord,
@@ -384,3 +386,48 @@ def test_the_document_of_the_format_names_every_record_and_its_fields():
         if name not in ("summary", "population", "warmup", "seen"):  # told by another row
             missing = [f.name for f in fields(kind) if f.name != "type" and f"`{f.name}`" not in rows[name]]
             assert not missing, f"{name}: {missing}"
+
+
+@pytest.mark.parametrize("change", ["removed", "replaced"])
+def test_a_journal_that_is_removed_while_the_run_goes_on_is_told_at_the_next_look_and_kept(path, change):
+    journal = JournalWriter(path, resume=True)
+    for record in WHOLE:
+        journal.write(record)
+    content = path.read_bytes()
+    path.unlink()
+    if change == "replaced":
+        path.write_text("another file")
+    journal.write(ResumeRecord(1))
+    look = LookRecord(pass_index=0, met=False, estimates={}, ratios={})
+    with pytest.raises(
+        JournalError, match=r"was removed or replaced while the run went on; it is kept as .*run\.kpjournal\.1"
+    ):
+        journal.write(look)
+    kept = path.with_name("run.kpjournal.1")
+    assert kept.read_bytes().startswith(content) and read_records(kept) == [*WHOLE, ResumeRecord(1), look]
+    with pytest.raises(JournalError, match="the run is closed"):
+        journal.write(look)
+
+
+def test_zeros_that_take_no_room_behind_a_journal_are_not_read(path):
+    written(path, *WHOLE)
+    os.truncate(path, 8 << 30)
+    limit = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, limit[1]))
+    try:
+        assert read_records(path) == WHOLE
+        JournalWriter(path, resume=True).close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limit)
+    with path.open("r+b") as file:
+        file.seek(4 << 30)
+        file.write(b"data")
+    with pytest.raises(JournalError, match=r"it has a hole at byte .*, and data behind it"):
+        read_records(path)
+
+
+def test_a_sparse_file_that_is_no_journal_is_refused_at_once(path):
+    path.touch()
+    os.truncate(path, 8 << 30)
+    with pytest.raises(JournalError, match="holds no record"):
+        read_records(path)

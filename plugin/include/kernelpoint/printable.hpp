@@ -1,5 +1,5 @@
-// Text on its way to a terminal: names and messages of others' files move no cursor and change no colour or title. C++11;
-// kernelpoint.terminal.plain is the same in Python.
+// Text on its way to a terminal: names and messages of others' files move no cursor and change no colour or title.
+// C++11; kernelpoint.terminal.plain is the same in Python.
 #pragma once
 
 #include <stddef.h>
@@ -8,9 +8,15 @@
 
 namespace kernelpoint {
 
-// A UTF-8 text whose control characters, but tabs and newlines, are shown instead of obeyed: those below 0x20 and 0x7f as
-// their pictures (U+2400 and on), U+0080 to U+009f and the characters that change the order of writing as U+FFFD.
-inline std::string printable(const std::string& text) {
+// A UTF-8 text whose control characters, but tabs and newlines, are shown instead of obeyed: those below 0x20 and 0x7f
+// as their pictures (U+2400 and on), U+0080 to U+009f and the characters that change the order of writing as U+FFFD. Of
+// a text of more than 16,000 bytes the middle is left out.
+inline std::string printable(const std::string& whole) {
+    const size_t most = 16000, half = most / 2;
+    const std::string text = whole.size() <= most
+                                 ? whole
+                                 : whole.substr(0, half) + " ... (" + std::to_string(whole.size() - 2 * half) +
+                                       " bytes left out) ... " + whole.substr(whole.size() - half);
     std::string shown;
     shown.reserve(text.size());
     for (size_t i = 0; i < text.size(); ++i) {

@@ -7,6 +7,7 @@ import importlib
 import io
 import os
 import sys
+import warnings
 from typing import Any, NoReturn
 
 # Subcommand -> (module, one line of help); a name without dots is of this package. The function is called like the subcommand.
@@ -68,6 +69,8 @@ def main() -> None:
     from kernelpoint.extras import missing_package
 
     _settle_streams()
+    if not sys.warnoptions:  # python -W shows them
+        warnings.showwarning = _say_nothing
     name = sys.argv[1] if len(sys.argv) > 1 else ""
     program = f"kernelpoint {name[:60]}".rstrip()
     try:
@@ -94,6 +97,10 @@ def main() -> None:
         if not isinstance(error.__cause__, KeyboardInterrupt):
             raise
         _end_interrupted(program, name)  # Ctrl-C while a C++ module was being loaded
+
+
+def _say_nothing(*warning: object, **more: object) -> None:
+    """Stand in for warnings.showwarning: warnings of libraries are for those who change this code, not for users."""
 
 
 def _end_interrupted(program: str, name: str) -> NoReturn:

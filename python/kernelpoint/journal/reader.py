@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from kernelpoint.errors import JournalError, shown
-from kernelpoint.files import open_regular
+from kernelpoint.files import open_regular, read_to_hole
 from kernelpoint.journal.launch_records import ResultRecord
 from kernelpoint.journal.lines import split_lines
 from kernelpoint.journal.records import PopulationRecord, Record, RunRecord, SummaryRecord
@@ -30,7 +30,7 @@ def read_records(path: str | Path) -> list[Record]:
     """
     try:
         with open_regular(path) as file:
-            data = file.read()
+            data = read_to_hole(file)
     except OSError as error:
         raise JournalError(f"cannot read the journal {path}: {error.strerror}") from None
     records, _ = parse(data, str(path))

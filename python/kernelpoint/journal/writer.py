@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
+import shutil
 import time
 from pathlib import Path
 
 from kernelpoint.errors import JournalError
-from kernelpoint.files import open_to_append, sync_folder
+from kernelpoint.files import open_to_append, read_to_hole, replacing, sync_folder
 from kernelpoint.journal.lines import BEGIN, FIRST, check_begin, checksum_of, seal
 from kernelpoint.journal.reader import parse
 from kernelpoint.journal.records import LookRecord, PopulationRecord, Record, RunRecord, SummaryRecord
@@ -78,6 +80,8 @@ class JournalWriter:
                 raise OSError(0, "the disk took only part of a record")
             self._before = checksum_of(line[:-1])
             self._sync(type(record) in _SYNCED)
+            if type(record) in _SYNCED:
+                self._check_place()
         except OSError as error:
             self._fail(f"cannot write to the journal {self.path}: {error.strerror}")
 
@@ -94,6 +98,17 @@ class JournalWriter:
         self._closed = f"{reason}; the run is closed, and what was complete before stands in the journal"
         self._file.close()
         raise JournalError(self._closed)
+
+    def _check_place(self) -> None:
+        """Fail where the file was removed, or another stands in its place; all that was written is kept beside it."""
+        own = os.fstat(self._file.fileno())
+        with contextlib.suppress(OSError):
+            if os.path.samestat(os.stat(self.path), own):
+                return
+        self._file.seek(0)
+        with replacing(kept := self._free_name()) as copy:
+            shutil.copyfileobj(self._file, copy)
+        self._fail(f"the journal {self.path} was removed or replaced while the run went on; it is kept as {kept}")
 
     def _sync(self, now: bool) -> None:
         if now or time.monotonic() - self._synced >= SYNC_SECONDS:
@@ -113,7 +128,7 @@ class JournalWriter:
     def _take_over(self) -> int:
         """Read what is there; where new records begin."""
         try:
-            data = self._file.readall() or b""
+            data = read_to_hole(self._file)
         except OSError as error:
             raise JournalError(f"cannot read the journal {self.path}: {error.strerror}") from None
         if self._resume:
@@ -135,10 +150,14 @@ class JournalWriter:
 
     def _set_aside(self) -> None:
         """Keep the old journal under the first free number and begin an empty one in its place."""
-        number = 1
-        while (kept := self.path.with_name(f"{self.path.name}.{number}")).exists():
-            number += 1
-        self.path.rename(kept)
+        self.path.rename(self._free_name())
         old, self._file = self._file, open_to_append(self.path)
         self._lock()
         old.close()
+
+    def _free_name(self) -> Path:
+        """The path with the first number behind it that no file has."""
+        number = 1
+        while (free := self.path.with_name(f"{self.path.name}.{number}")).exists():
+            number += 1
+        return free

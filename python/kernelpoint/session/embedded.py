@@ -10,6 +10,7 @@ import io
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Callable
 from typing import NoReturn
 
@@ -61,6 +62,10 @@ def _refuse_signal(number: int, handler: object) -> NoReturn:
     raise ValueError(f"signal {number} belongs to the simulator: KernelPoint changes no signal handler")
 
 
+def _say_nothing(*warning: object, **more: object) -> None:
+    """Stand in for warnings.showwarning: warnings of libraries are for those who change this code, not for users."""
+
+
 def settle(emit: Callable[[str], object], privileged: bool) -> None:
     """Make a fresh interpreter a guest: prints go to `emit`, signals stay the host's, numeric libraries use one thread.
 
@@ -75,3 +80,4 @@ def settle(emit: Callable[[str], object], privileged: bool) -> None:
     sys.stdout = HostStream(emit)
     sys.stderr = HostStream(emit)
     signal.signal = _refuse_signal  # type: ignore[assignment]
+    warnings.showwarning = _say_nothing

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernelpoint.errors import HostError
+from kernelpoint.session.ratios import check_names
 from kernelpoint.workload import Descriptions
 
 MOST_PROCESSES = 1 << 16
@@ -93,6 +94,7 @@ class HostInfo:
         values["launch_counts"] = counts = tuple(values.get("launch_counts") or [0] * processes)
         if (names := values.get("counter_names")) is not None:
             values["counter_names"] = tuple(names)
+            check_names(values["counter_names"])
         if (columns := values.get("descriptions")) is not None:
             values["descriptions"] = Descriptions.of_columns(columns)
         if sum(counts) > MOST_LAUNCHES:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kernelpoint.errors import HostError
-from kernelpoint.session.ratios import check_counter
+from kernelpoint.session.ratios import check_counter, check_names
 
 
 class HostResult(NamedTuple):
@@ -52,6 +52,8 @@ class HostResult(NamedTuple):
         names, values = zip(*self.amounts, strict=True)
         if len(set(names)) != len(names):
             raise HostError(f"counters of launch {index}: got {names}; allowed: each name once")
+        if not known:
+            check_names(self.names)
         if known and names != tuple(known):
             raise HostError(f"counters of launch {index}: got {names}; allowed: {tuple(known)}")
         check_counter(wanted, names)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kernelpoint.errors import HostError, did_you_mean
+from kernelpoint.errors import HostError, did_you_mean, shown
+
+LONGEST_NAME = 200
 
 # name: counter above, counter below. All are ratios of totals over the workload, not means over launches.
 RATIOS: dict[str, tuple[str, str]] = {
@@ -39,3 +41,21 @@ def check_counter(wanted: str, names: Sequence[str]) -> None:
         raise HostError(
             f"error_budget.counter: got {wanted!r}; this host reports {', '.join(known)}{did_you_mean(wanted, known)}"
         )
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Refuse names that a host gives its counters and nobody can write or see.
+
+    Raises:
+        HostError: says which.
+
+    >>> check_names(("reads", ""))
+    Traceback (most recent call last):
+    ...
+    kernelpoint.errors.HostError: counter names: got ''; allowed: printable text of 1 to 200 characters
+    """
+    for name in names:
+        if not 0 < len(name) <= LONGEST_NAME or not name.isprintable() or not name.strip():
+            raise HostError(
+                f"counter names: got {shown(name)}; allowed: printable text of 1 to {LONGEST_NAME} characters"
+            )
