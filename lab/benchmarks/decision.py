@@ -25,13 +25,13 @@ from kernelpoint.config import parse_config
 from kernelpoint.estimation import Design, ErrorBudget
 from kernelpoint.journal import JournalWriter
 from kernelpoint.policies.registry import load_policy
-from kernelpoint.session.frame import Frame
 from kernelpoint.session.host_info import HostInfo
-from kernelpoint.session.plan import Plan
 from kernelpoint.session.session import Session
 from kernelpoint.session.setup import Setup
 from kernelpoint.traces import launch_paths
 from kernelpoint.workload import Population
+from kernelpoint.workload.frame import Frame
+from kernelpoint.workload.plan import Plan
 
 OPEN = """
 import sys

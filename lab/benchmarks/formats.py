@@ -24,9 +24,8 @@ from kernelpoint.encoder.embed import embed_streams
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.planning import make_plan, origin_of
-from kernelpoint.session.population import population_of
 from kernelpoint.traces import ScanTable, TraceCache, launch_paths, scan_launches
-from kernelpoint.workload import Available
+from kernelpoint.workload import Available, population_of
 
 
 def streams_of(table: ScanTable, cache: TraceCache) -> tuple[np.ndarray, np.ndarray]:

@@ -21,14 +21,13 @@ from kernelpoint import api
 from kernelpoint.config import parse_config
 from kernelpoint.estimation import engine_for
 from kernelpoint.policies.registry import load_policy
-from kernelpoint.session.frame import hash_design
 from kernelpoint.session.host_info import HostInfo
-from kernelpoint.session.plan import Plan
 from kernelpoint.session.planning import make_plan, origin_of
-from kernelpoint.session.population import population_for
 from kernelpoint.session.setup import budget_of
 from kernelpoint.traces import read_trace_list
-from kernelpoint.workload import Available, Need, complete
+from kernelpoint.workload import Available, Need, complete, population_for
+from kernelpoint.workload.frame import hash_design
+from kernelpoint.workload.plan import Plan
 
 
 def most_held() -> int:

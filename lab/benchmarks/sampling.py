@@ -29,7 +29,7 @@ from kernelpoint.journal import load_run
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.planning import plan_for
-from kernelpoint.session.population import population_of
+from kernelpoint.workload import population_of
 
 HEADINGS = (
     f"{'policy':<12}{'budget':>7}{'simulated':>11}{'passes':>7}{'cycle x':>9}{'CPU x':>8}{'wall x':>8}{'mean |err|':>12}"

@@ -26,14 +26,14 @@ from kernelpoint.profiles import Profile, read_profile
 from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.selection import Census, Selection
 from kernelpoint.selection.output import NAME, write_output
-from kernelpoint.session.frame import Frame
 from kernelpoint.session.host_info import HostInfo
-from kernelpoint.session.plan import Plan
 from kernelpoint.session.selecting import NEXT, draw, first_phase
 from kernelpoint.session.session import Session
 from kernelpoint.session.setup import Setup
 from kernelpoint.traces import launch_paths, read_header
 from kernelpoint.workload import Population
+from kernelpoint.workload.frame import Frame
+from kernelpoint.workload.plan import Plan
 
 BUDGETS = (0.05, 0.01, 0.005)
 ROUNDS = 4  # tracing rounds at most

@@ -31,13 +31,12 @@ from kernelpoint.evaluation.workload import load_workload, parse_request
 from kernelpoint.fast_model.configuration import configuration_of_host
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.pool import Pool
-from kernelpoint.session import plan as plans
 from kernelpoint.session.boundary import open_run, own_command
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.planning import make_plan, origin_of
-from kernelpoint.session.population import population_for
 from kernelpoint.session.rehearsal import forecasts
-from kernelpoint.workload import Available, Need, check_available, complete
+from kernelpoint.workload import Available, Need, check_available, complete, population_for
+from kernelpoint.workload import plan as plans
 
 if TYPE_CHECKING:
     import altair as alt

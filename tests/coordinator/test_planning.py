@@ -14,8 +14,8 @@ from kernelpoint.errors import PlanError, SessionError, TraceError
 from kernelpoint.fast_model import predict, shipped
 from kernelpoint.fast_model.delegation import simulate_segment
 from kernelpoint.pool import pieces_of
-from kernelpoint.session.plan import Plan
 from kernelpoint.traces import TraceCache, scan_launches
+from kernelpoint.workload.plan import Plan
 
 pytest.importorskip("distributed", reason="kernelpoint[cluster] is not installed")
 

@@ -27,8 +27,8 @@ import kinds_of_runs
 from kernelpoint.errors import KernelPointError, PlanError
 from kernelpoint.estimation import Design
 from kernelpoint.journal import writer
-from kernelpoint.session.plan import Plan
 from kernelpoint.traces import EmbeddingKey, TraceCache
+from kernelpoint.workload.plan import Plan
 
 LAYER = ctypes.CDLL(None)
 ONCE, SHORT, DEAD = 0, 1, 2

@@ -8,8 +8,8 @@ import zipfile
 
 import numpy as np
 
-from kernelpoint.session.plan import FORMAT_VERSION
 from kernelpoint.traces import EmbeddingKey
+from kernelpoint.workload.plan import FORMAT_VERSION
 
 KEY = EmbeddingKey("c0ffee", "1", "1", 20000)
 STREAM = "ab" * 16

@@ -32,10 +32,10 @@ from kernelpoint.errors import KernelPointError
 from kernelpoint.journal import load_run
 from kernelpoint.profiles import read_profile
 from kernelpoint.selection import Selection, read_census
-from kernelpoint.session.plan import Plan
 from kernelpoint.session.selecting import draw
 from kernelpoint.traces import TraceCache, read_tracer_sample
 from kernelpoint.traces.store import checksum
+from kernelpoint.workload.plan import Plan
 
 EXAMPLES = settings(max_examples=int(os.environ.get("EXAMPLES", "60")), deadline=None)
 WORDS = ("", "0", "-1", "1e999", "NaN", "null", "true", "[]", "{}", '""', '"', ",", "\n", "\0", 25 * "9", 2000 * "[")

@@ -15,11 +15,11 @@ from kernelpoint.encoder import read_checkpoint
 from kernelpoint.encoder.checkpoint import write_checkpoint
 from kernelpoint.errors import PlanError
 from kernelpoint.estimation import Design
-from kernelpoint.session.plan import Plan
 from kernelpoint.traces import EmbeddingKey, TraceCache
 from kernelpoint.traces.cache_records import RECORD
 from kernelpoint.traces.footprints import FootprintStore
 from kernelpoint.traces.scan import LaunchShape
+from kernelpoint.workload.plan import Plan
 
 FLIPS = int(os.environ.get("FLIPS", "150"))
 KEY = EmbeddingKey("c0ffee", "1", "1", 20000)

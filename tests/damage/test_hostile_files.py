@@ -17,10 +17,10 @@ from samples import KEY, STREAM, parts, sealed
 from kernelpoint.archive import read_archive, write_archive
 from kernelpoint.errors import PlanError
 from kernelpoint.estimation import Design
-from kernelpoint.session.plan import Plan
 from kernelpoint.traces import TraceCache
 from kernelpoint.traces.cache import SCHEMA, VERSION
 from kernelpoint.traces.store import checksum
+from kernelpoint.workload.plan import Plan
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
 

@@ -25,8 +25,8 @@ from kernelpoint.files import write_output
 from kernelpoint.graphs import build_graph
 from kernelpoint.profiles import read_profile
 from kernelpoint.session import boundary
-from kernelpoint.session.plan import Plan
 from kernelpoint.traces import launch_paths, read_header, read_tracer_sample, read_tracez_index, scan_trace
+from kernelpoint.workload.plan import Plan
 
 READERS = {
     "list": launch_paths,

@@ -16,8 +16,8 @@ from kernelpoint.encoder.checkpoint import read_tensors
 from kernelpoint.errors import ConfigError, PlanError, SetupError
 from kernelpoint.graphs import build_graph
 from kernelpoint.randomness import generator
-from kernelpoint.session.plan import Plan
 from kernelpoint.traces import TraceCache, launch_paths, round_embeddings, scan_launches
+from kernelpoint.workload.plan import Plan
 from kernelpoint_lab.synth.families import FAMILIES
 from kernelpoint_lab.synth.lists import write_list
 from kernelpoint_lab.synth.memory import Memory

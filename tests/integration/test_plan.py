@@ -8,7 +8,7 @@ from command_line import run_command
 
 from kernelpoint.cli.host import program
 from kernelpoint.randomness import permanent_random_numbers
-from kernelpoint.session.plan import Plan
+from kernelpoint.workload.plan import Plan
 from kernelpoint_lab.commands import synth
 
 

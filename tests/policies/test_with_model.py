@@ -12,9 +12,9 @@ from kernelpoint.estimation import AssistedEngine, Engine, ErrorBudget, engine_f
 from kernelpoint.policies.methods.kernelpoint import KernelPoint
 from kernelpoint.randomness import generator
 from kernelpoint.session.host_info import HostInfo
-from kernelpoint.session.plan import Plan
 from kernelpoint.session.setup import prepare
 from kernelpoint.workload import Population
+from kernelpoint.workload.plan import Plan
 from kernelpoint_lab.synth.compose import compose
 from kernelpoint_lab.synth.lists import write_list
 

@@ -13,10 +13,10 @@ from kernelpoint.config import parse_config
 from kernelpoint.journal import load_run
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.randomness import permanent_random_numbers
-from kernelpoint.session.forecast import Forecast, compared, sentences
-from kernelpoint.session.plan import Plan as Stored
 from kernelpoint.session.rehearsal import MOST_LAUNCHES, forecasts
 from kernelpoint.workload import Population
+from kernelpoint.workload.forecast import Forecast, compared, sentences
+from kernelpoint.workload.plan import Plan as Stored
 from kernelpoint_lab.synth.compose import compose
 from kernelpoint_lab.synth.lists import write_list
 

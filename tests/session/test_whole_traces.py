@@ -11,7 +11,7 @@ from trace_writer import cta, small_trace
 from kernelpoint.config import load_config
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.queue import SIMULATE, SKIP
-from kernelpoint.session.whole_traces import WholeTraces
+from kernelpoint.session.trace_checks import WholeTraces
 from kernelpoint.session.worker import WorkerSession
 from kernelpoint.session.worker_protocol import Step, encode_chain
 

@@ -17,10 +17,10 @@ from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import engine_for
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.pool import Pool
-from kernelpoint.session.forecast import sentences
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.planning import keep_plan
 from kernelpoint.session.setup import budget_of
+from kernelpoint.workload.forecast import sentences
 
 
 def plan(

@@ -83,7 +83,7 @@ def _truth(run: Run, full: Run | None) -> list[str]:
 def _expected(run: Run) -> list[str]:
     """Sentence on what the run took beside what its plan forecast, where it did."""
     from kernelpoint.report.write import plan_of
-    from kernelpoint.session.forecast import compared
+    from kernelpoint.workload.forecast import compared
 
     if (s := run.summary) is None:
         return []

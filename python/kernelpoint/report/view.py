@@ -10,8 +10,8 @@ from kernelpoint.estimation import variance_shares
 from kernelpoint.journal import Run
 from kernelpoint.profiles.names import base_key
 from kernelpoint.report.full_run import FullRun, compare
-from kernelpoint.session.plan import Plan
 from kernelpoint.session.ratios import RATIOS
+from kernelpoint.workload.plan import Plan
 
 OTHERS = "other kernels"
 UNNAMED = "(name not known)"

@@ -13,8 +13,8 @@ from kernelpoint.journal import Run
 from kernelpoint.randomness import permanent_random_numbers
 from kernelpoint.report.page import html_page
 from kernelpoint.report.view import view_run
-from kernelpoint.session.forecast import compared
-from kernelpoint.session.plan import Plan
+from kernelpoint.workload.forecast import compared
+from kernelpoint.workload.plan import Plan
 
 
 def write_page(run: Run, path: Path, full_run: Run | None = None) -> None:

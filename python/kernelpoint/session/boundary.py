@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 from kernelpoint.config import Config, load_config
 from kernelpoint.journal import JournalWriter, RunRecord
 from kernelpoint.pool import Pool
-from kernelpoint.session.full_run import drawn_whole
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.session import Session
-from kernelpoint.session.setup import prepare
+from kernelpoint.session.setup import drawn_whole, prepare
 from kernelpoint.session.worker_protocol import JOURNAL_VARIABLE, TIME_VARIABLE, VARIABLE
 
 if TYPE_CHECKING:

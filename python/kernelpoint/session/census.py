@@ -12,15 +12,15 @@ import numpy as np
 from kernelpoint.errors import HostError, PlanError
 from kernelpoint.estimation import Design
 from kernelpoint.journal import DecisionRecord, PopulationRecord
-from kernelpoint.session.frame import Frame, strata_record
 from kernelpoint.session.host_result import HostResult
-from kernelpoint.session.plan import Plan
 from kernelpoint.session.planning import make_plan, origin_of
 from kernelpoint.session.queue import DONE, END_OF_LIST, OK, PENDING, SKIP, Answer, Outcome
 from kernelpoint.session.recorder import Recorder
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.worker_protocol import Planned
 from kernelpoint.workload import Available, Population
+from kernelpoint.workload.frame import Frame, strata_record
+from kernelpoint.workload.plan import Plan
 
 FARTHEST = 1 << 20  # launches that may be asked about ahead of all others; every launch before them takes memory
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from kernelpoint.estimation import BaseEngine, Estimate, Look
-from kernelpoint.session.plan import Plan
 from kernelpoint.session.ratios import RATIOS
+from kernelpoint.workload.plan import Plan
 
 # Counter of a host -> what of a trace it may be: a count, less others. Which it is, the simulated launches tell. MacSim's
 # instructions are those of warps, less those that its reader leaves out.

@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelpoint.journal import KernelRecord, LaunchesRecord
 from kernelpoint.journal.arrays import BLOCK, pack
-from kernelpoint.session.plan import Plan
+from kernelpoint.workload.plan import Plan
 
 
 def kernels_of(plan: Plan) -> tuple[list[str], np.ndarray] | None:

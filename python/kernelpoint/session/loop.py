@@ -26,7 +26,6 @@ from kernelpoint.journal import (
     SummaryRecord,
 )
 from kernelpoint.session.census import Census
-from kernelpoint.session.frame import Frame
 from kernelpoint.session.queue import Outcome, Queue
 from kernelpoint.session.recorder import Recorder
 from kernelpoint.session.sample import Sample
@@ -34,6 +33,7 @@ from kernelpoint.session.sampled import SampledLaunches, describe
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.summary import Account, look_record, summarise
 from kernelpoint.session.validation import ReplayCheck, Validation, check_without_validation, needs_validation
+from kernelpoint.workload.frame import Frame
 
 
 class Loop:

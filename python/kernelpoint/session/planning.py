@@ -18,8 +18,8 @@ from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.processes import design_of
 from kernelpoint.progress import WorkProgress
 from kernelpoint.registry import foreign_code
-from kernelpoint.session.plan import Plan
 from kernelpoint.workload import Available, Need, Population, check_available, complete, fingerprint
+from kernelpoint.workload.plan import Plan
 
 if TYPE_CHECKING:
     from kernelpoint.traces.scan_table import ScanTable

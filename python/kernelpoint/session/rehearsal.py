@@ -13,9 +13,9 @@ from kernelpoint.estimation import ErrorBudget, engine_for
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.processes import design_of
 from kernelpoint.randomness import generator
-from kernelpoint.session.forecast import Forecast
 from kernelpoint.session.validation import first_number, shortest_list
 from kernelpoint.workload import Population
+from kernelpoint.workload.forecast import Forecast
 
 BUDGETS = (0.05, 0.01, 0.005)
 MOST_LAUNCHES = 1_000_000  # beyond that, planning for three budgets takes longer than anybody waits

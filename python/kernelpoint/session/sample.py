@@ -12,11 +12,11 @@ from kernelpoint.errors import KernelPointError
 from kernelpoint.estimation import BaseEngine, Design, Engine, Look, TwoPhaseEngine, engine_for
 from kernelpoint.journal import DecisionRecord, KernelRecord, LaunchesRecord
 from kernelpoint.session.exact import exact_values, with_exact, with_grids
-from kernelpoint.session.frame import Frame
 from kernelpoint.session.kernel_records import kernel_records, kernels_of, launches_records
 from kernelpoint.session.ratios import RATIOS
 from kernelpoint.session.selecting import write_next
 from kernelpoint.session.setup import Setup
+from kernelpoint.workload.frame import Frame
 
 
 class Sample:

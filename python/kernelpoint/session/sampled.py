@@ -9,7 +9,6 @@ import numpy as np
 
 from kernelpoint.errors import HostError
 from kernelpoint.journal import AbortRecord, DecisionRecord, ResultRecord, WarmupRecord
-from kernelpoint.session.frame import Frame
 from kernelpoint.session.host_result import HostResult
 from kernelpoint.session.intra_kernel import InsideKernel
 from kernelpoint.session.ledger import Ledger
@@ -20,6 +19,7 @@ from kernelpoint.session.sample import Sample
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.trajectories import Trajectories
 from kernelpoint.session.worker_protocol import Planned, Step
+from kernelpoint.workload.frame import Frame
 
 
 class SampledLaunches:

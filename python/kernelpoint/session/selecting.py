@@ -18,7 +18,6 @@ from kernelpoint.randomness import generator
 from kernelpoint.selection import Census, Selection, listed_launches, write_output
 from kernelpoint.selection.listed import check_drawn
 from kernelpoint.session.host_info import HostInfo
-from kernelpoint.session.plan import Plan
 from kernelpoint.session.planning import check_origin, make_plan, origin_of
 from kernelpoint.workload import (
     Available,
@@ -31,6 +30,7 @@ from kernelpoint.workload import (
     why_unassisted,
     with_model_source,
 )
+from kernelpoint.workload.plan import Plan
 
 Log = Callable[[str], None]
 NEXT = "next"  # folder beside a selection for the one that continues it

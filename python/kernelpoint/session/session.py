@@ -11,9 +11,7 @@ from kernelpoint.errors import HostError, JournalError, SessionError
 from kernelpoint.journal import JournalWriter, Record, ResultRecord, ResumeRecord, SummaryRecord
 from kernelpoint.journal.text import text_of
 from kernelpoint.session.abi_summary import Summary
-from kernelpoint.session.forecast import compared
 from kernelpoint.session.host_result import HostResult
-from kernelpoint.session.listing import Listing
 from kernelpoint.session.loop import Loop
 from kernelpoint.session.queue import DONE, END_OF_LIST, SIMULATE, SKIP, Answer, Outcome, Queue
 from kernelpoint.session.recorder import OUTCOMES, STEPS, Recorder
@@ -22,8 +20,9 @@ from kernelpoint.session.same_run import check_same_run
 from kernelpoint.session.saved import SavedTime
 from kernelpoint.session.setup import Setup, latency_of
 from kernelpoint.session.summary import sentence
-from kernelpoint.session.whole_traces import WholeTraces
+from kernelpoint.session.trace_checks import WholeTraces
 from kernelpoint.session.worker_protocol import Planned
+from kernelpoint.workload.forecast import compared
 
 if TYPE_CHECKING:
     from kernelpoint.traces.replay import Replayed
@@ -53,7 +52,6 @@ class Session:
         self._whole_traces = WholeTraces(setup.host)
         self.summary: SummaryRecord | None = None
         self._stated: SummaryRecord | None = None  # at the end of the journal that is resumed
-        self._listing = Listing(None if setup.frame is None else setup.frame.population.listed)
         self._estimates: np.ndarray | None = None
         self._latency = latency_of(setup.config)
         self.saved = SavedTime()
@@ -62,7 +60,7 @@ class Session:
 
     def on_launch(self, process: int, index: int, trace_path: str | None = None) -> Answer:
         """Decide one launch: (action, pass, progress interval in cycles, state to begin with)."""
-        queue, launch = self._queue(), self._listing.launch(process, index)
+        queue, launch = self._queue(), self._launch(process, index)
         answer = queue.decide(process, launch, trace_path)
         if answer.action == SIMULATE and (problem := self._whole_traces.problem(trace_path)):
             self._take(queue.abort(process, launch, problem))
@@ -82,11 +80,11 @@ class Session:
         self.recorder.require_open()
         if self.summary is not None:
             return DONE, -1
-        launch = self._listing.launch(process, after)
+        launch = self._launch(process, after)
         while not self.loop.is_done:
             status, found = self.loop.queue.next(process, launch)
             if status != DONE:
-                return status, self._listing.position(process, found)
+                return status, self._place(found)
             self._advance()  # every launch of the queue has its outcome
             launch = END_OF_LIST
         return DONE, -1
@@ -95,24 +93,24 @@ class Session:
         """Launches that `next` will name, as far as they are known: a coordinator has them simulated beforehand."""
         self.recorder.require_open()
         return [
-            Planned(tuple(step._replace(launch=self._listing.position(*step[:2])) for step in chain), cost)
+            Planned(tuple(step._replace(launch=self._place(step.launch)) for step in chain), cost)
             for chain, cost in self.loop.queue.pending_chains()
         ]
 
     def on_progress(self, process: int, index: int, *point: int) -> int:
         """Continue (0) or stop (1) a launch in flight; point: cycles, instructions, CTAs issued, completed, in total."""
-        return int(self._queue().stops(process, self._listing.launch(process, index), point))
+        return int(self._queue().stops(process, self._launch(process, index), point))
 
     def on_complete(self, process: int, index: int, *result: Any) -> None:
         """Take the result of a launch in flight, the fields of HostResult, into the journal and the sample."""
         told = HostResult(*result)
-        launch = self._listing.launch(process, index)
+        launch = self._launch(process, index)
         self.saved.end((process, launch), float(told.cycles))
         self._take(self._queue().complete(process, launch, told))
 
     def on_abort(self, process: int, index: int, reason: str | None = None) -> None:
         """A launch in flight could not be simulated: once more in the next pass, then never."""
-        self._take(self._queue().abort(process, self._listing.launch(process, index), reason))
+        self._take(self._queue().abort(process, self._launch(process, index), reason))
 
     def finish(self) -> Summary:
         """End the run, even inside a pass; it then states no estimate."""
@@ -159,7 +157,7 @@ class Session:
         if self.summary is None:
             raise HostError("kp_launch_estimate was called before kp_finish")
         sample = self.loop.sample
-        unit = self.loop.sampled.ledger.unit(process, self._listing.launch(process, index))
+        unit = self.loop.sampled.ledger.unit(process, self._launch(process, index))
         if self._estimates is None:  # once for all: a host asks for every launch in turn
             self._estimates = sample.estimates()
         row = self._estimates[unit]
@@ -168,7 +166,7 @@ class Session:
 
     def launch_name(self, process: int, index: int) -> str | None:
         """The kernel name of a launch, where its trace was read."""
-        return self.loop.kernel_name(process, self._listing.launch(process, index))
+        return self.loop.kernel_name(process, self._launch(process, index))
 
     # ---- the life of a run ------------------------------------------------------------------------------------------
 
@@ -229,6 +227,15 @@ class Session:
         except StopIteration:
             if not self.loop.is_done:
                 raise SessionError("the run cannot go on: it failed in an earlier call") from None
+
+    def _launch(self, process: int, place: int) -> int:
+        """Launches of the program are numbered in the run, those of its list by the host."""
+        frame = self.setup.frame
+        return place if frame is None else frame.population.launch_at(process, place)
+
+    def _place(self, launch: int) -> int:
+        frame = self.setup.frame
+        return launch if frame is None else frame.population.place_of(launch)
 
     def _is_stated(self, summary: SummaryRecord) -> bool:
         """True if the journal that was resumed ends in this very summary, and nothing was added to it."""

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from kernelpoint import __version__
 from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError
-from kernelpoint.estimation import ErrorBudget, Method
+from kernelpoint.estimation import Design, ErrorBudget, Method, engine_for
 from kernelpoint.journal import HostRecord, RunRecord
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.pool import Pool
-from kernelpoint.session.architectures import check_architectures
-from kernelpoint.session.frame import Frame, strata_record
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.intra_kernel import check_inside_kernel
 from kernelpoint.session.planning import plan_for
-from kernelpoint.session.population import Log, population_for
 from kernelpoint.session.ratios import RATIOS, check_counter
 from kernelpoint.session.selecting import selected
+from kernelpoint.session.trace_checks import check_architectures
+from kernelpoint.workload import population_for
+from kernelpoint.workload.frame import Frame, hash_design, strata_record
+from kernelpoint.workload.model import Log
 
 
 @dataclass(frozen=True)
@@ -160,3 +164,38 @@ def budget_of(config: Config, policy: type[Policy], host: HostInfo) -> ErrorBudg
         scope=wanted.scope,
         bound=policy.bound_for(config),
     )
+
+
+# ---- sampled runs whose first pass draws every launch: they are full runs -------------------------------------------
+
+
+def drawn_whole(frame: Frame | None, budget: ErrorBudget, begun_with: Mapping[str, str | None] | None) -> Frame | None:
+    """The frame of a full run over the same launches, where the first pass would draw every launch anyway; else None.
+
+    Each launch then begins with the state that the one before it left, and nothing is estimated: the total is that of the full
+    run to the last cycle. Replayed states would only add an error. Only for simulators with a model of trajectories (MacSim):
+    there that error is the largest.
+
+    Args:
+        begun_with: hashes of the journal that the run goes on with, if any: the run stays what it began as.
+    """
+    from kernelpoint.fast_model.predictions import OF_TOTAL  # here, because it needs the native reader
+
+    if frame is None or OF_TOTAL not in (frame.design.predictions or {}):
+        return None
+    design = Design(
+        strata=np.full(frame.population.size, -1, dtype=np.int32),
+        first_sizes=np.empty(0, dtype=np.int64),
+        u=frame.design.u,
+        domains=frame.design.domains,
+    )
+    hashes = {**frame.hashes, "design": hash_design(design)}
+    is_whole = _draws_all(frame, budget) if begun_with is None else begun_with.get("design") == hashes["design"]
+    return replace(frame, plan=replace(frame.plan, design=design), hashes=hashes) if is_whole else None
+
+
+def _draws_all(frame: Frame, budget: ErrorBudget) -> bool:
+    """True if the first pass draws every launch, and all traces can be read."""
+    if frame.plan.broken or frame.population.listed is not None:
+        return False
+    return len(engine_for(frame.design, budget).wanted()) == frame.population.size

@@ -29,12 +29,12 @@ from kernelpoint.estimation import (
 )
 from kernelpoint.journal import AbortRecord, DecisionRecord, FurtherRunUpsRecord, RunUpRecord
 from kernelpoint.randomness import generator
-from kernelpoint.session.frame import Frame
 from kernelpoint.session.host_result import HostResult
 from kernelpoint.session.queue import DONE, OK, PENDING, SIMULATE, SKIP, Answer, Outcome
 from kernelpoint.session.ratios import RATIOS
 from kernelpoint.session.replays import KEPT, REPLAYED
 from kernelpoint.session.worker_protocol import Planned, Step
+from kernelpoint.workload.frame import Frame
 
 if TYPE_CHECKING:
     from kernelpoint.session.sample import Sample

@@ -21,14 +21,13 @@ from kernelpoint.session.abi_summary import NO_BOUND, Summary
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.host_result import HostResult
 from kernelpoint.session.intra_kernel import InsideKernel
-from kernelpoint.session.population import population_of
 from kernelpoint.session.queue import DONE, OK, SIMULATE, SKIP, Answer
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.setup import budget_of, latency_of
+from kernelpoint.session.trace_checks import WholeTraces
 from kernelpoint.session.trajectories import Trajectories
-from kernelpoint.session.whole_traces import WholeTraces
 from kernelpoint.session.worker_protocol import Chain, Outcome, Step, decode_chain, encode_outcomes
-from kernelpoint.workload import with_model_source
+from kernelpoint.workload import population_of, with_model_source
 
 if TYPE_CHECKING:
     from kernelpoint.traces.replay import Replayed

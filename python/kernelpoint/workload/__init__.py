@@ -5,6 +5,7 @@ from kernelpoint.workload.described import Descriptions, with_descriptions
 from kernelpoint.workload.fingerprint import fingerprint
 from kernelpoint.workload.inputs import Available, Need, check_available, complete, why_unassisted, with_profile
 from kernelpoint.workload.known import has_instructions, instructions, kernels, known_times
+from kernelpoint.workload.launch_lists import population_for, population_of
 from kernelpoint.workload.model import ModelSource, model_profile, predicted, usable, with_model_source
 from kernelpoint.workload.population import Population
 
@@ -24,6 +25,8 @@ __all__ = [
     "known_times",
     "model_profile",
     "named",
+    "population_for",
+    "population_of",
     "predicted",
     "usable",
     "why_unassisted",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernelpoint.errors import PolicyError
+from kernelpoint.errors import HostError, PolicyError
 from kernelpoint.pool import Pool
 from kernelpoint.randomness import permanent_random_numbers
 
@@ -83,6 +83,30 @@ class Population:
         if self.listed is not None:
             traced[self.listed] = True
         return traced
+
+    def launch_at(self, process: int, place: int) -> int:
+        """The launch at a place of the host's list; negative numbers, which stand for its ends, as they are.
+
+        Raises:
+            HostError: the list is not that long.
+
+        >>> part = Population((10,), seed=0, listed=np.array([3, 5, 9]))
+        >>> part.launch_at(0, 1), part.place_of(9), part.launch_at(0, -2)
+        (5, 2, -2)
+        """
+        if self.listed is None or place < 0:
+            return place
+        if not place < len(self.listed):
+            raise HostError(f"launch index of process {process}: got {place}; the list has {len(self.listed)} launches")
+        return int(self.listed[place])
+
+    def place_of(self, launch: int) -> int:
+        """The place of a launch in the host's list; negative numbers as they are."""
+        return launch if self.listed is None or launch < 0 else self._places[launch]
+
+    @cached_property
+    def _places(self) -> dict[int, int]:
+        return {} if self.listed is None else {launch: place for place, launch in enumerate(self.listed.tolist())}
 
     @cached_property
     def u(self) -> np.ndarray:

@@ -9,8 +9,8 @@ import numpy as np
 
 from kernelpoint.estimation import Design
 from kernelpoint.journal import StrataRecord
-from kernelpoint.session.plan import Plan
 from kernelpoint.workload import Population
+from kernelpoint.workload.plan import Plan
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from kernelpoint.archive import read_archive, write_archive
 from kernelpoint.arguments import check, checked
 from kernelpoint.errors import ConfigError, PlanError, shown
 from kernelpoint.estimation import Design, FirstPhase
-from kernelpoint.session.forecast import Forecast
+from kernelpoint.workload.forecast import Forecast
 
 FORMAT_VERSION = 4
 _DESIGN_PARTS = tuple(f.name for f in fields(Design) if f.name not in ("u", "predictions"))

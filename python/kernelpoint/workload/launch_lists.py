@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
+from typing import Protocol
 
 from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError, HostError
 from kernelpoint.pool import Pool
-from kernelpoint.session.host_info import HostInfo
-from kernelpoint.workload import Population, with_descriptions, with_model_source, with_profile
+from kernelpoint.workload.described import Descriptions, with_descriptions
+from kernelpoint.workload.inputs import with_profile
+from kernelpoint.workload.model import Log, Simulator, with_model_source
+from kernelpoint.workload.population import Population
 
-Log = Callable[[str], None]
+
+class LaunchSource(Simulator, Protocol):
+    """Description of a simulator by itself, as far as it tells which launches there are."""
+
+    @property
+    def process_count(self) -> int:
+        """Number of processes."""
+
+    @property
+    def launch_counts(self) -> tuple[int, ...]:
+        """Launches of each process; 0 where the simulator does not know."""
+
+    @property
+    def descriptions(self) -> Descriptions | None:
+        """Launches as they describe themselves; None where they do not."""
 
 
-def population_for(config: Config, host: HostInfo, log: Log, pool: Pool | None = None) -> Population:
+def population_for(config: Config, host: LaunchSource, log: Log, pool: Pool | None = None) -> Population:
     """The launches of all processes, with the sources of a plan's inputs: the fast model, and the profile that is named.
 
     Args:
@@ -23,6 +39,12 @@ def population_for(config: Config, host: HostInfo, log: Log, pool: Pool | None =
     Raises:
         TraceError: a trace list cannot be read.
         ConfigError, ProfileError: the fast model's configuration, or the profile, is refused.
+
+    >>> from kernelpoint.config import parse_config
+    >>> from kernelpoint.session.host_info import HostInfo
+    >>> config = parse_config({"version": 1, "policy": "random"}, "keys")
+    >>> population_for(config, HostInfo("mine", list_paths=("traces/kernelslist.g",)), print).has_traces
+    True
     """
     population = replace(population_of(host, config.seed), pool=pool)
     population = with_descriptions(population, host.descriptions)
@@ -30,8 +52,13 @@ def population_for(config: Config, host: HostInfo, log: Log, pool: Pool | None =
     return with_profile(population, config, log)
 
 
-def population_of(host: HostInfo, seed: int) -> Population:
-    """The launches of all processes, from their lists or from the numbers that the host gives."""
+def population_of(host: LaunchSource, seed: int) -> Population:
+    """The launches of all processes, from their lists or from the numbers that the host gives.
+
+    >>> from kernelpoint.session.host_info import HostInfo
+    >>> population_of(HostInfo("mine", process_count=2, list_paths=(None, None), launch_counts=(3, 2)), seed=0).size
+    5
+    """
     paths = [_list_of(host, process) for process in range(host.process_count)]
     return Population(
         counts=tuple(_count(host, process, found) for process, found in enumerate(paths)),
@@ -40,7 +67,7 @@ def population_of(host: HostInfo, seed: int) -> Population:
     )
 
 
-def _list_of(host: HostInfo, process: int) -> list[str] | None:
+def _list_of(host: LaunchSource, process: int) -> list[str] | None:
     path = host.list_paths[process]
     if path is None:
         return None
@@ -49,7 +76,7 @@ def _list_of(host: HostInfo, process: int) -> list[str] | None:
     return launch_paths(path)
 
 
-def _count(host: HostInfo, process: int, paths: list[str] | None) -> int:
+def _count(host: LaunchSource, process: int, paths: list[str] | None) -> int:
     told = host.launch_counts[process]
     if paths is None:
         if told <= 0:
