@@ -20,12 +20,12 @@ $(VENV)/.installed: pyproject.toml requirements/run.txt
 	KERNELPOINT_WITHOUT_CPP=1 $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-# What training, tests and checks need besides. PyTorch's CPU build needs nothing of CUDA.
+# What training, tests and checks need besides; PyTorch's CPU build where pip finds it, else the registry's, with CUDA.
 $(VENV)/.developing: $(VENV)/.installed requirements/develop.txt requirements/torch.txt
 	@echo "Installing what tests need besides: PyTorch, Dask, pytest, mypy and others; 1 to 5 GB on disk, by the build of PyTorch."
 	$(PINNED) requirements/develop.txt
-	$(PINNED) requirements/torch.txt --no-deps
-	$(BIN)/python -m pip show torch | grep -q '^Version:.*+cpu' || $(PINNED) requirements/torch-cuda.txt --no-deps
+	$(PINNED) requirements/torch-cpu.txt --no-deps 2>/dev/null || $(PINNED) requirements/torch.txt --no-deps
+	$(BIN)/python -m pip show torch | grep '^Version:.*+cpu' >/dev/null || $(PINNED) requirements/torch-cuda.txt --no-deps
 	@touch $@
 
 # An editable install: Python files are used where they stand, so only C++ needs building again.

@@ -33,7 +33,8 @@ def test_make_installs_nothing_that_is_not_pinned():
 
 
 def test_the_versions_that_ci_tests_and_all_dependencies_of_the_package_are_pinned():
-    everything = {spelt(name): version for path in FILES for name, version in pinned(path).items()}
+    locked = [path for path in FILES if path.name != "torch-cpu.txt"]
+    everything = {spelt(name): version for path in locked for name, version in pinned(path).items()}
     for name, version in re.findall(r"^([\w.-]+)==(\S+)", (ROOT / "constraints.txt").read_text(), re.MULTILINE):
         assert everything[spelt(name)] == version, name
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

@@ -23,34 +23,40 @@ HEADER = "# Made by `make lock`; installed with --require-hashes.\n"
 
 
 def resolved(*sources: str, more: str = "") -> dict[str, str]:
-    """Name of each package that sources need -> its lines in a requirements file."""
+    """Name of each package that sources need -> its lines in a requirements file, of one or more versions by Python's."""
     command = ["uv", "pip", "compile", *sources, "-", "--universal", "--python-version", OLDEST_PYTHON]
     options = ["--generate-hashes", "--no-header", "--no-annotate", "--quiet", "--constraint", "constraints.txt"]
     done = subprocess.run([*command, *options], input=more, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(done.stderr)
     blocks = re.split(r"^(?=[\w.-]+==)", done.stdout, flags=re.MULTILINE)[1:]
-    return {block.split("==")[0]: block for block in blocks}
+    found: dict[str, str] = {}
+    for block in blocks:
+        name = block.split("==")[0]
+        found[name] = found.get(name, "") + block
+    return found
 
 
 def write(name: str, blocks: dict[str, str]) -> None:
     (FOLDER / f"{name}.txt").write_text(HEADER + "".join(blocks.values()))
 
 
-def with_hashes(block: str, hashes: set[str]) -> str:
-    """A package's lines with further hashes."""
-    first, *known = block.rstrip("\n").split(" \\\n")
-    return " \\\n".join([first, *sorted({*known, *(f"    --hash=sha256:{digest}" for digest in hashes)})]) + "\n"
+def write_cpu_build(torch: str, wheels: list[str]) -> None:
+    """Hashes of PyTorch's CPU builds; those known before stay where no files are named."""
+    known = re.findall(r"sha256:(\w+)", (FOLDER / "torch-cpu.txt").read_text()) if not wheels else []
+    hashes = sorted({*known, *(hashlib.sha256(Path(wheel).read_bytes()).hexdigest() for wheel in wheels)})
+    name = torch.split()[0]
+    write(
+        "torch-cpu", {"torch": " \\\n    ".join([f"{name}+cpu", *(f"--hash=sha256:{each}" for each in hashes)]) + "\n"}
+    )
 
 
 def main(wheels: list[str]) -> None:
     extras = [word for extra in EXTRAS for word in ("--extra", extra)]
     everything = resolved("pyproject.toml", *extras, more=BUILDING)
     cuda = {name: block for name, block in everything.items() if OF_CUDA.match(name)}
-    kept = FOLDER / "torch.txt"
-    known = set(re.findall(r"sha256:(\w+)", kept.read_text())) if kept.exists() and not wheels else set()
-    hashes = known | {hashlib.sha256(Path(wheel).read_bytes()).hexdigest() for wheel in wheels}
-    write("torch", {"torch": with_hashes(everything["torch"], hashes)})
+    write("torch", {"torch": everything["torch"]})
+    write_cpu_build(everything["torch"], wheels)
     write("torch-cuda", cuda)
     write("develop", {name: block for name, block in everything.items() if name not in {"torch", *cuda}})
     needed = resolved("pyproject.toml", "--extra", "report", more=BUILDING)
