@@ -3,9 +3,11 @@
 import random
 
 import pytest
+from sealed_lines import journal_of
 
 from kernelpoint.errors import JournalError
-from kernelpoint.journal import ResumeRecord, load_run, read_records
+from kernelpoint.journal import PassRecord, ResumeRecord, load_run, read_records
+from kernelpoint.journal.lines import split_lines
 
 TIGHT = "policy: random\nerror_budget: {relative_error: 0.001}"
 
@@ -89,6 +91,32 @@ def test_a_run_killed_again_and_again_ends_with_the_same_summary(host):
         except Killed:
             pass
     pytest.fail("the run never ended")
+
+
+def test_a_journal_with_a_step_that_the_run_does_not_take_is_refused_with_its_line(host):
+    host.run(host.open(TIGHT))
+    lines = split_lines((host.folder / "run.kpjournal").read_bytes(), "it")[0]
+    place = next(i for i, line in enumerate(lines) if b'"type":"look"' in line)
+    further = b'{"type":"further_run_ups","pass_index":0,"run_ups":2}'  # of a simulator that cannot replay
+    (host.folder / "run.kpjournal").write_bytes(journal_of([*lines[:place], further, *lines[place:]]))
+    with pytest.raises(
+        JournalError, match=rf"run\.kpjournal:{place + 1}: a record 'further_run_ups' where none can be"
+    ):
+        host.open(TIGHT)
+
+
+def test_a_resumed_run_goes_on_with_the_samples_of_its_journal_not_with_new_ones(host):
+    host.run(host.open(TIGHT))
+    journal = host.folder / "run.kpjournal"
+    wanted = [record.wanted for record in read_records(journal) if isinstance(record, PassRecord)]
+    lines = split_lines(journal.read_bytes(), "it")[0]
+    last = max(i for i, line in enumerate(lines) if b'"type":"pass"' in line)
+    journal.write_bytes(journal_of(lines[: last + 1]))
+    host.simulated = []
+    host.run(
+        host.open(TIGHT.replace("0.001", "0.5"))
+    )  # the first look meets this budget, the journal's passes come first
+    assert len(wanted) > 1 and len(host.simulated) == wanted[-1]
 
 
 def test_a_finished_run_that_is_started_again_simulates_nothing(host):

@@ -6,14 +6,14 @@ import math
 import numpy as np
 import pytest
 
-from kernelpoint.session.saved import SavedTime
-from kernelpoint.session.worker_protocol import JOURNAL_VARIABLE, TIME_VARIABLE
+from kernelpoint.session.time_saved import TimeSaved
+from kernelpoint.session.worker_protocol import JOURNAL_ENV, TIME_ENV
 
 
 def summary_of(host, step=1.0, **info):
     """Summary of a run whose clock goes on by a step whenever it is read: every simulated launch takes one."""
     session = host.open(**info)
-    session.saved = SavedTime(itertools.count(step=step).__next__)
+    session.saved = TimeSaved(itertools.count(step=step).__next__)
     host.run(session)
     return session, session.finish()
 
@@ -30,7 +30,7 @@ def test_the_saved_time_is_that_of_a_full_run_less_all_that_this_run_took(host):
 
 
 def test_dear_launches_that_are_drawn_more_often_do_not_raise_the_rate():
-    saved = SavedTime(itertools.count().__next__)
+    saved = TimeSaved(itertools.count().__next__)
     for place, seconds, cycles in (((0, 0), 10.0, 1000.0), ((0, 1), 1.0, 1000.0)):
         saved.took(seconds)
         saved.end(place, cycles)
@@ -41,7 +41,7 @@ def test_dear_launches_that_are_drawn_more_often_do_not_raise_the_rate():
 @pytest.mark.parametrize(("spent", "saves"), [(0.0, True), (80.0, True), (95.0, False), (300.0, False)])
 def test_nothing_is_said_where_a_full_run_would_be_as_cheap(spent, saves):
     clock = iter([0.0, spent]).__next__
-    saved = SavedTime(clock)
+    saved = TimeSaved(clock)
     saved.took(1.0)
     saved.end((0, 0), 1000.0)
     saved.measure(lambda places: [1.0], 100_000.0)
@@ -51,13 +51,13 @@ def test_nothing_is_said_where_a_full_run_would_be_as_cheap(spent, saves):
 def test_a_simulator_that_prints_what_others_simulated_is_told_what_that_took(host, monkeypatch):
     session = host.open()
     host.run(session)
-    monkeypatch.setenv(JOURNAL_VARIABLE, str(session.journal.path))
-    monkeypatch.setenv(TIME_VARIABLE, "30.0 2.5")
+    monkeypatch.setenv(JOURNAL_ENV, str(session.journal.path))
+    monkeypatch.setenv(TIME_ENV, "30.0 2.5")
     assert host.open().finish().saved_seconds == pytest.approx(27.5)
 
 
 def test_a_launch_simulated_elsewhere_counts_with_the_time_that_it_took_there():
-    saved = SavedTime(itertools.count().__next__)
+    saved = TimeSaved(itertools.count().__next__)
     saved.begin()
     saved.took(3.0)
     saved.end((0, 0), 100.0)

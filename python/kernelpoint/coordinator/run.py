@@ -22,9 +22,9 @@ from kernelpoint.coordinator.simulations import Engine, Simulations
 from kernelpoint.coordinator.state import Progress, state_path
 from kernelpoint.coordinator.task import COMPARED, Work
 from kernelpoint.session.boundary import open_run
-from kernelpoint.session.saved import SavedTime
 from kernelpoint.session.session import Session
-from kernelpoint.session.worker_protocol import JOURNAL_VARIABLE, TIME_VARIABLE, Hello
+from kernelpoint.session.time_saved import TimeSaved
+from kernelpoint.session.worker_protocol import JOURNAL_ENV, TIME_ENV, Hello
 
 Say = Callable[[str], None]
 OpenEngine = Callable[[int], Engine]  # given the bytes of memory that a simulator takes before its first launch
@@ -130,14 +130,14 @@ def _account(simulations: Simulations, workers: int, wall: float) -> str:
     )
 
 
-def print_end(command: Sequence[str], journal: Path, saved: SavedTime) -> int:
+def print_end(command: Sequence[str], journal: Path, saved: TimeSaved) -> int:
     """Have the simulator print the end of a run whose journal is complete, under its own names; its exit status.
 
     It goes on with a copy of the journal, finds nothing left to simulate, and changes nothing. It is told what the launches
     took.
     """
     with tempfile.TemporaryDirectory(prefix="kernelpoint-") as folder:
-        environment = {**os.environ, JOURNAL_VARIABLE: shutil.copy(journal, folder)}
+        environment = {**os.environ, JOURNAL_ENV: shutil.copy(journal, folder)}
         if saved.known is not None:
-            environment[TIME_VARIABLE] = " ".join(map(str, saved.known))
+            environment[TIME_ENV] = " ".join(map(str, saved.known))
         return subprocess.run(list(command), env=environment, check=False).returncode

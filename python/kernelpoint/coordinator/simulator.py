@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 
 from kernelpoint.files import above_streams
-from kernelpoint.session.worker_protocol import VARIABLE, Chain, Hello, Outcome, decode_outcomes, encode_chain
+from kernelpoint.session.worker_protocol import WORKER_PIPES_ENV, Chain, Hello, Outcome, decode_outcomes, encode_chain
 
 SECONDS_TO_BEGIN = 300.0
 LINES_KEPT = 20
@@ -74,7 +74,7 @@ class Simulator:
             self._process = subprocess.Popen(
                 list(command),
                 cwd=folder,
-                env={**os.environ, **(environment or {}), VARIABLE: f"{chains},{answers}"},
+                env={**os.environ, **(environment or {}), WORKER_PIPES_ENV: f"{chains},{answers}"},
                 pass_fds=(chains, answers),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,

@@ -15,7 +15,7 @@ from kernelpoint.pool import Pool
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.session import Session
 from kernelpoint.session.setup import drawn_whole, prepare
-from kernelpoint.session.worker_protocol import JOURNAL_VARIABLE, TIME_VARIABLE, VARIABLE
+from kernelpoint.session.worker_protocol import JOURNAL_ENV, TIME_ENV, WORKER_PIPES_ENV
 
 if TYPE_CHECKING:
     from kernelpoint.session.worker import WorkerSession
@@ -28,14 +28,14 @@ def open(config_path: str, info: Mapping[str, Any], log: Callable[[str], None]) 
         KernelPointError: of the kind that names what is refused; nothing was started and no journal was touched but to read.
     """
     config = load_config(config_path)
-    if descriptors := os.environ.get(VARIABLE):
+    if descriptors := os.environ.get(WORKER_PIPES_ENV):
         from kernelpoint.session.worker import WorkerSession  # here, because a run of one process needs none of it
 
         return WorkerSession(config, info, log, descriptors)
-    if journal := os.environ.get(JOURNAL_VARIABLE):
+    if journal := os.environ.get(JOURNAL_ENV):
         config = config.model_copy(update={"journal": journal, "resume": "auto"})
     session = open_run(config, HostInfo.from_mapping(info), log, command=own_command())
-    if times := os.environ.get(TIME_VARIABLE):
+    if times := os.environ.get(TIME_ENV):
         full, spent = map(float, times.split())
         session.saved.known = full, spent
     return session

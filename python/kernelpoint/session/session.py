@@ -17,9 +17,9 @@ from kernelpoint.session.queue import DONE, END_OF_LIST, SIMULATE, SKIP, Answer,
 from kernelpoint.session.recorder import OUTCOMES, STEPS, Recorder
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.same_run import check_same_run
-from kernelpoint.session.saved import SavedTime
 from kernelpoint.session.setup import Setup, latency_of
 from kernelpoint.session.summary import sentence
+from kernelpoint.session.time_saved import TimeSaved
 from kernelpoint.session.trace_checks import WholeTraces
 from kernelpoint.session.worker_protocol import Planned
 from kernelpoint.workload.forecast import compared
@@ -54,7 +54,7 @@ class Session:
         self._stated: SummaryRecord | None = None  # at the end of the journal that is resumed
         self._estimates: np.ndarray | None = None
         self._latency = latency_of(setup.config)
-        self.saved = SavedTime()
+        self.saved = TimeSaved()
 
     # ---- the host's calls -------------------------------------------------------------------------------------------
 
@@ -204,7 +204,8 @@ class Session:
         else:
             self._advance()  # the loop takes this step
             if self.recorder.is_replaying and self.recorder.head is record:
-                raise HostError(f"a record {record.type!r} where none can be")
+                place = f"{self.journal.path}:{self.recorder.line + 1}"
+                raise JournalError(f"{place}: a record {record.type!r} where none can be")
 
     def _recall(self, record: Record) -> None:
         """A record of the journal that is neither an outcome nor a step; the last of all says that this process goes on."""

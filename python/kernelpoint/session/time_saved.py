@@ -15,7 +15,7 @@ LEAST_SHARE = 0.1  # of a full run, that has to be saved for a line; measured ti
 Place = tuple[int, int]  # process and launch
 
 
-class SavedTime:
+class TimeSaved:
     """Processor time of simulated launches, and of everything that the run did besides.
 
     The time of a launch lies between the last word with the session before it and its result. Where the session is not in the
@@ -26,7 +26,7 @@ class SavedTime:
         known: seconds of a full run, and those that were spent, of a run that others simulated; None otherwise.
 
     >>> clock = iter([0.0, 1.0, 3.0, 4.0]).__next__
-    >>> time_saved = SavedTime(clock)
+    >>> time_saved = TimeSaved(clock)
     >>> time_saved.begin()
     >>> time_saved.end((0, 7), 1000.0)
     >>> time_saved.measure(lambda places: [51.0], total_cycles=51_000.0)
