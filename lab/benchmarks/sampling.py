@@ -49,7 +49,7 @@ class Measured:
     cycles: dict[int, float]  # of each simulated launch
 
 
-def simulate(traces: Path, gpu: str, policy: str, budget: float, seed: int, work: Path, warmup: int = 0) -> Measured:
+def simulate(traces: Path, gpu: str, policy: str, budget: float, seed: int, work: Path) -> Measured:
     journal = work / f"{policy}-{budget}-{seed}.kpjournal"
     content = {
         "version": 1,
@@ -57,7 +57,6 @@ def simulate(traces: Path, gpu: str, policy: str, budget: float, seed: int, work
         "error_budget": {"relative_error": budget},
         "journal": str(journal),
         "resume": "never",
-        "warmup": {"launches": warmup},
         "seed": seed,
     }
     config = work / "kernelpoint.yaml"
@@ -148,7 +147,7 @@ def measure(traces: Path, gpu: str, options: argparse.Namespace, work: Path) -> 
     latency = launch_latency(gpu)
     for policy in options.policies.split(","):
         for budget in map(float, options.budgets.split(",")):
-            runs = [simulate(traces, gpu, policy, budget, seed, work, options.warmup) for seed in range(options.seeds)]
+            runs = [simulate(traces, gpu, policy, budget, seed, work) for seed in range(options.seeds)]
             print(line(policy, budget, runs, full, latency), flush=True)
             rows += [
                 {"policy": policy, "budget": budget, "traces": str(traces), "gpu": gpu, **asdict(run)} for run in runs
@@ -165,7 +164,6 @@ def main() -> None:
     parser.add_argument("--policies", default="random,gcl,kernelpoint")
     parser.add_argument("--budgets", default="0.05,0.01,0.005")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--warmup", type=int, default=0)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     rows: list[dict] = []

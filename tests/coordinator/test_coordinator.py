@@ -14,12 +14,11 @@ from kernelpoint.errors import SessionError
 from kernelpoint.session.worker_protocol import Outcome, Planned, Step
 
 RANDOM = "policy: random\nerror_budget: {relative_error: 0.002}"
-WARM = RANDOM + "\nwarmup: {launches: 2}"
 FURTHER = "policy: random\nerror_budget: {relative_error: 0.03}"  # launches are 2 % off: one run-up is not enough
 STARTED = 1  # REPLAYED
 
 
-@pytest.mark.parametrize("yaml", [RANDOM, WARM, FURTHER, RANDOM + "\nreplay: {check: 0}"])
+@pytest.mark.parametrize("yaml", [RANDOM, FURTHER, RANDOM + "\nreplay: {check: 0}"])
 @pytest.mark.parametrize("workers", [1, 2, 4, 16])
 def test_the_journal_is_that_of_one_process_to_the_byte(gpu, yaml, workers):
     alone = gpu.alone(yaml)
@@ -50,7 +49,7 @@ def test_the_first_draws_do_not_wait_for_run_ups(gpu):
 
 
 def test_chains_that_go_on_from_each_other_stay_in_one_simulator(gpu):
-    gpu.spread(WARM, FakeEngine(gpu, 4))
+    gpu.spread(RANDOM, FakeEngine(gpu, 4))
     for before, step in zip(gpu.simulated, gpu.simulated[1:], strict=False):
         assert step.state == STARTED or before.launch == step.launch - 1
 

@@ -48,7 +48,6 @@ def bench(bench_of_all, monkeypatch):
     ("yaml", "workers"),
     [
         (BUDGET, 4),
-        (f"{BUDGET}\nwarmup: {{launches: 1}}", 2),
         (f"{BUDGET}\ninside_kernel: cta", 2),
     ],
 )

@@ -31,7 +31,7 @@ struct Kind {
 const Kind kKinds[] = {
     {"policy: random\nerror_budget.relative_error: 0.2\n", 6},
     {"policy: all\n", 6},
-    {"policy: random\nerror_budget.relative_error: 0.001\nwarmup: {launches: 1}\n", 6},
+    {"policy: random\nerror_budget.relative_error: 0.001\n", 6},
     {"policy: random\nerror_budget.relative_error: 0.1\nreplay.check: 2\n", 64},
     {"policy: kernelpoint\nclusters: online\n", 6},
     {"policy: random\ninside_kernel: pka\n", 6},

@@ -108,7 +108,7 @@ def test_a_setting_that_the_journal_lacks_is_an_error(tmp_path):
 def summary(launches, simulated):
     return SummaryRecord(
         **dict.fromkeys(("estimate", "half_width", "relative_half_width", "cycle_speedup", "one_per_stream_speedup")),
-        **dict.fromkeys(("passes", "warmups", "projected", "seed"), 0),
+        **dict.fromkeys(("passes", "projected", "seed"), 0),
         **dict.fromkeys(("inside_kernel", "bound", "covers", "policy"), ""),
         **{key: [] for key in ("clusters", "processes", "degraded", "lost", "never_completed")},
         **{key: [] for key in ("assumptions", "warnings", "not_covered")},

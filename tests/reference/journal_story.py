@@ -40,7 +40,7 @@ def story(journal: Path) -> list[Any]:
     for line in journal.read_text().splitlines():
         record = json.loads(line)
         kind = record["type"]
-        if kind in ("decision", "result", "warmup", "abort"):
+        if kind in ("decision", "result", "abort"):
             kept = {key: record[key] for key in KEPT if record.get(key) is not None}
             told.append([kind, record["process"], record["launch"], number_of_pass(record), kept])
         elif kind == "pass":

@@ -96,7 +96,6 @@ CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "no bound": ("policy: random\nerror_budget: {bound: none}", {}, {}),
     "ratio": ("policy: random\nerror_budget: {counter: l2_miss_rate, relative_error: 0.02}", {}, {}),
     "clusters": ("policy: random\nerror_budget: {scope: cluster, relative_error: 0.02}", {}, {}),
-    "warm-up": ("policy: random\nwarmup: {launches: 2}\n" + BUDGET % 0.02, {}, {}),
     "aborts": ("policy: random\n" + BUDGET % 0.005, {}, {"fails": range(0, COUNT, 5)}),
     "two processes": ("policy: random\n" + BUDGET % 0.02, {"process_count": 2}, {"counts": [COUNT, 90]}),
     "cta": ("policy: random\ninside_kernel: cta\n" + BUDGET % 0.05, {"can_stop": True}, {}),

@@ -42,7 +42,6 @@ def embedded_host(folder: Path) -> Iterator[tuple[str, list[Any]]]:
     config, journal = folder / "kernelpoint.yaml", folder / "run.kpjournal"
     runs = {f"{p}": (solver, "v100", f"policy: {p}") for p in ("all", "random", "gcl", "kernelpoint")}
     runs |= {f"{p}": (solver, "v100", f"policy: {p}\nprofile: {profile}") for p in ("pka", "sieve", "stem", "allegro")}
-    runs["warm-up"] = (solver, "v100", "policy: random\nwarmup: {launches: 1}")
     runs["online"] = (solver, "v100", "policy: kernelpoint\nclusters: online")
     runs["cta"] = (large, str(small), "policy: all\ninside_kernel: cta\nerror_budget: {relative_error: 0.1}")
     for name, (traces, gpu, yaml) in runs.items():
@@ -70,7 +69,7 @@ def miniatures(folder: Path) -> Iterator[tuple[str, list[Any]]]:
     Tree(other, load_description("macsim")).apply()
     macsim_program = macsim.build(other)
     work = folder / "work"
-    for yaml in ("policy: all", "policy: random\nseed: 3", "policy: random\nseed: 4\nwarmup: {launches: 1}"):
+    for yaml in ("policy: all", "policy: random\nseed: 3", "policy: random\nseed: 4"):
         for name in ("accelsim", "macsim", "macsim, two applications"):
             shutil.rmtree(work, ignore_errors=True)
             (work / "run").mkdir(parents=True)

@@ -69,7 +69,6 @@ def a_summary(total: EstimateRecord) -> SummaryRecord:
             "simulated": 1,
             "skipped": 1,
             "passes": 1,
-            "warmups": 0,
             "inside_kernel": "off",
             "projected": 0,
         },

@@ -154,7 +154,6 @@ def test_a_launch_that_the_census_lacks_is_refused(select, trace, host):
     ("more", "error", "message"),
     [
         ("\nseed: 9", PlanError, "seed: it has 0, this run 9"),
-        ("\nwarmup: {launches: 2}", ConfigError, "warmup.launches: got 2"),
         ("\nplan: some.kpplan", ConfigError, "plan: got 'some.kpplan'"),
         ("\nclusters: online", ConfigError, "clusters: got 'online'"),
     ],

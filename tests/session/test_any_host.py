@@ -26,7 +26,7 @@ SIMULATE, SKIP = 0, 1
 BEFORE_FIRST, END_OF_LIST = -1, -2
 INDEX = st.integers(0, LAUNCHES - 1)
 WILD = st.sampled_from([-3, -1, LAUNCHES, LAUNCHES + 7, 2**40, 2**63, 2**64 - 1])
-POLICIES = ["random", "all", "random\nwarmup: {launches: 1}"]
+POLICIES = ["random", "all"]
 
 
 class AnyHost(RuleBasedStateMachine):
@@ -52,9 +52,6 @@ class AnyHost(RuleBasedStateMachine):
         folder.mkdir()
         return folder
 
-    def warms_up(self):
-        return "warmup" in self.policy
-
     def left_out(self):
         """Launches that the run goes on without, as its journal has them."""
         records = read_records(self.session.journal.path)
@@ -74,8 +71,8 @@ class AnyHost(RuleBasedStateMachine):
         if index in self.flying:
             assert action == SIMULATE
         if action == SIMULATE and index not in self.flying:
-            assert index not in self.results or self.warms_up(), "a launch with a result is simulated again"
-            assert index not in self.left_out() or self.warms_up(), "a launch that was given up is simulated again"
+            assert index not in self.results, "a launch with a result is simulated again"
+            assert index not in self.left_out(), "a launch that was given up is simulated again"
             self.flying.add(index)
         self.decided[index] = action
 
@@ -88,7 +85,7 @@ class AnyHost(RuleBasedStateMachine):
         assert status in (OK, DONE, PENDING)
         assert (index >= 0) == (status == OK)
         if status == OK:
-            assert index not in self.flying and (index not in self.results or self.warms_up())
+            assert index not in self.flying and index not in self.results
         if status == PENDING:
             assert self.flying, "nothing is in flight, and still the host has to wait"
 
@@ -100,8 +97,7 @@ class AnyHost(RuleBasedStateMachine):
             return
         self.host.complete(self.session, index)
         self.flying.discard(index)
-        if not self.warms_up():
-            self.results[index] = float(self.host.cycles[index])
+        self.results[index] = float(self.host.cycles[index])
 
     @precondition(lambda self: self.flying)
     @rule(data=st.data())
@@ -173,8 +169,7 @@ class AnyHost(RuleBasedStateMachine):
         summary = self.session.finish()
         self.finished = True
         assert summary.launches == LAUNCHES
-        if not self.warms_up():
-            assert summary.simulated == len(self.results)
+        assert summary.simulated == len(self.results)
 
     @invariant()
     def the_journal_adds_up(self):
@@ -186,11 +181,10 @@ class AnyHost(RuleBasedStateMachine):
         records = read_records(path)
         results = [record.launch for record in records if isinstance(record, ResultRecord)]
         assert len(results) == len(set(results)), "a launch has two results"
-        if not self.warms_up():
-            assert sorted(results) == sorted(self.results)
-            for record in records:
-                if isinstance(record, ResultRecord):
-                    assert record.counters["cycles"] == self.results[record.launch]
+        assert sorted(results) == sorted(self.results)
+        for record in records:
+            if isinstance(record, ResultRecord):
+                assert record.counters["cycles"] == self.results[record.launch]
         assert sum(isinstance(record, AbortRecord) for record in records) >= sum(self.failures.values())
 
     def teardown(self):

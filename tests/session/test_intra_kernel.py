@@ -236,12 +236,6 @@ def test_a_stop_that_nobody_asked_for_is_refused(gpu):
         gpu.end(session, index, True, 6000, 100, 10)
 
 
-def test_warm_up_launches_are_simulated_whole(gpu):
-    session = open_(gpu, CTA + "\nwarmup: {launches: 1}")
-    index = int(session.loop.sampled.ledger.warming[0])
-    assert session.on_launch(0, index)[0] == 0 and session.on_launch(0, index)[2] == 0
-
-
 def test_an_aborted_launch_begins_anew(gpu):
     session = open_(gpu, CTA)
     index = session.next(0, -1)[1]

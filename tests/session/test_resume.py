@@ -32,9 +32,9 @@ def test_a_run_killed_at_many_random_bytes_ends_with_the_same_summary(host):
         assert len(host.simulated) <= len(expected) - before + 1
 
 
-@pytest.mark.parametrize("kind", ["warm-up", "failing launches", "another counter"])
+@pytest.mark.parametrize("kind", ["failing launches", "another counter"])
 def test_other_runs_killed_at_random_bytes_end_the_same(host, kind):
-    more = {"warm-up": "warmup: {launches: 2}", "another counter": "estimate: mean"}.get(kind, "")
+    more = {"another counter": "estimate: mean"}.get(kind, "")
     budget = "reads, relative_error: 0.05" if kind == "another counter" else "cycles, relative_error: 0.001"
     yaml = f"policy: random\nerror_budget: {{counter: {budget}}}\n{more}"
     failed = set()
@@ -218,15 +218,6 @@ def test_a_failed_decision_is_still_known_after_a_resume(host):
     (host.folder / "run.kpjournal").write_bytes(data[: int(len(data) * 0.6)])
     again = host.run(host.open(TIGHT))
     assert again["degraded"] == whole["degraded"] and again["estimate"] == whole["estimate"]
-
-
-def test_a_run_with_warm_up_launches_resumes_too(host):
-    yaml = f"{TIGHT}\nwarmup: {{launches: 1}}"
-    whole = host.run(host.open(yaml))
-    data = (host.folder / "run.kpjournal").read_bytes()
-    for share in (0.2, 0.5, 0.8):
-        (host.folder / "run.kpjournal").write_bytes(data[: int(len(data) * share)])
-        assert host.run(host.open(yaml)) == whole
 
 
 def test_a_run_killed_just_after_its_estimate_failed_still_simulates_everything(host, monkeypatch):

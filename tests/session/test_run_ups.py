@@ -193,11 +193,6 @@ def test_the_journal_holds_the_results_of_a_run_up_and_the_sample_the_other_one(
     assert last <= {record.launch for record in run.of(ResultRecord)}
 
 
-def test_a_warmed_up_launch_is_compared_behind_more_launches_than_warm_it_up(host):
-    session = ReplayingHost(host).open(LOOSE + "\nwarmup: {launches: 2}")
-    assert all(len(run_up.launches) >= 4 for run_up in session.loop.validation.chains)
-
-
 # ---- places ---------------------------------------------------------------------------------------------------------
 
 

@@ -286,18 +286,6 @@ def test_progress_lines_tell_pass_launches_and_bound(host):
     assert any("sampling error within the error budget" in line for line in host.log)
 
 
-def test_warm_up_launches_run_before_each_drawn_one_and_count_for_nothing(host, tmp_path):
-    cold = host.run(host.open(LOOSE))
-    drawn = list(host.simulated)
-    host.simulated = []
-    warm = host.run(host.open(f"{LOOSE}\nwarmup: {{launches: 2}}\njournal: {tmp_path / 'warm'}"))
-    expected = sorted({max(i - k, 0) for i in drawn for k in (0, 1, 2)})
-    assert host.simulated == expected and warm["warmups"] == len(expected) - len(drawn)
-    assert warm["estimate"] == cold["estimate"] and warm["simulated"] == cold["simulated"]
-    paid = cold["cycle_speedup"] / warm["cycle_speedup"]
-    assert paid == pytest.approx(len(expected) / len(drawn), rel=0.05)
-
-
 def test_a_counter_of_which_only_zeros_were_drawn_states_no_bound(host):
     host.complete = lambda session, index: (host.simulated.append(index), session.on_complete(0, index, False, 0, 0))[0]
     summary = host.run(host.open(LOOSE))

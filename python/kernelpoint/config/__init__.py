@@ -1,7 +1,7 @@
 """The sampling configuration: one YAML file, checked before cycle 0."""
 
 from kernelpoint.config.load import check_section, load_config, parse_config, read_yaml
-from kernelpoint.config.schema import Config, EncoderConfig, ErrorBudgetConfig, PolicyChoice, Section, WarmupConfig
+from kernelpoint.config.schema import Config, EncoderConfig, ErrorBudgetConfig, PolicyChoice, Section
 
 __all__ = [
     "Config",
@@ -9,7 +9,6 @@ __all__ = [
     "ErrorBudgetConfig",
     "PolicyChoice",
     "Section",
-    "WarmupConfig",
     "check_section",
     "load_config",
     "parse_config",

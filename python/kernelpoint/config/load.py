@@ -135,9 +135,9 @@ def check_section(model: type[S], content: dict[str, Any], key: str) -> S:
     Raises:
         ConfigError: a value is unknown, of the wrong type or out of range; the message names each.
 
-    >>> from kernelpoint.config import WarmupConfig
-    >>> check_section(WarmupConfig, {"launches": 2}, "warmup")
-    WarmupConfig(launches=2)
+    >>> from kernelpoint.config import EncoderConfig
+    >>> check_section(EncoderConfig, {"max_nodes": 5000}, "encoder")
+    EncoderConfig(checkpoint='builtin', max_nodes=5000)
     """
     try:
         return model.model_validate(content)
@@ -182,8 +182,8 @@ def _complaint(detail: Any) -> str:
     message = detail["msg"][0].lower() + detail["msg"][1:]
     if detail["type"] == "missing":
         return f"{key}: this key is required"
-    if key in REMOVED:
-        return f"{key}: {REMOVED[key]}"
+    if removed := REMOVED.get(key) or REMOVED.get(key.partition(".")[0]):
+        return f"{key}: {removed}"
     if detail["type"] == "literal_error" and (removed := REMOVED_VALUES.get((key, str(detail["input"])))):
         return f"{key}: got {shown(detail['input'])}; {removed}"
     if detail["type"] == "extra_forbidden":

@@ -61,7 +61,7 @@ def _choice(value: Any) -> Any:
 class Section(BaseModel):
     """A mapping of the file: unknown keys are refused, nothing is converted.
 
-    >>> WarmupConfig.model_validate({"launches": 2}).launches
+    >>> ReplayConfig.model_validate({"memory": 2}).memory
     2
     """
 
@@ -118,22 +118,6 @@ class EncoderConfig(Section):
         int,
         Field(ge=100, le=10_000_000, description="most graph nodes that the encoder sees of a launch"),
     ] = 20_000
-
-
-class WarmupConfig(Section):
-    """Launches simulated before each drawn one, uncounted, so that it meets caches nearer to those of the full run.
-
-    >>> from kernelpoint.config import parse_config
-    >>> parse_config({"version": 1, "policy": "random", "warmup": {"launches": -1}})  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    ...
-    kernelpoint.errors.ConfigError: ...warmup.launches: got -1; ...
-    """
-
-    launches: Annotated[
-        int,
-        Field(ge=0, le=1000, description="launches simulated before each drawn one, uncounted, to warm caches"),
-    ] = 0
 
 
 class ReplayConfig(Section):
@@ -229,7 +213,6 @@ class Config(Section):
             "bound"
         ),
     ] = "off"
-    warmup: WarmupConfig = WarmupConfig()
     replay: ReplayConfig = ReplayConfig()
     launch_latency: Annotated[
         Literal["auto", "skip", "simulate"],
@@ -264,6 +247,7 @@ REMOVED_VALUES = {
 }
 # Keys of earlier versions, likewise.
 REMOVED = {
+    "warmup": "this key was removed: replay puts the state of the launches before into the caches; delete the line",
     "encoder.backend": "this key was removed: embeddings are always computed in C++; delete the line",
 }
 
@@ -272,7 +256,7 @@ def sections() -> dict[str, type[Section]]:
     """The keys of :class:`Config` that hold mappings, with their models.
 
     >>> sorted(sections())
-    ['encoder', 'error_budget', 'replay', 'warmup']
+    ['encoder', 'error_budget', 'replay']
     """
     found = {name: field.annotation for name, field in Config.model_fields.items()}
     return {name: kind for name, kind in found.items() if isinstance(kind, type) and issubclass(kind, Section)}

@@ -21,7 +21,6 @@ from kernelpoint.journal.launch_records import (
     LeftOutRecord,
     ResultRecord,
     RunUpRecord,
-    WarmupRecord,
 )
 from kernelpoint.journal.parts import (
     EstimateRecord,
@@ -76,7 +75,6 @@ __all__ = [
     "SeenRecord",
     "StrataRecord",
     "SummaryRecord",
-    "WarmupRecord",
     "load_run",
     "read_records",
 ]

@@ -25,7 +25,7 @@ class DecisionRecord(Typed):
     process: Count
     launch: Count
     pass_index: Count
-    action: Literal["simulate", "skip", "warm up"]
+    action: Literal["simulate", "skip"]
     stratum: Stratum | None = None
     u: float | None = None
     threshold: float | None = None
@@ -54,17 +54,6 @@ class ResultRecord(Typed):
     projection: ProjectionRecord | None = None
     at_once: bool | None = None
     type: Literal["result"] = "result"
-
-
-@dataclass(slots=True)
-class WarmupRecord(Typed):
-    """A launch simulated only to warm the machine up; its counters are not used."""
-
-    process: Count
-    launch: Count
-    pass_index: Count
-    counters: dict[str, float]
-    type: Literal["warmup"] = "warmup"
 
 
 @dataclass(slots=True)

@@ -25,7 +25,6 @@ from kernelpoint.journal.launch_records import (
     LeftOutRecord,
     ResultRecord,
     RunUpRecord,
-    WarmupRecord,
 )
 from kernelpoint.journal.parts import (
     Count,
@@ -151,7 +150,6 @@ class SummaryRecord(Typed):
     simulated: Count
     skipped: Count
     passes: Count
-    warmups: Count
     inside_kernel: str
     projected: Count
     counter: str
@@ -189,7 +187,6 @@ Record = Annotated[
     | PassRecord
     | DecisionRecord
     | ResultRecord
-    | WarmupRecord
     | RunUpRecord
     | FurtherRunUpsRecord
     | AbortRecord

@@ -13,7 +13,7 @@ import numpy as np
 from kernelpoint.arguments import check, checked
 from kernelpoint.errors import ConfigError, JournalError, shown
 from kernelpoint.journal.launch_estimates import LaunchEstimates, estimates_of_launches
-from kernelpoint.journal.launch_records import DecisionRecord, LaunchesRecord, ResultRecord, WarmupRecord
+from kernelpoint.journal.launch_records import DecisionRecord, LaunchesRecord, ResultRecord
 from kernelpoint.journal.parts import EstimateRecord
 from kernelpoint.journal.reader import read_records
 from kernelpoint.journal.records import (
@@ -182,7 +182,7 @@ class Run:
         """The names of the counters of every result."""
         return next((list(record.counters) for record in self.of(ResultRecord)), [])
 
-    def unit(self, record: DecisionRecord | ResultRecord | WarmupRecord) -> int:
+    def unit(self, record: DecisionRecord | ResultRecord) -> int:
         """The unit of the launch that a record is of."""
         return int(self._offsets[record.process]) + record.launch
 

@@ -22,8 +22,6 @@ def notes(first: Run, second: Run, rows: list[CounterRow]) -> list[str]:
     found = []
     if first.hashes.get("simulator_config") == second.hashes.get("simulator_config"):
         found.append("both runs simulated the same GPU: the ratio of a deterministic simulator is 1")
-    if (a := first.setting("warmup.launches")) != (b := second.setting("warmup.launches")):
-        found.append(f"warm-up differs ({a} and {b} launches), and so does the non-sampling error")
     wider = [row.counter for row in rows if row.tighter < 1.0]
     if wider:
         found.append(

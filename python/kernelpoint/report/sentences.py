@@ -68,8 +68,6 @@ def sentences(run: Run) -> list[str]:
 def _costs(run: Run, s: SummaryRecord) -> list[str]:
     """Lines on what was simulated beside the sample, and on the speedups."""
     lines = []
-    if s.warmups:
-        lines.append(f"{s.warmups:,} further simulations only warmed the machine up; the cycle speedup pays for them")
     if run_ups := sum(1 for _ in run.of(RunUpRecord)):
         lines.append(
             f"{run_ups:,} further simulations measured the error of replay (run-ups); the cycle speedup pays for them"

@@ -18,15 +18,10 @@ class Ledger:
 
     Args:
         offsets: int64 [processes + 1], first unit of each process.
-        warmup: how many launches are simulated before each wanted one, to bring caches and memory into the state that they
-            would have; their results are not counted.
     """
 
-    def __init__(self, offsets: np.ndarray, warmup: int = 0) -> None:
+    def __init__(self, offsets: np.ndarray) -> None:
         self._offsets = offsets
-        self._warmup = warmup
-        self.warming = np.empty(0, dtype=np.int64)
-        self._warming: frozenset[int] = frozenset()
         self._wanted = np.zeros(int(offsets[-1]), dtype=bool)
         self._queue = np.empty(0, dtype=np.int64)
         self.open_count = 0
@@ -36,9 +31,7 @@ class Ledger:
     def begin_pass(self, wanted: np.ndarray) -> None:
         """Start a pass over the units `wanted` (sorted); none may be in flight."""
         self._wanted[self._queue] = False
-        self.warming = self._before(wanted)
-        self._warming = frozenset(self.warming.tolist())
-        self._queue = np.union1d(wanted, self.warming)
+        self._queue = np.array(wanted, dtype=np.int64)
         self._wanted[self._queue] = True
         self.open_count = len(self._queue)
 
@@ -56,23 +49,9 @@ class Ledger:
         """True if this pass simulates the unit: not yet done with in this pass."""
         return bool(self._wanted[unit])
 
-    def action(self, unit: int) -> Literal["simulate", "skip", "warm up"]:
+    def action(self, unit: int) -> Literal["simulate", "skip"]:
         """Action of this pass for the unit."""
-        if not self.is_wanted(unit):
-            return "skip"
-        return "warm up" if self.is_warmup(unit) else "simulate"
-
-    def is_warmup(self, unit: int) -> bool:
-        """True if the unit is simulated in this pass only to warm the machine up for a later one."""
-        return unit in self._warming
-
-    def _before(self, wanted: np.ndarray) -> np.ndarray:
-        """The launches that warm up for the wanted ones: those just before them in their process, sorted."""
-        if not self._warmup or not len(wanted):
-            return np.empty(0, dtype=np.int64)
-        first = self._offsets[np.searchsorted(self._offsets, wanted, side="right") - 1]
-        near = np.unique(np.maximum(wanted[:, None] - np.arange(1, self._warmup + 1), first[:, None]))
-        return np.setdiff1d(near, wanted)
+        return "simulate" if self.is_wanted(unit) else "skip"
 
     def start(self, unit: int) -> None:
         """The host was told to simulate the unit."""

@@ -119,7 +119,6 @@ class Loop:
         further = "further " if self.sample.results else ""
         self._recorder.progress.say(f"{validation.left:,} {further}launches in run-ups, to estimate what replay misses")
         yield from self._outcomes(validation)
-        self.sampled.forget_state()  # the simulator holds that of the validation launches
 
     def _needs_more(self, validation: Validation) -> bool:
         """True if the sample shows that more validation launches are needed before it is looked at."""
@@ -261,8 +260,7 @@ class Loop:
             launches=self.frame.population.size,
             simulated=sample.results,
             passes=sampled.pass_index + 1,
-            warmups=sampled.warmups,
-            uncounted_cycles=sampled.warmup_cycles + checked.cycles - sampled.inside.saved_cycles,
+            uncounted_cycles=checked.cycles - sampled.inside.saved_cycles,
             projected=sampled.inside.projected,
             simulated_totals=sample.engine.simulated_totals(),
             one_per_stream_cycles=sample.one_per_stream_cycles() if look else None,

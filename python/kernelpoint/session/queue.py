@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from kernelpoint.journal import AbortRecord, DecisionRecord, ResultRecord, RunUpRecord, WarmupRecord
+from kernelpoint.journal import AbortRecord, DecisionRecord, ResultRecord, RunUpRecord
 from kernelpoint.session.host_result import HostResult
 from kernelpoint.session.worker_protocol import Planned
 
@@ -14,7 +14,7 @@ SIMULATE, SKIP = 0, 1
 BEFORE_FIRST, END_OF_LIST = -1, -2
 
 # Outcome of a launch: a record of the journal.
-Outcome = ResultRecord | WarmupRecord | RunUpRecord | AbortRecord
+Outcome = ResultRecord | RunUpRecord | AbortRecord
 
 
 class Answer(NamedTuple):

@@ -19,12 +19,11 @@ from kernelpoint.journal import (
     Record,
     ResultRecord,
     RunUpRecord,
-    WarmupRecord,
 )
 from kernelpoint.session.progress import Progress
 
 # What a journal holds: outcomes of launches, steps of the loop, and what happened in between, all others.
-OUTCOMES = (ResultRecord, WarmupRecord, RunUpRecord, AbortRecord)
+OUTCOMES = (ResultRecord, RunUpRecord, AbortRecord)
 STEPS = (PassRecord, LookRecord, FurtherRunUpsRecord, PopulationRecord)
 Step = TypeVar("Step", PassRecord, LookRecord, FurtherRunUpsRecord, PopulationRecord)
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kernelpoint.errors import HostError
-from kernelpoint.journal import AbortRecord, DecisionRecord, ResultRecord, WarmupRecord
+from kernelpoint.journal import AbortRecord, DecisionRecord, ResultRecord
 from kernelpoint.session.host_result import HostResult
 from kernelpoint.session.intra_kernel import InsideKernel
 from kernelpoint.session.ledger import Ledger
@@ -30,20 +30,17 @@ class SampledLaunches:
 
     Attributes:
         ledger: what became of each launch of the pass; inside: stops launches; pass_index: of the pass;
-        warmups, warmup_cycles: launches that were simulated as a warm-up; restarts: of a full run that was resumed, the units
-        at which it went on.
+        restarts: of a full run that was resumed, the units at which it went on.
     """
 
     def __init__(self, setup: Setup, frame: Frame, sample: Sample, recorder: Recorder) -> None:
         self._setup, self._frame, self._sample, self._recorder = setup, frame, sample, recorder
-        self.ledger = Ledger(frame.population.offsets, setup.config.warmup.launches)
+        self.ledger = Ledger(frame.population.offsets)
         trajectories = Trajectories(setup.host, frame.population, recorder.progress.say)
         self.inside = InsideKernel(setup.config.inside_kernel, setup.budget, trajectories.of, setup.is_full_run)
-        self.pass_index = self.warmups = 0
-        self.warmup_cycles = 0.0
+        self.pass_index = 0
         self.restarts: list[int] = []
         self._restarting: set[int] = set()  # processes of a resumed full run that have not gone on yet
-        self._last: int | None = None  # the unit whose state the simulator holds, if any
 
     def begin(self, pass_index: int, wanted: np.ndarray) -> None:
         """A pass begins that wants some units (sorted)."""
@@ -60,27 +57,18 @@ class SampledLaunches:
         return (PENDING if self.ledger.has_open() else DONE), -1
 
     def pending_chains(self) -> list[Planned]:
-        """See Queue: each launch by itself, or after those that warm up for it."""
-        chains: list[list[int]] = []
-        for unit in self.ledger.open_units().tolist():
-            goes_on = chains and unit == chains[-1][-1] + 1 and self.ledger.place(unit)[1] > 0
-            if self._setup.config.warmup.launches and goes_on:
-                chains[-1].append(unit)
-            else:
-                chains.append([unit])
-        return [self._planned(chain) for chain in chains]
+        """See Queue: each launch by itself."""
+        units = self.ledger.open_units()
+        costs = self._frame.expected_costs(units).tolist()
+        return [
+            Planned((Step(*self.ledger.place(unit), REPLAYED, self.inside.interval),), cost)
+            for unit, cost in zip(units.tolist(), costs, strict=True)
+        ]
 
     def first_chains(self) -> list[Planned]:
         """The chains of the first pass, before it begins: no validation launch changes them."""
         self.ledger.begin_pass(self._sample.engine.wanted())
         return self.pending_chains()
-
-    def _planned(self, units: list[int]) -> Planned:
-        steps: list[Step] = []
-        for unit in units:
-            interval = 0 if self.ledger.is_warmup(unit) else self.inside.interval
-            steps.append(Step(*self.ledger.place(unit), KEPT if steps else REPLAYED, interval))
-        return Planned(tuple(steps), float(self._frame.expected_costs(np.array(units)).sum()))
 
     # ---- decisions --------------------------------------------------------------------------------------------------
 
@@ -94,9 +82,7 @@ class SampledLaunches:
             self.recall(record)
             if record.action == "skip":
                 return Answer(SKIP, self.pass_index)
-        warms_up = self.ledger.is_warmup(unit)
-        interval = 0 if warms_up else self.inside.follow(unit)
-        return Answer(SIMULATE, self.pass_index, interval, self._state(unit), int(warms_up))
+        return Answer(SIMULATE, self.pass_index, self.inside.follow(unit), self._state(unit))
 
     def recall(self, record: DecisionRecord) -> None:
         """See Queue."""
@@ -110,14 +96,14 @@ class SampledLaunches:
     def _state(self, unit: int) -> int:
         """State (kp_state) that a launch begins with.
 
-        A full run keeps the simulator's own state from launch to launch, and a launch that was warmed up for that of its
-        warm-up. Every other launch begins with replayed state, whatever else is simulated.
+        A full run keeps the simulator's own state from launch to launch. Every other launch begins with replayed state,
+        whatever else is simulated.
         """
         if not self._setup.host.can_replay:
             return KEPT
         if self._setup.is_full_run and self.pass_index == 0:
             return REPLAYED if unit in self.restarts else KEPT
-        return KEPT if self._setup.config.warmup.launches and self._last == unit - 1 else REPLAYED
+        return REPLAYED
 
     # ---- outcomes ---------------------------------------------------------------------------------------------------
 
@@ -137,8 +123,6 @@ class SampledLaunches:
         if result.stopped and not self.inside.was_told_to_stop(unit):
             raise HostError(f"launch {index} was stopped inside although it was told to continue")
         result.check(index, engine.counters or self._setup.host.counters, self._setup.budget.counter)
-        if self.ledger.is_warmup(unit):
-            return WarmupRecord(process, index, self.pass_index, result.counters)
         taken, projection = self.inside.result(unit, result.stopped, result.counters)
         engine.check(unit, tuple(taken), tuple(taken.values()))
         return ResultRecord(process, index, self.pass_index, taken, projection, self.inside.issued_at_once(unit))
@@ -155,22 +139,15 @@ class SampledLaunches:
             self._take_abort(unit, outcome)
             return
         self.ledger.complete(unit)
-        self._last = unit
         if isinstance(outcome, ResultRecord):
             projection = outcome.projection
             self._sample.take(unit, outcome.counters, projection.half_widths if projection else None)
             self.inside.forget(unit)
             self.inside.take(outcome)
-        else:
-            self.warmups += 1
-            self.warmup_cycles += outcome.counters["cycles"]
         self._recorder.progress.completed(self.pass_index, self._sample.results, self.ledger.open_count)
 
     def _take_abort(self, unit: int, outcome: AbortRecord) -> None:
         self.inside.forget(unit)
-        if self.ledger.is_warmup(unit):
-            self.ledger.complete(unit)
-            return
         self.ledger.abort(unit)
         if self.ledger.attempts[unit] == 1 and unit not in self._frame.plan.broken:  # of these it was said before
             why = outcome.reason or "no reason given"
@@ -180,13 +157,8 @@ class SampledLaunches:
     def forget_in_flight(self) -> None:
         """See Queue: they are wanted again, failed ones get a fresh chance, and a full run restarts."""
         self.ledger.forget_in_flight()
-        self.forget_state()
         if self._setup.is_full_run:
             self._restarting = set(range(self._setup.host.process_count))
-
-    def forget_state(self) -> None:
-        """The simulator holds the state of no launch of this queue."""
-        self._last = None
 
 
 def describe(error: Exception) -> str:

@@ -165,10 +165,6 @@ def _check_keys(config: Config) -> None:
             raise ConfigError(f"{key}: got {value!r}; a selection holds its design, so name none beside `selection:`")
     if config.clusters == "online":
         raise ConfigError("clusters: got 'online'; a selection holds its strata, allowed: auto")
-    if config.warmup.launches:
-        raise ConfigError(
-            f"warmup.launches: got {config.warmup.launches}; the launches before a drawn one are not traced, allowed: 0"
-        )
 
 
 def _population(census: Census, seed: int) -> Population:

@@ -21,7 +21,7 @@ NOT_COVERED = ("launches may begin colder or warmer than in a full run", MODEL_E
 class Account:
     """Counts of what a run did, for its summary.
 
-    uncounted_cycles: simulated beyond those of the results: warm-up launches, less what projections left out.
+    uncounted_cycles: simulated beyond those of the results: validation launches, less what projections left out.
     simulated_totals: the sum of each counter over the results; one_per_stream_cycles: predicted, of one launch for each
     distinct stream; processes: (launches, simulated) of each; lost, never_completed: units; assumptions, warnings: of
     launches that were stopped inside; checked: what run-ups told of the error of replay; restarts: of a full run that was
@@ -31,7 +31,6 @@ class Account:
     launches: int
     simulated: int
     passes: int
-    warmups: int
     uncounted_cycles: float
     projected: int
     simulated_totals: Mapping[str, float]
@@ -82,7 +81,6 @@ def _books(setup: Setup, account: Account) -> dict[str, Any]:
         "simulated": account.simulated,
         "skipped": account.launches - account.simulated,
         "passes": account.passes,
-        "warmups": account.warmups,
         "projected": account.projected,
         "inside_kernel": setup.config.inside_kernel,
         "counter": setup.budget.counter,

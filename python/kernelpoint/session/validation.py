@@ -123,7 +123,7 @@ def choose(config: Config, frame: Frame, engine: BaseEngine, most: int) -> list[
     scatter over the root of what it and the launch before it cost (sampling with unequal probabilities, without
     replacement; Sarndal, Swensson, Wretman 1992, section 3.6).
     """
-    least = 1 + config.warmup.launches  # a warmed-up launch has the state of its warm-up anyway
+    least = 1  # the launch before
     drawn = engine.wanted()
     last = drawn[drawn >= least]
     cost = np.maximum(frame.expected_costs(np.arange(frame.population.size)), np.finfo(float).tiny)
