@@ -80,9 +80,10 @@ class Loop:
         while True:
             self._begin_pass()
             yield from self._outcomes(self.sampled)
+            # Before the interim analysis, because the error of replay is part of every bound that it states.
             while self.validation is not None and self._needs_more(self.validation):
                 yield from self._validate(self.validation)
-            if not self._end_pass():
+            if not self._end_pass():  # the error budget is met, or the sample cannot grow
                 self.is_done = True
                 return
 
@@ -158,14 +159,11 @@ class Loop:
 
     def _end_pass(self) -> bool:
         """Interim analysis: estimate, and draw more where the error budget is not met. True if another pass follows."""
+        # A run that goes on follows its journal: its passes were drawn for the error budget of then.
         told = self._recorder.recalled(LookRecord)
         if told is None and self._recorder.is_replaying:
             return self._next_pass()  # without an estimate, as launches were missing
-        if (
-            told is None
-            and (lost := self.sampled.ledger.lost())
-            and not (self.sample.results and self._leave_out(lost))
-        ):
+        if told is None and not self._can_lack_lost():
             return False
         try:
             if told is not None or self.sample.is_complete:
@@ -195,6 +193,11 @@ class Loop:
         goes_on = not self.sample.is_complete or self.sample.grow()
         self._recorder.progress.say(*self.sample.warnings())
         return goes_on
+
+    def _can_lack_lost(self) -> bool:
+        """Leave out launches that failed as often as is allowed; False where the run has to end for them."""
+        lost = self.sampled.ledger.lost()
+        return not lost or (self.sample.results > 0 and self._leave_out(lost))
 
     def _leave_out(self, units: list[int]) -> bool:
         """Go on without launches that failed for good; False where the run has to end for them."""
