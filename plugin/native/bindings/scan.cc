@@ -90,13 +90,22 @@ py::list scan_many(const std::vector<std::string>& paths, unsigned threads, cons
     return list;
 }
 
+int64_t nanoseconds(const timespec& time) {
+    return int64_t{time.tv_sec} * 1000000000 + time.tv_nsec;
+}
+
 struct SizeAndTime {
     int64_t size = -1, mtime_ns = -1;
+    uint64_t version = 0xcbf29ce484222325;  // FNV-1a of inodes and times: another file, or another content
+    void mix(uint64_t number) { version = (version ^ number) * 0x100000001b3; }
     void add(const std::string& path) {
         struct stat status{};
         if (stat(path.c_str(), &status) != 0) return;
+        mix(status.st_ino);
+        mix(static_cast<uint64_t>(nanoseconds(status.st_mtim)));
+        mix(static_cast<uint64_t>(nanoseconds(status.st_ctim)));
         if (S_ISREG(status.st_mode)) size = std::max<int64_t>(size, 0) + status.st_size;
-        mtime_ns = std::max(mtime_ns, int64_t{status.st_mtim.tv_sec} * 1000000000 + status.st_mtim.tv_nsec);
+        mtime_ns = std::max(mtime_ns, nanoseconds(status.st_mtim));
     }
 };
 
@@ -108,8 +117,10 @@ SizeAndTime size_and_time(const std::string& path) {
     return result;
 }
 
-// Rows (size, mtime in ns) of each path; -1, -1 where it is not a file.
-py::array_t<int64_t> stat_many(const std::vector<std::string>& paths) {
+// Rows (size, mtime in ns) of each path; -1, -1 where it is not a file. `versions`: in place of the time a hash of it,
+// of the inode and of the time of change, which a write that puts size and time back cannot put back, and a copy has
+// not.
+py::array_t<int64_t> stat_many(const std::vector<std::string>& paths, bool versions) {
     py::array_t<int64_t> table({static_cast<py::ssize_t>(paths.size()), py::ssize_t{2}});
     auto rows = table.mutable_unchecked<2>();
     py::gil_scoped_release unlocked;
@@ -117,7 +128,7 @@ py::array_t<int64_t> stat_many(const std::vector<std::string>& paths) {
         const auto row = static_cast<py::ssize_t>(i);
         const SizeAndTime found = size_and_time(paths[i]);
         rows(row, 0) = found.size;
-        rows(row, 1) = found.mtime_ns;
+        rows(row, 1) = versions && found.size >= 0 ? static_cast<int64_t>(found.version >> 1) : found.mtime_ns;
     }
     return table;
 }
@@ -129,7 +140,7 @@ void register_scan(py::module_& module) {
     module.attr("STREAM_HASH_VERSION") = stream_hash_version;
     module.def("scan", &scan_trace, py::arg("path"), py::call_guard<py::gil_scoped_release, PythonSignals>());
     module.def("scan_many", &scan_many, py::arg("paths"), py::arg("threads"), py::arg("progress") = py::none());
-    module.def("stat_many", &stat_many, py::arg("paths"));
+    module.def("stat_many", &stat_many, py::arg("paths"), py::arg("versions") = false);
 }
 
 }  // namespace kernelpoint

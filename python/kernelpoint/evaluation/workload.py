@@ -123,7 +123,7 @@ def _predicted(request: Request, paths: tuple[str, ...], log: Log) -> Profile:
 
     listed = read_trace_list(str(request.traces))
     configuration = configuration_for(request.fast_model, *_simulated_gpu(request), listed.paths, log)
-    identity = fingerprint((len(listed.paths),), listed.paths)
+    identity = fingerprint((len(listed.paths),), listed.paths, here=True)
     found = predict(listed.paths, listed.copies, configuration, identity, log).profile()
     if listed.paths == paths:
         return found

@@ -53,7 +53,7 @@ def plan_for(
         _warn_of_unread(config.plan, plan, log)
         return plan, config.plan
     keeps = Need.TRACES in needs or policy.uses_budget
-    cached = _cache_path(origin) if keeps else None
+    cached = _cache_path(origin, fingerprint(population.counts, population.paths, here=True)) if keeps else None
     if (found := _kept_plan(begun_with, cached, origin, population, log)) is not None:
         return found
     plan = make_plan(config, policy, population, needs, origin, log)
@@ -102,7 +102,7 @@ def _warn_of_unread(path: str, plan: Plan, log: Log) -> None:
 
 def keep_plan(plan: Plan, log: Log) -> None:
     """Put a plan into the cache, where a run of the same origin finds it."""
-    _keep(plan, _cache_path(plan.origin), log)
+    _keep(plan, _cache_path(plan.origin, plan.files), log)
 
 
 def _keep(plan: Plan, cached: Path, log: Log) -> str | None:
@@ -139,12 +139,13 @@ def make_plan(
     other. Where the policy reads no traces, those on disk are read for the counters that they determine, and change nothing
     in the design.
     """
+    files = fingerprint(population.counts, population.paths, here=True)
     population = complete(population, needs, config.encoder, log)
     design = design_of(policy(config), population)
     embeddings, planned_from_traces = population.embeddings, population.scan is not None
     scan = population.scan if planned_from_traces else _scan_for_counts(population, design, log)
     if scan is None:
-        return Plan(design, origin, unread=population.unread)
+        return Plan(design, origin, unread=population.unread, files=files)
     from kernelpoint.traces.passing import passing
 
     if scan.errors and planned_from_traces:
@@ -160,6 +161,7 @@ def make_plan(
         stream_names=scan.stream_names(),
         stream_counts=scan.stream_counts(),
         stream_map=None if embeddings is None else _principal_plane(embeddings),
+        files=files,
         unread=tuple(dict.fromkeys((*population.unread, *passing(scan.errors.values())))),
     )
 
@@ -230,10 +232,10 @@ def check_origin(path: str, found: dict[str, Any], wanted: dict[str, Any], log: 
         )
 
 
-def _cache_path(origin: dict[str, Any]) -> Path:
+def _cache_path(origin: dict[str, Any], files: str) -> Path:
     from kernelpoint.traces import cache_folder
 
-    name = hashlib.blake2b(repr(sorted(origin.items())).encode(), digest_size=16).hexdigest()
+    name = hashlib.blake2b(repr((*sorted(origin.items()), files)).encode(), digest_size=16).hexdigest()
     return cache_folder() / "plans" / f"{name}.kpplan"
 
 

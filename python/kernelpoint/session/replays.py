@@ -70,5 +70,5 @@ class Replays:
         if self._host.predictor[0] == 0:
             return b""
         paths = launch_paths(path)
-        key = trained_key(fingerprint((len(paths),), paths), self._host.residency, self._host.predictor)
+        key = trained_key(fingerprint((len(paths),), paths, here=True), self._host.residency, self._host.predictor)
         return load_trained(key, predictions_folder(), self._log)

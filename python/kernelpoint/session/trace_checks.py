@@ -61,7 +61,7 @@ class WholeTraces:
 
     def __init__(self, host: HostInfo) -> None:
         self._are_needed = host.needs_whole_traces
-        self._whole: dict[str, tuple[int, int]] = {}  # size and time of change of what was read
+        self._whole: dict[str, tuple[int, ...]] = {}  # size, inode and times of what was read
 
     def problem(self, path: str | None) -> str:
         """The reason why a trace cannot be simulated; empty where nothing is known against it."""
@@ -71,7 +71,7 @@ class WholeTraces:
 
         try:
             status = os.stat(path)
-            version = status.st_size, status.st_mtime_ns
+            version = status.st_size, status.st_ino, status.st_mtime_ns, status.st_ctime_ns
             if self._whole.get(path) != version:
                 scan_trace(path)
                 self._whole[path] = version

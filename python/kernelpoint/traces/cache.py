@@ -1,6 +1,6 @@
 """Cache of what was read and embedded before, in two levels (design section 3).
 
-Level 1: (path, size, modification time) of a trace -> stream hash, hash of its operand values, shape, work.
+Level 1: (path, size, version) of a trace -> stream hash, hash of its operand values, shape, work.
 Level 2: (key of a graph, what the embedding was made with) -> embedding. The key is the stream's hash, joined by that of the
 operand values where the trace has some (`ScanTable.graph_keys`): they enter the graph and not the stream.
 """
@@ -26,7 +26,7 @@ VERSION = SCHEMA_VERSION * 1000 + _native.STREAM_HASH_VERSION
 SCHEMA = """
 CREATE TABLE folders (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);
 CREATE TABLE shapes (id INTEGER PRIMARY KEY, shape TEXT NOT NULL UNIQUE);
-CREATE TABLE launches (folder INTEGER NOT NULL, name TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
+CREATE TABLE launches (folder INTEGER NOT NULL, name TEXT NOT NULL, size INTEGER NOT NULL, version INTEGER NOT NULL,
     shape INTEGER NOT NULL, record BLOB NOT NULL, crc32 INTEGER NOT NULL, PRIMARY KEY (folder, name)) WITHOUT ROWID;
 CREATE TABLE makers (id INTEGER PRIMARY KEY, maker TEXT NOT NULL UNIQUE);
 CREATE TABLE embeddings (maker INTEGER NOT NULL, stream BLOB NOT NULL, embedding BLOB NOT NULL,
@@ -64,14 +64,14 @@ class TraceCache:
         """Close the file; the cache cannot be used afterwards."""
         self._db.close()
 
-    def get_launches(self, paths: Sequence[str], sizes_and_times: np.ndarray) -> CachedLaunches:
-        """Scans of traces whose size and modification time (int64 [n, 2]) have not changed."""
+    def get_launches(self, paths: Sequence[str], sizes_and_versions: np.ndarray) -> CachedLaunches:
+        """Scans of traces whose size and version (int64 [n, 2], of `_native.stat_many`) have not changed."""
         found = np.zeros(len(paths), dtype=bool)
         shapes: list[LaunchShape | None] = [None] * len(paths)
         blobs = [bytes(RECORD.itemsize)] * len(paths)
         try:
             texts, known = dict(self._db.execute("SELECT id, shape FROM shapes")), {}
-            stats = sizes_and_times.tolist()
+            stats = sizes_and_versions.tolist()
             for folder, names, rows in _by_folder(paths):
                 cached = self._rows(folder, names)
                 for name, row in zip(names, rows, strict=True):
@@ -90,10 +90,10 @@ class TraceCache:
         return CachedLaunches(found, records, shapes)
 
     def put_launches(
-        self, paths: Sequence[str], sizes_and_times: np.ndarray, records: np.ndarray, shapes: Sequence[LaunchShape]
+        self, paths: Sequence[str], sizes_and_versions: np.ndarray, records: np.ndarray, shapes: Sequence[LaunchShape]
     ) -> None:
         """Remember what :func:`get_launches` shall find."""
-        stats = sizes_and_times.tolist()
+        stats = sizes_and_versions.tolist()
         try:
             self._db.execute("BEGIN IMMEDIATE")
             with self._db:
@@ -103,9 +103,9 @@ class TraceCache:
                     number = self._intern("folders", "path", [folder])[folder]
                     values = []
                     for name, i in zip(names, rows, strict=True):
-                        (size, mtime), record = stats[i], records[i].tobytes()
-                        text = f"{folder}/{name} {size} {mtime} {json.dumps(astuple(shapes[i]))}"
-                        values.append((number, name, size, mtime, ids[i], record, checksum(text, record)))
+                        (size, version), record = stats[i], records[i].tobytes()
+                        text = f"{folder}/{name} {size} {version} {json.dumps(astuple(shapes[i]))}"
+                        values.append((number, name, size, version, ids[i], record, checksum(text, record)))
                     self._db.executemany("INSERT OR REPLACE INTO launches VALUES (?, ?, ?, ?, ?, ?, ?)", values)
         except sqlite3.DatabaseError as error:
             self._recover(error)
@@ -150,9 +150,9 @@ class TraceCache:
             self._recover(error)
 
     def _rows(self, folder: str, names: Sequence[str]) -> dict[str, tuple[int, int, int, bytes, int]]:
-        """name -> (size, mtime_ns, shape, record, checksum) of the launches known in a folder."""
+        """name -> (size, version, shape, record, checksum) of the launches known in a folder."""
         query = (
-            "SELECT name, size, mtime_ns, shape, record, crc32 FROM launches "
+            "SELECT name, size, version, shape, record, crc32 FROM launches "
             "WHERE folder = (SELECT id FROM folders WHERE path = ?)"
         )
         rows: Iterable[tuple[str, int, int, int, bytes, int]]
@@ -161,7 +161,7 @@ class TraceCache:
         else:
             single = f"{query} AND name = ?"
             rows = [row for name in names for row in self._db.execute(single, (folder, name))]
-        return {name: (size, mtime, shape, record, crc) for name, size, mtime, shape, record, crc in rows}
+        return {name: (size, version, shape, record, crc) for name, size, version, shape, record, crc in rows}
 
     def _intern(self, table: str, column: str, texts: Iterable[str]) -> dict[str, int]:
         """The number of each text in a table of texts; new ones get one. Inside a transaction."""

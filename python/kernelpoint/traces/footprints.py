@@ -9,10 +9,10 @@ from pathlib import Path
 from kernelpoint import _native
 from kernelpoint.traces.store import Log, cache_folder, checksum, is_damage, move_aside, open_store
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 VERSION = SCHEMA_VERSION * 1000 + _native.FOOTPRINT_VERSION
 SCHEMA = """
-CREATE TABLE footprints (path TEXT NOT NULL, residency TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
+CREATE TABLE footprints (path TEXT NOT NULL, residency TEXT NOT NULL, size INTEGER NOT NULL, version INTEGER NOT NULL,
     packed BLOB NOT NULL, crc32 INTEGER NOT NULL, PRIMARY KEY (path, residency)) WITHOUT ROWID
 """
 
@@ -20,7 +20,7 @@ CREATE TABLE footprints (path TEXT NOT NULL, residency TEXT NOT NULL, size INTEG
 class FootprintStore:
     """Packed footprints in `footprints.sqlite` of the cache folder; safe for several processes at once.
 
-    A footprint belongs to a trace as it is (path, size, modification time) and to how many CTAs the simulated GPU holds at
+    A footprint belongs to a trace as it is (path, size, version) and to how many CTAs the simulated GPU holds at
     once, which decides the order of its touches. What is saved is written by :meth:`flush`. A file that cannot be used or is
     damaged costs reading the traces again, and nothing else.
 
@@ -59,7 +59,7 @@ class FootprintStore:
         """The footprint of a trace that has not changed since it was saved."""
         if self._db is None:
             return None
-        query = "SELECT packed, crc32 FROM footprints WHERE path = ? AND residency = ? AND size = ? AND mtime_ns = ?"
+        query = "SELECT packed, crc32 FROM footprints WHERE path = ? AND residency = ? AND size = ? AND version = ?"
         key = self._key(path)
         try:
             packed, crc = self._db.execute(query, key).fetchone() or (None, 0)
@@ -88,8 +88,8 @@ class FootprintStore:
             self._begin_anew(error)
 
     def _key(self, path: str) -> tuple[str, str, int, int]:
-        size, mtime = _native.stat_many([path])[0].tolist()
-        return os.path.abspath(path), self._residency, size, mtime
+        size, version = _native.stat_many([path], versions=True)[0].tolist()
+        return os.path.abspath(path), self._residency, size, version
 
     def _begin_anew(self, error: Exception) -> None:
         """A damaged file is moved aside; one that cannot be used now is not asked again."""

@@ -61,7 +61,7 @@ def read_files(
     files: list[str], cache: TraceCache, progress: Progress, threads: int, log: Log, pool: Pool | None
 ) -> tuple[np.ndarray, list[LaunchShape | None], dict[int, str]]:
     """Record, shape and error of every file; a file has either a shape or an error."""
-    stats = _native.stat_many(files)
+    stats = _native.stat_many(files, versions=True)
     cached = cache.get_launches(files, stats)
     records, shapes = cached.records, cached.shapes
     errors: dict[int, str] = {}

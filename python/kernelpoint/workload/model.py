@@ -130,7 +130,7 @@ def predicted(population: Population, source: ModelSource, log: Log) -> Populati
     for number, path in enumerate(source.lists):
         part = population.process(number)
         copies = read_trace_list(path).copies
-        identity = fingerprint(part.counts, part.paths)
+        identity = fingerprint(part.counts, part.paths, here=True)
         parts.append(predict(part.paths, copies, configuration, identity, log, pool=population.pool))
     found = Predictions.joined(parts)
     log(

@@ -34,6 +34,7 @@ class Plan:
         stream_counts: int64 [S, 9], work of one launch of each stream, columns as in traces.cache.COUNTS, or None.
         forecast: what runs at several error budgets are expected to take, where that was asked for.
         known_counts: counts of every launch that are known without traces, by name, int64 [N]; not kept in the file.
+        files: which files it was made from (fingerprint, `here`); not kept in the file.
         unread: why traces could not be opened or read when it was made, though another try may; not kept in the file.
         first_phase: the traced launches of a selection, where the fast model predicts these; not kept in the file.
     """
@@ -48,6 +49,7 @@ class Plan:
     stream_counts: np.ndarray | None = None
     forecast: list[Forecast] = field(default_factory=list)
     known_counts: Mapping[str, np.ndarray] = field(default_factory=dict)
+    files: str = ""
     unread: tuple[str, ...] = ()
     first_phase: FirstPhase | None = None
 
