@@ -47,8 +47,8 @@ def in_other_orders(engine: AssistedEngine, design: AssistedDesign, y: np.ndarra
         u[drawn] = np.minimum(1.0 - random.random(len(drawn)) ** (1.0 / expansions[drawn]), 1.0 - 1e-9)
         other = seeded(design, u)
         other.record_many(drawn, ("cycles",), y[drawn][:, None])
-        other.look()
-        off[order] = other._is_within * (other._fits["cycles"].fits[0].estimate - T)
+        met = other.look().met
+        off[order] = met * (other._fits["cycles"].fits[0].estimate - T)
     return off
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -17,14 +17,13 @@ from kernelpoint.estimation.assisted_design import AssistedDesign, Combination
 from kernelpoint.estimation.assisted_orders import Observed
 from kernelpoint.estimation.assisted_parts import Parts
 from kernelpoint.estimation.assisted_total import TotalFit
-from kernelpoint.estimation.base import Frame
+from kernelpoint.estimation.base import BaseEngine, Frame
 from kernelpoint.estimation.bounds import PASSES, relative, stated
 from kernelpoint.estimation.cell_sample import CellSample
 from kernelpoint.estimation.design import ErrorBudget
 from kernelpoint.estimation.look import Estimate, Look, unbounded_parts
 from kernelpoint.estimation.measurement_error import Reach
 from kernelpoint.estimation.moments import Floats, Ints
-from kernelpoint.estimation.nested import NestedEngine, looser_errors
 from kernelpoint.estimation.parts import Auxiliary
 
 # Numerics: from trials on pairs of model and truth; see README.md
@@ -34,7 +33,7 @@ MIN_GROWTH_FACTOR = 1.5  # and every one after the third at least by this
 Values = Callable[[Ints], Floats]  # of units
 
 
-class AssistedEngine(NestedEngine):
+class AssistedEngine(BaseEngine):
     """Model-assisted sampling: predictions of all units, corrected by a sample.
 
     Only the number of cells depends on results, not which there are (cells.py), nor which unit of each is drawn: the one
@@ -71,21 +70,11 @@ class AssistedEngine(NestedEngine):
         self.u = np.asarray(design.u, dtype=float)
         self._fits: dict[str, TotalFit] = {}
         self._last: Look | None = None
-        self._begin()
+        self._passes: dict[int, list[int]] = {}  # cells at each look that did not meet the budget
+        self._parts = Parts(design, self._target, budget.relative_error)
+        self._parts.set(self._parts.first(design.care, budget))
 
     # ---- which units ------------------------------------------------------------------------------------------------
-
-    @property
-    def _looser_errors(self) -> Sequence[float]:
-        return looser_errors(self.budget.relative_error)
-
-    def _take_first_sample(self) -> None:
-        self._passes: dict[int, list[int]] = {}  # cells at each look that did not meet the budget
-        self._parts = Parts(self.design, self._target, self.budget.relative_error)
-        self._parts.set(self._parts.first(self.design.care, self.budget))
-
-    def _take_at_least(self, other: AssistedEngine) -> None:
-        self._parts.set(np.maximum(self.cells, other.cells).tolist())
 
     @property
     def cells(self) -> list[int]:
@@ -141,10 +130,6 @@ class AssistedEngine(NestedEngine):
         known = self.known(combination[0][1]) if len(combination) == 1 else Auxiliary(x, size, self._has)
         return self.fit(partial(self._values, combination), known, self._alpha(self.looks), Trust(least, of_budget))
 
-    def _estimated(self) -> Sequence[str]:
-        """Counters that a look estimates: where a tighter run follows this one, those that the budget is about."""
-        return self.ratios.get(self.budget.counter, (self.budget.counter,)) if self._is_followed else self.counters
-
     def _simulated(self, combination: Combination, units: Ints) -> float:
         """Sum of results over simulated units."""
         return float(self._results_of(combination, units[self._results.rows[units] >= 0]).sum())
@@ -178,13 +163,13 @@ class AssistedEngine(NestedEngine):
         self._parts.odd |= new
         if states:
             self._passes[self.looks] = self.cells
-        estimates = {name: self._estimate(name, [(1.0, name)], budget, states) for name in self._estimated()}
+        estimates = {name: self._estimate(name, [(1.0, name)], budget, states) for name in self.counters}
         self._take_off_bias(estimates, budget)
         ratios = {k: self._ratio(k, estimates, budget, states) for k, v in self.ratios.items() if {*v} <= {*estimates}}
         target = ratios.get(budget.counter) or estimates.get(budget.counter)
         met = states and not new and target is not None and target.relative_half_width <= budget.relative_error
-        clusters = self._groups() if estimates and not self._is_followed else []
-        assumptions = self._assumptions() if states and not self._is_followed else []
+        clusters = self._groups() if estimates else []
+        assumptions = self._assumptions() if states else []
         warnings = [f"{missing} drawn units have no result: no bound is stated"] if missing else []
         look = Look(self.looks if states else 0, estimates, clusters, ratios, met, [], assumptions, warnings)
         self._last = None if missing else look
@@ -195,7 +180,7 @@ class AssistedEngine(NestedEngine):
     def _take_off_bias(self, estimates: dict[str, Estimate], budget: ErrorBudget) -> None:
         """Take the bias of stopping off estimates, and fits, of a run within its budget; half-widths stay the same part."""
         target, eps = estimates.get(budget.counter), budget.relative_error
-        if self._is_followed or target is None or not target.relative_half_width <= eps:
+        if target is None or not target.relative_half_width <= eps:
             return
         names, half = sorted(estimates, key=budget.counter.__ne__), eps * abs(target.estimate)
         for name, bias in self._parts.stopping_bias(
@@ -246,7 +231,7 @@ class AssistedEngine(NestedEngine):
         """Relative error that draws may leave."""
         return self._left.relative_error
 
-    def _grow(self) -> bool:
+    def grow(self) -> bool:
         """More cells: as many as the last look says are needed, in few steps. False where the sample cannot grow."""
         last, self._last = self._last, None
         parts, n = self._parts, self._parts.rest.n

@@ -85,8 +85,6 @@ class Design:
             alike, and the engine makes cells of its own (assisted_engine.py). assume: how much may hide from them.
         odd: how odd, relative to its value, an unseen unit may be without breaking the budget; rare: the same of units of which
             some may be unseen, as frequent as draws of strata with two or more let expect (unseen.unseen_rate); 0: none.
-        looser_errors, looser_sizes: float64 [k] and int [k, H], or None: relative errors of looser budgets, the largest first,
-            and the first sizes of the same strata with each: runs that the engine follows (nested.py).
         domains: int [N] or None, the part of the population each unit belongs to (0 ... D - 1), each with a total of its own
             that must meet the budget (several applications in one run). A stratum lies in one domain.
 
@@ -111,8 +109,6 @@ class Design:
     rare: float = 0.0
     predictions: Mapping[str, NDArray[np.float64]] | None = None
     assume: Assume = "ordinary"
-    looser_errors: NDArray[np.float64] | None = None
-    looser_sizes: NDArray[np.integer] | None = None
 
     def __post_init__(self) -> None:
         for name in ("strata", "first_sizes", "u"):
@@ -144,29 +140,16 @@ class Design:
             raise ConfigError("design.cost must be positive and finite")
         if self.clusters is not None and strata and self.clusters.min() < 0:
             raise ConfigError(f"design.clusters has {self.clusters.min()}; clusters are numbered from 0")
-        self._check_looser()
         if self.chosen is not None:
             self._check_chosen()
         if self.domains is not None:
             self._check_domains(self.domains)
 
-    def _check_looser(self) -> None:
-        shape = (0 if self.looser_errors is None else len(self.looser_errors), len(self.first_sizes))
-        if shape[0] and (self.looser_sizes is None or self.looser_sizes.shape != shape):
-            raise ConfigError(f"design.looser_sizes must have the shape {shape}, a row for each of looser_errors")
-
     def _check_whole_numbers(self) -> None:
-        for name in ("strata", "first_sizes", "clusters", "chosen", "domains", "kinds", "looser_sizes"):
+        for name in ("strata", "first_sizes", "clusters", "chosen", "domains", "kinds"):
             value = getattr(self, name)
             if value is not None and (kind := np.asarray(value).dtype).kind not in "iu":
                 raise ConfigError(f"design.{name} is an array of {kind}; expected whole numbers")
-
-    @property
-    def looser(self) -> dict[float, NDArray[np.integer]]:
-        """First sizes with looser budgets, int [H] by relative error, the largest first."""
-        if self.looser_errors is None or self.looser_sizes is None:
-            return {}
-        return dict(zip(self.looser_errors.tolist(), self.looser_sizes, strict=True))
 
     def without(self, units: NDArray[np.integer]) -> Design:
         """The same design with some units in no stratum."""

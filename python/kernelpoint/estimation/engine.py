@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kernelpoint.arguments import checked
 from kernelpoint.errors import ConfigError, JournalError, shown
 from kernelpoint.estimation.balance import spread_over_run
-from kernelpoint.estimation.base import Frame
+from kernelpoint.estimation.base import BaseEngine, Frame
 from kernelpoint.estimation.bounds import Kind
 from kernelpoint.estimation.design import Design, ErrorBudget, Method
 from kernelpoint.estimation.estimators import ESTIMATORS, Fit, Sample
@@ -21,12 +21,11 @@ from kernelpoint.estimation.influence import influences
 from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.measurement_error import Reach
 from kernelpoint.estimation.moments import Floats, Ints
-from kernelpoint.estimation.nested import NestedEngine
 from kernelpoint.estimation.numbering import in_order
 from kernelpoint.estimation.targets import Groups, Targets
 
 
-class Engine(NestedEngine):
+class Engine(BaseEngine):
     """Draws passes, takes results in any order, looks at the end of each pass, grows the sample until the budget is met.
 
     The state is a function of (design, budget, sizes per pass, results and their errors): not of the order in which results
@@ -89,20 +88,9 @@ class Engine(NestedEngine):
         self.covariate_totals = self._covariate_totals()
         self._last: Inference | None = None
         self._fits: list[Fit] | None = None
-        self._begin()
-
-    @property
-    def _looser_errors(self) -> Sequence[float]:
-        return [eps for eps in self.design.looser if eps > self.budget.relative_error]
-
-    def _take_first_sample(self) -> None:
-        first = self.design.looser.get(self.budget.relative_error, self.design.first_sizes)
-        self.sizes: Ints = np.minimum(np.maximum(first, 1), self._population).astype(np.int64)
-        if self.design.chosen is not None:
-            self.sizes = np.bincount(self.design.strata[self.design.chosen] + 1, minlength=len(self.sizes) + 1)[1:]
-
-    def _take_at_least(self, other: Engine) -> None:
-        self.sizes = np.maximum(self.sizes, other.sizes)
+        self.sizes: Ints = np.minimum(np.maximum(design.first_sizes, 1), self._population).astype(np.int64)
+        if design.chosen is not None:
+            self.sizes = np.bincount(design.strata[design.chosen] + 1, minlength=len(self.sizes) + 1)[1:]
 
     def _unit_order(self) -> NDArray[np.integer]:
         """Units in order of (stratum, u); a purposive sample stands first in its stratum."""
@@ -213,7 +201,7 @@ class Engine(NestedEngine):
         inference = self._infer(not missing, budget)
         self._last = None if missing else inference
         self._fits = inference.fits
-        return inference.report(missing, whole_only=self._is_followed)
+        return inference.report(missing)
 
     def _reach(self) -> Reach:
         """Positions of the results with errors of their own, and how far each moves the total."""
@@ -240,7 +228,6 @@ class Engine(NestedEngine):
         other = Engine(design, budget, self.method, ratios)
         other.u = self.u  # spread over the run as before, so that all that is drawn stays drawn
         other._order = other._unit_order()
-        other._begin()
         other.sizes = np.minimum(self.sizes, other._population)
         other._kinds = self._kinds
         return other
@@ -261,7 +248,7 @@ class Engine(NestedEngine):
         ratio = np.append(self.design.sizes / np.maximum(self.sizes, 1), 1.0)
         return np.asarray(ratio[np.asarray(self.design.strata)[units]], dtype=float)
 
-    def _grow(self) -> bool:
+    def grow(self) -> bool:
         """Sizes for the next pass: joint Neyman allocation under the budget, from the last look.
 
         Returns:
@@ -278,9 +265,6 @@ class Engine(NestedEngine):
         self.sizes = np.minimum(self.sizes + np.maximum(grown - last.n, 0), self._population)
         self._last = None
         return True
-
-    def _go_on(self) -> None:
-        self._kinds = (*self._kinds, "sized")
 
     def pass_state(self) -> dict[str, Any]:
         """State of the present pass that a journal has to keep: sizes of the strata, and the kind of each pass so far."""

@@ -225,13 +225,13 @@ class Inference:
             for g in range(groups.count)
         ]
 
-    def report(self, missing: int, whole_only: bool = False) -> Look:
-        """Report of the look; `missing` drawn units have no result; whole_only: without that on clusters."""
+    def report(self, missing: int) -> Look:
+        """Report of the look; `missing` drawn units have no result."""
         counters = self.targets.counters
         return Look(
             index=len(self.targets.looks),
             estimates={name: self.totals(i, self.whole)[0] for i, name in enumerate(counters)},
-            clusters=[] if whole_only else self._parts(self.clusters, "cluster"),
+            clusters=self._parts(self.clusters, "cluster"),
             domains=self._parts(self.domains, "domain") if self.domains.count > 1 else [],
             ratios={name: self.ratio(name) for name, pair in self.targets.ratios.items() if set(pair) <= set(counters)},
             met=self.met,

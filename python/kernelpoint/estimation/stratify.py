@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation.allocation import cheapest
 from kernelpoint.estimation.design import Design, ErrorBudget
-from kernelpoint.estimation.nested import looser_errors
 from kernelpoint.estimation.pruning import Pruned, nested_cells, prune_to_budget, sized_for
 from kernelpoint.estimation.unseen import unseen_slow
 from kernelpoint.randomness import generator
@@ -79,7 +78,7 @@ class Stratification:
     """Strata without a sample: all of a design that does not depend on a seed.
 
     pruned: the partition of the units that are not certain; budget: of the run; strata: int32 [N],
-    -1 for certain units; x, clusters, odd, rare: as in Design; nested: whether looser budgets have the same strata.
+    -1 for certain units; x, clusters, odd, rare: as in Design.
     """
 
     pruned: Pruned
@@ -89,14 +88,13 @@ class Stratification:
     clusters: Ints | None
     odd: float = SINGLE_DRAW_DEVIATION
     rare: float = 0.0
-    nested: bool = True
 
     def design(self, u: Floats, seed: int) -> Design:
         """The design with permanent random numbers u (float64 [N]) and the second draws of a seed."""
-        looser = looser_errors(self.budget.relative_error) if self.nested else ()
+        budget = self.budget
         return Design(
             self.strata,
-            self._first_sizes(self.budget.relative_error, seed),
+            first_sizes(sized_for(self.pruned, budget), budget, seed, self.odd, self.rare),
             u,
             x=self.x,
             clusters=self.clusters,
@@ -104,14 +102,7 @@ class Stratification:
             odd=self.odd,
             rare=self.rare,
             kinds=np.unique(self.pruned.spread, return_inverse=True)[1].astype(np.int64),
-            looser_errors=np.array(looser) if looser else None,
-            looser_sizes=np.stack([self._first_sizes(eps, seed) for eps in looser]) if looser else None,
         )
-
-    def _first_sizes(self, eps: float, seed: int) -> Ints:
-        """Sizes of the first samples of a run with another relative error."""
-        budget = replace(self.budget, relative_error=eps)
-        return first_sizes(sized_for(self.pruned, budget), budget, seed, self.odd, self.rare)
 
 
 def stratify(
@@ -149,7 +140,7 @@ def stratify(
     if cluster is not None:
         clusters = np.zeros(len(pruned.sizes), np.int64)
         clusters[pruned.strata] = np.asarray(cluster)[free]
-    return Stratification(pruned, budget, strata, x, clusters, odd, rare, nested=made_for is not None)
+    return Stratification(pruned, budget, strata, x, clusters, odd, rare)
 
 
 def strata_from(
@@ -181,8 +172,7 @@ def strata_from(
             of durations on threads, 0.2 to 0.5 on real profiles), or equal.
         x: covariate handed to the design; cluster: int [N], cluster of each unit, constant within the coarsest label.
         take_all: units that are certain; odd, rare: as in Design; seed: of the second draws.
-        made_for: relative error that the strata, but not their sizes, are made for, so that they are those of other budgets
-            too, and the runs with looser ones are followed; None: that of `budget`, and none is followed.
+        made_for: relative error that the strata, but not their sizes, are made for; None: that of `budget`.
 
     >>> signature = np.arange(600) % 3
     >>> finer = signature + 3 * (np.arange(600) % 599 == 0)  # the first and the last stand between other neighbours

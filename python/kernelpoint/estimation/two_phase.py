@@ -86,10 +86,6 @@ class TwoPhaseEngine(AssistedEngine):
         added = float((D * mean2).sum()) / max(float((A * mean2).sum()), 1e-300)
         return A + D, 1.0 + added
 
-    @property
-    def _looser_errors(self) -> Sequence[float]:
-        return ()  # another budget has another first sample
-
     # ---- which units ------------------------------------------------------------------------------------------------
 
     def drawn(self) -> Ints:
@@ -246,7 +242,7 @@ class TwoPhaseEngine(AssistedEngine):
         eps, total = self.budget.relative_error, abs(self._of_first(self._target).estimate)
         return self._error_of_first() > eps or self._first_guard(self._target) > eps * total
 
-    def _grow(self) -> bool:
+    def grow(self) -> bool:
         """More cells, or, where the first sample leaves too much, more of that; see `drawn`."""
         last = self._last
         if last is None or last.met or self._first is None or self.budget.bound == "none":
@@ -264,7 +260,7 @@ class TwoPhaseEngine(AssistedEngine):
 
     def _grow_second(self) -> bool:
         """More cells, so many that one unit at least has to be simulated, unless all of the first sample is."""
-        if not super()._grow():
+        if not super().grow():
             return False
         while not self._parts.whole and not len(self.wanted()):
             n = next_number(self._parts.rest.n)

@@ -64,13 +64,11 @@ def combined(parts: Sequence[Design], population: Population) -> Design:
         kinds=_all_or_none(parts, lambda part: part.kinds),
         odd=max(part.odd for part in parts),
         rare=max(part.rare for part in parts),
-        looser_errors=parts[0].looser_errors,  # one policy, one budget: alike in all
-        looser_sizes=_all_or_none(parts, lambda part: part.looser_sizes, axis=-1),
         domains=np.repeat(np.arange(len(parts), dtype=np.int32), population.counts),
     )
 
 
-def _all_or_none(parts: Sequence, of: Callable, axis: int = 0) -> np.ndarray | None:
+def _all_or_none(parts: Sequence, of: Callable) -> np.ndarray | None:
     """Arrays that every part has, joined; None where any lacks it."""
     values = [of(part) for part in parts]
-    return None if any(value is None for value in values) else np.concatenate(values, axis=axis)
+    return None if any(value is None for value in values) else np.concatenate(values)

@@ -1,0 +1,108 @@
+"""Runs over random populations with trouble: they end, their samples grow, and a journal restores them."""
+
+from __future__ import annotations
+
+import os
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from table import failing
+from troubles import KINDS, TROUBLES, engine_of, values
+
+from kernelpoint.config import parse_config
+from kernelpoint.estimation import Engine, ErrorBudget, passes
+from kernelpoint.estimation.bounds import PASSES
+from kernelpoint.policies.methods.kernelpoint import KernelPoint
+from kernelpoint.profiles import read_profile
+from kernelpoint.workload import Population
+
+BUDGETS = (0.05, 0.02, 0.01, 0.005)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.sampled_from(KINDS),
+    st.sampled_from(TROUBLES),
+    st.sampled_from(["ordinary", "hostile"]),
+    st.integers(0, 10_000),
+    st.integers(3, 1500),
+    st.sampled_from([0.2, *BUDGETS, 0.001]),
+)
+def test_a_run_ends_within_its_budget_and_every_pass_keeps_what_was_drawn(kind, trouble, assume, seed, units, eps):
+    group, x, y = values(seed, units, trouble)
+    engine, drawn = engine_of(kind, group, x, seed, eps, assume), []
+    looks = []
+    for look in passes(engine, ("cycles",), y):
+        drawn.append(engine.drawn())
+        looks.append(look)
+    assert all(np.isin(before, after).all() for before, after in pairwise(drawn))
+    assert looks[-1].met and looks[-1].estimates["cycles"].relative_half_width <= eps
+    assert engine.looks <= PASSES
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_journal_restores_every_pass(kind):
+    for seed in range(8):
+        group, x, y = values(seed, 800, "tails")
+        engine, states = engine_of(kind, group, x, seed, 0.005), []
+        while True:
+            states.append(engine.pass_state())
+            units = engine.wanted()
+            engine.record_many(units, ("cycles",), y[units].reshape(-1, 1))
+            if engine.look().met or not engine.grow():
+                break
+        again = engine_of(kind, group, x, seed, 0.005)
+        for number, state in enumerate(states):
+            again.restore_pass(state)
+            units = again.wanted()
+            again.record_many(units, ("cycles",), y[units].reshape(-1, 1))
+            assert again.look().met == (number == len(states) - 1)
+        assert again.pass_state() == engine.pass_state()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_look_states_what_was_simulated(kind):
+    group, x, y = values(5, 900, "none")
+    engine = engine_of(kind, group, x, 5, 0.01)
+    *_, look = passes(engine, ("cycles",), y)
+    assert look.estimates["cycles"].simulated == pytest.approx(y[engine.drawn()].sum())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("trouble", ["none", "first units", "begin", "drift", "wrong groups"])
+def test_stated_intervals_contain_the_total_as_often_as_stated(kind, trouble):
+    held = 0
+    for seed in range(60):
+        group, x, y = values(seed, 600, trouble)
+        *_, look = passes(engine_of(kind, group, x, seed, 0.05), ("cycles",), y)
+        held += look.estimates["cycles"].contains(y.sum())
+    assert not failing([{"cover": held, "runs": 60, "confidence": 0.95}])
+
+
+@pytest.mark.slow
+def test_on_a_real_profile_looser_budgets_are_cheaper_on_average():
+    root = Path(__file__).resolve().parents[2]
+    path = (
+        Path(os.environ.get("KERNELPOINT_SHARED_DATA", root.parent / "shared" / "data"))
+        / "profiles"
+        / "v100_resnet50.csv.gz"
+    )
+    if not path.exists():
+        pytest.skip("the real profiles are not here (set KERNELPOINT_SHARED_DATA)")
+    full = read_profile(str(path)).without_communication()
+    y = full.duration
+    spent = np.zeros(len(BUDGETS))
+    for seed in range(3):
+        for k, eps in enumerate(BUDGETS):
+            config = parse_config(
+                {"version": 1, "policy": "kernelpoint", "error_budget": {"relative_error": eps}, "seed": seed}
+            )
+            design = KernelPoint(config).design(Population((len(y),), seed, profile=full.without_results()))
+            engine = Engine(design, ErrorBudget(eps))
+            assert list(passes(engine, ("cycles",), y))
+            spent[k] += y[engine.drawn()].sum()
+    assert spent.tolist() == sorted(spent)
