@@ -74,6 +74,8 @@ public:
             const bool of_one = file->first.find(".stat.out.") != std::string::npos;
             rewrite(folder + "/" + file->first, summary, of_one);
         }
+        const std::string dram = *base->m_knobs->KNOB_DRAM_SCHEDULING_POLICY;
+        if (dram == "RAMULATOR") set_aside("ramulator", summary);
     }
 
 private:
@@ -113,6 +115,13 @@ private:
         for (std::string line; std::getline(file, line);) text += rewritten(line, of_one);
         file.close();
         std::ofstream(path.c_str()) << text;
+    }
+
+    // Ramulator writes a file of its own into the working folder, until the process ends: it gets another name.
+    static void set_aside(const std::string& writer, const kp_summary& summary) {
+        const std::string path = writer + ".stat.out", aside = writer + ".simulated.stat.out";
+        if (rename(path.c_str(), aside.c_str()) != 0) return;  // there is none
+        std::ofstream(path.c_str()) << first_line(summary, true) << "# What this process simulated: " << aside << "\n";
     }
 
     static std::string first_line(const kp_summary& summary, bool of_one) {

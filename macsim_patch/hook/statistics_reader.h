@@ -38,8 +38,6 @@ struct FurtherName {
 };
 
 const FurtherName kFurther[] = {{"UOP_COUNT_TOT", NULL},
-                                {"AVG_BLOCK_EXE_CYCLE", NULL},
-                                {"AVG_BLOCK_EXE_CYCLE_BASE", NULL},
                                 {"DISPATCHED_INST", NULL},
                                 {"DISPATCH_WAIT", "DISPATCHED_INST"},
                                 {"NUM_NO_FETCH_CYCLES", NULL},

@@ -56,3 +56,13 @@ def test_where_clocks_differ_ticks_are_no_cycles(simulator, workload, options):
 def test_of_several_applications_every_name_is_marked(simulator, two):
     run = simulator.run(two, "pass 0:0 1:1\nestimate 100 10", "--max_num_core_per_appl=2")
     assert all(name.endswith("_SIMULATED") for file in FILES for name in run.stats(file))
+
+
+def test_ramulators_own_file_is_set_aside(simulator, workload):
+    """Ramulator writes it when the memory controllers are freed, before MacSim's statistics."""
+    options = ("--dram_scheduling_policy=RAMULATOR",)
+    run = simulator.run(workload, "pass 0:0 0:3\nestimate 100 10", *options)
+    assert (run.folder / "ramulator.simulated.stat.out").read_text() == "ramulator.reads 8\n"
+    assert all(line.startswith("#") for line in (run.folder / "ramulator.stat.out").read_text().splitlines())
+    full = simulator.run(workload, "pass 0:0 0:1 0:2 0:3 0:4 0:5", *options)
+    assert (full.folder / "ramulator.stat.out").read_text().startswith("ramulator.reads")

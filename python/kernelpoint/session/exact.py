@@ -21,7 +21,6 @@ CANDIDATES: dict[str, tuple[tuple[str, ...], ...]] = {
     "shared_accesses": (("shared_accesses",),),
     "uop_count_tot": (("instructions", "unread_instructions"),),
     "dispatched_inst": (("instructions", "unread_instructions"),),
-    "avg_block_exe_cycle_base": (("ctas",),),
 }
 
 # What the header of a trace says and no simulator changes.
