@@ -110,6 +110,7 @@ def host(
     simulator: str = "python",
     gpu: str = "",
     stateless: bool = False,
+    deterministic: bool = False,
     log: Log = to_standard_error,
 ) -> HostedRun:
     """Open a sampled run over the launches of a simulator in Python, or take it over from its journal.
@@ -120,6 +121,7 @@ def host(
             integer, equal for launches of equal content) and `features` (amounts, as many for every launch); or their number.
         simulator: its name; gpu: identifies the simulated device, which a resumed run has to share.
         stateless: launches leave nothing behind that a later one meets, so the bound is on the total error.
+        deterministic: launches of one `key` have equal results, so one launch of each key is simulated.
         log: takes one line of text for the user.
 
     Returns:
@@ -147,6 +149,7 @@ def host(
         launch_counts=(count,),
         stateless=stateless,
         has_no_traces=True,
+        is_deterministic=deterministic,
         descriptions=None if isinstance(launches, int) else Descriptions.of(list(launches)),
     )
     return HostedRun(open_run(parsed, info, log, command=own_command()))

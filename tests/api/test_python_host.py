@@ -109,6 +109,47 @@ def test_a_launch_that_fails_twice_is_left_out_and_said(tmp_path):
     assert len(failed) == 2 and run.summary.lost == failed[:1]
 
 
+def keyed(launches=1500):
+    """The workload with keys, in a simulator that gives equal launches equal results."""
+    described, _ = workload(launches)
+    keyed = [one | {"key": 1 + SHAPES.index(one["shape"])} for one in described]
+    return keyed, np.array([500 + np.prod(one["shape"]) // 200 for one in described])
+
+
+def test_a_deterministic_simulator_runs_one_launch_of_each_key_and_the_total_is_exact(tmp_path):
+    described, cycles = keyed()
+    with kp.host(keys(tmp_path), described, deterministic=True, log=silent) as run:
+        simulated(run, cycles)
+    assert run.summary.simulated == len(SHAPES) and run.summary.skipped == len(cycles) - len(SHAPES)
+    assert (run.summary.estimate, run.summary.half_width, run.summary.covers) == (cycles.sum(), 0.0, "exact")
+    first = {one["key"]: launch for launch, one in reversed(list(enumerate(described)))}
+    assert run.summary.cycle_speedup == pytest.approx(cycles.sum() / cycles[list(first.values())].sum())
+
+
+def test_a_deterministic_run_that_was_interrupted_simulates_no_key_twice(tmp_path):
+    described, cycles = keyed(400)
+    with pytest.raises(RuntimeError), kp.host(keys(tmp_path), described, deterministic=True, log=silent) as run:
+        for count, launch in enumerate(run):
+            if count == 9:
+                raise RuntimeError
+            run.result(launch, cycles=cycles[launch])
+    with kp.host(keys(tmp_path), described, deterministic=True, log=silent) as run:
+        again = [described[launch]["key"] for launch in run if run.result(launch, cycles=cycles[launch]) is None]
+    assert len(again) == len(set(again)) == len(SHAPES) - 9
+    assert (run.summary.estimate, run.summary.half_width) == (cycles.sum(), 0.0)
+
+
+def test_where_most_keys_are_distinct_a_deterministic_simulator_is_sampled_too(tmp_path):
+    random = generator(5, "keys")
+    cost = random.uniform(1e3, 1e5, 1000)
+    described = [{"name": "op", "cost": c, "key": 1 + launch // 2} for launch, c in enumerate(np.repeat(cost, 2))]
+    cycles = np.repeat(cost * random.normal(1.0, 0.02, 1000), 2).round()
+    with kp.host(keys(tmp_path), described, stateless=True, deterministic=True, log=silent) as run:
+        simulated(run, cycles)
+    assert run.summary.simulated < 200
+    assert abs(run.summary.estimate - cycles.sum()) <= run.summary.half_width
+
+
 @pytest.mark.parametrize(
     ("launches", "message"),
     [

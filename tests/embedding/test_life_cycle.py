@@ -37,6 +37,7 @@ def test_host_information_arrives(host):
         "needs_whole_traces": False,
         "has_no_traces": False,
         "stateless": False,
+        "is_deterministic": False,
         "descriptions": None,
         "predictor": (0, 0),
         "counter_names": None,

@@ -78,7 +78,9 @@ enum {
     KP_HOST_NEEDS_WHOLE_TRACES = 1u << 6, /* a damaged trace ends the host: the plugin reads each before it is opened */
     KP_HOST_KEEPS_ROWS = 1u << 7, /* rows of DRAM stay open: kp_replay.touches begin with first reads, see state.h */
     KP_HOST_STATELESS = 1u << 8,  /* a launch leaves nothing that a later one meets: the bound is on the total error */
-    KP_HOST_NO_TRACES = 1u << 9   /* no launch has a trace: they are sampled by their descriptions, else at random */
+    KP_HOST_NO_TRACES = 1u << 9,  /* no launch has a trace: they are sampled by their descriptions, else at random */
+    KP_HOST_DETERMINISTIC = 1u
+        << 10 /* launches of one kp_description.key have equal results: one of them is simulated */
 };
 
 /* State that a launch begins with, for kp_decision.state. */

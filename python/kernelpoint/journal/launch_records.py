@@ -41,7 +41,7 @@ class DecisionRecord(Typed):
 @dataclass(slots=True)
 class ResultRecord(Typed):
     """A launch simulated: its counters; of one that was stopped inside, what it is projected to be; of one that was followed
-    to its end, whether it issued all its CTAs at once.
+    to its end, whether it issued all its CTAs at once. copied: it is that of an equal launch of a deterministic simulator.
 
     >>> ResultRecord(process=0, launch=3, pass_index=1, counters={"cycles": 900.0}).counters["cycles"]
     900.0
@@ -53,6 +53,7 @@ class ResultRecord(Typed):
     counters: dict[str, float]
     projection: ProjectionRecord | None = None
     at_once: bool | None = None
+    copied: bool | None = None
     type: Literal["result"] = "result"
 
 

@@ -44,6 +44,7 @@ class HostInfo:
     counter_names: tuple[str, ...] | None = None
     stateless: bool = False
     has_no_traces: bool = False
+    is_deterministic: bool = False
     descriptions: Descriptions | None = None
 
     @property

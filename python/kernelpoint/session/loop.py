@@ -261,9 +261,10 @@ class Loop:
         checked = self._replay_check()
         account = Account(
             launches=self.frame.population.size,
-            simulated=sample.results,
+            simulated=sample.results - sampled.copies,
+            copied=sampled.copies,
             passes=sampled.pass_index + 1,
-            uncounted_cycles=checked.cycles - sampled.inside.saved_cycles,
+            uncounted_cycles=checked.cycles - sampled.inside.saved_cycles - sampled.copied_cycles,
             projected=sampled.inside.projected,
             simulated_totals=sample.engine.simulated_totals(),
             one_per_stream_cycles=sample.one_per_stream_cycles() if look else None,

@@ -197,6 +197,8 @@ def origin_of(config: Config, policy: type[Policy], population: Population, need
         origin["policy_code"] = code
     if population.profile is not None:
         origin["profile"] = population.profile.hash()
+    if population.described is not None:
+        origin["deterministic"] = population.described.is_deterministic
     if policy.uses_budget:
         origin["error_budget"] = config.error_budget.model_dump(include={"relative_error", "confidence", "scope"})
     if Need.MODEL in needs and population.model_source is not None:

@@ -30,7 +30,8 @@ class SampledLaunches:
 
     Attributes:
         ledger: what became of each launch of the pass; inside: stops launches; pass_index: of the pass;
-        restarts: of a full run that was resumed, the units at which it went on.
+        restarts: of a full run that was resumed, the units at which it went on; copies, copied_cycles: launches that took the
+        result of an equal one.
     """
 
     def __init__(self, setup: Setup, frame: Frame, sample: Sample, recorder: Recorder) -> None:
@@ -38,7 +39,9 @@ class SampledLaunches:
         self.ledger = Ledger(frame.population.offsets)
         trajectories = Trajectories(setup.host, frame.population, recorder.progress.say)
         self.inside = InsideKernel(setup.config.inside_kernel, setup.budget, trajectories.of, setup.is_full_run)
-        self.pass_index = 0
+        self.pass_index = self.copies = 0
+        self.copied_cycles = 0.0
+        self._known: dict[int, dict[str, float]] = {}  # results by key, of a deterministic simulator
         self.restarts: list[int] = []
         self._restarting: set[int] = set()  # processes of a resumed full run that have not gone on yet
 
@@ -127,6 +130,19 @@ class SampledLaunches:
         engine.check(unit, tuple(taken), tuple(taken.values()))
         return ResultRecord(process, index, self.pass_index, taken, projection, self.inside.issued_at_once(unit))
 
+    def copy(self, process: int, index: int) -> ResultRecord | None:
+        """The outcome of the next launch, copied from an equal one; None where none is known to be equal."""
+        known = self._known.get(self._key(self.ledger.unit(process, index)))
+        if known is None:
+            return None
+        self.decide(process, index)
+        return ResultRecord(process, index, self.pass_index, dict(known), copied=True)
+
+    def _key(self, unit: int) -> int:
+        """Equal for launches of equal results; 0 where nothing is known of that."""
+        described = self._frame.population.described
+        return int(described.keys[unit]) if described is not None and described.is_deterministic else 0
+
     def abort(self, process: int, index: int, reason: str | None) -> Outcome:
         """See Queue: once more in the next pass, then never."""
         self.ledger.in_flight_unit(process, index, "an abort of")
@@ -141,10 +157,19 @@ class SampledLaunches:
         self.ledger.complete(unit)
         if isinstance(outcome, ResultRecord):
             projection = outcome.projection
+            self._take_copy(unit, outcome)
             self._sample.take(unit, outcome.counters, projection.half_widths if projection else None)
             self.inside.forget(unit)
             self.inside.take(outcome)
         self._recorder.progress.completed(self.pass_index, self._sample.results, self.ledger.open_count)
+
+    def _take_copy(self, unit: int, outcome: ResultRecord) -> None:
+        """Count a copied result; keep another one for equal launches."""
+        if outcome.copied:
+            self.copies += 1
+            self.copied_cycles += outcome.counters["cycles"]
+        elif key := self._key(unit):
+            self._known[key] = outcome.counters
 
     def _take_abort(self, unit: int, outcome: AbortRecord) -> None:
         self.inside.forget(unit)

@@ -13,10 +13,11 @@ from kernelpoint.journal.text import text_of
 from kernelpoint.session.abi_summary import Summary
 from kernelpoint.session.host_result import HostResult
 from kernelpoint.session.loop import Loop
-from kernelpoint.session.queue import DONE, END_OF_LIST, SIMULATE, SKIP, Answer, Outcome, Queue
+from kernelpoint.session.queue import DONE, END_OF_LIST, OK, SIMULATE, SKIP, Answer, Outcome, Queue
 from kernelpoint.session.recorder import OUTCOMES, STEPS, Recorder
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.same_run import check_same_run
+from kernelpoint.session.sampled import SampledLaunches
 from kernelpoint.session.setup import Setup, latency_of
 from kernelpoint.session.summary import sentence
 from kernelpoint.session.time_saved import TimeSaved
@@ -83,11 +84,22 @@ class Session:
         launch = self._launch(process, after)
         while not self.loop.is_done:
             status, found = self.loop.queue.next(process, launch)
+            if status == OK and self._take_copy(process, found):
+                launch = found
+                continue
             if status != DONE:
                 return status, self._place(found)
             self._advance()  # every launch of the queue has its outcome
             launch = END_OF_LIST
         return DONE, -1
+
+    def _take_copy(self, process: int, launch: int) -> bool:
+        """Take the result of an equal launch, where the simulator is deterministic; False if there is none."""
+        queue = self.loop.queue
+        copy = queue.copy(process, launch) if isinstance(queue, SampledLaunches) else None
+        if copy is not None:
+            self._take(copy)
+        return copy is not None
 
     def pending_chains(self) -> list[Planned]:
         """Launches that `next` will name, as far as they are known: a coordinator has them simulated beforehand."""

@@ -21,7 +21,8 @@ NOT_COVERED = ("launches may begin colder or warmer than in a full run", MODEL_E
 class Account:
     """Counts of what a run did, for its summary.
 
-    uncounted_cycles: simulated beyond those of the results: validation launches, less what projections left out.
+    copied: launches that took the result of an equal one; uncounted_cycles: simulated beyond those of the results: validation
+    launches, less what projections and copies left out.
     simulated_totals: the sum of each counter over the results; one_per_stream_cycles: predicted, of one launch for each
     distinct stream; processes: (launches, simulated) of each; lost, never_completed: units; assumptions, warnings: of
     launches that were stopped inside; checked: what run-ups told of the error of replay; restarts: of a full run that was
@@ -30,6 +31,7 @@ class Account:
 
     launches: int
     simulated: int
+    copied: int
     passes: int
     uncounted_cycles: float
     projected: int
@@ -54,8 +56,9 @@ def summarise(setup: Setup, account: Account, look: Look | None) -> SummaryRecor
     cycles = counters.get("cycles", EstimateRecord()).estimate
     skipped, replays = account.launches - account.simulated, setup.host.can_replay and not setup.is_full_run
     bounded = main.half_width is not None
-    knows_state = bool(account.checked.errors) or setup.host.stateless  # a stateless launch begins as in the full run
-    covers = coverage_of_bound(bounded, skipped + account.projected, replays, knows_state)
+    estimated = skipped - account.copied + account.projected
+    begins_alike = setup.host.stateless and estimated > 0  # each launch begins as in the full run
+    covers = coverage_of_bound(bounded, estimated, replays, bool(account.checked.errors) or begins_alike)
     return SummaryRecord(
         **_books(setup, account),
         **_sentences(setup, account, look, covers),

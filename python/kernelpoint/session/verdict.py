@@ -46,7 +46,8 @@ def _stated(summary: SummaryRecord) -> str:
             f"every launch was simulated; the run was resumed {_times(len(summary.restarts))}, which may move the total"
         )
     if covers == EXACT:
-        return "exact: every launch was simulated"
+        every = "every launch was simulated" if not summary.skipped else "one launch of each content was simulated"
+        return f"exact: {every}"
     if width is None or covers == NOTHING:
         return "no bound stated"
     digits = f"{100 * width:.3g}" if width <= 1.0 else "over 100"

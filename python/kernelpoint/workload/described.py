@@ -15,6 +15,7 @@ from kernelpoint.profiles.profile import UNKNOWN, Profile
 if TYPE_CHECKING:
     from kernelpoint.workload.population import Population
 
+REPEATS = 10  # launches of one key, in the mean, with which every key is simulated: at most 10 % of the launches
 LARGEST_AMOUNT = 1e300  # of a cost or a feature; sums over all launches stay finite
 
 
@@ -28,6 +29,7 @@ class Descriptions:
         keys: uint64 [N], of each launch's content: equal for launches that do the same work; 0 where unknown.
         costs: float64 [N], predicted cycles; 0 where unknown.
         features: float64 [N, F], other amounts; the first is one that the cost grows with.
+        is_deterministic: launches of one key have equal results.
 
     Raises:
         HostError: a cost or a feature is negative or not finite; the message names the launch.
@@ -42,6 +44,7 @@ class Descriptions:
     keys: np.ndarray
     costs: np.ndarray
     features: np.ndarray
+    is_deterministic: bool = False
 
     def __post_init__(self) -> None:
         for name, values in (("cost", self.costs[:, None]), ("features", self.features)):
@@ -101,6 +104,11 @@ class Descriptions:
         return len(self.names)
 
     @property
+    def repeats_exactly(self) -> bool:
+        """True if the distinct keys are so few that one launch of each, which tells the total exactly, is a small sample."""
+        return self.is_deterministic and bool(self.keys.all()) and REPEATS * len(np.unique(self.keys)) <= self.size
+
+    @property
     def has_costs(self) -> bool:
         """True if every launch has a predicted cost."""
         return bool((self.costs > 0.0).all())
@@ -144,7 +152,9 @@ class Descriptions:
         )
 
 
-def with_descriptions(population: Population, described: Descriptions | None) -> Population:
+def with_descriptions(
+    population: Population, described: Descriptions | None, is_deterministic: bool = False
+) -> Population:
     """The population with what its launches say of themselves: predictions where each has a cost, and a profile.
 
     Traces come first: where they are on disk, descriptions are not used.
@@ -156,5 +166,6 @@ def with_descriptions(population: Population, described: Descriptions | None) ->
     """
     if described is None or population.paths:
         return population
+    described = replace(described, is_deterministic=is_deterministic)
     profile = described.profile()
     return replace(population, described=described, profile=profile, model=profile if described.has_costs else None)

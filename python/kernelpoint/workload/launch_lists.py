@@ -47,7 +47,7 @@ def population_for(config: Config, host: LaunchSource, log: Log, pool: Pool | No
     True
     """
     population = replace(population_of(host, config.seed), pool=pool)
-    population = with_descriptions(population, host.descriptions)
+    population = with_descriptions(population, host.descriptions, host.is_deterministic)
     population = with_model_source(population, config.fast_model, host, log)
     return with_profile(population, config, log)
 

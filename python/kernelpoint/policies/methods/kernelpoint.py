@@ -9,6 +9,7 @@ import numpy as np
 from kernelpoint.estimation import AS_DRAWN, SPREADS, Assume, Design, ErrorBudget, strata_from
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.labels import context, first_of_each_process, refined, steps
+from kernelpoint.policies.methods.all import full_run
 from kernelpoint.policies.methods.random import simple_random_sample
 from kernelpoint.workload import Available, Descriptions, Need, Population, kernels, known_times, usable, why_unassisted
 
@@ -78,6 +79,8 @@ class KernelPoint(Policy):
         """Strata, first sizes and the covariate; with predictions the groups of launches that they may be off alike for."""
         if why_unassisted(self.config, population) is None and _predicts_most(population):
             return self._assisted(population)
+        if population.described is not None and population.described.repeats_exactly:
+            return full_run(population)
         if population.scan is None and population.profile is None:
             return simple_random_sample(population)
         levels, expected, known, spreads = _levels(population)
