@@ -29,6 +29,10 @@ class LaunchSource(Simulator, Protocol):
     def descriptions(self) -> Descriptions | None:
         """Launches as they describe themselves; None where they do not."""
 
+    @property
+    def is_deterministic(self) -> bool:
+        """True if launches of equal content have equal results."""
+
 
 def population_for(config: Config, host: LaunchSource, log: Log, pool: Pool | None = None) -> Population:
     """The launches of all processes, with the sources of a plan's inputs: the fast model, and the profile that is named.
