@@ -2,9 +2,11 @@
 #ifndef KERNELPOINT_ACCELSIM_HOOK_H
 #define KERNELPOINT_ACCELSIM_HOOK_H
 
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <memory>
 #include <string>
@@ -27,6 +29,7 @@ struct Hook {
           index(0),
           interval(0),
           due(UINT64_MAX),
+          in_flight(false),
           launched(false),
           stopped(false),
           skips_latency(false),
@@ -63,6 +66,8 @@ struct Hook {
         sim = simulator;
         client = with;
         index = at.launch;
+        position = at;
+        in_flight = true;
         interval = at.decision.progress_interval;
         const bool asked = at.decision.latency == KP_LATENCY_SKIPPED;
         if (asked && !needs_ticks.empty() && !said_so)
@@ -115,7 +120,9 @@ struct Hook {
     kernel_info_t* kernel;
     uint64_t index;
     uint64_t interval;
-    uint64_t due;  // cycles of the launch at which the plugin is told next
+    uint64_t due;       // cycles of the launch at which the plugin is told next
+    Position position;  // of the launch in flight
+    bool in_flight;
     bool launched;
     bool stopped;
     bool skips_latency;       // of the launch in flight
@@ -134,6 +141,23 @@ inline void print_line(void*, const char* line) {
 inline Hook& hook() {
     static Hook the_hook;
     return the_hook;
+}
+
+// An assertion of the simulator failed in a launch: the journal gets it before the process ends, so that the next one
+// goes on without the launch. `abort` holds no lock meanwhile; if the plugin does not return, the alarm ends the run.
+inline void assertion_failed(int) {
+    signal(SIGABRT, SIG_DFL);
+    if (hook().in_flight) {
+        hook().in_flight = false;
+        signal(SIGALRM, SIG_DFL);
+        alarm(60);
+        hook().client->abort(hook().position, KP_ENDED_SIMULATOR ": an assertion failed");
+        fprintf(stderr,
+                "kernelpoint: an assertion of the simulator failed in launch %llu; the same command goes on "
+                "without it\n",
+                static_cast<unsigned long long>(hook().position.launch));
+    }
+    raise(SIGABRT);
 }
 
 inline void register_option(option_parser_t options) {

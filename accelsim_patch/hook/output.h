@@ -21,7 +21,7 @@ struct Totals {
 };
 
 inline double ratio(double above, double below) {
-    return below > 0 ? above / below : 0;
+    return below > 0 || below != below ? above / below : 0;
 }
 
 // One line of a total as the simulator prints it; `nan` where nothing may be stated, which its scripts read too.

@@ -85,6 +85,7 @@ private:
         host.processes.push_back(process);
         host.log = &print_line;
         m_client.open(hook().config, host);
+        signal(SIGABRT, &assertion_failed);
     }
 
     // Finds the next launch to simulate and puts it into the list; false at the end of the run. A launch whose trace
@@ -138,7 +139,7 @@ private:
 
     // Reports the launch that the loop has run; false when the simulator's own limits end the run.
     bool complete() {
-        m_in_flight = false;
+        m_in_flight = hook().in_flight = false;
         m_hidden.end();
         if (m_sim->cycle_insn_cta_max_hit()) {
             m_client.abort(m_at, "the simulator's limit of cycles, instructions or CTAs was reached");

@@ -347,3 +347,11 @@ def test_a_tracez_is_looked_at_from_both_ends(simulator, workload, content, reas
         assert run.code == 0 and run.lines("launching kernel name: packed")
     else:
         assert run.calls("abort") and reason in " ".join(run.calls("abort")[0]) and not run.calls("complete")
+
+
+def test_a_failed_assertion_of_the_simulator_is_told_before_the_process_ends(simulator, workload):
+    run = simulator.run(workload, "pass 0 2 4", "-assert_in", "3")
+    assert run.code == -6 and [call[1] for call in run.calls("complete")] == ["0"]
+    (told,) = run.calls("abort")
+    assert told[1] == "2" and " ".join(told).endswith("the simulator ended in it: an assertion failed")
+    assert "goes on without it" in run.err

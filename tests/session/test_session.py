@@ -1,11 +1,14 @@
 """The state machine behind the ABI: passes, decisions, failures, the books."""
 
+import gc
+
 import numpy as np
 import pytest
 
 from kernelpoint.errors import ConfigError, HostError, SessionError
 from kernelpoint.journal import DecisionRecord, PassRecord, ResultRecord, load_run
 from kernelpoint.journal.text import plain
+from kernelpoint.workload.plan import Plan
 
 LOOSE = "policy: random\nerror_budget: {relative_error: 0.05}"
 TIGHT = "policy: random\nerror_budget: {relative_error: 0.001}"
@@ -298,3 +301,39 @@ def test_the_journal_tells_the_estimate_of_every_launch_and_they_add_up_to_the_t
     cycles = run.launch_estimates.cycles
     assert cycles.sum() == pytest.approx(summary["estimate"], rel=1e-12)
     assert all(cycles[unit] == result.counters["cycles"] for unit, result in run.results.items())
+
+
+def start(host, victims):
+    """The summary of a run that goes on from its journal; None where a launch ended the simulator."""
+
+    def act(session, index):
+        if index in victims:
+            session.on_abort(0, index, "the simulator ended in it: an assertion failed")
+            raise SystemExit
+        host.complete(session, index)
+
+    try:
+        return host.run(host.open(LOOSE), act)
+    except SystemExit:
+        pass
+    gc.collect()  # the journal is unlocked, as at the end of a process
+    return None
+
+
+def test_a_launch_that_ended_the_simulator_is_left_out_at_the_next_start(host):
+    assert start(host, set(range(200))) is None
+    summary = start(host, ())
+    (victim,) = summary["lost"]
+    assert victim not in host.simulated and summary["simulated"] == 30 and summary["met"]
+    assert abs(summary["estimate"] - host.cycles.sum()) <= summary["half_width"]
+    assert any(f"launch {victim} is left out: the simulator ended in it" in line for line in summary["degraded"])
+
+
+def test_two_launches_of_a_kernel_and_shape_that_ended_the_simulator_speak_for_all_of_them(host, monkeypatch):
+    shapes = (np.arange(200) % 5 == 3).astype(np.int64)
+    monkeypatch.setattr(Plan, "kernels_and_shapes", lambda plan: shapes)
+    alike = set(np.flatnonzero(shapes).tolist())
+    assert [start(host, alike), start(host, alike)] == [None, None]
+    summary = start(host, alike)
+    assert set(summary["lost"]) == alike, "a third start meets none of them"
+    assert abs(summary["estimate"] - host.cycles.sum()) <= summary["half_width"]

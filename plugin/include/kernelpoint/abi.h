@@ -251,7 +251,11 @@ kp_status kp_on_progress(kp_session* session, const kp_progress* progress, uint3
 kp_status kp_on_complete(kp_session* session, const kp_result* result);
 
 /* A launch that was to be simulated could not be. It is tried again in the next pass; if it fails again the run ends
- * without a stated bound. reason: one line for the journal, may be NULL. KP_OK | KP_EINVAL: not in flight. */
+ * without a stated bound. reason: one line for the journal, may be NULL; with KP_ENDED_SIMULATOR as its
+ * begin, the simulator's process is about to end because of the launch: it is not tried again, in a later process of
+ * the run neither, and of two such launches neither are others of their kernel and shape. KP_OK | KP_EINVAL: not in
+ * flight. */
+#define KP_ENDED_SIMULATOR "the simulator ended in it"
 kp_status kp_on_abort(kp_session* session, uint32_t process, uint64_t index, const char* reason);
 
 /* Estimated cost of a launch. After kp_finish. Over all launches the costs add up to the estimate of the total,

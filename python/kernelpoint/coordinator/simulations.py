@@ -9,6 +9,7 @@ from kernelpoint.coordinator.batches import batches
 from kernelpoint.coordinator.outcomes import Known, name_of
 from kernelpoint.coordinator.task import Batch, Report, Work
 from kernelpoint.errors import HostError, SessionError
+from kernelpoint.session.ledger import ENDED_SIMULATOR
 from kernelpoint.session.replays import KEPT
 from kernelpoint.session.worker_protocol import Chain, Outcome, Planned, Step
 
@@ -155,10 +156,15 @@ class Simulations:
         attempts[report.was_killed] += 1
         if attempts[False] >= ATTEMPTS or attempts[True] >= ATTEMPTS_KILLED:
             self._say("\n  ".join([f"{what}, {sum(attempts)} times; its output ended:", *report.tail]))
-            self._outcomes[chain] = tuple(Outcome(reason=f"its simulator {report.ended} again") for _ in chain)
+            self._outcomes[chain] = tuple(Outcome(reason=_why(attempts, report)) for _ in chain)
             del self._attempts[chain], self._costs[chain]
         else:
             self._say(f"{what}; it is simulated again")
             self._begin(Batch(name_of([chain]), (chain,)))
         if others:
             self._begin(Batch(name_of(others), tuple(others)))
+
+
+def _why(attempts: Sequence[int], report: Report) -> str:
+    """Reason of an abort; it is for good where nothing else ended the simulators."""
+    return f"{ENDED_SIMULATOR if attempts[False] >= ATTEMPTS else 'the simulator was lost'}: it {report.ended} again"

@@ -11,6 +11,8 @@ from kernelpoint.errors import HostError
 
 # A launch is tried in two passes before the run gives its bound up.
 MAX_ATTEMPTS = 2
+# Begin of the reason of an abort after which the simulator's process ended: another attempt would end the next one.
+ENDED_SIMULATOR = "the simulator ended in it"
 
 
 class Ledger:
@@ -27,6 +29,7 @@ class Ledger:
         self.open_count = 0
         self.in_flight: set[int] = set()
         self.attempts: dict[int, int] = {}
+        self.fatal: set[int] = set()
 
     def begin_pass(self, wanted: np.ndarray) -> None:
         """Start a pass over the units `wanted` (sorted); none may be in flight."""
@@ -65,18 +68,23 @@ class Ledger:
         return unit
 
     def forget_in_flight(self) -> None:
-        """The process that simulated them is gone: units in flight are wanted again, failed ones get a fresh chance."""
+        """The process that simulated them is gone: units in flight are wanted again, failed ones get a fresh chance, those that
+        ended it none.
+        """
         self.in_flight.clear()
-        self.attempts.clear()
+        self.attempts = {unit: MAX_ATTEMPTS for unit in self.fatal & self.attempts.keys()}
 
     def complete(self, unit: int) -> None:
         """A result came in for a unit in flight."""
         self._leave(unit, "completed")
 
-    def abort(self, unit: int) -> None:
+    def abort(self, unit: int, reason: str | None = None) -> None:
         """A unit in flight could not be simulated."""
         self._leave(unit, "aborted")
         self.attempts[unit] = self.attempts.get(unit, 0) + 1
+        if (reason or "").startswith(ENDED_SIMULATOR):
+            self.fatal.add(unit)
+            self.attempts[unit] = MAX_ATTEMPTS
 
     def next_after(self, process: int, index: int) -> int | None:
         """The first wanted launch of a process behind `index` that is not in flight, as a launch index."""

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
+import numpy as np
+
 from kernelpoint.errors import JournalError, SessionError
 from kernelpoint.journal import (
     DecisionRecord,
@@ -26,6 +28,7 @@ from kernelpoint.journal import (
     SummaryRecord,
 )
 from kernelpoint.session.census import Census
+from kernelpoint.session.ledger import MAX_ATTEMPTS
 from kernelpoint.session.queue import Outcome, Queue
 from kernelpoint.session.recorder import Recorder
 from kernelpoint.session.sample import Sample
@@ -196,8 +199,18 @@ class Loop:
 
     def _can_lack_lost(self) -> bool:
         """Leave out launches that failed as often as is allowed; False where the run has to end for them."""
-        lost = self.sampled.ledger.lost()
+        lost = self._lost()
         return not lost or (self.sample.results > 0 and self._leave_out(lost))
+
+    def _lost(self) -> list[int]:
+        """Launches that failed for good. Model: where two of a kernel and shape ended the simulator, all of them would."""
+        ledger, shapes = self.sampled.ledger, self.frame.plan.kernels_and_shapes()
+        lost = set(ledger.lost())
+        if shapes is not None and lost & ledger.fatal:
+            kinds, times = np.unique(shapes[sorted(ledger.fatal)], return_counts=True)
+            alike = np.flatnonzero(np.isin(shapes, kinds[(times >= MAX_ATTEMPTS) & (kinds >= 0)]))
+            lost |= {unit for unit in alike.tolist() if not self.sample.has_result[unit]} - self.sample.left_out
+        return sorted(lost)
 
     def _leave_out(self, units: list[int]) -> bool:
         """Go on without launches that failed for good; False where the run has to end for them."""
@@ -244,12 +257,21 @@ class Loop:
         ended = sorted(self.sampled.ledger.in_flight & self.frame.plan.broken.keys())
         self.queue.forget_in_flight()
         if ended and self._leave_out(ended):
-            where = ", ".join(str(self.sampled.ledger.place(unit)[1]) for unit in ended)
             self._recorder.degrade(
-                f"launch {where} is left out: the simulator ended in it, and its trace cannot be read"
+                f"{self._places(ended)} left out: the simulator ended in it, and its trace cannot be read"
+            )
+        if (fatal := self._lost()) and self._leave_out(fatal):
+            self._recorder.degrade(
+                f"{self._places(fatal)} left out: the simulator ended in it, or in two that are alike"
             )
         if self.sampled.ledger.open_count:
             self._say_pass_begins()
+
+    def _places(self, units: list[int]) -> str:
+        """Begin of the sentence that units are left out; of many, their number."""
+        if len(units) > 5:
+            return f"{len(units)} launches are"
+        return "launch " + ", ".join(str(self.sampled.ledger.place(unit)[1]) for unit in units) + " is"
 
     # ---- the end ----------------------------------------------------------------------------------------------------
 

@@ -173,8 +173,9 @@ class SampledLaunches:
 
     def _take_abort(self, unit: int, outcome: AbortRecord) -> None:
         self.inside.forget(unit)
-        self.ledger.abort(unit)
-        if self.ledger.attempts[unit] == 1 and unit not in self._frame.plan.broken:  # of these it was said before
+        seen = unit in self.ledger.attempts
+        self.ledger.abort(unit, outcome.reason)
+        if not seen and unit not in self._frame.plan.broken:  # of these it was said before
             why = outcome.reason or "no reason given"
             launch, process = outcome.launch, outcome.process
             self._recorder.degrade(f"launch {launch} of process {process} could not be simulated: {why}")

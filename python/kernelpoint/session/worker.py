@@ -21,6 +21,7 @@ from kernelpoint.session.abi_summary import NO_BOUND, Summary
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.host_result import HostResult
 from kernelpoint.session.intra_kernel import InsideKernel
+from kernelpoint.session.ledger import ENDED_SIMULATOR
 from kernelpoint.session.queue import DONE, OK, SIMULATE, SKIP, Answer
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.setup import budget_of, latency_of
@@ -109,6 +110,8 @@ class WorkerSession:
     def on_abort(self, process: int, index: int, reason: str | None = None) -> None:
         """Take that the launch in flight could not be simulated."""
         self._in_flight(process, index)
+        if (reason or "").startswith(ENDED_SIMULATOR):
+            return  # the coordinator sees the process end, and has the launch simulated once more
         self._end_step(index, Outcome(reason=reason or "no reason given", seconds=self._seconds()))
 
     def finish(self) -> Summary:

@@ -71,6 +71,22 @@ class Plan:
         stream = -1 if self.stream_ids is None else int(self.stream_ids[unit])
         return self.stream_names[stream] if stream >= 0 else None
 
+    def kernels_and_shapes(self) -> np.ndarray | None:
+        """int64 [N]: equal where launches have the same kernel name, number of CTAs and number of warps, -1 where no trace was
+        read; None where the policy read none.
+
+        >>> import kernelpoint as kp
+        >>> len(kp.Plan.from_traces("traces/kernelslist.g", policy="gcl").kernels_and_shapes())
+        6
+        """
+        ctas, warps = self.count_of_unit("ctas"), self.count_of_unit("warps")
+        if self.stream_ids is None or ctas is None or warps is None:
+            return None
+        names = np.unique(np.array([*self.stream_names, ""]), return_inverse=True)[1][self.stream_ids]
+        keys = np.stack([names, np.nan_to_num(ctas, nan=-1), np.nan_to_num(warps, nan=-1)], axis=1)
+        found = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        return np.where(np.asarray(self.stream_ids) >= 0, found, -1)
+
     @checked
     def count_of_unit(self, name: str) -> np.ndarray | None:
         """float64 [N]: a count of the traces (see traces.cache.COUNTS) for every launch, nan where its trace was not read; None

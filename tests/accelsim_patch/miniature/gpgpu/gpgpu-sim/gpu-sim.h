@@ -49,6 +49,7 @@ public:
                                "S:2:128:4,L:B:m:L:P,A:1:1,1:0,32");
         option_parser_register(opp, "-gpgpu_kernel_launch_latency", OPT_CSTR, &m_latency, "cycles before a CTA", "0");
         option_parser_register(opp, "-power", OPT_BOOL, &m_config.g_power_simulation_enabled, "report power", "0");
+        option_parser_register(opp, "-assert_in", OPT_CSTR, &m_asserts_in, "uid of a launch that breaks us", "0");
     }
     const shader_core_config* getShaderCoreConfig() { return &m_cores; }
     const memory_config* getMemoryConfig() { return &m_memory_config; }
@@ -56,6 +57,7 @@ public:
 
     bool can_start_kernel() const { return m_kernel == NULL; }
     void launch(kernel_info_t* next) {
+        if (static_cast<unsigned>(atoi(m_asserts_in)) == next->get_uid()) abort();
         next->m_kernel_TB_latency = static_cast<unsigned>(atoi(m_latency));
         m_kernel = next;
     }
@@ -229,6 +231,6 @@ private:
     unsigned m_on_their_way = 0;
     unsigned m_finished = 0, m_uid = 0, m_calls = 0;
     bool m_timed = false, m_perfect = true, m_flush_l1 = true, m_flush_l2 = false;
-    char *m_latency = NULL, *m_network = NULL, *m_l2_shape = NULL, *m_l2_partitions = NULL;
+    char *m_asserts_in = NULL, *m_latency = NULL, *m_network = NULL, *m_l2_shape = NULL, *m_l2_partitions = NULL;
     std::string m_name;
 };
