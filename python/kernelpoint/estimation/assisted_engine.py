@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from kernelpoint.errors import ConfigError, JournalError
 from kernelpoint.estimation.assisted import FULL_TRUST, Trust
 from kernelpoint.estimation.assisted_design import AssistedDesign, Combination
-from kernelpoint.estimation.assisted_orders import Observed
 from kernelpoint.estimation.assisted_parts import Parts
 from kernelpoint.estimation.assisted_total import TotalFit
 from kernelpoint.estimation.base import BaseEngine, Frame
@@ -70,7 +69,6 @@ class AssistedEngine(BaseEngine):
         self.u = np.asarray(design.u, dtype=float)
         self._fits: dict[str, TotalFit] = {}
         self._last: Look | None = None
-        self._passes: dict[int, list[int]] = {}  # cells at each look that did not meet the budget
         self._parts = Parts(design, self._target, budget.relative_error)
         self._parts.set(self._parts.first(design.care, budget))
 
@@ -161,10 +159,7 @@ class AssistedEngine(BaseEngine):
             budget.relative_error,
         )
         self._parts.odd |= new
-        if states:
-            self._passes[self.looks] = self.cells
         estimates = {name: self._estimate(name, [(1.0, name)], budget, states) for name in self.counters}
-        self._take_off_bias(estimates, budget)
         ratios = {k: self._ratio(k, estimates, budget, states) for k, v in self.ratios.items() if {*v} <= {*estimates}}
         target = ratios.get(budget.counter) or estimates.get(budget.counter)
         met = states and not new and target is not None and target.relative_half_width <= budget.relative_error
@@ -173,28 +168,7 @@ class AssistedEngine(BaseEngine):
         warnings = [f"{missing} drawn units have no result: no bound is stated"] if missing else []
         look = Look(self.looks if states else 0, estimates, clusters, ratios, met, [], assumptions, warnings)
         self._last = None if missing else look
-        if met:
-            self._passes.pop(self.looks)
         return look
-
-    def _take_off_bias(self, estimates: dict[str, Estimate], budget: ErrorBudget) -> None:
-        """Take the bias of stopping off estimates, and fits, of a run within its budget; half-widths stay the same part."""
-        target, eps = estimates.get(budget.counter), budget.relative_error
-        if target is None or not target.relative_half_width <= eps:
-            return
-        names, half = sorted(estimates, key=budget.counter.__ne__), eps * abs(target.estimate)
-        for name, bias in self._parts.stopping_bias(
-            self._passes, self._alpha, names, self._observed, (half, eps)
-        ).items():
-            found, self._fits[name] = estimates[name], self._fits[name].less(bias)
-            value = found.estimate - bias
-            estimates[name] = replace(found, estimate=value, half_width=abs(value) * found.relative_half_width)
-
-    def _observed(self, name: str, places: Ints) -> Observed:
-        """A counter of the units at some places."""
-        return Observed(
-            self._values([(1.0, name)], self._free[places]), self.known(name), self.design.least_error(name)
-        )
 
     def _ratio(self, name: str, estimates: Mapping[str, Estimate], budget: ErrorBudget, states: bool) -> Estimate:
         """A ratio of totals R = A / B by linearisation (Sarndal et al., section 5.6): error of the total of (a - R b) / B."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from kernelpoint.estimation.assisted import AssistedFit, Trust, fit_errors, fit_total
 from kernelpoint.estimation.assisted_design import AssistedDesign, Care
-from kernelpoint.estimation.assisted_orders import EarlierPass, Observed, stopping_bias
 from kernelpoint.estimation.assisted_total import TotalFit
 from kernelpoint.estimation.cell_sample import CellSample
 from kernelpoint.estimation.design import ErrorBudget
@@ -199,29 +198,6 @@ class Parts:
         return result
 
     # ---- statements -------------------------------------------------------------------------------------------------
-
-    def stopping_bias(
-        self,
-        passes: Mapping[int, Sequence[int]],
-        alpha: Callable[[int], float],
-        names: Sequence[str],
-        observed: Callable[[str, Ints], Observed],
-        within: tuple[float, float],
-    ) -> dict[str, float]:
-        """The bias of the total of each counter (assisted_orders.stopping_bias); {} where there is none, or the begin is odd.
-
-        Args:
-            passes: cells of all passes by look, the present one last; alpha: error probability of a look.
-            observed: of a counter, at places in `free`; others as there.
-        """
-        if len(passes) < 2 or self.odd or self.rest.whole:
-            return {}
-        of = [
-            EarlierPass(self._parts, cells, (self._groups, self._shared_lines), alpha(look), self._odd_by)
-            for look, cells in passes.items()
-        ]
-        units = self.rest.sample()
-        return stopping_bias(of, self.rest, names, lambda name: observed(name, units), within)
 
     def assumptions(self, fit: TotalFit, eps: float, alpha: float, target: str) -> list[str]:
         """Sentences on what a statement rests on, and what a sample of this size cannot see."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,11 +45,6 @@ class TotalFit:
     def estimate(self) -> float:
         """The total."""
         return sum(fit.estimate for fit in self.fits) + self.exact
-
-    def less(self, bias: float) -> TotalFit:
-        """The fit with an estimate of the first part that is less by an amount."""
-        first, *others = self.fits
-        return replace(self, fits=(replace(first, estimate=first.estimate - bias), *others))
 
     def corrected(self, x: Floats, size: Floats, groups: NDArray[np.integer], units: Ints, results: Floats) -> Floats:
         """float64 [free]: predictions of units without a result, which with the results add up to the estimate; nan of parts

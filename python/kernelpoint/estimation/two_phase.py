@@ -143,9 +143,6 @@ class TwoPhaseEngine(AssistedEngine):
         part = relative(half, value, budget.relative_error)
         return Estimate(name, value, half, part, error, nu, budget.confidence, found.simulated)
 
-    def _take_off_bias(self, estimates: dict[str, Estimate], budget: ErrorBudget) -> None:
-        """Leave it: other orders of the second sample's draws do not tell where the two samples stop."""
-
     @property
     def _first_alpha(self) -> float:
         """Error probability that the first sample may spend: what `Engine` spends at its first look."""
