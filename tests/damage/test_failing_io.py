@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from kernelpoint.cli.host import program
+
 HERE = Path(__file__).parent
 COMPILER = os.environ.get("CC", "cc")
 STRIDE = os.environ.get("STRIDE")
@@ -41,18 +43,23 @@ def outcomes(layer, tmp_path, what: str, stride: int, run: str = "sample") -> di
         env={**os.environ, "LD_PRELOAD": str(layer), "TMPDIR": str(tmp_path), "KERNELPOINT_CACHE": str(tmp_path / "cache")},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
-    found = json.loads(done.stdout)
+    found = json.loads(done.stdout.splitlines()[-1])
     print(run, what, found)
     return found
 
 
 @pytest.mark.parametrize("run", RUNS)
 def test_a_run_whose_file_operations_fail_says_so_and_is_resumed_to_the_same_result(layer, tmp_path, run):
+    if run == "simulators":
+        pytest.importorskip("distributed", reason="kernelpoint[cluster] is not installed")
+        if not program().exists():
+            pytest.skip("the embedded host is not built; run `make build`")
     found = outcomes(layer, tmp_path, "journal", RUNS[run], run)
     operations = found.pop("operations")
     assert operations > 40
     assert set(found) <= {"stopped, then the full result", "completed, then the full result"}, found
-    assert found["stopped, then the full result"] > 0.9 * sum(found.values())
+    # With simulators also what only `kernelpoint status` reads is written, and its failures end no run.
+    assert found["stopped, then the full result"] > (0.4 if run == "simulators" else 0.9) * sum(found.values())
 
 
 @pytest.mark.parametrize("run", [run for run in RUNS if run != "simulators"])  # whose outcomes lie in folders
