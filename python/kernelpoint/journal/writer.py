@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import shutil
@@ -119,7 +120,12 @@ class JournalWriter:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             same = os.fstat(self._file.fileno()).st_ino == self.path.stat().st_ino
-        except OSError:
+        except OSError as error:
+            if error.errno == errno.ENOLCK:
+                raise JournalError(
+                    f"the journal {self.path} cannot be locked: {error.strerror}; name one on another file system "
+                    "with `journal:`"
+                ) from None
             same = False
         if not same:  # also where another process set the file aside between opening and locking it
             raise JournalError(f"the journal {self.path} is in use by another run; name another with `journal:`")
