@@ -115,6 +115,10 @@ inline void print_number(const char* what, const char* suffix, double value) {
 
 inline void print_estimate(const kp_estimate& e, bool all_simulated) {
     if (!is_told(e, all_simulated)) return;
+    if (e.estimate < 0) {  // an amount of which too little is known
+        printf("kernelpoint_%s = nan\nkernelpoint: nan, estimate below zero: %s\n", e.name, e.name);
+        return;
+    }
     print_number(e.name, "", e.estimate);
     print_number(e.name, "_half_width", e.half_width);
     if (e.estimate != 0) print_number(e.name, "_relative_half_width", e.half_width / e.estimate);
@@ -164,6 +168,23 @@ inline void print_counters(const std::vector<Amount>& counters, const std::vecto
     }
     for (std::map<std::string, std::string>::const_iterator i = unknown.begin(); i != unknown.end(); ++i)
         printf("kernelpoint: nan, %s:%s\n", i->first.c_str(), i->second.c_str());
+}
+
+// AccelWattch's report holds the simulated launches alone: says so at its end, with the energy of the whole run.
+inline void mark_power_report(const char* path, const kp_summary& summary, const std::vector<kp_estimate>& estimates) {
+    FILE* report = fopen(path, "a");
+    if (report == NULL) return;
+    fprintf(report, "kernelpoint: everything above is of simulated launches: %llu of the %llu of the run count\n",
+            static_cast<unsigned long long>(summary.simulated), static_cast<unsigned long long>(summary.launches));
+    for (size_t i = 0; i < estimates.size(); ++i) {
+        const kp_estimate& e = estimates[i];
+        if (std::string(e.name) != "energy") continue;
+        const bool known = is_known(e, summary.simulated == summary.launches) && e.estimate >= 0;
+        fprintf(report, "kernelpoint_energy = %.10g\nkernelpoint_energy_half_width = %.10g\n", known ? e.estimate : NAN,
+                e.half_width);
+        if (!known) fprintf(report, "kernelpoint: nan, too little is known of the energy\n");
+    }
+    fclose(report);
 }
 
 // What the simulator's scripts read beside totals: without these lines they would take the values of the launch that

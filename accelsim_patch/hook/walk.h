@@ -194,6 +194,8 @@ private:
         if (!m_counted.are_the_simulators_own() || m_counted.rows() < m_launches.size())
             print_no_totals(m_launches.size(), static_cast<uint64_t>(time(NULL) - m_started));
         print_summary(summary, estimates);
+        const gpgpu_sim_config& config = m_sim->get_config();
+        if (config.g_power_simulation_enabled) mark_power_report(config.g_power_filename, summary, estimates);
         fflush(stdout);
     }
 

@@ -86,6 +86,11 @@ def test_energy_is_power_times_time_where_power_is_on(simulator, workload):
     run = simulator.run(workload, "pass 1 3", "-power", "1")
     energies = [float(call[call.index("energy") + 1]) for call in run.calls("complete")]
     assert energies == pytest.approx([50 * 48 / 1e9, 50 * 308 / 1e9])
+    (report,) = (path for path in workload.parent.iterdir() if "kernelpoint_energy" in path.read_text("latin-1"))
+    *_, mark, energy, half_width = report.read_text().splitlines()
+    assert mark == "kernelpoint: everything above is of simulated launches: 2 of the 6 of the run count"
+    assert float(energy.split("=")[1]) == pytest.approx(2 * sum(energies)), "the scripted plugin doubles it"
+    assert half_width.startswith("kernelpoint_energy_half_width = ")
 
 
 def test_the_totals_at_the_end_are_the_estimates_under_the_native_names(simulator, workload):
