@@ -1,0 +1,25 @@
+"""The example of SCALE-Sim: one GEMM of each shape is simulated, and the total is that of the full list."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("scalesim", reason="SCALE-Sim is not installed (pip install scalesim 'numpy<2.4')")
+
+from modules import module_of
+
+import kernelpoint as kp
+
+DECODE = Path(__file__).parents[2] / "examples" / "hosts" / "scalesim" / "decode.py"
+
+
+def test_one_gemm_of_each_shape_is_simulated_and_the_total_is_exact(tmp_path):
+    decode = module_of(DECODE)
+    launches, results = decode.gemms(), {}
+    keys = {"version": 1, "policy": "kernelpoint", "journal": str(tmp_path / "run.kpjournal")}
+    with kp.host(keys, launches, stateless=True, deterministic=True, log=lambda line: None) as run:
+        for launch in run:
+            results[launches[launch]["key"]] = decode.simulate(launches[launch])
+            run.result(launch, **results[launches[launch]["key"]])
+    assert run.summary.simulated == len(results) == len({one["shape"] for one in launches})
+    assert run.summary.estimate == sum(results[one["key"]]["cycles"] for one in launches)
