@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from kernelpoint.errors import ConfigError, HostError, JournalError
 from kernelpoint.estimation import AssistedDesign, AssistedEngine, ErrorBudget, SystematicError, passes
 from kernelpoint.estimation.assisted import fit_total
+from kernelpoint.estimation.assisted_total import TotalFit
 from kernelpoint.estimation.cell_sample import CellSample
 from kernelpoint.estimation.cells import Cells
 from kernelpoint.estimation.parts import Auxiliary
@@ -187,6 +188,15 @@ def test_a_looser_budget_simulates_no_more_than_a_tighter_one_on_average(run_pas
             run_passes(engine, y)
         spent.append(np.mean([y[engine.drawn()].sum() for engine in engines]))
     assert spent[0] <= spent[1] <= spent[2]
+
+
+def test_results_of_simulated_units_are_given_without_predicting_all_others(run_passes, monkeypatch):
+    design, y = example()
+    engine = AssistedEngine(design, ErrorBudget(0.05))
+    run_passes(engine, y)
+    drawn = engine.drawn()
+    monkeypatch.setattr(TotalFit, "corrected", lambda *_: pytest.fail("predictions were computed"))
+    assert engine.predict(drawn).tolist() == y[drawn][:, None].tolist()
 
 
 def test_the_more_is_assumed_to_be_hidden_the_more_is_drawn():

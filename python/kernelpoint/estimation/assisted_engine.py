@@ -296,6 +296,9 @@ class AssistedEngine(BaseEngine):
         over all units, predictions add up to the estimated total. nan for take-all units without a result.
         """
         array = np.asarray(list(units) if not isinstance(units, np.ndarray) else units, dtype=np.int64)
+        simulated = self._results.rows[array] >= 0
+        if simulated.all():  # no prediction is asked for, and one costs a pass over all units
+            return self._results.of(array)
         values = np.full((len(array), len(self.counters)), np.nan)
         inside = slice(None) if array is self._free else np.flatnonzero(np.asarray(self.design.groups)[array] >= 0)
         place = slice(None) if array is self._free else np.searchsorted(self._free, array[inside])
@@ -304,6 +307,5 @@ class AssistedEngine(BaseEngine):
         for name, fit in self._fits.items():
             column, told = self.counters.index(name), self.design.prediction(name, self._target)
             values[inside, column] = fit.corrected(*told, self.design.free_groups, has, results[:, column])[place]
-        known = self._results.rows[array] >= 0
-        values[known] = self._results.of(array[known])
+        values[simulated] = self._results.of(array[simulated])
         return values
