@@ -72,7 +72,8 @@ void macsim_c::retire(int core) {
 }
 
 void macsim_c::finalize() {
-    if (string(*m_knobs->KNOB_DRAM_SCHEDULING_POLICY) == "RAMULATOR") ofstream("ramulator.stat.out") << "ramulator.reads 8\n";
+    if (string(*m_knobs->KNOB_DRAM_SCHEDULING_POLICY) == "RAMULATOR")
+        ofstream("ramulator.stat.out") << "ramulator.reads 8\n";
     m_ProcessorStats->saveStats();
     puts("Done");
 }
