@@ -55,23 +55,50 @@ static void read_list(const char* path, process* into) {
     fclose(file);
 }
 
+/* What the plugin is told of the launches, which have no traces: launches of as many instructions are alike. */
+static uint64_t describe(const process* processes, uint32_t count, kp_description** into) {
+    uint64_t launches = 0, at = 0, j;
+    int64_t* shapes;
+    uint32_t i;
+    for (i = 0; i < count; ++i) launches += processes[i].count;
+    *into = calloc(launches + 1, sizeof(kp_description));
+    shapes = calloc(launches + 1, sizeof(int64_t));
+    if (*into == NULL || shapes == NULL) stop("out of memory");
+    for (i = 0; i < count; ++i) {
+        for (j = 0; j < processes[i].count; ++j, ++at) {
+            kp_description* one = &(*into)[at];
+            shapes[at] = (int64_t)processes[i].launches[j].instructions;
+            one->size = sizeof(*one);
+            one->name = "launch";
+            one->shape = &shapes[at];
+            one->shape_count = 1;
+        }
+    }
+    return launches;
+}
+
 static void open_session(const char* config, const process* processes, uint32_t count) {
     uint64_t counts[MOST_PROCESSES];
     char problem[KP_MESSAGE_SIZE];
     kp_host_info info = {sizeof(info), KP_ABI_VERSION};
     static const char* const names[] = {COUNTER};
+    kp_description* described;
     uint32_t i;
     for (i = 0; i < count; ++i) counts[i] = processes[i].count;
     info.simulator = "c_host";
     info.version = "1";
     info.config_hash = "none"; /* of the simulated GPU: resuming and comparing runs rest on it */
-    info.flags = KP_HOST_CAN_STOP | KP_HOST_NAMES_COUNTERS;
+    info.flags = KP_HOST_CAN_STOP | KP_HOST_NAMES_COUNTERS | KP_HOST_STATELESS | KP_HOST_NO_TRACES;
+    info.description_count = describe(processes, count, &described);
+    info.descriptions = described;
     info.counter_names = names;
     info.counter_count = 1;
     info.process_count = count;
     info.launch_counts = counts;
     if (kp_load(&api, NULL, problem) != 0) stop(problem);
-    check(api.open(config, &info, &session));
+    check(api.open(config, &info, &session)); /* which copies what it is given */
+    free((void*)described[0].shape);
+    free(described);
 }
 
 /* Begin the next launch of a process that is to be simulated; 0 where there is none now. */

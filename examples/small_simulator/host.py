@@ -12,7 +12,7 @@ class SmallSimulator(HostUnderTest):
     """One process, one launch at a time; it can stop inside a launch."""
 
     name = "small simulator"
-    can = frozenset({"stop"})
+    can = frozenset({"stop", "describe"})
 
     def __init__(self, plugin: Path, build: Path) -> None:
         super().__init__(plugin, build)

@@ -63,6 +63,12 @@ bool find_next(const kp_session* s, uint32_t process, uint64_t after, uint64_t* 
     return false;
 }
 
+void log_description(kp_session* s, const kp_description& one) {
+    s->log << "describe " << (one.name != nullptr ? one.name : "none") << " cost " << one.cost << " key " << one.key;
+    for (uint32_t i = 0; i < one.shape_count; ++i) s->log << " " << one.shape[i];
+    s->log << std::endl;
+}
+
 void log_open(kp_session* s, const kp_host_info* info) {
     s->log << "open " << info->simulator << " flags " << info->flags << " hash " << info->config_hash << std::endl;
     s->log << "state lines " << info->state_lines << " sms " << info->sms << " ctas_per_sm " << info->ctas_per_sm
@@ -77,6 +83,7 @@ void log_open(kp_session* s, const kp_host_info* info) {
         s->log << "process " << p << " launches " << s->launches[p] << " list "
                << (info->list_paths != nullptr && info->list_paths[p] != nullptr ? info->list_paths[p] : "none")
                << std::endl;
+    for (uint64_t i = 0; i < info->description_count; ++i) log_description(s, info->descriptions[i]);
     if (!s->message.empty()) info->log(info->log_user, s->message.c_str());
 }
 

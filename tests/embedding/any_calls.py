@@ -1,6 +1,6 @@
 """Random sequences of calls of the ABI, right and wrong, through ctypes; started by test_any_calls.py.
 
-    python any_calls.py PLUGIN SEED CALLS      prints how often each function gave each status, as JSON
+    python any_calls.py PLUGIN SEED CALLS THREADS      prints how often each function gave each status, as JSON
 
 What must hold: every call returns a status of abi.h; a negative one has a reason; a decision that was refused reads
 "simulate". Sizes, counts, indices, numbers and texts are right or wrong; pointers are right or NULL.
@@ -14,6 +14,7 @@ import random
 import sys
 import tempfile
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from ctypes import POINTER, byref, c_char_p, c_double, c_int64, c_uint32, c_uint64, c_void_p, sizeof
 from pathlib import Path
 
@@ -186,6 +187,9 @@ class Caller:
 
 
 if __name__ == "__main__":
-    caller = Caller(sys.argv[1], int(sys.argv[2]))
-    caller.run(int(sys.argv[3]))
-    print(json.dumps(caller.seen))
+    seed, calls, count = map(int, sys.argv[2:])
+    callers = [Caller(sys.argv[1], seed + number) for number in range(count)]
+    with ThreadPoolExecutor(count) as threads:
+        for done in [threads.submit(caller.run, calls // count) for caller in callers]:
+            done.result()
+    print(json.dumps(sum((caller.seen for caller in callers), Counter())))

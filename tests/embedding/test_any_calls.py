@@ -15,9 +15,10 @@ CALLS = os.environ.get("CALLS", "3000")
 
 
 @pytest.mark.skipif(not PLUGIN.exists(), reason="the plugin is not built here")
-def test_any_sequence_of_calls_gets_a_status_and_a_reason(tmp_path):
+@pytest.mark.parametrize("threads", [1, 4])
+def test_any_sequence_of_calls_gets_a_status_and_a_reason(tmp_path, threads):
     done = subprocess.run(
-        [sys.executable, Path(__file__).with_name("any_calls.py"), PLUGIN, "20240721", CALLS],
+        [sys.executable, Path(__file__).with_name("any_calls.py"), PLUGIN, "20240721", CALLS, str(threads)],
         capture_output=True, text=True, timeout=3000, env={**os.environ, "TMPDIR": str(tmp_path)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]

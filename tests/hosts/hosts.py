@@ -56,8 +56,8 @@ class HostUnderTest:
 
     Attributes:
         name: how the suite calls it; `pytest -k` selects by it.
-        can: of "stop" (a launch inside), "processes" (more than one), "overlap" (launches in flight together) and
-            "reorder" (those may end in another order than they began).
+        can: of "stop" (a launch inside), "processes" (more than one), "overlap" (launches in flight together),
+            "reorder" (those may end in another order than they began) and "describe" (its launches, to the plugin).
         process_prefix: what a process' totals are named with, before its number.
         closed: standard streams that its program is started without.
         issues_at_once: True where no launch of its workload has a CTA left to issue at cycle 40, where the suite stops one.
@@ -110,7 +110,7 @@ class CHost(HostUnderTest):
     """examples/c_host, in C99."""
 
     name = "c_host"
-    can = frozenset({"stop", "processes", "overlap", "reorder"})
+    can = frozenset({"stop", "processes", "overlap", "reorder", "describe"})
 
     def __init__(self, plugin: Path, build: Path) -> None:
         super().__init__(plugin, build)

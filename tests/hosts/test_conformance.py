@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from hosts import LAUNCHES
+
 HEADER = Path(__file__).parents[2] / "plugin" / "include" / "kernelpoint" / "counters.h"
 
 
@@ -46,6 +48,15 @@ def test_messages_reach_no_file_where_standard_streams_are_closed(host, tmp_path
         host.closed = ()
     assert run.code == usual.code == 0, run.err
     assert [without_paths(line) for line in run.log] == [without_paths(line) for line in usual.log]
+
+
+def test_every_launch_is_described_where_the_host_describes_launches(host, tmp_path):
+    needs(host, "describe")
+    processes = 2 if "processes" in host.can else 1
+    run = host.run(tmp_path, "pass 0\nestimate 100 10", processes=processes)
+    described = [line.split() for line in run.log if line.startswith("describe ")]
+    assert len(described) == processes * LAUNCHES
+    assert all(words[1] != "none" or words[3] != "0" or len(words) > 6 for words in described), described
 
 
 def test_a_launch_that_is_answered_with_skip_is_not_simulated(host, tmp_path):
