@@ -119,7 +119,7 @@ def test_a_launch_far_behind_all_that_came_is_refused_before_anything_is_allocat
     for index in (2**40, 2**63, 2**64 - 3):
         with pytest.raises(HostError, match="launch indices count launches in program order, and 0 have come"):
             session.on_launch(0, index, None)
-    assert session.on_launch(0, 5, None)[0] == 0
+    assert session.on_launch(0, 5, None)[0] == 1  # the first pass reads launches and skips them
     session.journal.close()
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from caches import new_cache
 
+import kernelpoint
+import kernelpoint_lab
 from kernelpoint.cli.host import program
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -35,6 +37,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(home))
     built = (home / "accel-sim-framework" / "gpu-simulator" / "bin", home / "macsim")
     monkeypatch.setenv("PATH", ":".join(map(str, (bin_, *built, os.environ["PATH"]))))
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+    packages = [str(Path(package.__file__).parents[1]) for package in (kernelpoint, kernelpoint_lab)]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [*packages, *sys.path])))
     monkeypatch.setenv("KERNELPOINT_CACHE", new_cache(tmp_path / "cache"))
     return work

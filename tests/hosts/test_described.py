@@ -45,7 +45,7 @@ def small_simulator(build):
 @pytest.mark.parametrize("make", [c_host, small_simulator])
 def test_less_than_a_tenth_of_repeating_launches_is_simulated_and_the_bound_contains_the_total(make, tmp_path):
     command, total = make(tmp_path)
-    environment = {**os.environ, "KERNELPOINT_PLUGIN": str(PLUGIN)}
+    environment = {**os.environ, "KERNELPOINT_PLUGIN": str(PLUGIN), "KERNELPOINT_CACHE": str(tmp_path / "cache")}
     for seed in range(SEEDS):
         config = tmp_path / f"{seed}.yaml"
         config.write_text(f"{CONFIGURATION}seed: {seed}\njournal: {tmp_path}/{seed}.kpjournal\n")

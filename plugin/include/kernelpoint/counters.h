@@ -42,6 +42,8 @@
     X("dram_activates", "rows", "DRAM: rows opened")                                                               \
     X("shared_accesses", "accesses", "shared memory: warp accesses")                                               \
     X("shared_bank_conflicts", "cycles", "shared memory: extra passes through the banks")                          \
+    X("uop_count_tot", "instructions", "MacSim: warp instructions that its cores retired, as UOP_COUNT_TOT")       \
+    X("dispatched_inst", "instructions", "MacSim: warp instructions that its cores dispatched")                    \
     X("energy", "J", "energy of the launch, from the simulator's power model")
 
 typedef struct kp_counter_meaning {
