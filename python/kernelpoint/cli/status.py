@@ -82,7 +82,8 @@ def status_of(run: Run, state: State | None, locked: bool | None, now: float) ->
     launches = sum(run.launches)
     if run.summary is not None:
         estimate = _estimate(run.summary.counter, run.estimates().get(run.summary.counter))
-        return Status("ended", f"{run.summary.passes} passes", run.summary.simulated, launches, estimate, None, None)
+        passes = "one pass" if run.summary.passes == 1 else f"{run.summary.passes} passes"
+        return Status("ended", passes, run.summary.simulated, launches, estimate, None, None)
     written = max(run.path.stat().st_mtime, state.written if state else 0.0)
     if locked is None and state is not None and state.node == socket.gethostname():
         locked = False

@@ -53,9 +53,8 @@ class Progress:
         self._last = now
         done = self._wanted - left
         seconds = (now - self._pass_start) / max(done, 1) * left
-        skipped = self._launches - simulated
         self.say(
-            f"pass {pass_index}: {done:,} of {self._wanted:,} done, {simulated:,} simulated, {skipped:,} skipped so far, "
+            f"pass {pass_index}: {done:,} of {self._wanted:,} done, {simulated:,} of {self._launches:,} launches simulated, "
             f"about {duration(seconds)} left in this pass{self._so_far}"
         )
 
