@@ -11,10 +11,12 @@ import errno
 import fcntl
 import io
 import os
+import socket
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, TextIO
+from zlib import crc32
 
 STDERR = 2
 BLOCK = 1 << 16
@@ -223,7 +225,8 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
     """
     target = Path(path)
     _refuse_to_replace(target)
-    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
+    machine = crc32(socket.gethostname().encode())  # on a shared file system, others have processes of the same number
+    beside = target.with_name(f".{target.name}.{machine:08x}-{os.getpid()}.part")
     try:
         beside.unlink(missing_ok=True)
         # a new one: never a FIFO or a link that stands there

@@ -198,7 +198,7 @@ def test_a_forged_record_of_another_length_shifts_no_other(tmp_path):
     assert not found.found.any() and "is damaged" in said[0]
 
 
-@pytest.mark.parametrize("suffix", ["", "-wal", "-shm"])
+@pytest.mark.parametrize("suffix", ["", "-journal", "-wal", "-shm"])
 def test_a_fifo_in_the_place_of_the_cache_is_done_without(tmp_path, suffix):
     cache = TraceCache(tmp_path)
     cache.close()

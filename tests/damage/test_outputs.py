@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from in_time import in_time
@@ -112,7 +114,7 @@ def test_the_state_of_a_run_is_not_waited_for(own_cache):
 
 
 def test_what_stands_beside_a_file_that_is_replaced_is_not_opened(own_cache):
-    beside = own_cache / f".made.{os.getpid()}.part"
+    beside = own_cache / f".made.{crc32(socket.gethostname().encode()):08x}-{os.getpid()}.part"
     os.mkfifo(beside)
     with in_time(), replacing(own_cache / "made") as file:
         file.write(b"whole")

@@ -44,7 +44,8 @@ class JournalWriter:
         self.records: list[Record] = []
         self._owner = os.getpid()
         self._resume = resume
-        self._begun = self._locked = False
+        self._begun = False
+        self._alone = False  # no other run holds the file
         self._synced = 0.0
         self._before = FIRST  # checksum of the last line
         self._closed = ""
@@ -90,7 +91,7 @@ class JournalWriter:
         """Release the file, and the lock with it; a file that this writer made and left empty goes."""
         self._closed = self._closed or f"the journal {self.path} is closed"
         if not self._file.closed:
-            if self._made and self._locked and not self._begun and os.getpid() == self._owner:
+            if self._made and self._alone and not self._begun and os.getpid() == self._owner:
                 self.path.unlink(missing_ok=True)
             self._file.close()
 
@@ -121,7 +122,8 @@ class JournalWriter:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             same = os.fstat(self._file.fileno()).st_ino == self.path.stat().st_ino
         except OSError as error:
-            if error.errno == errno.ENOLCK:
+            if error.errno not in (errno.EWOULDBLOCK, errno.ENOENT):
+                self._alone = True
                 raise JournalError(
                     f"the journal {self.path} cannot be locked: {error.strerror}; name one on another file system "
                     "with `journal:`"
@@ -129,7 +131,7 @@ class JournalWriter:
             same = False
         if not same:  # also where another process set the file aside between opening and locking it
             raise JournalError(f"the journal {self.path} is in use by another run; name another with `journal:`")
-        self._locked = True
+        self._alone = True
 
     def _take_over(self) -> int:
         """Read what is there; where new records begin."""

@@ -8,8 +8,10 @@ query takes more steps than it has bytes.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import sqlite3
+import tempfile
 import time
 from collections.abc import Callable
 from functools import cache, partial
@@ -22,6 +24,7 @@ from kernelpoint.files import require_regular
 
 Log = Callable[[str], None]
 SECONDS_TO_WAIT = 60.0  # for another process that writes
+_FILES = ("", "-journal", "-wal", "-shm")  # of a SQLite file; the last two where an older KernelPoint wrote it
 
 
 _STEPS = 100_000  # of SQLite's machine between two counts
@@ -84,6 +87,7 @@ def open_store(path: Path, version: int, schema: str, log: Log) -> Store:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        _require_locks(path.parent)
         try:
             return _open(path, version, schema, log)
         except sqlite3.DatabaseError as error:
@@ -100,21 +104,35 @@ def open_store(path: Path, version: int, schema: str, log: Log) -> Store:
 def move_aside(path: Path, log: Log) -> None:
     """Rename a damaged cache, so that it can be looked at, and say so."""
     aside = path.with_name(f"{path.name}.damaged-{time.time_ns()}")
-    for suffix in ("", "-wal", "-shm"):
+    for suffix in _FILES:
         with contextlib.suppress(FileNotFoundError):
             os.rename(f"{path}{suffix}", f"{aside}{suffix}")
     log(f"kernelpoint: the cache {path} is damaged; it was moved to {aside} and a new one begun")
 
 
+def _require_locks(folder: Path) -> None:
+    """Refuse a file system without locks, on each of which SQLite would wait for a minute.
+
+    Raises:
+        OSError: a lock of a new file, which no other process knows, is refused; or no file can be made.
+    """
+    with tempfile.TemporaryFile(dir=folder) as file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise OSError(error.errno, f"its file system refuses locks: {error.strerror}") from None
+
+
 def _open(path: Path, version: int, schema: str, log: Log) -> Store:
-    for suffix in ("", "-wal", "-shm"):
+    for suffix in _FILES:
         with contextlib.suppress(FileNotFoundError):
             require_regular(f"{path}{suffix}")
     connection = sqlite3.connect(path, timeout=SECONDS_TO_WAIT, isolation_level=None, factory=Store)
     try:
         connection.most_steps = _FEWEST_STEPS + _STEPS_PER_BYTE * os.path.getsize(path)
         connection.execute("PRAGMA trusted_schema = OFF")
-        connection.execute("PRAGMA journal_mode = WAL")
+        # WAL needs memory that all writers share: no second machine could write.
+        connection.execute("PRAGMA journal_mode = TRUNCATE")
         connection.execute("PRAGMA synchronous = NORMAL")
         found = connection.execute("PRAGMA user_version").fetchone()[0]
         if found not in (0, version):
