@@ -28,16 +28,17 @@ def kernelpoint(monkeypatch, capfd):
 
     def call(*arguments):
         monkeypatch.setattr(sys, "argv", ["kernelpoint", *(os.fspath(part) for part in arguments)])
-        code, text = 0, ""
+        code = 0
         with in_time():
             try:
                 cli.main()
             except SystemExit as end:
                 code = 0 if end.code in (0, None) else 1
-                text = end.code if isinstance(end.code, str) else ""
+                if isinstance(end.code, str):
+                    print(end.code, file=sys.stderr)  # as Python does at its end
         printed = capfd.readouterr()
         refused = printed.err.replace("\nError: ", "\n")  # how the library of the command line begins what it refuses
-        text = printed.out + refused + text
+        text = printed.out + refused
         assert not any(word in text for word in PYTHONS_WORDS), text
         assert code == 0 or text.strip(), "refused without a reason"
         return code, text

@@ -60,7 +60,8 @@ def test_no_line_of_a_list_and_no_name_of_a_kernel_reaches_the_terminal_as_it_is
     listed = tmp_path / "small" / "kernelslist.g"
     trace = tmp_path / "small" / "kernel-1.traceg"
     trace.write_text(trace.read_text().replace("-kernel name = k1", f"-kernel name = {EVIL}"), encoding="utf-8")
-    for content in (listed.read_text(), f"{EVIL}\n", f"kernel-1.traceg\nMemcpyHtoD,{EVIL},x\n"):
+    missing = f"kernel-{EVIL}.traceg\n"  # quoted in the message
+    for content in (listed.read_text(), f"{EVIL}\n", f"kernel-1.traceg\nMemcpyHtoD,{EVIL},x\n", missing):
         listed.write_text(content, encoding="utf-8")
         for command in (
             ["inspect", listed],
