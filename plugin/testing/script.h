@@ -1,7 +1,7 @@
 // Instructions of a scripted plugin, from the lines of its script:
 //
 //     pass 0 3 1:5            the launches to simulate in the next pass, as launch or process:launch
-//     skip 3                  launches that are asked about and answered with KP_SKIP
+//     skip 3                  launches that are asked about and answered with KP_SKIP, or KP_EXECUTE
 //     interval 100            cycles between progress calls
 //     stop 3 700              tell launch 3 to stop at the first progress call from cycle 700 on; "stop * 700": any
 //     launch whole 3 900 50          cycles and instructions that launch 3 is projected to have when it was stopped

@@ -114,6 +114,7 @@ kp_status kp_open(const char* config_path, const kp_host_info* info, kp_session*
     if (!script) return refuse(KP_ECONFIG, std::string("cannot read ") + config_path);
     kp_session* s = new kp_session(read_script(script));  // lives as long as the process, as every session does
     if (fails(s, "open")) return KP_ECONFIG;
+    s->executes = (info->flags & KP_HOST_EXECUTES) != 0;
     s->launches.assign(info->launch_counts, info->launch_counts + info->process_count);
     s->log.open(std::string(config_path) + ".log");
     log_open(s, info);
@@ -124,9 +125,13 @@ kp_status kp_open(const char* config_path, const kp_host_info* info, kp_session*
 kp_status kp_next(kp_session* s, uint32_t process, uint64_t after, uint64_t* next) {
     *next = KP_NO_LAUNCH;
     if (fails(s, "next")) return KP_EFAILED;
+    const uint64_t behind = after == KP_BEFORE_FIRST || after == KP_END_OF_LIST ? 0 : after + 1;
     for (; s->pass < s->passes.size(); after = KP_BEFORE_FIRST) {
-        if (after != KP_END_OF_LIST && find_next(s, process, after, next)) return KP_OK;
-        if (find_next(s, process, KP_BEFORE_FIRST, next)) return KP_OK;
+        if ((after != KP_END_OF_LIST && find_next(s, process, after, next)) ||
+            find_next(s, process, KP_BEFORE_FIRST, next)) {
+            if (s->executes) *next = behind <= *next ? behind : 0;
+            return KP_OK;
+        }
         for (const Unit& unit : s->passes[s->pass])
             if (s->finished.count(unit) == 0) return KP_PENDING;
         if (s->pendings > 0) return --s->pendings, KP_PENDING;
@@ -140,10 +145,10 @@ kp_status kp_on_launch(kp_session* s, const kp_launch* launch, kp_decision* deci
     const Unit unit(launch->process, launch->index);
     const bool wanted = s->pass < s->passes.size() && s->passes[s->pass].count(unit) != 0 && is_open(s, unit);
     const bool simulate = (wanted && s->skipped.count(unit) == 0) || s->in_flight.count(unit) != 0;
-    s->log << "launch " << text_of(unit) << " pass " << s->pass << " "
+    s->log << (wanted || !s->executes ? "launch " : "execute ") << text_of(unit) << " pass " << s->pass << " "
            << (launch->trace_path != nullptr ? launch->trace_path : "none") << std::endl;
     (simulate ? s->in_flight : s->finished).insert(unit);
-    decision->action = simulate ? KP_SIMULATE : KP_SKIP;
+    decision->action = simulate ? KP_SIMULATE : s->executes ? KP_EXECUTE : KP_SKIP;
     decision->pass = static_cast<uint32_t>(s->pass);
     decision->progress_interval = s->interval;
     decision->state = s->replays_all || s->replays.count(unit) != 0 ? KP_STATE_REPLAYED : KP_STATE_KEPT;

@@ -22,6 +22,7 @@ struct kp_session : kernelpoint::testing::Script {
     std::vector<uint64_t> launches;
     size_t pass = 0;
     uint64_t pendings, stopped = 0;
+    bool executes = false;                        // KP_HOST_EXECUTES
     std::set<Unit> in_flight, finished, aborted;  // the last two: in this pass
     std::map<Unit, Cost> results;
     std::map<Unit, int> attempts;

@@ -26,7 +26,7 @@ from kernelpoint.session.session import Session
 from kernelpoint.workload import Descriptions
 
 OK, PENDING = 0, 2  # kp_status
-SIMULATE = 0  # kp_action
+SIMULATE, EXECUTE = 0, 2  # kp_action
 BEFORE_FIRST = -1
 
 Log = Callable[[str], None]
@@ -47,8 +47,8 @@ class HostedRun:
         summary: of the run, once it has ended.
     """
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, session: Session, execute: Callable[[int], object] | None = None) -> None:
+        self._session, self._execute = session, execute
         self._in_flight: int | None = None
         self.summary: SummaryRecord | None = None
 
@@ -77,7 +77,10 @@ class HostedRun:
             if status != OK:
                 return
             after = launch
-            if self._session.on_launch(0, launch)[0] == SIMULATE:
+            action = self._session.on_launch(0, launch).action
+            if action == EXECUTE and self._execute is not None:
+                self._execute(launch)
+            if action == SIMULATE:
                 self._in_flight = launch
                 yield launch
 
@@ -111,6 +114,7 @@ def host(
     gpu: str = "",
     stateless: bool = False,
     deterministic: bool = False,
+    execute: Callable[[int], object] | None = None,
     log: Log = to_standard_error,
 ) -> HostedRun:
     """Open a sampled run over the launches of a simulator in Python, or take it over from its journal.
@@ -122,6 +126,9 @@ def host(
         simulator: its name; gpu: identifies the simulated device, which a resumed run has to share.
         stateless: launches leave nothing behind that a later one meets, so the bound is on the total error.
         deterministic: launches of one `key` have equal results, so one launch of each key is simulated.
+        execute: runs a launch functionally, without its timing, for a simulator whose launches read what earlier ones wrote.
+            Every launch up to the last one to simulate is then executed or simulated, in program order. A further pass may begin
+            again at launch 0, with the memory that the program starts with.
         log: takes one line of text for the user.
 
     Returns:
@@ -150,6 +157,7 @@ def host(
         stateless=stateless,
         has_no_traces=True,
         is_deterministic=deterministic,
+        executes=execute is not None,
         descriptions=None if isinstance(launches, int) else Descriptions.of(list(launches)),
     )
-    return HostedRun(open_run(parsed, info, log, command=own_command()))
+    return HostedRun(open_run(parsed, info, log, command=own_command()), execute)

@@ -74,6 +74,66 @@ def test_launches_of_which_only_the_number_is_known_are_sampled_at_random_with_a
     assert any("nothing is known of the launches but their number" in line for line in lines)
 
 
+class Program:
+    """A program in which a launch reads what the one before it wrote, and takes as long as that says."""
+
+    def __init__(self):
+        self.at, self.word, self.simulated, self.order = -1, 0, {}, []
+
+    def execute(self, launch):
+        assert launch in (0, self.at + 1), "no launch is passed over"
+        self.word = (0 if launch == 0 else self.word * 1103515245 + launch) % 2**31
+        self.at = launch
+        self.order.append(launch)
+
+    def simulate(self, launch):
+        self.execute(launch)
+        self.simulated[launch] = 1000 + self.word % 64
+        return self.simulated[launch]
+
+
+def test_launches_that_are_not_simulated_are_executed_in_program_order(tmp_path):
+    full, program = Program(), Program()
+    cycles = [full.simulate(launch) for launch in range(2000)]
+    with kp.host(keys(tmp_path), len(cycles), stateless=True, execute=program.execute, log=silent) as run:
+        for launch in run:
+            run.result(launch, cycles=program.simulate(launch))
+    assert run.summary.simulated == len(program.simulated) < 200 and run.summary.covers == "total error"
+    assert all(cycles[launch] == simulated for launch, simulated in program.simulated.items())
+    assert abs(run.summary.estimate - sum(cycles)) <= run.summary.half_width
+
+
+def test_a_further_pass_executes_the_program_again_from_its_first_launch(tmp_path):
+    program, random = Program(), generator(5, "further pass")
+    spread = random.lognormal(0, 1.5, 600)
+    lines = []
+    tight = keys(tmp_path, error_budget={"relative_error": 0.02})
+    with kp.host(tight, len(spread), stateless=True, execute=program.execute, log=lines.append) as run:
+        for launch in run:
+            program.simulate(launch)
+            run.result(launch, cycles=1e4 * spread[launch])
+    assert run.summary.passes > 1 and program.order.count(0) == run.summary.passes
+    assert len(program.simulated) == run.summary.simulated
+
+
+def test_one_launch_of_each_key_is_simulated_and_the_equal_ones_are_executed(tmp_path):
+    described = [{"key": 1 + launch % 4} for launch in range(60)]
+    program = Program()
+    options = {"stateless": True, "deterministic": True, "execute": program.execute}
+    with kp.host(keys(tmp_path), described, **options, log=silent) as run:
+        for launch in run:
+            program.simulate(launch)
+            run.result(launch, cycles=100 * described[launch]["key"])
+    assert len(program.simulated) == 4 and run.summary.estimate == 100 * sum(one["key"] for one in described)
+
+
+def test_without_replay_the_bound_of_a_host_that_executes_leaves_caches_out(tmp_path):
+    with kp.host(keys(tmp_path), 300, execute=lambda launch: None, log=silent) as run:
+        for launch in run:
+            run.result(launch, cycles=1000 + launch % 5)
+    assert run.summary.covers == "sampling error" and "runs skipped launches functionally" in run.summary.bound_excludes
+
+
 def test_a_run_that_was_left_by_an_exception_goes_on_where_it_was(tmp_path):
     described, cycles = workload(400)
     done = []

@@ -38,6 +38,7 @@ def test_host_information_arrives(host):
         "has_no_traces": False,
         "stateless": False,
         "is_deterministic": False,
+        "executes": False,
         "descriptions": None,
         "predictor": (0, 0),
         "counter_names": None,

@@ -57,7 +57,8 @@ class HostUnderTest:
     Attributes:
         name: how the suite calls it; `pytest -k` selects by it.
         can: of "stop" (a launch inside), "processes" (more than one), "overlap" (launches in flight together),
-            "reorder" (those may end in another order than they began) and "describe" (its launches, to the plugin).
+            "reorder" (those may end in another order than they began), "describe" (its launches, to the plugin) and
+            "execute" (launches that are not simulated run functionally; it states the total `memory` of what they wrote).
         process_prefix: what a process' totals are named with, before its number.
         closed: standard streams that its program is started without.
         issues_at_once: True where no launch of its workload has a CTA left to issue at cycle 40, where the suite stops one.

@@ -66,6 +66,32 @@ def test_a_launch_that_is_answered_with_skip_is_not_simulated(host, tmp_path):
     assert run.units("complete") == ["0:1", "0:2", "0:4"]
 
 
+def test_launches_that_are_not_simulated_run_functionally_in_program_order(host, tmp_path):
+    needs(host, "execute")
+    for folder in ("some", "all"):
+        (tmp_path / folder).mkdir()
+    run = host.run(tmp_path / "some", "pass 1 3 5\nskip 3")
+    assert run.code == 0, run.err
+    assert [line.split()[1] for line in run.log if line.startswith(("launch", "execute"))] == [
+        f"0:{i}" for i in range(6)
+    ]
+    assert run.units("execute") == ["0:0", "0:2", "0:4"] and run.units("complete") == ["0:1", "0:5"]
+    whole = host.run(tmp_path / "all", "pass 0 1 2 3 4 5")
+    cycles = {call[0]: call[4] for call in whole.calls("complete")}
+    assert all(cycles[call[0]] == call[4] for call in run.calls("complete")), "they meet the memory of a full run"
+    assert run.totals["memory"] == whole.totals["memory"]
+
+
+def test_a_further_pass_of_a_host_that_executes_goes_on_or_begins_the_program_again(host, tmp_path):
+    needs(host, "execute")
+    run = host.run(tmp_path, "pass 1\npass 3\npass 0 5")
+    assert run.code == 0, run.err
+    calls = [line.split() for line in run.log if line.startswith(("launch", "execute"))]
+    again = ["0:0", "0:1", "0:2", "0:3", "0:4", "0:5"]
+    assert [call[1] for call in calls] == [*again[:4], *again]
+    assert run.units("complete") == ["0:1", "0:3", "0:0", "0:5"]
+
+
 def test_a_further_pass_goes_back_in_the_list(host, tmp_path):
     run = host.run(tmp_path, "pass 3 4\npass 0 5\npass 1 2")
     assert run.code == 0, run.err

@@ -16,6 +16,7 @@
  *       kp_on_launch(i) -> KP_SIMULATE          then simulate, with kp_on_progress now and then, and at the end
  *                                               kp_on_complete, or kp_on_abort when the launch could not be simulated
  *                       -> KP_SKIP              then do not simulate launch i
+ *                       -> KP_EXECUTE           then run it functionally only
  *     kp_finish -> summary                      once; then what it counts can be asked for:
  *       kp_estimate_at                          the estimates, of the whole run or of one process
  *       kp_process_summary                      the counts of one process
@@ -23,6 +24,9 @@
  *
  * A host that cannot jump walks its list in order, asks kp_on_launch at every launch, and calls
  * kp_next(KP_END_OF_LIST) at the end to learn whether another pass is needed.
+ *
+ * With KP_HOST_EXECUTES kp_next passes over no launch: it names the one behind `after`, or launch 0, where the host
+ * begins its program again with the memory of its start. Launches behind the last one to simulate are not named.
  *
  * Threads: all functions may be called from any thread; calls on one session are serialised by the plugin. Several
  * launches may be in flight; they may complete in any order. A decision never waits for a result. After a fork only one
@@ -64,7 +68,11 @@ typedef enum kp_status {
     KP_EFAILED = -4   /* the session cannot go on (on_error: abort, or the journal cannot be written); stop the run */
 } kp_status;
 
-typedef enum kp_action { KP_SIMULATE = 0, KP_SKIP = 1 } kp_action;
+typedef enum kp_action {
+    KP_SIMULATE = 0,
+    KP_SKIP = 1,
+    KP_EXECUTE = 2 /* with KP_HOST_EXECUTES, in place of KP_SKIP: run the launch functionally, without its timing */
+} kp_action;
 typedef enum kp_progress_action { KP_CONTINUE = 0, KP_STOP = 1 } kp_progress_action;
 
 /* Abilities of a host, for kp_host_info.flags. */
@@ -80,7 +88,8 @@ enum {
     KP_HOST_STATELESS = 1u << 8,  /* a launch leaves nothing that a later one meets: the bound is on the total error */
     KP_HOST_NO_TRACES = 1u << 9,  /* no launch has a trace: they are sampled by their descriptions, else at random */
     KP_HOST_DETERMINISTIC = 1u
-        << 10 /* launches of one kp_description.key have equal results: one of them is simulated */
+        << 10,                  /* launches of one kp_description.key have equal results: one of them is simulated */
+    KP_HOST_EXECUTES = 1u << 11 /* a launch reads what earlier ones wrote: those not simulated run functionally */
 };
 
 /* State that a launch begins with, for kp_decision.state. */

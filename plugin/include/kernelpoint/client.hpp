@@ -153,6 +153,13 @@ public:
     // elsewhere are completed or aborted | KP_DONE: nothing is left for this process.
     template <typename TraceOf>
     kp_status next_to_simulate(Position* at, const TraceOf& trace_of) {
+        return next_to_simulate(at, trace_of, [](uint64_t) {});
+    }
+
+    // The same for a host with KP_HOST_EXECUTES: `execute(launch)` runs a launch functionally. Launch 0 begins the
+    // program, whether it is to be executed or simulated.
+    template <typename TraceOf, typename Execute>
+    kp_status next_to_simulate(Position* at, const TraceOf& trace_of, const Execute& execute) {
         for (;;) {
             uint64_t next = KP_NO_LAUNCH;
             const kp_status status = m_api.next(m_session, at->process, at->launch, &next);
@@ -162,6 +169,7 @@ public:
             at->launch = next;
             at->decision = decide(at->process, next, trace_of(next));
             if (at->decision.action == KP_SIMULATE) return KP_OK;
+            if (at->decision.action == KP_EXECUTE) execute(next);
         }
     }
 

@@ -73,6 +73,11 @@ def check(config: Config, hello: Hello) -> None:
         raise ConfigError(
             "this simulator runs launches side by side; allowed: one application, one launch after another"
         )
+    if host.executes:
+        raise ConfigError(
+            f"{host.simulator} runs every launch that is not simulated functionally, so its launches stay in one process; "
+            "start the simulator itself"
+        )
     if not host.can_replay:
         raise ConfigError(
             f"{host.simulator} does not restore the state that earlier launches leave, so its launches depend on each other; "

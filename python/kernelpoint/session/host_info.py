@@ -45,6 +45,7 @@ class HostInfo:
     stateless: bool = False
     has_no_traces: bool = False
     is_deterministic: bool = False
+    executes: bool = False
     descriptions: Descriptions | None = None
 
     @property

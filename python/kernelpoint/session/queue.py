@@ -10,7 +10,7 @@ from kernelpoint.session.host_result import HostResult
 from kernelpoint.session.worker_protocol import Planned
 
 OK, DONE, PENDING = 0, 1, 2
-SIMULATE, SKIP = 0, 1
+SIMULATE, SKIP, EXECUTE = 0, 1, 2
 BEFORE_FIRST, END_OF_LIST = -1, -2
 
 # Outcome of a launch: a record of the journal.

@@ -13,7 +13,7 @@ from kernelpoint.journal.text import text_of
 from kernelpoint.session.abi_summary import Summary
 from kernelpoint.session.host_result import HostResult
 from kernelpoint.session.loop import Loop
-from kernelpoint.session.queue import DONE, END_OF_LIST, OK, SIMULATE, SKIP, Answer, Outcome, Queue
+from kernelpoint.session.queue import DONE, END_OF_LIST, EXECUTE, OK, SIMULATE, SKIP, Answer, Outcome, Queue
 from kernelpoint.session.recorder import OUTCOMES, STEPS, Recorder
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.same_run import check_same_run
@@ -65,7 +65,9 @@ class Session:
         answer = queue.decide(process, launch, trace_path)
         if answer.action == SIMULATE and (problem := self._whole_traces.problem(trace_path)):
             self._take(queue.abort(process, launch, problem))
-            return Answer(SKIP, answer.pass_index)
+            answer = Answer(SKIP, answer.pass_index)
+        if answer.action == SKIP:
+            return answer._replace(action=EXECUTE) if self.setup.host.executes else answer
         self.saved.begin()
         return answer._replace(latency=self._latency)
 
@@ -77,7 +79,17 @@ class Session:
         return touches
 
     def next(self, process: int, after: int) -> tuple[int, int]:
-        """The next launch to simulate, or to ask about, behind `after`: (status, launch index or -1)."""
+        """The next launch to simulate, or to ask about, behind `after`: (status, launch index or -1).
+
+        A simulator that runs the others functionally is told each launch, and goes back to the first only.
+        """
+        status, found = self._next(process, after)
+        if status != OK or not self.setup.host.executes:
+            return status, found
+        behind = 0 if after == END_OF_LIST else after + 1
+        return OK, behind if behind <= found else 0
+
+    def _next(self, process: int, after: int) -> tuple[int, int]:
         self.recorder.require_open()
         if self.summary is not None:
             return DONE, -1
