@@ -127,8 +127,8 @@ def host(
         stateless: launches leave nothing behind that a later one meets, so the bound is on the total error.
         deterministic: launches of one `key` have equal results, so one launch of each key is simulated.
         execute: runs a launch functionally, without its timing, for a simulator whose launches read what earlier ones wrote.
-            Every launch up to the last one to simulate is then executed or simulated, in program order. A further pass may begin
-            again at launch 0, with the memory that the program starts with.
+            Every launch up to the last one to simulate is then executed or simulated, in program order. A further pass may
+            begin again at launch 0, with the memory that the program starts with.
         log: takes one line of text for the user.
 
     Returns:
