@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from caches import new_cache
 from in_time import in_time
 from trace_writer import cta, small_trace
+from tries import tried
 
 from kernelpoint import cli
 from kernelpoint.session import boundary
@@ -29,6 +30,7 @@ def kernelpoint(monkeypatch, capfd):
     def call(*arguments):
         monkeypatch.setattr(sys, "argv", ["kernelpoint", *(os.fspath(part) for part in arguments)])
         code = 0
+        tried()
         with in_time():
             try:
                 cli.main()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tries import tried
 
 from kernelpoint.encoder import read_checkpoint
 from kernelpoint.encoder.checkpoint import write_checkpoint
@@ -34,6 +35,7 @@ def flips(path: Path, seed: int):
         damaged = bytearray(content)
         damaged[bit // 8] ^= 1 << bit % 8
         path.write_bytes(damaged)
+        tried()
         yield bit
     path.write_bytes(content)
 

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tries import tried
 
 from kernelpoint.cli.host import program
 
@@ -45,6 +46,7 @@ def outcomes(layer, tmp_path, what: str, stride: int, run: str = "sample") -> di
     assert done.returncode == 0, done.stderr[-3000:]
     found = json.loads(done.stdout.splitlines()[-1])
     print(run, what, found)
+    tried(sum(found.values()) - found.get("operations", 0))
     return found
 
 
