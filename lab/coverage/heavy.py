@@ -12,7 +12,6 @@ Half of the kinds, `judged`, were only looked at.
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import count
@@ -100,9 +99,8 @@ def measured(name: str, eps: float, seeds: int) -> str:
         engine = Engine(design(people, ErrorBudget(eps), seed), ErrorBudget(eps))
         *_, look = passes(engine, ("cycles",), y)
         drawn, estimate = engine.drawn(), look.estimates["cycles"]
-        text = next((line for line in look.assumptions if line.startswith("a single unit")), "")
-        found = re.search(r"unit ([\d.e+]+) times .* probability of ([\d.e-]+) %", text)
-        times, likely = (float(found[1]), float(found[2]) / 100.0) if found else (np.inf, 1.0)
+        found = look.open_unit
+        times, likely = (found.times, found.probability) if found else (np.inf, 1.0)
         seen, holds = bool(chosen[drawn].any()), estimate.contains(total)
         small = float(y[chosen].sum()) < times * float(y[~chosen].mean())
         rows.append((holds, y[drawn].sum() / total, not holds and not seen and small, seen, np.nan if seen else likely))

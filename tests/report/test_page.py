@@ -8,10 +8,11 @@ from dataclasses import replace
 import pytest
 from views import HOSTILE, a_run, a_view
 
-from kernelpoint.journal import EstimateRecord
+from kernelpoint.journal import EstimateRecord, OpenLaunchRecord
 from kernelpoint.report.charts import charts
 from kernelpoint.report.html import document, section
 from kernelpoint.report.page import html_page
+from kernelpoint.report.sentences import sentences
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = [
@@ -195,3 +196,13 @@ def test_the_wheel_zooms_the_timeline(page, tmp_path):
         "setTimeout(() => { document.body.dataset.zoomed = before !== labels().join() && before.length > 0 }, 700)"
     )
     assert 'data-zoomed="true"' in in_browser(page, tmp_path, script)
+
+
+@pytest.mark.parametrize(("probability", "said"), [(0.1, True), (0.95, False)])
+def test_the_launch_that_breaks_the_budget_unseen_stands_beside_the_verdict(tmp_path, probability, said):
+    found = OpenLaunchRecord(process=0, launch=7, kernel="gemm<half>", times=3.25, probability=probability)
+    run = a_run(tmp_path / "run.kpjournal", open_launch=found)
+    line = "one launch of gemm<half> that takes 3.25 times the expected cycles breaks the error budget unseen; "
+    assert (f"{line}its probability of being drawn was 10 %" in sentences(run)[1]) is said
+    verdict = html_page(run, a_view()).split('<div class="verdict')[1].split("</div>")[0]
+    assert ("One launch of gemm&lt;half&gt; that takes 3.25 times the expected cycles" in verdict) is said

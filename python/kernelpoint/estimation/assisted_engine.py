@@ -24,6 +24,7 @@ from kernelpoint.estimation.look import Estimate, Look, unbounded_parts
 from kernelpoint.estimation.measurement_error import Reach
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.parts import Auxiliary
+from kernelpoint.estimation.unseen import OpenUnit, breaking
 
 # Numerics: from trials on pairs of model and truth; see README.md
 MAX_GROWTH_FACTOR = 3.25  # the first four growths are at most by this
@@ -163,10 +164,14 @@ class AssistedEngine(BaseEngine):
         ratios = {k: self._ratio(k, estimates, budget, states) for k, v in self.ratios.items() if {*v} <= {*estimates}}
         target = ratios.get(budget.counter) or estimates.get(budget.counter)
         met = states and not new and target is not None and target.relative_half_width <= budget.relative_error
-        clusters = self._groups() if estimates else []
+        predicted = self.predict(self._free)
+        clusters = self._groups(predicted) if estimates else []
         assumptions = self._assumptions() if states else []
         warnings = [f"{missing} drawn units have no result: no bound is stated"] if missing else []
-        look = Look(self.looks if states else 0, estimates, clusters, ratios, met, [], assumptions, warnings)
+        whole = not states or self._parts.whole
+        open_unit = None if whole else self._open_unit(predicted, estimates[self._target].estimate)
+        index = self.looks if states else 0
+        look = Look(index, estimates, clusters, ratios, met, [], assumptions, warnings, open_unit)
         self._last = None if missing else look
         return look
 
@@ -187,16 +192,22 @@ class AssistedEngine(BaseEngine):
         part = relative(half, R, budget.relative_error)
         return replace(found, estimate=R, half_width=half, relative_half_width=part, simulated=simulated)
 
-    def _groups(self) -> list[dict[str, Any]]:
-        """Units, draws and estimates of each group; predictions corrected as a whole, so without bounds of their own."""
-        (groups, count), values = self.design.free_clusters, self.predict(self._free)
+    def _groups(self, values: Floats) -> list[dict[str, Any]]:
+        """Units, draws and estimates of each group from `predict`; corrected as a whole, so without bounds of their own."""
+        groups, count = self.design.free_clusters
         return unbounded_parts(groups, count, self.counters, values, self._has, self.budget.confidence)
 
     def _assumptions(self) -> list[str]:
         """Sentences on what the statement rests on, and what a sample of this size cannot see."""
         fit = self._fits.get(self._target)
-        eps, alpha = self.budget.relative_error, 1.0 - self.budget.confidence
-        return [] if fit is None else self._parts.assumptions(fit, eps, alpha, self._target)
+        return [] if fit is None else self._parts.assumptions(fit, 1.0 - self.budget.confidence, self._target)
+
+    def _open_unit(self, predicted: Floats, total: float) -> OpenUnit | None:
+        """The unit without a result of which most is expected, by `predict` of all free units; see breaking."""
+        expected = np.where(self._results.rows[self._free] < 0, predicted[:, self.counters.index(self._target)], 0.0)
+        place = int(np.argmax(expected))
+        unit, eps = int(self._free[place]), self.budget.relative_error
+        return breaking(unit, float(expected[place]), total, eps, self._parts.probability(place))
 
     # ---- growth -----------------------------------------------------------------------------------------------------
 

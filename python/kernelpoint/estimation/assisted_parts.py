@@ -124,6 +124,10 @@ class Parts:
             else:
                 n = next_number(n)
 
+    def probability(self, place: int) -> float:
+        """Probability that the unit of a place in `AssistedDesign.free` is drawn."""
+        return sum(part.probability(place) for part in self._parts)
+
     def largest_share(self, cells: Sequence[int]) -> float:
         """The largest part of the total that one draw stands for with so many cells; 0 where all units are drawn."""
         largest = max(part.largest(n) for part, n in zip(self._parts, cells, strict=True))
@@ -199,7 +203,7 @@ class Parts:
 
     # ---- statements -------------------------------------------------------------------------------------------------
 
-    def assumptions(self, fit: TotalFit, eps: float, alpha: float, target: str) -> list[str]:
+    def assumptions(self, fit: TotalFit, alpha: float, target: str) -> list[str]:
         """Sentences on what a statement rests on, and what a sample of this size cannot see."""
         shares, drawn = self.shares(self.present), sum(self.present)
         begin = ["the begin of the run or first units are unlike the rest: they have an estimate of their own"]
@@ -208,5 +212,5 @@ class Parts:
             f"the draw that stands for most stands for {100 * shares.max():.2g} % of {target}; it may be "
             f"{100 * fit.fits[0].oddity(self._odd_by):.2g} % off its prediction",
             *(begin if self.odd else []),
-            *sentences(shares, sum(self.counts) - drawn, alpha, eps, target),
+            *sentences(shares, sum(self.counts) - drawn, alpha, target),
         ]

@@ -23,6 +23,7 @@ from kernelpoint.estimation.measurement_error import Reach
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.numbering import in_order
 from kernelpoint.estimation.targets import Groups, Targets
+from kernelpoint.estimation.unseen import OpenUnit, breaking
 
 
 class Engine(BaseEngine):
@@ -201,7 +202,20 @@ class Engine(BaseEngine):
         inference = self._infer(not missing, budget)
         self._last = None if missing else inference
         self._fits = inference.fits
-        return inference.report(missing)
+        return inference.report(missing, None if missing else self._open_unit(inference))
+
+    def _open_unit(self, inference: Inference) -> OpenUnit | None:
+        """The next unit of the stratum with the largest T_h / N_h that is not drawn whole; see breaking."""
+        found, N, n = inference.budgeted_totals(), inference.sample.N, inference.n
+        h = np.flatnonzero((n > 0) & (n < N))
+        if found is None or not len(h) or not inference.targets.looks:
+            return None
+        _, totals, whole = found
+        means = totals[h] / N[h]
+        first = h[int(np.argmax(means))]
+        unit = int(self._order[self._start[first] + self.sizes[first]])
+        eps = inference.targets.budget.relative_error
+        return breaking(unit, float(means.max()), whole, eps, float(n[first] / N[first]))
 
     def _reach(self) -> Reach:
         """Positions of the results with errors of their own, and how far each moves the total."""

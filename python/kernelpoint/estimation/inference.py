@@ -15,7 +15,7 @@ from kernelpoint.estimation.influence import at_least_like_others, guards, oddit
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.targets import Groups, Targets
-from kernelpoint.estimation.unseen import MIN_COUNTS, sentences
+from kernelpoint.estimation.unseen import MIN_COUNTS, OpenUnit, sentences
 from kernelpoint.estimation.variance import (
     Spread,
     pooled_by_kind,
@@ -225,8 +225,8 @@ class Inference:
             for g in range(groups.count)
         ]
 
-    def report(self, missing: int) -> Look:
-        """Report of the look; `missing` drawn units have no result."""
+    def report(self, missing: int, open_unit: OpenUnit | None = None) -> Look:
+        """Report of the look; `missing` drawn units have no result; open_unit: see Look."""
         counters = self.targets.counters
         return Look(
             index=len(self.targets.looks),
@@ -237,6 +237,7 @@ class Inference:
             met=self.met,
             assumptions=self._assumptions(),
             warnings=self._warnings(missing),
+            open_unit=open_unit,
         )
 
     def _assumptions(self) -> list[str]:
@@ -250,18 +251,27 @@ class Inference:
             *self._unseen(),
         ]
 
+    def budgeted_totals(self) -> tuple[str, Floats, float] | None:
+        """The counter that the budget is about (of a ratio the one above), its total in each stratum, float64 [H], and in all;
+        None where it has no results.
+        """
+        name = self.targets.ratios.get(self.targets.budget.counter, (self.targets.budget.counter,))[0]
+        if name not in self.targets.counters:
+            return None
+        index = self.targets.counters.index(name)
+        totals = np.abs(self.fits[index].totals)
+        return name, totals, float(totals.sum() + np.abs(self.exact[:, index]).sum())
+
     def _unseen(self) -> list[str]:
         """Sentences on units that no draw is of."""
         budget = self.targets.budget
-        name = self.targets.ratios.get(budget.counter, (budget.counter,))[0]
-        if name not in self.targets.counters:
+        if (found := self.budgeted_totals()) is None:
             return []
-        index = self.targets.counters.index(name)
-        totals, draws = np.abs(self.fits[index].totals), np.maximum(self.n, 1)
-        whole = float(totals.sum() + np.abs(self.exact[:, index]).sum())
+        name, totals, whole = found
+        draws = np.maximum(self.n, 1)
         undrawn = self.sample.N - self.n
         shares = np.repeat(np.where(undrawn > 0, totals, 0.0) / draws, draws) / max(whole, 1e-300)
-        return sentences(shares, int(undrawn.sum()), 1.0 - budget.confidence, budget.relative_error, name)
+        return sentences(shares, int(undrawn.sum()), 1.0 - budget.confidence, name)
 
     def _warnings(self, missing: int) -> list[str]:
         found = []

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelpoint.estimation.unseen import OpenUnit
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -43,7 +45,7 @@ class Look:
     counter, per cluster and per named ratio, whether the error budget is met, and what the statement rests on.
 
     clusters: one dict per cluster: cluster, units, simulated, and `estimates` by counter. domains: the same per domain,
-    empty where there is one only.
+    empty where there is one only. open_unit: the undrawn unit that breaks the budget first, None where there is none.
 
     >>> from kernelpoint.estimation import Design, Engine, ErrorBudget, passes
     >>> engine = Engine(Design(np.zeros(9, int), np.array([2]), np.linspace(0, 0.9, 9)), ErrorBudget(0.05))
@@ -60,6 +62,7 @@ class Look:
     domains: list[dict[str, Any]] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    open_unit: OpenUnit | None = None
 
     def budgeted(self, counter: str, scope: str) -> list[Estimate]:
         """Estimates that an error budget on a counter, or a ratio, is about: of the whole, or of each of its parts."""

@@ -101,6 +101,14 @@ class Part:
                 self._drawn[node] = int(self.units[places[np.argmin(self._u[places])]])
         return np.array([self._drawn[node] for node in leaves.node.tolist()], dtype=np.int64)
 
+    def probability(self, place: int) -> float:
+        """Probability that the unit of a place in `free` is drawn, one of its cell's; 0 where it is of another part."""
+        at = np.flatnonzero(self.units[self.cells.order] == place)
+        if not len(at):
+            return 0.0
+        leaves = self.leaves(self.n)
+        return float(1.0 / leaves.units[np.searchsorted(leaves.start, at[0], "right") - 1])
+
     def cell_sample(self, groups: NDArray[np.integer], known: Auxiliary) -> tuple[CellSample, Ints]:
         """The sample with the sums of its cells, and its units; cells whose draw has no result are left out.
 

@@ -193,8 +193,8 @@ class TwoPhaseEngine(AssistedEngine):
         values[lacking[known]] = self._results.of(donor[known])
         return values
 
-    def _groups(self) -> list[dict[str, Any]]:
-        found = super()._groups()
+    def _groups(self, values: Floats) -> list[dict[str, Any]]:
+        found = super()._groups(values)
         known = self._results.rows[self._free] >= 0
         counts = np.bincount(self.design.free_groups[known], minlength=len(found))
         return [{**group, "simulated": int(n)} for group, n in zip(found, counts, strict=True)]

@@ -119,29 +119,40 @@ def of_kind(shares: Floats, alpha: float, counter: str) -> str:
     )
 
 
-def single(shares: Floats, undrawn: int, relative_error: float) -> str:
-    """Sentence on a single unit that nothing tells: how large it must be to break the budget, and how likely it is drawn.
+@dataclass(frozen=True)
+class OpenUnit:
+    """The undrawn unit of which the smallest multiple breaks the error budget.
+
+    unit: its number; times: that multiple of the value that is expected of it; probability: of its being drawn, beforehand.
+    """
+
+    unit: int
+    times: float
+    probability: float
+
+
+def breaking(unit: int, expected: float, total: float, relative_error: float, probability: float) -> OpenUnit | None:
+    """The open unit of which most is expected, and how large it must be to break the error budget alone; None if nothing is.
+
+    Formula: a unit that is k times as large as the m expected of it adds (k - 1) m to the total T, which is more than the
+    budget eps T if k > 1 + eps T / m. The smallest such k is that of the largest m. In a stratum m is T_h / N_h.
+
+    >>> breaking(7, expected=2.0, total=1000.0, relative_error=0.01, probability=0.25)
+    OpenUnit(unit=7, times=6.0, probability=0.25)
+    """
+    times = 1.0 + relative_error * abs(total) / expected if expected > 0.0 else math.inf
+    return OpenUnit(unit, times, probability) if math.isfinite(times) else None
+
+
+def sentences(shares: Floats, undrawn: int, alpha: float, counter: str) -> list[str]:
+    """All that a look says of kinds of units that no draw is of; none where every unit is drawn.
 
     Args:
         shares: as of unseen_share; undrawn: units that are not drawn.
 
-    >>> single(np.full(100, 0.01), 900, 0.01)[:61]
-    'a single unit 11 times as large as expected breaks the budget'
-    """
-    drawn = int((shares > 0.0).sum())
-    times = 1.0 + relative_error * (drawn + undrawn) / max(float(shares.sum()), 1e-300)
-    return (
-        f"a single unit {times:.3g} times as large as expected breaks the budget; where nothing tells it, it is drawn "
-        f"with a probability of {100.0 * drawn / max(drawn + undrawn, 1):.2g} %, and the bound does not know of it otherwise"
-    )
-
-
-def sentences(shares: Floats, undrawn: int, alpha: float, relative_error: float, counter: str) -> list[str]:
-    """All that a look says of units that no draw is of; none where every unit is drawn. Arguments as of `single`.
-
-    >>> sentences(np.zeros(5), 0, 0.05, 0.01, "cycles")
+    >>> sentences(np.zeros(5), 0, 0.05, "cycles")
     []
     """
     if not undrawn or not bool((shares > 0.0).any()):
         return []
-    return [of_kind(shares, alpha, counter), single(shares, undrawn, relative_error)]
+    return [of_kind(shares, alpha, counter)]

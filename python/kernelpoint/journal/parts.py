@@ -91,6 +91,21 @@ class ScreenedRecord(Typed):
 
 
 @dataclass(slots=True)
+class OpenLaunchRecord(Typed):
+    """The launch that was not simulated and breaks the error budget alone at the smallest multiple of what is expected of it.
+
+    process, launch: its place; kernel: its name, None where it is not known; times: that multiple; probability: of its being
+    drawn, beforehand.
+    """
+
+    process: Count
+    launch: Count
+    kernel: str | None
+    times: float
+    probability: float
+
+
+@dataclass(slots=True)
 class PartRecord(Typed):
     """A process, or a cluster, by itself."""
 

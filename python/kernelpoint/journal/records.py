@@ -31,6 +31,7 @@ from kernelpoint.journal.parts import (
     Estimates,
     HostRecord,
     KernelRecord,
+    OpenLaunchRecord,
     PartRecord,
     ReplayErrorRecord,
     ScreenedRecord,
@@ -179,6 +180,7 @@ class SummaryRecord(Typed):
     replay_errors: dict[str, ReplayErrorRecord] = field(default_factory=dict)
     restarts: list[Count] = field(default_factory=list)
     bound_excludes: str | None = None
+    open_launch: OpenLaunchRecord | None = None
     type: Literal["summary"] = "summary"
 
 

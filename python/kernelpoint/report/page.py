@@ -14,7 +14,7 @@ from kernelpoint.report.html import document, section, table
 from kernelpoint.report.sentences import WEAK_NOTE, is_weak, number, percent, sentences, total
 from kernelpoint.report.view import RunView
 from kernelpoint.session.same_run import options_of
-from kernelpoint.session.verdict import EXACT, NOTHING, TOTAL_ERROR, verdict
+from kernelpoint.session.verdict import EXACT, NOTHING, TOTAL_ERROR, open_launch, verdict
 
 SECTIONS = {
     "share": (
@@ -69,6 +69,7 @@ def _verdict(run: Run, view: RunView) -> str:
     if view.truth is not None:
         text = sentence(view.truth)
         lines.append(f"{text[0].upper()}{text[1:]}.")
+    lines += [f"{text[0].upper()}{text[1:]}." for text in open_launch(s)]
     lines += [f"Degraded: {reason}" for reason in s.degraded[:3]]
     lines += [f"Not covered: {text}" for text in s.not_covered]
     text = "".join(f"<p>{escape(line)}</p>" for line in lines)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernelpoint.journal import EstimateRecord, PartRecord, Run, RunUpRecord, SummaryRecord
-from kernelpoint.session.verdict import EXACT, verdict
+from kernelpoint.session.verdict import EXACT, open_launch, verdict
 
 WEAK = 0.25  # relative half-width; what is known less well is marked
 WEAK_NOTE = "{}: the half-width is over 25 % of the estimate, or none is stated"
@@ -50,7 +50,7 @@ def sentences(run: Run) -> list[str]:
     if (s := run.summary) is None:
         so_far = run.content()
         return [f"{so_far['simulated']:,} of {so_far['launches']:,} launches simulated so far", _NOT_ENDED]
-    lines = [verdict(s), _counts(s.simulated, s.launches, s.passes), *_costs(run, s)]
+    lines = [verdict(s), *open_launch(s), _counts(s.simulated, s.launches, s.passes), *_costs(run, s)]
     if s.covers != EXACT:
         word = "within" if s.met else "beyond"
         lines.append(

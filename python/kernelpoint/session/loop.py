@@ -15,12 +15,14 @@ from collections.abc import Generator
 import numpy as np
 
 from kernelpoint.errors import JournalError, SessionError
+from kernelpoint.estimation import Look
 from kernelpoint.journal import (
     DecisionRecord,
     DegradedRecord,
     FurtherRunUpsRecord,
     LeftOutRecord,
     LookRecord,
+    OpenLaunchRecord,
     PassRecord,
     PopulationRecord,
     Record,
@@ -299,8 +301,17 @@ class Loop:
             warnings=[*sampled.inside.warnings(look.met), *sample.warnings()] if look else [],
             checked=checked,
             restarts=sampled.restarts,
+            open_launch=self._open_launch(look),
         )
         return summarise(self._setup, account, look)
+
+    def _open_launch(self, look: Look | None) -> OpenLaunchRecord | None:
+        """The launch that breaks the error budget first, with its kernel's name."""
+        if look is None or (found := look.open_unit) is None:
+            return None
+        process, launch = self.sampled.ledger.place(found.unit)
+        name = self.frame.plan.name_of_unit(found.unit)
+        return OpenLaunchRecord(process, launch, name, found.times, found.probability)
 
     def kernel_name(self, process: int, index: int) -> str | None:
         """The kernel name of a launch, where its trace was read."""

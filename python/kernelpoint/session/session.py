@@ -22,6 +22,7 @@ from kernelpoint.session.setup import Setup, latency_of
 from kernelpoint.session.summary import sentence
 from kernelpoint.session.time_saved import TimeSaved
 from kernelpoint.session.trace_checks import WholeTraces
+from kernelpoint.session.verdict import open_launch
 from kernelpoint.session.worker_protocol import Planned
 from kernelpoint.workload.forecast import compared
 
@@ -146,7 +147,7 @@ class Session:
                     self.recorder.write(record)
                 self.recorder.write(summary)
             self.summary = summary
-            self.recorder.progress.say(sentence(summary))
+            self.recorder.progress.say(sentence(summary), *open_launch(summary))
             self._measure_saved_time(summary)
             self._say_what_it_took(summary)
             self.journal.close()

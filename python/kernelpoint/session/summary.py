@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernelpoint.estimation import Estimate, Look
-from kernelpoint.journal import EstimateRecord, KernelRecord, LookRecord, PartRecord, ReplayErrorRecord, SummaryRecord
+from kernelpoint.journal import (
+    EstimateRecord,
+    KernelRecord,
+    LookRecord,
+    OpenLaunchRecord,
+    PartRecord,
+    ReplayErrorRecord,
+    SummaryRecord,
+)
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.validation import ReplayCheck
 from kernelpoint.session.verdict import SAMPLING_ERROR, coverage_of_bound, verdict
@@ -26,7 +34,7 @@ class Account:
     simulated_totals: the sum of each counter over the results; one_per_stream_cycles: predicted, of one launch for each
     distinct stream; processes: (launches, simulated) of each; lost, never_completed: units; assumptions, warnings: of
     launches that were stopped inside; checked: what run-ups told of the error of replay; restarts: of a full run that was
-    resumed, the units at which it went on.
+    resumed, the units at which it went on; open_launch: see OpenLaunchRecord.
     """
 
     launches: int
@@ -46,6 +54,7 @@ class Account:
     warnings: list[str]
     checked: ReplayCheck
     restarts: list[int]
+    open_launch: OpenLaunchRecord | None = None
 
 
 def summarise(setup: Setup, account: Account, look: Look | None) -> SummaryRecord:
@@ -73,6 +82,7 @@ def summarise(setup: Setup, account: Account, look: Look | None) -> SummaryRecor
         counters=counters,
         ratios=ratios,
         processes=_processes(account, look),
+        open_launch=account.open_launch if bounded else None,
     )
 
 

@@ -58,6 +58,22 @@ def _stated(summary: SummaryRecord) -> str:
     return f"bound on sampling error only{reason}: {interval}"
 
 
+USUALLY_DRAWN = 0.95  # Model: probability from which a launch is as good as seen
+
+
+def open_launch(summary: SummaryRecord) -> list[str]:
+    """Say which launch that was not simulated breaks the error budget first, and how large it must be: one line, or none."""
+    found = summary.open_launch
+    if found is None or found.probability >= USUALLY_DRAWN:
+        return []
+    place = f"launch {found.launch}" + (f" of process {found.process}" if found.process else "")
+    which = f"one launch of {found.kernel}" if found.kernel else place
+    return [
+        f"{which} that takes {found.times:.3g} times the expected {summary.counter} breaks the error budget unseen; "
+        f"its probability of being drawn was {100.0 * found.probability:.2g} %"
+    ]
+
+
 def _times(n: int) -> str:
     """A count of events: "once" or "3 times"."""
     return "once" if n == 1 else f"{n} times"
