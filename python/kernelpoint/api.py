@@ -188,8 +188,8 @@ def simulate(
     """Simulate a list with the embedded host, in this process, and return the run.
 
     The journal is the one that the program `kernelpoint-host` writes: either can go on with what the other began. Ctrl-C
-    keeps every result; the same call goes on. Where launches cannot be simulated, the run states no bound, and its `degraded`
-    says why.
+    keeps every result; the same call goes on. If a launch cannot be simulated, the run goes on without it with a wider bound,
+    and `degraded` names the launch.
 
     Args:
         traces: a kernelslist.g, or a folder of kernel-N.traceg files.

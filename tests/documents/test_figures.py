@@ -1,0 +1,76 @@
+"""Figures of the user's pages are those of the tables on the evidence shelf, and of the code."""
+
+import re
+
+from pages import numbers, section, tables
+
+from kernelpoint.encoder.checkpoint import ENCODER_VERSION
+from kernelpoint.journal.records import FORMAT_VERSION as JOURNAL_VERSION
+from kernelpoint.session import validation
+from kernelpoint.workload.plan import FORMAT_VERSION as PLAN_VERSION
+
+RUNS = tables(section("docs/evidence/accelsim.md", "Runs"))[0]
+LIST, SIMULATED = "List", "Simulated, in run-ups"
+
+
+def at_one_per_cent():
+    """Runs in Accel-Sim with a budget of 1 %, by list."""
+    runs = [row for row in RUNS if row["Budget, seed"].startswith("1 %")]
+    return {
+        name: [row for row in runs if row[LIST].startswith(f"{name},")]
+        for name in ("`simpletorch`", "`simpletorch3`", "`simpleopacus`")
+    }
+
+
+def largest(cells):
+    """The number of these cells that is farthest from zero, without its sign."""
+    return max(abs(numbers(cell)[0]) for cell in cells)
+
+
+def test_the_table_of_the_readme_is_that_of_the_runs_in_accelsim():
+    shown = tables(section("README.md"))[0]
+    assert len(shown) == 3
+    for row, (name, runs) in zip(shown, at_one_per_cent().items(), strict=True):
+        assert row["Workload"] == name
+        assert numbers(row["Launches"]) == numbers(runs[0][LIST].split(",", 1)[1])[:1]
+        assert numbers(row["Seeds"]) == [len(runs)]
+        assert numbers(row["Simulated"]) == [max(sum(numbers(run[SIMULATED])) for run in runs)]
+        assert numbers(row["Speedup in cycles"]) == [min(numbers(run["Cycle speedup"])[0] for run in runs)]
+        assert numbers(row["Error"]) == [largest(run["Error"] for run in runs)]
+        assert numbers(row["Error beyond latency"]) == [largest(run["Beyond latency"] for run in runs)]
+
+
+def test_every_run_in_accelsim_held_its_bound_as_the_readme_says():
+    assert all(row["Stated on the total"].endswith("held") for row in RUNS)
+    assert f"all {len(RUNS)} runs" in section("README.md")
+
+
+def shares(rows, columns=("5 %", "1 %", "0.5 %")):
+    """Shares of runs that were right, in per cent: the first number of each cell."""
+    return [100 * numbers(row[column])[0] for row in rows for column in columns]
+
+
+def test_how_often_the_bound_is_right_is_what_the_tables_of_coverage_say():
+    coverage = section("docs/evidence/coverage.md")
+    every = tables(coverage)
+    profiles = [row for row in every[0] if re.match(r"(rtx|v100|b200|a100|h100)", row["Population"])]
+    (predicted,) = [t for t in every if t[0].get("model") == "rtx" and len(t) == 11]
+    stated = next(t for t in tables(section("docs/bound.md", "Sampling error")))
+    assert "500 seeds; share" in coverage and stated[0]["Seeds"] == "500"
+    for row, found in zip(stated, (shares(predicted), shares(profiles)), strict=True):
+        assert numbers(row["Runs that were right, by workload"]) == [round(min(found), 1), max(found)]
+
+
+def test_versions_of_formats_are_those_of_the_code():
+    text = section("docs/formats.md")
+    assert f"journal `.kpjournal` | JSON Lines, {JOURNAL_VERSION}" in text
+    assert f"**Plan**, format {PLAN_VERSION} " in text
+    assert f"safetensors, encoder version {ENCODER_VERSION}" in text
+    assert f"format version {JOURNAL_VERSION}" in section("docs/journal.md").splitlines()[0]
+
+
+def test_the_number_of_validation_launches_is_that_of_the_code():
+    for row in tables(section("docs/evidence/replay-error.md", "How many validation launches a run makes"))[0]:
+        for budget in numbers(row["Error budget"]):
+            made = validation.first_run_ups(budget / 100, 0.95, validation.MOST_VALIDATED)
+            assert numbers(row["Validation launches at first"]) == [made], budget

@@ -1,0 +1,29 @@
+"""A page of the user's shelf is read in five minutes, and the glossary stays short."""
+
+import re
+
+import pytest
+from pages import DOCS, section, tables
+
+REFERENCE = {
+    "commands",
+    "configuration",
+    "dependencies",
+    "formats",
+    "formats-traces",
+    "journal",
+    "python",
+}  # looked up, not read
+PAGES = [page for page in sorted(DOCS.rglob("*.md")) if page.parent.name != "evidence" and page.stem not in REFERENCE]
+WORDS_A_MINUTE = 240
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_is_read_in_five_minutes(page):
+    prose = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    assert len(prose.split()) <= 5 * WORDS_A_MINUTE
+
+
+def test_the_glossary_has_at_most_30_words_in_order():
+    (words,) = ([row["Word"] for row in table] for table in tables(section("docs/glossary.md")))
+    assert len(words) <= 30 and words == sorted(words)
