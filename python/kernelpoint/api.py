@@ -146,7 +146,7 @@ class Plan(plans.Plan):
         """
         if config.selection is not None:
             raise ConfigError(
-                f"selection: got {config.selection!r}; a selection holds its design, so there is nothing to plan: leave the "
+                f"selection: got {config.selection!r}; a selection contains its design, so there is nothing to plan: leave the "
                 "key out here, or run with it"
             )
         chosen = load_policy(config.policy)

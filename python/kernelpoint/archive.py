@@ -121,7 +121,7 @@ def _read(file: BinaryIO) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
                 arrays[entry.filename.removesuffix(".npy")] = _array(member, entry.file_size)
     about = json.loads(arrays.pop(_ABOUT).tobytes())
     if not isinstance(about, dict):
-        raise ValueError("it does not say what it holds")
+        raise ValueError("it does not name its content")
     return about, arrays
 
 

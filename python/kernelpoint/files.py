@@ -189,7 +189,7 @@ def read_to_hole(file: io.FileIO | BinaryIO) -> bytes:
         if error.errno != errno.ENXIO:
             raise
     else:
-        raise OSError(errno.EINVAL, f"it has a hole at byte {hole:,}, and data behind it: damaged")
+        raise OSError(errno.EINVAL, f"it has a hole at byte {hole:,}, and data after it: damaged")
     file.seek(0)
     data = b""
     while len(data) < hole and (more := file.read(hole - len(data))):

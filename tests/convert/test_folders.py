@@ -156,7 +156,7 @@ def test_a_folder_with_the_conversion_of_another_list_is_refused(five, tmp_path)
     convert_to_macsim(five, tmp_path / "out")
     other = tmp_path / "other.g"
     other.write_text(five.read_text())
-    with pytest.raises(TraceError, match=r"jsonl: this folder holds the conversion .*kernelslist.g.*other.g"):
+    with pytest.raises(TraceError, match=r"jsonl: this folder contains the conversion .*kernelslist.g.*other.g"):
         convert_to_macsim(other, tmp_path / "out")
     with pytest.raises(TraceError, match="level"):
         convert_to_macsim(five, tmp_path / "out", level=9)

@@ -10,7 +10,7 @@ from kernelpoint.session import validation
 from kernelpoint.workload.plan import FORMAT_VERSION as PLAN_VERSION
 
 RUNS = tables(section("docs/evidence/accelsim.md", "Runs"))[0]
-LIST, SIMULATED = "List", "Simulated, in run-ups"
+LIST, SIMULATED = "List", "Simulated, for validation"
 
 
 def at_one_per_cent():

@@ -35,7 +35,7 @@ def test_predictions_for_the_journal_of_a_full_run_are_those_that_a_run_there_wo
     workload = f"truth={tmp_path / 'full.kpjournal'},traces={traces}"
     assert compare(monkeypatch, "-w", workload, "-p", "kernelpoint", "--budgets", "0.05", "--seeds", "1") == 0
     printed = capsys.readouterr()
-    assert "predicts with rtx, another GPU than the one that this host simulates" in printed.err + printed.out
+    assert "predicts with rtx, another GPU than the simulated one" in printed.err + printed.out
 
 
 def test_a_comparison_prints_a_table_and_writes_page_json_and_csv(monkeypatch, capsys, truth_file, tmp_path):

@@ -131,5 +131,5 @@ def test_the_log_says_what_the_model_and_replay_lack(drawn, capfd, tmp_path, pro
     assert setup.frame is not None and setup.frame.plan.first_phase is not None
     count = int(np.count_nonzero(setup.frame.plan.first_phase.observed))
     assert any(
-        f"{count:,} of 400 launches are traced: replay and the fast model see these only" in line for line in lines
+        f"{count:,} of 400 launches are traced: replay and the fast model see only these" in line for line in lines
     )

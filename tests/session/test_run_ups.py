@@ -96,8 +96,12 @@ def test_run_ups_count_as_simulated_cycles(host):
     [
         (OPEN + "\nreplay: {check: 0}", {}, "replay.check is 0"),
         (LOOSE, {"state_lines": 0}, "this simulator does not restore the state between launches"),
-        (LOOSE, {"predictor": (14, 2)}, "branch predictors learn during the whole run, which run-ups cannot tell"),
-        (OPEN + "\nreplay: {check: 10}", {}, "the list is too short for run-ups"),
+        (
+            LOOSE,
+            {"predictor": (14, 2)},
+            "branch predictors learn during the whole run, which validation launches cannot show",
+        ),
+        (OPEN + "\nreplay: {check: 10}", {}, "the list is too short for validation launches"),
         (
             LOOSE,
             {"configuration": "-network_mode 1\n-kernelpoint_not_replayed -network_mode 1\n"},
@@ -144,7 +148,7 @@ def test_three_failed_run_ups_of_three_leave_the_error_unknown(host):
     for _ in range(3):
         found.step(session, session.next(0, -1)[1], fails=fails)
     summary = found.run(session)
-    assert summary["bound_excludes"] == "too few run-ups could be simulated"
+    assert summary["bound_excludes"] == "too few validation launches could be simulated"
 
 
 def test_a_launch_that_is_not_the_next_of_its_run_up_is_skipped_and_cannot_have_a_result(host):

@@ -29,14 +29,14 @@ def train(
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the encoder (.safetensors).")],
     exclude: Annotated[
         list[Path] | None,
-        typer.Option(help="A trace list kept for testing: its streams and kernel names are left out. Repeatable."),
+        typer.Option(help="A trace list kept for testing; its sequences and kernel names are left out. Repeatable."),
     ] = None,
     epochs: Annotated[int, typer.Option(help="Passes over the distinct graphs.")] = 24,
     batch_size: Annotated[int, typer.Option(help="Graphs in a batch.")] = 48,
     same_kernel: Annotated[
         str, typer.Option(help="Two graphs of one kernel are to each other: positive, ignored or negative.")
     ] = "positive",
-    loss_on: Annotated[str, typer.Option(help="What the loss looks at: head, embedding or both.")] = "both",
+    loss_on: Annotated[str, typer.Option(help="The input of the loss: head, embedding or both.")] = "both",
     together: Annotated[int, typer.Option(help="Graphs of one kernel that stand together in a batch.")] = 4,
     per_kernel: Annotated[int, typer.Option(help="Graphs of one kernel in an epoch, at most.")] = 24,
     observe: Annotated[
@@ -49,10 +49,10 @@ def train(
     ] = None,
     kin: Annotated[
         list[Path] | None,
-        typer.Option(help="A list as --readout, of kernels that do one thing: they shall be neighbours. Repeatable."),
+        typer.Option(help="A list as --readout, of kernels with one purpose, which become neighbours. Repeatable."),
     ] = None,
     observed: Annotated[
-        float, typer.Option(help="Weight of the loss on what is observed, beside the contrastive one.")
+        float, typer.Option(help="Weight of the loss on observations, beside the contrastive loss.")
     ] = 2.0,
     start: Annotated[str | None, typer.Option(help="An encoder to start from: builtin, or a file.")] = None,
     hidden_tokens: Annotated[float, typer.Option(help="Share of nodes whose tokens a view hides.")] = 0.05,

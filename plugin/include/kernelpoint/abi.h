@@ -183,7 +183,7 @@ typedef struct kp_decision {
     uint32_t pass;              /* 0-based pass over the list */
     uint32_t progress_interval; /* cycles between calls of kp_on_progress for this launch; 0: none wanted */
     uint32_t state;             /* kp_state; KP_STATE_KEPT where kp_host_info.state_lines is 0 */
-    uint32_t uncounted;         /* 1: its result is no part of the sample: a launch of a run-up */
+    uint32_t uncounted;         /* 1: simulated for validation: its result is no part of the sample */
     uint32_t latency;           /* kp_latency */
 } kp_decision;
 

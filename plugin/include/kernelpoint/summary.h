@@ -29,7 +29,7 @@ typedef struct kp_summary {
     uint32_t passes;
     uint32_t estimate_count; /* of the whole run: see kp_estimate_at */
     double confidence;       /* of every half-width */
-    double cycle_speedup;    /* estimated over simulated cycles, run-ups included; NaN where not known */
+    double cycle_speedup;    /* estimated over simulated cycles, validation launches included; NaN where not known */
     double saved_seconds; /* processor time of a full run, at the rate of the simulated launches, less that of this run;
                              NaN where not known, or where a full run would be about as cheap */
 } kp_summary;

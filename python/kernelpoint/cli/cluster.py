@@ -94,5 +94,5 @@ def _show(scan: ScanTable, labels: np.ndarray, design: Design, clusters: np.ndar
     more = f" (the largest {rows} shown)" if len(sizes) > rows else ""
     alone = int((labels < 0).sum())
     beside = f"; {alone:,} launches in none, simulated for certain" if alone else ""
-    console.print("draws: of the first pass; instr., CoV: of the launches' warp instructions")
+    console.print("sampled: in the first pass; instr., CoV: mean and coefficient of variation of warp instructions")
     console.print(f"{len(scan):,} launches, {len(scan.streams):,} streams, {len(sizes):,} clusters{more}{beside}")

@@ -41,7 +41,7 @@ def compare(
     ] = None,
     confidence: Annotated[float, typer.Option(min=0.5, max=0.9999)] = 0.95,
     scope: Annotated[str, typer.Option(help="workload or cluster.")] = "workload",
-    bound: Annotated[str | None, typer.Option(help="Bound that policies shall state; default: each its own.")] = None,
+    bound: Annotated[str | None, typer.Option(help="The bound that each policy states; by default its own.")] = None,
     communication: Annotated[bool, typer.Option(help="Keep the kernels of NCCL, which wait for other GPUs.")] = False,
 ) -> None:
     """Compare sampling methods against the full run.

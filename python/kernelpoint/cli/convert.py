@@ -22,7 +22,7 @@ OTHER_FILES = 32  # that a simulator has open besides those of warps
 def convert(
     traces: Annotated[Path, typer.Argument(help="A kernelslist.g, or a folder of kernel-N.traceg files.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the converted traces.")],
-    to: Annotated[str, typer.Option(help="The simulator that shall read them: macsim.")] = "macsim",
+    to: Annotated[str, typer.Option(help="The simulator that reads them: macsim.")] = "macsim",
     level: Annotated[int, typer.Option(help="Compression: 1 (fastest) to 9 (smallest).")] = LEVEL,
 ) -> None:
     """Write Accel-Sim traces in MacSim's NVBit layout: kernel_config.txt and a folder for each different launch.

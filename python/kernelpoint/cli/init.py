@@ -25,7 +25,9 @@ NEXT = {
 
 def init(
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")] = Path("kernelpoint.yaml"),
-    simulator: Annotated[str, typer.Option(help="Whose next steps to show: accelsim, macsim or host.")] = "accelsim",
+    simulator: Annotated[
+        str, typer.Option(help="Show the next steps of this simulator: accelsim, macsim or host.")
+    ] = "accelsim",
 ) -> None:
     """Write a commented configuration file.
 

@@ -26,7 +26,7 @@ def report(
         Path | None, typer.Option("--output", "-o", help="Write the page here, not beside the journal.")
     ] = None,
     full_run: Annotated[
-        Path | None, typer.Option(help="Journal of a full run of the same list: tells the error.")
+        Path | None, typer.Option(help="Journal of a full run of the same list, which gives the error.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON; no page.")] = False,
     csv: Annotated[Path | None, typer.Option(help="Write every launch as CSV here; no page.")] = None,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kernelpoint.coordinator.simulations import Engine
 
 Simulator = Annotated[
-    list[str], typer.Argument(help="The simulator's command, behind --.", metavar="-- SIMULATOR OPTIONS...")
+    list[str], typer.Argument(help="The simulator's command, after --.", metavar="-- SIMULATOR OPTIONS...")
 ]
 
 
@@ -26,7 +26,7 @@ def run(
     command: Simulator,
     config: Annotated[
         Path | None,
-        typer.Option("--config", "-c", help="The configuration, where the simulator's command names none."),
+        typer.Option("--config", "-c", help="The configuration, if the simulator's command names none."),
     ] = None,
     workers: Annotated[
         int | None,
@@ -57,7 +57,7 @@ def run(
 
     more, command = _split(command, sys.argv)
     if more and not sweep:
-        raise ConfigError(f"got {more[0]!r} before --; allowed: options; the simulator's command stands behind --")
+        raise ConfigError(f"got {more[0]!r} before --; allowed: options; the simulator's command follows --")
     if output is not None and not sweep:
         raise ConfigError("--output: goes with --sweep; `kernelpoint report` writes the page of one run")
     opened, path = _engine(workers, cluster), str(config) if config else None

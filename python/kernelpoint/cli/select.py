@@ -37,7 +37,7 @@ def select(
     relative_error: Annotated[float, typer.Option(help="The error budget, where no configuration is given.")] = 0.01,
     seed: Annotated[int, typer.Option(help="Same seed, same launches, where no configuration is given.")] = 0,
     spare: Annotated[
-        float, typer.Option(min=1.0, help="Launches traced over those of the first pass, in every stratum.")
+        float, typer.Option(min=1.0, help="Launches traced for each launch of the first pass, in every stratum.")
     ] = 2.0,
     tracer: Annotated[
         str | None, typer.Option(help="accelsim or macsim: whose numbers the launches of a profile have.")

@@ -137,7 +137,7 @@ def _inode(line: str) -> str:
 def _pass(run: Run) -> str:
     passes: Sequence[PassRecord] = list(run.of(PassRecord))
     if not passes:
-        return "run-ups"
+        return "validation launches"
     last = passes[-1]
     done = sum(result.pass_index == last.pass_index for result in run.of(ResultRecord))
     return (

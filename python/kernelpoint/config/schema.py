@@ -83,10 +83,10 @@ class ErrorBudgetConfig(Section):
     """
 
     relative_error: Annotated[
-        float, Field(gt=0, lt=1, description="half-width over estimate at which the run may end")
+        float, Field(gt=0, lt=1, description="half-width as a share of the estimate at which the run may end")
     ] = 0.01
     confidence: Annotated[
-        float, Field(ge=0.5, lt=1, description="share of runs whose interval is to hold the total")
+        float, Field(ge=0.5, lt=1, description="share of runs whose interval is to contain the total")
     ] = 0.95
     counter: Annotated[
         Text,
@@ -99,7 +99,7 @@ class ErrorBudgetConfig(Section):
         Literal["sequential", "fixed", "none"],
         Field(
             description="`sequential` divides the error probability among the passes; `fixed` does not "
-            "correct for looking after each pass; `none` states no bound"
+            "correct for the interim analysis after each pass; `none` states no bound"
         ),
     ] = "sequential"
 
@@ -116,29 +116,26 @@ class EncoderConfig(Section):
     )
     max_nodes: Annotated[
         int,
-        Field(ge=100, le=10_000_000, description="most graph nodes that the encoder sees of a launch"),
+        Field(ge=100, le=10_000_000, description="largest number of graph nodes of a launch that the encoder reads"),
     ] = 20_000
 
 
 class ReplayConfig(Section):
     """State that launches before a drawn one left in caches, restored before it is simulated.
 
-    >>> ReplayConfig(check=0).memory  # no run-ups: the bound is on the sampling error only
+    >>> ReplayConfig(check=0).memory  # no validation launches: the bound is on the sampling error only
     256
     """
 
     check: Annotated[
         Annotated[int, Field(ge=0, le=100)] | Literal["auto"],
         Field(
-            description="run-ups: launches of the sample that are simulated once more, behind the launches before them and "
-            "with their real state, so that the bound covers what replay misses; `auto`: 1 to 12, as many as the error budget "
-            "needs; `0`: the bound is on the sampling error only. MacSim makes none: there the bound covers it from a model of "
-            "its cores",
+            description="number of validation launches: each is also simulated directly after the launches before it, from "
+            "real caches, so that the bound covers the replay error; `auto`: 1 to 12, as many as the error budget needs; `0`: "
+            "the bound is on the sampling error only. MacSim makes none: there a model of its cores gives the replay error",
         ),
     ] = "auto"
-    memory: Annotated[
-        int, Field(ge=1, le=1_000_000, description="MiB of footprints of traces that are kept in memory")
-    ] = 256
+    memory: Annotated[int, Field(ge=1, le=1_000_000, description="MiB of memory for the footprints of traces")] = 256
 
 
 # YAML reads a bare `off` as the boolean false, and `on` as true.
@@ -168,7 +165,7 @@ class Config(Section):
     clusters: Annotated[
         Literal["auto", "online"],
         Field(
-            description="`auto`: the plan is made beforehand from the list, and online where the simulator names none; "
+            description="`auto`: the plan is made before the run from the list, or online if the simulator names no list; "
             "`online`: launches are read as they come, and the plan is made after the first pass"
         ),
     ] = "auto"
@@ -176,22 +173,22 @@ class Config(Section):
     selection: Annotated[
         Text | None,
         Field(
-            description="a `.kpselect` file of `kernelpoint select`, where only some launches were traced; the estimate is "
-            "of all"
+            description="a `.kpselect` file of `kernelpoint select`, if only some launches were traced; the estimate is "
+            "for all launches"
         ),
     ] = None
     profile: Annotated[
         Text | None,
         Field(
             description="times or counters of every launch from a profiler or another full run; policies plan from them; "
-            "`model`: from the fast model, for policies that cannot do without times"
+            "`model`: from the fast model, for policies that need times"
         ),
     ] = None
     fast_model: Annotated[
         OrOff,
         Field(
-            description="predicts every launch beforehand, where all are traced, and the sample corrects it; `auto`: "
-            "configured as the simulated GPU; `off`; or a file: gpgpusim.config, params.in, the model's own YAML, `v100`, `rtx`"
+            description="predicts every launch before the run, if all are traced, and the sample corrects it; `auto`: "
+            "configured like the simulated GPU; `off`; or gpgpusim.config, params.in, the model's own YAML, `v100`, `rtx`"
         ),
     ] = "auto"
     error_budget: ErrorBudgetConfig = ErrorBudgetConfig()
@@ -201,9 +198,9 @@ class Config(Section):
     assume: Annotated[
         Literal["repetitive", "ordinary", "hostile"],
         Field(
-            description="what may hide from all that is known beforehand, paid for in draws: `repetitive`: launches do what "
-            "their like do; `ordinary`: phases, first launches, heavy tails; `hostile`: launches too rare to be drawn may take "
-            "twice as long as predicted, or ten times where nothing is traced"
+            description="trouble that the bound survives although nothing predicts it; more trouble costs more simulated "
+            "launches. `repetitive`: none, like launches behave alike; `ordinary`: slow phases, slow first launches, heavy "
+            "tails; `hostile`: also rare kinds of launches that take twice as long as predicted, or ten times without traces"
         ),
     ] = "ordinary"
     inside_kernel: Annotated[
@@ -223,13 +220,14 @@ class Config(Section):
         ),
     ] = "auto"
     on_error: Annotated[
-        Literal["simulate", "abort"], Field(description="what a decision that fails becomes; `abort` ends the run")
+        Literal["simulate", "abort"],
+        Field(description="after a failed decision, `simulate` the launch or `abort` the run"),
     ] = "simulate"
     journal: Annotated[Text, Field(description="the run's record, in the simulator's working directory")] = (
         "run.kpjournal"
     )
     resume: Annotated[
-        Literal["auto", "never"], Field(description="`never` sets an existing journal aside and begins anew")
+        Literal["auto", "never"], Field(description="`never` sets an existing journal aside and starts a new run")
     ] = "auto"
     seed: Annotated[int, Field(ge=0, lt=2**64, description="same seed, same sample")] = 0
 

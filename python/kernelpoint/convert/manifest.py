@@ -33,7 +33,7 @@ class Manifest:
         lines = _complete_lines(self._path)
         if not lines or lines[0] != header:
             raise TraceError(
-                f"{self._path}: this folder holds the conversion {lines[0] if lines else 'of nothing'}, "
+                f"{self._path}: this folder contains the conversion {lines[0] if lines else 'of nothing'}, "
                 f"asked for is {header}; give another folder, or delete this one"
             )
         self.finished = {line["folder"]: line["files"] for line in lines[1:]}

@@ -50,7 +50,9 @@ class Compared:
 
     def __post_init__(self) -> None:
         if not self.kept.shape == self.replayed.shape == self.chances.shape == self.dependence.shape:
-            raise HostError(f"run-ups: got {len(self.kept)} from real state, {len(self.replayed)} from replayed state")
+            raise HostError(
+                f"validation launches: got {len(self.kept)} from real state, {len(self.replayed)} from replayed state"
+            )
 
 
 def dependence(reads: NDArray[np.float64], cycles: NDArray[np.float64]) -> NDArray[np.float64]:

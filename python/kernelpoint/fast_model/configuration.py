@@ -103,9 +103,7 @@ def configuration_for(
         found = _named(setting)
     elif simulator == "kernelpoint-host":
         found = _another(config_hash)
-        log(
-            f"kernelpoint: the fast model predicts with {found.name}, another GPU than the one that this host simulates"
-        )
+        log(f"kernelpoint: the fast model predicts with {found.name}, another GPU than the simulated one")
     elif configuration:
         found = _native.fast_model.derive([(f"options of {simulator}", configuration)], str(SHIPPED / f"{BASE}.yaml"))
     else:

@@ -35,5 +35,5 @@ def unpack(text: str, dtype: str, count: int, place: str) -> np.ndarray:
     except (binascii.Error, ValueError, zlib.error):
         data = b""
     if len(data) != size or not (decoder.eof or not size):
-        raise JournalError(f"{place}: expected {count} numbers ({dtype}), got text that does not hold them")
+        raise JournalError(f"{place}: expected {count} numbers ({dtype}), got text without them")
     return np.frombuffer(data, dtype=dtype)

@@ -59,7 +59,7 @@ class ResultRecord(Typed):
 
 @dataclass(slots=True)
 class RunUpRecord(Typed):
-    """A launch of a run-up simulated, with the state that the launch before it left or from replayed state; it is not part of
+    """A launch simulated for validation, from real or from replayed state; it is not part of
     the sample.
     """
 
@@ -73,7 +73,7 @@ class RunUpRecord(Typed):
 
 @dataclass(slots=True)
 class FurtherRunUpsRecord(Typed):
-    """The first run-ups leave too little of the error budget: the run makes more of them, `run_ups` in all, before it looks."""
+    """The first validation launches leave too little of the error budget: more follow, `run_ups` in all."""
 
     pass_index: Count
     run_ups: Count

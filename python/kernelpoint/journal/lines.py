@@ -62,11 +62,13 @@ def check_begin(data: bytes, name: str) -> None:
     if data[: len(MAGIC)] == MAGIC[: len(data)]:
         return
     if not data.startswith(BEGIN):
-        raise JournalError(f"{name} is not a journal (it begins {data[:40]!r}); it is left alone: name another file")
+        raise JournalError(
+            f"{name} is not a journal (it starts with {data[:40]!r}); it is left alone: name another file"
+        )
     version = data[len(BEGIN) :].split(b",")[0][:20].decode(errors="replace")
     raise JournalError(
         f"{name}: expected a journal of format version {FORMAT_VERSION}, got version {version}; read it with the KernelPoint "
-        "that wrote it, or begin anew with another `journal:` or `resume: never`"
+        "that wrote it, or start a new run with another `journal:` or `resume: never`"
     )
 
 

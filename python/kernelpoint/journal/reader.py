@@ -35,7 +35,7 @@ def read_records(path: str | Path) -> list[Record]:
         raise JournalError(f"cannot read the journal {path}: {error.strerror}") from None
     records, _ = parse(data, str(path))
     if not records:
-        raise JournalError(f"{path}: the journal holds no record")
+        raise JournalError(f"{path}: the journal contains no record")
     return records
 
 

@@ -143,8 +143,8 @@ class ResumeRecord(Typed):
 class SummaryRecord(Typed):
     """The end of the run. lost: units that failed as often as is allowed, and have no result; never_completed: units in flight;
     one_per_stream_speedup: total over the sum of one launch for each distinct stream; None: not stated. kernels: where the
-    plan knows their names; their cycles add up to the estimate. replay_errors: by counter, where run-ups told; restarts: of
-    a full run that was resumed, the units at which it went on; bound_excludes: why the bound is on the sampling error only.
+    plan knows their names; their cycles add up to the estimate. replay_errors: by counter, from validation launches; restarts:
+    of a full run that was resumed, the units at which it went on; bound_excludes: why the bound is on the sampling error only.
     """
 
     launches: Count

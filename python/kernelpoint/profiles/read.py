@@ -47,6 +47,6 @@ def read_profile(path: str | Path, device: int | None = None) -> Profile:
     except (OSError, EOFError, lzma.LZMAError, zlib.error, csv.Error) as error:
         raise ProfileError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     except (OverflowError, ValueError, RecursionError) as error:  # numbers that no clock or counter shows
-        raise ProfileError(f"{path}: holds what cannot be: {' '.join(str(error).split())[:200]}") from None
+        raise ProfileError(f"{path}: contains an impossible value: {' '.join(str(error).split())[:200]}") from None
     allowed = ", ".join(kind.description for kind in formats)
     raise ProfileError(f"{path}: no known profile (it begins {beginning.first_line[:60]!r}); allowed: {allowed}")

@@ -70,7 +70,7 @@ def _costs(run: Run, s: SummaryRecord) -> list[str]:
     lines = []
     if run_ups := sum(1 for _ in run.of(RunUpRecord)):
         lines.append(
-            f"{run_ups:,} further simulations measured the error of replay (run-ups); the cycle speedup pays for them"
+            f"{run_ups:,} launches were simulated for validation, to measure the replay error; the cycle speedup includes them"
         )
     if s.cycle_speedup:
         lines.append(f"cycle speedup {s.cycle_speedup:.4g}x")

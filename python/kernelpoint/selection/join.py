@@ -37,7 +37,9 @@ def join_lists(folders: Sequence[Path], output: Path) -> int:
     """
     lists = [_list_of(folder) for folder in folders]
     if len({path.name for path in lists}) > 1:
-        raise ConfigError(f"{lists[0].name} and {lists[-1].name} are lists of two simulators; join those of one")
+        raise ConfigError(
+            f"{lists[0].name} and {lists[-1].name} are lists of two simulators; join lists of one simulator"
+        )
     is_macsim = lists[0].name == MACSIM
     read = [read_trace_list(path) for path in lists]
     copies = [[tuple(row) for row in each.copies[:, 1:].tolist()] for each in read]

@@ -110,7 +110,7 @@ def _made_of(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Selection:
     if about["tracer"] not in TRACERS or origin["launches"] != [size] or traced.shape != (size,):
         raise ValueError("its launches do not add up")
     if not math.isfinite(about["spare"]) or traced.dtype != bool:
-        raise ValueError("its draws are no draws")
+        raise ValueError("its sample is invalid")
     columns: dict[str, Any] = {name: arrays[f"launch_{name}"] for name in _COLUMNS}
     launches = Profile(
         source=str(about["source"]),

@@ -123,7 +123,9 @@ class Loop:
     def _validate(self, validation: Validation) -> Generator[Queue, Outcome | None, None]:
         """Simulate validation launches, to estimate the error of replay."""
         further = "further " if self.sample.results else ""
-        self._recorder.progress.say(f"{validation.left:,} {further}launches in run-ups, to estimate what replay misses")
+        self._recorder.progress.say(
+            f"{validation.left:,} {further}launches for validation, to measure the replay error"
+        )
         yield from self._outcomes(validation)
 
     def _needs_more(self, validation: Validation) -> bool:

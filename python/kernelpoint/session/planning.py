@@ -229,8 +229,8 @@ def check_origin(path: str, found: dict[str, Any], wanted: dict[str, Any], log: 
     if "fast_model" in found and found["fast_model"] != wanted.get("fast_model"):
         model = found["fast_model"]
         log(
-            f"kernelpoint: {path}: its predictions are those of another simulated GPU ({model['configuration']}, "
-            f"{model['config_hash']}); that may cost draws, not coverage"
+            f"kernelpoint: {path}: its predictions are for another simulated GPU ({model['configuration']}, "
+            f"{model['config_hash']}); that may cost more simulated launches, not coverage"
         )
 
 

@@ -28,7 +28,7 @@ _MAY_DIFFER = (
 _ERROR_BUDGET = "config.error_budget."
 # Launches were stopped inside by these: what the journal holds of them would be more exact under one budget than another.
 _STOPPED_BY = ("config.error_budget.confidence", "config.error_budget.relative_error")
-# The first sample of a run with predictions, and the places of its run-ups, were sized for these.
+# The first sample of a run with predictions, and the places of its validation launches, were sized for these.
 _SIZED_BY = (*_STOPPED_BY, "config.error_budget.counter")
 _WHY_SIZED = (
     "where the fast model predicts, the sample is sized for the error budget before the first launch, so a run cannot go on to "
@@ -67,7 +67,7 @@ def check_same_run(old: Record, new: RunRecord, predicted: bool = False) -> None
     if differing:
         sized = predicted and any(key in _SIZED_BY for key in differing)
         raise JournalError(
-            "the journal belongs to another run; use another `journal:`, or `resume: never` to begin anew:\n"
+            "the journal belongs to another run; use another `journal:`, or `resume: never` to start a new run:\n"
             + format_differences(differing, before, after)
             + (f"\n{_WHY_SIZED}" if sized else "")
         )

@@ -83,8 +83,8 @@ def selected(config: Config, policy: type[Policy], host: HostInfo, log: Log) -> 
     paths = np.full(population.size, "", dtype=object)
     paths[listed] = traces
     log(
-        f"kernelpoint: {len(listed):,} of {population.size:,} launches are traced: replay and the fast model see these only, "
-        "so what the others leave in caches is missing"
+        f"kernelpoint: {len(listed):,} of {population.size:,} launches are traced: replay and the fast model see only these, "
+        "so data that the others leave in caches is missing"
     )
     population = replace(population, paths=tuple(paths), listed=listed)
     plan = Plan(selection.design, selection.origin, known_counts=_counts(selection.census.launches))
@@ -162,9 +162,11 @@ def _counts(launches: Profile) -> dict[str, np.ndarray]:
 def _check_keys(config: Config) -> None:
     for key in ("plan", "profile"):
         if (value := getattr(config, key)) is not None:
-            raise ConfigError(f"{key}: got {value!r}; a selection holds its design, so name none beside `selection:`")
+            raise ConfigError(
+                f"{key}: got {value!r}; a selection contains its design, so name none beside `selection:`"
+            )
     if config.clusters == "online":
-        raise ConfigError("clusters: got 'online'; a selection holds its strata, allowed: auto")
+        raise ConfigError("clusters: got 'online'; a selection contains its strata; allowed: auto")
 
 
 def _population(census: Census, seed: int) -> Population:

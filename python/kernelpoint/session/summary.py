@@ -33,7 +33,7 @@ class Account:
     launches, less what projections and copies left out.
     simulated_totals: the sum of each counter over the results; one_per_stream_cycles: predicted, of one launch for each
     distinct stream; processes: (launches, simulated) of each; lost, never_completed: units; assumptions, warnings: of
-    launches that were stopped inside; checked: what run-ups told of the error of replay; restarts: of a full run that was
+    launches that were stopped inside; checked: the replay error, from validation launches; restarts: of a full run that was
     resumed, the units at which it went on; open_launch: see OpenLaunchRecord.
     """
 

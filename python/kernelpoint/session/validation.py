@@ -83,7 +83,7 @@ def why_not_checked(setup: Setup) -> str:
     if setup.host.process_count > 1 or setup.host.concurrent:
         return "launches of several applications have no real state of their own"
     if setup.host.predictor[0] > 0 and not has_trajectories(setup):
-        return "branch predictors learn during the whole run, which run-ups cannot tell"
+        return "branch predictors learn during the whole run, which validation launches cannot show"
     if setup.config.replay.check == 0:
         return "replay.check is 0"
     if setup.frame is None:
@@ -91,7 +91,7 @@ def why_not_checked(setup: Setup) -> str:
     if setup.frame.population.listed is not None:
         return "the launches between those that were traced are not known, so neither is the state that they leave"
     if setup.frame.population.size < shortest_list(setup.config.replay) and not has_trajectories(setup):
-        return "the list is too short for run-ups"
+        return "the list is too short for validation launches"
     return ""
 
 
@@ -274,7 +274,7 @@ class Validation:
         if isinstance(outcome, RunUpRecord):
             if step is None or (step.launch, step.chain) != (outcome.launch, outcome.run_up):
                 raise HostError(
-                    f"a result of launch {outcome.launch} in run-up {outcome.run_up} that the run does not have"
+                    f"a result of launch {outcome.launch} in validation {outcome.run_up} that the run does not have"
                 )
             self._results[self._position] = outcome.counters
         elif step is not None:
@@ -365,7 +365,7 @@ def check_of(
     """
     units = np.array([unit for unit in kept if sample.is_exact(unit)], dtype=np.int64)
     if not len(units):
-        return ReplayCheck(cycles=cycles, reason="too few run-ups could be simulated")
+        return ReplayCheck(cycles=cycles, reason="too few validation launches could be simulated")
     engine, drawn = sample.engine, sample.engine.drawn()
     weights, replayed = engine.expansions(units), engine.predict(units)
     every = _dependence(engine, drawn)

@@ -136,7 +136,7 @@ def _open(path: Path, version: int, schema: str, log: Log) -> Store:
         connection.execute("PRAGMA synchronous = NORMAL")
         found = connection.execute("PRAGMA user_version").fetchone()[0]
         if found not in (0, version):
-            log(f"kernelpoint: the cache {path} has version {found}, this KernelPoint uses {version}; it is begun anew")
+            log(f"kernelpoint: the cache {path} has version {found}, this KernelPoint uses {version}; it is emptied")
         if found != version:
             return _prepare(connection, version, schema)
         if _schema(connection) != _made(schema):

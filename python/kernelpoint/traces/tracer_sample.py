@@ -96,7 +96,7 @@ def read_tracer_sample(path: str | os.PathLike[str]) -> TracerSample | None:
         raise TraceError(f"{file}: cannot be read: {error.strerror}") from None
     clusters = [_cluster(file, number, line) for number, line in enumerate(lines[2:], 3) if line.strip()]
     if not clusters:
-        raise TraceError(f"{file}: expected at least one cluster behind two lines of text, found none")
+        raise TraceError(f"{file}: expected at least one cluster after two lines of text, found none")
     return TracerSample(tuple(clusters))
 
 

@@ -18,10 +18,10 @@ class Forecast:
     """Expected cost of a run at an error budget.
 
     Attributes:
-        launches: of the sample; speedup: all cycles over those simulated, run-ups included, or what `source` says stands for
-            cycles; minutes: in the simulator on one core, nan where the instructions are not known.
+        launches: of the sample; speedup: all cycles over simulated cycles, those for validation included, or over what `source`
+            names in place of cycles; minutes: in the simulator on one core, nan where the instructions are not known.
         most_launches, least_speedup, most_minutes: the same for a run that is less like its predictions.
-        run_ups: launches in run-ups, at least, in a simulator that can replay.
+        run_ups: launches for validation, at least, in a simulator that can replay.
         full_minutes: of a full run, nan where the instructions are not known; simulator: that the minutes are of.
 
     >>> one = Forecast(0.01, 14, 30.0, 2.0, "instructions", most_launches=36, least_speedup=12.0, most_minutes=5.0)
@@ -61,8 +61,8 @@ def sentences(found: Sequence[Forecast], launches: int, planning_seconds: float 
     run_ups = [one.run_ups for one in found]
     if any(run_ups):
         lines.append(
-            f"speedups and minutes include {_range(min(run_ups), max(run_ups))} launches in run-ups, which a simulator that "
-            "can replay adds"
+            f"speedups and minutes include {_range(min(run_ups), max(run_ups))} launches for validation, which a simulator "
+            "that can replay adds"
         )
     if any(one.most_launches > one.launches for one in found):
         lines.append(

@@ -103,7 +103,7 @@ def check_available(policy: str, needs: frozenset[Need], available: Available, o
             f"with {option}"
         )
     if Need.TRACES in needs and not available.traces:
-        raise ConfigError(f"policy: {policy} reads traces beforehand, but the host names no trace list on disk")
+        raise ConfigError(f"policy: {policy} reads traces beforehand, but the simulator names no trace list on disk")
 
 
 def complete(

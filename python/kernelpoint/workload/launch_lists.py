@@ -85,7 +85,7 @@ def _count(host: LaunchSource, process: int, paths: list[str] | None) -> int:
     if paths is None:
         if told <= 0:
             raise ConfigError(
-                f"process {process}: neither its trace list nor its number of launches is known; the host has to give one"
+                f"process {process}: neither its trace list nor its number of launches is known; the simulator has to give one"
             )
         return told
     if told and told != len(paths):

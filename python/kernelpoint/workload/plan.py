@@ -164,7 +164,7 @@ class Plan:
         streams: dict[str, Any] = {name: arrays.get(name) for name in ("stream_ids", "stream_map", "stream_counts")}
         _check_arrays(design, streams, len(u), len(hashes))
         if len(names) != len(hashes) or not all(0 <= unit < len(u) for unit in broken):
-            raise ValueError("streams or launches are named that it does not have")
+            raise ValueError("instruction sequences or launches are named that it does not have")
         return cls(
             design=Design(u=u, **design),
             origin=about["origin"],
