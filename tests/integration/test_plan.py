@@ -77,7 +77,7 @@ class TestTheFastModel:
         config.write_text(config.read_text() + f"plan: {path}\n")
         run = self.run_host(tmp_path, config)
         assert run.returncode == 0, run.stderr
-        assert "predictions are those of another simulated GPU (some GPU, 12ab)" in run.stderr
+        assert "predictions are for another simulated GPU (some GPU, 12ab)" in run.stderr
 
     @pytest.mark.parametrize("gpu", ["no such file", ""])
     def test_a_gpu_that_cannot_be_read_is_refused(self, plan, tmp_path, config, gpu):

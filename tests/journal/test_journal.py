@@ -432,5 +432,5 @@ def test_zeros_that_take_no_room_behind_a_journal_are_not_read(path):
 def test_a_sparse_file_that_is_no_journal_is_refused_at_once(path):
     path.touch()
     os.truncate(path, 8 << 30)
-    with pytest.raises(JournalError, match="holds no record"):
+    with pytest.raises(JournalError, match="contains no record"):
         read_records(path)

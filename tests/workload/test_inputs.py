@@ -69,7 +69,7 @@ def test_a_list_that_cannot_be_read_at_all_is_refused(tmp_path):
             {Need.TRACES},
             Available(profile(2)),
             ConfigError,
-            "policy: stem reads traces beforehand, but the host names no",
+            "policy: stem reads traces beforehand, but the simulator names no",
         ),
         ({Need.TRACES, Need.EMBEDDINGS}, Available(), ConfigError, "reads traces beforehand"),
     ],
