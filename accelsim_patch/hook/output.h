@@ -170,23 +170,6 @@ inline void print_counters(const std::vector<Amount>& counters, const std::vecto
         printf("kernelpoint: nan, %s:%s\n", i->first.c_str(), i->second.c_str());
 }
 
-// AccelWattch's report holds the simulated launches alone: says so at its end, with the energy of the whole run.
-inline void mark_power_report(const char* path, const kp_summary& summary, const std::vector<kp_estimate>& estimates) {
-    FILE* report = fopen(path, "a");
-    if (report == NULL) return;
-    fprintf(report, "kernelpoint: everything above is of simulated launches: %llu of the %llu of the run count\n",
-            static_cast<unsigned long long>(summary.simulated), static_cast<unsigned long long>(summary.launches));
-    for (size_t i = 0; i < estimates.size(); ++i) {
-        const kp_estimate& e = estimates[i];
-        if (std::string(e.name) != "energy") continue;
-        const bool known = is_known(e, summary.simulated == summary.launches) && e.estimate >= 0;
-        fprintf(report, "kernelpoint_energy = %.10g\nkernelpoint_energy_half_width = %.10g\n", known ? e.estimate : NAN,
-                e.half_width);
-        if (!known) fprintf(report, "kernelpoint: nan, too little is known of the energy\n");
-    }
-    fclose(report);
-}
-
 // What the simulator's scripts read beside totals: without these lines they would take the values of the launch that
 // was simulated last.
 inline void print_no_totals(uint64_t launches, uint64_t seconds) {

@@ -13,6 +13,7 @@
 #include "gpgpu-sim/l2cache.h"
 #include "gpgpu-sim/mem_latency_stat.h"
 #include "gpgpu-sim/shader.h"
+#include "power_report.h"
 
 namespace kernelpoint {
 
@@ -38,7 +39,7 @@ struct Inside : public gpgpu_sim {
 
 class StatisticsReader {
 public:
-    explicit StatisticsReader(gpgpu_sim* sim) : m_sim(sim), m_energy(0), m_report_read(0) {}
+    explicit StatisticsReader(gpgpu_sim* sim) : m_sim(sim) {}
 
     // The amounts now. Called after every simulated launch, before the next one begins.
     std::vector<Amount> read(double launch_cycles) {
@@ -136,26 +137,11 @@ private:
         add(all, "l1_bank_conflicts", "gpgpu_n_cache_bkconflict", stats.gpgpu_n_cache_bkconflict);
     }
 
-    // AccelWattch resets its numbers before we are asked, so the kernel's mean power is read from its report.
     void read_energy(std::vector<Amount>* all, double launch_cycles) {
-        m_energy += last_reported_power() * launch_cycles / m_sim->get_config().get_core_freq();
-        add(all, "energy", NULL, m_energy);
-    }
-
-    // Watts of the launch that was reported last; 0 where the report grew by none (it ran too short for a sample).
-    double last_reported_power() {
-        double power = 0;
-        FILE* report = fopen(m_sim->get_config().g_power_filename, "r");
-        if (report == NULL) return 0;
-        fseek(report, m_report_read, SEEK_SET);
-        char line[4096];
-        while (fgets(line, sizeof(line), report) != NULL) {
-            double value;
-            if (sscanf(line, "kernel_avg_power = %lf", &value) == 1 && value == value) power = value;
-        }
-        m_report_read = ftell(report);
-        fclose(report);
-        return power;
+        const gpgpu_sim_config& config = m_sim->get_config();
+        m_power.add(config.g_power_filename, launch_cycles / config.get_core_freq());
+        add(all, "energy", NULL, m_power.energy());
+        for (size_t i = 0; i < kPowerPartCount; ++i) add(all, kPowerParts[i].counter, NULL, m_power.energy_of(i));
     }
 
     static void add(std::vector<Amount>* all, const char* name, const char* native, double value) {
@@ -164,8 +150,7 @@ private:
     }
 
     gpgpu_sim* m_sim;
-    double m_energy;  // joules so far
-    long m_report_read;
+    PowerReport m_power;
 };
 
 }  // namespace kernelpoint

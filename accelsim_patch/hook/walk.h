@@ -19,6 +19,7 @@
 #include "hook.h"
 #include "not_replayed.h"
 #include "output.h"
+#include "power_report.h"
 #include "replay.h"
 #include "statistics_reader.h"
 #include "trace_file.h"
@@ -195,7 +196,11 @@ private:
             print_no_totals(m_launches.size(), static_cast<uint64_t>(time(NULL) - m_started));
         print_summary(summary, estimates);
         const gpgpu_sim_config& config = m_sim->get_config();
-        if (config.g_power_simulation_enabled) mark_power_report(config.g_power_filename, summary, estimates);
+        if (config.g_power_simulation_enabled) {
+            const WholeEnergy whole(summary, estimates, config.get_core_freq());
+            whole.print(stdout, false);
+            if (summary.simulated < summary.launches) mark_power_report(config.g_power_filename, summary, whole);
+        }
         fflush(stdout);
     }
 

@@ -33,6 +33,8 @@ public:
     // The line if its tag is present (some sectors may still be missing), else null. Counts as a use. What is returned
     // is valid until the next lookup.
     CacheLine* find(uint64_t line) { return find(set_of(line), line); }
+    // The line's valid sectors, 0 where it is not there. Does not count as a use.
+    uint64_t valid_sectors(uint64_t line);
     // The line, replacing the least recently used of its set if need be. `evicted_dirty` receives the number of dirty
     // sectors that leave with the replaced line.
     CacheLine& find_or_replace(uint64_t line, uint32_t& evicted_dirty);
@@ -102,6 +104,14 @@ inline uint64_t Cache::set_of(uint64_t line) {
     if (state.epoch != epoch_) state = {epoch_, 0, 0, 0, false, false};
     if (state.recording != recording_) keep(set);
     return set;
+}
+
+inline uint64_t Cache::valid_sectors(uint64_t line) {
+    const uint64_t set = set_of(line);
+    const CacheLine* const first = &lines_[set * ways_];
+    for (uint32_t way = 0; way < sets_[set].used; ++way)
+        if (first[way].line == line) return first[way].valid;
+    return 0;
 }
 
 inline CacheLine& Cache::find_or_replace(uint64_t line, uint32_t& evicted_dirty) {

@@ -70,7 +70,7 @@ struct GpuConfig {
 };
 
 // Raised whenever the same configuration would give other cycles.
-constexpr const char* kModelVersion = "2";
+constexpr const char* kModelVersion = "3";
 
 // Throws ConfigError: unknown, missing or repeated key, wrong type, out of range.
 GpuConfig read_config(const std::string& path);

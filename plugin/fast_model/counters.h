@@ -12,12 +12,18 @@ constexpr Cycles kNever = UINT64_MAX;
 struct Counters {
     uint64_t warp_instructions = 0;
     uint64_t ctas = 0;
-    uint64_t l1_accesses = 0;  // sectors looked up by loads of global and local memory
-    uint64_t l1_misses = 0;    // sectors of those that were not there
-    uint64_t l2_accesses = 0;  // sectors read, written or updated
-    uint64_t l2_misses = 0;    // sectors of those that had to be read from DRAM
-    uint64_t dram_reads = 0;   // sectors
-    uint64_t dram_writes = 0;  // sectors, on eviction from L2
+    uint64_t l1_accesses = 0;    // sectors looked up by loads of global and local memory
+    uint64_t l1_misses = 0;      // sectors of those that were not there
+    uint64_t l1_merged = 0;      // sectors of those that were there as something on its way
+    uint64_t l1_writes = 0;      // sectors of stores to global and local memory
+    uint64_t l1_write_hits = 0;  // sectors of those that were there
+    uint64_t l2_accesses = 0;    // sectors read, written or updated
+    uint64_t l2_misses = 0;      // sectors of those that had to be read from DRAM
+    uint64_t l2_merged = 0;      // sectors read that were there as something on its way
+    uint64_t l2_writes = 0;      // sectors written
+    uint64_t l2_write_hits = 0;  // sectors of those that were there
+    uint64_t dram_reads = 0;     // sectors
+    uint64_t dram_writes = 0;    // sectors, on eviction from L2
     uint64_t shared_accesses = 0;
     uint64_t shared_bank_conflicts = 0;  // extra passes through the banks
 };
@@ -28,13 +34,19 @@ struct CounterField {
 };
 
 // The counters' names in the order in which they are reported.
-constexpr std::array<CounterField, 10> kCounterFields{{
+constexpr std::array<CounterField, 16> kCounterFields{{
     {"warp_instructions", &Counters::warp_instructions},
     {"ctas", &Counters::ctas},
     {"l1_accesses", &Counters::l1_accesses},
     {"l1_misses", &Counters::l1_misses},
+    {"l1_global_reads_merged", &Counters::l1_merged},
+    {"l1_global_writes", &Counters::l1_writes},
+    {"l1_global_write_hits", &Counters::l1_write_hits},
     {"l2_accesses", &Counters::l2_accesses},
     {"l2_misses", &Counters::l2_misses},
+    {"l2_global_reads_merged", &Counters::l2_merged},
+    {"l2_global_writes", &Counters::l2_writes},
+    {"l2_global_write_hits", &Counters::l2_write_hits},
     {"dram_reads", &Counters::dram_reads},
     {"dram_writes", &Counters::dram_writes},
     {"shared_accesses", &Counters::shared_accesses},

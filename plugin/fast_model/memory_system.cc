@@ -32,6 +32,7 @@ Cycles MemorySystem::load(uint32_t sm, Cycles now, LineAccess access) {
     const uint64_t missing = access.sectors & ~line.valid & 0xf;
     counters_.l1_accesses += count_sectors(access.sectors);
     const Cycles hit_at = now + config_.l1_latency;
+    if (line.fill_at > now) counters_.l1_merged += count_sectors(access.sectors & line.valid);
     if (!missing) return std::max(hit_at, Cycles{line.fill_at});
     counters_.l1_misses += count_sectors(missing);
     const Cycles arrives = pass_port(sm, hit_at, count_sectors(missing));
@@ -42,6 +43,8 @@ Cycles MemorySystem::load(uint32_t sm, Cycles now, LineAccess access) {
 }
 
 Cycles MemorySystem::store(uint32_t sm, Cycles now, LineAccess access) {
+    counters_.l1_writes += count_sectors(access.sectors);
+    counters_.l1_write_hits += count_sectors(access.sectors & l1_[sm].valid_sectors(access.line));
     return write_l2(pass_port(sm, now + config_.l1_latency, count_sectors(access.sectors)), access);
 }
 
@@ -110,6 +113,7 @@ Cycles MemorySystem::read_l2(Cycles now, LineAccess access) {
     write_back(start, access.line, evicted_dirty);
     const uint64_t missing = access.sectors & ~line.valid & 0xf;
     const Cycles hit_at = start + config_.l2_latency;
+    if (line.fill_at > start) counters_.l2_merged += count_sectors(access.sectors & line.valid);
     if (!missing) return std::max(hit_at, Cycles{line.fill_at});
     counters_.l2_misses += count_sectors(missing);
     counters_.dram_reads += count_sectors(missing);
@@ -124,6 +128,8 @@ Cycles MemorySystem::write_l2(Cycles now, LineAccess access) {
     uint32_t evicted_dirty = 0;
     CacheLine& line = l2_.find_or_replace(access.line, evicted_dirty);
     write_back(start, access.line, evicted_dirty);
+    counters_.l2_writes += count_sectors(access.sectors);
+    counters_.l2_write_hits += count_sectors(access.sectors & line.valid);
     line.valid |= access.sectors;
     line.dirty |= access.sectors;
     return start + config_.l2_latency;

@@ -87,10 +87,16 @@ def test_energy_is_power_times_time_where_power_is_on(simulator, workload):
     energies = [float(call[call.index("energy") + 1]) for call in run.calls("complete")]
     assert energies == pytest.approx([50 * 48 / 1e9, 50 * 308 / 1e9])
     (report,) = (path for path in workload.parent.iterdir() if "kernelpoint_energy" in path.read_text("latin-1"))
-    *_, mark, energy, half_width = report.read_text().splitlines()
-    assert mark == "kernelpoint: everything above is of simulated launches: 2 of the 6 of the run count"
-    assert float(energy.split("=")[1]) == pytest.approx(2 * sum(energies)), "the scripted plugin doubles it"
-    assert half_width.startswith("kernelpoint_energy_half_width = ")
+    first, *lines = report.read_text().splitlines()
+    assert first == "kernelpoint: a sample: 2 of 6 launches count; the whole run is estimated at the end"
+    assert "kernelpoint: everything above is of simulated launches: 2 of the 6 of the run count" in lines
+    whole = dict(line.split(" = ") for line in lines if " = " in line)
+    assert float(whole["kernelpoint_energy"]) == pytest.approx(2 * sum(energies)), "the scripted plugin doubles it"
+    assert float(whole["gpu_tot_avg_power"]) == pytest.approx(100), "twice the energy in the time of the sample"
+    assert "kernelpoint_average_power_half_width" in whole
+    delay = float(whole["kernelpoint_energy_delay_product"])
+    assert delay == pytest.approx(2 * sum(energies) * (48 + 308) / 1e9)
+    assert float(whole["gpu_avg_L2CP,"]) == pytest.approx(14), "mean power of a part, under AccelWattch's own name"
 
 
 def test_the_totals_at_the_end_are_the_estimates_under_the_native_names(simulator, workload):

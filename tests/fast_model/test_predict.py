@@ -11,7 +11,7 @@ import pytest
 
 from kernelpoint.archive import read_archive, write_archive
 from kernelpoint.cli.host import program
-from kernelpoint.fast_model import predict, shipped
+from kernelpoint.fast_model import in_terms_of, predict, shipped
 from kernelpoint.fast_model.predictions import Predictions
 from kernelpoint.traces import read_trace_list
 from kernelpoint_lab.synth.compose import compose
@@ -194,7 +194,15 @@ class TestPredictions:
         assert table.part(1, 3).failures == {0: "broken"}
         assert Predictions.joined([table.part(0, 1), table.part(1, 3), table]).failures == {1: "broken", 4: "broken"}
 
-    def test_counters_of_simulators_have_counterparts(self, table):
-        for name in ("cycles", "l2_misses", "dram_reads", "dram_writes", "llc_misses", "l2_global_write_hits"):
-            assert table.of(name).shape == (table.size,)
-        assert table.of("a counter of another kind") is None
+    def test_accelsim_counts_stores_in_l1_and_calls_no_sector_on_its_way_a_hit(self, table):
+        own = table.counters
+        told = in_terms_of("accelsim", own, "-gpgpu_cache:dl1     S:4:128:64,L:T:m:L:L,A:512:8,16:0,32 # L1")
+        assert np.array_equal(told["l1_accesses"], own["l1_accesses"] + own["l1_global_writes"], equal_nan=True)
+        hits = told["l1_global_read_hits"] + told["l1_global_reads_merged"]
+        assert np.array_equal(told["l1_global_reads"] - hits, own["l1_misses"], equal_nan=True)
+        on_fill = in_terms_of("accelsim", own, "-gpgpu_cache:dl1  S:1:128:512,L:L:s:N:L,A:256:8")
+        merged = told["l1_misses"] + own["l1_global_reads_merged"]
+        assert np.array_equal(on_fill["l1_misses"], merged, equal_nan=True)
+
+    def test_a_simulator_without_terms_has_the_models_own_counters(self, table):
+        assert in_terms_of("another", table.counters) == dict(table.counters)

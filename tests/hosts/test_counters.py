@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kernelpoint.fast_model.predictions import COUNTERPARTS, counterpart
+from kernelpoint.fast_model.predictions import TERMS, in_terms_of
 from kernelpoint.policies.methods.kernelpoint import COLD_COUNTERS
 from kernelpoint.session.exact import CANDIDATES
 from kernelpoint.session.intra_kernel import PROJECTED
@@ -29,14 +29,14 @@ def test_ratios_are_made_of_counters_with_a_meaning():
 
 
 def test_every_counter_that_python_knows_has_a_meaning():
-    assert {*CANDIDATES, *COUNTERPARTS, *PROJECTED} <= NAMES
+    assert {*CANDIDATES, *(name for terms in TERMS.values() for name in terms), *PROJECTED} <= NAMES
 
 
 def test_every_counter_of_the_fast_model_has_a_meaning():
     fields = re.findall(r'\{"(\w+)", &Counters::', (HEADER.parents[2] / "fast_model" / "counters.h").read_text())
     assert set(fields) <= NAMES
     predicted = {name: np.ones(1) for name in ("cycles", *fields)}
-    assert all(counterpart(predicted, name) is not None for name in COUNTERPARTS)
+    assert all({*terms} <= {*in_terms_of(simulator, predicted)} for simulator, terms in TERMS.items())
 
 
 def test_the_rule_for_other_names_is_the_policys():

@@ -68,12 +68,6 @@ def test_launches_without_a_prediction_are_simulated():
     assert set(range(7)) <= set(engine_for(design, ErrorBudget(0.05)).wanted().tolist())
 
 
-def test_a_counter_is_predicted_by_the_models_counterpart():
-    people, _ = population()
-    design = policy(error_budget={"counter": "llc_accesses"}).design(people)
-    assert design.predictions["llc_accesses"].tolist() == design.predictions["l2_accesses"].tolist()
-
-
 def test_a_plan_keeps_predictions(tmp_path):
     people, _ = population()
     design = policy().design(people)

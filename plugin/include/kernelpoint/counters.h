@@ -31,6 +31,7 @@
     X("l2_misses", "accesses", "L2: those that were not there")                                                    \
     X("l2_global_reads", "accesses", "L2: reads of global memory")                                                 \
     X("l2_global_read_hits", "accesses", "L2: reads of global memory that were there")                             \
+    X("l2_global_reads_merged", "accesses", "L2: reads of global memory that joined a miss on its way")            \
     X("l2_global_writes", "accesses", "L2: writes to global memory")                                               \
     X("l2_global_write_hits", "accesses", "L2: writes to global memory that were there")                           \
     X("llc_accesses", "accesses", "last-level cache behind L2: looked up")                                         \
@@ -44,7 +45,7 @@
     X("shared_bank_conflicts", "cycles", "shared memory: extra passes through the banks")                          \
     X("uop_count_tot", "instructions", "MacSim: warp instructions that its cores retired, as UOP_COUNT_TOT")       \
     X("dispatched_inst", "instructions", "MacSim: warp instructions that its cores dispatched")                    \
-    X("energy", "J", "energy of the launch, from the simulator's power model")
+    X("energy", "J", "energy of the launch, from the simulator's power model; energy_NAME: of its part NAME")
 
 typedef struct kp_counter_meaning {
     const char* name;

@@ -176,16 +176,6 @@ class AssistedDesign:
             return 1.0
         return MIN_SIZE_SHARE * mean if float(x.min()) < MIN_SIZE_SHARE * mean else 0.0
 
-    def combined(self, combination: Combination, instead: str) -> tuple[Floats, Floats, float]:
-        """Prediction and size of a combination of counters, as of `prediction`, and the `least_error` of them."""
-        if len(combination) == 1 and combination[0][0] == 1.0:
-            return *self.prediction(combination[0][1], instead), self.least_error(combination[0][1])
-        x, size = np.zeros(len(self.free)), np.zeros(len(self.free))
-        for weight, name in combination:
-            predicted, sizes = self.prediction(name, instead)
-            x, size = x + weight * predicted, size + abs(weight) * sizes
-        return x, size, min(self.least_error(name) for _, name in combination)
-
     def departure(self, combination: Combination, units: Ints) -> Floats:
         """Predicted values of units in the total, less those that draws have: float64 [units]."""
         beyond = np.zeros(len(units))

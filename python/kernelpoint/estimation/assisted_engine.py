@@ -69,6 +69,7 @@ class AssistedEngine(BaseEngine):
         self._certain = np.flatnonzero(np.asarray(design.groups) < 0)
         self.u = np.asarray(design.u, dtype=float)
         self._fits: dict[str, TotalFit] = {}
+        self._scales: dict[str, float] = {}  # of counters without predictions of their own
         self._last: Look | None = None
         self._parts = Parts(design, self._target, budget.relative_error)
         self._parts.set(self._parts.first(design.care, budget))
@@ -116,8 +117,30 @@ class AssistedEngine(BaseEngine):
 
     def known(self, counter: str) -> Auxiliary:
         """Auxiliary variables for a counter."""
-        name = self.design.predicted_by(counter, self._target)
-        return Auxiliary(*self.design.prediction(counter, self._target), self._has, name)
+        scale, name = self._scales.get(counter, 1.0), self.design.predicted_by(counter, self._target)
+        return Auxiliary(*self._prediction(counter), self._has, name if scale == 1.0 else "")
+
+    def _prediction(self, counter: str) -> tuple[Floats, Floats]:
+        """Prediction and size of a counter, float64 [free]; of one that has none of its own, in proportion to another's."""
+        x, size = self.design.prediction(counter, self._target)
+        scale = self._scales.get(counter, 1.0)
+        return (x, size) if scale == 1.0 else (scale * x, scale * size)
+
+    def set_scales(self) -> None:
+        """Ratio of every counter to the one whose predictions serve for it, of all draws, each for the units of its cell: the
+        combined ratio estimator (Cochran 1977, section 6.11), whose bias is of the order 1 / draws. 1 where it has its own.
+        """
+        names = [name for name in self.counters if name not in self.design.predictions]
+        self._scales = {}
+        if not names or self._parts.whole:
+            return
+        weights = np.where(self._has, self._parts.of_draws(lambda sample: sample.N, self.known(self._target)), 0.0)
+        drawn = np.flatnonzero(weights)
+        for name in names:
+            predicted = float(weights[drawn] @ self.design.prediction(name, self._target)[0][drawn])
+            found = float(weights[drawn] @ self._results_of([(1.0, name)], self._free[drawn]))
+            if predicted > 0.0 and found > 0.0:
+                self._scales[name] = found / predicted
 
     def fit(self, values: Values, known: Auxiliary, alpha: float, trust: Trust = FULL_TRUST) -> TotalFit:
         """The total of values of the drawn units; arguments as in Parts.fit."""
@@ -125,8 +148,14 @@ class AssistedEngine(BaseEngine):
 
     def _fit(self, combination: Combination, of_budget: bool = True) -> TotalFit:
         """The fit of a combination of counters."""
-        x, size, least = self.design.combined(combination, self._target)
-        known = self.known(combination[0][1]) if len(combination) == 1 else Auxiliary(x, size, self._has)
+        least = min(self.design.least_error(name) for _, name in combination)
+        if len(combination) == 1 and combination[0][0] == 1.0:
+            known = self.known(combination[0][1])
+        else:
+            pairs = [(weight, self._prediction(name)) for weight, name in combination]
+            x = sum((weight * told for weight, (told, _) in pairs), np.zeros(len(self._free)))
+            size = sum((abs(weight) * sizes for weight, (_, sizes) in pairs), np.zeros(len(self._free)))
+            known = Auxiliary(x, size, self._has)
         return self.fit(partial(self._values, combination), known, self._alpha(self.looks), Trust(least, of_budget))
 
     def _simulated(self, combination: Combination, units: Ints) -> float:
@@ -152,6 +181,7 @@ class AssistedEngine(BaseEngine):
     def _look(self, missing: int, budget: ErrorBudget) -> Look:
         states = not missing and budget.bound != "none"
         self._fits = {}
+        self.set_scales()
         alone = [(1.0, self._target)]
         new = states and self._parts.finds_odd(
             lambda places: self._values(alone, self._free[places]),
@@ -316,7 +346,7 @@ class AssistedEngine(BaseEngine):
         has = np.flatnonzero(self.design.of_free(self._results.rows) >= 0)
         results = self._results.of(self._free[has])
         for name, fit in self._fits.items():
-            column, told = self.counters.index(name), self.design.prediction(name, self._target)
+            column, told = self.counters.index(name), self._prediction(name)
             values[inside, column] = fit.corrected(*told, self.design.free_groups, has, results[:, column])[place]
         values[simulated] = self._results.of(array[simulated])
         return values

@@ -46,6 +46,7 @@ def assisted_pair(engine: AssistedEngine, values: Floats, counter: str, alpha: f
         return PairedTotals(
             first, second, Interval(ratio, exact, exact, math.inf), Interval(second - first, 0.0, 0.0, math.inf)
         )
+    engine.set_scales()
     known = engine.known(counter)
     predicted = np.full(design.size, np.nan)
     predicted[design.free] = known.x

@@ -109,6 +109,7 @@ class TwoPhaseEngine(AssistedEngine):
     def _look(self, missing: int, budget: ErrorBudget) -> Look:
         self._first = None
         if self.counters:
+            self.set_scales()
             self._fits = {} if self._parts.whole else {name: self._fit([(1.0, name)]) for name in self.counters}
             self._first = self._look_at_first(budget).look()
         return super()._look(missing, budget)
@@ -156,7 +157,7 @@ class TwoPhaseEngine(AssistedEngine):
         """Stratum and size of the observed units of the strata."""
         strata = np.asarray(self._phase.engine.design.strata)
         inside = np.flatnonzero(self._sample[self._free] & (strata[self._free] >= 0))
-        size = sum(abs(weight) * self.design.prediction(name, self._target)[1][inside] for weight, name in combination)
+        size = sum(abs(weight) * self._prediction(name)[1][inside] for weight, name in combination)
         return strata[self._free[inside]], np.asarray(size)
 
     def _scatter(self, combination: Combination) -> float:

@@ -6,7 +6,7 @@ coverage (design section 7).
 
 from kernelpoint.fast_model.configuration import Configuration, configuration_for, shipped, stated_by
 from kernelpoint.fast_model.predict import COURSES, MODEL_VERSION, predict
-from kernelpoint.fast_model.predictions import Predictions, counterpart
+from kernelpoint.fast_model.predictions import Predictions, in_terms_of
 
 __all__ = [
     "COURSES",
@@ -14,7 +14,7 @@ __all__ = [
     "Configuration",
     "Predictions",
     "configuration_for",
-    "counterpart",
+    "in_terms_of",
     "predict",
     "shipped",
     "stated_by",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -10,52 +11,65 @@ import numpy as np
 
 from kernelpoint.profiles.profile import UNKNOWN, Profile
 
-# The model's counter that stands for one of another name.
-COUNTERPARTS = {
-    "l1_global_reads": "l1_accesses",
-    "l1_global_read_hits": "l1_hits",
-    "l2_global_reads": "l2_accesses",
-    "l2_global_read_hits": "l2_hits",
-    "l2_global_writes": "l2_accesses",
-    "l2_global_write_hits": "l2_hits",
-    "llc_accesses": "l2_accesses",  # MacSim: the model's L2 is the cache in front of DRAM
-    "llc_misses": "l2_misses",
-    "memory_requests": "l2_accesses",
-    "dram_requests": "dram_transfers",
-    "dram_activates": "dram_transfers",
-    "l1_bank_conflicts": "l1_accesses",
-    "energy": "cycles",
+# Counters of simulators as sums of the model's own: name -> ((the model's counter, weight), ...). Accel-Sim looks stores up in L1
+# as well, and calls a sector that is still on its way no hit. What depends on the activity of a part, such as its energy, is in
+# proportion to that.
+_L1_WRITES = (("l1_global_writes", 1.0),)
+_L1_WRITE_MISSES = (*_L1_WRITES, ("l1_global_write_hits", -1.0))
+_L2_READS = (("l2_accesses", 1.0), ("l2_global_writes", -1.0))
+_L2_WRITE_MISSES = (("l2_global_writes", 1.0), ("l2_global_write_hits", -1.0))
+_DRAM = (("dram_reads", 1.0), ("dram_writes", 1.0))
+# An L1 of Accel-Sim that allocates a line when its data arrives finds none while that is on its way: a miss once more.
+_ALLOCATES_ON_FILL = re.compile(r"^-gpgpu_cache:dl1\s+[^,\s]+,\w:\w:[fs]", re.MULTILINE)
+Terms = Mapping[str, tuple[tuple[str, float], ...]]
+TERMS: Mapping[str, Terms] = {
+    "accelsim": {
+        "l1_accesses": (("l1_accesses", 1.0), *_L1_WRITES),
+        "l1_misses": (("l1_misses", 1.0), *_L1_WRITE_MISSES),
+        "l1_global_reads": (("l1_accesses", 1.0),),
+        "l1_global_read_hits": (("l1_accesses", 1.0), ("l1_misses", -1.0), ("l1_global_reads_merged", -1.0)),
+        "l1_bank_conflicts": (("l1_accesses", 1.0),),
+        "l2_misses": (("l2_misses", 1.0), *_L2_WRITE_MISSES),
+        "l2_global_reads": _L2_READS,
+        "l2_global_read_hits": (*_L2_READS, ("l2_misses", -1.0), ("l2_global_reads_merged", -1.0)),
+    },
+    "macsim": {
+        "llc_accesses": (("l2_accesses", 1.0),),  # the model's L2 is the cache in front of DRAM
+        "llc_misses": (("l2_misses", 1.0),),
+        "memory_requests": (("l2_accesses", 1.0),),
+        "dram_requests": _DRAM,
+        "dram_activates": _DRAM,
+    },
 }
 # Standard deviation of a launch's cycles over runs of the same list that differ in single cycles, where it is predicted; its
 # part in the standard deviation of the total (squares add up to the variance); its cycles in the one of these runs whose state
 # replay begins it with.
 SPREAD, OF_TOTAL, REPLAYED = "cycles_spread", "cycles_of_total", "cycles_replayed"
-# Sums and differences of the model's own.
-_COMBINED = {
-    "l1_hits": ("l1_accesses", "l1_misses", -1.0),
-    "l2_hits": ("l2_accesses", "l2_misses", -1.0),
-    "dram_transfers": ("dram_reads", "dram_writes", 1.0),
-}
 
 
-def counterpart(counters: Mapping[str, np.ndarray], name: str) -> np.ndarray | None:
-    """The prediction that stands for a counter of a simulator; None where the model has none.
+def in_terms_of(simulator: str, counters: Mapping[str, np.ndarray], options: str = "") -> dict[str, np.ndarray]:
+    """Predictions under the names of a simulator's counters, each of what that simulator counts; none below 0.
 
     Args:
-        counters: predictions by the model's own names (plugin/include/kernelpoint/counters.h gives their meaning).
-        name: as the simulator reports it.
+        simulator: as it calls itself; counters: predictions by the model's own names (plugin/include/kernelpoint/counters.h gives
+            their meaning), which are kept where the simulator has no other counter of that name; options: of the simulator, as it
+            states them.
 
-    >>> x = {"l2_accesses": np.array([5.0, 9.0]), "l2_misses": np.array([2.0, 9.0])}
-    >>> counterpart(x, "l2_global_read_hits")
-    array([3., 0.])
-    >>> counterpart(x, "llc_misses") is x["l2_misses"], counterpart(x, "replays")
-    (True, None)
+    >>> x = {"cycles": np.array([70.0]), "l1_accesses": np.array([5.0]), "l1_global_writes": np.array([2.0])}
+    >>> {name: value.tolist() for name, value in in_terms_of("accelsim", x).items()}["l1_accesses"]
+    [7.0]
+    >>> in_terms_of("mine", x) == x
+    True
     """
-    name = name if name in counters else COUNTERPARTS.get(name, name)
-    if name in _COMBINED:
-        first, second, sign = _COMBINED[name]
-        return counters[first] + sign * counters[second]
-    return counters.get(name)
+    terms = dict(TERMS.get(simulator, {}))
+    if _ALLOCATES_ON_FILL.search(options):
+        terms["l1_misses"] = (*terms["l1_misses"], ("l1_global_reads_merged", 1.0))
+    made = {
+        name: np.maximum(sum(weight * counters[own] for own, weight in parts), 0.0)
+        for name, parts in terms.items()
+        if all(own in counters for own, _ in parts)
+    }
+    return {**counters, **made}
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,10 +104,6 @@ class Predictions:
     def size(self) -> int:
         """Number of launches."""
         return len(self.counters["cycles"])
-
-    def of(self, counter: str) -> np.ndarray | None:
-        """float64 [N]: what stands for a counter of the simulator; None where the model has none."""
-        return counterpart(self.counters, counter)
 
     def part(self, first: int, last: int) -> Predictions:
         """Units `first` to `last - 1`, numbered from 0."""

@@ -23,6 +23,9 @@ CANDIDATES: dict[str, tuple[tuple[str, ...], ...]] = {
     "dispatched_inst": (("instructions", "unread_instructions"),),
 }
 
+# Sectors that the traces name: the fast model counts them, whatever state it is in.
+SECTORS = ("l1_accesses", "l1_global_reads", "l1_global_writes", "l2_global_writes")
+
 # What the header of a trace says and no simulator changes.
 GRID = ("ctas", "warps")
 
@@ -41,8 +44,7 @@ def exact_values(plan: Plan, engine: BaseEngine, projected: set[int]) -> dict[st
     units = np.array(sorted(results), dtype=np.int64)
     for column, name in enumerate(engine.counters):
         values = np.array([results[unit][column] for unit in units.tolist()])
-        for candidate in CANDIDATES.get(name, ()):
-            told = _told(plan, candidate)
+        for told in [*(_told(plan, candidate) for candidate in CANDIDATES.get(name, ())), _sectors(plan, name)]:
             if told is not None and (whole := _filled(told, units, values, projected)) is not None:
                 found[name] = whole
                 break
@@ -58,6 +60,14 @@ def _told(plan: Plan, candidate: tuple[str, ...]) -> np.ndarray | None:
             return None
         told = count if told is None else told - count
     return told
+
+
+def _sectors(plan: Plan, name: str) -> np.ndarray | None:
+    """The model's count of what traces name, nan of launches that it could not read; None of any other counter."""
+    predictions = plan.design.predictions or {}
+    if name not in SECTORS or name not in predictions or plan.first_phase is not None:
+        return None
+    return np.where(np.asarray(plan.design.strata) < 0, np.nan, predictions[name])
 
 
 def _filled(told: np.ndarray, units: np.ndarray, values: np.ndarray, projected: set[int]) -> np.ndarray | None:

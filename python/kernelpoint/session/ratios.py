@@ -13,6 +13,7 @@ RATIOS: dict[str, tuple[str, str]] = {
     "ipc": ("instructions", "cycles"),
     "l1_miss_rate": ("l1_misses", "l1_accesses"),
     "l2_miss_rate": ("l2_misses", "l2_accesses"),
+    "energy_per_cycle": ("energy", "cycles"),
 }
 
 

@@ -12,6 +12,7 @@ from kernelpoint.errors import KernelPointError
 from kernelpoint.estimation import BaseEngine, Design, Engine, Look, TwoPhaseEngine, engine_for
 from kernelpoint.journal import DecisionRecord, KernelRecord, LaunchesRecord
 from kernelpoint.session.exact import exact_values, with_exact, with_grids
+from kernelpoint.session.identities import with_identities
 from kernelpoint.session.kernel_records import kernel_records, kernels_of, launches_records
 from kernelpoint.session.ratios import RATIOS
 from kernelpoint.session.selecting import write_next
@@ -161,7 +162,9 @@ class Sample:
         if self.look is None or not self.is_complete:
             return None
         offsets = self._frame.population.offsets
-        return with_grids(with_exact(self.look, self._exact(), offsets), self._frame.plan, self.has_result, offsets)
+        look = with_exact(self.look, self._exact(), offsets)
+        look = with_identities(look, self.engine, self._setup.budget.counter)
+        return with_grids(look, self._frame.plan, self.has_result, offsets)
 
     def _values(self, units: np.ndarray) -> np.ndarray:
         """float64 [units, counters]: result or prediction, of a unit that can have no result the middle of what it may be."""

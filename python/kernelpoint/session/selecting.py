@@ -130,7 +130,7 @@ def first_phase(design: Design, config: Config, population: Population, model: P
         return None
     u = generator(config.seed, "second sample").random(population.size)
     groups = np.unique(kernels(population), return_inverse=True)[1].ravel()
-    predictions = usable(model.take(row), observed, config.error_budget.counter)
+    predictions = usable(model.take(row), observed)
     return FirstPhase(engine, observed, predictions, groups, u, config.assume)
 
 

@@ -109,7 +109,7 @@ def with_model_source(population: Population, setting: str, simulator: Simulator
 
 
 def predicted(population: Population, source: ModelSource, log: Log) -> Population:
-    """The population with what the model predicts of each launch, process by process, made or recalled.
+    """The population with what the model predicts of each launch in the simulator's terms, process by process, made or recalled.
 
     >>> from types import SimpleNamespace
     >>> from kernelpoint.traces import launch_paths
@@ -121,7 +121,7 @@ def predicted(population: Population, source: ModelSource, log: Log) -> Populati
     >>> population.model.counters["cycles"].shape
     (6,)
     """
-    from kernelpoint.fast_model import Predictions, predict
+    from kernelpoint.fast_model import Predictions, in_terms_of, predict
     from kernelpoint.traces import read_trace_list
     from kernelpoint.traces.passing import passing
 
@@ -138,33 +138,30 @@ def predicted(population: Population, source: ModelSource, log: Log) -> Populati
         f"({found.configuration}, {found.config_hash}, model {found.model_version})"
     )
     unread = (*population.unread, *passing(found.failures.values()))
-    return replace(population, model=found.profile(), unread=unread)
+    profile = found.profile()
+    told = source.simulator
+    profile = replace(profile, counters=in_terms_of(told.simulator, profile.counters, told.configuration))
+    return replace(population, model=profile, unread=unread)
 
 
-def usable(model: Profile, known: np.ndarray, counter: str) -> dict[str, np.ndarray]:
-    """Predictions that can serve as covariates, float64 [N] by counter, 0 where not `known`; of `counter` its counterpart.
+def usable(model: Profile, known: np.ndarray) -> dict[str, np.ndarray]:
+    """Predictions that can serve as covariates, float64 [N] by counter, 0 where not `known`.
 
     Args:
-        model: the fast model's counters; known: bool [N], launches that it predicts; counter: of the error budget.
+        model: the fast model's counters; known: bool [N], launches that it predicts.
 
     >>> from kernelpoint.workload import Population
     >>> from kernelpoint.fast_model import Predictions
     >>> found = Predictions({"cycles": np.array([7.0, np.nan]), "l2_misses": np.array([2.0, np.nan])}, "v100", "", "")
-    >>> sorted(usable(found.profile(), np.array([True, False]), "llc_misses"))
-    ['cycles', 'l2_misses', 'llc_misses']
+    >>> usable(found.profile(), np.array([True, False]))["l2_misses"].tolist()
+    [2.0, 0.0]
     """
-    from kernelpoint.fast_model import counterpart
-
     every = bool(known.all())  # then nothing is copied
-    predictions = {
+    return {
         name: np.asarray(values, dtype=float) if every else np.where(known, values, 0.0)
         for name, values in model.counters.items()
         if bool(np.isfinite(values[known]).all() and (values[known] >= 0.0).all())
     }
-    asked = counterpart(predictions, counter)
-    if asked is not None:
-        predictions[counter] = np.maximum(asked, 0.0)
-    return predictions
 
 
 def model_profile(population: Population) -> Profile | None:

@@ -122,7 +122,7 @@ class KernelPoint(Policy):
         kernel = np.where(known, kernels(population), -1)
         groups = np.unique(kernel, return_inverse=True)[1].ravel() - (0 if known.all() else 1)
         count = int(groups.max(initial=-1)) + 1
-        predictions = usable(model, known, self.config.error_budget.counter)
+        predictions = usable(model, known)
         for name, end in ((REPLAYED, AS_DRAWN), (SPREAD, SPREADS)):
             if name in predictions:
                 predictions["cycles" + end] = predictions.pop(name)

@@ -1,0 +1,178 @@
+// AccelWattch's report: reads the energy of each launch from it, and adds that of the whole run to its end.
+#ifndef KERNELPOINT_ACCELSIM_POWER_REPORT_H
+#define KERNELPOINT_ACCELSIM_POWER_REPORT_H
+
+#include <stdio.h>
+#include <string.h>
+
+#include <cmath>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "client.hpp"
+
+namespace kernelpoint {
+
+// What the report calls a part's mean power, and our counter of its energy.
+struct PowerPart {
+    const char* label;
+    const char* counter;
+};
+
+const PowerPart kPowerParts[] = {{"IBP,", "energy_ibp"},
+                                 {"ICP,", "energy_icp"},
+                                 {"DCP,", "energy_dcp"},
+                                 {"TCP,", "energy_tcp"},
+                                 {"CCP,", "energy_ccp"},
+                                 {"SHRDP,", "energy_shrdp"},
+                                 {"RFP,", "energy_rfp"},
+                                 {"INTP,", "energy_intp"},
+                                 {"FPUP,", "energy_fpup"},
+                                 {"DPUP,", "energy_dpup"},
+                                 {"INT_MUL24P,", "energy_int_mul24p"},
+                                 {"INT_MUL32P,", "energy_int_mul32p"},
+                                 {"INT_MULP,", "energy_int_mulp"},
+                                 {"INT_DIVP,", "energy_int_divp"},
+                                 {"FP_MULP,", "energy_fp_mulp"},
+                                 {"FP_DIVP,", "energy_fp_divp"},
+                                 {"FP_SQRTP,", "energy_fp_sqrtp"},
+                                 {"FP_LGP,", "energy_fp_lgp"},
+                                 {"FP_SINP,", "energy_fp_sinp"},
+                                 {"FP_EXP,", "energy_fp_exp"},
+                                 {"DP_MULP,", "energy_dp_mulp"},
+                                 {"DP_DIVP,", "energy_dp_divp"},
+                                 {"TENSORP,", "energy_tensorp"},
+                                 {"TEXP,", "energy_texp"},
+                                 {"SCHEDP,", "energy_schedp"},
+                                 {"L2CP,", "energy_l2cp"},
+                                 {"MCP,", "energy_mcp"},
+                                 {"NOCP,", "energy_nocp"},
+                                 {"DRAMP,", "energy_dramp"},
+                                 {"PIPEP,", "energy_pipep"},
+                                 {"IDLE_COREP,", "energy_idle_corep"},
+                                 {"CONSTP", "energy_constp"},
+                                 {"STATICP", "energy_staticp"}};
+const size_t kPowerPartCount = sizeof(kPowerParts) / sizeof(kPowerParts[0]);
+
+// Joules since the begin, of the GPU and of each part. AccelWattch resets its numbers before we are asked, so the mean
+// power of a launch is read from its report: the mean of samples, one each -gpgpu_runtime_stat cycles. A launch without
+// a sample has none.
+class PowerReport {
+public:
+    PowerReport() : m_read(0), m_energy(1 + kPowerPartCount, 0.0) {}
+
+    // Adds the launch that was reported last, which took so many seconds.
+    void add(const char* path, double seconds) {
+        std::vector<double> watts(m_energy.size(), 0.0);
+        FILE* report = fopen(path, "r");
+        if (report == NULL) return;
+        fseek(report, m_read, SEEK_SET);
+        char line[4096], name[64];
+        double value;
+        while (fgets(line, sizeof(line), report) != NULL) {
+            if (sscanf(line, "kernel_avg_power = %lf", &value) == 1)
+                watts[0] = known(value);
+            else if (sscanf(line, "gpu_avg_%63s = %lf", name, &value) == 2)
+                set(&watts, name, known(value));
+        }
+        m_read = ftell(report);
+        fclose(report);
+        for (size_t i = 0; i < watts.size(); ++i) m_energy[i] += watts[i] * seconds;
+    }
+
+    double energy() const { return m_energy[0]; }
+    double energy_of(size_t part) const { return m_energy[1 + part]; }
+
+private:
+    static double known(double watts) { return watts == watts ? watts : 0.0; }
+
+    static void set(std::vector<double>* watts, const char* label, double value) {
+        for (size_t i = 0; i < kPowerPartCount; ++i)
+            if (strcmp(kPowerParts[i].label, label) == 0) (*watts)[1 + i] = value;
+    }
+
+    long m_read;
+    std::vector<double> m_energy;
+};
+
+// Energy, mean power and energy-delay product of the whole run, each with its half-width; `nan` where too little is
+// known.
+class WholeEnergy {
+public:
+    WholeEnergy(const kp_summary& summary, const std::vector<kp_estimate>& estimates, double hertz)
+        : m_summary(summary), m_estimates(estimates), m_hertz(hertz) {}
+
+    // Lines of the report, or of standard output; the report gets mean powers under AccelWattch's own names as well.
+    void print(FILE* file, bool native) const {
+        const kp_estimate* cycles = find("cycles");
+        const kp_estimate* energy = find("energy");
+        if (cycles == NULL || energy == NULL || !(cycles->estimate > 0)) return;
+        const double seconds = cycles->estimate / m_hertz, late = cycles->half_width / m_hertz;
+        const bool is_stated = is_known_amount(*energy);
+        const double joules = is_stated ? energy->estimate : NAN, off = energy->half_width;
+        line(file, "kernelpoint_energy_delay_product", joules * seconds, joules * late + off * (seconds + late));
+        const kp_estimate* per_cycle = find("energy_per_cycle");
+        const double power = is_stated ? energy->estimate / seconds : NAN;
+        const double power_off =
+            per_cycle != NULL ? per_cycle->half_width * m_hertz : off / seconds + power * late / seconds;
+        line(file, "kernelpoint_average_power", power, power_off);
+        if (!native) return;
+        fprintf(file, "kernelpoint_energy = %.10g\nkernelpoint_energy_half_width = %.10g\n", joules, off);
+        fprintf(file, "gpu_tot_avg_power = %.6g\nkernel_avg_power = %.6g\n", power, power);
+        for (size_t i = 0; i < kPowerPartCount; ++i) {
+            const kp_estimate* part = find(kPowerParts[i].counter);
+            if (part == NULL) continue;
+            const bool is_part_stated = is_known_amount(*part);
+            const double watts = is_part_stated ? part->estimate / seconds : NAN;
+            fprintf(file, "gpu_avg_%s = %.6g\n", kPowerParts[i].label, watts);
+            std::string name = std::string("kernelpoint_avg_") + kPowerParts[i].label;
+            if (name[name.size() - 1] == ',') name.resize(name.size() - 1);
+            fprintf(file, "%s_half_width = %.6g\n", name.c_str(),
+                    (part->half_width + std::fabs(watts) * late) / seconds);
+        }
+    }
+
+private:
+    static void line(FILE* file, const char* name, double value, double half_width) {
+        fprintf(file, "%s = %.10g\n%s_half_width = %.10g\n", name, value, name, half_width);
+    }
+
+    bool is_known_amount(const kp_estimate& e) const {
+        return is_known(e, m_summary.simulated == m_summary.launches) && e.estimate >= 0;
+    }
+
+    const kp_estimate* find(const char* name) const {
+        for (size_t i = 0; i < m_estimates.size(); ++i)
+            if (strcmp(m_estimates[i].name, name) == 0) return &m_estimates[i];
+        return NULL;
+    }
+
+    const kp_summary& m_summary;
+    const std::vector<kp_estimate>& m_estimates;
+    const double m_hertz;
+};
+
+// The report holds the simulated launches alone: its first line says so, and its last ones give the whole run.
+inline void mark_power_report(const char* path, const kp_summary& summary, const WholeEnergy& whole) {
+    std::ifstream file(path);
+    if (!file.good()) return;
+    std::ostringstream simulated;
+    simulated << file.rdbuf();
+    file.close();
+    FILE* report = fopen(path, "w");
+    if (report == NULL) return;
+    const unsigned long long some = summary.simulated, all = summary.launches;
+    fprintf(report, "kernelpoint: a sample: %llu of %llu launches count; the whole run is estimated at the end\n", some,
+            all);
+    fputs(simulated.str().c_str(), report);
+    fprintf(report, "kernelpoint: everything above is of simulated launches: %llu of the %llu of the run count\n", some,
+            all);
+    fprintf(report, "kernelpoint: the whole run, estimated; powers are means over its time, in watts\n");
+    whole.print(report, true);
+    fclose(report);
+}
+
+}  // namespace kernelpoint
+#endif

@@ -1,0 +1,172 @@
+"""Estimates that agree with each other: parts add up to wholes, hits are no more than accesses, no total is below its sample."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kernelpoint.estimation import BaseEngine, Estimate, Look
+from kernelpoint.session.ratios import RATIOS
+
+Terms = Mapping[str, float]
+ROUNDING = 1e-4  # relative: simulators print six digits
+ROUNDS = 200  # of projections
+NOTHING = 1e-18  # squared, in half-widths
+
+# Sums that are 0 in every launch of a simulator that counts so; which do, its simulated launches tell. Whether a read that joins
+# a miss on its way is a miss itself depends on the configuration of the cache.
+_L1_MISSES = {"l1_misses": -1.0, "l1_accesses": 1.0, "l1_global_read_hits": -1.0, "l1_global_write_hits": -1.0}
+IDENTITIES: tuple[Terms, ...] = (
+    {"l1_accesses": -1.0, "l1_global_reads": 1.0, "l1_global_writes": 1.0},
+    {"l2_accesses": -1.0, "l2_global_reads": 1.0, "l2_global_writes": 1.0},
+    {"l2_global_writes": -1.0, "l1_global_writes": 1.0},
+    _L1_MISSES,
+    {**_L1_MISSES, "l1_global_reads_merged": -1.0},
+    {"dram_requests": -1.0, "dram_reads": 1.0, "dram_writes": 1.0},
+)
+# part, whole
+AT_MOST = (
+    ("l1_misses", "l1_accesses"),
+    ("l1_global_reads", "l1_accesses"),
+    ("l1_global_writes", "l1_accesses"),
+    ("l1_global_read_hits", "l1_global_reads"),
+    ("l1_global_reads_merged", "l1_global_reads"),
+    ("l1_global_write_hits", "l1_global_writes"),
+    ("l2_misses", "l2_accesses"),
+    ("l2_global_reads", "l2_accesses"),
+    ("l2_global_writes", "l2_accesses"),
+    ("l2_global_read_hits", "l2_global_reads"),
+    ("l2_global_write_hits", "l2_global_writes"),
+    ("llc_misses", "llc_accesses"),
+)
+
+
+@dataclass
+class Balance:
+    """Estimates to be made consistent: value and half-width of each counter, and the least that it can be.
+
+    >>> balance = Balance({"reads": 60.0, "writes": 50.0, "all": 100.0}, {"reads": 9.0, "writes": 9.0, "all": 0.0}, {})
+    >>> balance.project([{"reads": 1.0, "writes": 1.0, "all": -1.0}], [])
+    >>> balance.values["reads"], balance.half_widths["reads"]
+    (55.0, 14.0)
+    """
+
+    values: dict[str, float]
+    half_widths: dict[str, float]
+    least: Mapping[str, float]
+
+    def derive(self, identity: Terms) -> None:
+        """Take each counter from the others of an identity where they know more of it than its own estimate does."""
+        for name, weight in identity.items():
+            others = {other: w / -weight for other, w in identity.items() if other != name}
+            half = sum(abs(w) * self.half_widths[other] for other, w in others.items())
+            if half < self.half_widths[name]:
+                self.values[name] = sum(w * self.values[other] for other, w in others.items())
+                self.half_widths[name] = half
+
+    def project(self, identities: Sequence[Terms], at_most: Sequence[Terms]) -> None:
+        """Move estimates to the nearest that fulfil identities (sum = 0), limits (sum <= 0) and `least`, each in units of its
+        half-width: least squares under accounting constraints (Stone, Champernowne, Meade 1942), by projections in turn
+        (Dykstra 1983), the last one onto all limits that are met at once. Half-widths grow by as much as an estimate moves, so
+        an interval that held the truth still does. Exact ones stay.
+        """
+        names = list(self.values)
+        x = before = np.array([self.values[name] for name in names])
+        variance = np.array([self._scale(name) for name in names]) ** 2
+        rows = [*identities, *at_most, *({name: -1.0} for name in self.least)]
+        A = np.array([[terms.get(name, 0.0) for name in names] for terms in rows])
+        b = np.array([0.0] * (len(rows) - len(self.least)) + [-least for least in self.least.values()])
+        norms = (A * A * variance).sum(axis=1) if len(rows) else np.empty(0)
+        kept = np.zeros(len(rows))  # of each limit, how far it moved the estimates last time
+        for _ in range(ROUNDS):
+            largest = 0.0
+            for place in np.flatnonzero(norms):
+                step = float(A[place] @ x - b[place]) / norms[place]
+                if place >= len(identities):
+                    step = max(step, -kept[place])
+                    kept[place] += step
+                x = x - step * A[place] * variance
+                largest = max(largest, step * step * norms[place])
+            if largest < NOTHING:
+                break
+        met = [place for place in np.flatnonzero(norms) if place < len(identities) or kept[place] > 0.0]
+        if met:
+            moves = A[met] * variance
+            x = x - moves.T @ np.linalg.lstsq(moves @ A[met].T, A[met] @ x - b[met], rcond=None)[0]
+        for place, name in enumerate(names):
+            self.values[name] = float(x[place])
+            self.half_widths[name] += abs(float(x[place] - before[place]))
+
+    def _scale(self, name: str) -> float:
+        half = self.half_widths[name]
+        return half if math.isfinite(half) else 10.0 * (abs(self.values[name]) + 1.0)
+
+
+def with_identities(look: Look, engine: BaseEngine, fixed: str) -> Look:
+    """A look whose estimates agree with each other.
+
+    Model: an identity that holds in each simulated launch holds in all.
+
+    Args:
+        engine: with the results; fixed: the counter, or ratio, of the error budget, which stays as it is.
+    """
+    stays = set(RATIOS.get(fixed, (fixed,)))
+    known = {name: e for name, e in look.estimates.items() if math.isfinite(e.estimate)}
+    half_widths = {name: e.half_width if not math.isnan(e.half_width) else math.inf for name, e in known.items()}
+    balance = Balance(
+        {name: e.estimate for name, e in known.items()},
+        half_widths | dict.fromkeys(stays & set(known), 0.0),
+        {name: e.simulated for name, e in known.items() if math.isfinite(e.simulated)},
+    )
+    holding = [identity for identity in _identities(known) if _holds(identity, engine)]
+    for identity in (*holding, *holding):
+        balance.derive(identity)
+    pairs = [pair for pair in AT_MOST if set(pair) <= set(known)]
+    balance.project(holding, [{part: 1.0, whole: -1.0} for part, whole in pairs])
+    estimates = {
+        name: e if name in stays or name not in known else _moved(e, balance) for name, e in look.estimates.items()
+    }
+    ratios = {name: ratio if name == fixed else _ratio(name, ratio, estimates) for name, ratio in look.ratios.items()}
+    return replace(look, estimates=estimates, ratios=ratios)
+
+
+def _identities(known: Iterable[str]) -> list[Terms]:
+    """Identities among counters; the energy is that of its parts."""
+    names = set(known)
+    parts = {name: 1.0 for name in sorted(names) if name.startswith("energy_")}
+    energy: tuple[Terms, ...] = ({"energy": -1.0, **parts},) if parts else ()
+    return [identity for identity in (*IDENTITIES, *energy) if set(identity) <= names]
+
+
+def _holds(identity: Terms, engine: BaseEngine) -> bool:
+    """True if the identity holds in every simulated launch, to the digits that simulators print; False where there is none."""
+    if not set(identity) <= set(engine.counters):
+        return False
+    columns = [engine.counters.index(name) for name in identity]
+    rows = np.array([values for _, values in engine.records()], dtype=float)[:, columns]
+    terms = rows * np.array(list(identity.values()))
+    return bool(len(rows) and (np.abs(terms.sum(axis=1)) <= ROUNDING * np.abs(terms).max(axis=1)).all())
+
+
+def _moved(e: Estimate, balance: Balance) -> Estimate:
+    value = balance.values[e.counter]
+    half = math.nan if math.isnan(e.half_width) else balance.half_widths[e.counter]
+    return replace(e, estimate=value, half_width=half, relative_half_width=_relative(half, value))
+
+
+def _ratio(name: str, ratio: Estimate, estimates: Mapping[str, Estimate]) -> Estimate:
+    """The ratio of the two totals, off by no more than they are."""
+    above, below = (estimates[counter] for counter in RATIOS[name])
+    if not (math.isfinite(above.estimate) and below.estimate > 0.0):
+        return ratio
+    value = above.estimate / below.estimate
+    own = ratio.half_width + abs(value - ratio.estimate)
+    half = min(own, (above.half_width + value * below.half_width) / below.estimate)
+    return replace(ratio, estimate=value, half_width=half, relative_half_width=_relative(half, value))
+
+
+def _relative(half: float, value: float) -> float:
+    return half / abs(value) if value else (0.0 if half == 0.0 else half * math.inf)
