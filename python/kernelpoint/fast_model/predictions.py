@@ -11,9 +11,8 @@ import numpy as np
 
 from kernelpoint.profiles.profile import UNKNOWN, Profile
 
-# Counters of simulators as sums of the model's own: name -> ((the model's counter, weight), ...). Accel-Sim looks stores up in L1
-# as well, and calls a sector that is still on its way no hit. What depends on the activity of a part, such as its energy, is in
-# proportion to that.
+# Counters of simulators as sums of the model's own: name -> ((the model's counter, weight), ...). Accel-Sim looks stores up in
+# L1 as well, and calls a sector that is still on its way no hit.
 _L1_WRITES = (("l1_global_writes", 1.0),)
 _L1_WRITE_MISSES = (*_L1_WRITES, ("l1_global_write_hits", -1.0))
 _L2_READS = (("l2_accesses", 1.0), ("l2_global_writes", -1.0))
@@ -51,9 +50,9 @@ def in_terms_of(simulator: str, counters: Mapping[str, np.ndarray], options: str
     """Predictions under the names of a simulator's counters, each of what that simulator counts; none below 0.
 
     Args:
-        simulator: as it calls itself; counters: predictions by the model's own names (plugin/include/kernelpoint/counters.h gives
-            their meaning), which are kept where the simulator has no other counter of that name; options: of the simulator, as it
-            states them.
+        simulator: as it calls itself; options: of it, as it states them; counters: predictions by the model's own names
+            (plugin/include/kernelpoint/counters.h gives their meaning), which are kept where the simulator has no other
+            counter of that name.
 
     >>> x = {"cycles": np.array([70.0]), "l1_accesses": np.array([5.0]), "l1_global_writes": np.array([2.0])}
     >>> {name: value.tolist() for name, value in in_terms_of("accelsim", x).items()}["l1_accesses"]

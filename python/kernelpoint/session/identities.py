@@ -1,4 +1,4 @@
-"""Estimates that agree with each other: parts add up to wholes, hits are no more than accesses, no total is below its sample."""
+"""Estimates that agree with each other: parts add up to wholes, hits are no more than accesses, totals no less than samples."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ ROUNDING = 1e-4  # relative: simulators print six digits
 ROUNDS = 200  # of projections
 NOTHING = 1e-18  # squared, in half-widths
 
-# Sums that are 0 in every launch of a simulator that counts so; which do, its simulated launches tell. Whether a read that joins
-# a miss on its way is a miss itself depends on the configuration of the cache.
+# Sums that are 0 in every launch of a simulator that counts so; which are, its simulated launches tell. Whether a read that
+# joins a miss on its way is a miss itself depends on the configuration of the cache.
 _L1_MISSES = {"l1_misses": -1.0, "l1_accesses": 1.0, "l1_global_read_hits": -1.0, "l1_global_write_hits": -1.0}
 IDENTITIES: tuple[Terms, ...] = (
     {"l1_accesses": -1.0, "l1_global_reads": 1.0, "l1_global_writes": 1.0},
@@ -96,9 +96,9 @@ class Balance:
         if met:
             moves = A[met] * variance
             x = x - moves.T @ np.linalg.lstsq(moves @ A[met].T, A[met] @ x - b[met], rcond=None)[0]
-        for place, name in enumerate(names):
-            self.values[name] = float(x[place])
-            self.half_widths[name] += abs(float(x[place] - before[place]))
+        for name, moved, was in zip(names, x.tolist(), before.tolist(), strict=True):
+            self.values[name] = moved
+            self.half_widths[name] += abs(moved - was)
 
     def _scale(self, name: str) -> float:
         half = self.half_widths[name]

@@ -109,7 +109,7 @@ def with_model_source(population: Population, setting: str, simulator: Simulator
 
 
 def predicted(population: Population, source: ModelSource, log: Log) -> Population:
-    """The population with what the model predicts of each launch in the simulator's terms, process by process, made or recalled.
+    """The population with predictions of each launch in the simulator's terms, process by process, made or recalled.
 
     >>> from types import SimpleNamespace
     >>> from kernelpoint.traces import launch_paths
