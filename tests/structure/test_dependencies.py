@@ -19,6 +19,7 @@ LAYERS = [
     {"session"},
     {"selection"},
     {"policies", "intrakernel"},
+    {"ranges"},
     {"workload"},
     {"encoder", "estimation", "clustering", "patching"},
     {"graphs", "convert", "fast_model"},

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
+from rich.markup import escape
 from rich.table import Table
 
 from kernelpoint.cli.console import Console
@@ -16,6 +17,8 @@ from kernelpoint.errors import ConfigError
 from kernelpoint.journal import Run, load_run
 from kernelpoint.progress import telling
 from kernelpoint.report.sentences import WEAK_NOTE, is_weak, number, percent, sentences, total
+
+MOST_RANGES = 40  # of the terminal; the page has all
 
 
 def report(
@@ -30,6 +33,9 @@ def report(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON; no page.")] = False,
     csv: Annotated[Path | None, typer.Option(help="Write every launch as CSV here; no page.")] = None,
+    ranges: Annotated[
+        Path | None, typer.Option(help="Write the totals of the ranges of `ranges:` as CSV here; no page.")
+    ] = None,
     perfetto: Annotated[Path | None, typer.Option(help="Write a trace for the Perfetto viewer; no page.")] = None,
     figures: Annotated[
         Path | None, typer.Option(help="Write figures for a paper here, as PDF and SVG, with Matplotlib; no page.")
@@ -48,10 +54,10 @@ def report(
         return
     console = Console()
     verdict, *more = sentences(loaded)
-    for part in (verdict, *_truth(loaded, full), _counters(loaded), *more, *_expected(loaded)):
+    for part in (verdict, *_truth(loaded, full), _counters(loaded), *_ranges(loaded), *more, *_expected(loaded)):
         console.print(part, soft_wrap=isinstance(part, str), highlight=False)
     with telling("writing", say):
-        made = _exports(loaded, full, csv, perfetto, figures)
+        made = _exports(loaded, full, csv, ranges, perfetto, figures)
         if output is not None or (not made and loaded.summary is not None):
             made.append(_page(loaded, full, output))
     for text in made:
@@ -91,13 +97,19 @@ def _expected(run: Run) -> list[str]:
     return [line] if line else []
 
 
-def _exports(run: Run, full: Run | None, csv: Path | None, perfetto: Path | None, figures: Path | None) -> list[str]:
+def _exports(
+    run: Run, full: Run | None, csv: Path | None, ranges: Path | None, perfetto: Path | None, figures: Path | None
+) -> list[str]:
     """Write the files that were asked for; a line on each."""
     made = []
     if csv is not None:
         from kernelpoint.report.launches import write_csv
 
         made.append(f"{csv}: {write_csv(run, csv):,} launches")
+    if ranges is not None:
+        from kernelpoint.report.ranges import write_ranges
+
+        made.append(f"{ranges}: {write_ranges(run, ranges):,} ranges")
     if perfetto is not None:
         from kernelpoint.report.perfetto import write_trace
 
@@ -115,6 +127,21 @@ def _page(run: Run, full: Run | None, output: Path | None) -> str:
     path = output or run.path.with_suffix(".html")
     write_page(run, path, full)
     return f"page: {path}"
+
+
+def _ranges(loaded: Run) -> list[Table]:
+    """The outermost ranges, where the run has some."""
+    from kernelpoint.report.ranges import HEAD, range_lines
+
+    lines = range_lines(loaded)[:MOST_RANGES]
+    if not lines:
+        return []
+    table = Table(title="ranges", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for heading in HEAD:
+        table.add_column(heading, justify="left" if heading == "range" else "right", no_wrap=True)
+    for cells in lines:
+        table.add_row(*map(escape, cells))
+    return [table]
 
 
 def _counters(loaded: Run) -> Table:

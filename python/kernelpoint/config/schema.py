@@ -191,6 +191,14 @@ class Config(Section):
             "configured like the simulated GPU; `off`; or gpgpusim.config, params.in, the model's own YAML, `v100`, `rtx`"
         ),
     ] = "auto"
+    ranges: Annotated[
+        Text | None,
+        Field(
+            description="phases, layers and modules whose totals are stated beside that of the run: a CSV with the columns "
+            "`launch` and `path`, an Nsight Systems SQLite export with NVTX ranges, PyTorch profiler JSON; `names`: of trace "
+            "folders and kernels; `detected`: runs of kernels that repeat"
+        ),
+    ] = None
     error_budget: ErrorBudgetConfig = ErrorBudgetConfig()
     estimate: Annotated[
         Literal["regression", "ratio", "mean"], Field(description="how skipped launches are estimated inside a stratum")
@@ -230,6 +238,14 @@ class Config(Section):
         Literal["auto", "never"], Field(description="`never` sets an existing journal aside and starts a new run")
     ] = "auto"
     seed: Annotated[int, Field(ge=0, lt=2**64, description="same seed, same sample")] = 0
+
+    def recorded(self) -> dict[str, Any]:
+        """The configuration as a journal holds it: `ranges` only where there are some.
+
+        >>> "ranges" in Config(version=1, policy="all").recorded()
+        False
+        """
+        return self.model_dump(exclude=set() if self.ranges else {"ranges"})
 
 
 # Values of earlier versions, by key, with the message that refuses each.

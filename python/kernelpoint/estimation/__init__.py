@@ -9,6 +9,7 @@ from kernelpoint.estimation.engines import engine_for
 from kernelpoint.estimation.first_phase import FirstPhase
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.measurement_error import OWN_ERROR_SHARE
+from kernelpoint.estimation.nested_totals import Tree, UnitErrors, subtotals
 from kernelpoint.estimation.passes import passes
 from kernelpoint.estimation.replay_error import (
     Compared,
@@ -43,7 +44,9 @@ __all__ = [
     "Method",
     "Scope",
     "SystematicError",
+    "Tree",
     "TwoPhaseEngine",
+    "UnitErrors",
     "dependence",
     "engine_for",
     "enough_run_ups",
@@ -52,6 +55,7 @@ __all__ = [
     "passes",
     "replay_error",
     "strata_from",
+    "subtotals",
     "variance_shares",
     "with_replacement_total",
 ]

@@ -350,3 +350,18 @@ class AssistedEngine(BaseEngine):
             values[inside, column] = fit.corrected(*told, self.design.free_groups, has, results[:, column])[place]
         values[simulated] = self._results.of(array[simulated])
         return values
+
+    def _unit_spreads(self, counter: str) -> tuple[Floats, Floats, Floats] | None:
+        weights, residuals, spreads = np.ones(self.design.size), np.zeros(self.design.size), np.zeros(self.design.size)
+        if self._parts.whole:
+            return weights, residuals, spreads
+        if self._last is None or counter not in self._fits:
+            return None
+        known, fit = self.known(counter), self._fits[counter]
+        weights[self._free], spreads[self._free] = self._parts.unit_spreads(fit, known)
+        drawn, has = self._parts.sample(), np.flatnonzero(self._has)
+        drawn = drawn[self._has[drawn]]
+        units, results = self._free[drawn], self._results_of([(1.0, counter)], self._free[has])
+        predicted = fit.corrected(known.x, known.size, self.design.free_groups, has, results)[drawn]
+        residuals[units] = np.nan_to_num(self._values([(1.0, counter)], units) - predicted)
+        return weights, residuals, spreads

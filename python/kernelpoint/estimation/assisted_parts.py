@@ -201,6 +201,25 @@ class Parts:
             result[units] = values(sample)
         return result
 
+    def unit_spreads(self, fit: TotalFit, known: Auxiliary) -> tuple[Floats, Floats]:
+        """Units that the draw of the cell of each unit stands for, and the standard deviation of the error of its prediction,
+        float64 [free] both; 1 and 0 in parts that are drawn whole.
+
+        Formula: squared it is (K + K0 mixed) size^2 + line var(size), as in `Spread.variance`, but K is no less than the
+        scatter about the lines of all groups: neighbours may agree where parts of the run do not.
+        """
+        weights, spreads = np.ones(len(known.x)), np.zeros(len(known.x))
+        for one, part in zip(fit.fits, fit.parts, strict=True):
+            leaves = part.leaves(part.n)
+            units = part.units[part.cells.order]
+            N, mixed, vary = (
+                np.repeat(v, leaves.units.astype(int)) for v in (leaves.units, leaves.mixed, leaves.spread)
+            )
+            weights[units] = N
+            K = max(one.spread.K, one.within**2) + one.spread.K0 * mixed
+            spreads[units] = np.sqrt(K * known.size[units] ** 2 + one.spread.line * vary)
+        return weights, spreads
+
     # ---- statements -------------------------------------------------------------------------------------------------
 
     def assumptions(self, fit: TotalFit, alpha: float, target: str) -> list[str]:

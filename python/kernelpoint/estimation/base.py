@@ -15,6 +15,7 @@ from kernelpoint.estimation.design import ErrorBudget
 from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.measurement_error import MeasurementErrors, Reach, check_half_widths
 from kernelpoint.estimation.moments import Floats, Ints
+from kernelpoint.estimation.nested_totals import UnitErrors
 from kernelpoint.estimation.nonresponse import Nonresponse, Range, part_added, with_nonresponse
 from kernelpoint.estimation.results import Results
 from kernelpoint.estimation.systematic_error import SystematicError
@@ -107,6 +108,27 @@ class BaseEngine(ABC):
     @abstractmethod
     def expansions(self, units: Ints) -> Floats:
         """float64 [units]: how many units each drawn one stands for in the present sample; 1 for all others."""
+
+    def unit_errors(self, counter: str) -> UnitErrors | None:
+        """Errors of the units in a counter, as the last look has them; None where it states no bound, or has no look."""
+        spread = self._unit_spreads(counter)
+        if spread is None:
+            return None
+        own, column = np.zeros(len(self._results.rows)), self.counters.index(counter)
+        for unit, found in self.nonresponse().items():
+            own[unit] = found.half[column]
+        if len(self._errors.units):
+            own[self._errors.units] += self._errors.half_widths(counter) * self._reach().weights
+        return UnitErrors(*spread, own)
+
+    @abstractmethod
+    def _unit_spreads(self, counter: str) -> tuple[Floats, Floats, Floats] | None:
+        """weights, residuals and spreads of UnitErrors, or None."""
+
+    @property
+    def has_bias(self) -> bool:
+        """True if results may all err to one side, or units have none: no part is known better than the whole."""
+        return self._errors.known or bool(self._nonresponse.strata)
 
     # ---- results ----------------------------------------------------------------------------------------------------
 

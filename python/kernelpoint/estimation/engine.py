@@ -318,6 +318,19 @@ class Engine(BaseEngine):
         values[simulated] = self._results.of(array[simulated])
         return values
 
+    def _unit_spreads(self, counter: str) -> tuple[Floats, Floats, Floats] | None:
+        if self._last is None:
+            return None
+        index, strata = self.counters.index(counter), np.asarray(self.design.strata)
+        sizes = np.append(self._last.sample.N / np.maximum(self._last.n, 1), 1.0)
+        spreads = np.append(np.sqrt(self._last.plain_variances(index)), 0.0)
+        residuals = np.zeros(len(strata))
+        _, drawn, _ = self._sample()
+        fit, h = self._last.fits[index], strata[drawn]
+        x = 0.0 if self.design.x is None else self.design.x[drawn]
+        residuals[drawn] = self._results.of(drawn)[:, index] - fit.intercept[h] - fit.slope[h] * x
+        return sizes[strata], residuals, spreads[strata]
+
     def influences(self, units: Iterable[int]) -> Floats:
         """float64 [units]: how far the estimated total moves at most per unit of change of each result (influence.py);
         1 for take-all units.

@@ -51,6 +51,18 @@ class Inference:
         """The workload as one group."""
         return Groups(np.zeros(len(self.sample.N), np.int64), np.zeros(len(self.exact), np.int64), 1)
 
+    def plain_variances(self, index: int) -> Floats:
+        """S_h^2 of a counter, float64 [H], with the drift along the run that draws spread over it do not suffer from: parts of
+        the run do.
+        """
+        known = self.spreads[index].S2
+        if not self.sample.balanced:
+            return known
+        values, H = np.ascontiguousarray(self.values[:, index]), len(self.sample.N)
+        scale = scales(Moments.of(self.sample.strata, values, H).mean, self.n)
+        moments = Moments.of(self.sample.strata, self.fits[index].residuals, H)
+        return np.maximum(known, pooled_by_kind(self.sample.N, moments, scale, self.sample.kinds).S2)
+
     def totals(self, index: int, groups: Groups) -> list[Estimate]:
         """Estimates of one counter, one per group."""
         cell, count = groups.of_stratum, groups.count

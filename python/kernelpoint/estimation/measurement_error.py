@@ -160,11 +160,15 @@ class MeasurementErrors:
         """Counters that the budget is about: one counter, or the two of a ratio, whose relative errors add up."""
         return self._ratios.get(self._budget.counter, (self._budget.counter,))
 
-    def _own_half_width(self, name: str, reach: Reach, inside: NDArray[np.bool_]) -> float:
-        """H of a counter, from the results `inside`; fsum, so that their order does not matter."""
+    def half_widths(self, name: str) -> Floats:
+        """Half-widths of the results of `units` in a counter, float64 [units]; nan where one is not known."""
         if name not in self._columns:
             self._columns[name] = np.array([h.get(name, math.nan) for h in self._own.values()])
-        return math.fsum((reach.weights * self._columns[name])[inside].tolist())
+        return self._columns[name]
+
+    def _own_half_width(self, name: str, reach: Reach, inside: NDArray[np.bool_]) -> float:
+        """H of a counter, from the results `inside`; fsum, so that their order does not matter."""
+        return math.fsum((reach.weights * self.half_widths(name))[inside].tolist())
 
     def _own_part(self, reach: Reach, totals: Mapping[str, float]) -> float:
         """H over the total of what the budget is about; nan where an error is not known."""

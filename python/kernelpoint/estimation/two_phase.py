@@ -93,6 +93,9 @@ class TwoPhaseEngine(AssistedEngine):
         inside = np.unique(self._donor[super().drawn()])
         return inside if self._more is None else np.union1d(inside, self._more.drawn())
 
+    def _unit_spreads(self, counter: str) -> None:
+        """No half-widths of parts: which launches the first sample holds adds an error that is not known by parts."""
+
     def with_spare(self, factor: float) -> Ints:
         """Units of the first sample as it has to be, int64, ascending; it has what is to spare in itself."""
         return np.flatnonzero(self._sample) if self._more is None else self._more.with_spare(1.0)

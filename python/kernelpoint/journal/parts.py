@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -113,6 +113,23 @@ class PartRecord(Typed):
     launches: Size
     simulated: Size
     estimates: Estimates
+
+
+@dataclass(slots=True)
+class RangeRecord(Typed):
+    """A range of a run (phase, layer, module) before the summary: its path, parts separated by "/", empty of the whole run; and
+    its estimates, those of the ranges inside it and of its other launches included.
+
+    >>> layer = RangeRecord("decode/layer.0", 8, 2, {"cycles": EstimateRecord(9000.0, half_width=300.0)})
+    >>> layer.estimates["cycles"].half_width
+    300.0
+    """
+
+    path: str
+    launches: Size
+    simulated: Size
+    estimates: Estimates
+    type: Literal["range"] = "range"
 
 
 @dataclass(slots=True)

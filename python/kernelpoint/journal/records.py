@@ -33,6 +33,7 @@ from kernelpoint.journal.parts import (
     KernelRecord,
     OpenLaunchRecord,
     PartRecord,
+    RangeRecord,
     ReplayErrorRecord,
     ScreenedRecord,
     Size,
@@ -199,6 +200,7 @@ Record = Annotated[
     | PopulationRecord
     | ResumeRecord
     | LaunchesRecord
+    | RangeRecord
     | SummaryRecord,
     Field(discriminator="type"),
 ]

@@ -14,7 +14,7 @@ from kernelpoint.arguments import check, checked
 from kernelpoint.errors import ConfigError, JournalError, shown
 from kernelpoint.journal.launch_estimates import LaunchEstimates, estimates_of_launches
 from kernelpoint.journal.launch_records import DecisionRecord, LaunchesRecord, ResultRecord
-from kernelpoint.journal.parts import EstimateRecord
+from kernelpoint.journal.parts import EstimateRecord, RangeRecord
 from kernelpoint.journal.reader import read_records
 from kernelpoint.journal.records import (
     LookRecord,
@@ -125,7 +125,9 @@ class Run:
     def content(self) -> dict[str, Any]:
         """The summary as JSON's types; of a run that has not ended, what can be said so far."""
         if self.summary is not None:
-            return {key: value for key, value in plain(self.summary).items() if key != "type"}
+            content = {key: value for key, value in plain(self.summary).items() if key != "type"}
+            ranges = [{k: v for k, v in plain(part).items() if k != "type"} for part in self.ranges.values()]
+            return {**content, "ranges": ranges} if ranges else content
         simulated, launches = len(self.results), sum(self.launches)
         return {
             "launches": launches,
@@ -162,6 +164,19 @@ class Run:
         if self.summary is None:
             return None
         return estimates_of_launches(self.of(LaunchesRecord), self._offsets, len(self.summary.kernels), self.path)
+
+    @cached_property
+    def ranges(self) -> dict[str, RangeRecord]:
+        """Each range of a run with `ranges:` by its path, those inside a range behind it; "" is the whole run.
+
+        >>> import kernelpoint as kp
+        >>> import pathlib
+        >>> _ = pathlib.Path("ranges.csv").write_text("launch,path\\n0,prefill\\n1,decode\\n2,decode\\n")
+        >>> run = kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="all", ranges="ranges.csv")
+        >>> [(path, part.launches) for path, part in run.ranges.items()]
+        [('', 6), ('prefill', 1), ('decode', 2)]
+        """
+        return {} if self.summary is None else {record.path: record for record in self.of(RangeRecord)}
 
     def name_of(self, unit: int) -> str:
         """The kernel name of a launch; empty where it is not known."""

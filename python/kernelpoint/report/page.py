@@ -11,6 +11,7 @@ from kernelpoint.journal import EstimateRecord, Run
 from kernelpoint.report.charts import charts
 from kernelpoint.report.full_run import sentence
 from kernelpoint.report.html import document, section, table
+from kernelpoint.report.ranges import range_tree
 from kernelpoint.report.sentences import WEAK_NOTE, is_weak, number, percent, sentences, total
 from kernelpoint.report.view import RunView
 from kernelpoint.session.same_run import options_of
@@ -57,6 +58,7 @@ def html_page(run: Run, view: RunView, note: str = "") -> str:
             body.append(section(name, heading, caption))
         if name == "share":
             body.append(_kernel_table(view))
+    body.append(range_tree(run))
     body += ["<h2>Every counter</h2>", counter_table(run), _notes(run)]
     return document(title, "".join(body), specs)
 

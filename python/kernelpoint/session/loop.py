@@ -25,6 +25,7 @@ from kernelpoint.journal import (
     OpenLaunchRecord,
     PassRecord,
     PopulationRecord,
+    RangeRecord,
     Record,
     ResumeRecord,
     SummaryRecord,
@@ -32,6 +33,7 @@ from kernelpoint.journal import (
 from kernelpoint.session.census import Census
 from kernelpoint.session.ledger import MAX_ATTEMPTS
 from kernelpoint.session.queue import Outcome, Queue
+from kernelpoint.session.range_records import range_records
 from kernelpoint.session.recorder import Recorder
 from kernelpoint.session.sample import Sample
 from kernelpoint.session.sampled import SampledLaunches, describe
@@ -314,6 +316,12 @@ class Loop:
         process, launch = self.sampled.ledger.place(found.unit)
         name = self.frame.plan.name_of_unit(found.unit)
         return OpenLaunchRecord(process, launch, name, found.times, found.probability)
+
+    def ranges(self, summary: SummaryRecord) -> list[RangeRecord]:
+        """Record of each range, where the configuration names some; none where the summary states no estimate."""
+        known = self._setup.ranges
+        look = None if known is None or summary.estimate is None else self.sample.statement()
+        return [] if look is None or known is None else range_records(known, look, self.sample)
 
     def kernel_name(self, process: int, index: int) -> str | None:
         """The kernel name of a launch, where its trace was read."""

@@ -16,6 +16,7 @@ _MAY_DIFFER = (
     "config.resume",
     "config.journal",
     "config.plan",
+    "config.ranges",
     "config.selection",
     "plan",
     "bound",

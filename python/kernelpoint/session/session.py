@@ -145,6 +145,8 @@ class Session:
             if not self._is_stated(summary):
                 for record in self.loop.sample.launches() if summary.estimate is not None else ():
                     self.recorder.write(record)
+                for part in self.loop.ranges(summary):
+                    self.recorder.write(part)
                 self.recorder.write(summary)
             self.summary = summary
             self.recorder.progress.say(sentence(summary), *open_launch(summary))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,13 +26,17 @@ from kernelpoint.workload import population_for
 from kernelpoint.workload.frame import Frame, hash_design, strata_record
 from kernelpoint.workload.model import Log
 
+if TYPE_CHECKING:
+    from kernelpoint.ranges import Ranges
+
 
 @dataclass(frozen=True)
 class Setup:
     """Everything about a run that is fixed when it opens.
 
-    frame: None where nobody knows the launches yet; command: of the simulator, word by word, where it is known; is_full_run:
-    every launch is simulated in program order, from the state that the one before it left.
+    frame: None where nobody knows the launches yet; ranges: of its launches, where the configuration names some; command: of
+    the simulator, word by word, where it is known; is_full_run: every launch is simulated in program order, from the state that
+    the one before it left.
     """
 
     config: Config
@@ -43,12 +47,13 @@ class Setup:
     frame: Frame | None
     command: tuple[str, ...] = ()
     is_full_run: bool = False
+    ranges: Ranges | None = None
 
     def record(self) -> RunRecord:
         """The journal's first record; launches that the host did not count stand as 0."""
         return RunRecord(
             kernelpoint=__version__,
-            config=self.config.model_dump(),
+            config=self.config.recorded(),
             bound=self.budget.bound,
             estimate=self.estimate,
             host=HostRecord(
@@ -76,8 +81,18 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
     budget = budget_of(config, policy, host)
     unknown = config.selection is None and _needs_census(config, policy, host)
     frame = None if unknown else _frame(config, policy, host, log, begun_with, pool)
+    if frame is None and config.ranges is not None:
+        raise ConfigError(
+            f"ranges: got {config.ranges!r}, but nobody knows the launches of this run beforehand; allowed: a run whose "
+            "simulator names a trace list"
+        )
+    ranges = None
+    if frame is not None and config.ranges is not None:
+        from kernelpoint.ranges import ranges_for  # a run without ranges imports no reader of them
+
+        ranges = ranges_for(config.ranges, frame.population, log)
     full = config.policy.name == "all"
-    return Setup(config, host, policy, budget, policy.estimate_for(config), frame, is_full_run=full)
+    return Setup(config, host, policy, budget, policy.estimate_for(config), frame, is_full_run=full, ranges=ranges)
 
 
 def _frame(

@@ -169,7 +169,8 @@ def number(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def _estimate(estimate: Estimate) -> EstimateRecord:
+def estimate_record(estimate: Estimate) -> EstimateRecord:
+    """An estimate as it stands in the journal: None for a number that is not finite."""
     return EstimateRecord(
         estimate=number(estimate.estimate),
         half_width=number(estimate.half_width),
@@ -182,7 +183,7 @@ def _estimate(estimate: Estimate) -> EstimateRecord:
 
 
 def _estimates(estimates: Mapping[str, Estimate]) -> dict[str, EstimateRecord]:
-    return {name: _estimate(estimate) for name, estimate in estimates.items()}
+    return {name: estimate_record(estimate) for name, estimate in estimates.items()}
 
 
 def _part(part: Mapping[str, Any], number_key: str) -> PartRecord:

@@ -1,6 +1,6 @@
 """A workload before it is simulated: its launches, what is known of each, and the fingerprint of its trace list."""
 
-from kernelpoint.workload.alignment import aligned, named
+from kernelpoint.workload.alignment import aligned, launches_of, named
 from kernelpoint.workload.described import Descriptions, with_descriptions
 from kernelpoint.workload.fingerprint import fingerprint
 from kernelpoint.workload.inputs import Available, Need, check_available, complete, why_unassisted, with_profile
@@ -23,6 +23,7 @@ __all__ = [
     "instructions",
     "kernels",
     "known_times",
+    "launches_of",
     "model_profile",
     "named",
     "population_for",

@@ -9,6 +9,7 @@ import numpy as np
 from kernelpoint.errors import ProfileError, TraceError
 from kernelpoint.profiles import Launches, Profile, match
 from kernelpoint.profiles.builder import ProfileBuilder
+from kernelpoint.workload.population import Population
 
 Log = Callable[[str], None]
 MATCHED_SHARE = (
@@ -62,6 +63,28 @@ def named(profile: Profile, paths: tuple[str, ...]) -> Profile:
     for row, name in enumerate(launches.names):
         builder.add(name, launches.grid[row].tolist(), launches.block[row].tolist(), order=row)
     return profile.with_launches_of(builder.finish())
+
+
+def launches_of(population: Population) -> Launches:
+    """Names and shapes of the launches of a population, as far as they are known: from its profile or descriptions where it has
+    no trace of each, else from the headers of its traces.
+
+    >>> from kernelpoint.workload import Population
+    >>> launches_of(Population((2,), seed=0)).names
+    ['', '']
+    """
+    if population.has_traces:
+        return _launches(population.paths)
+    unknown, profile, described = (
+        np.zeros((population.size, 3), dtype=np.int64),
+        population.profile,
+        population.described,
+    )
+    if described is not None:
+        return Launches(described.names, unknown, unknown)
+    if profile is not None and profile.size == population.size:
+        return Launches([profile.names[k] for k in profile.name_ids], profile.grid, profile.block)
+    return Launches([""] * population.size, unknown, unknown)
 
 
 def _launches(paths: tuple[str, ...]) -> Launches:

@@ -36,7 +36,7 @@ class Kineto(TextFormat):
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
         """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
         builder = ProfileBuilder(source)
-        for event in _events(file, source):
+        for event in events(file, source):
             kind = str(event.get("cat", "")).lower()
             if kind == "kernel" and event.get("ph") == "X":
                 _add_event(builder, event, source)
@@ -61,13 +61,13 @@ def _add_event(builder: ProfileBuilder, event: dict[str, Any], source: str) -> N
         str(event["name"]),
         _sizes(about.get("grid"), where),
         _sizes(about.get("block"), where),
-        _integer(about.get("registers per thread")),
-        _integer(about.get("shared memory")),
-        _integer(about.get("stream", event.get("tid"))),
+        integer(about.get("registers per thread")),
+        integer(about.get("shared memory")),
+        integer(about.get("stream", event.get("tid"))),
         start,
         duration,
-        order=_integer(about.get("correlation", about.get("correlation_id", 0))),
-        device=_integer(about.get("device", event.get("pid"))),
+        order=integer(about.get("correlation", about.get("correlation_id", 0))),
+        device=integer(about.get("device", event.get("pid"))),
     )
 
 
@@ -77,11 +77,12 @@ def _sizes(value: Any, where: str) -> tuple[int, int, int]:
     return shape(str(value), where)
 
 
-def _integer(value: Any) -> int:
+def integer(value: Any) -> int:
+    """A number of an event, which may stand as text; UNKNOWN where it is none."""
     return int(value) if isinstance(value, int) or (isinstance(value, str) and value.isdigit()) else UNKNOWN
 
 
-def _events(file: TextIO, source: str) -> Iterator[dict[str, Any]]:
+def events(file: TextIO, source: str) -> Iterator[dict[str, Any]]:
     """The objects of the array `traceEvents` (or of an array at the top), decoded one at a time."""
     decode = json.JSONDecoder().raw_decode
     text, position = _open_array(file, source)

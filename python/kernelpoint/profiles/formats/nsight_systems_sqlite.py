@@ -5,13 +5,17 @@ from __future__ import annotations
 import itertools
 import os
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import quote
 
 from kernelpoint.errors import ProfileError
 from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.profiles.format import NOT_THIS, SIGNATURE, Beginning, ProfileFormat
 from kernelpoint.profiles.profile import UNKNOWN, Profile
+
+T = TypeVar("T")
 
 
 class NsightSystemsSqlite(ProfileFormat):
@@ -32,19 +36,7 @@ class NsightSystemsSqlite(ProfileFormat):
 
     def read(self, path: Path, device: int | None) -> Profile:
         """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
-        source = str(path)
-        try:
-            # immutable: a FIFO or another's file beside it, under the name of its log, is not opened.
-            connection = sqlite3.connect(f"file:{quote(os.fspath(path))}?mode=ro&immutable=1", uri=True)
-            most = STEPS_PER_BYTE * path.stat().st_size // STEPS_AT_ONCE + 1000
-            calls = itertools.count()
-            connection.set_progress_handler(lambda: next(calls) > most, STEPS_AT_ONCE)
-            try:
-                return _read_tables(connection, source, device)
-            finally:
-                connection.close()
-        except (sqlite3.Error, OverflowError) as error:
-            raise ProfileError(f"{source}: cannot be read as an SQLite export of Nsight Systems: {error}") from None
+        return from_database(path, lambda connection, source: _read_tables(connection, source, device))
 
 
 STEPS_PER_BYTE, STEPS_AT_ONCE = 100, 10_000  # of SQLite's machine: a query that takes more does not end
@@ -54,6 +46,27 @@ DEFAULTS = {
     "gridX": 0, "gridY": 0, "gridZ": 0, "blockX": 0, "blockY": 0, "blockZ": 0, "registersPerThread": UNKNOWN,
     "staticSharedMemory": 0, "dynamicSharedMemory": 0, "streamId": UNKNOWN, "correlationId": 0, "deviceId": 0,
 }  # fmt: skip
+
+
+def from_database(path: Path, read: Callable[[sqlite3.Connection, str], T]) -> T:
+    """The result of `read`, which gets the open export and its name for messages.
+
+    Raises:
+        ProfileError: it cannot be read, or a query takes longer than its size allows.
+    """
+    source = str(path)
+    try:
+        # immutable: a FIFO or another's file beside it, under the name of its log, is not opened.
+        connection = sqlite3.connect(f"file:{quote(os.fspath(path))}?mode=ro&immutable=1", uri=True)
+        most = STEPS_PER_BYTE * path.stat().st_size // STEPS_AT_ONCE + 1000
+        calls = itertools.count()
+        connection.set_progress_handler(lambda: next(calls) > most, STEPS_AT_ONCE)
+        try:
+            return read(connection, source)
+        finally:
+            connection.close()
+    except (sqlite3.Error, OverflowError) as error:
+        raise ProfileError(f"{source}: cannot be read as an SQLite export of Nsight Systems: {error}") from None
 
 
 def _read_tables(connection: sqlite3.Connection, source: str, device: int | None) -> Profile:

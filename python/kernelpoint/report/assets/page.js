@@ -42,3 +42,17 @@ if (table) {
     for (const row of body.rows) row.hidden = !row.cells[0].textContent.toLowerCase().includes(text);
   });
 }
+
+const tree = document.getElementById("ranges");
+if (tree) {
+  const depth = (row) => Number(row.dataset.depth);
+  tree.tBodies[0].rows[0].classList.add("opened");
+  tree.tBodies[0].addEventListener("click", (event) => {
+    const row = event.target.closest("tr");
+    const opened = row.classList.contains("opens") && row.classList.toggle("opened");
+    for (let next = row.nextElementSibling; next && depth(next) > depth(row); next = next.nextElementSibling) {
+      next.hidden = !opened || depth(next) > depth(row) + 1;
+      next.classList.remove("opened");
+    }
+  });
+}

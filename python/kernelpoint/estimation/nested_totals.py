@@ -1,0 +1,167 @@
+"""Totals of nested parts of a population (domains) from the sample of the whole, each with its own half-width.
+
+Two estimates of a part d (Rao and Molina, Small Area Estimation, 2015, chapters 2 and 4), over its units U_d and draws s_d:
+
+    difference  D_d = sum_{U_d} yhat_i + sum_{s_d} (w_i - 1) r_i,   V_d = sum_{U_d} (w_i - 1) S_i^2
+    synthetic   S_d = sum_{U_d} yhat_i,                             B_d = sum_{U_d without results} S_i
+
+yhat_i is the unit's result, else its prediction; r_i = y_i - prediction of a draw; w_i = N_h / n_h of the stratum or cell of
+a unit; S_i^2 the variance of its prediction's error, with the drift along the run. D_d is unbiased (Sarndal, Swensson,
+Wretman 1992, section 10.6); V_d is the variance of r_i times membership, at most. S_d is biased where the part is unlike its
+strata, but B_d bounds its root mean squared error whatever the correlation (Minkowski's inequality). The estimate with the
+smaller figure counts: D_d where a part may expect about one draw or more, S_d below that.
+
+The half-width of the whole, H, is brought to a part in proportion: H_d = min(H / SE, t) e_d, e_d = sqrt(V_d) or B_d, SE the
+standard error of the whole, t its quantile or MOST_ERRORS, and H_d / T_d is no less than H / T. So all that H allows for
+(quantile, budget, odd units) is in H_d; but where a run claims its budget, H, though SE is far below, small parts do not.
+
+Parts add up: what the parts of a range differ by from it is divided among them in proportion to H_d^2 (the generalised least
+squares of parts with a known sum, where their errors are independent).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelpoint.estimation.assisted import quantile
+from kernelpoint.estimation.bounds import relative
+from kernelpoint.estimation.look import Estimate
+from kernelpoint.estimation.moments import Floats
+
+MOST_ERRORS = (
+    4.0  # Numerics: standard errors in a half-width, at most, unless the quantile has more; from lab/coverage/ranges.py
+)
+
+
+@dataclass(frozen=True)
+class UnitErrors:
+    """Errors of the units of a sampled population in one counter, float64 [N] each.
+
+    weights: w_i, 1 of a unit that stands for itself only; residuals: r_i, 0 of units that are not drawn; spreads: S_i; own:
+    half-widths of results that are not exact, and of units that can have no result, as they move the total.
+    """
+
+    weights: Floats
+    residuals: Floats
+    spreads: Floats
+    own: Floats
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Nested parts of N units.
+
+    parents: int [R], the part that each lies in, which stands before it; -1 of the first, the whole. of_unit: int [N], the
+    innermost part of each unit.
+
+    >>> Tree(np.array([-1, 0, 0]), np.array([1, 1, 2, 0])).sums(np.array([1.0, 2.0, 4.0, 8.0])).tolist()
+    [15.0, 3.0, 4.0, 8.0, 0.0, 0.0]
+    """
+
+    parents: NDArray[np.integer]
+    of_unit: NDArray[np.integer]
+
+    @property
+    def count(self) -> int:
+        """The number of parts R."""
+        return len(self.parents)
+
+    @property
+    def whole_parents(self) -> NDArray[np.integer]:
+        """`parents`, and those of the rests: part R + k holds the units of part k that lie in no part of it."""
+        return np.concatenate([self.parents, np.arange(self.count)])
+
+    def sums(self, values: Floats) -> Floats:
+        """Sum of the values of the units (float64 [N]) of each part, and of each rest: float64 [2 R]."""
+        own = np.bincount(self.of_unit, weights=values, minlength=self.count)
+        sums = own.copy()
+        for part in range(self.count - 1, 0, -1):
+            sums[self.parents[part]] += sums[part]
+        leaf = np.bincount(self.parents[1:], minlength=self.count) == 0
+        return np.concatenate([sums, np.where(leaf, 0.0, own)])
+
+
+def subtotals(
+    tree: Tree, whole: Estimate, values: Floats, results: NDArray[np.bool_], errors: UnitErrors | None, has_bias: bool
+) -> list[Estimate]:
+    """The estimate of a counter in each part, with its half-width.
+
+    Args:
+        whole: the estimate of all units; values: float64 [N], result or prediction, which add up to it; results: bool [N],
+            which are results; errors: None where no half-width can be stated; has_bias: results may all err to one side, so
+            that no part is known better, relatively, than the whole.
+
+    >>> errors = UnitErrors(np.full(4, 2.0), np.array([1.0, 0.0, 0.0, 0.0]), np.ones(4), np.zeros(4))
+    >>> whole, values = Estimate("cycles", 40.0, 6.0, 0.15, 2.0, 9.0, 0.95, 21.0), np.array([11.0, 9.0, 10.0, 10.0])
+    >>> tree = Tree(np.array([-1, 0, 0]), np.array([1, 1, 2, 2]))
+    >>> found = subtotals(tree, whole, values, np.array([True, False, True, False]), errors, False)
+    >>> [(round(part.estimate, 2), round(part.half_width, 2)) for part in found]
+    [(40.0, 6.0), (20.0, 3.0), (20.0, 3.0)]
+    """
+    totals, simulated = tree.sums(values), tree.sums(np.where(results, values, 0.0))[: tree.count]
+    half = _half_widths(tree, whole, totals, results, errors, has_bias)
+    if errors is not None:
+        differences = tree.sums((errors.weights - 1.0) * errors.residuals)
+        totals = totals + np.where(_takes_difference(tree, results, errors), differences, 0.0)
+    totals[0] = whole.estimate
+    totals = _added_up(tree, totals, half)[: tree.count]
+    scale = whole.std_error / whole.half_width if whole.half_width else 0.0
+    return [
+        Estimate(
+            whole.counter, value, width, relative(width, value, 0.0) if width == width else width, scale * width,
+            whole.degrees_of_freedom, whole.confidence, known,
+        )
+        for value, width, known in zip(totals.tolist(), half[: tree.count].tolist(), simulated.tolist(), strict=True)
+    ]  # fmt: skip
+
+
+def _error_sums(tree: Tree, results: NDArray[np.bool_], errors: UnitErrors) -> tuple[Floats, Floats]:
+    """sqrt(V_d) and B_d of each part."""
+    variance = tree.sums((errors.weights - 1.0) * errors.spreads**2)
+    return np.sqrt(np.maximum(variance, 0.0)), tree.sums(np.where(results, 0.0, errors.spreads))
+
+
+def _takes_difference(tree: Tree, results: NDArray[np.bool_], errors: UnitErrors) -> NDArray[np.bool_]:
+    difference, synthetic = _error_sums(tree, results, errors)
+    return difference <= synthetic
+
+
+def _half_widths(
+    tree: Tree,
+    whole: Estimate,
+    totals: Floats,
+    results: NDArray[np.bool_],
+    errors: UnitErrors | None,
+    has_bias: bool,
+) -> Floats:
+    """H_d of each part and rest; nan where none is stated."""
+    if errors is None or not np.isfinite(whole.half_width):
+        return np.full(2 * tree.count, 0.0 if whole.half_width == 0.0 else np.nan)
+    difference, synthetic = _error_sums(tree, results, errors)
+    error = np.minimum(difference, synthetic)
+    most = max(MOST_ERRORS, quantile(1.0 - whole.confidence, whole.degrees_of_freedom))
+    half = min(whole.half_width / (whole.std_error or math.inf), most) * error
+    share = np.where((error > 0.0) | has_bias, np.abs(totals) / (abs(whole.estimate) or 1.0), 0.0)
+    half = np.maximum(half, whole.half_width * share)
+    half += tree.sums(errors.own)
+    half[0] = whole.half_width
+    return half
+
+
+def _added_up(tree: Tree, totals: Floats, half: Floats) -> Floats:
+    """Totals of parts and rests, so that those inside each part add up to it."""
+    parents, totals = tree.whole_parents, totals.copy()
+    weights = np.nan_to_num(half) ** 2
+    weights[tree.count :][np.bincount(tree.parents[1:], minlength=tree.count) == 0] = 0.0  # a leaf has no rest
+    inside = np.bincount(parents[1:], weights=weights[1:], minlength=tree.count)
+    place = np.argsort(parents[1:], kind="stable") + 1
+    ends = np.cumsum(np.bincount(parents[1:], minlength=tree.count))
+    for part, (start, end) in enumerate(zip(np.append(0, ends[:-1]), ends, strict=True)):
+        below = place[start:end]
+        if len(below) > 1 and inside[part] > 0.0:
+            totals[below] += (totals[part] - totals[below].sum()) * weights[below] / inside[part]
+    return totals

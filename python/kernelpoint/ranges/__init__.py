@@ -1,0 +1,10 @@
+"""Ranges of launches: phases, layers, modules and operators, in which totals are stated beside that of the run.
+
+A source says in which range each launch lies. Each is a file of `sources`, found by its registry.
+"""
+
+from kernelpoint.ranges.ranges import Ranges
+from kernelpoint.ranges.read import ranges_for, read_ranges
+from kernelpoint.ranges.source import Listed, RangeSource
+
+__all__ = ["Listed", "RangeSource", "Ranges", "ranges_for", "read_ranges"]

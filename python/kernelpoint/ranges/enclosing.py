@@ -1,0 +1,45 @@
+"""Ranges of a host thread that hold a call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
+
+Thread = TypeVar("Thread")
+
+
+def enclosing(
+    ranges: Iterable[tuple[Thread, float, float, str]], calls: Sequence[tuple[Thread, float]]
+) -> Iterator[tuple[int, list[str]]]:
+    """For each call its number and the names of the ranges of its thread that hold it, outermost first.
+
+    Args:
+        ranges: thread, begin, end and name; calls: thread and time. Times of both are on one clock.
+
+    >>> list(enclosing([(1, 0.0, 9.0, "model"), (1, 2.0, 4.0, "layer"), (2, 0.0, 9.0, "other")], [(1, 3.0), (1, 5.0)]))
+    [(0, ['model', 'layer']), (1, ['model'])]
+    """
+    threads: dict[Thread, tuple[list[tuple[float, float, str]], list[tuple[float, int]]]] = {}
+    for number, (thread, time) in enumerate(calls):
+        threads.setdefault(thread, ([], []))[1].append((time, number))
+    for thread, begin, end, name in ranges:
+        if thread in threads:
+            threads[thread][0].append((begin, -end, name))
+    for held, times in threads.values():
+        held.sort()
+        times.sort()
+        yield from _sweep(held, times)
+
+
+def _sweep(held: list[tuple[float, float, str]], times: list[tuple[float, int]]) -> Iterator[tuple[int, list[str]]]:
+    """Walk one thread: `held` are begin, minus end and name, sorted; `times` are sorted too."""
+    open_ranges: list[tuple[float, str]] = []  # end, name
+    place = 0
+    for time, number in times:
+        while place < len(held) and held[place][0] <= time:
+            begin, end, name = held[place]
+            open_ranges = [one for one in open_ranges if one[0] >= begin]
+            open_ranges.append((-end, name))
+            place += 1
+        open_ranges = [one for one in open_ranges if one[0] >= time]
+        yield number, [name for _, name in open_ranges]

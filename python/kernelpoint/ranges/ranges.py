@@ -1,0 +1,94 @@
+"""Ranges of a run: phases, layers, modules and operators, nested, and the innermost one of every launch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from kernelpoint.errors import ConfigError, shown
+
+MOST_PARTS = 64  # of a path
+MOST_RANGES = 1_000_000
+SEPARATOR = "/"
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """A tree of ranges. Its root is the whole run, with the empty path.
+
+    Attributes:
+        paths: of each range, parts separated by "/"; a range stands behind the one that it lies in.
+        parents: int64 [R], the range that each lies in; -1 of the root.
+        of_launch: int64 [N], the innermost range of each launch; launches of all processes in one row.
+        source: where they come from, for people.
+
+    >>> ranges = Ranges.of(["decode/layer.0", "decode/layer.1", ""], "an example")
+    >>> ranges.paths, ranges.parents.tolist(), ranges.of_launch.tolist()
+    (('', 'decode', 'decode/layer.0', 'decode/layer.1'), [-1, 0, 1, 1], [2, 3, 0])
+    """
+
+    paths: tuple[str, ...]
+    parents: np.ndarray
+    of_launch: np.ndarray
+    source: str
+
+    @classmethod
+    def of(cls, paths: Sequence[str], source: str) -> Ranges:
+        """Ranges from the path of each launch; an empty one lies in no range.
+
+        Raises:
+            ConfigError: a path has more than MOST_PARTS parts, or there are more than MOST_RANGES ranges.
+        """
+        numbers: dict[str, int] = {"": 0}
+        parents, of_launch, known = [-1], np.zeros(len(paths), np.int64), dict[str, int]()
+        for launch, path in enumerate(paths):
+            if path not in known:
+                known[path] = _number(path, numbers, parents, source)
+            of_launch[launch] = known[path]
+        return cls(tuple(numbers), np.array(parents, dtype=np.int64), of_launch, source)
+
+    @property
+    def size(self) -> int:
+        """The number of launches N."""
+        return len(self.of_launch)
+
+    @cached_property
+    def depths(self) -> np.ndarray:
+        """int64 [R]: how many ranges each lies in."""
+        depths = np.zeros(len(self.paths), np.int64)
+        for number, parent in enumerate(self.parents.tolist()[1:], 1):
+            depths[number] = depths[parent] + 1
+        return depths
+
+    def sums(self, values: np.ndarray) -> np.ndarray:
+        """float64 [R]: the sum of the values of the launches (float64 [N]) of each range.
+
+        >>> Ranges.of(["a/b", "a", ""], "an example").sums(np.array([1.0, 2.0, 4.0])).tolist()
+        [7.0, 3.0, 1.0]
+        """
+        sums = np.bincount(self.of_launch, weights=values, minlength=len(self.paths))
+        for number in range(len(self.paths) - 1, 0, -1):
+            sums[self.parents[number]] += sums[number]
+        return sums
+
+
+def _number(path: str, numbers: dict[str, int], parents: list[int], source: str) -> int:
+    """The number of the range of a path; those that it lies in come before it."""
+    parts = [part.strip() for part in path.split(SEPARATOR) if part.strip()]
+    if len(parts) > MOST_PARTS:
+        raise ConfigError(
+            f"ranges: {source}: {shown(path)} has {len(parts)} parts; allowed: at most {MOST_PARTS}, separated by {SEPARATOR}"
+        )
+    number, whole = 0, ""
+    for part in parts:
+        whole = f"{whole}{SEPARATOR}{part}" if whole else part
+        if whole not in numbers:
+            if len(parents) >= MOST_RANGES:
+                raise ConfigError(f"ranges: {source}: more than {MOST_RANGES:,} ranges; name fewer, or coarser ones")
+            numbers[whole] = len(parents)
+            parents.append(number)
+        number = numbers[whole]
+    return number

@@ -1,0 +1,79 @@
+"""From the value of `ranges:` and the launches of a run to its ranges."""
+
+from __future__ import annotations
+
+import csv
+import lzma
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from kernelpoint.errors import ConfigError, ProfileError, shown
+from kernelpoint.profiles.format import NOT_THIS, beginning_of
+from kernelpoint.ranges.ranges import Ranges
+from kernelpoint.ranges.source import Listed, RangeSource
+from kernelpoint.registry import Registry
+from kernelpoint.workload import Population, launches_of
+
+Log = Callable[[str], None]
+
+SOURCES: Registry[RangeSource] = Registry("ranges", RangeSource, "kernelpoint.ranges.sources", "kernelpoint.ranges")
+
+
+def read_ranges(value: str, launches: Listed, log: Log) -> Ranges:
+    """The ranges of the launches of a run.
+
+    Args:
+        value: a file, or the word of a source without one (`names`, `detected`).
+
+    Raises:
+        ProfileError: the file is missing, of no known source, damaged, or of other launches; the message says where.
+        ConfigError: no launch lies in a range, or there are too many ranges.
+
+    >>> _ = Path("ranges.csv").write_text("launch,path\\n0,prefill\\n1,decode/layer.0\\n")
+    >>> names, shapes = ["gemm"] * 3, np.zeros((3, 3), int)
+    >>> read_ranges("ranges.csv", Listed(names, shapes, shapes, np.zeros(3, int)), print).paths
+    ('', 'prefill', 'decode', 'decode/layer.0')
+    """
+    sources = SOURCES.load_all()
+    source = next((one for one in sources if one.word and one.word == value), None)
+    try:
+        if source is None:
+            beginning = beginning_of(Path(value))
+            source = max((one for one in sources if not one.word), key=lambda one: one.certainty(beginning))
+            if source.certainty(beginning) == NOT_THIS:
+                allowed = "; ".join(one.description for one in sources)
+                raise ProfileError(
+                    f"ranges: {value} is no known file of ranges (it begins {beginning.first_line[:60]!r}); allowed: {allowed}"
+                )
+        paths = source().paths(Path(value), launches, log)
+    except (OSError, EOFError, lzma.LZMAError, zlib.error, csv.Error) as error:
+        raise ProfileError(f"ranges: {value} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    except (TypeError, OverflowError, ValueError, RecursionError) as error:  # numbers that no clock or counter shows
+        raise ProfileError(f"ranges: {value} holds what cannot be: {' '.join(str(error).split())[:200]}") from None
+    if not any(paths):
+        raise ConfigError(f"ranges: {shown(value)} names no range that holds a launch of this run")
+    return Ranges.of(paths, value)
+
+
+def ranges_for(value: str | None, population: Population, log: Log) -> Ranges | None:
+    """The ranges of a population, or None where the configuration names none (`read_ranges`).
+
+    >>> ranges_for(None, Population((6,), seed=0), print) is None
+    True
+    """
+    return None if value is None else read_ranges(value, listed(population), log)
+
+
+def listed(population: Population) -> Listed:
+    """The launches of a population for sources of ranges."""
+    known = launches_of(population)
+    if population.described is not None:
+        keys = population.described.signature
+    else:
+        names = np.unique(np.array(known.names, dtype=object).astype(str), return_inverse=True)[1].reshape(-1, 1)
+        rows = np.concatenate([names, known.grid, known.block], axis=1)
+        keys = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return Listed(known.names, known.grid, known.block, keys, population.paths)

@@ -1,0 +1,86 @@
+"""The contract of a source of ranges, and the launches that it names."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from kernelpoint.errors import ProfileError
+from kernelpoint.profiles import Launches, Profile, match
+from kernelpoint.profiles.format import NOT_THIS, Beginning
+
+Log = Callable[[str], None]
+MATCHED_SHARE = 0.5  # of the launches (of the source's where there are fewer) that have to match
+
+
+@dataclass(frozen=True)
+class Listed(Launches):
+    """The launches of a run, in program order, as far as they are known; names, grid and block as of Launches.
+
+    keys: int64 [N], equal for launches of one kernel and shape; traces: trace file of each, empty where there is none.
+    """
+
+    keys: np.ndarray
+    traces: Sequence[str] = ()
+
+    @property
+    def size(self) -> int:
+        """The number of launches N."""
+        return len(self.keys)
+
+
+class RangeSource(ABC):
+    """One source of ranges. Subclasses are found by the registry (`ranges.read.SOURCES`); other packages name theirs in the
+    entry point group `kernelpoint.ranges`.
+
+    Class attributes:
+        description: the source as a user calls it, for the list of those allowed.
+        word: the value of `ranges:` that chooses a source without a file; empty of those that read one.
+    """
+
+    description: ClassVar[str]
+    word: ClassVar[str] = ""
+
+    @classmethod
+    def certainty(cls, beginning: Beginning) -> int:
+        """How certain it is that a file with this beginning is one of this source, as of a profile format."""
+        return NOT_THIS
+
+    @abstractmethod
+    def paths(self, file: Path, launches: Listed, log: Log) -> list[str]:
+        """The path of each launch, parts separated by "/"; empty where it lies in no range.
+
+        Args:
+            file: the source's file; the empty path of a source without one.
+
+        Raises:
+            ProfileError: the file is damaged, or is of other launches; the message says where.
+        """
+
+
+def matched(paths: Sequence[str], profile: Profile, launches: Listed, log: Log) -> list[str]:
+    """Paths of the launches of a run from those of the launches of a profile (`paths`, in its order).
+
+    Raises:
+        ProfileError: fewer than half of them have a counterpart.
+    """
+    if not any(launches.names):
+        if profile.size != launches.size:
+            raise ProfileError(
+                f"{profile.source}: {profile.size:,} launches; the run has {launches.size:,}, and nothing to match them by"
+            )
+        return list(paths)
+    matching = match(profile, launches)
+    if matching.matched < MATCHED_SHARE * min(launches.size, profile.size):
+        raise ProfileError(
+            f"{profile.source}: only {matching.matched:,} of the {launches.size:,} launches of the run are in this file; it "
+            f"seems to be of another workload (it has {profile.size:,} launches, the first is {profile.name(0)!r})"
+        )
+    for sentence in matching.sentences():
+        log(f"kernelpoint: ranges: {profile.source}: {sentence}")
+    return [paths[row] if row >= 0 else "" for row in matching.rows.tolist()]

@@ -1,0 +1,1 @@
+"""Sources of ranges, one file each."""

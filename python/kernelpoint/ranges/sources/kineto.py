@@ -1,0 +1,92 @@
+"""Modules, functions and operators in the PyTorch profiler's trace."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+from kernelpoint.errors import ProfileError
+from kernelpoint.profiles.format import NOT_THIS, STRUCTURE, Beginning, open_decompressed
+from kernelpoint.profiles.formats import kineto
+from kernelpoint.ranges.enclosing import enclosing
+from kernelpoint.ranges.source import Listed, Log, RangeSource, matched
+
+MODULE = "nn.Module: "
+CALLS = ("cuda_runtime", "cuda_driver")
+OPERATOR = "\0"  # before the name of an operator, until the outermost of each module is chosen
+
+Thread = tuple[Any, Any]
+
+
+class Kineto(RangeSource):
+    """`record_function` events, `nn.Module` calls and operators of the thread that launched a kernel, at the time of its call.
+
+    Categories user_annotation, python_function (modules only; `with_modules` or `with_stack` of the profiler writes them) and
+    cpu_op, of which the outermost inside the innermost module counts. Kernels of the backward pass are launched by another
+    thread, which has no modules: they lie in its operators.
+    """
+
+    description = "PyTorch profiler JSON with modules, annotations or operators"
+
+    @classmethod
+    def certainty(cls, beginning: Beginning) -> int:
+        """See RangeSource."""
+        return STRUCTURE if beginning.text.startswith(("{", "[")) else NOT_THIS
+
+    def paths(self, file: Path, launches: Listed, log: Log) -> list[str]:
+        """See RangeSource."""
+        profile = kineto.Kineto().read(file, None)
+        found = _Events()
+        with open_decompressed(file) as raw, io.TextIOWrapper(raw, encoding="utf-8", errors="replace") as text:
+            for event in kineto.events(text, str(file)):
+                found.take(event)
+        if not found.ranges:
+            raise ProfileError(
+                f"{file}: no modules, annotations or operators beside its kernels; profile with activities CPU and CUDA, and "
+                "with_modules=True"
+            )
+        return matched(found.paths(), profile, launches, log)
+
+
+class _Events:
+    """Kernels, the calls that launched them, and ranges of host threads."""
+
+    def __init__(self) -> None:
+        self.kernels: list[tuple[int, int]] = []  # correlation, start: the order of launches
+        self.calls: dict[int, tuple[Thread, float]] = {}
+        self.ranges: list[tuple[Thread, float, float, str]] = []
+
+    def take(self, event: dict[str, Any]) -> None:
+        """Sort one event in; those without times are passed over."""
+        about, kind = event.get("args"), str(event.get("cat", "")).lower()
+        if event.get("ph") != "X" or not all(isinstance(event.get(key), int | float) for key in ("ts", "dur")):
+            return
+        about = about if isinstance(about, dict) else {}
+        correlation = kineto.integer(about.get("correlation", about.get("correlation_id", 0)))
+        begin, name = float(event["ts"]), str(event.get("name", ""))
+        thread = (event.get("pid"), event.get("tid"))
+        if kind == "kernel":
+            self.kernels.append((correlation, round(event["ts"] * 1000)))
+        elif kind in CALLS:
+            self.calls[correlation] = thread, begin
+        elif kind == "user_annotation" or (kind == "python_function" and name.startswith(MODULE)):
+            self.ranges.append((thread, begin, begin + event["dur"], name.removeprefix(MODULE)))
+        elif kind == "cpu_op":
+            self.ranges.append((thread, begin, begin + event["dur"], OPERATOR + name))
+
+    def paths(self) -> list[str]:
+        """The path of each kernel in the order of launches."""
+        self.kernels.sort()
+        numbers = [number for number, (key, _) in enumerate(self.kernels) if key in self.calls]
+        found = [""] * len(self.kernels)
+        for place, names in enclosing(self.ranges, [self.calls[self.kernels[number][0]] for number in numbers]):
+            found[numbers[place]] = "/".join(_with_one_operator(names))
+        return found
+
+
+def _with_one_operator(names: list[str]) -> list[str]:
+    """Names without operators, but for the outermost one inside the innermost other range."""
+    others = [place for place, name in enumerate(names) if not name.startswith(OPERATOR)]
+    last = others[-1] + 1 if others else 0
+    return [names[place] for place in others] + [name.removeprefix(OPERATOR) for name in names[last : last + 1]]

@@ -1,0 +1,34 @@
+"""Ranges from the names of launches and of their trace files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from kernelpoint.errors import ProfileError
+from kernelpoint.ranges.source import Listed, Log, RangeSource
+
+
+class Names(RangeSource):
+    """The folders of a launch's trace, below the one that all traces lie in, and the name of its kernel.
+
+    A tracer, or a script after it, tags launches by folders: `decode/layer.3/kernel-17.traceg`. A simulator that describes its
+    launches tags them in their names: `decode/layer.3/gemm`.
+    """
+
+    description = "`names`, of trace folders and kernels"
+    word = "names"
+
+    def paths(self, file: Path, launches: Listed, log: Log) -> list[str]:
+        """See RangeSource."""
+        folders = [os.path.dirname(os.path.abspath(trace)) if trace else "" for trace in launches.traces]
+        named = [folder for folder in set(folders) if folder]
+        if not named and not any(launches.names):
+            raise ProfileError("ranges: got 'names', but launches of this run have neither a name nor a trace file")
+        common = os.path.commonpath(named) if named else ""
+        below = {folder: os.path.relpath(folder, common) for folder in named}
+        tags = [below[folder] if folder else "." for folder in folders] or ["."] * launches.size
+        return [
+            name if tag == "." else f"{tag.replace(os.sep, '/')}/{name}"
+            for tag, name in zip(tags, launches.names, strict=True)
+        ]

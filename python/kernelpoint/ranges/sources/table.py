@@ -1,0 +1,41 @@
+"""A CSV file with the path of launches."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+from kernelpoint.errors import ProfileError, shown
+from kernelpoint.profiles.format import NOT_THIS, STRUCTURE, Beginning, open_decompressed
+from kernelpoint.profiles.tables import rows_of
+from kernelpoint.ranges.source import Listed, Log, RangeSource
+
+
+class Table(RangeSource):
+    """A CSV with the columns `launch` and `path`; others are ignored. Launches that it does not name lie in no range.
+
+    `launch` counts from 0 in program order, those of all processes in one row.
+    """
+
+    description = "a CSV with the columns launch and path"
+
+    @classmethod
+    def certainty(cls, beginning: Beginning) -> int:
+        """See RangeSource."""
+        return STRUCTURE if {"launch", "path"} <= beginning.columns else NOT_THIS
+
+    def paths(self, file: Path, launches: Listed, log: Log) -> list[str]:
+        """See RangeSource."""
+        found: dict[int, str] = {}
+        with open_decompressed(file) as raw, io.TextIOWrapper(raw, encoding="utf-8", newline="") as text:
+            for line, row in rows_of(text, str(file)):
+                value = row["launch"].strip()
+                launch = int(value) if value.isascii() and value.isdigit() else -1
+                if not 0 <= launch < launches.size:
+                    raise ProfileError(
+                        f"{file}:{line}: launch: got {shown(value)}; allowed: 0 to {launches.size - 1}, as in the run"
+                    )
+                if launch in found:
+                    raise ProfileError(f"{file}:{line}: launch {launch} stands here a second time; name each once")
+                found[launch] = row["path"]
+        return [found.get(launch, "") for launch in range(launches.size)]

@@ -1,0 +1,43 @@
+"""Totals of the ranges of a run (phases, layers, modules), as records of the journal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernelpoint.estimation import Estimate, Look, Tree, subtotals
+from kernelpoint.journal import EstimateRecord, RangeRecord
+from kernelpoint.session.summary import estimate_record
+
+if TYPE_CHECKING:
+    from kernelpoint.ranges import Ranges
+    from kernelpoint.session.sample import Sample
+
+
+def range_records(ranges: Ranges, look: Look, sample: Sample) -> list[RangeRecord]:
+    """Record of each range, in the order of `ranges.paths`.
+
+    Args:
+        look: the statement of the run; sample: the sample that it rests on, whose launches are those of the ranges.
+    """
+    tree = Tree(ranges.parents, ranges.of_launch)
+    values, results = sample.estimates(), sample.has_result
+    columns = {name: column for column, name in enumerate(sample.engine.counters)}
+    found = {
+        name: _of_counter(tree, whole, values[:, columns[name]], sample)
+        for name, whole in look.estimates.items()
+        if name in columns and np.isfinite(values[:, columns[name]]).all()
+    }
+    launches, simulated = (tree.sums(count)[: tree.count].astype(int) for count in (np.ones(ranges.size), results))
+    return [
+        RangeRecord(path, int(launches[k]), int(simulated[k]), {name: parts[k] for name, parts in found.items()})
+        for k, path in enumerate(ranges.paths)
+    ]
+
+
+def _of_counter(tree: Tree, whole: Estimate, values: np.ndarray, sample: Sample) -> list[EstimateRecord]:
+    exact = whole.half_width == 0.0
+    errors = None if exact else sample.engine.unit_errors(whole.counter)
+    parts = subtotals(tree, whole, values, sample.has_result, errors, sample.engine.has_bias)
+    return [estimate_record(part) for part in parts]

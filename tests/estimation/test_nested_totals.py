@@ -1,0 +1,111 @@
+"""Totals of parts of a population: they add up, and hold their truths as often as stated."""
+
+import numpy as np
+import pytest
+
+from kernelpoint.estimation import Design, ErrorBudget, Estimate, Tree, UnitErrors, engine_for, passes, subtotals
+from kernelpoint.randomness import generator, permanent_random_numbers
+
+N, LAYERS, KERNELS = 3200, 40, 4
+LAYER = np.arange(N) // (N // LAYERS)
+TREE = Tree(np.array([-1, 0, 0, *[1] * 20, *[2] * 20]), LAYER + 3)  # a run of two phases of 20 layers
+STRATA = np.arange(N) % KERNELS
+
+
+def truth(trouble):
+    y = (100.0 + 300.0 * STRATA) * generator(1, trouble).lognormal(0.0, 0.1, N)
+    if trouble == "a slow layer":
+        y[LAYER == 7] *= 1.3
+    if trouble == "drift":
+        y *= np.linspace(0.8, 1.2, N)
+    return y
+
+
+def parts_of(y, seed, predictions=None, bound="sequential"):
+    u = permanent_random_numbers(seed, 0, N)
+    design = Design(STRATA, np.full(KERNELS, 8), u, predictions=predictions)
+    engine = engine_for(design, ErrorBudget(0.02, bound=bound))
+    *_, look = passes(engine, ("cycles",), y)
+    values, results = engine.predict(np.arange(N))[:, 0], np.isin(np.arange(N), engine.drawn())
+    errors = engine.unit_errors("cycles")
+    return subtotals(TREE, look.estimates["cycles"], values, results, errors, engine.has_bias), look
+
+
+def held(trouble, predictions=None, seeds=60):
+    y = truth(trouble)
+    truths = TREE.sums(y)[: TREE.count]
+    return np.mean(
+        [[part.contains(total) for part, total in zip(parts_of(y, seed, predictions)[0], truths, strict=True)]
+         for seed in range(seeds)], axis=0
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("trouble", ["none", "a slow layer", "drift"])
+def test_parts_hold_their_totals_as_often_as_stated(trouble):
+    share = held(trouble)
+    assert share[3:].mean() >= 0.95
+    assert share[1:3].min() >= 0.93
+
+
+def test_parts_of_a_predicted_run_hold_their_totals_as_often_as_stated():
+    predicted = 0.8 * truth("none") * generator(2, "model").lognormal(0.0, 0.05, N)
+    share = held("none", {"cycles": predicted}, seeds=40)
+    assert share[3:].mean() >= 0.95
+    assert share[1:3].min() >= 0.93
+
+
+def test_parts_add_up_to_the_part_that_they_lie_in():
+    parts, look = parts_of(truth("drift"), 3)
+    value = np.array([part.estimate for part in parts])
+    assert value[0] == look.estimates["cycles"].estimate
+    assert value[1:3].sum() == pytest.approx(value[0], rel=1e-12)
+    assert value[3:23].sum() == pytest.approx(value[1], rel=1e-12)
+    assert value[23:].sum() == pytest.approx(value[2], rel=1e-12)
+
+
+def test_a_small_part_is_known_less_well_than_the_whole():
+    parts, look = parts_of(truth("none"), 3)
+    widths = [part.relative_half_width for part in parts]
+    assert widths[0] == look.estimates["cycles"].relative_half_width
+    assert min(widths[1:3]) >= widths[0]
+    assert np.median(widths[3:]) > 2 * max(widths[1:3])
+
+
+def test_a_run_without_a_bound_has_parts_without_one():
+    parts, _ = parts_of(truth("none"), 3, bound="none")
+    assert all(np.isnan(part.half_width) for part in parts)
+    assert sum(part.estimate for part in parts[1:3]) == pytest.approx(parts[0].estimate)
+
+
+def whole(estimate, half_width, error):
+    return Estimate("cycles", estimate, half_width, half_width / estimate, error, 9.0, 0.95, estimate)
+
+
+def test_parts_are_exact_where_every_launch_has_its_result_and_nothing_is_biased():
+    y, everything = truth("none"), np.ones(N, bool)
+    errors = UnitErrors(np.ones(N), np.zeros(N), np.zeros(N), np.zeros(N))
+    parts = subtotals(TREE, whole(y.sum(), 0.0, 0.0), y, everything, errors, False)
+    assert [part.estimate for part in parts] == pytest.approx(TREE.sums(y)[: TREE.count])
+    assert {part.half_width for part in parts} == {0.0}
+
+
+def test_errors_that_all_results_share_are_in_every_part():
+    y, everything = truth("none"), np.ones(N, bool)
+    errors = UnitErrors(np.ones(N), np.zeros(N), np.zeros(N), np.zeros(N))
+    parts = subtotals(TREE, whole(y.sum(), 0.01 * y.sum(), 0.0), y, everything, errors, True)
+    assert [part.relative_half_width for part in parts] == pytest.approx([0.01] * TREE.count)
+
+
+def test_the_error_of_a_result_is_in_the_parts_that_hold_it_alone():
+    y, everything, own = truth("none"), np.ones(N, bool), np.zeros(N)
+    own[0] = 500.0
+    errors = UnitErrors(np.ones(N), np.zeros(N), np.zeros(N), own)
+    parts = subtotals(TREE, whole(y.sum(), 500.0, 0.0), y, everything, errors, False)
+    assert [place for place, part in enumerate(parts) if part.half_width >= 500.0] == [0, 1, 3]
+
+
+def test_launches_outside_the_parts_of_a_part_take_up_their_share_of_the_difference():
+    tree = Tree(np.array([-1, 0]), np.array([1, 1, 0, 0]))
+    errors = UnitErrors(np.full(4, 2.0), np.array([4.0, 0.0, 0.0, 0.0]), np.ones(4), np.zeros(4))
+    parts = subtotals(tree, whole(40.0, 4.0, 2.0), np.full(4, 10.0), np.zeros(4, bool), errors, False)
+    assert parts[1].estimate == pytest.approx(22.0)  # its difference estimate is 24, that of the rest 20

@@ -1,0 +1,24 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from simulated_host import SimulatedHost
+
+from kernelpoint_lab.synth.compose import compose
+from kernelpoint_lab.synth.lists import write_list
+
+
+@pytest.fixture
+def host(tmp_path):
+    """A host with 200 launches of mildly varying cost."""
+    cycles = 5000 + np.random.default_rng(1).integers(0, 400, size=200)
+    return SimulatedHost(cycles, tmp_path)
+
+
+@pytest.fixture(scope="session")
+def traces(tmp_path_factory) -> Path:
+    """A list of sixty launches of a transformer."""
+    folder = tmp_path_factory.mktemp("list")
+    request = compose("transformer-decode", launches=60)
+    write_list(request.sequence, folder, request.launches, request.description)
+    return folder / "kernelslist.g"
