@@ -425,7 +425,7 @@ def test_zeros_that_take_no_room_behind_a_journal_are_not_read(path):
     with path.open("r+b") as file:
         file.seek(4 << 30)
         file.write(b"data")
-    with pytest.raises(JournalError, match=r"it has a hole at byte .*, and data behind it"):
+    with pytest.raises(JournalError, match=r"it has a hole at byte .*, and data after it"):
         read_records(path)
 
 
