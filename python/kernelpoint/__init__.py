@@ -1,7 +1,7 @@
 """KernelPoint: simulate only the kernel launches that matter, within a stated error bound.
 
-The library's names, each imported when it is first used: Run, Plan, Engine, TraceEncoder, cluster, compare, embed,
-host, load_policy, simulate. TraceEncoder needs the extra `train`.
+The library's names, each imported when it is first used: Run, Plan, Engine, TraceEncoder, cluster, compare,
+compare_runs, embed, host, load_policy, simulate. TraceEncoder needs the extra `train`.
 """
 
 from importlib import import_module
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kernelpoint.api import Run as Run
     from kernelpoint.api import cluster as cluster
     from kernelpoint.api import compare as compare
+    from kernelpoint.api import compare_runs as compare_runs
     from kernelpoint.api import simulate as simulate
     from kernelpoint.encoder.embed import embed as embed
     from kernelpoint.estimation import Engine as Engine
@@ -28,12 +29,25 @@ _MODULES = {
     "TraceEncoder": "kernelpoint_lab.training.model",
     "cluster": "kernelpoint.api",
     "compare": "kernelpoint.api",
+    "compare_runs": "kernelpoint.api",
     "embed": "kernelpoint.encoder.embed",
     "host": "kernelpoint.python_host",
     "load_policy": "kernelpoint.policies.registry",
     "simulate": "kernelpoint.api",
 }
-__all__ = ["Engine", "Plan", "Run", "TraceEncoder", "cluster", "compare", "embed", "host", "load_policy", "simulate"]
+__all__ = [
+    "Engine",
+    "Plan",
+    "Run",
+    "TraceEncoder",
+    "cluster",
+    "compare",
+    "compare_runs",
+    "embed",
+    "host",
+    "load_policy",
+    "simulate",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -48,4 +62,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """Names that completion shows."""
-    return sorted([*globals(), *_MODULES])
+    return sorted([*__all__, "__version__"])

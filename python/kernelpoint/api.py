@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernelpoint import journal
+from kernelpoint import journal, paired
 from kernelpoint.arguments import checked
 from kernelpoint.config import Config, parse_config
 from kernelpoint.coordinator.coordinator import coordinate
@@ -29,6 +29,7 @@ from kernelpoint.evaluation.run import Notebook, cells
 from kernelpoint.evaluation.run import compare as compare_workload
 from kernelpoint.evaluation.workload import load_workload, parse_request
 from kernelpoint.fast_model.configuration import configuration_of_host
+from kernelpoint.paired import Comparison
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.pool import Pool
 from kernelpoint.session.boundary import open_run, own_command
@@ -219,6 +220,29 @@ def simulate(
     finally:
         session.journal.close()
     return Run.load(journal_path)
+
+
+@checked
+def compare_runs(first: journal.Run | str | Path, second: journal.Run | str | Path) -> Comparison:
+    """Compare two sampled runs of one list on two simulated GPUs, launch by launch; see paired.compare_runs.
+
+    Args:
+        first, second: runs, or their journals.
+
+    Returns:
+        Its `rows` have, for each counter, both totals, their ratio (second over first) and their difference, with bounds.
+
+    Raises:
+        JournalError: a journal cannot be read, a run has not ended or states no bound, or list, plan, seed or policy differ.
+
+    >>> import kernelpoint as kp
+    >>> runs = [kp.simulate("traces/kernelslist.g", f"{gpu}.kpjournal", gpu, "all") for gpu in ("v100", "rtx")]
+    >>> cycles = kp.compare_runs(*runs).rows[0]
+    >>> cycles.counter, cycles.ratio.value < 1.0, cycles.ratio.half_width
+    ('cycles', True, 0.0)
+    """
+    a, b = (run if isinstance(run, journal.Run) else Run.load(run) for run in (first, second))
+    return paired.compare_runs(a, b)
 
 
 @checked

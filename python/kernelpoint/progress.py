@@ -13,14 +13,15 @@ from kernelpoint.terminal import show_line
 
 SILENT = 2.0  # seconds; work that is done by then says nothing
 BETWEEN_UPDATES, BETWEEN_LINES = 0.2, 10.0  # seconds, on a terminal and in a log
-MINUTE, HOUR = 60.0, 3600.0  # seconds
+MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0  # seconds
 
 
 def duration(seconds: float) -> str:
-    """Tell a time, at least 0, in the unit that people would use; seconds up to two minutes, minutes up to two hours.
+    """A time, at least 0, in the unit that people use: seconds up to two minutes, minutes up to two hours, hours up to two
+    days, days up to two years, years beyond.
 
-    >>> [duration(seconds) for seconds in (0.01, 0.26, 9.6, 90, 720, 9_000, 300_000)]
-    ['0 s', '0.3 s', '10 s', '90 s', '12 min', '2.5 h', '83 h']
+    >>> [duration(seconds) for seconds in (0.01, 0.26, 9.6, 90, 720, 9_000, 130_000, 300_000, 134_686_800)]
+    ['0 s', '0.3 s', '10 s', '90 s', '12 min', '2.5 h', '36 h', '3.5 days', '4.3 years']
     """
     if seconds < 0.95:
         return f"{seconds:.1f} s" if seconds >= 0.05 else "0 s"
@@ -28,7 +29,12 @@ def duration(seconds: float) -> str:
         return f"{seconds:.0f} s"
     if seconds < 2 * HOUR:
         return f"{seconds / MINUTE:.0f} min"
-    return f"{seconds / HOUR:.1f} h" if seconds < 10 * HOUR else f"{seconds / HOUR:,.0f} h"
+    if seconds < 2 * DAY:
+        return f"{seconds / HOUR:.1f} h" if seconds < 10 * HOUR else f"{seconds / HOUR:.0f} h"
+    days = seconds / DAY
+    if days < 730:
+        return f"{days:.1f} days" if days < 10 else f"{days:.0f} days"
+    return f"{days / 365:,.1f} years" if days < 3650 else f"{days / 365:,.0f} years"
 
 
 class WorkProgress:

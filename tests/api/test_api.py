@@ -50,6 +50,21 @@ def test_every_name_that_is_offered_exists_and_no_other():
         _ = kp.nosuch
 
 
+def test_completion_shows_the_names_of_the_library_and_nothing_else():
+    assert set(dir(kp)) == {*kp.__all__, "__version__"}
+
+
+def test_a_run_is_shown_in_one_line(runs):
+    shown = repr(runs[1])
+    assert len(shown) < 300 and "random" in shown and "of 60 launches simulated, ended" in shown
+
+
+def test_journals_and_runs_are_compared_alike(runs):
+    full, _ = runs
+    by_path, by_run = kp.compare_runs(str(full.path), full), kp.compare_runs(full, full)
+    assert by_path.record() == by_run.record() and by_run.rows[0].ratio.value == 1.0
+
+
 def test_a_plan_and_its_clusters_cover_every_launch(traces):
     plan = kp.Plan.from_traces(traces, policy="random", seed=3)
     labels = kp.cluster(traces, policy="random", seed=3)

@@ -71,7 +71,7 @@ def test_a_run_of_one_worker_says_what_it_cost_and_the_simulator_prints_its_end(
     assert int(printed["kernelpoint_simulated"]) == summary["simulated"]
     assert re.search(r"processor time saved: a full run would take about [\d.]+ s, this one took [\d.]+ s", said)
     assert re.search(r"1 worker; Dask's dashboard: http://\S+/status", said)
-    assert re.search(r"simulators started in [\d.]+ s \([\d.]+ % of what they did\)", said)
+    assert re.search(r"simulators? started in [\d.]+ s \([\d.]+ % of what they did\)", said)
 
 
 def simulators_of(folder: Path) -> list[int]:

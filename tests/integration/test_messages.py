@@ -61,3 +61,20 @@ def _list_in(name, bench):
     (bench.folder / name).mkdir()
     (bench.folder / name / "x]").symlink_to(bench.list_path.parent, target_is_directory=True)
     return f"{name}/x]/kernelslist.g"
+
+
+def test_a_run_without_dashes_before_the_simulator_is_told_where_they_go(refused):
+    message = refused("run", "-c", "kernelpoint.yaml", "accel-sim.out", "-trace", "kernelslist.g")
+    assert "no -- in the command" in message and "-- accel-sim.out" in message
+
+
+def test_a_list_of_traces_is_no_census(refused, tmp_path):
+    (tmp_path / "kernelslist.g").write_text("MemcpyHtoD,0x7f0000000000,4096\nkernel-1.traceg\n")
+    message = refused("select", "kernelslist.g", "-o", "drawn")
+    assert "this is a list of traces" in message and "needs no selection" in message
+
+
+@pytest.mark.parametrize(("value", "advice"), [("5", "write 0.05 for 5 %"), ("1.5", "write 0.015 for 1.5 %")])
+def test_a_budget_in_per_cent_is_told_how_it_is_written(refused, tmp_path, value, advice):
+    (tmp_path / "k.yaml").write_text(f"version: 1\npolicy: random\nerror_budget: {{relative_error: {value}}}\n")
+    assert advice in refused("plan", "kernelslist.g", "-o", "a.kpplan", "--config", "k.yaml")

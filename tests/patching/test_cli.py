@@ -31,7 +31,7 @@ def test_dry_run_and_check_show_what_would_be_added_and_change_nothing(checkout)
     code, text = patch("accelsim", checkout, "--dry-run")
     assert code == 0 and "gpu-simulator/accel-sim.cc:" in text and "+ kernelpoint::register_option(parser);" in text
     code, text = patch("accelsim", checkout, "--check")
-    assert code == 1 and "not patched" in text
+    assert code == 1 and "not patched" in text and "--dry-run shows them" in text and len(text.splitlines()) == 2
     assert {path: path.read_bytes() for path in checkout.rglob("*") if path.is_file()} == before
 
 

@@ -150,6 +150,11 @@ def _run(name: str) -> None:
         return
     if name not in COMMANDS:
         raise ConfigError(f"unknown command{did_you_mean(name, COMMANDS)}; allowed: {', '.join(COMMANDS)}")
+    if name == "run" and len(sys.argv) > 2 and not {"--", "-h", "--help"} & set(sys.argv):
+        raise ConfigError(
+            "no -- in the command; the simulator's command follows it: kernelpoint run -c kernelpoint.yaml -- accel-sim.out "
+            "-trace LIST ..."
+        )
     try:
         command(name)(args=sys.argv[2:], prog_name=f"kernelpoint {name}")
     except SystemExit as end:

@@ -62,7 +62,11 @@ def _check(checkout: Path, description: Description, launcher: bool, console: Co
         return CANNOT
     console.print(f"{tree.root}: {state.value}")
     if state is State.PRISTINE:
-        _show(plan, console)
+        edited = {edit.file for edit in plan.edits}
+        added = sum(edit.text.count("\n") or 1 for edit in plan.edits)
+        console.print(
+            f"would add {added} lines to {len(edited)} files, and {len(set(plan.files) - edited)} files; --dry-run shows them"
+        )
     return PATCHED if state is State.PATCHED else CAN_BE_PATCHED
 
 

@@ -125,9 +125,15 @@ def _account(simulations: Simulations, workers: int, wall: float) -> str:
     simulated, started = simulations.seconds, simulations.start_seconds
     share, cost = 100 * simulated / (wall * workers), 100 * started / ((simulated + started) or 1.0)
     return (
-        f"{wall:,.1f} s on {workers} workers: {simulated:,.1f} s of simulation ({share:.0f} % of the workers' time), "
-        f"{simulations.starts} simulators started in {started:,.1f} s ({cost:.1f} % of what they did)"
+        f"{wall:,.1f} s on {_counted(workers, 'worker')}: {simulated:,.1f} s of simulation "
+        f"({share:.0f} % of the workers' time), "
+        f"{_counted(simulations.starts, 'simulator')} started in {started:,.1f} s ({cost:.1f} % of what they did)"
     )
+
+
+def _counted(count: int, word: str) -> str:
+    """A count with its word: "1 worker", "2 workers"."""
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
 def print_end(command: Sequence[str], journal: Path, saved: TimeSaved) -> int:

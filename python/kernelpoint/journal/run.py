@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 Kind = TypeVar("Kind")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """The records of one run.
 
@@ -50,6 +50,12 @@ class Run:
 
     path: Path
     records: list[Record]
+
+    def __repr__(self) -> str:
+        """Path, policy and progress in one line."""
+        end = "ended" if self.summary is not None else "not ended"
+        count = f"{len(self.results):,} of {sum(self.launches):,} launches simulated"
+        return f"<{type(self).__name__} {str(self.path)!r}: {self.policy}, {count}, {end}>"
 
     def of(self, kind: type[Kind]) -> Iterator[Kind]:
         """The records of one type, in order."""

@@ -53,6 +53,12 @@ def _row_apart(first: Run, second: Run, counter: str) -> CounterRow:
     )
 
 
+def exact_row(first: Run, second: Run, counter: str) -> CounterRow | None:
+    """The row of a counter that both runs know exactly, from traces or full runs; None of any other."""
+    (a, wide_a), (b, wide_b) = (stated(run, counter) for run in (first, second))
+    return CounterRow.exact(counter, a, b) if wide_a == wide_b == 0.0 else None
+
+
 def stated(run: Run, counter: str) -> tuple[float, float]:
     """Estimate and half-width of a counter in the summary of a run; nan where it states none."""
     row = run.ended().counters[counter]

@@ -8,7 +8,7 @@ from kernelpoint.estimation.assisted_paired import assisted_pair
 from kernelpoint.estimation.estimators import Sample
 from kernelpoint.estimation.paired import PairedTotals, joint_error_probability, paired_totals
 from kernelpoint.journal import Run
-from kernelpoint.paired.apart import compare_apart, separate_half_width
+from kernelpoint.paired.apart import compare_apart, exact_row, separate_half_width
 from kernelpoint.paired.comparison import Comparison, CounterRow, assumptions, check_shared, notes
 from kernelpoint.paired.sample import DrawnSample, engine_of, is_predicted, predicts_traced, results_of, sample_of
 
@@ -45,11 +45,7 @@ def compare_runs(first: Run, second: Run) -> Comparison:
             continue
         columns = a.values[own, a.counters.index(name)], b.values[other, b.counters.index(name)]
         pair = _pair(a, own, np.column_stack(columns), alpha)
-        rows.append(
-            CounterRow(
-                name, pair.first, pair.second, pair.ratio, pair.difference, separate_half_width(first, second, name)
-            )
-        )
+        rows.append(_row(first, second, name, pair))
     return Comparison(
         tuple(rows),
         first.ended().launches,
@@ -77,11 +73,7 @@ def _compare_predicted(first: Run, second: Run) -> Comparison:
     for name in names:
         values = np.column_stack([results_of(first, name), results_of(second, name)])
         pair = assisted_pair(joint, values, name, alpha)
-        rows.append(
-            CounterRow(
-                name, pair.first, pair.second, pair.ratio, pair.difference, separate_half_width(first, second, name)
-            )
-        )
+        rows.append(_row(first, second, name, pair))
     assumed = (
         f"assumed: a launch that was not drawn changes by no more than {100 * joint.design.care.odd:g} % of its prediction "
         "otherwise than the drawn ones do"
@@ -95,6 +87,13 @@ def _compare_predicted(first: Run, second: Run) -> Comparison:
         confidence,
         (*notes(first, second, rows), *([assumed] if joint.largest_share > 0.0 else [])),
     )
+
+
+def _row(first: Run, second: Run, counter: str, pair: PairedTotals) -> CounterRow:
+    """The row of a counter: what both runs know exactly, else the paired totals."""
+    apart = separate_half_width(first, second, counter)
+    paired = CounterRow(counter, pair.first, pair.second, pair.ratio, pair.difference, apart)
+    return exact_row(first, second, counter) or paired
 
 
 def _pair(run: DrawnSample, rows: np.ndarray, values: np.ndarray, alpha: float) -> PairedTotals:

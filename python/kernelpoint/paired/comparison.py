@@ -106,6 +106,17 @@ class CounterRow:
     difference: Interval
     separate: float
 
+    @classmethod
+    def exact(cls, counter: str, first: float, second: float) -> CounterRow:
+        """The row of a counter whose totals both runs know exactly.
+
+        >>> CounterRow.exact("instructions", 100.0, 100.0).ratio.half_width
+        0.0
+        """
+        ratio, none = second / first if first else math.nan, 0.0
+        known = Interval(ratio, none if first else math.nan, none, math.inf)
+        return cls(counter, first, second, known, Interval(second - first, none, none, math.inf), none)
+
     @property
     def tighter(self) -> float:
         """Factor by which the paired interval of the ratio is than that of the separate bounds."""

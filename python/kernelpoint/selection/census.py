@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ CENSUSES: dict[Tracer, type[AccelSimCensus] | type[MacSimCensus]] = {
 LEAST_MATCHED = 0.5  # of the launches that have to be in the profile; else it is another program's
 
 Log = Callable[[str], None]
+_LISTED = re.compile(r"(kernel-\d+\.trace|Memcpy[HD]to)")  # a line of a kernelslist.g
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,11 @@ def read_census(path: Path, tracer: Tracer | None, log: Log) -> Census:
     except (OSError, EOFError) as error:
         raise ProfileError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     found = next((name for name, kind in CENSUSES.items() if kind.certainty(beginning) > NOT_THIS), None)
+    if found is None and _LISTED.match(beginning.first_line):
+        raise ConfigError(
+            f"{path}: this is a list of traces; give the census of the program (stats_ctx_0x... or kernel_names.txt) or a "
+            "profile. A program whose launches are all traced needs no selection: run its list"
+        )
     if found is None and tracer is None:
         raise ConfigError(
             f"--tracer: {path} is not a tracer's census, so say which tracer's numbers its launches have: "

@@ -34,11 +34,16 @@ def open(config_path: str, info: Mapping[str, Any], log: Callable[[str], None]) 
         return WorkerSession(config, info, log, descriptors)
     if journal := os.environ.get(JOURNAL_ENV):
         config = config.model_copy(update={"journal": journal, "resume": "auto"})
+        log = _silent  # the coordinator has said it all
     session = open_run(config, HostInfo.from_mapping(info), log, command=own_command())
     if times := os.environ.get(TIME_ENV):
         full, spent = map(float, times.split())
         session.saved.known = full, spent
     return session
+
+
+def _silent(line: str) -> None:
+    """Take a line of text and show it to nobody."""
 
 
 def own_command() -> list[str]:

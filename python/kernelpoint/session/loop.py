@@ -195,7 +195,7 @@ class Loop:
         if self.sample.engine.wants_exact_results:
             self.sampled.inside.stop_projecting()
         self._recorder.write(look_record(self.sampled.pass_index, look))
-        self._recorder.progress.looked(look, self.sampled.pass_index, self._setup.budget.counter)
+        self._recorder.progress.looked(look, self.sampled.pass_index, self._setup.budget)
 
     def _grow(self) -> bool:
         """Draw more where the budget is not met; True if launches are to be simulated."""

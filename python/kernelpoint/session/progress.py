@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kernelpoint.progress import duration
+from kernelpoint.session.verdict import width_text
 
 if TYPE_CHECKING:
-    from kernelpoint.estimation import Look
+    from kernelpoint.estimation import ErrorBudget, Look
 
 SECONDS_BETWEEN_LINES = 10.0
 
@@ -58,12 +59,13 @@ class Progress:
             f"about {duration(seconds)} left in this pass{self._so_far}"
         )
 
-    def looked(self, look: Look, pass_index: int, counter: str) -> None:
+    def looked(self, look: Look, pass_index: int, budget: ErrorBudget) -> None:
         """The bound at the end of a pass, on the counter that the error budget speaks of."""
+        counter = budget.counter
         if (estimate := {**look.estimates, **look.ratios}.get(counter)) is None:
             return
         width = estimate.relative_half_width
-        bound = f"+- {100 * width:.3g} %" if width == width else "no bound stated"
+        bound = f"+- {width_text(width, budget.relative_error)} %" if width == width else "no bound stated"
         word = "within" if look.met else "beyond"
         self._so_far = f"; so far {counter} {estimate.estimate:.6g} {bound}"
         self.say(

@@ -96,6 +96,8 @@ def format_differences(differing: list[str], before: Mapping[str, Any], after: M
         causes += [key for key in differing if key.startswith("hashes.")]
     if "hashes.traces" in causes:
         causes = [key for key in causes if not key.startswith("hashes.")] + ["hashes.traces"]
+    if _CONFIG_HASH in causes:  # what else is made of the simulated GPU differs with it
+        causes = [key for key in causes if not key.startswith("hashes.")] + [_CONFIG_HASH]
     lines: list[str] = []
     for key in causes:
         lines += _options(before, after) if key == _CONFIG_HASH else [_line(key, before.get(key), after.get(key))]
@@ -112,10 +114,15 @@ def _line(key: str, before: Any, after: Any) -> str:
 def _options(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """The options of the simulated GPU that changed, as far as the simulator states them; else its hash."""
     old, new = (options_of(values.get(_CONFIGURATION) or "") for values in (before, after))
-    changed = [key for key in sorted(old.keys() | new.keys()) if old.get(key) != new.get(key)]
+    changed = [key for key in sorted(old.keys() | new.keys(), key=_name_first) if old.get(key) != new.get(key)]
     if not old or not new or not changed:
         return [_line(_CONFIG_HASH, before.get(_CONFIG_HASH), after.get(_CONFIG_HASH))]
     return [_line(f"simulated GPU: {key}", old.get(key, "nothing"), new.get(key, "nothing")) for key in changed]
+
+
+def _name_first(key: str) -> tuple[bool, str]:
+    """Sorts the name of a GPU before its other options."""
+    return key != "name", key
 
 
 def options_of(text: str) -> dict[str, str]:

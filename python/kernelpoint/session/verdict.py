@@ -50,8 +50,7 @@ def _stated(summary: SummaryRecord) -> str:
         return f"exact: {every}"
     if width is None or covers == NOTHING:
         return "no bound stated"
-    digits = f"{100 * width:.3g}" if width <= 1.0 else "over 100"
-    interval = f"+- {digits} % at {100 * summary.confidence:g} %"
+    interval = f"+- {width_text(width, summary.relative_error)} % at {100 * summary.confidence:g} %"
     if covers == TOTAL_ERROR:
         return f"total within {interval}; error budget {'met' if summary.met else 'not met'}"
     reason = f" ({summary.bound_excludes})" if summary.bound_excludes else ""
@@ -72,6 +71,20 @@ def open_launch(summary: SummaryRecord) -> list[str]:
         f"{which} that takes {found.times:.3g} times the expected {summary.counter} breaks the error budget unseen; "
         f"its probability of being drawn was {100.0 * found.probability:.2g} %"
     ]
+
+
+def width_text(width: float, budget: float) -> str:
+    """A relative half-width in per cent, with as many digits as tell it from the error budget.
+
+    >>> width_text(0.0084, 0.01), width_text(0.01, 0.01), width_text(0.0100012, 0.01), width_text(3.0, 0.01)
+    ('0.84', '1', '1.0001', 'over 100')
+    """
+    if width > 1.0:
+        return "over 100"
+    is_equal = width <= budget * (1.0 + 1e-9) and width >= budget * (1.0 - 1e-9)
+    allowed = f"{100 * budget:.3g}"
+    texts = [f"{100 * width:.{digits}g}" for digits in range(3, 10)]
+    return texts[0] if is_equal else next((text for text in texts if text != allowed), texts[-1])
 
 
 def _times(n: int) -> str:
