@@ -1,0 +1,209 @@
+"""Every statistic of a simulator's own output, of a full run and of a sampled run of the same list, as a table.
+
+    python lab/benchmarks/simulator_output.py accelsim TREE FULL/out.txt SAMPLED/out.txt
+    python lab/benchmarks/simulator_output.py power FULL/accelwattch_power_report.log FULL/out.txt SAMPLED/REPORT
+    python lab/benchmarks/simulator_output.py macsim FULL SAMPLED          # folders with *.stat.out
+
+Accel-Sim's outputs are read by upstream's own util/job_launching/get_stats.py of TREE, with each of its shipped regex files.
+`full`, `sampled`: amounts; `+-`: half-width that the sampled run states; `inside`: whether the full run's amount lies within
+it, `exact` where the half-width is 0 and both are equal, `nan` where the sampled run states none.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+# Names that the shipped regexes read -> the counter whose half-width stands in the same output
+COUNTERS = {
+    "gpu_tot_sim_insn": "instructions",
+    "gpu_tot_sim_cycle": "cycles",
+    "gpu_tot_ipc": "ipc",
+    "L2_cache_stats_breakdown[GLOBAL_ACC_R][HIT]": "l2_global_read_hits",
+    "L2_cache_stats_breakdown[GLOBAL_ACC_R][TOTAL_ACCESS]": "l2_global_reads",
+    "L2_cache_stats_breakdown[GLOBAL_ACC_W][HIT]": "l2_global_write_hits",
+    "L2_cache_stats_breakdown[GLOBAL_ACC_W][TOTAL_ACCESS]": "l2_global_writes",
+    "Total_core_cache_stats_breakdown[GLOBAL_ACC_R][TOTAL_ACCESS]": "l1_global_reads",
+    "Total_core_cache_stats_breakdown[GLOBAL_ACC_R][HIT]": "l1_global_read_hits",
+    "Total_core_cache_stats_breakdown[GLOBAL_ACC_W][HIT]": "l1_global_write_hits",
+    "Total_core_cache_stats_breakdown[GLOBAL_ACC_W][TOTAL_ACCESS]": "l1_global_writes",
+    "Total_core_cache_stats_breakdown[GLOBAL_ACC_R][MSHR_HIT]": "l1_global_reads_merged",
+    "gpgpu_n_tot_w_icount": "warp_instructions",
+    "total dram reads": "dram_reads",
+    "total dram writes": "dram_writes",
+    "gpgpu_n_shmem_bkconflict": "shared_bank_conflicts",
+    "gpgpu_n_l1cache_bkconflict": "l1_bank_conflicts",
+}
+RULE = "-" * 100  # between tables of get_stats.py
+LETTERS = re.compile(r"^([A-Za-z_][A-Za-z_0-9]*)\s+([0-9.eE+-]+)\s+(\S+)\s*$")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One statistic."""
+
+    name: str
+    full: float
+    sampled: float
+    half_width: float
+
+    @property
+    def verdict(self) -> str:
+        if math.isnan(self.sampled):
+            return "nan"
+        if math.isnan(self.half_width):
+            return "-"
+        if self.half_width == 0.0 and self.full == self.sampled:
+            return "exact"
+        slack = 1e-4 * abs(self.full) + 0.5 * (self.full == int(self.full))  # digits that the simulator prints
+        return "yes" if abs(self.full - self.sampled) <= self.half_width + slack else "NO"
+
+
+def amount(text: str) -> float:
+    """A printed number; nan where there is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def values(path: Path) -> dict[str, float]:
+    """The last value of each `name = value` of an output."""
+    found: dict[str, float] = {}
+    for line in path.read_text(errors="replace").splitlines():
+        name, separator, value = line.partition(" = ")
+        if separator:
+            found[name.strip()] = amount(value)
+    return found
+
+
+def scraped(tree: Path, out: Path, regexes: Path) -> dict[str, float]:
+    """What get_stats.py reads in an output: value by regex."""
+    with tempfile.TemporaryDirectory() as work:
+        folder = Path(work) / "runs" / "app" / "NO_ARGS" / "GPU-SASS"
+        folder.mkdir(parents=True)
+        (folder / "app-NO_ARGS.job.o1").symlink_to(out.resolve())
+        log = Path(work) / "log"
+        log.write_text("26-01-01-00-00-00 1 app NO_ARGS GPU-SASS job\n")
+        options = ["-l", str(log), "-r", str(Path(work) / "runs"), "-s", str(regexes)]
+        environment = {**os.environ, "GPGPUSIM_ROOT": str(tree / "gpu-simulator" / "gpgpu-sim")}
+        done = subprocess.run(
+            [sys.executable, "-B", "get_stats.py", *options],
+            cwd=tree / "util" / "job_launching",
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    found = {}
+    for table in done.stdout.split(RULE)[1:]:
+        lines = [line for line in table.splitlines() if line.strip(",")]
+        rows = [line for line in lines if line.startswith("app/")]
+        if rows and not lines[0].startswith(("Accel-Sim-build", "GPGPU-Sim-build")):
+            found[lines[0].rstrip(",")] = amount(rows[-1].rsplit(",", 1)[1])
+    return found
+
+
+def name_of(regex: str) -> str:
+    """The name that a regex looks for.
+
+    >>> name_of("gpu_tot_ipc\\\\s*=\\\\s*(.*)")
+    'gpu_tot_ipc'
+    """
+    name = re.split(r"\\s[*+]=|\\s[*+]\\s|\\s\*=|\\s\+=", regex.removeprefix("\\s+"))[0]
+    return name.replace("\\[", "[").replace("\\]", "]")
+
+
+def of_accelsim(tree: Path, full: Path, sampled: Path) -> Iterator[Row]:
+    """Rows of all shipped regex files."""
+    stated = values(sampled)
+    for regexes in sorted((tree / "util" / "job_launching" / "stats").glob("*.yml")):
+        truth, found = scraped(tree, full, regexes), scraped(tree, sampled, regexes)
+        for regex, value in truth.items():
+            name = name_of(regex)
+            half = stated.get(f"kernelpoint_{COUNTERS.get(name, '?')}_half_width", math.nan)
+            yield Row(name, value, found.get(regex, math.nan), half)
+
+
+def of_power(full: Path, out: Path, sampled: Path) -> Iterator[Row]:
+    """Rows of AccelWattch's report: means over the run's time of what each launch of the full run has, and the last block."""
+    cycles = [
+        amount(line.split("=")[1]) for line in out.read_text().splitlines() if line.startswith("gpu_sim_cycle = ")
+    ]
+    watts: dict[str, list[float]] = {}
+    for line in full.read_text().splitlines():
+        name, separator, value = line.partition(" = ")
+        if separator and (name == "kernel_avg_power" or name.startswith("gpu_avg_")):
+            watts.setdefault(name, []).append(amount(value))
+    stated = values(sampled)
+    total = sum(cycles)
+    means = {
+        name: sum(w * c for w, c in zip(each, cycles, strict=True)) / total
+        for name, each in watts.items()
+        if len(each) == len(cycles)
+    }
+    tail = values(full)
+    half = stated.get("kernelpoint_average_power_half_width", math.nan)
+    yield Row("gpu_tot_avg_power", tail.get("gpu_tot_avg_power", math.nan), stated["gpu_tot_avg_power"], half)
+    yield Row("kernel_avg_power", means["kernel_avg_power"], stated["kernel_avg_power"], half)
+    for name, mean in means.items():
+        part = name.removeprefix("gpu_avg_").rstrip(",")
+        own = stated.get(f"kernelpoint_avg_{part}_half_width")
+        if own is not None:
+            yield Row(name.rstrip(","), mean, stated[name], own)
+
+
+def statistics_of(folder: Path) -> dict[tuple[str, str], float]:
+    """Statistics of MacSim's files, by file and name."""
+    found = {}
+    for path in sorted(folder.glob("*.stat.out")):
+        for line in path.read_text(errors="replace").splitlines():
+            if parts := LETTERS.match(line):
+                found[path.name, parts[1]] = amount(parts[2])
+    return found
+
+
+def of_macsim(full: Path, sampled: Path) -> Iterator[Row]:
+    """Rows of all statistics that have a total in the sampled run, and one that counts the marked ones."""
+    truth, found = statistics_of(full), statistics_of(sampled)
+    marked = lost = 0
+    for (file, name), value in truth.items():
+        if name == "EXE_TIME" or file.startswith("kernelpoint"):
+            continue
+        if (file, name) in found:
+            widths = (found.get((file, name + end), math.nan) for end in ("_HALF_WIDTH", "_SAMPLING_HALF_WIDTH"))
+            yield Row(f"{file.split('.')[0]} {name}", value, found[file, name], min(widths, key=math.isnan))
+        elif (file, name + "_SIMULATED") in found:
+            marked += 1
+        else:
+            lost += 1
+    print(f"{marked:,} statistics are marked as the sample's, {lost:,} are neither there nor marked\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("kind", choices=("accelsim", "power", "macsim"))
+    parser.add_argument("paths", nargs="+", type=Path)
+    asked = parser.parse_args()
+    make = {"accelsim": of_accelsim, "power": of_power, "macsim": of_macsim}[asked.kind]
+    rows = list(make(*asked.paths))
+    print("| Statistic | Full | Sampled | +- | Inside |\n|---|---|---|---|---|")
+    for row in rows:
+        numbers = " | ".join(
+            f"{x:,.6g}" if abs(x) < 1e4 else f"{x:,.0f}" for x in (row.full, row.sampled, row.half_width)
+        )
+        print(f"| `{row.name}` | {numbers} | {row.verdict} |")
+    counts = {kind: sum(row.verdict == kind for row in rows) for kind in ("yes", "exact", "NO", "nan", "-")}
+    print("\n" + ", ".join(f"{kind}: {count}" for kind, count in counts.items()))
+
+
+if __name__ == "__main__":
+    main()
