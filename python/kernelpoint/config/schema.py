@@ -157,7 +157,7 @@ class Config(Section):
     policy: Annotated[
         Annotated[PolicyChoice, BeforeValidator(_choice)],
         Field(
-            description="`kernelpoint`, `gcl`, `allegro`, `stem`, `sieve`, `pka`, `random`, or `all` (the full run); "
+            description="`kernelpoint`, `gcl`, `allegro`, `stem`, `sieve`, `pka`, `layer`, `random`, or `all` (the full run); "
             "or a mapping of its name and its own parameters: `{name: stem, epsilon: 0.05}`"
         ),
     ]

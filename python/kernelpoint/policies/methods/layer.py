@@ -1,0 +1,83 @@
+"""One representative layer times N, as users of simulators do by hand."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from kernelpoint.config import Section
+from kernelpoint.estimation import Bound, Design, Method
+from kernelpoint.policies.contract import Policy
+from kernelpoint.policies.labels import numbered
+from kernelpoint.ranges import Ranges
+from kernelpoint.ranges.sources.detected import repeats
+from kernelpoint.workload import Available, Need, Population
+
+
+class Layer(Policy):
+    """Simulates one of the layers that are equal, and counts it as often as there are.
+
+    Accel-Sim 2.0 recommends it for language models ("trace one representative layer and extrapolate"), and so do users of
+    distributed simulators. Layers are runs of equal kernels and shapes that repeat at once, as `ranges: detected` finds them.
+    Each launch of the representative stands for the launches at its place in all layers of the same kernels: that = sum_k N_k
+    y_k. Launches outside all layers are simulated.
+
+    No bound is stated: nothing is drawn at random. Model: `place` is 0.5, the layer in the middle; nobody says which to take.
+    """
+
+    class Parameters(Section):
+        """Parameters that a user may set."""
+
+        place: Annotated[
+            float, Field(ge=0, le=1, description="which of the equal layers is simulated: 0 the first, 1 the last")
+        ] = 0.5
+
+    bounds: ClassVar[tuple[Bound, ...]] = ("none",)
+    estimates: ClassVar[tuple[Method, ...]] = ("mean",)
+
+    @classmethod
+    def inputs(cls, available: Available) -> frozenset[Need]:
+        """Kernels and shapes: from the traces, or from a profile."""
+        return frozenset({Need.TRACES if available.traces else Need.PROFILE})
+
+    def design(self, population: Population) -> Design:
+        """A stratum for each place in a layer, represented by one launch."""
+        strata = numbered(equal_layers(_keys(population)))
+        copies = np.bincount(strata + 1, minlength=1)
+        order = np.argsort(strata, kind="stable")
+        chosen = order[np.cumsum(copies)[:-1] + np.round(self.parameters.place * (copies[1:] - 1)).astype(np.int64)]
+        return Design(
+            strata=strata,
+            first_sizes=np.ones(len(chosen), dtype=np.int64),
+            u=population.u,
+            clusters=np.arange(len(chosen)),
+            chosen=np.sort(chosen),
+        )
+
+
+def _keys(population: Population) -> np.ndarray:
+    """int64 [N], equal for launches of one kernel and shape."""
+    if population.scan is not None:
+        shapes = np.asarray(population.scan.shape_ids, dtype=np.int64)
+        return np.where(population.scan.stream_ids < 0, -1 - np.arange(len(shapes)), shapes)
+    return population.profile_for("layer").signature
+
+
+def equal_layers(keys: np.ndarray) -> np.ndarray:
+    """int64 [N]: one number for the launches at one place of equal layers; -1 outside all layers.
+
+    >>> equal_layers(np.array([9, 1, 2, 3, 1, 2, 3, 8])).tolist()
+    [-1, 0, 1, 2, 0, 1, 2, -1]
+    """
+    ranges = Ranges.of(repeats(keys), "detected")
+    positions, begins, used = np.full(len(keys), -1, dtype=np.int64), dict[bytes, int](), 0
+    order = np.argsort(ranges.of_launch, kind="stable")
+    for own in np.split(order, np.flatnonzero(np.diff(ranges.of_launch[order])) + 1):
+        if not len(own) or ranges.of_launch[own[0]] == 0:
+            continue
+        begin = begins.setdefault(keys[own].tobytes(), used)
+        used += len(own) if begin == used else 0
+        positions[own] = begin + np.arange(len(own))
+    return positions
