@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kernelpoint.errors import HostError
 from kernelpoint.estimation import Compared, SystematicError, dependence, enough_run_ups, replay_error
-from kernelpoint.estimation.replay_error import EXPECTED_SPREAD, READING, _successive_sums
+from kernelpoint.estimation.replay_error import EXPECTED_CYCLES, EXPECTED_SPREAD, READING, _successive_sums
 
 
 def compared(kept, replayed, drawn, chances=None, reading=None, mean=1.0):
@@ -74,6 +74,33 @@ def test_counters_that_are_nothing_from_real_state_and_something_from_replayed_s
     assert np.isnan(replay_error(compared(np.zeros(0), np.zeros(0), 9), 0.95).half_width)
     with pytest.raises(HostError, match="2 from real state, 3 from replayed"):
         compared(np.ones(2), np.ones(3), 9)
+
+
+def two_short_launches(more, fewer, absolute=EXPECTED_CYCLES):
+    kept, replayed = np.array([900.0, 900.0]), np.array([900.0 + more, 900.0 - fewer])
+    return replay_error(
+        Compared(kept, replayed, np.array([0.2, 0.05]), np.ones(2), 1.0, 16, absolute * np.ones(2)), 0.95
+    )
+
+
+def test_two_pairs_of_short_launches_cannot_state_an_error_of_per_cents():
+    as_before, found = two_short_launches(18.0, 37.0, absolute=0.0), two_short_launches(18.0, 37.0)
+    assert abs(as_before.error) > 0.02
+    assert abs(found.error) < 0.001 and abs(found.error) + found.half_width < 0.005
+
+
+def test_errors_beyond_what_is_expected_in_cycles_count_in_full():
+    assert two_short_launches(500.0, -500.0) == two_short_launches(500.0, -500.0, absolute=0.0)
+
+
+def test_long_launches_count_as_they_were_measured():
+    kept = np.array([1e6, 1.2e6])
+    before, found = (
+        replay_error(Compared(kept, 1.004 * kept, np.full(2, 0.1), np.ones(2), 1.0, 16, a * np.ones(2)), 0.95)
+        for a in (0.0, EXPECTED_CYCLES)
+    )
+    assert found.error == pytest.approx(before.error, rel=1e-2)
+    assert found.half_width == pytest.approx(before.half_width, rel=1e-2)
 
 
 @given(st.floats(1e-4, 0.1), st.floats(0.0, 0.1), st.floats(1e-5, 0.2), st.integers(1, 11))

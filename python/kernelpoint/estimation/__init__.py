@@ -12,6 +12,7 @@ from kernelpoint.estimation.measurement_error import OWN_ERROR_SHARE
 from kernelpoint.estimation.nested_totals import Tree, UnitErrors, subtotals
 from kernelpoint.estimation.passes import passes
 from kernelpoint.estimation.replay_error import (
+    EXPECTED_CYCLES,
     Compared,
     dependence,
     enough_run_ups,
@@ -27,6 +28,7 @@ from kernelpoint.estimation.with_replacement import with_replacement_total
 
 __all__ = [
     "AS_DRAWN",
+    "EXPECTED_CYCLES",
     "OWN_ERROR_SHARE",
     "SPREADS",
     "AssistedDesign",

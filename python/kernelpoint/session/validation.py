@@ -18,6 +18,7 @@ from kernelpoint.config import Config
 from kernelpoint.config.schema import ReplayConfig
 from kernelpoint.errors import HostError
 from kernelpoint.estimation import (
+    EXPECTED_CYCLES,
     BaseEngine,
     Compared,
     SystematicError,
@@ -379,6 +380,7 @@ def check_of(
             _dependence(engine, units),
             mean,
             len(drawn),
+            weights * (EXPECTED_CYCLES if name == "cycles" else 0.0),
         )
         errors[name] = replay_error(compared, confidence)
     return ReplayCheck(errors, cycles, run_ups=len(units))
