@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := $(shell find plugin -name '*.cc' -o -name '*.h*') setup.py
 
-.PHONY: all build developing demo test test-slow fuzz docs lint format clean lock licences sbom audit
+.PHONY: all build developing demo test test-slow fuzz docs lint format clean lock licences sbom audit wheel
 
 all: build
 
@@ -94,6 +94,15 @@ sbom: developing $(TOOLS)/.installed
 
 audit: $(TOOLS)/.installed
 	$(PYTHON) tests/setup/audit.py $(TOOLS)/bin/pip-audit requirements/develop.txt requirements/torch.txt
+
+# A source archive and a wheel made of it, in build/dist. The wheel needs this machine's C library or a newer one, and this version of Python.
+PLATFORM = manylinux_$(shell getconf GNU_LIBC_VERSION | sed 's/glibc //; s/\./_/')_$(shell uname -m)
+wheel: $(VENV)/.installed
+	rm -rf build/dist
+	$(BIN)/python setup.py --quiet sdist --dist-dir build/dist
+	cd build/dist && tar xzf kernelpoint-*.tar.gz && rm -rf unpacked && mv kernelpoint-*/ unpacked
+	cd build/dist/unpacked && $(CURDIR)/$(BIN)/python setup.py --quiet bdist_wheel --dist-dir .. --plat-name $(PLATFORM)
+	rm -rf build/dist/unpacked && ls build/dist
 
 clean:
 	rm -rf $(VENV) build python/kernelpoint.egg-info python/kernelpoint/lib python/kernelpoint/bin python/kernelpoint/*.so

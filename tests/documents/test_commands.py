@@ -1,13 +1,26 @@
 """The reference of the command line is that of the commands."""
 
+import contextlib
+import json
 import shlex
 import sys
 
 import pytest
-from generated import COMMANDS_PAGE, CONFIGURATION_PAGE, commands_page, configuration_page, with_table
+import yaml
+from generated import (
+    COMMANDS_PAGE,
+    CONFIGURATION_PAGE,
+    SCHEMA,
+    commands_page,
+    configuration_page,
+    schema_text,
+    with_table,
+)
 
 from kernelpoint import cli
 from kernelpoint.cli import COMMANDS, GROUPS, INTERRUPTED, KEPT, command
+from kernelpoint.config import parse_config
+from kernelpoint.errors import ConfigError
 
 PAGE = COMMANDS_PAGE
 
@@ -19,6 +32,32 @@ def test_the_page_is_made_from_the_commands():
 def test_the_tables_of_keys_and_parameters_are_made_from_the_schema():
     assert CONFIGURATION_PAGE.read_text() == configuration_page(), "python docs/generated.py"
     assert with_table("a\n\n| x |\n| old |\n\nb\n", "| x |\n| new |\n") == "a\n\n| x |\n| new |\n\nb\n"
+
+
+def test_the_json_schema_is_made_from_the_classes_of_the_configuration():
+    assert SCHEMA.read_text() == schema_text(), "python docs/generated.py"
+
+
+CHECKED = [
+    ("version: 1\npolicy: kernelpoint\nerror_budget: {relative_error: 0.01, confidence: 0.95}\n", True),
+    (
+        "version: 1\npolicy: {name: stem, epsilon: 0.05}\nerror_budget.relative_error: 0.05\nreplay: {check: auto}\n",
+        True,
+    ),
+    ("version: 1\npolicy: random\nerror_budget: {relative_error: 5}\n", False),
+    ("version: 1\npolicy: random\nseeds: 1\n", False),
+    ("policy: random\n", False),
+    ("version: 1\npolicy: random\nreplay.check: -1\n", False),
+]
+
+
+@pytest.mark.parametrize(("text", "good"), CHECKED)
+def test_the_json_schema_and_the_run_agree_on_a_configuration(text, good):
+    jsonschema = pytest.importorskip("jsonschema")
+    content = yaml.safe_load(text)
+    assert jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text())).is_valid(content) is good
+    with contextlib.nullcontext() if good else pytest.raises(ConfigError):
+        parse_config(content)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -23,6 +23,7 @@ from kernelpoint.patching.description import kept_at
 PACKAGE = Path(kernelpoint.__file__).resolve().parent
 PLUGIN = PACKAGE / "lib" / "libkernelpoint.so"
 EMBEDDING = PACKAGE / "lib" / "libkernelpoint_embedding.so"
+SCHEMA = PACKAGE / "config" / "kernelpoint.schema.json"
 PROBE = PACKAGE / "bin" / "kernelpoint-probe"
 DISTRIBUTIONS = ("numpy", "scikit-learn", "pydantic", "safetensors")
 EXTRAS = {"torch": "train", "torch-geometric": "train", "vl-convert-python": "report"}  # distribution: what brings it
@@ -43,6 +44,9 @@ def doctor(
     include: Annotated[
         bool, typer.Option("--include", help="Print only the folder that a simulator's compiler searches (-I).")
     ] = False,
+    schema: Annotated[
+        bool, typer.Option("--schema", help="Print only the path of the JSON schema of kernelpoint.yaml, for editors.")
+    ] = False,
 ) -> None:
     """Check that simulators can load KernelPoint here, and print versions and paths.
 
@@ -53,6 +57,9 @@ def doctor(
         return
     if include:
         sys.stdout.write(f"{kept_at('include', 'plugin/include')}\n")
+        return
+    if schema:
+        sys.stdout.write(f"{_existing(SCHEMA)}\n")
         return
     console = Console(soft_wrap=True, highlight=False)
     problems = []

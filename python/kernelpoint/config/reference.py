@@ -30,10 +30,41 @@ def keys() -> Iterator[tuple[str, FieldInfo]]:
             yield name, field
 
 
+def json_schema() -> dict[str, Any]:
+    """The JSON schema of a configuration, by which editors complete and check the file (draft 2020-12).
+
+    Keys with dots are part of it. Policies of other packages are allowed, so a policy's name is any text.
+
+    >>> schema = json_schema()
+    >>> schema["required"], schema["properties"]["error_budget.confidence"]["default"]
+    (['version', 'policy'], 0.95)
+    """
+    schema = Config.model_json_schema()
+    known: dict[str, Any] = schema["properties"]
+    for section in sections():
+        inner = schema["$defs"][known[section]["$ref"].rpartition("/")[2]]["properties"]
+        known |= {f"{section}.{key}": value for key, value in inner.items()}
+    known["policy"]["anyOf"] = [{"type": "string"}, {"$ref": known["policy"].pop("$ref")}]
+    named = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "KernelPoint configuration"}
+    return named | _plain(schema)
+
+
+def _plain(part: Any) -> Any:
+    """A schema without the names that pydantic makes of keys, and without the examples in descriptions."""
+    if isinstance(part, list):
+        return [_plain(each) for each in part]
+    if not isinstance(part, dict):
+        return part
+    kept = {key: _plain(value) for key, value in part.items() if key != "title" or not isinstance(value, str)}
+    if isinstance(text := kept.get("description"), str):
+        kept["description"] = text.partition("\n")[0]
+    return kept
+
+
 def commented_yaml(policy: str = "kernelpoint") -> str:
-    """A configuration file with every key: the most usual are set, the others stand behind a # with their defaults."""
+    """A configuration file with every key: the most usual are set, the others follow a # with their defaults."""
     lines = [
-        "# KernelPoint's configuration. A key behind # has the value shown; take the # away to set it,",
+        "# KernelPoint's configuration. A key after # has the value shown; remove the # to set it,",
         OF_SECTIONS,
     ]
     section = ""
