@@ -3,9 +3,9 @@
 #ifndef KERNELPOINT_ACCELSIM_ARCHITECTURES_H
 #define KERNELPOINT_ACCELSIM_ARCHITECTURES_H
 
-#include <stdio.h>
+#include <stdint.h>
 
-#include <string>
+#include <vector>
 
 #ifdef __has_include
 #if __has_include("../ISA_Def/kepler_opcode.h")
@@ -30,10 +30,9 @@
 
 namespace kernelpoint {
 
-// An option line for the plugin, `-kernelpoint_architectures 70 75`; empty where the tables are not where they are
-// known to be.
-inline std::string known_architectures() {
-    static const int versions[] = {
+// For kp_host_info.architectures; empty where the tables are not where they are known to be.
+inline std::vector<uint32_t> known_architectures() {
+    static const uint32_t versions[] = {
 #ifdef KEPLER_BINART_VERSION
         KEPLER_BINART_VERSION,
 #endif
@@ -59,13 +58,7 @@ inline std::string known_architectures() {
         HOPPER_H100_BINART_VERSION,
 #endif
         0};
-    std::string line;
-    for (const int* version = versions; *version != 0; ++version) {
-        char text[16];
-        snprintf(text, sizeof(text), " %d", *version);
-        line += text;
-    }
-    return line.empty() ? line : "-kernelpoint_architectures" + line + "\n";
+    return std::vector<uint32_t>(versions, versions + sizeof(versions) / sizeof(versions[0]) - 1);
 }
 
 }  // namespace kernelpoint

@@ -24,7 +24,7 @@ inline bool is_l2_of_replay(const std::string& cache) {
     return cache.compare(0, 2, "S:") == 0 && cache.find(",L:B:m:L:") != std::string::npos;
 }
 
-// An option line for the plugin, `-kernelpoint_not_replayed -network_mode 1, ...`; empty where replay covers it all.
+// For kp_host_info.not_replayed, `-network_mode 1, ...`; empty where replay covers it all.
 inline std::string not_replayed(const std::string& dump) {
     static const char* const covered[][2] = {{"-gpgpu_perfect_inst_const_cache", "1"},  // else code stays in caches
                                              {"-gpgpu_flush_l1_cache", "1"},
@@ -32,7 +32,7 @@ inline std::string not_replayed(const std::string& dump) {
                                              {"-network_mode", "2"}};  // the built-in crossbar
     std::string found;
     const auto add = [&found](const std::string& option, const std::string& value) {
-        found += (found.empty() ? " " : ", ") + option + " " + value;
+        found += (found.empty() ? "" : ", ") + option + " " + value;
     };
     for (size_t i = 0; i < sizeof(covered) / sizeof(covered[0]); ++i) {
         const std::string value = value_of(dump, covered[i][0]);
@@ -43,7 +43,7 @@ inline std::string not_replayed(const std::string& dump) {
     if (partitions != "unset" && partitions != "1") add("-gpgpu_n_chiplet_partition", partitions);
     const std::string l2 = value_of(dump, "-gpgpu_cache:dl2");
     if (!is_l2_of_replay(l2)) add("-gpgpu_cache:dl2", l2);
-    return found.empty() ? found : "-kernelpoint_not_replayed" + found + "\n";
+    return found;
 }
 
 }  // namespace kernelpoint

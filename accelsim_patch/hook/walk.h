@@ -75,9 +75,11 @@ private:
         m_simulated.assign(m_launches.size(), false);
         Host host;
         host.simulator = "accelsim";
-        host.version = "hook 2";
+        host.version = "hook 3";
         host.config_hash = hook().config_hash;
-        host.configuration = hook().configuration + known_architectures() + not_replayed(hook().configuration);
+        host.configuration = hook().configuration;
+        host.architectures = known_architectures();
+        host.not_replayed = not_replayed(hook().configuration);
         host.flags = KP_HOST_CAN_STOP | KP_HOST_NAMES_COUNTERS | KP_HOST_NEEDS_WHOLE_TRACES;
         m_before = m_statistics.read(0);
         for (size_t i = 0; i < m_before.size(); ++i) host.counter_names.push_back(m_before[i].name);

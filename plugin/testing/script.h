@@ -79,14 +79,6 @@ inline std::string text_of(const Unit& unit) {
     return std::to_string(unit.first) + ":" + std::to_string(unit.second);
 }
 
-// State that the host says it does not replay, with a space before it; empty where it says nothing.
-inline std::string not_replayed_of(const char* configuration) {
-    std::istringstream lines(configuration == nullptr ? "" : configuration);
-    for (std::string line; std::getline(lines, line);)
-        if (line.rfind("-kernelpoint_not_replayed ", 0) == 0) return " not replayed: " + line.substr(26);
-    return "";
-}
-
 inline kp_touch read_touch(std::istringstream& words) {
     uint64_t line = 0;
     unsigned touched = 0, written = 0, filled = 0, copied = 0;

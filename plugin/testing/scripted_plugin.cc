@@ -73,7 +73,9 @@ void log_open(kp_session* s, const kp_host_info* info) {
     s->log << "open " << info->simulator << " flags " << info->flags << " hash " << info->config_hash << std::endl;
     s->log << "state lines " << info->state_lines << " sms " << info->sms << " ctas_per_sm " << info->ctas_per_sm
            << " warps_per_sm " << info->warps_per_sm << " registers_per_sm " << info->registers_per_sm << " shared "
-           << info->shared_memory_per_sm << not_replayed_of(info->configuration) << std::endl;
+           << info->shared_memory_per_sm;
+    if (info->not_replayed != nullptr) s->log << " not replayed: " << info->not_replayed;
+    s->log << std::endl;
     if (info->predictor_history_bits != 0)
         s->log << "predictor " << info->predictor_history_bits << " " << info->predictor_counter_bits << std::endl;
     s->log << "counters";

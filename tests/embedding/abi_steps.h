@@ -101,6 +101,15 @@ void describe(const std::string& argument) {
     host_info.description_count = described.size();
 }
 
+// So many architectures, of an array of two; "none": NULL.
+void know(const std::string& argument) {
+    static const uint32_t known[] = {70, 90};
+    set_abi(std::to_string(KP_ABI_VERSION));
+    host_info.not_replayed = "-network_mode 1";
+    host_info.architectures = argument == "none" ? nullptr : known;
+    host_info.architecture_count = argument == "none" ? 1 : static_cast<uint64_t>(number(argument));
+}
+
 void launch(const std::string& argument) {
     kp_launch launch = {sizeof(kp_launch), 1, static_cast<uint64_t>(number(argument)), "kernel-1.traceg"};
     kp_decision decision = {sizeof(kp_decision), 9, 9, 9};

@@ -48,6 +48,7 @@ HostInfo = struct(
     ("warps_per_sm", c_uint32), ("registers_per_sm", c_uint32), ("shared_memory_per_sm", c_uint32), ("counter_count", c_uint32),
     ("configuration", c_char_p), ("predictor_history_bits", c_uint32), ("predictor_counter_bits", c_uint32),
     ("counter_names", POINTER(c_char_p)), ("descriptions", POINTER(Description)), ("description_count", c_uint64),
+    ("not_replayed", c_char_p), ("architectures", POINTER(c_uint32)), ("architecture_count", c_uint64),
 )  # fmt: skip
 Launch = struct("Launch", ("process", c_uint32), ("index", c_uint64), ("trace_path", c_char_p))
 Decision = struct(
@@ -126,12 +127,14 @@ class Caller:
         counts = (c_uint64 * 2)(LAUNCHES, LAUNCHES)
         info = self.sized(HostInfo(abi_version=2, simulator=self.any(TEXTS), version=b"1", config_hash=self.any(TEXTS)))
         info.process_count = 1 if self.random.random() < 0.9 else self.any((0, 2**16 + 1, 2**32 - 1))
-        info.flags, info.state_lines = self.any((0, 2, 6, 34, 256, 768, 2**32 - 1)), self.any((0, 8))
+        info.flags, info.state_lines = self.any((0, 2, 6, 34, 256, 768, 2048, 3840, 2**32 - 1)), self.any((0, 8))
         info.launch_counts, info.configuration = counts, self.any(TEXTS)
         info.counter_count = self.any((0, 0, 1, 2))
         info.counter_names = self.maybe((c_char_p * 2)(self.any(TEXTS), self.any(TEXTS)))
         described = self.described()
         info.descriptions, info.description_count = self.maybe(described), self.any((0, 0, LAUNCHES, LAUNCHES - 1))
+        info.not_replayed, info.architecture_count = self.any(TEXTS), self.any((0, 0, 2, 257, 2**64 - 1))
+        info.architectures = self.maybe((c_uint32 * 2)(70, self.any(NUMBERS) % 2**32))
         self.session = c_void_p()
         self.call("kp_open", self.maybe(str(config).encode()), self.maybe(byref(info)), self.maybe(byref(self.session)))
 

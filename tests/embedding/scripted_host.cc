@@ -117,6 +117,7 @@ const std::map<std::string, std::function<void(const std::string&)>> steps = {
     {"abi", set_abi},
     {"size", set_size},
     {"names", set_names},
+    {"know", know},
     {"describe", describe},
     {"reentrant_log", set_reentrant_log},
     {"launch", launch},

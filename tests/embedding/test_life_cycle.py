@@ -39,10 +39,25 @@ def test_host_information_arrives(host):
         "stateless": False,
         "is_deterministic": False,
         "executes": False,
+        "not_replayed": "",
+        "architectures": [],
         "descriptions": None,
         "predictor": (0, 0),
         "counter_names": None,
     }
+
+
+def test_what_is_not_replayed_and_the_known_architectures_arrive(host):
+    run = host("know:2", "open", script="log(repr((info['not_replayed'], info['architectures'])))")
+    assert eval(run.one("log")) == ("-network_mode 1", [70, 90])
+
+
+@pytest.mark.parametrize(("known", "count"), [("none", 1), ("257", 257)])
+def test_a_number_of_architectures_without_them_is_refused(host, known, count):
+    run = host(f"know:{known}", "open")
+    assert run.one("open").startswith(
+        f"-1 info.architecture_count is {count}, expected 0 to 256, and architectures not NULL"
+    )
 
 
 @pytest.mark.parametrize("names", [[], ["l2_misses"], ["l2_misses", "dram_reads"]], ids=len)

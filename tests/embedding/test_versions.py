@@ -34,6 +34,11 @@ def test_host_information_of_a_wrong_size_is_refused(host):
     assert run.of("open")[-1] == f"{EINVAL} info.size is 71, expected at least 72: set it to the struct's sizeof none"
 
 
+def test_a_host_from_before_a_field_was_added_is_taken_as_one_that_states_nothing_there(host):
+    run = host("know:2", "size:144", "open", script="log(repr((info['not_replayed'], info['architectures'])))")
+    assert eval(run.of("log")[-1]) == ("", [])
+
+
 @pytest.mark.parametrize("version", [0, 1, 3])
 def test_a_host_of_another_abi_version_is_refused(host, version):
     run = host(f"abi:{version}", "open")

@@ -90,7 +90,12 @@ public:
         info.simulator = choices_.seldom() ? choices_.text() : "fuzz";
         info.config_hash = choices_.seldom() ? choices_.text() : "gpu";
         info.flags = choices_.of<uint32_t>({KP_HOST_CAN_STOP, KP_HOST_CAN_STOP | KP_HOST_NEEDS_WHOLE_TRACES, 0,
-                                            KP_HOST_NAMES_COUNTERS | KP_HOST_CAN_STOP, KP_HOST_CONCURRENT, 0xffffffff});
+                                            KP_HOST_NAMES_COUNTERS | KP_HOST_CAN_STOP, KP_HOST_CONCURRENT,
+                                            KP_HOST_EXECUTES, 0xffffffff});
+        const uint32_t architectures[] = {70, static_cast<uint32_t>(choices_.number())};
+        info.architectures = choices_.seldom() ? nullptr : architectures;
+        info.architecture_count = choices_.seldom() ? choices_.number() : 0;
+        info.not_replayed = choices_.seldom() ? choices_.text() : nullptr;
         info.process_count = choices_.seldom() ? static_cast<uint32_t>(choices_.number()) : 1;
         info.list_paths = info.process_count <= 2 && !choices_.seldom() ? lists : nullptr;
         info.launch_counts = info.process_count <= 2 && !choices_.seldom() ? counts : nullptr;

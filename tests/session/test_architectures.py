@@ -9,7 +9,7 @@ HEADER = (
     "-binary version = {version}\n-cuda stream id = 0\n-shmem base_addr = 0x1\n-local mem base_addr = 0x1\n"
     "-nvbit version = 1.8\n-accelsim tracer version = 5\n\n#traces format = x\n\n"
 )
-KNOWN = "-gpgpu_n_mem 8\n-kernelpoint_architectures 70 90\n"
+KNOWN = [70, 90]
 
 
 @pytest.fixture
@@ -24,8 +24,8 @@ def traces(tmp_path):
     return make
 
 
-def open_run(host, path, count, configuration):
-    return host.open("policy: random", launch_counts=[count], list_paths=[path], configuration=configuration)
+def open_run(host, path, count, known):
+    return host.open("policy: random", launch_counts=[count], list_paths=[path], architectures=known)
 
 
 def test_an_architecture_that_the_simulator_does_not_know_is_refused_by_trace(host, traces):
@@ -38,7 +38,7 @@ def test_architectures_that_it_knows_are_not_refused(host, traces):
 
 
 def test_nothing_is_refused_where_the_simulator_does_not_say_what_it_knows(host, traces):
-    open_run(host, traces([100]), 1, "-gpgpu_n_mem 8\n").journal.close()
+    open_run(host, traces([100]), 1, []).journal.close()
 
 
 def test_a_trace_that_cannot_be_read_is_left_to_the_run(host, traces, tmp_path):

@@ -104,7 +104,7 @@ def test_run_ups_count_as_simulated_cycles(host):
         (OPEN + "\nreplay: {check: 10}", {}, "the list is too short for validation launches"),
         (
             LOOSE,
-            {"configuration": "-network_mode 1\n-kernelpoint_not_replayed -network_mode 1\n"},
+            {"not_replayed": "-network_mode 1"},
             "with -network_mode 1 a full run keeps state that is not replayed",
         ),
     ],

@@ -167,6 +167,13 @@ typedef struct kp_host_info {
      * processes in their order (the sum of launch_counts), or 0 and NULL. Traces come first where there are both. */
     const kp_description* descriptions;
     uint64_t description_count;
+    /* Options, with their values, under which a full run keeps state that replay does not put back: the bound is then
+     * on the sampling error only. NULL: none. */
+    const char* not_replayed;
+    /* Compute capabilities whose code the simulator knows (70: sm_70). A list with code of another is refused by
+     * kp_open. architecture_count 0: not stated, and nothing is refused. */
+    const uint32_t* architectures;
+    uint64_t architecture_count;
 } kp_host_info;
 
 /* A kernel launch. With a trace path the plugin can read the launch itself; NULL where there is none. */

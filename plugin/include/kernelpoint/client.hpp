@@ -87,6 +87,8 @@ struct Host {
     uint32_t predictor_history_bits, predictor_counter_bits;
     std::vector<const char*> counter_names;    // of every result's counters; counts with KP_HOST_NAMES_COUNTERS
     std::vector<kp_description> descriptions;  // of the launches of all processes in their order; empty: none
+    std::string not_replayed;                  // options under which state is kept that replay does not put back
+    std::vector<uint32_t> architectures;       // whose code the simulator knows; empty: not stated
     kp_log_fn log;
     void* log_user;
     std::string plugin;  // where the plugin is, if the host knows; empty: to be found
@@ -142,6 +144,9 @@ public:
         info.counter_names = host.counter_names.data();
         info.descriptions = host.descriptions.empty() ? NULL : host.descriptions.data();
         info.description_count = host.descriptions.size();
+        info.not_replayed = host.not_replayed.empty() ? NULL : host.not_replayed.c_str();
+        info.architectures = host.architectures.data();
+        info.architecture_count = host.architectures.size();
         info.log = host.log;
         info.log_user = host.log_user;
         info.configuration = host.configuration.empty() ? NULL : host.configuration.c_str();

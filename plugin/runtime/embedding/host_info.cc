@@ -31,6 +31,12 @@ kp_description description(const kp_host_info& info, uint64_t index) {
     return copy;
 }
 
+py::list architectures(const kp_host_info& info) {
+    py::list known;
+    for (uint64_t i = 0; i < info.architecture_count; ++i) known.append(number(info.architectures[i]));
+    return known;
+}
+
 template <typename Number>
 py::bytes packed(const std::vector<Number>& numbers) {
     return py::bytes(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(Number));
@@ -96,6 +102,8 @@ py::dict host_dictionary(const kp_host_info& info) {
     fields["list_paths"] = paths;
     fields["launch_counts"] = counts;
     fields["configuration"] = known_text(info.configuration);
+    fields["not_replayed"] = known_text(info.not_replayed);
+    fields["architectures"] = architectures(info);
     return fields;
 }
 

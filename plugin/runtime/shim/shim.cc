@@ -76,6 +76,17 @@ kp_status check_descriptions(const kp_host_info& info) {
     return KP_OK;
 }
 
+// Far above the number of architectures that any simulator knows.
+constexpr uint64_t kMostArchitectures = 256;
+
+kp_status check_architectures(const kp_host_info& info) {
+    if (info.architecture_count > kMostArchitectures || (info.architecture_count > 0 && info.architectures == nullptr))
+        return fail(KP_EINVAL, "info.architecture_count is " + std::to_string(info.architecture_count) +
+                                   ", expected 0 to " + std::to_string(kMostArchitectures) +
+                                   ", and architectures not NULL");
+    return KP_OK;
+}
+
 kp_status check_host(const kp_host_info* info) {
     if (info == nullptr) return fail(KP_EINVAL, "info is NULL");
     if (info->size >= 2 * sizeof(uint32_t) && info->abi_version != KP_ABI_VERSION)
@@ -87,6 +98,7 @@ kp_status check_host(const kp_host_info* info) {
         return fail(KP_EINVAL, "info.process_count is " + std::to_string(info->process_count) + ", expected 1 to " +
                                    std::to_string(kMostProcesses));
     if (const kp_status status = check_counter_names(copy_in(info))) return status;
+    if (const kp_status status = check_architectures(copy_in(info))) return status;
     return check_descriptions(copy_in(info));
 }
 

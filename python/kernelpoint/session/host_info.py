@@ -15,9 +15,7 @@ MOST_LAUNCHES = 1 << 28  # of all processes; what is kept of a launch takes some
 MOST_LINES = 1 << 32  # of the state between launches: caches of 512 GiB
 MOST_SMS = 1 << 16  # kp_touch.sm has 16 bits
 MOST_HISTORY, MOST_COUNTERS = 24, 1 << 30  # bits of a predictor's history; counters of all predictors, one byte each
-# Lines of the configuration that the hook writes.
-ARCHITECTURES = "-kernelpoint_architectures"
-NOT_REPLAYED = "-kernelpoint_not_replayed"
+LEAST_HOOK = 3  # of patched simulators: "hook 3" in their version; older ones state less than kp_host_info now asks for
 
 
 @dataclass(frozen=True)
@@ -46,6 +44,8 @@ class HostInfo:
     has_no_traces: bool = False
     is_deterministic: bool = False
     executes: bool = False
+    not_replayed: str = ""
+    architectures: frozenset[int] = frozenset()
     descriptions: Descriptions | None = None
 
     @property
@@ -58,37 +58,17 @@ class HostInfo:
         """Counters of every result, cycles and instructions first; None where the host does not say."""
         return None if self.counter_names is None else ("cycles", "instructions", *self.counter_names)
 
-    @property
-    def architectures(self) -> frozenset[int]:
-        """Compute capabilities that the simulator knows (70 for sm_70); empty where it does not say.
-
-        >>> sorted(HostInfo("accelsim", configuration="-gpgpu_n_mem 8\\n-kernelpoint_architectures 70 75\\n").architectures)
-        [70, 75]
-        """
-        return frozenset(int(word) for word in self._told(ARCHITECTURES) if word.isdecimal())
-
-    @property
-    def not_replayed(self) -> str:
-        """Options under which a full run keeps state that replay does not put back; empty where there are none.
-
-        >>> HostInfo("accelsim", configuration="-kernelpoint_not_replayed -network_mode 1\\n").not_replayed
-        '-network_mode 1'
-        """
-        return " ".join(self._told(NOT_REPLAYED))
-
-    def _told(self, option: str) -> list[str]:
-        """The words behind an option of the configuration."""
-        lines = (line.split() for line in self.configuration.splitlines())
-        return next((words[1:] for words in lines if words[:1] == [option]), [])
-
     @classmethod
     def from_mapping(cls, info: Mapping[str, Any]) -> HostInfo:
         """Take over what the embedding hands across; missing fields keep their defaults.
 
         Raises:
-            HostError: there are more processes or launches than a run may have, or more of a GPU's parts than any has.
+            HostError: there are more processes or launches than a run may have, or more of a GPU's parts than any has; or the
+                simulator was patched by an older KernelPoint.
         """
         values = dict(info)
+        _check_hook(values.get("simulator", ""), values.get("version", ""))
+        values["architectures"] = frozenset(values.get("architectures", ()))
         processes = int(values.get("process_count", 1))
         if not 1 <= processes <= MOST_PROCESSES:
             raise HostError(f"process_count: got {processes:,}; allowed: 1 to {MOST_PROCESSES:,}")
@@ -119,3 +99,16 @@ class HostInfo:
         ):
             if number > most:
                 raise HostError(f"{name}: got {number:,}; allowed: at most {most:,}")
+
+
+def _check_hook(simulator: str, version: str) -> None:
+    """Refuse a simulator that an older KernelPoint patched: it does not state what this one has to know.
+
+    >>> _check_hook("accelsim", "hook 3")
+    """
+    words = version.split()
+    if len(words) == 2 and words[0] == "hook" and words[1].isdecimal() and int(words[1]) < LEAST_HOOK:
+        raise HostError(
+            f"this {simulator} was patched by an older KernelPoint (got hook {words[1]}; allowed: hook {LEAST_HOOK} or newer): "
+            f"patch it again with `kernelpoint patch {simulator} CHECKOUT`, and build it"
+        )
