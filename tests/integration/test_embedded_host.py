@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from kernelpoint.journal import AbortRecord, DecisionRecord, read_records
+from kernelpoint.journal import AbortRecord, DecisionRecord, load_run, read_records
 from kernelpoint.journal.text import plain
 
 RANDOM = "policy: random\nerror_budget: {relative_error: 0.05}"
@@ -226,6 +226,24 @@ def test_ctrl_c_leaves_a_journal_from_which_the_run_goes_on(bench):
     assert bench.run(yaml).returncode == 0
     assert before >= 5 and count_results(bench) == 200
     assert bench.report().content()["simulated"] == 200
+
+
+@pytest.mark.parametrize("policy", ["all", "random\nerror_budget: {relative_error: 0.002}"])
+def test_a_simulator_whose_journal_is_removed_ends_with_an_error_and_keeps_all_results(bench, policy):
+    with subprocess.Popen(
+        bench.command(f"policy: {policy}"),
+        cwd=bench.folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        wait_for_results(bench, 5, process)
+        bench.journal.unlink()
+        said = process.stderr.read()
+    kept = bench.folder / "run.kpjournal.1"
+    assert process.returncode == 1
+    assert f"was removed or replaced while the run went on; it is kept as {kept}" in said
+    assert len(load_run(kept).results) >= 5 and not bench.journal.exists()
 
 
 def test_another_budget_is_refused_by_its_key_where_predictions_sized_the_first_sample(bench):
