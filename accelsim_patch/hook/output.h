@@ -42,11 +42,6 @@ inline void print_uid(uint64_t uid) {
     printf("kernel_launch_uid = %llu\n", static_cast<unsigned long long>(uid));
 }
 
-inline void print_unknown(const std::vector<Amount>& counters) {
-    for (size_t i = 0; i < counters.size(); ++i)
-        if (counters[i].native != NULL) printf("%s = nan\n", counters[i].native);
-}
-
 // Totals of the launches of this process that count so far. The simulator's own running totals count more: launches
 // whose results are no part of the sample, and requests let through between launches. Its script makes a row of the
 // differences between totals up to the next `kernel_name`, so the true totals after a block make its row the launch's.
@@ -81,6 +76,7 @@ public:
     }
 
     const Totals& totals() const { return m_totals; }
+    const std::vector<double>& counters() const { return m_counters; }
     uint64_t rows() const { return m_rows; }
     bool are_the_simulators_own() const { return !m_differ; }
 
@@ -92,8 +88,8 @@ private:
 };
 
 // The block of a launch that this process did not simulate, the `row`-th of the output. `estimated` is false where a
-// process that this one resumes simulated it. Of its counters nothing is known here. The rows add up to the rounded
-// totals.
+// process that this one resumes simulated it, or a worker; of an estimated one no counter is known. The rows add up to
+// the rounded totals. `counters`: running totals, nan where they are not known.
 inline void print_launch(const std::string& name, uint64_t launch, bool estimated, const Totals& before,
                          const Totals& so_far, const std::vector<Amount>& counters, uint64_t row) {
     const long long cycles = std::llround(so_far.cycles) - std::llround(before.cycles);
@@ -105,7 +101,8 @@ inline void print_launch(const std::string& name, uint64_t launch, bool estimate
     printf("gpu_sim_insn = %lld\n", instructions);
     printf("gpu_ipc = %12.4f\n", ratio(static_cast<double>(instructions), static_cast<double>(cycles)));
     print_totals(so_far);
-    print_unknown(counters);
+    for (size_t i = 0; i < counters.size(); ++i)
+        if (counters[i].native != NULL) print_amount(counters[i].native, counters[i].value);
     print_uid(row);
 }
 

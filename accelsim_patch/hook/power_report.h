@@ -2,8 +2,12 @@
 #ifndef KERNELPOINT_ACCELSIM_POWER_REPORT_H
 #define KERNELPOINT_ACCELSIM_POWER_REPORT_H
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <fstream>
@@ -61,24 +65,38 @@ const size_t kPowerPartCount = sizeof(kPowerParts) / sizeof(kPowerParts[0]);
 // a sample has none.
 class PowerReport {
 public:
-    PowerReport() : m_read(0), m_energy(1 + kPowerPartCount, 0.0) {}
+    PowerReport() : m_report(NULL), m_read(0), m_energy(1 + kPowerPartCount, 0.0) {}
+    PowerReport(const PowerReport&) = delete;
+    PowerReport& operator=(const PowerReport&) = delete;
+    ~PowerReport() {
+        if (m_report != NULL) fclose(m_report);
+    }
+
+    // After the simulator has opened it. Workers of `kernelpoint run` share a folder, so the report of each is turned
+    // into a file of its own, which ends with it.
+    void attach(const char* path) {
+        m_path = path;
+        const int descriptor = getenv("KERNELPOINT_WORKER") != NULL ? open_descriptor(path) : -1;
+        if (descriptor < 0 || (m_report = tmpfile()) == NULL) return;
+        fcntl(fileno(m_report), F_SETFL, O_APPEND);  // both read and write through one offset
+        dup2(fileno(m_report), descriptor);
+    }
 
     // Adds the launch that was reported last, which took so many seconds.
-    void add(const char* path, double seconds) {
+    void add(double seconds) {
         std::vector<double> watts(m_energy.size(), 0.0);
-        FILE* report = fopen(path, "r");
-        if (report == NULL) return;
-        fseek(report, m_read, SEEK_SET);
+        if (m_report == NULL) m_report = fopen(m_path.c_str(), "r");
+        if (m_report == NULL) return;
+        fseek(m_report, m_read, SEEK_SET);
         char line[4096], name[64];
         double value;
-        while (fgets(line, sizeof(line), report) != NULL) {
+        while (fgets(line, sizeof(line), m_report) != NULL) {
             if (sscanf(line, "kernel_avg_power = %lf", &value) == 1)
                 watts[0] = known(value);
             else if (sscanf(line, "gpu_avg_%63s = %lf", name, &value) == 2)
                 set(&watts, name, known(value));
         }
-        m_read = ftell(report);
-        fclose(report);
+        m_read = ftell(m_report);
         for (size_t i = 0; i < watts.size(); ++i) m_energy[i] += watts[i] * seconds;
     }
 
@@ -86,6 +104,17 @@ public:
     double energy_of(size_t part) const { return m_energy[1 + part]; }
 
 private:
+    // The descriptor under which this process has a file open, -1 where it has not.
+    static int open_descriptor(const char* path) {
+        struct stat file, each;
+        if (stat(path, &file) != 0) return -1;
+        for (int descriptor = STDERR_FILENO + 1; descriptor < MOST_DESCRIPTORS; ++descriptor)
+            if (fstat(descriptor, &each) == 0 && each.st_ino == file.st_ino && each.st_dev == file.st_dev)
+                return descriptor;
+        return -1;
+    }
+    enum { MOST_DESCRIPTORS = 1024 };
+
     static double known(double watts) { return watts == watts ? watts : 0.0; }
 
     static void set(std::vector<double>* watts, const char* label, double value) {
@@ -93,6 +122,8 @@ private:
             if (strcmp(kPowerParts[i].label, label) == 0) (*watts)[1 + i] = value;
     }
 
+    std::string m_path;
+    FILE* m_report;
     long m_read;
     std::vector<double> m_energy;
 };
@@ -156,11 +187,8 @@ private:
 
 // The report holds the simulated launches alone: its first line says so, and its last ones give the whole run.
 inline void mark_power_report(const char* path, const kp_summary& summary, const WholeEnergy& whole) {
-    std::ifstream file(path);
-    if (!file.good()) return;
     std::ostringstream simulated;
-    simulated << file.rdbuf();
-    file.close();
+    simulated << std::ifstream(path).rdbuf();
     FILE* report = fopen(path, "w");
     if (report == NULL) return;
     const unsigned long long some = summary.simulated, all = summary.launches;

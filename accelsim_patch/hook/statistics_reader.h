@@ -39,7 +39,9 @@ struct Inside : public gpgpu_sim {
 
 class StatisticsReader {
 public:
-    explicit StatisticsReader(gpgpu_sim* sim) : m_sim(sim) {}
+    explicit StatisticsReader(gpgpu_sim* sim) : m_sim(sim) {
+        if (sim->get_config().g_power_simulation_enabled) m_power.attach(sim->get_config().g_power_filename);
+    }
 
     // The amounts now. Called after every simulated launch, before the next one begins.
     std::vector<Amount> read(double launch_cycles) {
@@ -139,7 +141,7 @@ private:
 
     void read_energy(std::vector<Amount>* all, double launch_cycles) {
         const gpgpu_sim_config& config = m_sim->get_config();
-        m_power.add(config.g_power_filename, launch_cycles / config.get_core_freq());
+        m_power.add(launch_cycles / config.get_core_freq());
         add(all, "energy", NULL, m_power.energy());
         for (size_t i = 0; i < kPowerPartCount; ++i) add(all, kPowerParts[i].counter, NULL, m_power.energy_of(i));
     }

@@ -216,14 +216,21 @@ private:
         printf("kernelpoint: launches that this process did not simulate%s\n",
                hook().estimated_rows ? "" : "; -kernel_sampling_rows 1 adds the estimated ones");
         uint64_t row = m_counted.rows();
+        std::vector<double> counters = m_counted.counters();  // of all simulated launches so far
+        counters.resize(m_before.size());
         for (size_t i = 0; i < m_launches.size(); ++i) {
             // A process that this one resumes may have simulated it.
-            const bool before = (m_client.cost(0, i).flags & KP_COST_SIMULATED) != 0;
+            const kp_cost cost = m_client.cost(0, i);
+            const bool before = (cost.flags & KP_COST_SIMULATED) != 0;
             if (m_simulated[i] || !(before || hook().estimated_rows)) continue;
+            const bool has_counters = before && cost.counter_count == counters.size();
+            std::vector<Amount> native = m_before;
+            for (size_t j = 0; j < counters.size(); ++j)
+                native[j].value = has_counters ? counters[j] += cost.counters[j] : NAN;
             const Totals own = cost_of(i), so_far = totals;
             if (!before && own.cycles == 0) continue;  // nothing is known of it
             add(&totals, own);
-            print_launch(name_of(i), i, !before, so_far, totals, m_before, ++row);
+            print_launch(name_of(i), i, !before, so_far, totals, native, ++row);
         }
     }
 

@@ -185,7 +185,7 @@ static void print_process(uint32_t number, uint64_t launches) {
     printf("%slaunches = %" PRIu64 "\n%ssimulated = %" PRIu64 "\n", prefix, counts.launches, prefix, counts.simulated);
     print_estimates(prefix, number, counts.estimate_count);
     for (i = 0; i < launches; ++i) {
-        kp_cost cost = {sizeof(cost), 0, 0, 0};
+        kp_cost cost = {sizeof(cost), 0, 0, 0, 0, NULL};
         check(api.launch_estimate(session, number, i, &cost));
         printf("%slaunch%" PRIu64 "_%s = %.17g\n", prefix, i,
                (cost.flags & KP_COST_SIMULATED) != 0 ? "simulated" : "estimated", cost.cycles);

@@ -6,12 +6,11 @@
 //     stop 3 700              tell launch 3 to stop at the first progress call from cycle 700 on; "stop * 700": any
 //     launch whole 3 900 50          cycles and instructions that launch 3 is projected to have when it was stopped
 //     estimate 100 10         cycles and instructions of a launch that was not simulated
-//     done 2 900 50           launch 2 was simulated before, by the process that this one resumes
-//     name 3 gemm             the kernel name of launch 3, as if it had been read before
-//     uncounted 3             launches whose results are no part of the sample
-//     skip_latency 3          launches whose constant latency is skipped; none named: all
-//     replay 3                launches that begin with replayed state; none named: all
-//     leaves 3 4096 15 0 15 0 what launch 3 did to the line at 4096 (touched, written, filled, copied, sm, path):
+//     done 2 900 50 [3]       launch 2 was simulated before, by the process that this one resumes; each of its counters
+//     is 3 name 3 gemm             the kernel name of launch 3, as if it had been read before uncounted 3 launches
+//     whose results are no part of the sample skip_latency 3          launches whose constant latency is skipped; none
+//     named: all replay 3                launches that begin with replayed state; none named: all leaves 3 4096 15 0 15
+//     0 what launch 3 did to the line at 4096 (touched, written, filled, copied, sm, path):
 //                             part of what is replayed before every later launch of its process, in this order
 //     ctas 3 80               CTAs of launch 3
 //     grid 3 80 4 1           CTAs, warps of a CTA, its last warp: of the launches right before launch 3, newest first
@@ -39,7 +38,7 @@ namespace kernelpoint::testing {
 using Unit = std::pair<uint32_t, uint64_t>;  // process, launch
 
 struct Cost {
-    double cycles = 0, instructions = 0;
+    double cycles = 0, instructions = 0, counter = 0;
 };
 
 // Branch predictor of one SM.
@@ -112,7 +111,11 @@ inline void read_launch_line(Script& script, const std::string& word, std::istri
     const Unit unit = read_unit(which);
     if (word == "stop") words >> script.stops[unit];
     if (word == "whole") words >> script.projections[unit].cycles >> script.projections[unit].instructions;
-    if (word == "done") words >> script.done[unit].cycles >> script.done[unit].instructions;
+    if (word == "done") {
+        Cost& done = script.done[unit];
+        words >> done.cycles >> done.instructions;
+        if (!(words >> done.counter)) done.counter = 0;
+    }
     if (word == "name") words >> script.names[unit];
     if (word == "leaves") script.touches[unit].push_back(read_touch(words));
     if (word == "ctas") words >> script.ctas[unit];

@@ -230,7 +230,11 @@ kp_status kp_launch_estimate(kp_session* s, uint32_t process, uint64_t index, kp
     const Unit unit(process, index);
     const Cost found = cost_of(s, unit);
     const uint32_t flags = s->results.count(unit) != 0 ? uint32_t{KP_COST_SIMULATED} : 0;
-    *cost = {cost->size, flags, found.cycles, found.instructions};
+    const auto done = s->done.find(unit);
+    const bool has = done != s->done.end();
+    s->launch_counters.assign(s->counter_names.size(), has ? done->second.counter : 0);
+    const uint32_t count = has ? static_cast<uint32_t>(s->launch_counters.size()) : 0;
+    *cost = {cost->size, flags, found.cycles, found.instructions, count, has ? s->launch_counters.data() : nullptr};
     return KP_OK;
 }
 

@@ -27,7 +27,7 @@ struct kp_session : kernelpoint::testing::Script {
     std::map<Unit, Cost> results;
     std::map<Unit, int> attempts;
     std::vector<std::string> counter_names;
-    std::vector<double> counter_sums;
+    std::vector<double> counter_sums, launch_counters;
     std::unordered_set<std::string> texts;
     std::vector<kp_touch> replayed;
     std::vector<kp_predictor> predicting;

@@ -192,6 +192,15 @@ def test_each_regex_that_upstream_ships_finds_a_line_of_the_final_block(simulato
             assert re.match(r"(nan|\d|$)", found[-1].group(1).strip()), regex
 
 
+def test_a_launch_that_another_process_simulated_has_its_own_counters(simulator, workload):
+    run = simulator.run(workload, "done 0 70 20 3\npass 1 3\nestimate 100 10")
+    rows, _, whole = run.out.partition("kernelpoint: the whole run, estimated")
+    others = rows.partition("kernelpoint: launches that this process did not simulate")[2]
+    before = sum(int(dict(zip(call[2::2], call[3::2], strict=True))["l2_accesses"]) for call in run.calls("complete"))
+    assert f"L2_total_cache_accesses = {before + 3}\n" in others, "running totals, of which a row is the difference"
+    assert "nan" not in others and whole
+
+
 def test_a_launch_that_an_earlier_process_simulated_is_not_called_estimated(simulator, workload):
     run = simulator.run(workload, "done 0 70 20\npass 1 3\nestimate 100 10")
     assert run.values("kernelpoint_estimated") == ["0"] and run.values("gpu_sim_cycle")[-1] == "70"

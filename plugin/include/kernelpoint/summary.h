@@ -60,6 +60,10 @@ typedef struct kp_cost {
     uint32_t flags; /* KP_COST_* */
     double cycles;  /* NaN where nothing is known */
     double instructions;
+    uint32_t counter_count; /* of counters */
+    /* Of a simulated launch its counters, in the order of kp_result.counters; NULL of any other. Lives until the next
+     * call on that session. */
+    const double* counters;
 } kp_cost;
 
 #ifdef __cplusplus

@@ -204,8 +204,15 @@ kp_status on_abort(kp_session* session, uint32_t process, uint64_t index, const 
 kp_status launch_estimate(kp_session* session, uint32_t process, uint64_t index, kp_cost* cost) {
     return call(session, [&] {
         const py::object returned = invoke(session, methods().launch_estimate, number(process), number(index));
-        const auto [cycles, instructions, simulated] = returned.cast<std::tuple<double, double, bool>>();
-        *cost = {sizeof(kp_cost), simulated ? uint32_t{KP_COST_SIMULATED} : 0, cycles, instructions};
+        const auto [cycles, instructions, simulated, counters] =
+            returned.cast<std::tuple<double, double, bool, std::vector<double>>>();
+        session->launch_counters = counters;
+        *cost = {sizeof(kp_cost),
+                 simulated ? uint32_t{KP_COST_SIMULATED} : 0,
+                 cycles,
+                 instructions,
+                 static_cast<uint32_t>(counters.size()),
+                 counters.empty() ? nullptr : session->launch_counters.data()};
     });
 }
 

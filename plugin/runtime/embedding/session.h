@@ -29,6 +29,8 @@ struct kp_session {
     std::vector<kp_estimate> estimates;
     std::vector<kp_process> processes;
     std::vector<std::vector<kp_estimate>> process_estimates;
+    // Result of kp_launch_estimate, the last one.
+    std::vector<double> launch_counters;
 
     const char* keep(const std::string& text) { return texts.insert(text).first->c_str(); }
 };

@@ -176,8 +176,8 @@ class Session:
 
         self.saved.measure(weights, cycles.estimate)
 
-    def launch_estimate(self, process: int, index: int) -> tuple[float, float, bool]:
-        """(cycles, instructions, whether it was simulated) of one launch: its own result, else the prediction.
+    def launch_estimate(self, process: int, index: int) -> tuple[float, float, bool, list[float]]:
+        """(cycles, instructions, whether it was simulated, its counters if so) of one launch: its result, else the prediction.
 
         Over all launches both add up to the estimated totals.
         """
@@ -189,7 +189,8 @@ class Session:
             self._estimates = sample.estimates()
         row = self._estimates[unit]
         cycles, instructions = (float(row[0]), float(row[1])) if len(row) > 1 else (np.nan, np.nan)
-        return cycles, instructions, bool(sample.has_result[unit])
+        simulated = bool(sample.has_result[unit])
+        return cycles, instructions, simulated, row[2:].tolist() if simulated else []
 
     def launch_name(self, process: int, index: int) -> str | None:
         """The kernel name of a launch, where its trace was read."""

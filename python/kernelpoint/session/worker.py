@@ -122,9 +122,9 @@ class WorkerSession:
         total, done = sum(row[1] for row in rows), sum(own)
         return Summary(NO_BOUND, total, done, total - done, 1, 0, self._confidence, np.nan, np.nan, (), (), rows)
 
-    def launch_estimate(self, process: int, index: int) -> tuple[float, float, bool]:
+    def launch_estimate(self, process: int, index: int) -> tuple[float, float, bool, list[float]]:
         """Nothing is known here of a launch's cost."""
-        return np.nan, np.nan, (process, index) in self._simulated
+        return np.nan, np.nan, (process, index) in self._simulated, []
 
     def launch_name(self, process: int, index: int) -> str | None:
         """Nothing is known here of a launch's name."""
