@@ -52,11 +52,7 @@ def write_archive(
                 entry.compress_type = method
                 with archive.open(entry, "w", force_zip64=True) as member:
                     np.lib.format.write_array(member, np.asarray(array, order="C"), allow_pickle=False)
-            archive.comment = _COMMENT + b"0" * _DIGITS
-        size = file.tell()
-        digits = _checksum(file, size - _DIGITS)
-        file.seek(size - _DIGITS)
-        file.write(digits)
+        seal(file)
 
 
 def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -77,7 +73,7 @@ def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray
     """
     try:
         with open_regular(path) as file:
-            _check_seal(file)
+            check_seal(file)
             return _read(file)
     except OSError as error:
         raise PlanError(f"cannot read {path}: {error.strerror or error}") from None
@@ -87,7 +83,19 @@ def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray
         raise PlanError(f"{path}: not a readable archive ({' '.join(str(error).split())[:200]})") from None
 
 
-def _check_seal(file: BinaryIO) -> None:
+def seal(file: BinaryIO) -> int:
+    """Put the checksum of a zip archive that is complete into its comment; its size in bytes."""
+    with zipfile.ZipFile(file, "a") as archive:
+        archive.comment = _COMMENT + b"0" * _DIGITS
+    size = file.seek(0, io.SEEK_END)
+    digits = _checksum(file, size - _DIGITS)
+    file.seek(size - _DIGITS)
+    file.write(digits)
+    return size
+
+
+def check_seal(file: BinaryIO) -> None:
+    """Compare the checksum of a sealed archive; ValueError where it is missing or wrong."""
     size = file.seek(0, io.SEEK_END)
     length = len(_COMMENT) + _DIGITS
     file.seek(max(size - length, 0))

@@ -15,7 +15,7 @@ LAYERS = [
     {"cli"},
     {"api", "python_host"},
     {"evaluation", "coordinator"},
-    {"report", "paired"},
+    {"report", "paired", "packs"},
     {"session"},
     {"selection"},
     {"policies", "intrakernel"},

@@ -29,6 +29,8 @@ COMMANDS = {
     "run": ("run", "Simulate one run with many simulators at once."),
     "status": ("status", "Show how far runs are, while they go on and afterwards."),
     "report": ("report", "Show what a run simulated, skipped and estimated."),
+    "pack": ("pack", "Write the sample of a run into one file, for another machine."),
+    "unpack": ("unpack", "Write the list, traces and plan of a pack into a folder."),
     "select": ("select", "Draw the launches to trace from a census or a profile."),
     "train": ("kernelpoint_lab.commands.train", "Train an encoder on traces."),
     "synth": ("kernelpoint_lab.commands.synth", "Write a synthesised workload as traces."),
@@ -38,7 +40,7 @@ COMMANDS = {
 # Title -> subcommands, as the overview lists them.
 GROUPS = {
     "First steps": ("demo", "doctor", "patch", "init"),
-    "A run": ("plan", "run", "status", "report"),
+    "A run": ("plan", "run", "status", "report", "pack", "unpack"),
     "Before tracing": ("select", "join"),
     "Traces": ("synth", "convert", "inspect", "cluster"),
     "Comparing": ("compare", "compare-runs"),

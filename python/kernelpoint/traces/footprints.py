@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from kernelpoint import _native
@@ -86,6 +87,29 @@ class FootprintStore:
                 self._db.executemany("INSERT OR REPLACE INTO footprints VALUES (?, ?, ?, ?, ?, ?)", rows)
         except sqlite3.DatabaseError as error:
             self._begin_anew(error)
+
+    @classmethod
+    def kept(cls, paths: Iterable[str]) -> Iterator[tuple[str, str, bytes]]:
+        """Trace, residency and footprint of all that the cache has of some traces as they are now."""
+        store = cls(())
+        if store._db is None:
+            return
+        query = (
+            "SELECT residency, packed FROM footprints WHERE path = ? AND size = ? AND version = ? ORDER BY residency"
+        )
+        for path in paths:
+            absolute, _, size, version = store._key(path)
+            for residency, packed in store._db.execute(query, (absolute, size, version)).fetchall():
+                yield path, residency, bytes(packed)
+
+    @classmethod
+    def keep(cls, rows: Iterable[tuple[str, str, bytes]]) -> None:
+        """Put footprints of other machines' runs into the cache: trace, residency and footprint of each."""
+        store = cls(())
+        for path, residency, packed in rows:
+            store._residency = residency
+            store.save(path, packed)
+        store.flush()
 
     def _key(self, path: str) -> tuple[str, str, int, int]:
         size, version = _native.stat_many([path], versions=True)[0].tolist()

@@ -1,0 +1,1 @@
+"""Portable samples: what the sample of a run needs of its traces, in one file."""

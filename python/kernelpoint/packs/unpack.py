@@ -1,0 +1,77 @@
+"""A pack unpacked: a folder with a list, traces, a plan and a configuration, from which the run can be made again."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import os
+import shutil
+import zipfile
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import yaml
+
+from kernelpoint.archive import check_seal
+from kernelpoint.errors import PlanError
+from kernelpoint.files import open_regular
+from kernelpoint.packs.pack import ABOUT, FOOTPRINTS, FORMAT_VERSION, HEADS, LIST, PLAN, TRACES, TraceFile
+from kernelpoint.traces.footprints import FootprintStore
+
+CONFIGURATION = "kernelpoint.yaml"
+
+
+def unpack(path: Path, folder: Path) -> Path:
+    """Write what a pack holds into a folder, and its footprints into the cache; the path of the trace list.
+
+    The folder has `kernelpoint.yaml`, which names the plan, the list, and a file for each trace.
+
+    Raises:
+        PlanError: the pack is damaged, of another version, or holds names outside its folder; or the folder is not empty.
+        OSError: the folder cannot be written.
+    """
+    try:
+        with open_regular(path) as file:
+            check_seal(file)
+            with zipfile.ZipFile(file) as archive:
+                about = json.loads(archive.read(ABOUT))
+                if about.get("version") != FORMAT_VERSION:
+                    raise ValueError(f"pack format {about.get('version')!r:.40}; this version reads {FORMAT_VERSION}")
+                return _write(archive, about, folder)
+    except PlanError:
+        raise
+    except (ValueError, LookupError, TypeError, AttributeError, EOFError, RecursionError, lzma.LZMAError) as error:
+        raise PlanError(f"{path}: {' '.join(str(error).split())[:200]}") from None
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        raise PlanError(f"{path}: not a readable pack ({' '.join(str(error).split())[:200]})") from None
+
+
+def _write(archive: zipfile.ZipFile, about: dict[str, Any], folder: Path) -> Path:
+    files = [TraceFile(**known) for known in about["files"]]
+    for name in (about["list"], *(known.name for known in files)):
+        place = PurePosixPath(name)
+        if place.is_absolute() or ".." in place.parts or not name:
+            raise ValueError(f"it holds the name {name[:80]!r}, which lies outside its folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise PlanError(f"{folder} is not empty; name a folder that is new")
+    for known in files:
+        _write_trace(archive, known, folder / known.name)
+    (folder / about["list"]).write_bytes(archive.read(LIST))
+    (folder / PLAN).write_bytes(archive.read(PLAN))
+    config = {**about["config"], "plan": str((folder / PLAN).absolute())}
+    (folder / CONFIGURATION).write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
+    rows = ((str(folder / name), residency) for name, residency in about["footprints"])
+    FootprintStore.keep(
+        (name, residency, archive.read(f"{FOOTPRINTS}{number}")) for number, (name, residency) in enumerate(rows)
+    )
+    return folder / about["list"]
+
+
+def _write_trace(archive: zipfile.ZipFile, known: TraceFile, path: Path) -> None:
+    """A trace with its size and time; of one that is not simulated its header and a hole."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with archive.open((TRACES if known.whole else HEADS) + known.name) as member, path.open("wb") as file:
+        shutil.copyfileobj(member, file, 1 << 20)
+        file.truncate(known.size)
+    os.utime(path, ns=(known.time, known.time))

@@ -1,0 +1,115 @@
+"""Packs: the same run from the pack alone, and packs that are damaged, foreign or hostile."""
+
+import json
+import shutil
+import zipfile
+
+import pytest
+import yaml
+from command_line import run_command
+
+import kernelpoint as kp
+from kernelpoint.archive import seal
+from kernelpoint.errors import ConfigError, PlanError
+from kernelpoint.journal import ResultRecord
+from kernelpoint.journal.text import plain
+from kernelpoint.packs.pack import ABOUT, write_pack
+from kernelpoint.packs.unpack import unpack
+from kernelpoint_lab.synth.compose import compose
+from kernelpoint_lab.synth.lists import write_list
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory):
+    """A sampled run of the embedded host, its pack, and nothing else: traces and cache are gone."""
+    home = tmp_path_factory.mktemp("home")
+    request = compose("transformer-decode", launches=300)
+    (home / "traces").mkdir()
+    write_list(request.sequence, home / "traces", request.launches, request.description)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KERNELPOINT_CACHE", str(home / "cache"))
+        run = kp.simulate(
+            home / "traces" / "kernelslist.g",
+            home / "run.kpjournal",
+            fast_model="rtx",
+            error_budget={"relative_error": 0.05},
+        )
+        assert run.ended().skipped > 100
+        assert run.ended().half_width
+        write_pack(run, home / "sample.kppack")
+    size = sum(file.stat().st_size for file in (home / "traces").iterdir())
+    shutil.rmtree(home / "traces")
+    shutil.rmtree(home / "cache")
+    return run, home / "sample.kppack", size
+
+
+def test_a_run_from_the_pack_alone_is_the_same_run(packed, tmp_path, monkeypatch):
+    run, pack, _ = packed
+    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
+    listed = unpack(pack, tmp_path / "sample")
+    keys = yaml.safe_load((tmp_path / "sample" / "kernelpoint.yaml").read_text())
+    again = kp.simulate(listed, tmp_path / "run.kpjournal", **{k: v for k, v in keys.items() if k != "version"})
+    assert [plain(r) for r in again.of(ResultRecord)] == [plain(r) for r in run.of(ResultRecord)]
+    assert plain(again.ended()) == plain(run.ended())
+
+
+def test_a_pack_is_smaller_than_the_traces(packed):
+    _, pack, size = packed
+    assert pack.stat().st_size < size / 4
+
+
+@pytest.mark.parametrize("place", [0.0, 0.1, 0.5, 0.9, 0.999])
+def test_a_flipped_bit_is_refused(packed, tmp_path, place):
+    content = bytearray(packed[1].read_bytes())
+    content[int(place * len(content))] ^= 4
+    (tmp_path / "bad.kppack").write_bytes(content)
+    with pytest.raises(PlanError, match=r"its checksum is wrong|does not end with a checksum"):
+        unpack(tmp_path / "bad.kppack", tmp_path / "sample")
+    assert not (tmp_path / "sample").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b'{"type":"run"}'])
+def test_a_file_that_is_no_pack_is_refused_in_one_line(tmp_path, content):
+    (tmp_path / "bad.kppack").write_bytes(content)
+    done = run_command("unpack", "bad.kppack", "-o", "sample", cwd=tmp_path)
+    assert done.returncode != 0
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def resealed(pack, target, change):
+    """A pack with another `about`, under a seal of its own."""
+    with zipfile.ZipFile(pack) as old, target.open("w+b") as file:
+        with zipfile.ZipFile(file, "w") as new:
+            for entry in old.infolist():
+                content = old.read(entry)
+                new.writestr(entry, json.dumps(change(json.loads(content))) if entry.filename == ABOUT else content)
+        seal(file)
+
+
+@pytest.mark.parametrize("name", ["../out.traceg", "/tmp/out.traceg", ""])
+def test_names_outside_the_folder_are_refused(packed, tmp_path, name):
+    def change(about):
+        about["files"][0]["name"] = name
+        return about
+
+    resealed(packed[1], tmp_path / "bad.kppack", change)
+    with pytest.raises(PlanError, match="which lies outside its folder"):
+        unpack(tmp_path / "bad.kppack", tmp_path / "sample")
+
+
+def test_a_pack_of_another_version_is_refused(packed, tmp_path):
+    resealed(packed[1], tmp_path / "bad.kppack", lambda about: {**about, "version": 9})
+    with pytest.raises(PlanError, match="pack format 9; this version reads 1"):
+        unpack(tmp_path / "bad.kppack", tmp_path / "sample")
+
+
+def test_a_folder_that_holds_something_is_left_alone(packed, tmp_path):
+    (tmp_path / "mine").write_text("kept")
+    with pytest.raises(PlanError, match="is not empty"):
+        unpack(packed[1], tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["mine"]
+
+
+def test_a_run_whose_traces_are_gone_cannot_be_packed(packed, tmp_path):
+    with pytest.raises(ConfigError, match=r"a pack is of one application with a kernelslist\.g on this machine"):
+        write_pack(packed[0], tmp_path / "again.kppack")
