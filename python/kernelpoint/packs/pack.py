@@ -8,9 +8,10 @@ files of their size and time with a hole in them: lists, plans and footprints kn
 from __future__ import annotations
 
 import json
-import shutil
 import zipfile
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,8 @@ from kernelpoint.traces.footprints import FootprintStore
 
 FORMAT_VERSION = 1
 ABOUT, PLAN, LIST = "about.json", "sample.kpplan", "list"
-TRACES, HEADS, FOOTPRINTS = "traces/", "heads/", "footprints/"
+TRACES, HEADS, FOOTPRINTS = "traces/", "heads", "footprints"
+BLOCK = 1 << 20
 HEAD = 4096  # bytes of a trace that is not simulated: its header
 _FIRST_DATE = (1980, 1, 1, 0, 0, 0)  # equal content, equal file
 _ITSELF = ("plan", "journal", "resume")  # keys that an unpacked run has of its own
@@ -73,21 +75,21 @@ def write_pack(run: Run, path: Path) -> Packed:
         "config": _config(run),
         "list": list_path.name,
         "files": [asdict(file) for file in files.values()],
-        "footprints": [[files[name].name, residency] for name, residency, _ in footprints],
+        "footprints": [[files[name].name, residency, len(packed)] for name, residency, packed in footprints],
         "estimate": run.ended().estimate,
         "counter": run.ended().counter,
     }
     with replacing(path) as file:
         with zipfile.ZipFile(file, "w") as archive:
-            _add(archive, ABOUT, json.dumps(about).encode())
-            _copy(archive, LIST, list_path)
-            _copy(archive, PLAN, Path(str(run.frozen.plan)))
-            for name, known in files.items():
-                _copy(
-                    archive, (TRACES if known.whole else HEADS) + known.name, Path(name), None if known.whole else HEAD
-                )
-            for number, (_, _, packed) in enumerate(footprints):
-                _add(archive, f"{FOOTPRINTS}{number}", packed)
+            _add(archive, ABOUT, [json.dumps(about).encode()])
+            for name, place in ((LIST, list_path), (PLAN, Path(str(run.frozen.plan)))):
+                with open_regular(place) as content:
+                    _add(archive, name, iter(partial(content.read, BLOCK), b""))
+            for name in (name for name, known in files.items() if known.whole):
+                with open_regular(name) as trace:
+                    _add(archive, TRACES + files[name].name, iter(partial(trace.read, BLOCK), b""))
+            _add(archive, HEADS, (_head(name) for name, known in files.items() if not known.whole))
+            _add(archive, FOOTPRINTS, (packed for _, _, packed in footprints))
         size = seal(file)
     return Packed(len(paths), len(units), len(files), len(whole), len(footprints), size)
 
@@ -125,20 +127,16 @@ def _config(run: Run) -> dict[str, Any]:
     }
 
 
-def _entry(name: str) -> zipfile.ZipInfo:
+def _head(path: str) -> bytes:
+    """The first bytes of a trace."""
+    with open_regular(path) as file:
+        return file.read(HEAD)
+
+
+def _add(archive: zipfile.ZipFile, name: str, parts: Iterable[bytes]) -> None:
+    """Write a member; many small parts in one member are smaller, and quicker to compress, than each by itself."""
     entry = zipfile.ZipInfo(name, _FIRST_DATE)
     entry.compress_type = zipfile.ZIP_LZMA
-    return entry
-
-
-def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
-    archive.writestr(_entry(name), content)
-
-
-def _copy(archive: zipfile.ZipFile, name: str, path: Path, most: int | None = None) -> None:
-    """Put a file into the archive, or its first bytes."""
-    with open_regular(path) as file, archive.open(_entry(name), "w", force_zip64=True) as member:
-        if most is None:
-            shutil.copyfileobj(file, member, 1 << 20)
-        else:
-            member.write(file.read(most))
+    with archive.open(entry, "w", force_zip64=True) as member:
+        for part in parts:
+            member.write(part)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import json
 import lzma
 import os
 import shutil
 import zipfile
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import IO, Any
 
 import yaml
 
 from kernelpoint.archive import check_seal
 from kernelpoint.errors import PlanError
-from kernelpoint.files import open_regular
-from kernelpoint.packs.pack import ABOUT, FOOTPRINTS, FORMAT_VERSION, HEADS, LIST, PLAN, TRACES, TraceFile
+from kernelpoint.files import open_output_bytes, open_regular, write_output
+from kernelpoint.packs.pack import ABOUT, BLOCK, FOOTPRINTS, FORMAT_VERSION, HEAD, HEADS, LIST, PLAN, TRACES, TraceFile
 from kernelpoint.traces.footprints import FootprintStore
 
 CONFIGURATION = "kernelpoint.yaml"
@@ -55,23 +56,27 @@ def _write(archive: zipfile.ZipFile, about: dict[str, Any], folder: Path) -> Pat
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise PlanError(f"{folder} is not empty; name a folder that is new")
-    for known in files:
-        _write_trace(archive, known, folder / known.name)
-    (folder / about["list"]).write_bytes(archive.read(LIST))
-    (folder / PLAN).write_bytes(archive.read(PLAN))
+    with archive.open(HEADS) as heads:
+        for known in files:
+            if known.whole:
+                with archive.open(TRACES + known.name) as trace:
+                    _write_trace(trace, known, folder / known.name)
+            else:
+                _write_trace(io.BytesIO(heads.read(min(known.size, HEAD))), known, folder / known.name)
+    write_output(folder / about["list"], archive.read(LIST))
+    write_output(folder / PLAN, archive.read(PLAN))
     config = {**about["config"], "plan": str((folder / PLAN).absolute())}
-    (folder / CONFIGURATION).write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
-    rows = ((str(folder / name), residency) for name, residency in about["footprints"])
-    FootprintStore.keep(
-        (name, residency, archive.read(f"{FOOTPRINTS}{number}")) for number, (name, residency) in enumerate(rows)
-    )
+    write_output(folder / CONFIGURATION, yaml.safe_dump(config, sort_keys=False))
+    with archive.open(FOOTPRINTS) as packed:
+        rows = about["footprints"]
+        FootprintStore.keep((str(folder / name), residency, packed.read(size)) for name, residency, size in rows)
     return folder / about["list"]
 
 
-def _write_trace(archive: zipfile.ZipFile, known: TraceFile, path: Path) -> None:
-    """A trace with its size and time; of one that is not simulated its header and a hole."""
+def _write_trace(content: IO[bytes], known: TraceFile, path: Path) -> None:
+    """A trace with its size and time; behind the content of one that is not whole is a hole."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with archive.open((TRACES if known.whole else HEADS) + known.name) as member, path.open("wb") as file:
-        shutil.copyfileobj(member, file, 1 << 20)
+    with open_output_bytes(path) as file:
+        shutil.copyfileobj(content, file, BLOCK)
         file.truncate(known.size)
     os.utime(path, ns=(known.time, known.time))
