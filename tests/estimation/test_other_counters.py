@@ -86,3 +86,19 @@ def test_the_ratio_of_a_rare_count_is_known_no_better_than_the_count():
         *_, look = passes(engine, ("cycles", "misses", "accesses"), values)
         assert look.ratios["rate"].contains(misses.sum() / values[:, 2].sum())
         assert not look.ratios["rate"].relative_half_width <= 0.25
+
+
+def test_a_counter_without_predictions_is_in_proportion_to_the_one_of_the_budget():
+    """Energies are 1e-8 of cycles: without the ratio its estimate was below zero, give or take 100,000 times as much."""
+    n = 2000
+    cycles = 5000.0 + 40.0 * (np.arange(n) % 37)
+    joules = 2e-8 * cycles * (1.0 + 0.02 * np.sin(np.arange(n)))
+    design = AssistedDesign({"cycles": cycles}, np.arange(n) % 5, np.random.default_rng(1).random(n))
+    engine = AssistedEngine(design, ErrorBudget(0.01))
+    for unit in engine.wanted():
+        engine.record(int(unit), ("cycles", "energy", "energy_texp"), (cycles[unit], joules[unit], 0.0))
+    look = engine.look()
+    energy = look.estimates["energy"]
+    assert energy.contains(joules.sum()) and 0.0 < energy.relative_half_width < 0.1
+    assert look.estimates["energy_texp"].estimate == 0.0, "of a part that no draw uses"
+    assert engine.predict(np.arange(n))[:, 1].sum() == pytest.approx(energy.estimate)

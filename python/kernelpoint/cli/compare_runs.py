@@ -15,6 +15,7 @@ from kernelpoint.cli.console import Console
 from kernelpoint.journal import load_run
 from kernelpoint.paired import Comparison, CounterRow
 from kernelpoint.paired import compare_runs as compare
+from kernelpoint.report.sentences import number
 
 
 def compare_runs(
@@ -53,9 +54,7 @@ def _table(result: Comparison, first: Path, second: Path) -> Table:
 def _cells(row: CounterRow) -> list[str]:
     return [
         row.counter,
-        f"{row.first:,.0f}",
-        _number(row.difference.value, "{:,.0f}"),
-        _number(row.difference.half_width, "{:,.0f}"),
+        *(number(v) if math.isfinite(v) else "-" for v in (row.first, row.difference.value, row.difference.half_width)),
         _number(row.ratio.value, "{:.4f}"),
         _number(row.ratio.half_width, "{:.4f}"),
         _number(row.separate, "{:.4f}"),

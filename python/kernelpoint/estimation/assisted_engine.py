@@ -77,6 +77,11 @@ class AssistedEngine(BaseEngine):
     # ---- which units ------------------------------------------------------------------------------------------------
 
     @property
+    def target(self) -> str:
+        """The counter that cells are made for: that of the budget, of a ratio the one above."""
+        return self._target
+
+    @property
     def cells(self) -> list[int]:
         """Cells of each part in the present pass."""
         return self._parts.present
@@ -124,7 +129,7 @@ class AssistedEngine(BaseEngine):
         """Prediction and size of a counter, float64 [free]; of one that has none of its own, in proportion to another's."""
         x, size = self.design.prediction(counter, self._target)
         scale = self._scales.get(counter, 1.0)
-        return (x, size) if scale == 1.0 else (scale * x, scale * size)
+        return (x, size) if scale == 1.0 else (scale * x, (scale or 1.0) * size)  # errors are relative to some size
 
     def set_scales(self) -> None:
         """Ratio of every counter to the one whose predictions serve for it, of all draws, each for the units of its cell: the
@@ -139,7 +144,7 @@ class AssistedEngine(BaseEngine):
         for name in names:
             predicted = float(weights[drawn] @ self.design.prediction(name, self._target)[0][drawn])
             found = float(weights[drawn] @ self._results_of([(1.0, name)], self._free[drawn]))
-            if predicted > 0.0 and found > 0.0:
+            if predicted > 0.0 and found >= 0.0:
                 self._scales[name] = found / predicted
 
     def fit(self, values: Values, known: Auxiliary, alpha: float, trust: Trust = FULL_TRUST) -> TotalFit:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kernelpoint.estimation.assisted import quantile
+from kernelpoint.estimation.assisted import Trust, quantile
 from kernelpoint.estimation.assisted_engine import AssistedEngine
 from kernelpoint.estimation.assisted_total import TotalFit
 from kernelpoint.estimation.moments import Floats
@@ -51,11 +51,16 @@ def assisted_pair(engine: AssistedEngine, values: Floats, counter: str, alpha: f
     predicted = np.full(design.size, np.nan)
     predicted[design.free] = known.x
 
-    def fit(change: Callable[[Floats, Floats, Floats], Floats]) -> TotalFit:
-        return engine.fit(lambda u: change(values[u, 0], values[u, 1], predicted[u]), known, alpha)
+    trust = Trust(of_budget=counter == engine.target)
 
-    first = fit(lambda a, b, x: a).estimate + float(certain[0])
-    second = fit(lambda a, b, x: b).estimate + float(certain[1])
+    def fit(change: Callable[[Floats, Floats, Floats], Floats]) -> TotalFit:
+        return engine.fit(lambda u: change(values[u, 0], values[u, 1], predicted[u]), known, alpha, trust)
+
+    of_first, of_second = fit(lambda a, b, x: a), fit(lambda a, b, x: b)
+    first, second = of_first.estimate + float(certain[0]), of_second.estimate + float(certain[1])
+    unseen = 0.0, 0.0  # of a counter that is zero in some draws
+    if not trust.of_budget:
+        unseen = of_first.unseen_counts(alpha), of_second.unseen_counts(alpha)
     difference = second - first
     if first == 0.0:
         nothing = Interval(math.nan, math.nan, math.nan, 0.0)
@@ -65,12 +70,12 @@ def assisted_pair(engine: AssistedEngine, values: Floats, counter: str, alpha: f
     return PairedTotals(
         first,
         second,
-        _interval(fit(lambda a, b, x: x + b - ratio * a), ratio, abs(first), alpha),
-        _interval(fit(lambda a, b, x: x + b - a - moved * x), difference, 1.0, alpha),
+        _interval(fit(lambda a, b, x: x + b - ratio * a), ratio, abs(first), alpha, unseen[1] + abs(ratio) * unseen[0]),
+        _interval(fit(lambda a, b, x: x + b - a - moved * x), difference, 1.0, alpha, sum(unseen)),
     )
 
 
-def _interval(fit: TotalFit, value: float, divisor: float, alpha: float) -> Interval:
-    """The interval of `value`, whose error is that of a fit over `divisor`."""
-    half = max(quantile(alpha, fit.nu) * fit.error, fit.guard(alpha))
+def _interval(fit: TotalFit, value: float, divisor: float, alpha: float, unseen: float) -> Interval:
+    """The interval of `value`, whose error is that of a fit over `divisor`; unseen: amount that no draw may have shown."""
+    half = max(quantile(alpha, fit.nu) * fit.error, fit.guard(alpha), unseen)
     return Interval(value, half / divisor, fit.error / divisor, fit.nu)
