@@ -1,0 +1,154 @@
+"""Simulators whose launches describe themselves: launches simulated, error and coverage under three lines of YAML.
+
+    python lab/coverage/described.py --seeds 100
+
+Builds examples/c_host and examples/small_simulator, each with 2,000 launches of 25 kinds, and examples/executing_simulator with
+2,000 of which nothing is known but their number. Runs each with every seed at 1 % and 95 %, and compares the estimate with the
+sum over all launches. In `deterministic` every launch of a kind has the same key (kernelpoint.host). The table is in
+docs/extending-simulator.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import re
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import kernelpoint as kp
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES, INCLUDE = ROOT / "examples", ROOT / "plugin" / "include"
+PLUGIN = Path(kp.__file__).parent / "lib" / "libkernelpoint.so"
+LAUNCHES, KINDS = 2000, 25
+THREE_LINES = "version: 1\npolicy: kernelpoint\nerror_budget: {relative_error: 0.01, confidence: 0.95}\n"
+
+
+class Outcome(NamedTuple):
+    """Of one run: launches simulated, estimated cycles, and the half-width of their bound."""
+
+    simulated: int
+    estimate: float
+    half_width: float
+    text: str = ""
+
+
+class Simulator(NamedTuple):
+    """A simulator with a workload: a run of a seed, and the cycles of all launches."""
+
+    run: Callable[[int, Path], Outcome]
+    total: float
+
+
+def built(folder: Path, source: Path) -> Path:
+    """The program of one source file of the examples."""
+    program = folder / source.stem
+    kind = ["gcc", "-std=c99", "-D_POSIX_C_SOURCE=200809L"] if source.suffix == ".c" else ["g++", "-std=c++17", "-O2"]
+    subprocess.run([*kind, str(source), "-o", str(program), f"-I{INCLUDE}", "-ldl"], check=True, timeout=300)
+    return program
+
+
+def of_program(command: list[str], total: float) -> Simulator:
+    """A simulator that is started for each run; CONFIG stands for its configuration."""
+
+    def run(seed: int, folder: Path) -> Outcome:
+        config = folder / f"{seed}.yaml"
+        config.write_text(f"{THREE_LINES}seed: {seed}\njournal: {folder}/{seed}.kpjournal\n")
+        words = [str(config) if word == "CONFIG" else word for word in command]
+        environment = {**os.environ, "KERNELPOINT_PLUGIN": str(PLUGIN)}
+        done = subprocess.run(words, capture_output=True, text=True, timeout=120, env=environment, check=True)
+        stated = dict(re.findall(r"^(\w+) = (\S+)$", done.stdout, re.MULTILINE))
+        numbers = (float(stated[name]) for name in ("simulated", "cycles", "cycles_half_width"))
+        simulated, *cycles = numbers
+        return Outcome(int(simulated), *cycles, done.stdout + done.stderr)
+
+    return Simulator(run, total)
+
+
+def c_host(folder: Path) -> Simulator:
+    """Launches of as many instructions take about as many cycles: normal, with a standard deviation of 0.5 %."""
+    draw = random.Random(3)
+    kinds = [(draw.randint(2_000, 90_000), draw.randint(1_000, 900_000)) for _ in range(KINDS)]
+    launches = [draw.choice(kinds) for _ in range(LAUNCHES)]
+    rows = [(round(cycles * draw.gauss(1, 0.005)), instructions) for cycles, instructions in launches]
+    (folder / "c_list").write_text("".join(f"{cycles} {instructions} 1\n" for cycles, instructions in rows))
+    program = built(folder, EXAMPLES / "c_host" / "c_host.c")
+    return of_program([str(program), "CONFIG", "1", str(folder / "c_list")], sum(cycles for cycles, _ in rows))
+
+
+def small_simulator(folder: Path) -> Simulator:
+    """Launches are CTAs of so many cycles; those of a shape are equal."""
+    draw = random.Random(3)
+    kinds = [(draw.randint(1, 60), draw.randint(50, 4000)) for _ in range(KINDS)]
+    launches = [draw.choice(kinds) for _ in range(LAUNCHES)]
+    (folder / "list").write_text("".join(f"{ctas} {cycles} 1\n" for ctas, cycles in launches))
+    program = built(folder, EXAMPLES / "small_simulator" / "simulator.cc")
+    return of_program([str(program), "CONFIG", str(folder / "list")], sum(ctas * cycles for ctas, cycles in launches))
+
+
+def executing_simulator(folder: Path) -> Simulator:
+    """Launches that read what earlier ones wrote, and take between 1,000 and 1,015 cycles for it."""
+    draw = random.Random(3)
+    rows = [(draw.randrange(8), draw.randrange(8)) for _ in range(LAUNCHES)]
+    (folder / "program").write_text("".join(f"{to} {source}\n" for to, source in rows))
+    memory, total = list(range(1, 9)), 0
+    for to, source in rows:
+        memory[to] = (memory[to] + memory[source]) % 2**64
+        total += 1000 + memory[to] % 16
+    program = built(folder, EXAMPLES / "executing_simulator" / "simulator.cc")
+    return of_program([str(program), "CONFIG", str(folder / "program")], total)
+
+
+def deterministic(folder: Path) -> Simulator:
+    """Launches of one key have equal results; in Python."""
+    draw = random.Random(3)
+    kinds = [draw.randint(1_000, 900_000) for _ in range(KINDS)]
+    keys = [draw.randrange(KINDS) for _ in range(LAUNCHES)]
+    launches = [{"name": "kernel", "key": 1 + key} for key in keys]
+
+    def run(seed: int, folder: Path) -> Outcome:
+        budget = {"relative_error": 0.01, "confidence": 0.95}
+        config = {"version": 1, "policy": "kernelpoint", "error_budget": budget, "seed": seed}
+        config["journal"] = str(folder / f"{seed}.kpjournal")
+        with kp.host(config, launches, stateless=True, deterministic=True, log=lambda line: None) as run:
+            for launch in run:
+                run.result(launch, cycles=kinds[keys[launch]])
+        stated = run.summary
+        return Outcome(stated.simulated, stated.estimate, stated.half_width or 0.0)
+
+    return Simulator(run, sum(kinds[key] for key in keys))
+
+
+SIMULATORS = {made.__name__: made for made in (c_host, small_simulator, executing_simulator, deterministic)}
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description="Simulators whose launches describe themselves.")
+    parser.add_argument("--seeds", type=int, default=100)
+    seeds = parser.parse_args().seeds
+    print(
+        "| Simulator | Simulated of 2,000, mean and most | Largest error | Widest bound | Bound contained the total |"
+    )
+    print("|---|---|---|---|---|")
+    for name, make in SIMULATORS.items():
+        with tempfile.TemporaryDirectory() as folder:
+            simulator = make(Path(folder))
+            runs = [simulator.run(seed, Path(folder)) for seed in range(seeds)]
+        errors = [abs(run.estimate - simulator.total) for run in runs]
+        held = sum(error <= run.half_width + 1e-9 * simulator.total for error, run in zip(errors, runs, strict=True))
+        simulated, widest = [run.simulated for run in runs], max(run.half_width for run in runs)
+        print(
+            f"| {name} | {sum(simulated) / seeds:.0f}, {max(simulated)} | {100 * max(errors) / simulator.total:.3f} % | "
+            f"{100 * widest / simulator.total:.2f} % | {held} of {seeds} |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
