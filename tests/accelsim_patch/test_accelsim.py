@@ -25,10 +25,10 @@ UNPATCHED = os.environ.get("KERNELPOINT_ACCELSIM_UNPATCHED")
 pytestmark = pytest.mark.skipif(not PROGRAM, reason="KERNELPOINT_ACCELSIM names no patched accel-sim.out")
 
 LAUNCHES = 4
-# Wall-clock, rates, build and paths.
+# Wall-clock, rates, build, paths; CTAs of an SM, printed where a launch's data lie elsewhere in memory than the last one's.
 VOLATILE = re.compile(
     r"gpgpu_simulation_(time|rate)|gpu_total_sim_rate|gpgpu_silicon_slowdown|Accel-Sim \[build|-trace |-config |"
-    r"Processing kernel|Header info loaded|-kernel_sampling"
+    r"Processing kernel|Header info loaded|-kernel_sampling|GPGPU-Sim uArch: CTA/core"
 )
 
 
