@@ -32,10 +32,10 @@ def check_counter(wanted: str, names: Sequence[str]) -> None:
     Raises:
         HostError: says what the host reports.
 
-    >>> check_counter("cycle", ("cycles", "energy"))
+    >>> check_counter("cycle", ("cycles", "ctas"))
     Traceback (most recent call last):
     ...
-    kernelpoint.errors.HostError: error_budget.counter: got 'cycle'; this host reports cycles, energy (did you mean cycles?)
+    kernelpoint.errors.HostError: error_budget.counter: got 'cycle'; this host reports cycles, ctas (did you mean cycles?)
     """
     known = (*names, *ratios_of(names))
     if wanted not in known:
