@@ -351,3 +351,19 @@ def test_budgets_on_clusters_and_units_that_are_not_there_are_refused():
         AssistedEngine(design, ErrorBudget(0.05, scope="cluster"))
     with pytest.raises(HostError, match="not in the population"):
         AssistedEngine(design, ErrorBudget(0.05)).record(600, ("cycles",), [1.0])
+
+
+def test_groups_that_are_off_by_a_level_each_are_not_doubted_once_draws_agree_inside_them():
+    """Few draws that agree inside their groups do not make up for levels that differ by 30 %; many do."""
+    random = generator(0, "levels")
+    x = 100.0 * random.lognormal(0.0, 0.3, 4000)
+    group = np.arange(4000) % 5
+    y = x * np.array([0.7, 0.9, 1.0, 1.2, 1.4])[group] * random.lognormal(0.0, 0.01, 4000)
+    doubted = {}
+    for draws in (10, 100):
+        engine = AssistedEngine(AssistedDesign({"cycles": x}, group, random.random(4000)), ErrorBudget(0.01))
+        engine._parts.set(engine._parts.cells(draws))
+        engine.record_many(engine.wanted(), ("cycles",), y[engine.wanted()].reshape(-1, 1))
+        engine.look()
+        doubted[draws] = engine._fits["cycles"].fits[0].doubted
+    assert doubted == {10: True, 100: False}

@@ -26,7 +26,7 @@ OUTLIER_DEVIATIONS = (
 )
 MAX_TRUSTED_ERROR = 0.12  # predictions with relative errors (std) above this are doubted,
 MAX_TRUSTED_SLOPE = 0.3  # and those whose slope is off by more than this
-DEGREES_BETWEEN_GROUPS = 4.0  # degrees of freedom for which "units of a group differ as groups do" counts then
+DEGREES_BETWEEN_GROUPS = 4.0  # degrees of freedom for which "units of a group differ as groups do" counts
 ALPHA_SHARE_IF_DOUBTED = 0.2  # share of the error probability that is spent then
 DEGREES_PER_DRAW = (
     2.0  # degrees of freedom of a spread are at most this times the effective number of draws that make it up
@@ -84,17 +84,21 @@ class AssistedFit:
     known: float = 0.0
 
     @property
+    def believed(self) -> float:
+        """Squared relative error of predictions that is believed: K on its degrees of freedom nu, and on DEGREES_BETWEEN_GROUPS
+        the one with one level for all groups.
+        """
+        K, nu = self.spread.K, self.spread.nu
+        return (nu * K + DEGREES_BETWEEN_GROUPS * max(self.common**2, K)) / (nu + DEGREES_BETWEEN_GROUPS)
+
+    @property
     def doubted(self) -> bool:
         """True if predictions are so wrong that little may be concluded from where they agree: beyond what is `known`."""
-        allowed = MAX_TRUSTED_ERROR**2 + self.known
-        return max(self.common**2, self.spread.K) > allowed or abs(self.slope) > MAX_TRUSTED_SLOPE
+        return self.believed > MAX_TRUSTED_ERROR**2 + self.known or abs(self.slope) > MAX_TRUSTED_SLOPE
 
     def oddity(self, least: float) -> float:
         """Largest deviation of an unseen unit from its prediction, relative: `least`, or what is far as seen."""
-        K, nu = self.spread.K, self.spread.nu
-        if self.doubted:
-            K = (nu * K + DEGREES_BETWEEN_GROUPS * max(self.common**2, K)) / (nu + DEGREES_BETWEEN_GROUPS)
-        return max(least, _far(K))
+        return max(least, _far(self.believed if self.doubted else self.spread.K))
 
     def corrected(self, x: Floats, group: NDArray[np.integer]) -> Floats:
         """Predictions x of units with the level of their group and the slope."""
