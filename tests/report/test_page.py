@@ -9,7 +9,7 @@ import pytest
 from views import HOSTILE, a_run, a_view
 
 from kernelpoint.journal import EstimateRecord, OpenLaunchRecord
-from kernelpoint.report.charts import charts
+from kernelpoint.report.charts import BLUE, GREEN, GREY, VERMILION, charts
 from kernelpoint.report.html import document, section
 from kernelpoint.report.page import html_page
 from kernelpoint.report.sentences import sentences
@@ -125,7 +125,7 @@ def test_every_chart_is_drawn_in_a_browser(page, tmp_path):
 
 def test_a_click_on_a_row_chooses_a_kernel_in_all_charts(page, tmp_path):
     script = (
-        'document.querySelectorAll("#kernels tbody tr")[1].click();'
+        'document.querySelectorAll("#kernels tbody")[1].rows[0].click();'
         "const faint = () => document.querySelectorAll(\"#share path[opacity='0.15']\").length;"
         "setTimeout(() => { document.body.dataset.faint = faint() }, 500)"
     )
@@ -181,7 +181,7 @@ def test_labels_beside_marks_can_be_read_in_both(tmp_path, dark):
 def test_a_click_on_a_heading_sorts_the_table(page, tmp_path):
     script = (
         'document.querySelectorAll("#kernels th")[0].click();'
-        'document.body.dataset.first = document.querySelectorAll("#kernels tbody tr")[1].cells[0].textContent'
+        'document.body.dataset.first = document.querySelectorAll("#kernels tbody")[1].rows[0].dataset.kernel'
     )
     assert 'data-first="kernel_10&lt;float' in in_browser(page, tmp_path, script)
 
@@ -206,3 +206,64 @@ def test_the_launch_that_breaks_the_budget_unseen_stands_beside_the_verdict(tmp_
     assert (f"{line}its probability of being drawn was 10 %" in sentences(run)[1]) is said
     verdict = html_page(run, a_view()).split('<div class="verdict')[1].split("</div>")[0]
     assert ("One launch of gemm&lt;half&gt; that takes 3.25 times the expected cycles" in verdict) is said
+
+
+def test_a_kernel_opens_to_its_variants_and_the_filter_finds_them(page, tmp_path):
+    assert "at::native::f&lt;FillFunctor&lt;long&gt;&gt;" in page and page.count('<tr class="variant" hidden>') == 40
+    script = (
+        'document.querySelector("#kernels .open").click();'
+        'const shown = () => document.querySelectorAll("#kernels .variant:not([hidden])").length;'
+        "document.body.dataset.opened = shown();"
+        'const f = document.getElementById("filter"); f.value = "fillfunctor"; f.dispatchEvent(new Event("input"));'
+        "document.body.dataset.found = shown();"
+    )
+    dom = in_browser(page, tmp_path, script)
+    assert 'data-opened="2"' in dom and 'data-found="40"' in dom
+
+
+def test_headings_are_buttons_that_say_how_the_table_is_sorted(page, tmp_path):
+    assert page.count('aria-sort="none"><button type="button">') == 9
+    script = (
+        'const heads = document.querySelectorAll("#kernels th"); heads[1].firstChild.click(); heads[0].firstChild.click();'
+        "document.body.dataset.sorts = [...heads].map((head) => head.ariaSort).join();"
+        'document.body.dataset.below = document.querySelectorAll("#kernels tbody")[3].rows[1].className;'
+    )
+    dom = in_browser(page, tmp_path, script)
+    assert f'data-sorts="ascending{",none" * 8}"' in dom and 'data-below="variant"' in dom
+
+
+def test_every_chart_has_a_label_for_screen_readers(page):
+    places = re.findall(r'<div class="chart"[^>]*>', page)
+    assert len(places) == 4 and all(re.search(r'role="img" aria-label="[^"]{40,}"', place) for place in places)
+
+
+def test_a_page_without_the_extra_for_charts_has_no_empty_sections(tmp_path, monkeypatch):
+    monkeypatch.setattr("kernelpoint.report.page.javascript", lambda: None)
+    monkeypatch.setattr("kernelpoint.report.html.javascript", lambda: None)
+    page = html_page(a_run(tmp_path / "run.kpjournal"), a_view())
+    assert "Where the cycles are" not in page and 'class="chart"' not in page and "kernelpoint[report]" in page
+
+
+def contrast(one: str, other: str) -> float:
+    """Contrast of two colours as WCAG 2 defines it, 1 to 21."""
+
+    def light(colour: str) -> float:
+        shares = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [s / 12.92 if s <= 0.04045 else ((s + 0.055) / 1.055) ** 2.4 for s in shares]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    dark, bright = sorted((light(one), light(other)))
+    return (bright + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("paper", ["#ffffff", "#16191f"])
+@pytest.mark.parametrize("colour", [BLUE, GREY, VERMILION, GREEN])
+def test_marks_of_charts_have_a_contrast_of_3_on_the_white_and_on_the_dark_page(colour, paper):
+    assert contrast(colour, paper) >= 3.0
+
+
+def test_every_counter_stands_beside_the_full_run(tmp_path):
+    truth = replace(a_view().truth, totals={"cycles": 1e4})
+    page = html_page(a_run(tmp_path / "run.kpjournal"), replace(a_view(), truth=truth))
+    table = page.split("<h2>Every counter")[1].split("</table>")[0]
+    assert "<button" not in table and ">full run</th>" in table and "<td>10,000</td><td>+1.00 %</td>" in table

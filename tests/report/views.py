@@ -18,8 +18,9 @@ from kernelpoint.journal import (
     load_run,
 )
 from kernelpoint.report.full_run import FullRun
-from kernelpoint.report.view import Kernel, PassEnd, RunView
+from kernelpoint.report.view import Kernel, PassEnd, RunView, Variant
 
+VARIANTS = (Variant("at::native::f<FillFunctor<long>>", 200, 2, 8e5), Variant("at::native::f<mse>", 50, 1, 2e5))
 HOSTILE = "</script><b>[x]</b>"
 
 
@@ -34,7 +35,10 @@ def a_view(kernels: int = 20, launches: int = 5000) -> RunView:
         counter="cycles",
         simulated=simulated,
         values=np.where(simulated, 5000.0, 0.0),
-        kernels=[Kernel(name, launches // kernels, int(simulated.sum()) // kernels, 1e6, share) for name in names],
+        kernels=[
+            Kernel(name, launches // kernels, int(simulated.sum()) // kernels, 1e6, share, variants=VARIANTS)
+            for name in names
+        ],
         kernel_of_launch=of_launch,
         looks=[PassEnd(30, 1e6, 4e4), PassEnd(60, 1.01e6, 9e3)],
         relative_error=0.01,

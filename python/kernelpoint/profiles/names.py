@@ -44,6 +44,15 @@ def demangle(name: str) -> str:
         ctypes.CDLL(None).free(ctypes.c_void_p(pointer))
 
 
+def readable(name: str) -> str:
+    """A kernel as people write it: demangled, without return type and parameters.
+
+    >>> readable("_ZN2at6native6reduceILi512EEEvPf")
+    'at::native::reduce<512>'
+    """
+    return _without_parameters(demangle(name)).removeprefix("void ")
+
+
 @lru_cache(maxsize=65536)
 def full_key(name: str) -> str:
     """A kernel with its template arguments, the same for every way in which tools write it.

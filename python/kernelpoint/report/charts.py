@@ -13,7 +13,8 @@ import numpy as np
 
 from kernelpoint.report.view import OTHERS, RunView
 
-BLUE, GREY, VERMILION, GREEN = "#0072B2", "#9aa3b0", "#D55E00", "#009E73"
+# Each has a contrast of at least 3 to the white and to the dark page.
+BLUE, GREY, VERMILION, GREEN = "#0072B2", "#7f8896", "#D55E00", "#009E73"
 ROWS = 14  # kernels with a row of their own in the charts; the table lists all
 BINS = 300  # steps of the timeline
 POINTS = 4000  # simulated launches drawn one by one
@@ -83,12 +84,12 @@ def _timeline(view: RunView) -> Chart | None:
     chosen, opacity = _chosen(), _opacity()
     order = alt.Y("kernel:N", sort=[*names, OTHERS], title=None, axis=alt.Axis(labelLimit=260))
     zoom = alt.selection_interval(bind="scales", encodings=["x"])
-    grey = alt.Chart(_data(_launch_bins(view, row_of, labels))).mark_bar(color=GREY, height=14)
+    grey = alt.Chart(_data(_launch_bins(view, row_of, labels))).mark_bar(color=GREY, height=6)
     grey = grey.encode(
         x=alt.X("from:Q", title="launch index", axis=alt.Axis(tickCount=8), scale=alt.Scale(nice=False)),
         x2="to:Q",
         y=order,
-        opacity=_opacity(0.4),
+        opacity=_opacity(),
     )
     tips = [
         alt.Tooltip("kernel:N"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kernelpoint.errors import JournalError
 from kernelpoint.journal import Run
@@ -18,12 +18,14 @@ class FullRun:
         inside: True if the total lies inside the stated interval; None where none is stated.
         non_sampling_error: excess of the simulated launches' cycles over those of the same launches in the full run, as a
             fraction; None where nothing was simulated.
+        totals: of every counter and ratio in the full run.
     """
 
     total: float
     error: float | None
     inside: bool | None
     non_sampling_error: float | None
+    totals: dict[str, float] = field(default_factory=dict)
 
 
 def compare(run: Run, full: Run) -> FullRun:
@@ -41,7 +43,8 @@ def compare(run: Run, full: Run) -> FullRun:
         error = s.estimate / total - 1.0
     if s.estimate is not None and s.half_width is not None:
         inside = abs(s.estimate - total) <= s.half_width
-    return FullRun(total, error, inside, _non_sampling_error(run, full))
+    totals = {name: row.simulated for name, row in full.estimates().items() if row.simulated is not None}
+    return FullRun(total, error, inside, _non_sampling_error(run, full), totals)
 
 
 def sentence(full: FullRun) -> str:

@@ -103,8 +103,11 @@ def document(title: str, body: str, specs: Mapping[str, Any], style: str = "") -
 
 
 def section(name: str, heading: str, caption: str) -> str:
-    """The place of the chart `name`, under a heading and a sentence that explains it."""
-    return f'<h2>{escape(heading)}</h2><p class="soft">{escape(caption)}</p><div class="chart" id="{name}"></div>'
+    """The place of the chart `name`, under a heading and a caption, which also are its label for screen readers."""
+    label = f'role="img" aria-label="{escape(f"{heading}. {caption}")}"'
+    return (
+        f'<h2>{escape(heading)}</h2><p class="soft">{escape(caption)}</p><div class="chart" id="{name}" {label}></div>'
+    )
 
 
 def table(head: Iterable[str], rows: Iterable[str], name: str = "") -> str:
@@ -112,11 +115,14 @@ def table(head: Iterable[str], rows: Iterable[str], name: str = "") -> str:
 
     Args:
         head: plain text of the headings.
-        rows: HTML of the rows.
-        name: id of the table, where the page's script handles it.
+        rows: HTML of the rows; with a name, of groups of rows that stay together.
+        name: id of the table, where the page's script sorts it.
     """
-    cells = "".join(f"<th>{escape(text)}</th>" for text in head)
-    mark = f' id="{name}"' if name else ""
-    return (
-        f'<div class="scroll"><table{mark}><thead><tr>{cells}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
-    )
+    if name:
+        cells = "".join(
+            f'<th scope="col" aria-sort="none"><button type="button">{escape(text)}</button></th>' for text in head
+        )
+        groups = "".join(f"<tbody>{group}</tbody>" for group in rows)
+        return f'<div class="scroll"><table id="{name}"><thead><tr>{cells}</tr></thead>{groups}</table></div>'
+    cells = "".join(f'<th scope="col">{escape(text)}</th>' for text in head)
+    return f'<div class="scroll"><table><thead><tr>{cells}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from datetime import datetime
 from html import escape
 from pathlib import Path
 
 from kernelpoint.journal import EstimateRecord, Run
 from kernelpoint.report.charts import charts
-from kernelpoint.report.full_run import sentence
-from kernelpoint.report.html import document, section, table
+from kernelpoint.report.full_run import FullRun, sentence
+from kernelpoint.report.html import document, javascript, section, table
 from kernelpoint.report.ranges import range_tree
 from kernelpoint.report.sentences import WEAK_NOTE, is_weak, number, percent, sentences, total
-from kernelpoint.report.view import RunView
+from kernelpoint.report.view import Kernel, RunView
 from kernelpoint.session.same_run import options_of
 from kernelpoint.session.verdict import EXACT, NOTHING, TOTAL_ERROR, open_launch, verdict
 
@@ -33,8 +34,8 @@ SECTIONS = {
         "green band about the last estimate. Dashed: the full run's total, where it is given.",
     ),
     "map": (
-        "Which streams are alike",
-        "Each dot is one instruction stream. Near dots are alike to the encoder. Larger dots stand for more launches.",
+        "Which launches are alike",
+        "Each dot is one instruction sequence. Near dots are alike to the encoder. Larger dots stand for more launches.",
     ),
 }
 
@@ -43,7 +44,8 @@ USUAL_FOLDERS = ("traces", "NO_ARGS")  # Accel-Sim's tracer and scripts name the
 
 COLUMNS = (
     "Cycles are estimated, mean is cycles over launches. CoV: standard deviation over mean of the simulated launches. Share of "
-    "variance: the kernel's part in the uncertainty of the total. Click a heading to sort."
+    "variance: the kernel's part in the uncertainty of the total. A heading sorts the table; a triangle opens the kernel's "
+    "variants, which the filter finds too."
 )
 
 
@@ -51,15 +53,16 @@ def html_page(run: Run, view: RunView, note: str = "") -> str:
     """The whole page of a finished run; `note` says what the page lacks."""
     title = f"{_workload(run)} on {_simulator(run)}"
     specs = charts(view)
+    drawn = specs if javascript() else {}
     top = f'<p class="soft">KernelPoint, {escape(run.path.name)}</p><h1>{escape(title)}</h1>'
     body = [top, _verdict(run, view), f"<p>{escape(note)}</p>" if note else "", _facts(run)]
     for name, (heading, caption) in SECTIONS.items():
-        if name in specs:
+        if name in drawn:
             body.append(section(name, heading, caption))
         if name == "share":
             body.append(_kernel_table(view))
     body.append(range_tree(run))
-    body += ["<h2>Every counter</h2>", counter_table(run), _notes(run)]
+    body += ["<h2>Every counter</h2>", counter_table(run, view.truth), _notes(run)]
     return document(title, "".join(body), specs)
 
 
@@ -94,7 +97,7 @@ def _facts(run: Run) -> str:
     written = datetime.fromtimestamp(run.path.stat().st_mtime)
     facts = {
         "cycle speedup": f"{s.cycle_speedup:.3g}x" if s.cycle_speedup else "-",
-        "one-per-stream speedup": f"{s.one_per_stream_speedup:.3g}x" if s.one_per_stream_speedup else "-",
+        "one launch per sequence (no bound)": f"{s.one_per_stream_speedup:.3g}x" if s.one_per_stream_speedup else "-",
         "error budget": f"{100 * s.relative_error:g} % at {100 * s.confidence:g} %",
         "policy, seed": f"{run.policy}, {run.setting('seed')}",
         "workload": _workload(run),
@@ -154,28 +157,50 @@ def _kernel_table(view: RunView) -> str:
         if view.truth is not None:
             numbers.append((_percent(kernel.error, "+"), kernel.error or 0.0))
         cells = "".join(f'<td data-value="{value:.10g}">{text}</td>' for text, value in numbers)
-        rows.append(f'<tr data-kernel="{escape(kernel.name)}"><td>{escape(kernel.name)}</td>{cells}</tr>')
+        name = escape(kernel.name)
+        opened = '<button type="button" class="open" aria-expanded="false" aria-label="variants">▸</button> '
+        first = f'<tr data-kernel="{name}" tabindex="0"><td>{opened if kernel.variants else ""}{name}</td>{cells}</tr>'
+        rows.append(first + _variant_rows(kernel, len(numbers)))
     head = ["kernel", "launches", "simulated", "cycles", "mean", "CoV", "share of cycles", "share of variance"]
     head += ["error"] if view.truth is not None else []
     find = '<p><input id="filter" type="search" placeholder="filter kernels by name" aria-label="filter kernels by name"></p>'
     return find + table(head, rows, "kernels") + f'<p class="soft">{escape(COLUMNS)}</p>'
 
 
+def _variant_rows(kernel: Kernel, columns: int) -> str:
+    """Hidden rows below a kernel: its instances by template arguments."""
+    rows = []
+    for variant in kernel.variants:
+        mean = variant.cycles / variant.launches if variant.launches else 0.0
+        texts = [f"{n:,.0f}" for n in (variant.launches, variant.simulated, variant.cycles, mean)]
+        texts += [""] * (columns - len(texts))
+        cells = "".join(f"<td>{text}</td>" for text in texts)
+        rows.append(f'<tr class="variant" hidden><td>{escape(variant.name)}</td>{cells}</tr>')
+    return "".join(rows)
+
+
 def _percent(value: float | None, sign: str = "") -> str:
     return "-" if value is None else f"{100 * value:{sign}.2f} %"
 
 
-def counter_table(run: Run) -> str:
-    """HTML table of every counter's estimate; what is hardly known stands in grey."""
-    rows = [_estimate(name, row) for name, row in run.estimates().items()]
+def counter_table(run: Run, truth: FullRun | None = None) -> str:
+    """HTML table of every counter's estimate, beside the full run where there is one; what is hardly known stands in grey."""
+    totals = None if truth is None else truth.totals
+    rows = [_estimate(name, row, totals) for name, row in run.estimates().items()]
     weak = any(is_weak(row) for row in run.estimates().values())
     note = f'<p class="soft">{escape(WEAK_NOTE.format("Grey"))}</p>' if weak else ""
-    return table(("counter", "estimated total", "half-width", "simulated"), rows) + note
+    head = ["counter", "estimated total", "half-width", "simulated"]
+    head += ["full run", "error"] if totals is not None else []
+    return table(head, rows) + note
 
 
-def _estimate(name: str, row: EstimateRecord) -> str:
+def _estimate(name: str, row: EstimateRecord, totals: Mapping[str, float] | None) -> str:
     kind, parts = ' class="weak"' if is_weak(row) else "", escape(name).replace("_", "_<wbr>")
-    numbers = (total(row), percent(row.relative_half_width), number(row.simulated))
+    numbers = [total(row), percent(row.relative_half_width), number(row.simulated)]
+    if totals is not None:
+        truth = totals.get(name)
+        error = None if not truth or row.estimate is None else row.estimate / truth - 1.0
+        numbers += [number(truth), _percent(error, "+")]
     return f"<tr{kind}><td>{parts}</td>{''.join(f'<td>{text}</td>' for text in numbers)}</tr>"
 
 

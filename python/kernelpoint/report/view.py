@@ -8,13 +8,23 @@ import numpy as np
 
 from kernelpoint.estimation import variance_shares
 from kernelpoint.journal import Run
-from kernelpoint.profiles.names import base_key
+from kernelpoint.profiles.names import base_key, readable
 from kernelpoint.report.full_run import FullRun, compare
 from kernelpoint.session.ratios import RATIOS
 from kernelpoint.workload.plan import Plan
 
 OTHERS = "other kernels"
 UNNAMED = "(name not known)"
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A kernel with its template arguments: name as people write it, launches, and the simulated ones; cycles: estimated."""
+
+    name: str
+    launches: int
+    simulated: int
+    cycles: float
 
 
 @dataclass(frozen=True)
@@ -26,6 +36,7 @@ class Kernel:
         cov: standard deviation over mean of the simulated launches' cycles; None of fewer than two.
         variance: its part in the variance of the estimate, see `_variances`; None where the run has no estimates of launches.
         error: relative error of `cycles` against a full run; None where there is none.
+        variants: its instances with other template arguments or namespaces, by falling cycles.
     """
 
     name: str
@@ -36,6 +47,7 @@ class Kernel:
     cov: float | None = None
     variance: float | None = None
     error: float | None = None
+    variants: tuple[Variant, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -114,9 +126,8 @@ def _kernels(
     run: Run, streams: np.ndarray | None, names: list[str], full_run: Run | None
 ) -> tuple[list[Kernel], np.ndarray]:
     """The kernels by falling share, and the place of each launch's kernel among them."""
-    estimates: dict[str, float] = {}
-    for known in run.ended().kernels:  # several instances of a template have one short name
-        estimates[base_key(known.name)] = estimates.get(base_key(known.name), 0.0) + (known.cycles or 0.0)
+    variants = _variants(run)  # several instances of a template have one short name
+    estimates = {name: sum(variant.cycles for variant in found) for name, found in variants.items()}
     if streams is None or not estimates:
         return [], np.zeros(sum(run.launches), dtype=np.int64)
     distinct, of_stream = np.unique([*names, UNNAMED], return_inverse=True)
@@ -139,12 +150,22 @@ def _kernels(
             cov=covs[k],
             variance=None if variances is None else float(variances[k]),
             error=float(cycles[k] / truths[k]) - 1.0 if truths[k] else None,
+            variants=variants.get(str(distinct[k]), ()),
         )
         for k in order.tolist()
     ]
     rank = np.empty(len(distinct), dtype=np.int64)
     rank[order] = np.arange(len(order))
     return kernels, rank[kernel]
+
+
+def _variants(run: Run) -> dict[str, tuple[Variant, ...]]:
+    """The kernels of the summary by short name, those with the most cycles first."""
+    found: dict[str, list[Variant]] = {}
+    for known in sorted(run.ended().kernels, key=lambda known: -(known.cycles or 0.0)):
+        variant = Variant(readable(known.name), known.launches, known.simulated, known.cycles or 0.0)
+        found.setdefault(base_key(known.name), []).append(variant)
+    return {name: tuple(variants) for name, variants in found.items()}
 
 
 def _spreads(run: Run, kernel: np.ndarray, count: int) -> tuple[np.ndarray, list[float | None]]:

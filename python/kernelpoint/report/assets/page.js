@@ -27,32 +27,39 @@ for (const [id, spec] of Object.entries(SPECS)) {
 
 const table = document.getElementById("kernels");
 if (table) {
-  const body = table.tBodies[0];
+  // One body for each kernel: its row, then the rows of its variants.
+  const expand = (group, open) => {
+    const button = group.querySelector(".open");
+    if (!button) return;
+    button.setAttribute("aria-expanded", open);
+    button.textContent = open ? "▾" : "▸";
+    for (const row of [...group.rows].slice(1)) row.hidden = !open;
+  };
   table.tHead.addEventListener("click", (event) => {
-    const column = event.target.cellIndex;
-    const key = (row) => { const cell = row.cells[column]; return "value" in cell.dataset ? -Number(cell.dataset.value) : cell.textContent; };
-    const rows = [...body.rows].sort((a, b) => (key(a) > key(b)) - (key(a) < key(b)));
-    if (table.dataset.sorted === String(column)) rows.reverse();
-    table.dataset.sorted = table.dataset.sorted === String(column) ? "" : column;
-    body.append(...rows);
+    const head = event.target.closest("th"), column = head.cellIndex;
+    const isText = !("value" in table.tBodies[0].rows[0].cells[column].dataset);
+    const first = isText ? "ascending" : "descending";
+    const order = head.ariaSort === first ? (isText ? "descending" : "ascending") : first;
+    for (const other of table.tHead.rows[0].cells) other.setAttribute("aria-sort", other === head ? order : "none");
+    const key = (group) => { const cell = group.rows[0].cells[column]; return isText ? group.rows[0].dataset.kernel : Number(cell.dataset.value); };
+    const sign = order === "ascending" ? 1 : -1;
+    table.append(...[...table.tBodies].sort((a, b) => sign * ((key(a) > key(b)) - (key(a) < key(b)))));
   });
-  body.addEventListener("click", (event) => choose(event.target.closest("tr").dataset.kernel));
+  table.addEventListener("click", (event) => {
+    const group = event.target.closest("tbody");
+    if (!group) return;
+    if (event.target.classList.contains("open")) expand(group, group.rows[1].hidden);
+    else choose(group.rows[0].dataset.kernel);
+  });
+  table.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && event.target.dataset.kernel) choose(event.target.dataset.kernel);
+  });
   document.getElementById("filter").addEventListener("input", (event) => {
-    const text = event.target.value.toLowerCase();
-    for (const row of body.rows) row.hidden = !row.cells[0].textContent.toLowerCase().includes(text);
-  });
-}
-
-const tree = document.getElementById("ranges");
-if (tree) {
-  const depth = (row) => Number(row.dataset.depth);
-  tree.tBodies[0].rows[0].classList.add("opened");
-  tree.tBodies[0].addEventListener("click", (event) => {
-    const row = event.target.closest("tr");
-    const opened = row.classList.contains("opens") && row.classList.toggle("opened");
-    for (let next = row.nextElementSibling; next && depth(next) > depth(row); next = next.nextElementSibling) {
-      next.hidden = !opened || depth(next) > depth(row) + 1;
-      next.classList.remove("opened");
+    const text = event.target.value.toLowerCase(), has = (row) => row.cells[0].textContent.toLowerCase().includes(text);
+    for (const group of table.tBodies) {
+      const [row, ...variants] = group.rows;
+      row.hidden = ![row, ...variants].some(has);
+      expand(group, text !== "" && !row.hidden && !has(row));
     }
   });
 }
