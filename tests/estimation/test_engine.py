@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelpoint.errors import ConfigError, HostError, JournalError
-from kernelpoint.estimation import Design, Engine, ErrorBudget, passes, strata_from
+from kernelpoint.estimation import Design, Engine, ErrorBudget, engine_for, passes, strata_from
 from kernelpoint.policies.labels import context
 from kernelpoint.randomness import generator, permanent_random_numbers
 
@@ -257,3 +257,14 @@ def test_context_splits_only_where_it_is_expected_to_pay():
         for spreads in ((0.5, 0.01), (0.01, 0.009))
     ]
     assert strata[0] > strata[1] == 3
+
+
+@pytest.mark.parametrize("with_predictions", [False, True])
+def test_the_largest_confidence_below_one_is_computed(with_predictions):
+    x, u = 100.0 + np.arange(1000) % 7, permanent_random_numbers(0, 0, 1000)
+    strata = np.zeros(1000, np.int32)
+    budget = ErrorBudget(0.01, math.nextafter(1.0, 0.0))
+    predictions = {"cycles": x} if with_predictions else None
+    design = Design(strata, np.array([4]), u, predictions=predictions)
+    *_, look = passes(engine_for(design, budget), ("cycles",), 1.1 * x)
+    assert look.met and look.estimates["cycles"].contains(1.1 * x.sum())

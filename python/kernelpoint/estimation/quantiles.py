@@ -53,10 +53,10 @@ def two_sided(alpha: float, degrees_of_freedom: float) -> float:
     """
     nu = degrees_of_freedom
     if nu >= LARGE:
-        return NormalDist().inv_cdf(1.0 - alpha / 2.0)
+        return -NormalDist().inv_cdf(alpha / 2.0)
     low, high = 0.0, math.inf
     constant = math.exp(math.lgamma(0.5 * nu + 0.5) - math.lgamma(0.5 * nu)) / math.sqrt(nu * math.pi)
-    t = NormalDist().inv_cdf(1.0 - alpha / 2.0)
+    t = -NormalDist().inv_cdf(alpha / 2.0)
     for _ in range(200):
         tail = _beta_regularised(0.5 * nu, 0.5, nu / (nu + t * t))
         if abs(tail / alpha - 1.0) < 1e-12:

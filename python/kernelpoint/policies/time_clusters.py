@@ -82,7 +82,7 @@ class TimeClusters(Policy):
         """Strata are the clusters; launches without a time are take-all units."""
         times, known = known_times(population, self.config.policy.name)
         budget = self.config.error_budget
-        quantile = NormalDist().inv_cdf((1 + budget.confidence) / 2)
+        quantile = -NormalDist().inv_cdf((1 - budget.confidence) / 2)
         z_over_eps = quantile / (self.parameters.epsilon or budget.relative_error)
         leaves, sizes = self.clusters(times, np.where(known, kernels(population), -1), z_over_eps)
         return clustered_design(population, leaves, sizes, times)
