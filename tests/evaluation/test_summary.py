@@ -87,3 +87,10 @@ def test_a_policy_without_a_bound_is_never_the_best_and_says_why_where_it_is_fas
     slower = per_workload([replace(unbounded, simulated_total=3 * GOOD.simulated_total), rival])
     assert [_mark(line, slower) for line in slower] == ["", "best"]
     assert _mark(lines[0], lines[:1]) == "faster, no bound"
+
+
+def test_a_policy_that_simulates_everything_is_never_the_best():
+    (line,) = per_workload([replace(GOOD, simulated_total=GOOD.total / 1.04)])
+    assert _mark(line, [line]) == ""
+    (line,) = per_workload([replace(GOOD, simulated_total=GOOD.total / 1.06)])
+    assert _mark(line, [line]) == "best"
