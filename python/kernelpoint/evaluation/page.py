@@ -86,7 +86,7 @@ def _mark(item: Line, lines: Sequence[Line]) -> str:
 
 
 def _sound(line: Line) -> bool:
-    """True of a policy that kept its budget and simulated less than everything; 1.0x, as the table shows it, is no speedup."""
+    """True of a policy that kept its budget and simulated less than everything; 1.0x in the table is no speedup."""
     return line.error_max <= line.relative_error and not line.held < 1.0 and line.harmonic >= LEAST_SPEEDUP
 
 
