@@ -26,8 +26,8 @@ CAPTION = (
     "a policy that did not run on all of them has none."
 )
 MARKS = (
-    "best: the largest cycle speedup above 1.0x at its budget among policies whose greatest error is within the budget and whose bound, "
-    "promised or measured, held in every run",
+    "best: the largest cycle speedup above 1.0x at its budget among policies whose greatest error is within the budget and "
+    "whose bound, promised or measured, held in every run",
     "faster, no bound: faster than the best, with errors within the budget too, but without a bound: nothing but the full run "
     "tells that",
     "broken: the mean error exceeds the budget, or the stated bound failed in more than one run of twenty",

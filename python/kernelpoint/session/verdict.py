@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kernelpoint.journal import SummaryRecord
+from kernelpoint.profiles.names import readable
 
 EXACT, TOTAL_ERROR, SAMPLING_ERROR, NOTHING = "exact", "total error", "sampling error", "nothing"
 
@@ -66,7 +67,7 @@ def open_launch(summary: SummaryRecord) -> list[str]:
     if found is None or found.probability >= USUALLY_DRAWN:
         return []
     place = f"launch {found.launch}" + (f" of process {found.process}" if found.process else "")
-    which = f"one launch of {found.kernel}" if found.kernel else place
+    which = f"one launch of {readable(found.kernel)}" if found.kernel else place
     return [
         f"{which} that takes {found.times:.3g} times the expected {summary.counter} breaks the error budget unseen; "
         f"its probability of being drawn was {100.0 * found.probability:.2g} %"
