@@ -113,6 +113,8 @@ public:
         if (status != KP_OK) return;
         session = opened;
         account_ = Account(launches_);
+        account_.counted = held.fits() && info.launch_counts != nullptr;
+        account_.executes = (info.flags & KP_HOST_EXECUTES) != 0;
     }
 
     // The session is gone, as after a kill.
@@ -134,6 +136,8 @@ private:
         std::vector<bool> in_flight;
         uint64_t last = KP_BEFORE_FIRST;
         bool finished = false;
+        bool counted = false;   // the host has told how many launches there are
+        bool executes = false;  // the host runs launches functionally that are not simulated
     };
 
     // Checks the promises of every status; nothing that a host says ends a session.
@@ -160,7 +164,11 @@ private:
         uint64_t next = KP_NO_LAUNCH;
         const kp_status status = checked(kp_next(session, 0, account_.last, &next));
         if (status != KP_OK) return;
-        require(next < launches_ || !is_real_);
+        if (is_real_ && next >= launches_) {
+            require(!account_.counted);  // the next one of launches that are not known beforehand; there is none
+            account_.last = KP_END_OF_LIST;
+            return;
+        }
         account_.last = next;
         decide(session, 0, next);
     }
@@ -196,8 +204,10 @@ private:
         const kp_status status = checked(kp_on_launch(asked, given.get(), answer.get()));
         require(status == KP_OK || !answer.fits() || answer.get()->action == KP_SIMULATE);
         if (status != KP_OK || !is_real_) return;
-        require(index < launches_ && process == 0 && answer.get()->action <= KP_SKIP);
-        account_.in_flight[index] = answer.get()->action == KP_SIMULATE;
+        const uint32_t action = answer.get()->action;
+        require(index < launches_ && process == 0);
+        require(action <= KP_SKIP || (action == KP_EXECUTE && account_.executes));
+        account_.in_flight[index] = action == KP_SIMULATE;
     }
 
     void next() {

@@ -33,10 +33,12 @@ class Replays:
         """The touches of the launches before one.
 
         Raises:
-            HostError: the host cannot replay, or the list has no such launch.
+            HostError: the host cannot replay, it has no such process, or the list has no such launch.
         """
         if not self._host.can_replay:
             raise HostError("kp_replay_before: this host stated no state_lines, or no trace list on disk")
+        if process >= (count := len(self._host.list_paths)):
+            raise HostError(f"process: got {process}; allowed: 0 to {count - 1}")
         if process not in self._lists:
             self._lists[process] = self._open(process)
         try:
