@@ -1,11 +1,13 @@
 """`kernelpoint plan` from its options alone."""
 
+import os
 import subprocess
 from dataclasses import replace
 
 import pytest
 from command_line import run_command
 
+from kernelpoint import cli
 from kernelpoint.cli.host import program
 from kernelpoint.randomness import permanent_random_numbers
 from kernelpoint.workload.plan import Plan
@@ -34,6 +36,17 @@ def test_a_profile_can_be_named_on_the_command_line(plan, tmp_path):
     done = plan("--policy", "stem", "--profile", tmp_path / "times.csv")
     assert done.returncode == 0, done.stderr
     assert "3 launches" in done.stdout and (tmp_path / "a.kpplan").exists()
+
+
+@pytest.mark.parametrize(("told", "threads"), [(None, "1"), ("3", "3")])
+def test_a_command_uses_one_thread_for_matrices_unless_told_otherwise(monkeypatch, told, threads):
+    monkeypatch.setattr("sys.argv", ["kernelpoint", "--version"])
+    with monkeypatch.context() as patch:
+        patch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+        if told:
+            patch.setenv("OPENBLAS_NUM_THREADS", told)
+        cli.main()
+        assert os.environ["OPENBLAS_NUM_THREADS"] == threads
 
 
 class TestTheFastModel:

@@ -90,7 +90,10 @@ class ErrorBudgetConfig(Section):
     ] = 0.95
     counter: Annotated[
         Text,
-        Field(description="any counter that the simulator reports, or a ratio: `ipc`, `l1_miss_rate`, `l2_miss_rate`"),
+        Field(
+            description="any counter that the simulator reports, or a ratio: `ipc`, `l1_miss_rate`, `l2_miss_rate`, "
+            "`energy_per_cycle`"
+        ),
     ] = "cycles"
     scope: Annotated[Literal["workload", "cluster"], Field(description="`cluster`: every cluster meets the budget")] = (
         "workload"
