@@ -71,7 +71,7 @@ def main() -> None:
     from kernelpoint.extras import missing_package
 
     _settle_streams()
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads spin: a plan's small matrices took a third more time
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads spin, and a plan's matrices are small
     if not sys.warnoptions:  # python -W shows them
         warnings.showwarning = _say_nothing
     name = sys.argv[1] if len(sys.argv) > 1 else ""
