@@ -19,7 +19,7 @@
 
 namespace kernelpoint {
 
-// What the report calls a part's mean power, and our counter of its energy.
+// The report's name of a part's mean power, and the counter of its energy.
 struct PowerPart {
     const char* label;
     const char* counter;

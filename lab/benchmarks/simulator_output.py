@@ -86,7 +86,7 @@ def values(path: Path) -> dict[str, float]:
 
 
 def scraped(tree: Path, out: Path, regexes: Path) -> dict[str, float]:
-    """What get_stats.py reads in an output: value by regex."""
+    """Values that get_stats.py reads in an output, by regex."""
     with tempfile.TemporaryDirectory() as work:
         folder = Path(work) / "runs" / "app" / "NO_ARGS" / "GPU-SASS"
         folder.mkdir(parents=True)

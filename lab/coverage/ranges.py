@@ -1,4 +1,4 @@
-"""How often the half-widths of ranges hold their totals.
+"""Coverage of the half-widths of ranges, over seeds.
 
     python lab/coverage/ranges.py [--seeds 200] [--budget 0.01] [POPULATION ...]
 
@@ -38,7 +38,7 @@ LARGE = 0.05  # of the total
 
 @dataclass
 class Held:
-    """What seeded runs of one population said of each range."""
+    """Results of seeded runs of one population, for each range."""
 
     truths: np.ndarray
     depths: np.ndarray

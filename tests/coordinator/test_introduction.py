@@ -1,4 +1,4 @@
-"""Which simulators may be spread over processes."""
+"""Simulators that may be spread over processes, and those that are refused."""
 
 import pytest
 

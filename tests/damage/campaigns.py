@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 1800  # for one campaign
-# What is attacked -> how `python -m pytest` is called, behind the variables that make it try more than the suite does.
+# Attack -> arguments of `python -m pytest`, after the variables that make it try more than the suite does.
 CAMPAIGNS = {
     "one bit of a cache, footprints, plan or checkpoint flipped": "FLIPS=600 tests/damage/test_bit_flips.py",
     "bytes of a journal changed": "tests/journal/test_journal.py -k changed",

@@ -1,4 +1,4 @@
-"""The ways in: images and the workflow run what the documents and the Makefile name."""
+"""Images and the workflow call the commands that the documents and the Makefile name."""
 
 import re
 from pathlib import Path

@@ -110,6 +110,19 @@ class Design:
     predictions: Mapping[str, NDArray[np.float64]] | None = None
     assume: Assume = "ordinary"
 
+    @classmethod
+    def purposive(cls, strata: NDArray[np.integer], u: NDArray[np.float64], chosen: NDArray[np.integer]) -> Design:
+        """One chosen unit represents each stratum, and every stratum is a cluster.
+
+        Args:
+            strata, u: as above; chosen: int [H], one unit of each stratum, in any order.
+
+        >>> Design.purposive(np.array([0, 1, 0]), np.array([0.3, 0.1, 0.9]), np.array([2, 1])).chosen.tolist()
+        [1, 2]
+        """
+        ones, numbers = np.ones(len(chosen), dtype=np.int64), np.arange(len(chosen))
+        return cls(strata=strata, first_sizes=ones, u=u, clusters=numbers, chosen=np.sort(chosen))
+
     def __post_init__(self) -> None:
         for name in ("strata", "first_sizes", "u"):
             check(name, getattr(self, name), np.ndarray)

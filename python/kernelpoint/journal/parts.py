@@ -92,7 +92,7 @@ class ScreenedRecord(Typed):
 
 @dataclass(slots=True)
 class OpenLaunchRecord(Typed):
-    """The launch that was not simulated and breaks the error budget alone at the smallest multiple of what is expected of it.
+    """The unsimulated launch that needs the smallest multiple of its expected cost to break the error budget alone.
 
     process, launch: its place; kernel: its name, None where it is not known; times: that multiple; probability: of its being
     drawn, beforehand.

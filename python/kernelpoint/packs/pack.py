@@ -45,7 +45,7 @@ class TraceFile:
 
 @dataclass(frozen=True)
 class Packed:
-    """What a pack holds: launches of the list, simulated ones, distinct traces, whole ones among them, footprints, bytes."""
+    """Counts of a pack: launches of the list, simulated ones, distinct traces, whole ones among them, footprints, bytes."""
 
     launches: int
     simulated: int

@@ -48,7 +48,7 @@ class RangeSource(ABC):
 
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
-        """How certain it is that a file with this beginning is one of this source, as of a profile format."""
+        """Certainty that a file with this beginning belongs to this source, on the scale of profile formats."""
         return NOT_THIS
 
     @abstractmethod

@@ -59,13 +59,7 @@ class Gcl(Policy):
         strata[readable] = self._clusters(features, launches, population.seed)[stream.ravel()]
         strata = numbered(strata)
         chosen = first_of_each(strata)
-        return Design(
-            strata=strata,
-            first_sizes=np.ones(len(chosen), dtype=np.int64),
-            u=population.u,
-            clusters=np.arange(len(chosen)),
-            chosen=np.sort(chosen),
-        )
+        return Design.purposive(strata, population.u, chosen)
 
     def _features(self, embeddings: np.ndarray, scan: ScanTable, launch: np.ndarray) -> np.ndarray:
         """Rows that clusters are made on: a stream's embedding, and the work of one of its launches if asked for."""

@@ -48,13 +48,7 @@ class Layer(Policy):
         copies = np.bincount(strata + 1, minlength=1)
         order = np.argsort(strata, kind="stable")
         chosen = order[np.cumsum(copies)[:-1] + np.round(self.parameters.place * (copies[1:] - 1)).astype(np.int64)]
-        return Design(
-            strata=strata,
-            first_sizes=np.ones(len(chosen), dtype=np.int64),
-            u=population.u,
-            clusters=np.arange(len(chosen)),
-            chosen=np.sort(chosen),
-        )
+        return Design.purposive(strata, population.u, chosen)
 
 
 def _keys(population: Population) -> np.ndarray:

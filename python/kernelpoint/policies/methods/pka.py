@@ -102,13 +102,7 @@ class Pka(Policy):
             strata[rest] = _classified(population, detailed, clusters, rest)
         strata = numbered(strata)
         chosen = first_of_each(np.where(detailed, strata, -1))
-        return Design(
-            strata=strata,
-            first_sizes=np.ones(len(chosen), dtype=np.int64),
-            u=population.u,
-            clusters=np.arange(len(chosen)),
-            chosen=np.sort(chosen),
-        )
+        return Design.purposive(strata, population.u, chosen)
 
     def _clusters(self, features: np.ndarray, amounts: np.ndarray) -> np.ndarray:
         """Labels for the smallest K whose first launches project the sum of `amounts` within the budget."""
