@@ -112,6 +112,11 @@ def populations(options: argparse.Namespace) -> Iterator[tuple[str, np.ndarray, 
         yield name, truth["cycles"], assisted
 
 
+def print_head(columns: list[str]) -> None:
+    """First two lines of a table of populations."""
+    print("| Population | " + " | ".join(columns) + " |\n" + "|---" * (1 + len(columns)) + "|")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, nargs="?")
@@ -126,31 +131,19 @@ def main() -> None:
     options = parser.parse_args()
     budgets = [float(text) for text in options.budgets.split(",")]
     if options.single:
-        print(
-            "| Population | "
-            + " | ".join(f"{100 * eps:g} %" for eps in budgets)
-            + " |\n"
-            + "|---" * (1 + len(budgets))
-            + "|"
-        )
+        print_head([f"{100 * eps:g} %" for eps in budgets])
         for name, y, make in populations(options):
             cells = [single(make, y, eps, options.seeds) for eps in budgets]
             print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
         return
     if options.planted:
         heads = [f"{plant}, {100 * eps:g} %" for plant in PLANTS for eps in budgets]
-        print("| Population | " + " | ".join(heads) + " |\n" + "|---" * (1 + len(heads)) + "|")
+        print_head(heads)
         for name, y, make in populations(options):
             cells = [planted(make, y, *plant, eps, options.seeds) for plant in PLANTS.values() for eps in budgets]
             print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
         return
-    print(
-        "| Population | "
-        + " | ".join(f"{100 * eps:g} %" for eps in budgets)
-        + " |\n"
-        + "|---" * (1 + len(budgets))
-        + "|"
-    )
+    print_head([f"{100 * eps:g} %" for eps in budgets])
     for name, y, make in populations(options):
         row = []
         for eps in budgets:
