@@ -68,6 +68,18 @@ def test_a_run_that_is_resumed_states_the_same_ranges(host, table):
     assert [plain(part) for part in again.ranges.values()] == [plain(part) for part in whole.ranges.values()]
 
 
+def test_a_complete_run_states_other_ranges_without_simulating(host, table):
+    sampled(host, table)
+    host.simulated = []
+    other = table.with_name("other.csv")
+    other.write_text("launch,path\n0,begin\n1,begin\n")
+    again = sampled(host, other)
+    assert list(again.ranges) == ["", "begin"] and not host.simulated
+    size = (table.parent / "run.kpjournal").stat().st_size
+    assert sampled(host, other).ranges == again.ranges
+    assert (table.parent / "run.kpjournal").stat().st_size == size
+
+
 def test_ranges_of_other_launches_are_refused_before_the_first_launch(host, table):
     table.write_text("launch,path\n200,x\n")
     with pytest.raises(ProfileError, match="launch: got '200'; allowed: 0 to 199"):

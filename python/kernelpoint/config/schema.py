@@ -240,15 +240,22 @@ class Config(Section):
     resume: Annotated[
         Literal["auto", "never"], Field(description="`never` sets an existing journal aside and starts a new run")
     ] = "auto"
+    results_from: Annotated[
+        Text | None,
+        Field(
+            description="journal of an earlier sampled run of the same launches on the same simulated GPU: launches that it "
+            "simulated are not simulated again, whatever its error budget, counter, ranges, policy or seed"
+        ),
+    ] = None
     seed: Annotated[int, Field(ge=0, lt=2**64, description="same seed, same sample")] = 0
 
     def recorded(self) -> dict[str, Any]:
-        """The configuration as a journal holds it: `ranges` only where there are some.
+        """The configuration as a journal holds it: `ranges` and `results_from` only where they are given.
 
         >>> "ranges" in Config(version=1, policy="all").recorded()
         False
         """
-        return self.model_dump(exclude=set() if self.ranges else {"ranges"})
+        return self.model_dump(exclude={key for key in ("ranges", "results_from") if getattr(self, key) is None})
 
 
 # Values of earlier versions, by key, with the message that refuses each.

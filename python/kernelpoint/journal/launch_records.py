@@ -41,7 +41,8 @@ class DecisionRecord(Typed):
 @dataclass(slots=True)
 class ResultRecord(Typed):
     """A launch simulated: its counters; of one that was stopped inside, what it is projected to be; of one that was followed
-    to its end, whether it issued all its CTAs at once. copied: it is that of an equal launch of a deterministic simulator.
+    to its end, whether it issued all its CTAs at once. copied: it is that of an equal launch of a deterministic simulator, or
+    of an earlier run.
 
     >>> ResultRecord(process=0, launch=3, pass_index=1, counters={"cycles": 900.0}).counters["cycles"]
     900.0
@@ -59,8 +60,8 @@ class ResultRecord(Typed):
 
 @dataclass(slots=True)
 class RunUpRecord(Typed):
-    """A launch simulated for validation, from real or from replayed state; it is not part of
-    the sample.
+    """A launch simulated for validation, from real or from replayed state; it is not part of the sample. copied: it is that of
+    an earlier run.
     """
 
     process: Count
@@ -68,6 +69,7 @@ class RunUpRecord(Typed):
     run_up: Count
     state: Literal["kept", "replayed"]
     counters: dict[str, float]
+    copied: bool | None = None
     type: Literal["run_up"] = "run_up"
 
 

@@ -142,10 +142,11 @@ class ResumeRecord(Typed):
 
 @dataclass(slots=True)
 class SummaryRecord(Typed):
-    """The end of the run. lost: units that failed as often as is allowed, and have no result; never_completed: units in flight;
-    one_per_stream_speedup: total over the sum of one launch for each distinct stream; None: not stated. kernels: where the
-    plan knows their names; their cycles add up to the estimate. replay_errors: by counter, from validation launches; restarts:
-    of a full run that was resumed, the units at which it went on; bound_excludes: why the bound is on the sampling error only.
+    """The end of the run. copied: launches that took the result of an equal one, or of an earlier run; lost: units that failed
+    as often as is allowed, and have no result; never_completed: units in flight; one_per_stream_speedup: total over the sum of
+    one launch for each distinct stream; None: not stated. kernels: where the plan knows their names; their cycles add up to the
+    estimate. replay_errors: by counter, from validation launches; restarts: of a full run that was resumed, the units at which
+    it went on; bound_excludes: why the bound is on the sampling error only.
     """
 
     launches: Count
@@ -182,6 +183,7 @@ class SummaryRecord(Typed):
     restarts: list[Count] = field(default_factory=list)
     bound_excludes: str | None = None
     open_launch: OpenLaunchRecord | None = None
+    copied: Count | None = None
     type: Literal["summary"] = "summary"
 
 

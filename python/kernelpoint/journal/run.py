@@ -21,6 +21,7 @@ from kernelpoint.journal.records import (
     PassRecord,
     PopulationRecord,
     Record,
+    ResumeRecord,
     RunRecord,
     ScreenedRecord,
     SummaryRecord,
@@ -182,7 +183,13 @@ class Run:
         >>> [(path, part.launches) for path, part in run.ranges.items()]
         [('', 6), ('prefill', 1), ('decode', 2)]
         """
-        return {} if self.summary is None else {record.path: record for record in self.of(RangeRecord)}
+        found: dict[str, RangeRecord] = {}
+        for record in self.records if self.summary is not None else ():
+            if isinstance(record, ResumeRecord):
+                found.clear()  # a run that goes on states its own ranges
+            elif isinstance(record, RangeRecord):
+                found[record.path] = record
+        return found
 
     def name_of(self, unit: int) -> str:
         """The kernel name of a launch; empty where it is not known."""
@@ -238,10 +245,10 @@ def load_run(path: str | Path) -> Run:
     """
     run = Run(Path(path), read_records(path))
     if (summary := run.summary) is not None:
-        launches = sum(run.launches)
-        if len(run.results) != summary.simulated or summary.simulated + summary.skipped != launches:
+        launches, simulated = sum(run.launches), sum(not result.copied for result in run.results.values())
+        if simulated != summary.simulated or summary.simulated + summary.skipped != launches:
             raise JournalError(
-                f"{path}: the books do not add up: {len(run.results)} launches have results, the summary says "
+                f"{path}: the books do not add up: {simulated} launches were simulated, the summary says "
                 f"{summary.simulated} simulated and {summary.skipped} skipped of {launches}"
             )
     return run

@@ -75,6 +75,10 @@ class Census:
         self._paths[record.process][record.launch] = record.trace or ""
         self._reach[record.process] = max(self._reach[record.process], record.launch + 1)
 
+    def copy(self, process: int, index: int) -> Outcome | None:
+        """See Queue: nothing is simulated."""
+        return None
+
     def stops(self, process: int, index: int, point: Sequence[int]) -> bool:
         """See Queue."""
         raise self._not_in_flight(process, index)

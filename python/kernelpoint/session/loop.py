@@ -35,6 +35,7 @@ from kernelpoint.session.ledger import MAX_ATTEMPTS
 from kernelpoint.session.queue import Outcome, Queue
 from kernelpoint.session.range_records import range_records
 from kernelpoint.session.recorder import Recorder
+from kernelpoint.session.rehearsal import next_budget
 from kernelpoint.session.sample import Sample
 from kernelpoint.session.sampled import SampledLaunches, describe
 from kernelpoint.session.setup import Setup
@@ -316,6 +317,12 @@ class Loop:
         process, launch = self.sampled.ledger.place(found.unit)
         name = self.frame.plan.name_of_unit(found.unit)
         return OpenLaunchRecord(process, launch, name, found.times, found.probability)
+
+    def next_budget(self) -> str | None:
+        """One line: what the next smaller error budget would cost."""
+        if not self.is_done or self._setup.is_full_run:
+            return None
+        return next_budget(self._setup, self.sample, self._replay_check().errors)
 
     def ranges(self, summary: SummaryRecord) -> list[RangeRecord]:
         """Record of each range, where the configuration names some; none where the summary states no estimate."""

@@ -61,6 +61,9 @@ class Queue(Protocol):
     def complete(self, process: int, index: int, result: HostResult) -> Outcome:
         """Outcome of a launch in flight that was simulated."""
 
+    def copy(self, process: int, index: int) -> Outcome | None:
+        """Outcome of the next launch without simulating it: that of an equal one, or of an earlier run; None: simulate it."""
+
     def abort(self, process: int, index: int, reason: str | None) -> Outcome:
         """Outcome of a launch in flight that could not be simulated."""
 

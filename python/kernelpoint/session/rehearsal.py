@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kernelpoint.config import Config
 from kernelpoint.errors import PolicyError
-from kernelpoint.estimation import ErrorBudget, engine_for
+from kernelpoint.estimation import ErrorBudget, SystematicError, engine_for
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.processes import design_of
 from kernelpoint.randomness import generator
+from kernelpoint.session.ratios import RATIOS
 from kernelpoint.session.validation import first_number, shortest_list
 from kernelpoint.workload import Population
 from kernelpoint.workload.forecast import Forecast
 
+if TYPE_CHECKING:
+    from kernelpoint.session.sample import Sample
+    from kernelpoint.session.setup import Setup
+
 BUDGETS = (0.05, 0.01, 0.005)
 MOST_LAUNCHES = 1_000_000  # beyond that, planning for three budgets takes longer than anybody waits
+MOST_LAUNCHES_AFTERWARDS = 100_000  # of a run that says at its end what the next budget would cost
 MOST_PASSES = 8
 LAUNCHES_IN_RUN_UP = 2  # the least; one more where it has to begin farther in front of the drawn launch
 # Relative standard deviations about what is known: of all launches of a stratum, of those known to be equal, of each launch
@@ -70,6 +77,44 @@ def forecasts(config: Config, policy: type[Policy], population: Population) -> l
     return found
 
 
+def next_budget(setup: Setup, sample: Sample, replay: Mapping[str, SystematicError]) -> str | None:
+    """One line: what the next smaller error budget of BUDGETS would cost beyond a run that met its own; None where nothing can
+    be said.
+
+    The run with that budget is rehearsed over the same design. Results are those of this run, else its estimates, each with the
+    relative residual of a launch of the sample, chosen at random (bootstrap). Validation launches are left out.
+
+    Args:
+        replay: the replay errors of the run.
+    """
+    design, budget, engine = setup.frame.design if setup.frame else None, setup.budget, sample.engine
+    smaller = next((one for one in sorted(BUDGETS, reverse=True) if one < budget.relative_error), None)
+    look, size = sample.look, len(sample.has_result)
+    if design is None or smaller is None or look is None or not look.met or size > MOST_LAUNCHES_AFTERWARDS:
+        return None
+    if budget.counter not in engine.counters or (errors := engine.unit_errors(budget.counter)) is None:
+        return None
+    values, drawn = sample.estimates(), np.flatnonzero(sample.has_result)
+    of_budget = values[:, engine.counters.index(budget.counter)]
+    residuals, expected = errors.residuals[drawn], of_budget[drawn] - errors.residuals[drawn]
+    relative = np.divide(residuals, expected, out=np.zeros(len(drawn)), where=expected > 0.0)
+    redrawn = generator(setup.config.seed, "rehearsal").choice(relative, size)
+    of_budget *= np.where(sample.has_result, 1.0, 1.0 + redrawn)
+    if not np.isfinite(values).all():
+        return None
+    rehearsed = engine_for(design, replace(budget, relative_error=smaller), setup.estimate, RATIOS)
+    rehearsed.set_systematic_errors(replay)
+    more = _rehearse(rehearsed, values, engine.counters)
+    lacking = more[~sample.has_result[more]]
+    if not len(lacking):
+        return f"+- {100 * smaller:g} % costs nothing more here"
+    cost = values[lacking, engine.counters.index("cycles")].sum()
+    return (
+        f"+- {100 * smaller:g} % would take about {len(lacking):,} more launches of {cost:.3g} cycles, with `results_from: "
+        f"{setup.config.journal}`"
+    )
+
+
 def _forecast(
     population: Population,
     config: Config,
@@ -118,11 +163,11 @@ def _variation(work: np.ndarray, strata: np.ndarray) -> np.ndarray:
     return (np.sqrt(square) / np.where(mean > 0.0, mean, 1.0))[group]
 
 
-def _rehearse(engine: Any, values: np.ndarray) -> np.ndarray:
-    """Units that are simulated by the time the budget is met."""
+def _rehearse(engine: Any, values: np.ndarray, counters: Sequence[str] = ("cycles",)) -> np.ndarray:
+    """Units that are simulated by the time the budget is met; values: float64 [N, counters], or [N] of one."""
     for _ in range(MOST_PASSES):
         units = engine.wanted()
-        engine.record_many(units, ("cycles",), values[units])
+        engine.record_many(units, counters, values[units])
         if engine.look().met or not engine.grow():
             break
     return np.asarray(engine.drawn())

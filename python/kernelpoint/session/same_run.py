@@ -6,7 +6,7 @@ import reprlib
 from collections.abc import Mapping
 from typing import Any
 
-from kernelpoint.errors import JournalError
+from kernelpoint.errors import ConfigError, JournalError
 from kernelpoint.journal import Record, RunRecord
 from kernelpoint.journal.text import plain
 
@@ -17,6 +17,7 @@ _MAY_DIFFER = (
     "config.journal",
     "config.plan",
     "config.ranges",
+    "config.results_from",
     "config.selection",
     "plan",
     "bound",
@@ -33,8 +34,10 @@ _STOPPED_BY = ("config.error_budget.confidence", "config.error_budget.relative_e
 _SIZED_BY = (*_STOPPED_BY, "config.error_budget.counter")
 _WHY_SIZED = (
     "where the fast model predicts, the sample is sized for the error budget before the first launch, so a run cannot go on to "
-    "another budget; plan and predictions are in the cache, and a run with a smaller budget answers a larger one as well"
+    "another budget; a new one takes its results over: name another `journal:`, and this one with `results_from:`"
 )
+# Where these are equal, a launch that begins with replayed state has the same result in either run.
+_OF_RESULTS = ("hashes.traces", "hashes.simulator_config", "host.simulator", "config.launch_latency")
 
 MOST_LINES = 10
 _CUT = reprlib.Repr()
@@ -72,6 +75,17 @@ def check_same_run(old: Record, new: RunRecord, predicted: bool = False) -> None
             + format_differences(differing, before, after)
             + (f"\n{_WHY_SIZED}" if sized else "")
         )
+
+
+def check_same_simulations(old: Record, new: RunRecord, what: str) -> None:
+    """Refuse results that another list, simulator or simulated GPU gave; `what` begins the message.
+
+    Raises:
+        ConfigError: names what differs, with both values.
+    """
+    before, after = _flatten(plain(old)), _flatten(plain(new))
+    if differing := [key for key in _OF_RESULTS if before.get(key) != after.get(key)]:
+        raise ConfigError(f"{what} has results of other simulations:\n" + format_differences(differing, before, after))
 
 
 def _flatten(record: Any, prefix: str = "") -> dict[str, Any]:

@@ -31,7 +31,7 @@ class SampledLaunches:
     Attributes:
         ledger: what became of each launch of the pass; inside: stops launches; pass_index: of the pass;
         restarts: of a full run that was resumed, the units at which it went on; copies, copied_cycles: launches that took the
-        result of an equal one.
+        result of an equal one, or of an earlier run.
     """
 
     def __init__(self, setup: Setup, frame: Frame, sample: Sample, recorder: Recorder) -> None:
@@ -61,7 +61,9 @@ class SampledLaunches:
 
     def pending_chains(self) -> list[Planned]:
         """See Queue: each launch by itself."""
-        units = self.ledger.open_units()
+        units = np.array(
+            [unit for unit in self.ledger.open_units().tolist() if self._copied(unit) is None], dtype=np.int64
+        )
         costs = self._frame.expected_costs(units).tolist()
         return [
             Planned((Step(*self.ledger.place(unit), REPLAYED, self.inside.interval),), cost)
@@ -131,12 +133,18 @@ class SampledLaunches:
         return ResultRecord(process, index, self.pass_index, taken, projection, self.inside.issued_at_once(unit))
 
     def copy(self, process: int, index: int) -> ResultRecord | None:
-        """The outcome of the next launch, copied from an equal one; None where none is known to be equal."""
-        known = self._known.get(self._key(self.ledger.unit(process, index)))
+        """See Queue."""
+        known = self._copied(self.ledger.unit(process, index))
         if known is None:
             return None
         self.decide(process, index)
         return ResultRecord(process, index, self.pass_index, dict(known), copied=True)
+
+    def _copied(self, unit: int) -> dict[str, float] | None:
+        """Counters of an earlier run, else of an equal launch."""
+        if self._setup.is_full_run:  # its launches begin with other state
+            return None
+        return self._setup.earlier.of_launch.get(self.ledger.place(unit)) or self._known.get(self._key(unit))
 
     def _key(self, unit: int) -> int:
         """Equal for launches of equal results; 0 where nothing is known of that."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from kernelpoint.errors import HostError, JournalError, SessionError
-from kernelpoint.journal import JournalWriter, Record, ResultRecord, ResumeRecord, SummaryRecord
+from kernelpoint.journal import JournalWriter, RangeRecord, Record, ResultRecord, ResumeRecord, SummaryRecord
 from kernelpoint.journal.text import text_of
 from kernelpoint.session.abi_summary import Summary
 from kernelpoint.session.host_result import HostResult
@@ -17,7 +17,6 @@ from kernelpoint.session.queue import DONE, END_OF_LIST, EXECUTE, OK, SIMULATE, 
 from kernelpoint.session.recorder import OUTCOMES, STEPS, Recorder
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.same_run import check_same_run
-from kernelpoint.session.sampled import SampledLaunches
 from kernelpoint.session.setup import Setup, latency_of
 from kernelpoint.session.summary import sentence
 from kernelpoint.session.time_saved import TimeSaved
@@ -53,7 +52,7 @@ class Session:
         self.replays = Replays(setup.host, setup.config.replay.memory << 20, log)
         self._whole_traces = WholeTraces(setup.host)
         self.summary: SummaryRecord | None = None
-        self._stated: SummaryRecord | None = None  # at the end of the journal that is resumed
+        self._stated: Sequence[Record] = ()  # ranges and summary at the end of the journal that is resumed
         self._estimates: np.ndarray | None = None
         self._latency = latency_of(setup.config)
         self.saved = TimeSaved()
@@ -107,9 +106,8 @@ class Session:
         return DONE, -1
 
     def _take_copy(self, process: int, launch: int) -> bool:
-        """Take the result of an equal launch, where the simulator is deterministic; False if there is none."""
-        queue = self.loop.queue
-        copy = queue.copy(process, launch) if isinstance(queue, SampledLaunches) else None
+        """Take a result that is known without simulating; False if there is none."""
+        copy = self.loop.queue.copy(process, launch)
         if copy is not None:
             self._take(copy)
         return copy is not None
@@ -142,12 +140,12 @@ class Session:
         self.recorder.require_open()
         if self.summary is None:
             summary = self.loop.summary()
-            if not self._is_stated(summary):
+            statement: list[Record] = [*self.loop.ranges(summary), summary]
+            if not self._is_stated(statement):
                 for record in self.loop.sample.launches() if summary.estimate is not None else ():
                     self.recorder.write(record)
-                for part in self.loop.ranges(summary):
+                for part in statement:
                     self.recorder.write(part)
-                self.recorder.write(summary)
             self.summary = summary
             self.recorder.progress.say(sentence(summary), *open_launch(summary))
             self._measure_saved_time(summary)
@@ -160,6 +158,8 @@ class Session:
         forecast = self.setup.frame.plan.forecast if self.setup.frame else []
         wanted = self.setup.budget.relative_error
         if line := compared(forecast, wanted, summary.simulated, summary.cycle_speedup):
+            self.recorder.progress.say(line)
+        if line := self.loop.next_budget():
             self.recorder.progress.say(line)
         if line := self.saved.sentence():
             self.recorder.progress.say(line)
@@ -212,7 +212,8 @@ class Session:
         frame = self.setup.frame
         check_same_run(records[0], self.setup.record(), frame is not None and frame.design.predictions is not None)
         results = sum(isinstance(record, ResultRecord) for record in records)
-        self._stated = records[-1] if isinstance(records[-1], SummaryRecord) else None
+        before = [number for number, one in enumerate(records) if not isinstance(one, RangeRecord | SummaryRecord)]
+        self._stated = records[before[-1] + 1 :]
         self.recorder.replay([*records[1:], ResumeRecord(results)])
         try:
             self._advance()
@@ -266,10 +267,9 @@ class Session:
         frame = self.setup.frame
         return launch if frame is None else frame.population.place_of(launch)
 
-    def _is_stated(self, summary: SummaryRecord) -> bool:
-        """True if the journal that was resumed ends in this very summary, and nothing was added to it."""
-        stated = self._stated
-        return stated is not None and self.recorder.has_deferred and text_of(stated) == text_of(summary)
+    def _is_stated(self, statement: Sequence[Record]) -> bool:
+        """True if the journal that was resumed ends in this very statement, and nothing was added to it."""
+        return self.recorder.has_deferred and list(map(text_of, self._stated)) == list(map(text_of, statement))
 
     def _queue(self) -> Queue:
         self.recorder.require_open()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from kernelpoint.journal import HostRecord, RunRecord
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.pool import Pool
+from kernelpoint.session.earlier import EarlierResults, read_earlier
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.intra_kernel import check_inside_kernel
 from kernelpoint.session.planning import plan_for
@@ -36,7 +38,7 @@ class Setup:
 
     frame: None where nobody knows the launches yet; ranges: of its launches, where the configuration names some; command: of
     the simulator, word by word, where it is known; is_full_run: every launch is simulated in program order, from the state that
-    the one before it left.
+    the one before it left; earlier: results that are at hand.
     """
 
     config: Config
@@ -48,6 +50,7 @@ class Setup:
     command: tuple[str, ...] = ()
     is_full_run: bool = False
     ranges: Ranges | None = None
+    earlier: EarlierResults = field(default_factory=EarlierResults)
 
     def record(self) -> RunRecord:
         """The journal's first record; launches that the host did not count stand as 0."""
@@ -92,7 +95,22 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
 
         ranges = ranges_for(config.ranges, frame.population, log)
     full = config.policy.name == "all"
-    return Setup(config, host, policy, budget, policy.estimate_for(config), frame, is_full_run=full, ranges=ranges)
+    setup = Setup(config, host, policy, budget, policy.estimate_for(config), frame, is_full_run=full, ranges=ranges)
+    return setup if config.results_from is None else replace(setup, earlier=_earlier(setup, config.results_from, log))
+
+
+def _earlier(setup: Setup, path: str, log: Log) -> EarlierResults:
+    """Results of the journal that `results_from` names."""
+    begins_alike = setup.host.can_replay or setup.host.stateless
+    own = Path(path).resolve() == Path(setup.config.journal).resolve()
+    if setup.is_full_run or setup.frame is None or own or not begins_alike:
+        raise ConfigError(
+            f"results_from: got {path!r}; allowed: the journal of another run, in a sampled run over launches that are known "
+            "beforehand, each of which begins with replayed state"
+        )
+    found = read_earlier(path, setup.record(), setup.host.counters)
+    log(f"{len(found.of_launch):,} launches have results in {path}; those that this run draws are not simulated again")
+    return found
 
 
 def _frame(

@@ -29,8 +29,8 @@ NOT_COVERED = ("launches may begin colder or warmer than in a full run", MODEL_E
 class Account:
     """Counts of what a run did, for its summary.
 
-    copied: launches that took the result of an equal one; uncounted_cycles: simulated beyond those of the results: validation
-    launches, less what projections and copies left out.
+    copied: launches that took the result of an equal one, or of an earlier run; uncounted_cycles: simulated beyond those of the
+    results: validation launches, less what projections and copies left out.
     simulated_totals: the sum of each counter over the results; one_per_stream_cycles: predicted, of one launch for each
     distinct stream; processes: (launches, simulated) of each; lost, never_completed: units; assumptions, warnings: of
     launches that were stopped inside; checked: the replay error, from validation launches; restarts: of a full run that was
@@ -83,6 +83,7 @@ def summarise(setup: Setup, account: Account, look: Look | None) -> SummaryRecor
         ratios=ratios,
         processes=_processes(account, look),
         open_launch=account.open_launch if bounded else None,
+        copied=account.copied or None,
     )
 
 
@@ -151,8 +152,9 @@ def sentence(summary: SummaryRecord) -> str:
     s = summary
     speed = f", cycle speedup {s.cycle_speedup:.4g}" if s.cycle_speedup else ""
     inside = f" ({s.projected:,} of them projections)" if s.projected else ""
+    copied = f", {s.copied:,} taken over" if s.copied else ""
     note = " (degraded)" if s.degraded else ""
-    return f"{verdict(s)}; {s.simulated:,} of {s.launches:,} launches simulated{inside}{speed}{note}"
+    return f"{verdict(s)}; {s.simulated:,} of {s.launches:,} launches simulated{inside}{copied}{speed}{note}"
 
 
 def look_record(pass_index: int, look: Look) -> LookRecord:

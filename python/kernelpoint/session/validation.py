@@ -201,6 +201,7 @@ class Validation:
         self._extensions = self._position = 0
         self._in_flight = False
         self._failed: set[int] = set()
+        self._copied: set[int] = set()  # positions of results of an earlier run
         self._results: dict[int, dict[str, float]] = {}  # by position in the steps
         self._steps = self._first_steps()
 
@@ -227,6 +228,8 @@ class Validation:
         """See Queue; then what the sample draws first, for no validation launch changes that."""
         chains: dict[int, list[int]] = {}
         for step in self._steps[self._position :]:
+            if tuple(self.chains[step.chain].launches) in self._setup.earlier.of_chain:
+                continue
             if step.chain not in self._failed and (step.state == REPLAYED or step.chain in chains):
                 chains.setdefault(step.chain, []).append(step.launch)  # else its chain has begun already
         own = [self._planned(launches) for launches in chains.values()]
@@ -262,7 +265,16 @@ class Validation:
             raise HostError(f"launch {index} was stopped inside although it was told to continue")
         known = tuple(next(iter(self._results.values()), ())) or self._setup.host.counters
         result.check(index, known, self._setup.budget.counter)
-        return RunUpRecord(process, index, step.chain, "replayed" if step.state else "kept", result.counters)
+        return self._record(step, result.counters)
+
+    def copy(self, process: int, index: int) -> Outcome | None:
+        """See Queue: where an earlier run has simulated the whole chain."""
+        step = self._step()
+        known = None if step is None else self._setup.earlier.of_chain.get(tuple(self.chains[step.chain].launches))
+        return None if step is None or known is None else self._record(step, known[step.launch], copied=True)
+
+    def _record(self, step: ChainStep, counters: dict[str, float], copied: bool | None = None) -> RunUpRecord:
+        return RunUpRecord(0, step.launch, step.chain, "replayed" if step.state else "kept", counters, copied)
 
     def abort(self, process: int, index: int, reason: str | None) -> Outcome:
         """See Queue: the chain is given up."""
@@ -278,6 +290,8 @@ class Validation:
                     f"a result of launch {outcome.launch} in validation {outcome.run_up} that the run does not have"
                 )
             self._results[self._position] = outcome.counters
+            if outcome.copied:
+                self._copied.add(self._position)
         elif step is not None:
             self._failed.add(step.chain)
         self._in_flight = False
@@ -305,7 +319,7 @@ class Validation:
 
     def outcome(self, sample: Sample) -> ReplayCheck:
         """The error of each counter, from the validation launches that the sample has simulated as well."""
-        cycles = sum(counters["cycles"] for counters in self._results.values())
+        cycles = sum(counters["cycles"] for step, counters in self._results.items() if step not in self._copied)
         kept = {
             self._steps[position].launch: counters
             for position, counters in self._results.items()
