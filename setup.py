@@ -19,10 +19,6 @@ ROOT = Path(__file__).resolve().parent
 PATCHES = [path.parent.name for path in ROOT.glob("*_patch/patch.yaml")]
 BESIDE = {"plugin/include": "include", **{name: f"patches/{name.removesuffix('_patch')}" for name in PATCHES}}
 CXXFLAGS = ["-std=c++17", "-O3", "-g0", "-fvisibility=hidden", "-Wall", "-Wextra"]  # Python's own flags hold -g: 40 MB
-AT_ONCE = (
-    "native/bindings",
-    "runtime/embedding",
-)  # folders that are compiled as one file: pybind11 is most of each of theirs
 STRIPPED = "-Wl,-s"  # names of our own functions, which nothing looks up
 
 
@@ -95,7 +91,7 @@ def targets() -> list[Target]:
 
 
 class BuildTargets(build_ext):
-    """build_ext that also links plain shared libraries and programs, and compiles a source once for all of them."""
+    """build_ext that also links plain shared libraries and programs, and compiles each folder once for all of them."""
 
     def get_ext_filename(self, fullname: str) -> str:
         target = next((t for t in targets() if t.name.split(".")[-1] == fullname.split(".")[-1]), None)
@@ -131,12 +127,11 @@ class BuildTargets(build_ext):
         )
 
     def _units(self, ext: Target) -> dict[str, list[str]]:
-        """Files that the compiler is given, each with the sources that it is made of, relative to `plugin`."""
+        """Files that the compiler is given: one a folder, with the folder's sources, relative to `plugin`."""
         found: dict[str, list[str]] = {}
         for source in ext.sources:
-            folder = next((f for f in AT_ONCE if source.startswith(f"plugin/{f}/")), None)
-            unit = source if folder is None else f"{self.build_temp}/{folder.replace('/', '_')}.cc"
-            found.setdefault(unit, []).append(source.removeprefix("plugin/"))
+            folder, name = os.path.split(source.removeprefix("plugin/"))
+            found.setdefault(f"{self.build_temp}/{folder.replace('/', '_')}.cc", []).append(f"{folder}/{name}")
         return found
 
     def _compile(self, extensions: list[Target]) -> dict[str, str]:
@@ -146,8 +141,7 @@ class BuildTargets(build_ext):
 
         def one(unit: str) -> str:
             parts, ext = units[unit]
-            if "/".join(parts) != unit.removeprefix("plugin/"):
-                write_unit(Path(unit), parts)
+            write_unit(Path(unit), parts)
             result = self.compiler.object_filenames([unit], output_dir=self.build_temp)[0]
             newest = max(newest_header, *((ROOT / "plugin" / part).stat().st_mtime for part in parts))
             if not (Path(result).exists() and Path(result).stat().st_mtime > newest):

@@ -70,11 +70,6 @@ std::vector<Key> keys_of(GpuConfig& c) {
     return keys;
 }
 
-std::string trimmed(const std::string& text) {
-    const size_t first = text.find_first_not_of(" \t\r");
-    return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
-
 struct Line {
     std::string where;  // "v100.yaml:12"
     std::string key, value;
@@ -137,6 +132,11 @@ void check_complete(const std::string& path, const std::vector<Key>& keys, const
 }
 
 }  // namespace
+
+std::string trimmed(const std::string& text) {
+    const size_t first = text.find_first_not_of(" \t\r");
+    return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
 
 std::string GpuConfig::hash() const {
     std::string text = std::string("model=") + kModelVersion + "\n";

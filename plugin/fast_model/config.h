@@ -72,6 +72,9 @@ struct GpuConfig {
 // Raised whenever the same configuration would give other cycles.
 constexpr const char* kModelVersion = "3";
 
+// Without blanks before and after.
+std::string trimmed(const std::string& text);
+
 // Throws ConfigError: unknown, missing or repeated key, wrong type, out of range.
 GpuConfig read_config(const std::string& path);
 // The text of a configuration file. Throws ConfigError.

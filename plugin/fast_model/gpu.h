@@ -25,6 +25,8 @@ struct LaunchResult {
     bool stopped = false;  // CTAs were left out because of stop_issuing()
 };
 
+constexpr Cycles kCyclesBetweenChecks = 10000;  // of an interruption
+
 class Gpu {
 public:
     explicit Gpu(const GpuConfig& config);

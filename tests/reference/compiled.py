@@ -6,12 +6,14 @@ Whole programs that other means build (a simulator's Makefile) are kept in the s
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,26 @@ def sources(*folders: str) -> list[Path]:
     return [path for folder in folders for path in sorted((PLUGIN / folder).rglob("*.cc"))]
 
 
+def units(*folders: str) -> list[Path]:
+    """All C++ sources below folders of plugin/, those of each folder included in one file, as setup.py does it."""
+    by_folder = groupby(sorted(sources(*folders), key=_folder), key=_folder)
+    return [_unit(folder, [path.name for path in found]) for folder, found in by_folder]
+
+
+def _folder(path: Path) -> Path:
+    return path.parent
+
+
+def _unit(folder: Path, names: list[str]) -> Path:
+    relative = folder.relative_to(PLUGIN).as_posix()
+    path = OBJECTS / f"{relative.replace('/', '_')}.cc"
+    text = "".join(f'#include "{relative}/{name}"\n' for name in names)
+    with locked(path):
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+    return path
+
+
 def program(
     main: Iterable[Path],
     folders: Iterable[str],
@@ -39,7 +61,7 @@ def program(
     if shutil.which(COMPILER) is None or not PLUGIN.exists():
         pytest.skip(f"no C++ compiler ({COMPILER}) or no C++ sources here")
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        objects = list(threads.map(lambda source: _object(source, flags), [*main, *sources(*folders)]))
+        objects = list(threads.map(lambda source: _object(source, flags), [*main, *units(*folders)]))
     command = [COMPILER, *flags, *link, *objects, "-ldl", "-pthread", "-o", output]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     if "cannot find -lasan" in done.stderr or "cannot find -lubsan" in done.stderr:
@@ -51,7 +73,7 @@ def program(
 def _object(source: Path, flags: Sequence[str]) -> Path:
     """The object file of a source, compiled if it is not there yet."""
     options = ["-std=c++17", *INCLUDES, *flags]
-    key = hashlib.blake2b(_headers() + source.read_bytes() + " ".join(options).encode(), digest_size=12).hexdigest()
+    key = hashlib.blake2b(_headers() + _text(source) + " ".join(options).encode(), digest_size=12).hexdigest()
     path = OBJECTS / f"{source.stem}-{key}.o"
     with locked(path):
         if not path.exists():
@@ -61,6 +83,12 @@ def _object(source: Path, flags: Sequence[str]) -> Path:
             assert done.returncode == 0, done.stderr
             unfinished.replace(path)
     return path
+
+
+def _text(source: Path) -> bytes:
+    """Of a source, and of the sources that a unit includes."""
+    included = re.findall(rb'^#include "(.*\.cc)"$', source.read_bytes(), re.MULTILINE)
+    return b"".join(path.read_bytes() for path in [source, *(PLUGIN / name.decode() for name in included)])
 
 
 def built_once(name: str, checkout: Path, how: Sequence[str], build: Callable[[], Path]) -> Path:

@@ -12,8 +12,6 @@ namespace {
 // and the scoreboard; loads pass the load-store unit's queues, and what misses crosses the interconnect twice.
 constexpr double kPipeline = 6, kLoadPipeline = 10, kCrossing = 8;
 
-constexpr double kMost = 10000;
-
 // "latency,initiation interval" of a unit. Model: one unit of each kind for every scheduler, as in all tested
 // configurations from Volta on.
 void set_unit(Options& options, const std::string& key, UnitTiming& unit) {
@@ -137,8 +135,8 @@ constexpr struct {
 
 // Prefixes of options that change no cycle of a trace-driven run, or whose effect is finer than the model's grain:
 // instruction fetch and operand collection, arbitration of queues, banks and rows.
-bool is_known(const std::string& key) {
-    static const char* const beginnings[] = {
+bool is_known_to_accelsim(const std::string& key) {
+    static const std::vector<std::string> beginnings = {
         // no effect on cycles
         "-trace", "-kernel_sampling", "-kernelpoint_", "-config", "-visualizer_", "-power_", "-accelwattch_",
         "-hw_perf_", "-dvfs_", "-aggregate_power", "-steady_", "-gpuwattch", "-enable_ptx", "-ptx_", "-gpgpu_ptx_",
@@ -155,8 +153,7 @@ bool is_known(const std::string& key) {
         "-gpgpu_cache:dl1Pref", "-gpgpu_cache:dl2_texture", "-gpgpu_tex_cache", "-gpgpu_const_cache", "-gpgpu_l1_",
         "-gpgpu_shmem_", "-gpgpu_mem_", "-gpgpu_coalesce", "-gpgpu_memory_partition", "-gpgpu_dram_", "-gpgpu_frfcfs",
         "-gpgpu_n_cluster_ejection", "-gpgpu_n_ldst", "-gpgpu_n_mem_per_ctrlr", "-dram_", "-icnt_", "-network_mode"};
-    return std::any_of(std::begin(beginnings), std::end(beginnings),
-                       [&](const std::string& beginning) { return key.compare(0, beginning.size(), beginning) == 0; });
+    return begins_with_any(key, beginnings);
 }
 
 }  // namespace
@@ -171,7 +168,7 @@ Derived derive_from_accelsim(Options& options, const GpuConfig& base) {
         const auto value = options.text(key);
         if (value && *value != neutral) derived.not_modelled.push_back(std::string(key) + " " + *value);
     }
-    derived.not_known = options.unknown(is_known);
+    derived.not_known = options.unknown(is_known_to_accelsim);
     return derived;
 }
 

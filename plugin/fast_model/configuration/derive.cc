@@ -31,6 +31,11 @@ Kind recognise(const ConfigurationText& source) {
 
 }  // namespace
 
+bool begins_with_any(const std::string& key, const std::vector<std::string>& beginnings) {
+    return std::any_of(beginnings.begin(), beginnings.end(),
+                       [&](const std::string& beginning) { return key.compare(0, beginning.size(), beginning) == 0; });
+}
+
 uint32_t whole(double value, double least, double most) {
     return static_cast<uint32_t>(std::llround(std::clamp(value, least, most)));
 }

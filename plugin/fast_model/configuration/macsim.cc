@@ -6,8 +6,6 @@
 namespace kernelpoint::fast_model {
 namespace {
 
-constexpr double kMost = 10000;
-
 // Model: what MacSim charges for an NVBit instruction without memory, and the stages before it.
 constexpr double kInteger = 25, kFloat = 19;
 
@@ -33,7 +31,7 @@ void set_core(Options& options, GpuConfig& config) {
     config.unit(Unit::control).latency = whole(kInteger + stages, 1, kMost);
 }
 
-void set_memory(Options& options, GpuConfig& config) {
+void set_macsim_memory(Options& options, GpuConfig& config) {
     const auto clock = [&](const char* key, double otherwise) {
         const double found = options.number(key, otherwise);
         if (found <= 0) options.refuse(key, "a clock above 0");
@@ -75,8 +73,8 @@ replay::macsim::CoreInfo cores_of(Options& options) {
     return cores;
 }
 
-bool is_known(const std::string& key) {
-    static const char* const beginnings[] = {
+bool is_known_to_macsim(const std::string& key) {
+    static const std::vector<std::string> beginnings = {
         // no effect on cycles, or at the only value of a run over GPU traces
         "debug_", "out", "stdout", "stderr", "file_tag", "trace_", "kernel_sampling", "heartbeat", "print_",
         "max_insts", "sim_cycle_count", "forward_progress", "bug_detector", "core_type", "medium_", "large_",
@@ -87,8 +85,7 @@ bool is_known(const std::string& key) {
         "icache_", "const_cache", "texture_cache", "shared_mem_", "byte_level", "memory_type", "mem_", "l1_", "l2_",
         "llc_", "dram_", "noc_", "link_", "infinite_port", "pref_", "blocks_to_simulate", "use_branch",
         "extra_recovery", "meu_"};
-    return std::any_of(std::begin(beginnings), std::end(beginnings),
-                       [&](const std::string& beginning) { return key.compare(0, beginning.size(), beginning) == 0; });
+    return begins_with_any(key, beginnings);
 }
 
 }  // namespace
@@ -96,10 +93,10 @@ bool is_known(const std::string& key) {
 Derived derive_from_macsim(Options& options, const GpuConfig& base) {
     Derived derived{base, "macsim", {}, {}, cores_of(options)};
     set_core(options, derived.config);
-    set_memory(options, derived.config);
+    set_macsim_memory(options, derived.config);
     for (const char* key : {"perfect_dcache", "perfect_icache", "enable_cache_coherence"})
         if (options.number(key, 0) != 0) derived.not_modelled.push_back(std::string(key) + " 1");
-    derived.not_known = options.unknown(is_known);
+    derived.not_known = options.unknown(is_known_to_macsim);
     return derived;
 }
 

@@ -12,11 +12,6 @@ namespace {
 
 constexpr const char* kBlanks = " \t\r";
 
-std::string trimmed(const std::string& text) {
-    const size_t first = text.find_first_not_of(kBlanks);
-    return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
 // Reads on until the quote that `line` opens is closed.
 void join_quoted(std::string& line, std::istream& lines, uint64_t& number) {
     const auto open = [&] {

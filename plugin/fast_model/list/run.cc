@@ -5,11 +5,10 @@
 #include <unordered_map>
 
 #include "fast_model/list/segments.h"
+#include "fast_model/list/threads.h"
 
 namespace kernelpoint::fast_model {
 namespace {
-
-constexpr std::chrono::milliseconds kBetweenCalls{100};
 
 // Asks `goes_on`, but not more often than it needs to be asked.
 class Patience {

@@ -3,12 +3,6 @@
 #include "fast_model/course.h"
 
 namespace kernelpoint::fast_model {
-namespace {
-
-constexpr Cycles kCyclesBetweenChecks = 10000;
-
-}  // namespace
-
 void Runner::replay(const std::vector<replay::Touch>& touches) {
     states_.lose_state();
     replay_touches(gpu_, touches);

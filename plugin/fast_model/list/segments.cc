@@ -17,7 +17,6 @@ constexpr uint64_t kLongestRepetition = 64;   // launches
 constexpr uint64_t kLongestLookBack = 65536;  // commands, for what is sent elsewhere
 constexpr size_t kMostBefore = 1024;          // of them are sent
 constexpr uint64_t kMostRunners = 16;         // that share memory for recurring states
-constexpr std::chrono::milliseconds kBetweenCalls{100};
 
 // The list as the history sees it: launches without a trace left out, equal traces under one path.
 TraceList same_paths(const TraceList& list, const Sources& sources) {

@@ -14,8 +14,6 @@
 namespace kernelpoint::fast_model {
 namespace {
 
-constexpr std::chrono::milliseconds kBetweenCalls{100};
-
 class Pool {
 public:
     Pool(uint64_t count, const std::function<void(uint64_t)>& work) : count_(count), work_(work) {}

@@ -3,12 +3,6 @@
 #include <algorithm>
 
 namespace kernelpoint::fast_model {
-namespace {
-
-constexpr Cycles kCyclesBetweenChecks = 10000;
-
-}  // namespace
-
 Walk::Walk(const GpuConfig& config, const TraceList& list) : list_(list), gpu_(config) {
     for (size_t i = 0; i < list.commands.size(); ++i) {
         if (list.commands[i].kind == TraceList::Kind::launch) launches_.push_back(i);

@@ -5,6 +5,8 @@
 
 namespace kernelpoint {
 
+constexpr uint64_t most_instructions = uint64_t{1} << 31;  // of one CTA
+
 class TraceSource {
 public:
     virtual ~TraceSource() = default;

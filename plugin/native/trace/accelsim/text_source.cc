@@ -12,8 +12,6 @@ namespace kernelpoint {
 
 namespace {
 
-constexpr uint64_t most_instructions = uint64_t{1} << 31;  // of one CTA
-
 class TextSource : public TraceSource {
 public:
     TextSource(const std::string& path, bool keep_values)

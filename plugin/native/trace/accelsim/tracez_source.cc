@@ -7,8 +7,6 @@ namespace kernelpoint {
 
 namespace {
 
-constexpr uint64_t most_instructions = uint64_t{1} << 31;  // of one CTA
-
 std::string name_of(const Dim3& index) {
     return std::to_string(index.x) + "," + std::to_string(index.y) + "," + std::to_string(index.z);
 }

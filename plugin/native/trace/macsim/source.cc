@@ -24,7 +24,6 @@ namespace kernelpoint::macsim {
 
 namespace {
 
-constexpr uint64_t most_instructions = uint64_t{1} << 31;  // of one CTA
 constexpr Register zero_register = 255;
 
 // MacSim's reader takes a warp's end for that of its buffer (1,000 records, after one that is read before), and then
@@ -39,8 +38,6 @@ struct OpcodeFacts {
     uint32_t index = 0;  // into opcodes(), plus one; 0 while not met
     bool is_memory = false, is_constant = false, has_sectors = false;
 };
-
-}  // namespace
 
 class MacsimSource : public TraceSource {
 public:
@@ -203,6 +200,8 @@ void MacsimSource::end_access(RecordFile& file, Cta& cta) {
     }
     sectors_.clear();
 }
+
+}  // namespace
 
 std::unique_ptr<TraceSource> open_launch(const std::string& path) {
     return std::make_unique<MacsimSource>(path);
