@@ -45,7 +45,7 @@ while message := link.recv(64):
 
 def compile_program(folder: Path) -> Path:
     program = folder / "boundary_cost"
-    source = ROOT / "tests" / "benchmarks" / "boundary_cost.cc"
+    source = ROOT / "lab" / "benchmarks" / "boundary_cost.cc"
     command = [os.environ.get("CXX", "c++"), "-std=c++17", "-O3", f"-I{ROOT / 'plugin' / 'include'}", str(source)]
     subprocess.run([*command, "-o", str(program), "-ldl"], check=True)
     return program

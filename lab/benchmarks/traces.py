@@ -36,7 +36,7 @@ def compile_reader(folder: Path) -> Path:
     """The C++ program with all ways to read, built as the extension is."""
     program = folder / "trace_speed"
     sources = [
-        ROOT / "tests" / "benchmarks" / "trace_speed.cc",
+        ROOT / "lab" / "benchmarks" / "trace_speed.cc",
         *sorted((ROOT / "plugin" / "native" / "trace").rglob("*.cc")),
     ]
     command = [
