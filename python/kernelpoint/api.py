@@ -17,22 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernelpoint import journal, paired
+from kernelpoint import journal
 from kernelpoint.arguments import checked
 from kernelpoint.config import Config, parse_config
-from kernelpoint.coordinator.coordinator import coordinate
-from kernelpoint.coordinator.in_process import InProcess
 from kernelpoint.errors import ConfigError, shown
 from kernelpoint.estimation import ErrorBudget
-from kernelpoint.evaluation.evaluate import Row
-from kernelpoint.evaluation.run import Notebook, cells
-from kernelpoint.evaluation.run import compare as compare_workload
-from kernelpoint.evaluation.workload import load_workload, parse_request
-from kernelpoint.fast_model.configuration import configuration_of_host
-from kernelpoint.paired import Comparison
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.pool import Pool
-from kernelpoint.session.boundary import open_run, own_command
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.planning import make_plan, origin_of
 from kernelpoint.session.rehearsal import forecasts
@@ -41,6 +32,9 @@ from kernelpoint.workload import plan as plans
 
 if TYPE_CHECKING:
     import altair as alt
+
+    from kernelpoint.evaluation.evaluate import Row
+    from kernelpoint.paired import Comparison
 
 Log = Callable[[str], None]
 MOST_SEEDS = 1_000_000
@@ -208,6 +202,11 @@ def simulate(
     >>> run.ended().simulated, run.ended().half_width
     (6, 0.0)
     """
+    from kernelpoint.coordinator.coordinator import coordinate
+    from kernelpoint.coordinator.in_process import InProcess
+    from kernelpoint.fast_model.configuration import configuration_of_host
+    from kernelpoint.session.boundary import open_run, own_command
+
     config = parse_config({"version": 1, "policy": policy, "journal": str(journal_path), **keys}, "keys")
     host = InProcess(str(traces), configuration_of_host(gpu))
     host.session = session = open_run(config, host.host, log, command=own_command())
@@ -241,6 +240,8 @@ def compare_runs(first: journal.Run | str | Path, second: journal.Run | str | Pa
     >>> cycles.counter, cycles.ratio.value < 1.0, cycles.ratio.half_width
     ('cycles', True, 0.0)
     """
+    from kernelpoint import paired
+
     a, b = (run if isinstance(run, journal.Run) else Run.load(run) for run in (first, second))
     return paired.compare_runs(a, b)
 
@@ -269,6 +270,10 @@ def compare(
     >>> len(rows)
     2
     """
+    from kernelpoint.evaluation.run import Notebook, cells
+    from kernelpoint.evaluation.run import compare as compare_workload
+    from kernelpoint.evaluation.workload import load_workload, parse_request
+
     text = workload if isinstance(workload, str) else ",".join(f"{key}={value}" for key, value in workload.items())
     request = parse_request(text)
     if request.truth is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import metadata
 
 from kernelpoint.errors import SetupError
 
@@ -19,6 +18,8 @@ def extra_of(distribution: str) -> str | None:
     >>> extra_of("numpy")
     ''
     """
+    from importlib import metadata  # takes 0.05 s, and is for errors only
+
     try:
         requirements = metadata.requires("kernelpoint") or []
     except metadata.PackageNotFoundError:

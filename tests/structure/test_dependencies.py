@@ -112,6 +112,15 @@ def test_opening_a_run_imports_nothing_heavy():
     assert done.stdout.strip() == ""
 
 
+def test_the_help_of_plan_imports_nothing_that_only_planning_needs():
+    code = (
+        "import sys\nfrom kernelpoint.cli import command\ncommand('plan')\n"
+        "print(*[m for m in ('numpy', 'pydantic', 'rich', 'kernelpoint.estimation') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == ""
+
+
 @pytest.mark.skipif(not PLUGIN.exists(), reason="the C++ sources are not beside the installed package")
 def test_the_embedded_host_reaches_the_plugin_only_through_its_c_header():
     for path in [path for part in ("host", "fast_model") for path in (PLUGIN / part).rglob("*.*")]:

@@ -94,9 +94,10 @@ def test_a_launch_that_was_traced_again_gets_a_new_plan(tmp_path, monkeypatch):
     write_list(request.sequence, tmp_path / "list", request.launches, request.description)
     convert_to_macsim(tmp_path / "list", tmp_path / "macsim")
     paths = tuple(launch_paths(tmp_path / "macsim"))
-    population, config = Population((len(paths),), 0, paths=paths), parse_config({"version": 1, "policy": "sieve"})
+    config = parse_config({"version": 1, "policy": "sieve"})
 
     def plan_file():
+        population = Population((len(paths),), 0, paths=paths)
         return plan_for(config, load_policy("sieve"), population, print)[1]
 
     first = plan_file()

@@ -6,21 +6,16 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kernelpoint.api import Plan
-from kernelpoint.cli.console import Console
-from kernelpoint.config import Config, load_config, parse_config
 from kernelpoint.errors import ConfigError
-from kernelpoint.estimation import engine_for
-from kernelpoint.policies.registry import load_policy
-from kernelpoint.pool import Pool
-from kernelpoint.session.host_info import HostInfo
-from kernelpoint.session.planning import keep_plan
-from kernelpoint.session.setup import budget_of
-from kernelpoint.workload.forecast import sentences
+
+if TYPE_CHECKING:
+    from kernelpoint.api import Plan
+    from kernelpoint.config import Config
+    from kernelpoint.pool import Pool
 
 
 def plan(
@@ -59,6 +54,16 @@ def plan(
 
     Example: kernelpoint plan traces/kernelslist.g -o run.kpplan --config kernelpoint.yaml --gpu gpgpusim.config
     """
+    from kernelpoint.api import Plan
+    from kernelpoint.cli.console import Console
+    from kernelpoint.config import load_config
+    from kernelpoint.estimation import engine_for
+    from kernelpoint.policies.registry import load_policy
+    from kernelpoint.session.host_info import HostInfo
+    from kernelpoint.session.planning import keep_plan
+    from kernelpoint.session.setup import budget_of
+    from kernelpoint.workload.forecast import sentences
+
     if not output.parent.is_dir() or output.is_dir():
         raise ConfigError(f"--output: cannot write {output}; give a file in a folder that exists")
     console = Console(stderr=True)
@@ -109,4 +114,6 @@ def _pool(workers: int | None, cluster: str | None, say: Callable[[str], None]) 
 
 def _options(policy: str, profile: Path | None) -> Config:
     """The configuration that the options stand for."""
+    from kernelpoint.config import parse_config
+
     return parse_config({"version": 1, "policy": policy, "profile": str(profile) if profile else None}, "options")

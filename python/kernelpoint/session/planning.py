@@ -18,7 +18,7 @@ from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.processes import design_of
 from kernelpoint.progress import WorkProgress
 from kernelpoint.registry import foreign_code
-from kernelpoint.workload import Available, Need, Population, check_available, complete, fingerprint
+from kernelpoint.workload import Available, Need, Population, check_available, complete
 from kernelpoint.workload.plan import Plan
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def plan_for(
         _warn_of_unread(config.plan, plan, log)
         return plan, config.plan
     keeps = Need.TRACES in needs or policy.uses_budget
-    cached = _cache_path(origin, fingerprint(population.counts, population.paths, here=True)) if keeps else None
+    cached = _cache_path(origin, population.fingerprint(here=True)) if keeps else None
     if (found := _kept_plan(begun_with, cached, origin, population, log)) is not None:
         return found
     plan = make_plan(config, policy, population, needs, origin, log)
@@ -139,7 +139,7 @@ def make_plan(
     other. Where the policy reads no traces, those on disk are read for the counters that they determine, and change nothing
     in the design.
     """
-    files = fingerprint(population.counts, population.paths, here=True)
+    files = population.fingerprint(here=True)
     population = complete(population, needs, config.encoder, log)
     design = design_of(policy(config), population)
     embeddings, planned_from_traces = population.embeddings, population.scan is not None
@@ -191,7 +191,7 @@ def origin_of(config: Config, policy: type[Policy], population: Population, need
         "seed": config.seed,
         "assume": config.assume,
         "launches": list(population.counts),
-        "traces": fingerprint(population.counts, population.paths),
+        "traces": population.fingerprint(),
     }
     if (code := foreign_code(policy)) is not None:
         origin["policy_code"] = code

@@ -61,12 +61,14 @@ def forecasts(config: Config, policy: type[Policy], population: Population) -> l
     bound = policy.bound_for(config)
     if bound == "none":
         return []
-    found = []
+    found: list[Forecast] = []
+    design = None
     for relative_error in sorted({*BUDGETS, config.error_budget.relative_error}, reverse=True):
         wanted = config.error_budget.model_copy(update={"relative_error": relative_error})
         budget = ErrorBudget(relative_error, wanted.confidence, "cycles", wanted.scope, bound)
         try:
-            design = design_of(policy(config.model_copy(update={"error_budget": wanted})), population)
+            if design is None or design.predictions is None:  # with predictions it is the same for every budget
+                design = design_of(policy(config.model_copy(update={"error_budget": wanted})), population)
         except PolicyError:
             return []
         drawn = [

@@ -97,15 +97,16 @@ class TraceCache:
         try:
             self._db.execute("BEGIN IMMEDIATE")
             with self._db:
-                shape_ids = self._intern("shapes", "shape", {json.dumps(astuple(s)) for s in shapes})
-                ids = [shape_ids[json.dumps(astuple(s))] for s in shapes]
+                texts = {shape: json.dumps(astuple(shape)) for shape in set(shapes)}
+                numbers = self._intern("shapes", "shape", texts.values())
                 for folder, names, rows in _by_folder(paths):
                     number = self._intern("folders", "path", [folder])[folder]
                     values = []
                     for name, i in zip(names, rows, strict=True):
                         (size, version), record = stats[i], records[i].tobytes()
-                        text = f"{folder}/{name} {size} {version} {json.dumps(astuple(shapes[i]))}"
-                        values.append((number, name, size, version, ids[i], record, checksum(text, record)))
+                        shape = texts[shapes[i]]
+                        crc = checksum(f"{folder}/{name} {size} {version} {shape}", record)
+                        values.append((number, name, size, version, numbers[shape], record, crc))
                     self._db.executemany("INSERT OR REPLACE INTO launches VALUES (?, ?, ?, ?, ?, ?, ?)", values)
         except sqlite3.DatabaseError as error:
             self._recover(error)

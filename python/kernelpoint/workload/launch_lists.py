@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError, HostError
@@ -12,6 +12,9 @@ from kernelpoint.workload.described import Descriptions, with_descriptions
 from kernelpoint.workload.inputs import with_profile
 from kernelpoint.workload.model import Log, Simulator, with_model_source
 from kernelpoint.workload.population import Population
+
+if TYPE_CHECKING:
+    from kernelpoint.traces import TraceList
 
 
 class LaunchSource(Simulator, Protocol):
@@ -63,33 +66,34 @@ def population_of(host: LaunchSource, seed: int) -> Population:
     >>> population_of(HostInfo("mine", process_count=2, list_paths=(None, None), launch_counts=(3, 2)), seed=0).size
     5
     """
-    paths = [_list_of(host, process) for process in range(host.process_count)]
+    lists = [_list_of(host, process) for process in range(host.process_count)]
     return Population(
-        counts=tuple(_count(host, process, found) for process, found in enumerate(paths)),
+        counts=tuple(_count(host, process, found) for process, found in enumerate(lists)),
         seed=seed,
-        paths=tuple(str(path) for found in paths for path in found or ()),
+        paths=tuple(path for found in lists if found is not None for path in found.paths),
+        copies=tuple(found.copies for found in lists if found is not None) if None not in lists else (),
     )
 
 
-def _list_of(host: LaunchSource, process: int) -> list[str] | None:
+def _list_of(host: LaunchSource, process: int) -> TraceList | None:
     path = host.list_paths[process]
     if path is None:
         return None
-    from kernelpoint.traces import launch_paths  # needs the native reader, which a run without lists does not
+    from kernelpoint.traces import read_trace_list  # needs the native reader, which a run without lists does not
 
-    return launch_paths(path)
+    return read_trace_list(path)
 
 
-def _count(host: LaunchSource, process: int, paths: list[str] | None) -> int:
+def _count(host: LaunchSource, process: int, found: TraceList | None) -> int:
     told = host.launch_counts[process]
-    if paths is None:
+    if found is None:
         if told <= 0:
             raise ConfigError(
                 f"process {process}: neither its trace list nor its number of launches is known; the simulator has to give one"
             )
         return told
-    if told and told != len(paths):
+    if told and told != len(found.paths):
         raise HostError(
-            f"process {process}: the host counts {told} launches, its list {host.list_paths[process]} has {len(paths)}"
+            f"process {process}: the host counts {told} launches, its list {host.list_paths[process]} has {len(found.paths)}"
         )
-    return len(paths)
+    return len(found.paths)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from kernelpoint.workload.alignment import named
-from kernelpoint.workload.fingerprint import fingerprint
 from kernelpoint.workload.population import Population
 
 if TYPE_CHECKING:
@@ -129,8 +128,8 @@ def predicted(population: Population, source: ModelSource, log: Log) -> Populati
     parts = []
     for number, path in enumerate(source.lists):
         part = population.process(number)
-        copies = read_trace_list(path).copies
-        identity = fingerprint(part.counts, part.paths, here=True)
+        copies = part.copies[0] if part.copies else read_trace_list(path).copies
+        identity = part.fingerprint(here=True)
         parts.append(predict(part.paths, copies, configuration, identity, log, pool=population.pool))
     found = Predictions.joined(parts)
     log(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kernelpoint.errors import HostError, PolicyError
 from kernelpoint.pool import Pool
 from kernelpoint.randomness import permanent_random_numbers
+from kernelpoint.workload.fingerprint import fingerprint
 
 if TYPE_CHECKING:
     from kernelpoint.profiles import Profile
@@ -28,6 +29,7 @@ class Population:
         seed: the user's seed; fixes the permanent random numbers.
         scan: header, work and stream of every launch, where the policy asked for traces; rows in unit order.
         paths: trace file of every unit, where a list is on disk; empty text for a launch that was not traced.
+        copies: copies from host to device of each process, where its list was read (traces.TraceList).
         listed: int64 [n], the units that the host's list holds, in its order, where only some launches were traced; None: all,
             in program order.
         embeddings: float32 [streams, 256], where the policy asked for them; rows as in scan.stream_ids.
@@ -50,6 +52,7 @@ class Population:
     seed: int
     scan: ScanTable | None = None
     paths: tuple[str, ...] = field(default=(), repr=False)
+    copies: tuple[np.ndarray, ...] = field(default=(), repr=False, compare=False)
     listed: np.ndarray | None = None
     embeddings: np.ndarray | None = None
     profile: Profile | None = None
@@ -60,6 +63,7 @@ class Population:
     to_trace: bool = False
     first_process: int = 0
     pool: Pool | None = field(default=None, repr=False, compare=False)
+    _fingerprints: dict[tuple[Any, ...], str] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def offsets(self) -> np.ndarray:
@@ -70,6 +74,13 @@ class Population:
     def size(self) -> int:
         """The population size N."""
         return int(self.offsets[-1])
+
+    def fingerprint(self, here: bool = False) -> str:
+        """Identity of the launches (workload.fingerprint), by the files as they were when this was first asked."""
+        key = (here, self.counts, self.paths)
+        if key not in self._fingerprints:
+            self._fingerprints[key] = fingerprint(*key[1:], here=here)
+        return self._fingerprints[key]
 
     @property
     def has_traces(self) -> bool:
@@ -144,6 +155,7 @@ class Population:
             counts=(last - first,),
             scan=scan,
             paths=self.paths[first:last],
+            copies=self.copies[number : number + 1],
             embeddings=embeddings,
             profile=None if self.profile is None else self.profile.take(np.arange(first, last)),
             model=None if self.model is None else self.model.take(np.arange(first, last)),
