@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from kernelpoint.config import Config
 from kernelpoint.errors import PolicyError
-from kernelpoint.estimation import ErrorBudget, SystematicError, engine_for
+from kernelpoint.estimation import Design, ErrorBudget, SystematicError, engine_for
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.processes import design_of
 from kernelpoint.randomness import generator
@@ -33,6 +34,9 @@ STRATUM_ERROR, PREDICTION_ERROR, LAUNCH_ERROR = 0.03, 0.003, 0.003
 # In a run that is less like what is known: how far the first launch of each stratum is off, and how far launches of equal
 # predictions are, as a part of the coefficient of variation of the predictions in their stratum
 FIRST_LAUNCH_EXCESS, VARIATION_SHARE = 0.2, 0.05
+# Of recorded runs (lab/coverage/forecasts.py), nine of ten take no less than the first rehearsal divided by MARGIN, and nine of
+# ten no more than lies this part of the way, in logarithms, from the first rehearsal to the second.
+MARGIN, PART_OF_WAY = 1.1, 0.75
 # Model: of Accel-Sim on one core, to a factor of two or three: seconds a launch, and for each thread instruction.
 LAUNCH_SECONDS, INSTRUCTION_SECONDS = 0.33, 1.0 / 300_000
 # Model: of MacSim, for each warp instruction: 9.1 and 11.3 us on two lists of PyTorch training; 58 us behind memory.
@@ -49,8 +53,8 @@ def forecasts(config: Config, policy: type[Policy], population: Population) -> l
     variation of the predictions in the stratum: where a kernel's launches differ, the model is off differently for each. The
     policy's design, its engine, its passes and its stopping rule are the real ones. Model: these five, as the fast model's
     residuals were in Accel-Sim on PyTorch training and in the embedded host; other launches may be less like their predictions
-    still. Nothing is said of more than a million launches, of a budget on another counter than cycles, and of a policy without
-    a bound.
+    still. Ranges are those of 80 % of recorded runs (`ranged`). Nothing is said of more than a million launches, of a budget on
+    another counter than cycles, and of a policy without a bound.
 
     Args:
         population: complete with what the policy asks for.
@@ -71,12 +75,28 @@ def forecasts(config: Config, policy: type[Policy], population: Population) -> l
                 design = design_of(policy(config.model_copy(update={"error_budget": wanted})), population)
         except PolicyError:
             return []
-        drawn = [
-            _rehearse(engine_for(design, budget, policy.estimate_for(config)), values)
-            for values in _made_up(known[0], np.asarray(design.strata), config.seed)
-        ]
+        drawn = rehearse(design, budget, policy.estimate_for(config), known[0], config.seed)
         found.append(_forecast(population, config, known, relative_error, drawn))
     return found
+
+
+def rehearse(design: Design, budget: ErrorBudget, estimator: str, work: np.ndarray, seed: int) -> list[np.ndarray]:
+    """Units that two rehearsals simulate: of a run that is as predicted, and of one that is less so.
+
+    Args:
+        work: float64 [N], what is known of each unit's result.
+    """
+    made_up = _made_up(work, np.asarray(design.strata), seed)
+    return [_rehearse(engine_for(design, budget, estimator), values) for values in made_up]
+
+
+def ranged(as_predicted: float, less_so: float) -> tuple[float, float]:
+    """Both ends of the 80 % range of a cost, given those of the two rehearsals.
+
+    >>> ranged(11.0, 11.0 * 2.0**4)
+    (10.0, 88.0)
+    """
+    return as_predicted / MARGIN, as_predicted * (less_so / as_predicted) ** PART_OF_WAY
 
 
 def next_budget(setup: Setup, sample: Sample, replay: Mapping[str, SystematicError]) -> str | None:
@@ -112,7 +132,7 @@ def next_budget(setup: Setup, sample: Sample, replay: Mapping[str, SystematicErr
         return f"+- {100 * smaller:g} % costs nothing more here"
     cost = values[lacking, engine.counters.index("cycles")].sum()
     return (
-        f"+- {100 * smaller:g} % would take about {len(lacking):,} more launches of {cost:.3g} cycles, with `results_from: "
+        f"+- {100 * smaller:g} % would take about {len(lacking):,} more launches of {cost:.2g} cycles, with `results_from: "
         f"{setup.config.journal}`"
     )
 
@@ -129,13 +149,23 @@ def _forecast(
     count = first_number(config.replay, relative_error, config.error_budget.confidence)
     run_ups = LAUNCHES_IN_RUN_UP * count if population.size >= shortest_list(config.replay) else 0
     costs = [float(work[units].sum() + run_ups * work[units].mean()) for units in drawn]
-    speedups = [float(work.sum()) / cost for cost in costs]
-    minutes = [_minutes(population, units) * (1.0 + run_ups / len(units)) for units in drawn]
-    counts = [len(units) for units in drawn]
-    usual = (counts[0], speedups[0], minutes[0], source)
-    full = _minutes(population, np.arange(population.size))
-    simulator = "MacSim" if _is_of_macsim(population) else "Accel-Sim"
-    return Forecast(relative_error, *usual, max(counts), min(speedups), max(minutes), run_ups, full, simulator)
+    times = [_minutes(population, units) * (1.0 + run_ups / len(units)) for units in drawn]
+    fewest, most = ranged(len(drawn[0]), max(map(len, drawn)))
+    least_cost, most_cost = ranged(costs[0], max(costs))
+    minutes, most_minutes = ranged(times[0], max(times))
+    return Forecast(
+        relative_error,
+        math.floor(fewest),
+        float(work.sum()) / least_cost,
+        minutes,
+        source,
+        most_launches=min(math.ceil(most), population.size),
+        least_speedup=float(work.sum()) / most_cost,
+        most_minutes=most_minutes,
+        run_ups=run_ups,
+        full_minutes=_minutes(population, np.arange(population.size)),
+        simulator="MacSim" if _is_of_macsim(population) else "Accel-Sim",
+    )
 
 
 def _made_up(work: np.ndarray, strata: np.ndarray, seed: int) -> Iterator[np.ndarray]:

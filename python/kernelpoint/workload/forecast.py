@@ -19,8 +19,9 @@ class Forecast:
 
     Attributes:
         launches: of the sample; speedup: all cycles over simulated cycles, those for validation included, or over what `source`
-            names in place of cycles; minutes: in the simulator on one core, nan where the instructions are not known.
-        most_launches, least_speedup, most_minutes: the same for a run that is less like its predictions.
+            names in place of cycles; minutes: in the simulator on one core, nan where the instructions are not known. All
+            three are the better ends of ranges in which 80 % of runs are.
+        most_launches, least_speedup, most_minutes: the other ends, of a run that is less like its predictions.
         run_ups: launches for validation, at least, in a simulator that can replay.
         full_minutes: of a full run, nan where the instructions are not known; simulator: that the minutes are of.
 
@@ -51,7 +52,8 @@ def sentences(found: Sequence[Forecast], launches: int, planning_seconds: float 
     """Lines for the user, the last ones warnings. planning_seconds: processor time that the plan took."""
     if not found:
         return []
-    lines = [f"expected, by {found[0].source}; minutes in {found[0].simulator} on one core, to a factor of three:"]
+    simulator = f"minutes in {found[0].simulator} on one core, to a factor of three"
+    lines = [f"expected in 8 of 10 runs, by {found[0].source}; {simulator}:"]
     for one in found:
         minutes = "" if np.isnan(one.minutes) else f", about {_range(one.minutes, one.most_minutes)} min"
         lines.append(
@@ -83,12 +85,12 @@ def sentences(found: Sequence[Forecast], launches: int, planning_seconds: float 
 
 
 def _range(low: float, high: float) -> str:
-    """Two numbers to three digits; one where they are equal.
+    """Two numbers to two digits; one where they are equal.
 
     >>> _range(14, 36), _range(14, 14), _range(0.12345, 1234.5)
-    ('14 to 36', '14', '0.123 to 1,234')
+    ('14 to 36', '14', '0.12 to 1,200')
     """
-    first, last = (f"{n:,.0f}" if n >= 100 else f"{n:.3g}" for n in (low, max(low, high)))
+    first, last = (f"{float(f'{n:.2g}'):,.12g}" for n in (low, max(low, high)))
     return first if first == last else f"{first} to {last}"
 
 
