@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "kernelpoint/abi.h"
+#include "runtime/abi_exported.h"
 
 namespace kernelpoint::shim {
 

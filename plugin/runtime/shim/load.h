@@ -1,6 +1,7 @@
 // Finds and opens the embedding library, which brings Python into the process.
 #pragma once
 
+#include "runtime/abi_exported.h"
 #include "runtime/embedding/embedding.h"
 
 namespace kernelpoint::shim {

@@ -1,8 +1,4 @@
 // The plugin that a simulator opens: checks what the host gives, then hands it to the embedding. Links no Python.
-#pragma GCC visibility push(default)
-#include "kernelpoint/abi.h"
-#pragma GCC visibility pop
-
 #include <string>
 
 #include "kernelpoint/printable.hpp"

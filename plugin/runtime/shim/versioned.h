@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string>
 
-#include "kernelpoint/abi.h"
+#include "runtime/abi_exported.h"
 #include "runtime/shim/error.h"
 
 namespace kernelpoint::shim {
