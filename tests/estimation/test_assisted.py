@@ -103,7 +103,7 @@ def test_units_of_equal_prediction_are_cut_in_order():
 def test_the_sums_of_the_cells_are_those_of_plain_loops():
     design, _ = example()
     x, group = design.predictions["cycles"], np.asarray(design.groups)
-    for part, n in zip(design.parts("cycles", 0.01), (20, 4, 3), strict=True):
+    for part, n in zip(design.parts({"cycles": 0.01}), (20, 4, 3), strict=True):
         part.n = n
         found, units = part.cell_sample(group, Auxiliary(x, x, np.ones(600, bool)))
         own = part.units

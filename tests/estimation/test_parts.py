@@ -23,13 +23,13 @@ def example(seed: int) -> tuple[AssistedDesign, np.ndarray]:
 
 def test_parts_are_the_begin_first_units_of_groups_and_the_rest():
     design, _ = example(0)
-    rest, begin, firsts = (part.units for part in design.parts("cycles", 0.01))
+    rest, begin, firsts = (part.units for part in design.parts({"cycles": 0.01}))
     assert sorted([*rest, *begin, *firsts]) == list(range(UNITS))
     assert firsts.tolist() == list(range(GROUPS)) and begin.tolist() == list(range(GROUPS, UNITS // 10))
     many = AssistedDesign(design.predictions, np.arange(UNITS) // 2, design.u)
-    assert len(many.parts("cycles", 0.01)) == 1, "half of the run are first units: they are no part"
+    assert len(many.parts({"cycles": 0.01})) == 1, "half of the run are first units: they are no part"
     trusting = AssistedDesign(design.predictions, design.groups, design.u, "repetitive")
-    assert len(trusting.parts("cycles", 0.01)) == 1
+    assert len(trusting.parts({"cycles": 0.01})) == 1
 
 
 @pytest.mark.parametrize(

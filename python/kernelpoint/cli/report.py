@@ -16,7 +16,7 @@ from kernelpoint.cli.console import Console
 from kernelpoint.errors import ConfigError
 from kernelpoint.journal import Run, load_run
 from kernelpoint.progress import telling
-from kernelpoint.report.sentences import WEAK_NOTE, is_weak, number, percent, sentences, total
+from kernelpoint.report.sentences import WEAK_NOTE, computed, is_weak, number, percent, sentences, total
 
 MOST_RANGES = 40  # of the terminal; the page has all
 
@@ -146,11 +146,11 @@ def _ranges(loaded: Run) -> list[Table]:
 
 def _counters(loaded: Run) -> Table:
     table = Table(title=f"{loaded.path} ({loaded.policy})", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for heading in ("counter", "estimated total", "half-width", "relative", "simulated"):
+    for heading in ("counter", "estimated total", "half-width", "computed", "simulated"):
         table.add_column(heading, justify="left" if heading == "counter" else "right", no_wrap=True)
     rows = loaded.estimates()
     for name, row in rows.items():
-        cells = (name, total(row), number(row.half_width), percent(row.relative_half_width), number(row.simulated))
+        cells = (name, total(row), percent(row.relative_half_width), computed(row), number(row.simulated))
         table.add_row(*cells, style="dim" if is_weak(row) else None)
     if any(map(is_weak, rows.values())):
         table.caption, table.caption_justify = WEAK_NOTE.format("dim"), "left"

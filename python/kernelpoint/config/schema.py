@@ -7,10 +7,13 @@ that `kernelpoint init` writes.
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_serializer
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_serializer, model_validator
 from pydantic_core import PydanticCustomError
+
+from kernelpoint.errors import did_you_mean
 
 
 def _text(value: Any) -> Any:
@@ -75,15 +78,29 @@ def _whole_number(value: Any) -> Any:
     return value
 
 
+def _share(value: Any) -> Any:
+    """A share of 1, or in per cent: 0.05, "5 %"."""
+    if isinstance(value, str) and re.fullmatch(r"\d+(\.\d*)?\s*%", value.strip()):
+        return float(value.strip().rstrip("%")) / 100.0
+    return value
+
+
+RelativeError = Annotated[float, BeforeValidator(_share), Field(gt=0, lt=1)]
+
+
 class ErrorBudgetConfig(Section):
-    """The user's demands on the estimate.
+    """The user's demands on the estimate: one target, or several that one sample meets.
 
     >>> ErrorBudgetConfig(relative_error=0.05).confidence
     0.95
+    >>> budget = ErrorBudgetConfig.model_validate({"cycles": "1 %", "dram_reads": 0.05})
+    >>> budget.counter, budget.relative_error, budget.further
+    ('cycles', 0.01, {'dram_reads': 0.05})
     """
 
     relative_error: Annotated[
-        float, Field(gt=0, lt=1, description="half-width as a share of the estimate at which the run may end")
+        RelativeError,
+        Field(description="half-width as a share of the estimate at which the run may end: 0.01, or `1 %`"),
     ] = 0.01
     confidence: Annotated[
         float, Field(ge=0.5, lt=1, description="share of runs whose interval is to contain the total")
@@ -105,6 +122,40 @@ class ErrorBudgetConfig(Section):
             "correct for the interim analysis after each pass; `none` states no bound"
         ),
     ] = "sequential"
+    further: Annotated[
+        dict[Text, RelativeError],
+        Field(
+            description="relative errors of further counters or ratios that the same sample has to meet; names of counters may "
+            "also stand directly in `error_budget`: `{cycles: 1 %, dram_reads: 5 %}`"
+        ),
+    ] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _targets(cls, content: Any) -> Any:
+        """Take keys that are no options for counters. The first, or `cycles`, is `counter` where the file names none."""
+        if not isinstance(content, dict):
+            return content
+        named = {key: value for key, value in content.items() if cls._is_target(key)}
+        if not named:
+            return content
+        options = {key: value for key, value in content.items() if key not in named}
+        if not {"counter", "relative_error"} & options.keys():
+            first = "cycles" if "cycles" in named else next(iter(named))
+            options |= {"counter": first, "relative_error": named.pop(first)}
+        further = options.get("further")
+        return options | {"further": (further if isinstance(further, dict) else {}) | named}
+
+    @classmethod
+    def _is_target(cls, key: Any) -> bool:
+        """True if a key names a counter, and no option that is misspelt."""
+        return isinstance(key, str) and key not in cls.model_fields and not did_you_mean(key, cls.model_fields)
+
+    @model_validator(mode="after")
+    def _once(self) -> ErrorBudgetConfig:
+        if self.counter in self.further:
+            raise PydanticCustomError("twice", "input should give each counter once")
+        return self
 
 
 class EncoderConfig(Section):
@@ -250,12 +301,15 @@ class Config(Section):
     seed: Annotated[int, Field(ge=0, lt=2**64, description="same seed, same sample")] = 0
 
     def recorded(self) -> dict[str, Any]:
-        """The configuration as a journal holds it: `ranges` and `results_from` only where they are given.
+        """The configuration as a journal holds it: `ranges`, `results_from` and further targets only where they are given.
 
         >>> "ranges" in Config(version=1, policy="all").recorded()
         False
         """
-        return self.model_dump(exclude={key for key in ("ranges", "results_from") if getattr(self, key) is None})
+        without: dict[str, Any] = {key: True for key in ("ranges", "results_from") if getattr(self, key) is None}
+        if not self.error_budget.further:
+            without["error_budget"] = {"further"}
+        return self.model_dump(exclude=without)
 
 
 # Values of earlier versions, by key, with the message that refuses each.

@@ -192,13 +192,19 @@ class AssistedDesign:
         known = float((spreads[self.free] ** 2).sum()) / max(float((x[self.free] ** 2).sum()), 1e-300)
         return max(known, LEAST_VARIANCE)
 
-    def parts(self, counter: str, eps: float) -> list[Part]:
-        """Rest, begin and first units of the groups, without draws, for a relative error eps; their trees, for a budget on
-        `counter`, are made once for all seeds and errors. One part only where `assume`, or their size, says so.
+    def parts(self, targets: Mapping[str, float]) -> list[Part]:
+        """Rest, begin and first units of the groups, without draws; one part only where `assume`, or their size, says so. Their
+        trees are made once for all seeds and errors.
+
+        Args:
+            targets: relative errors by counter, each with predictions, at least one.
         """
-        key, (x, size) = self.predicted_by(counter, counter), self.prediction(counter, counter)
+        names = tuple(targets)
+        sizes = {name: self.prediction(name, name)[1] for name in names}
+        key = names[0] if len(names) == 1 else " and ".join(f"{name} {error}" for name, error in targets.items())
         if key not in self._trees:
-            units, added = self._units_of_parts(size), self._added(x)
+            x, added = self._joint(targets)
+            units = self._units_of_parts(x + added if added else x)
             self._trees[key] = [
                 (of, Cells(x[of], self.free_groups[of], 1.0 if k else APART, k > 0, key, added))
                 for k, of in enumerate(units)
@@ -206,19 +212,43 @@ class AssistedDesign:
         if key not in self._draws:
             u = self.of_free(np.asarray(self.u, dtype=float))
             self._draws[key] = [(u[units], {}) for units, _ in self._trees[key]]
-        total, draws = sum(cells.total for _, cells in self._trees[key]), self._draws[key]
+        draws = self._draws[key]
+        shares = [
+            {name: float(size[units].sum()) / max(float(size.sum()), 1e-300) for name, size in sizes.items()}
+            for units, _ in self._trees[key]
+        ]
+        allowed = [
+            min(targets[name] / max(share, 1e-300) for name, share in of_part.items()) for of_part in shares
+        ]  # of a part, relative to it
         return [
-            Part(units, cells, draws[k], self._least(k, cells.total / max(total, 1e-300), cells.N, eps))
+            Part(units, cells, draws[k], self._least(k, cells.N, allowed[k]))
             for k, (units, cells) in enumerate(self._trees[key])
         ]
 
-    def _least(self, part: int, share: float, count: int, eps: float) -> int:
-        """Draws at least of a part that makes up a share of the total: of the rest none, of the begin Care.early, of first
-        units as many as hold one that is as odd as Care.cold if those that are break the budget, or are COLD_PART of them.
+    def _joint(self, targets: Mapping[str, float]) -> tuple[Floats, float]:
+        """Values from which cells are made, float64 [free], and what is added to them for sizes: predictions of one target; of
+        several, the joint size s_i = sqrt(sum_j (s_ij / (eps_j S_j))^2).
+
+        Formula: units of a cell leave the variance K sum s_ij^2 in the total S_j of target j. Over the variance that is allowed
+        there, (eps_j S_j)^2, and over all targets, that is K sum s_i^2. So one tree serves all (for strata: Bethel 1989).
+        """
+        name, *others = targets
+        if not others:
+            x, _ = self.prediction(name, name)
+            return x, self._added(x)
+        squares = np.zeros(len(self.free))
+        for name, error in targets.items():
+            size = self.prediction(name, name)[1]
+            squares += (size / (error * float(size.sum()))) ** 2
+        return np.sqrt(squares), 0.0
+
+    def _least(self, part: int, count: int, allowed: float) -> int:
+        """Draws at least of a part: of the rest none, of the begin Care.early. Of first units as many as hold one that is as
+        odd as Care.cold, if those that are break the budget, an error of `allowed` of the part, or are COLD_PART of them.
         """
         if part < 2:
             return self.care.early * part
-        odd = max(eps / max(share * self.care.cold, 1e-300), COLD_PART)
+        odd = max(allowed / max(self.care.cold, 1e-300), COLD_PART)
         return max(draws_to_see(math.ceil(odd * count), count) if odd < 1.0 else 1, min(FIRSTS, count))
 
     def _units_of_parts(self, size: Floats) -> list[Ints]:

@@ -15,7 +15,7 @@ from kernelpoint.errors import ConfigError, JournalError
 from kernelpoint.estimation.assisted import FULL_TRUST, Trust
 from kernelpoint.estimation.assisted_design import AssistedDesign, Combination
 from kernelpoint.estimation.assisted_parts import Parts
-from kernelpoint.estimation.assisted_total import TotalFit
+from kernelpoint.estimation.assisted_total import Demand, TotalFit
 from kernelpoint.estimation.base import BaseEngine, Frame
 from kernelpoint.estimation.bounds import PASSES, relative, stated
 from kernelpoint.estimation.cell_sample import CellSample
@@ -64,21 +64,33 @@ class AssistedEngine(BaseEngine):
             raise ConfigError(f"error_budget.scope: {budget.scope!r} is not allowed with predictions; give workload")
         super().__init__(design.size, budget, ratios)
         self.design = design
-        self._target = self.ratios.get(budget.counter, (budget.counter,))[0]
+        self._target = self._counted(budget.counter)
         self._free = design.free
         self._certain = np.flatnonzero(np.asarray(design.groups) < 0)
         self.u = np.asarray(design.u, dtype=float)
         self._fits: dict[str, TotalFit] = {}
         self._scales: dict[str, float] = {}  # of counters without predictions of their own
         self._last: Look | None = None
-        self._parts = Parts(design, self._target, budget.relative_error)
+        self._parts = Parts(design, self._predicted_targets())
         self._parts.set(self._parts.first(design.care, budget))
+
+    def _counted(self, target: str) -> str:
+        """The counter whose cells serve a target: itself, of a ratio the one above."""
+        return self.ratios.get(target, (target,))[0]
+
+    def _predicted_targets(self) -> dict[str, float]:
+        """Counters with predictions that cells are made for, with the least relative error that a target asks of each."""
+        found: dict[str, float] = {}
+        for name, error in self.budget.targets.items():
+            key = self.design.predicted_by(self._counted(name), self._target)
+            found[key] = min(error, found.get(key, 1.0))
+        return found
 
     # ---- which units ------------------------------------------------------------------------------------------------
 
     @property
     def target(self) -> str:
-        """The counter that cells are made for: that of the budget, of a ratio the one above."""
+        """The counter of the first target, of a ratio the one above."""
         return self._target
 
     @property
@@ -88,8 +100,8 @@ class AssistedEngine(BaseEngine):
 
     @property
     def largest_share(self) -> float:
-        """The largest part of the total that one draw stands for; 0 where every unit is drawn."""
-        return self._parts.largest_share(self.cells)
+        """The largest part of the first target that one draw stands for; 0 where every unit is drawn."""
+        return self._parts.largest_share(self.cells, next(iter(self._predicted_targets())))
 
     def restrict_to(self, other: AssistedEngine) -> None:
         """The sample that is drawn in another run of the same design too."""
@@ -163,6 +175,11 @@ class AssistedEngine(BaseEngine):
             known = Auxiliary(x, size, self._has)
         return self.fit(partial(self._values, combination), known, self._alpha(self.looks), Trust(least, of_budget))
 
+    def _is_of_budget(self, name: str) -> bool:
+        """True if a target is about the counter, or the counter is a part of the ratio."""
+        counted = {self._counted(target) for target in self.budget.targets}
+        return bool(counted & set(self.ratios.get(name, (name,))))
+
     def _simulated(self, combination: Combination, units: Ints) -> float:
         """Sum of results over simulated units."""
         return float(self._results_of(combination, units[self._results.rows[units] >= 0]).sum())
@@ -173,32 +190,32 @@ class AssistedEngine(BaseEngine):
         if self._parts.whole:
             half = 0.0 if states else math.nan
             value = float(self._values(combination, self._results.units).sum())
-            return Estimate(name, value, half, half, 0.0, math.inf, budget.confidence, simulated)
-        fit = self._fits[name] = self._fit(combination, self._target in self.ratios.get(name, (name,)))
+            return Estimate(name, value, half, half, 0.0, math.inf, budget.confidence, simulated, half)
+        fit = self._fits[name] = self._fit(combination, self._is_of_budget(name))
         value = fit.estimate + self._simulated(combination, self._certain)
-        half = math.nan
+        half = computed = math.nan
         if states:
-            guard = fit.guard(1.0 - budget.confidence)
-            half = max(stated(fit.half_width(self._alpha(self.looks)), value, budget.relative_error, guard), guard)
-        part = relative(half, value, budget.relative_error)
-        return Estimate(name, value, half, part, fit.error, fit.nu, budget.confidence, simulated)
+            guard, error = fit.guard(1.0 - budget.confidence), fit.half_width(self._alpha(self.looks))
+            half, computed = max(stated(error, value, budget.allowed(name), guard), guard), max(error, guard)
+        part = relative(half, value, budget.allowed(name))
+        return Estimate(name, value, half, part, fit.error, fit.nu, budget.confidence, simulated, computed)
 
     def _look(self, missing: int, budget: ErrorBudget) -> Look:
         states = not missing and budget.bound != "none"
         self._fits = {}
         self.set_scales()
-        alone = [(1.0, self._target)]
-        new = states and self._parts.finds_odd(
-            lambda places: self._values(alone, self._free[places]),
-            self.known(self._target),
-            self._alpha(self.looks),
-            budget.relative_error,
-        )
+        new = states and any(self._finds_odd(name, error) for name, error in budget.targets.items())
         self._parts.odd |= new
         estimates = {name: self._estimate(name, [(1.0, name)], budget, states) for name in self.counters}
         ratios = {k: self._ratio(k, estimates, budget, states) for k, v in self.ratios.items() if {*v} <= {*estimates}}
-        target = ratios.get(budget.counter) or estimates.get(budget.counter)
-        met = states and not new and target is not None and target.relative_half_width <= budget.relative_error
+        stated = {**ratios, **estimates}
+        met = (
+            states
+            and not new
+            and all(
+                name in stated and stated[name].relative_half_width <= error for name, error in budget.targets.items()
+            )
+        )
         predicted = self.predict(self._free)
         clusters = self._groups(predicted) if estimates else []
         assumptions = self._assumptions() if states else []
@@ -210,6 +227,20 @@ class AssistedEngine(BaseEngine):
         self._last = None if missing else look
         return look
 
+    def _finds_odd(self, target: str, eps: float) -> bool:
+        """Parts.finds_odd in the counter of a target."""
+        counter = self._counted(target)
+        if counter not in self.counters:
+            return False
+        values = [(1.0, counter)]
+        return self._parts.finds_odd(
+            lambda places: self._values(values, self._free[places]),
+            self.known(counter),
+            self._alpha(self.looks),
+            Trust(self.design.least_error(counter)),
+            eps,
+        )
+
     def _ratio(self, name: str, estimates: Mapping[str, Estimate], budget: ErrorBudget, states: bool) -> Estimate:
         """A ratio of totals R = A / B by linearisation (Sarndal et al., section 5.6): error of the total of (a - R b) / B."""
         above, below = (estimates[counter] for counter in self.ratios[name])
@@ -219,12 +250,13 @@ class AssistedEngine(BaseEngine):
         pair = ((1.0 / below.estimate, above.counter), (-R / below.estimate, below.counter))
         found = self._estimate(name, pair, budget, states)
         self._fits.pop(name, None)
-        half = max(found.half_width, budget.relative_error * abs(R)) if found.half_width > 0.0 else found.half_width
-        if name != budget.counter and not self._parts.whole:
+        eps = budget.allowed(name)
+        half = max(found.half_width, eps * abs(R)) if found.half_width > 0.0 else found.half_width
+        if name not in budget.targets and not self._parts.whole:
             a, b = (self._fits[e.counter].unseen_counts(1.0 - budget.confidence) for e in (above, below))
             half = max(half, (a + abs(R) * b) / abs(below.estimate))
         simulated = above.simulated / below.simulated if below.simulated else math.nan
-        part = relative(half, R, budget.relative_error)
+        part = relative(half, R, eps)
         return replace(found, estimate=R, half_width=half, relative_half_width=part, simulated=simulated)
 
     def _groups(self, values: Floats) -> list[dict[str, Any]]:
@@ -246,10 +278,9 @@ class AssistedEngine(BaseEngine):
 
     # ---- growth -----------------------------------------------------------------------------------------------------
 
-    @property
-    def _allowed(self) -> float:
-        """Relative error that draws may leave."""
-        return self._left.relative_error
+    def _allowed(self, target: str) -> float:
+        """Relative error that draws may leave in a target."""
+        return self._left.allowed(target)
 
     def grow(self) -> bool:
         """More cells: as many as the last look says are needed, in few steps. False where the sample cannot grow."""
@@ -264,13 +295,20 @@ class AssistedEngine(BaseEngine):
 
     def _needed(self, look: Look, least: int, most: int) -> list[int]:
         """The least numbers of cells, `least` to `most` in the rest, that should meet the budget with the spreads of a look."""
-        eps, name = self._allowed, self.budget.counter
-        fit, total = self._fits[self._target], abs(look.estimates[self._target].estimate)
-        half = eps * total
-        if name in self.ratios:
-            ratio = look.ratios[name]
+        demands = [self._demand(look, target) for target in self.budget.targets]
+        return self._parts.needed(demands, self._alpha(self.looks + 1), least, most)
+
+    def _demand(self, look: Look, target: str) -> Demand:
+        """The half-width and the outlier allowance that a target leaves, in the unit of the predictions that serve for it."""
+        counter, eps = self._counted(target), self._allowed(target)
+        fit, total = self._fits[counter], abs(look.estimates[counter].estimate)
+        name, scale = self.design.predicted_by(counter, self._target), self._scales.get(counter, 1.0) or 1.0
+        half = eps * total / scale
+        if target in self.ratios:
+            ratio = look.ratios[target]
             half *= fit.error * abs(ratio.estimate) / max(total * ratio.std_error, 1e-300)
-        return self._parts.needed(fit, self._alpha(self.looks + 1), half, eps * self._parts.size, least, most)
+        x, size = self.design.prediction(name, name)
+        return Demand(fit, Auxiliary(x, size, self._has, name), half, eps * float(size.sum()))
 
     # ---- errors of results, state, predictions ----------------------------------------------------------------------
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from kernelpoint.estimation.assisted import AssistedFit, Trust, fit_errors, fit_total
 from kernelpoint.estimation.assisted_design import AssistedDesign, Care
-from kernelpoint.estimation.assisted_total import TotalFit
+from kernelpoint.estimation.assisted_total import Demand, TotalFit
 from kernelpoint.estimation.cell_sample import CellSample
 from kernelpoint.estimation.design import ErrorBudget
 from kernelpoint.estimation.moments import Floats, Ints
@@ -45,17 +45,20 @@ class Parts:
     then on `odd` is set: all first units are drawn, and the begin has an estimate and a spread of its own.
 
     >>> u = np.random.default_rng(0).random(100)
-    >>> parts = Parts(AssistedDesign({"cycles": np.ones(100)}, np.zeros(100, int), u), "cycles", 0.01)
+    >>> parts = Parts(AssistedDesign({"cycles": np.ones(100)}, np.zeros(100, int), u), {"cycles": 0.01})
     >>> parts.set(parts.cells(20))
     >>> parts.present, len(parts.sample()), parts.whole
     ([20, 2, 1], 23, False)
     """
 
-    def __init__(self, design: AssistedDesign, counter: str, eps: float) -> None:
-        self._groups, self._odd_by, self._least = design.free_groups, design.care.odd, design.least_error(counter)
-        self._parts, self._shared_lines = design.parts(counter, eps), design.lines
+    def __init__(self, design: AssistedDesign, targets: Mapping[str, float]) -> None:
+        self._groups, self._odd_by = design.free_groups, design.care.odd
+        self._parts, self._shared_lines = design.parts(targets), design.lines
         self.rest, *self._begin = self._parts
-        self.size = sum(part.total for part in self._parts)
+        self._targets = targets
+        none = np.zeros(0, dtype=bool)
+        self._known = {name: Auxiliary(*design.prediction(name, name), none, name) for name in targets}
+        self._totals = {name: float(known.size.sum()) for name, known in self._known.items()}
         self.odd = False
 
     # ---- cells ------------------------------------------------------------------------------------------------------
@@ -75,14 +78,11 @@ class Parts:
         """Units of each part."""
         return [part.count for part in self._parts]
 
-    def shares(self, cells: Sequence[int]) -> Floats:
-        """Part of the total that the draw of each cell stands for; 0 of a unit that stands for itself only."""
+    def shares(self, cells: Sequence[int], target: str) -> Floats:
+        """Part of a target's total that the draw of each cell stands for; 0 of a unit that stands for itself only."""
         pairs = zip(self._parts, cells, strict=True)
-        return np.concatenate([part.leaves(n).stands_for for part, n in pairs]) / max(self.size, 1e-300)
-
-    def unseen(self, cells: Sequence[int], alpha: float) -> float:
-        """Share of the total that may be of a kind that no draw is of (unseen.unseen_share)."""
-        return unseen_share(self.shares(cells), alpha)
+        amounts = np.concatenate([part.stands_for(n, self._known[target]) for part, n in pairs])
+        return amounts / max(self._totals[target], 1e-300)
 
     def cells(self, n: int, early: int = 0) -> list[int]:
         """Cells of every part where the rest of the run has n: as many for their part of the total as there, and
@@ -97,26 +97,41 @@ class Parts:
         return [n, *(part.bounded(max(part.least, round(n * part.total / self.rest.total))) for part in self._begin)]
 
     def first(self, care: Care, budget: ErrorBudget) -> list[int]:
-        """Cells of the first pass: enough for a spread, for `assume`, and for a guard that can be met."""
-        eps, cells = budget.relative_error, self.rest.cells
+        """Cells of the first pass: enough for a spread, for `assume`, and for a guard that can be met, in each target."""
+        eps = min(budget.targets.values())
         more, draws = next((more, draws) for least, more, draws in FIRST_PASS if eps >= least)
-        n = max(cells.groups_above(eps, self._shared_lines) + more, cells.first)
-        while (
-            sum(numbers := self.cells(n)) < min(care.draws + draws, sum(self.counts))
-            or self.largest_share(numbers) * care.odd > eps
-            or self.unseen(numbers, 1.0 - budget.confidence) * care.rare > eps
-        ):
+        n = max(max(map(self._large_groups, self._targets)) + more, self.rest.cells.first)
+        least = min(care.draws + draws, sum(self.counts))
+        while sum(numbers := self.cells(n)) < least or not self._allows(numbers, care, 1.0 - budget.confidence):
             n = next_number(n)
         return numbers
 
-    def needed(self, fit: TotalFit, alpha: float, half: float, guard: float, least: int, most: int) -> list[int]:
-        """The least numbers of cells, `least` to `most` in the rest, that should do; arguments as of TotalFit.short."""
+    def _large_groups(self, target: str) -> int:
+        """Groups of the rest whose share of a target is above its error, and one for all others; those of one line are one."""
+        groups = self._groups[self.rest.units]
+        labels = groups if self._shared_lines is None else np.asarray(self._shared_lines)[groups]
+        sums = np.bincount(labels, weights=self._known[target].size[self.rest.units])
+        alone = int((sums > self._targets[target] * sums.sum()).sum())
+        return alone + (alone < int((sums > 0.0).sum()))
+
+    def _allows(self, cells: Sequence[int], care: Care, alpha: float) -> bool:
+        """True if so many cells leave room for an outlier, and for units of a kind that no draw is of, in each target."""
+        for name, eps in self._targets.items():
+            if self.largest_share(cells, name) * care.odd > eps:
+                return False
+            if care.rare and unseen_share(self.shares(cells, name), alpha) * care.rare > eps:
+                return False
+        return True
+
+    def needed(self, demands: Sequence[Demand], alpha: float, least: int, most: int) -> list[int]:
+        """The least numbers of cells, `least` to `most` in the rest, that should do for all demands."""
         n, early = least, DRAWS_IF_ODD
         while True:
             cells = self.cells(min(n, most), early)
             if cells == self.counts:
                 return cells
-            short = fit.short(dict(zip(self._parts, cells, strict=True)), alpha, half, guard)
+            numbers = dict(zip(self._parts, cells, strict=True))
+            short = next((part for d in demands if (part := d.short(numbers, alpha)) is not None), None)
             if short is not None and self.odd and short is not self.rest:
                 early = next_number(early)
             elif short is None or n >= most:
@@ -128,10 +143,10 @@ class Parts:
         """Probability that the unit of a place in `AssistedDesign.free` is drawn."""
         return sum(part.probability(place) for part in self._parts)
 
-    def largest_share(self, cells: Sequence[int]) -> float:
-        """The largest part of the total that one draw stands for with so many cells; 0 where all units are drawn."""
-        largest = max(part.largest(n) for part, n in zip(self._parts, cells, strict=True))
-        return largest / max(self.size, 1e-300)
+    def largest_share(self, cells: Sequence[int], target: str) -> float:
+        """The largest part of a target's total that one draw stands for with so many cells; 0 where all units are drawn."""
+        largest = max(part.largest(n, self._known[target]) for part, n in zip(self._parts, cells, strict=True))
+        return largest / max(self._totals[target], 1e-300)
 
     def set(self, cells: Sequence[int]) -> None:
         """Draw from so many cells of each part."""
@@ -164,22 +179,24 @@ class Parts:
             unseen = float(inside[~first.seen[self._groups[part.units]]].sum() / inside.sum())
             fits.append(fit_errors(y, sample, alpha) if self.odd else first.of_other_units(y, sample, unseen))
             parts.append(part)
-        scale = float(known.size.sum()) / max(self.size, 1e-300)
         joined, alike = Draws.joined(drawn), not self.odd
-        return TotalFit(tuple(fits), tuple(parts), exact, scale, self._odd_by, alike, joined, trust.of_budget)
+        return TotalFit(tuple(fits), tuple(parts), exact, known, self._odd_by, alike, joined, trust.of_budget)
 
-    def finds_odd(self, values: Callable[[Ints], Floats], known: Auxiliary, alpha: float, eps: float) -> bool:
+    def finds_odd(
+        self, values: Callable[[Ints], Floats], known: Auxiliary, alpha: float, trust: Trust, eps: float
+    ) -> bool:
         """True if draws of the begin, or of first units, are further off their predictions than those of the rest let expect,
         and so far that it matters for a relative error of eps; arguments as of `fit`.
         """
         if self.whole or self.odd:
             return False
-        first, known, _ = self._lines(values, known, alpha, Trust(self._least))
-        matters, begin = MATERIAL * eps * self.size, sum(part.total for part in self._begin)
-        for part in self._begin:
-            sample, units = part.cell_sample(self._groups, known)
+        first, corrected, _ = self._lines(values, known, alpha, trust)
+        totals = [float(known.size[part.units].sum()) for part in self._begin]
+        matters = MATERIAL * eps * float(known.size.sum())
+        for part, total in zip(self._begin, totals, strict=True):
+            sample, units = part.cell_sample(self._groups, corrected)
             oddest = first.oddest(values(units), sample, self._odd_by)
-            if oddest * (begin if oddest > COLD else part.total) > matters:
+            if oddest * (sum(totals) if oddest > COLD else total) > matters:
                 return True
         return False
 
@@ -212,9 +229,9 @@ class Parts:
         for one, part in zip(fit.fits, fit.parts, strict=True):
             leaves = part.leaves(part.n)
             units = part.units[part.cells.order]
-            N, mixed, vary = (
-                np.repeat(v, leaves.units.astype(int)) for v in (leaves.units, leaves.mixed, leaves.spread)
-            )
+            mean, square = part.size_means(part.n, known)
+            varies = np.maximum(square - mean**2, 0.0)
+            N, mixed, vary = (np.repeat(v, leaves.units.astype(int)) for v in (leaves.units, leaves.mixed, varies))
             weights[units] = N
             K = max(one.spread.K, one.within**2) + one.spread.K0 * mixed
             spreads[units] = np.sqrt(K * known.size[units] ** 2 + one.spread.line * vary)
@@ -224,7 +241,7 @@ class Parts:
 
     def assumptions(self, fit: TotalFit, alpha: float, target: str) -> list[str]:
         """Sentences on what a statement rests on, and what a sample of this size cannot see."""
-        shares, drawn = self.shares(self.present), sum(self.present)
+        shares, drawn = self.shares(self.present, next(iter(self._targets))), sum(self.present)
         begin = ["the begin of the run or first units are unlike the rest: they have an estimate of their own"]
         return [
             f"one draw in each of {drawn} cells; relative errors of predictions are exchangeable between them",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kernelpoint.estimation.assisted import AssistedFit, quantile
 from kernelpoint.estimation.moments import Floats, Ints
-from kernelpoint.estimation.parts import Part
+from kernelpoint.estimation.parts import Auxiliary, Part
 from kernelpoint.estimation.unseen import Draws
 
 # Numerics: see README.md
@@ -27,15 +27,14 @@ ODD_IN_OTHERS = 0.1
 class TotalFit:
     """A total that is estimated by parts. The first is the rest of the run; the others may lean on it.
 
-    fits: of each part, at least one; exact: sum over parts that are drawn whole; scale: total of the sizes by that of the
-    sizes that cells are made from; odd: `Care.odd`; alike: whether all spreads are that of the first; draws: of all parts;
-    of_budget: as of Trust.
+    fits: of each part, at least one; exact: sum over parts that are drawn whole; known: predictions and sizes of all units;
+    odd: `Care.odd`; alike: whether all spreads are that of the first; draws: of all parts; of_budget: as of Trust.
     """
 
     fits: tuple[AssistedFit, ...]
     parts: tuple[Part, ...]
     exact: float
-    scale: float
+    known: Auxiliary
     odd: float
     alike: bool
     draws: Draws | None = None
@@ -82,7 +81,7 @@ class TotalFit:
 
     def half_width(self, alpha: float) -> float:
         """t SE; infinite while predictions are doubted and cells mix groups."""
-        if self._mixes(self.parts[0].n):
+        if self.mixes(self.parts[0].n):
             return math.inf
         return quantile(self.spent(alpha), self.nu) * self.error
 
@@ -93,7 +92,7 @@ class TotalFit:
         Model: of such a counter a draw may be off by ODD_IN_OTHERS at least. A sample that suffices for the budget may hold no
         draw of a kernel that makes up much of another counter, and its predictions are not tested then.
         """
-        guard = self.scale * max(self._guards({part: part.n for part in self.parts}))
+        guard = max(self.guards({part: part.n for part in self.parts}, self.known))
         if self.of_budget or self.draws is None:
             return guard
         odd = max(ODD_IN_OTHERS, *(fit.oddity(self.odd) for fit in self.fits))
@@ -103,30 +102,24 @@ class TotalFit:
         """See Draws; 0 where there are none."""
         return 0.0 if self.draws is None else self.draws.unseen_counts(alpha)
 
-    def short(self, cells: Mapping[Part, int], alpha: float, half_width: float, guard: float) -> Part | None:
-        """The part that has to grow from so many cells for a half-width and a guard, with the spreads of this fit: the one with
-        the largest guard, or with the most variance for each cell; None if there are cells enough.
+    def guards(self, cells: Mapping[Part, int], known: Auxiliary) -> list[float]:
+        """Change of the total if the unit that stands for most of each part is as odd as it may be, with so many cells."""
+        pairs = zip(self.fits, self.parts, strict=True)
+        return [fit.oddity(self.odd) * part.largest(cells[part], known) for fit, part in pairs]
+
+    def error_with(self, cells: Mapping[Part, int], known: Auxiliary, alpha: float) -> tuple[float, list[float]]:
+        """t SE that so many cells should leave with the spreads of this fit, and the variance of each part, as squared relative
+        errors of `known`.
         """
-        guards, variances, nus = self._guards(cells), [], []
+        variances, nus = [], []
         for fit, part in zip(self.fits, self.parts, strict=True):
             n = cells[part]
-            q, mixed, spread = part.leaves(n).sums
-            variances.append(fit.spread.variance(q, mixed, spread))
+            variances.append(fit.spread.variance(*part.sums(n, known)))
             nus.append(max(min(fit.spread.nu + n - part.n, MOST_DEGREES), 1.0))
-        half = quantile(self.spent(alpha), self._degrees(variances, nus)) * math.sqrt(sum(variances))
-        if GUARD_MARGIN * max(guards) > guard:
-            return self.parts[int(np.argmax(guards))]
-        if self._mixes(cells[self.parts[0]]):
-            return self.parts[0]
-        if SIZING_MARGIN * half > half_width:
-            return self.parts[int(np.argmax([v / cells[part] for v, part in zip(variances, self.parts, strict=True)]))]
-        return None
+        nu = self._degrees(variances, nus)
+        return quantile(self.spent(alpha), nu) * math.sqrt(sum(variances)), variances
 
-    def _guards(self, cells: Mapping[Part, int]) -> list[float]:
-        pairs = zip(self.fits, self.parts, strict=True)
-        return [fit.oddity(self.odd) * part.largest(cells[part]) for fit, part in pairs]
-
-    def _mixes(self, n: int) -> bool:
+    def mixes(self, n: int) -> bool:
         """True if predictions are doubted while n cells of the first part mix groups."""
         return self.fits[0].doubted and self.parts[0].leaves(n).mixes
 
@@ -138,3 +131,31 @@ class TotalFit:
             return 0.0
         below = sum(v * v / nu for v, nu in zip(variances, nus, strict=True))
         return sum(variances) ** 2 / below if below > 0.0 else max(nus)
+
+
+@dataclass(frozen=True)
+class Demand:
+    """The half-width and the outlier allowance that a target asks of the next sample.
+
+    fit: of its total at the last look; known: its predictions; half_width, guard: allowed, in the unit of `known`.
+    """
+
+    fit: TotalFit
+    known: Auxiliary
+    half_width: float
+    guard: float
+
+    def short(self, cells: Mapping[Part, int], alpha: float) -> Part | None:
+        """The part that has to grow from so many cells, with the spreads of the fit: that with the largest guard, or with the
+        most variance for each cell; None if there are cells enough.
+        """
+        fit, parts = self.fit, self.fit.parts
+        guards = fit.guards(cells, self.known)
+        if GUARD_MARGIN * max(guards) > self.guard:
+            return parts[int(np.argmax(guards))]
+        if fit.mixes(cells[parts[0]]):
+            return parts[0]
+        half, variances = fit.error_with(cells, self.known, alpha)
+        if SIZING_MARGIN * half > self.half_width:
+            return parts[int(np.argmax([v / cells[part] for v, part in zip(variances, parts, strict=True)]))]
+        return None

@@ -234,13 +234,7 @@ class BaseEngine(ABC):
         Raises:
             ConfigError: the budget's counter is not among those that the host reports.
         """
-        wanted = set(self.ratios.get(self.budget.counter, (self.budget.counter,)))
-        if self.counters and not wanted <= set(self.counters):
-            near = did_you_mean(self.budget.counter, self.counters)
-            allowed = ", ".join(self.counters)
-            raise ConfigError(
-                f"error_budget.counter: {self.budget.counter!r} is not reported{near}; allowed: {allowed}"
-            )
+        self._check_targets()
         missing = len(self.missing())
         if not missing:
             self.looks += 1
@@ -251,11 +245,18 @@ class BaseEngine(ABC):
             sampled = self._look(missing, budget)
             whole = with_nonresponse(sampled, self.nonresponse(), self.budget, self.ratios, self._frame[2])
             look = self._errors.widened(whole, reach)
-            added = part_added(sampled, whole, self.budget)
-            tighten = sampled.met and not look.met and added < self.budget.relative_error
-            budget = self._errors.tightened(budget, reach, totals, added) if tighten else None
+            added = {one.counter: part_added(sampled, whole, one) for one in self.budget.each()}
+            tighten = sampled.met and not look.met
+            budget = self._errors.tightened(budget, look, reach, totals, added) if tighten else None
             self._wants_exact |= budget is not None and len(self._errors.units) > 0
         return look
+
+    def _check_targets(self) -> None:
+        """Raises ConfigError where a target is not among the counters of the results."""
+        for target in self.budget.targets:
+            if self.counters and not set(self.ratios.get(target, (target,))) <= set(self.counters):
+                near, allowed = did_you_mean(target, self.counters), ", ".join(self.counters)
+                raise ConfigError(f"error_budget.counter: {target!r} is not reported{near}; allowed: {allowed}")
 
 
 def _row(unit: int, counters: Sequence[str], values: Sequence[float]) -> tuple[Ints, tuple[str, ...], Floats]:

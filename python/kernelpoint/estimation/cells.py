@@ -55,26 +55,9 @@ class Leaves:
         return (self.end - self.start).astype(float)
 
     @cached_property
-    def spread(self) -> Floats:
-        """Variance of the sizes in each leaf."""
-        return np.maximum(self.square - self.mean**2, 0.0)
-
-    @cached_property
-    def stands_for(self) -> Floats:
-        """Sum of sizes that one draw of each leaf stands for; 0 where a leaf is one unit."""
-        return np.where(self.units > 1.0, self.units * self.mean, 0.0)
-
-    @cached_property
     def mixes(self) -> bool:
         """True if any leaf holds units of more than one group."""
         return bool((self.mixed > 0.0).any())
-
-    @cached_property
-    def sums(self) -> tuple[float, float, float]:
-        """Sums over the leaves of q = N (N - 1) mean(x^2), of q mixed and of N (N - 1) var(x): what a variance is made of."""
-        pairs = self.units * (self.units - 1.0)
-        q = pairs * self.square
-        return float(q.sum()), float((q * self.mixed).sum()), float((pairs * self.spread).sum())
 
 
 class Cells:
@@ -114,7 +97,7 @@ class Cells:
         size, groups = x + added if added else x, np.asarray(groups)
         self.N, self.in_order, self.name, self.total = len(x), in_order, name, float(size.sum())
         count = int(groups.max(initial=-1)) + 1
-        self._of_groups = sums = np.bincount(groups, weights=size, minlength=count)
+        sums = np.bincount(groups, weights=size, minlength=count)
         mean = sums / np.maximum(np.bincount(groups, minlength=count), 1)
         self._rank = np.empty(count, np.int64)
         self._rank[np.argsort(mean, kind="stable")] = np.arange(count)
@@ -138,12 +121,6 @@ class Cells:
         """Sizes of the units from `start` to `end` of the order."""
         x = self.x[start:end]
         return x + self.added if self.added else x
-
-    def groups_above(self, share: float, lines: NDArray[np.integer] | None = None) -> int:
-        """Groups whose share of sum x is above a share, and one for all others if there are any; those of one line are one."""
-        sums = self._of_groups if lines is None else np.bincount(lines[: len(self._of_groups)], weights=self._of_groups)
-        alone = int((sums > share * self.total).sum())
-        return alone + (alone < int((sums > 0.0).sum()))
 
     def _add(self, start: int, end: int, born: int) -> None:
         """A new leaf with its sums; it may be split if it has two units."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -26,20 +26,24 @@ def check_assume(value: str) -> None:
 
 @dataclass(frozen=True)
 class ErrorBudget:
-    """Error allowed in a total: |estimate - truth| <= relative_error * estimate with probability confidence.
+    """Error allowed in each of one or more totals: |estimate - truth| <= relative_error * estimate with probability confidence.
+
+    One sample serves all targets, and a run ends once each of them meets its error. Each is bounded at this confidence alone.
 
     Args:
         relative_error: half-width over estimate at which a run may stop, above 0 and below 1.
         confidence: 1 - alpha, between 0 and 1 exclusive.
-        counter: the counter whose total is bounded.
+        counter: the counter, or ratio, whose total is bounded: the first target.
         scope: "workload": its total; "cluster": the total of every cluster, each by itself at that confidence (Allegro).
         bound: "sequential", "fixed" or "none"; see bounds.py.
+        further: relative errors of further targets, by counter or ratio.
 
     Raises:
         ConfigError: a value is not allowed.
 
-    >>> ErrorBudget(0.01).confidence
-    0.95
+    >>> budget = ErrorBudget(0.01, further={"dram_reads": 0.05})
+    >>> budget.confidence, budget.targets
+    (0.95, {'cycles': 0.01, 'dram_reads': 0.05})
     """
 
     relative_error: float
@@ -47,20 +51,46 @@ class ErrorBudget:
     counter: str = "cycles"
     scope: Scope = "workload"
     bound: Bound = "sequential"
+    further: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name, low, high in (("relative_error", 0.0, 1.0), ("confidence", 0.0, 1.0)):
-            value = getattr(self, name)
+        shares = {"relative_error": self.relative_error, "confidence": self.confidence, **self.further}
+        for name, value in shares.items():
             check(f"error_budget.{name}", value, float)
-            if not low < value < high:
+            if not 0.0 < value < 1.0:
                 raise ConfigError(
-                    f"error_budget.{name}: {shown(value)} is not allowed; give a number above {low:g} and below {high:g}"
+                    f"error_budget.{name}: {shown(value)} is not allowed; give a number above 0 and below 1"
                 )
+        if self.counter in self.further:
+            raise ConfigError(f"error_budget.{self.counter}: this target is given twice; give it once")
         for name, allowed in (("scope", get_args(Scope)), ("bound", get_args(Bound))):
             if not isinstance(value := getattr(self, name), str) or value not in allowed:
                 raise ConfigError(
                     f"error_budget.{name}: {shown(value)} is not allowed; give one of {', '.join(allowed)}"
                 )
+
+    @property
+    def targets(self) -> dict[str, float]:
+        """The relative error of each target, by counter or ratio; that of `counter` first."""
+        return {self.counter: self.relative_error, **self.further}
+
+    def allowed(self, name: str) -> float:
+        """The relative error of a target; of any other counter, that of the first target."""
+        return self.targets.get(name, self.relative_error)
+
+    def each(self) -> list[ErrorBudget]:
+        """The budget of each target alone, in the order of `targets`.
+
+        >>> [one.relative_error for one in ErrorBudget(0.01, further={"dram_reads": 0.05}).each()]
+        [0.01, 0.05]
+        """
+        return [replace(self, counter=name, relative_error=e, further={}) for name, e in self.targets.items()]
+
+    @staticmethod
+    def joined(budgets: Sequence[ErrorBudget]) -> ErrorBudget:
+        """The budget of which `each` gives these."""
+        first, *others = budgets
+        return replace(first, further={other.counter: other.relative_error for other in others})
 
 
 @dataclass(frozen=True)

@@ -88,6 +88,17 @@ def expected_degrees(look: Inference, S2: Floats, n: Ints, part: Ints) -> float:
 def next_sizes(look: Inference, prior_cost: Floats | None) -> tuple[Ints, Kind]:
     """Sizes n_h (effective draws, int64 [H], never below those of the look) for the next pass, and the kind of pass it is.
 
+    Each stratum gets the draws of the target that needs most of them there (Cochran 1977, section 5A.4).
+    """
+    targets = look.each()
+    found = [_sizes_of_target(one, prior_cost) for one in targets if not one.met or len(targets) == 1]
+    sizes = np.maximum.reduce([sizes for sizes, _ in found])
+    return sizes, "learning" if any(kind == "learning" for _, kind in found) else "sized"
+
+
+def _sizes_of_target(look: Inference, prior_cost: Floats | None) -> tuple[Ints, Kind]:
+    """`next_sizes` for a budget with one target.
+
     Neyman allocation over all strata of a group jointly, the group being the workload (each domain of it) or, in scope
     "cluster", each cluster that has not met the budget. The variance allowed is (margin * eps * that / t)^2, t the quantile
     of the next look at the degrees of freedom expected there. Every stratum gets at least MIN_DRAWS_PER_STRATUM draws. No

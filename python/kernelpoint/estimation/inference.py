@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -114,8 +114,8 @@ class Inference:
         """Groups whose total of a counter is hardly seen, from the degrees of freedom of each: bool like `degrees`. The budget
         is not about it, and its spread rests on few, or strata showed nothing of it and few draws show any.
         """
-        budget = self.targets.budget.counter
-        if self.targets.counters[index] in self.targets.ratios.get(budget, (budget,)):
+        wanted = self.targets.budget.targets
+        if any(self.targets.counters[index] in self.targets.ratios.get(name, (name,)) for name in wanted):
             return np.zeros(len(degrees), dtype=bool)
         few = bool(self._nothing(index)[0].any()) and np.count_nonzero(self.values[:, index]) < MIN_COUNTS
         return np.asarray((degrees < MIN_DEGREES) | few)
@@ -150,13 +150,22 @@ class Inference:
         computed = 0.0 if error == 0.0 and not math.isnan(quantile) else quantile * error
         if undrawn and (value == 0.0 or hardly_seen):  # only zeros were drawn: what the others hold, nothing tells
             computed = math.nan
-        half = (
-            computed
-            if math.isnan(computed)
-            else max(stated(computed, float(value), budget.relative_error, influence), influence if undrawn else 0.0)
+        guard = influence if undrawn else 0.0
+        half = computed
+        if not math.isnan(computed):
+            half = max(stated(computed, float(value), budget.allowed(name), influence), guard)
+        part = relative(float(half), float(value), budget.allowed(name))
+        return Estimate(
+            name,
+            float(value),
+            half,
+            part,
+            error,
+            float(degrees),
+            budget.confidence,
+            float(simulated),
+            max(computed, guard),
         )
-        part = relative(float(half), float(value), budget.relative_error)
-        return Estimate(name, float(value), half, part, error, float(degrees), budget.confidence, float(simulated))
 
     def _ratio_parts(self, name: str) -> tuple[int, int, float, float]:
         """Columns of the two counters of a ratio, and the estimated totals of both."""
@@ -221,7 +230,13 @@ class Inference:
         """True if every estimate the budget is about has its half-width within it."""
         if not self.targets.looks or not self.targets.counters:
             return False
-        return all(e.relative_half_width <= self.targets.budget.relative_error for e in self.budgeted())
+        return all(
+            e.relative_half_width <= one.targets.budget.relative_error for one in self.each() for e in one.budgeted()
+        )
+
+    def each(self) -> list[Inference]:
+        """The same look for the budget of each target alone."""
+        return [replace(self, targets=replace(self.targets, budget=one)) for one in self.targets.budget.each()]
 
     def _parts(self, groups: Groups, name: str) -> list[dict[str, Any]]:
         """Statement of a look on each group: its number under `name`, units, simulated units, estimates by counter."""

@@ -19,7 +19,8 @@ class Estimate:
 
     counter: its name; estimate: the total; half_width: of the confidence interval at `confidence`, nan where no bound is
     stated; relative_half_width: half_width / |estimate|; std_error: square root of the estimated variance;
-    degrees_of_freedom: of that variance; confidence: the stated one; simulated: sum over the simulated units.
+    degrees_of_freedom: of that variance; confidence: the stated one; simulated: sum over the simulated units; computed: the
+    half-width that results show, before it is raised to the error budget, nan where none is kept.
 
     >>> Estimate("cycles", 200.0, 4.0, 0.02, 2.0, 9.0, 0.95, 50.0).contains(203.0)
     True
@@ -33,6 +34,7 @@ class Estimate:
     degrees_of_freedom: float
     confidence: float
     simulated: float
+    computed: float = math.nan
 
     def contains(self, truth: float) -> bool:
         """True if the interval holds a value, allowing for rounding in the sums."""

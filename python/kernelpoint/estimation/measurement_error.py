@@ -107,9 +107,12 @@ class MeasurementErrors:
         Args:
             totals: about what the counters add up to.
         """
-        wanted = self._budget
-        bias, random = self._systematic_part(totals)
-        own = self._own_part(reach, totals)
+        return ErrorBudget.joined([self._left_for_sampling(one, reach, totals) for one in self._budget.each()])
+
+    def _left_for_sampling(self, wanted: ErrorBudget, reach: Reach, totals: Mapping[str, float]) -> ErrorBudget:
+        """The budget of one target without the part of these errors."""
+        bias, random = self._systematic_part(wanted.counter, totals)
+        own = self._own_part(wanted.counter, reach, totals)
         if not self.known or not bias + random + own < math.inf or bias + random >= wanted.relative_error:
             return wanted  # nothing to give away, or no sample can meet it
         allowed = wanted.relative_error - bias
@@ -120,25 +123,42 @@ class MeasurementErrors:
         return replace(wanted, relative_error=allowed * math.sqrt(1.0 - share * share))
 
     def tightened(
-        self, budget: ErrorBudget, reach: Reach, totals: Mapping[str, float], added: float = 0.0
+        self,
+        budget: ErrorBudget,
+        look: Look,
+        reach: Reach,
+        totals: Mapping[str, float],
+        added: Mapping[str, float],
     ) -> ErrorBudget | None:
-        """The budget of a design that met `budget` where the whole did not; None where no design could help.
+        """The budget of a design that met `budget` where the whole look did not; None where no design could help.
 
         Args:
-            added: part of the total that is added to the half-width whatever the design (nonresponse).
+            added: by target, the part of the total that is added to the half-width whatever the design (nonresponse).
         """
-        left, most = 0.5 * budget.relative_error, self._budget.relative_error - added
-        if not self.known and most < budget.relative_error:  # nothing else widens the half-width
-            left = most
+        smaller = []
+        for left, wanted in zip(budget.each(), self._budget.each(), strict=True):
+            if not self._meets(look, wanted):
+                error = self._smaller(left.relative_error, wanted, reach, totals, added[wanted.counter])
+                if error is None:
+                    return None
+                left = replace(left, relative_error=error)
+            smaller.append(left)
+        return ErrorBudget.joined(smaller)
+
+    def _smaller(
+        self, left: float, wanted: ErrorBudget, reach: Reach, totals: Mapping[str, float], added: float
+    ) -> float | None:
+        """A smaller relative error for the design than `left`, for one target; None where that would not help."""
+        smaller, most = 0.5 * left, wanted.relative_error - added
+        if not self.known and most < left:  # nothing else widens the half-width
+            smaller = most
         helps = (
-            sum(self._systematic_part(totals)) < self._budget.relative_error
-            and self._own_part(reach, totals) < math.inf
+            added < wanted.relative_error
+            and sum(self._systematic_part(wanted.counter, totals)) < wanted.relative_error
+            and self._own_part(wanted.counter, reach, totals) < math.inf
+            and smaller >= LEAST_BUDGET * wanted.relative_error
         )
-        return (
-            replace(budget, relative_error=left)
-            if helps and left >= LEAST_BUDGET * self._budget.relative_error
-            else None
-        )
+        return smaller if helps else None
 
     def widened(self, look: Look, reach: Reach) -> Look:
         """A look of the sampling design with the errors of the results in what it states."""
@@ -150,15 +170,15 @@ class MeasurementErrors:
         clusters = [self._wider_part(part, "cluster", look.estimates, reach) for part in look.clusters]
         domains = [self._wider_part(part, "domain", look.estimates, reach) for part in look.domains]
         widened = replace(look, estimates=estimates, ratios=ratios, clusters=clusters, domains=domains)
-        met = look.met and all(self._is_within(e) for e in widened.budgeted(self._budget.counter, self._budget.scope))
+        met = look.met and all(self._meets(widened, one) for one in self._budget.each())
         warnings = [*look.warnings, *self._warnings(look.met and not met)]
         return replace(widened, met=met, warnings=warnings, assumptions=[*look.assumptions, *self._assumptions()])
 
     # ---- amounts ----------------------------------------------------------------------------------------------------
 
-    def _counters(self) -> tuple[str, ...]:
-        """Counters that the budget is about: one counter, or the two of a ratio, whose relative errors add up."""
-        return self._ratios.get(self._budget.counter, (self._budget.counter,))
+    def _counters(self, target: str) -> tuple[str, ...]:
+        """Counters that a target is about: one counter, or the two of a ratio, whose relative errors add up."""
+        return self._ratios.get(target, (target,))
 
     def half_widths(self, name: str) -> Floats:
         """Half-widths of the results of `units` in a counter, float64 [units]; nan where one is not known."""
@@ -170,15 +190,15 @@ class MeasurementErrors:
         """H of a counter, from the results `inside`; fsum, so that their order does not matter."""
         return math.fsum((reach.weights * self.half_widths(name))[inside].tolist())
 
-    def _own_part(self, reach: Reach, totals: Mapping[str, float]) -> float:
-        """H over the total of what the budget is about; nan where an error is not known."""
+    def _own_part(self, target: str, reach: Reach, totals: Mapping[str, float]) -> float:
+        """H over the total of a target; nan where an error is not known."""
         everywhere = np.ones(len(reach.weights), dtype=bool)
-        known = [name for name in self._counters() if totals.get(name)]
+        known = [name for name in self._counters(target) if totals.get(name)]
         return sum(self._own_half_width(name, reach, everywhere) / totals[name] for name in known)
 
-    def _systematic_part(self, totals: Mapping[str, float]) -> tuple[float, float]:
-        """b and v over the total of what the budget is about."""
-        parts = [self._systematic_of(name, totals.get(name, 0.0)) for name in self._counters()]
+    def _systematic_part(self, target: str, totals: Mapping[str, float]) -> tuple[float, float]:
+        """b and v over the total of a target."""
+        parts = [self._systematic_of(name, totals.get(name, 0.0)) for name in self._counters(target)]
         return sum(b for b, _ in parts), sum(v for _, v in parts)
 
     def _systematic_of(self, name: str, total: float) -> tuple[float, float]:
@@ -226,15 +246,18 @@ class MeasurementErrors:
 
     def _with_half_width(self, estimate: Estimate, own: float, bias: float, random: float) -> Estimate:
         added = math.hypot(own, random) if random else own
-        half = bias + math.hypot(estimate.half_width, added)
-        scale = self._budget.relative_error * abs(estimate.estimate)
+        half, computed = (bias + math.hypot(known, added) for known in (estimate.half_width, estimate.computed))
+        scale = self._budget.allowed(estimate.counter) * abs(estimate.estimate)
         if math.isclose(half, scale, rel_tol=1e-9):
             half = scale  # Numerics: what is left of the budget and what is added make up the budget, but for rounding
         relative = half / abs(estimate.estimate) if estimate.estimate else half and math.inf
-        return replace(estimate, half_width=half, relative_half_width=relative)
+        return replace(estimate, half_width=half, relative_half_width=relative, computed=computed)
 
-    def _is_within(self, estimate: Estimate) -> bool:
-        return estimate.half_width <= self._budget.relative_error * abs(estimate.estimate) * (1.0 + 1e-9)
+    @staticmethod
+    def _meets(look: Look, budget: ErrorBudget) -> bool:
+        """True if a look meets the budget of one target, but for rounding."""
+        wanted = look.budgeted(budget.counter, budget.scope)
+        return all(e.half_width <= budget.relative_error * abs(e.estimate) * (1.0 + 1e-9) for e in wanted)
 
     # ---- sentences --------------------------------------------------------------------------------------------------
 
@@ -254,8 +277,9 @@ class MeasurementErrors:
     def _warnings(self, sampled_enough: bool) -> list[str]:
         if not sampled_enough or self._budget.bound == "none":
             return []
+        errors = " and ".join(f"{100 * error:g} %" for error in dict.fromkeys(self._budget.targets.values()))
         return [
-            f"the error budget of {100 * self._budget.relative_error:g} % is not met: the results themselves have errors "
+            f"the error budget of {errors} is not met: the results themselves have errors "
             f"({len(self._own)} results of their own, {len(self.systematic)} counters a systematic one), which more draws do "
             "not take away"
         ]

@@ -97,8 +97,11 @@ def with_nonresponse(
         domains=domains,
         ratios={name: _ratio(ratio, look.estimates, estimates, ratios[name]) for name, ratio in look.ratios.items()},
     )
-    parts = wider.budgeted(budget.counter, budget.scope)
-    met = look.met and all(e.half_width <= budget.relative_error * abs(e.estimate) * (1.0 + 1e-9) for e in parts)
+    met = look.met and all(
+        e.half_width <= one.relative_error * abs(e.estimate) * (1.0 + 1e-9)
+        for one in budget.each()
+        for e in wider.budgeted(one.counter, one.scope)
+    )
     return replace(wider, met=met, warnings=[*look.warnings, _sentence(len(ranges), part_added(look, wider, budget))])
 
 
@@ -116,7 +119,10 @@ def _sentence(count: int, added: float) -> str:
 
 
 def _wider(estimate: Estimate, value: float, half: float) -> Estimate:
-    return replace(estimate, estimate=value, half_width=half, relative_half_width=relative(half, value, 0.0))
+    computed = estimate.computed + half - estimate.half_width
+    return replace(
+        estimate, estimate=value, half_width=half, relative_half_width=relative(half, value, 0.0), computed=computed
+    )
 
 
 def _added(estimates: Mapping[str, Estimate], names: list[str], more: Range) -> dict[str, Estimate]:

@@ -22,7 +22,8 @@ class Auxiliary:
     """Auxiliary variables of the units of `AssistedDesign.free`.
 
     Attributes:
-        x, size: float64 [free], prediction and size, as of AssistedDesign.prediction; has: bool [free], units with results.
+        x, size: float64 [free], prediction and size, as of AssistedDesign.prediction; has: bool [free], units with results, of
+            no use where nothing is estimated.
         name: under which means over cells are kept, "" where they serve once.
         corrected: values of predictions x and groups that stand for x, None for x itself.
 
@@ -81,9 +82,26 @@ class Part:
         """Its cells when there are n of them."""
         return self.cells.leaves(n)
 
-    def largest(self, n: int) -> float:
+    def stands_for(self, n: int, known: Auxiliary) -> Floats:
+        """Sum of sizes that each of n draws stands for, float64 [n]; 0 of a unit that stands for itself only."""
+        units = self.leaves(n).units
+        return np.where(units > 1.0, units * self.size_means(n, known)[0], 0.0)
+
+    def largest(self, n: int, known: Auxiliary) -> float:
         """The largest sum of sizes that one of n draws stands for; 0 where all are drawn."""
-        return 0.0 if n >= self.count else float(self.leaves(n).stands_for.max(initial=0.0))
+        return 0.0 if n >= self.count else float(self.stands_for(n, known).max(initial=0.0))
+
+    def sums(self, n: int, known: Auxiliary) -> tuple[float, float, float]:
+        """Sums over n cells of q = N (N - 1) mean(size^2), of q mixed and of N (N - 1) var(size): parts of a variance."""
+        leaves = self.leaves(n)
+        mean, square = self.size_means(n, known)
+        pairs = leaves.units * (leaves.units - 1.0)
+        q = pairs * square
+        return (
+            float(q.sum()),
+            float((q * leaves.mixed).sum()),
+            float((pairs * np.maximum(square - mean**2, 0.0)).sum()),
+        )
 
     def sample(self) -> Ints:
         """The drawn unit (its place in `free`) of each cell, in the order of the cells."""
@@ -119,8 +137,8 @@ class Part:
         leaves = self.leaves(self.n)
         sample = self.units[self.cells.order[leaves.start]] if self.whole else self.sample()
         N = leaves.units
-        mean, square = self._means(size, known.name)
-        mean_x, _ = self._means(x, known.name if x is size else known.name and f"{known.name} x", of)
+        mean, square = self._means(self.n, size, known.name)
+        mean_x, _ = self._means(self.n, x, known.name if x is size else known.name and f"{known.name} x", of)
         keep = known.has[sample]
         units = sample[keep]
         return CellSample(
@@ -137,6 +155,13 @@ class Part:
             count=int(groups.max(initial=-1)) + 1,
         ), units
 
-    def _means(self, values: Floats, name: str, of: Correction | None = None) -> tuple[Floats, Floats]:
-        """Means of values (float64 [free]) and of their squares over the cells; name, of: see Cells.means."""
-        return self.cells.means(self.n, lambda places: values[self.units[places]], name, of)
+    def size_means(self, n: int, known: Auxiliary) -> tuple[Floats, Floats]:
+        """Means of the sizes and of their squares over n cells, float64 [n] both."""
+        if known.name == self.cells.name:  # of the tree itself
+            leaves = self.leaves(n)
+            return leaves.mean, leaves.square
+        return self._means(n, known.size, known.name)
+
+    def _means(self, n: int, values: Floats, name: str, of: Correction | None = None) -> tuple[Floats, Floats]:
+        """Means of values (float64 [free]) and of their squares over n cells; name, of: see Cells.means."""
+        return self.cells.means(n, lambda places: values[self.units[places]], name, of)

@@ -138,14 +138,14 @@ class TwoPhaseEngine(AssistedEngine):
             second, guard, alpha = fit.error**2, fit.guard(1.0 - budget.confidence), fit.spent(alpha)
         alpha = min(alpha, self._first_alpha)
         nu = _joined(V1, first.degrees_of_freedom, second, math.inf if fit is None else fit.nu)
-        error, half = math.sqrt(V1 + second), math.nan
+        error, half, least = math.sqrt(V1 + second), math.nan, math.nan
         if states:
             guard = max(guard, self._first_guard(name))
             doubted = fit is not None and math.isinf(fit.half_width(alpha))
             computed = math.inf if doubted else quantile(alpha, nu) * error if error else 0.0
-            half = max(stated(computed, value, budget.relative_error, guard), guard)
-        part = relative(half, value, budget.relative_error)
-        return Estimate(name, value, half, part, error, nu, budget.confidence, found.simulated)
+            half, least = max(stated(computed, value, budget.allowed(name), guard), guard), max(computed, guard)
+        part = relative(half, value, budget.allowed(name))
+        return Estimate(name, value, half, part, error, nu, budget.confidence, found.simulated, least)
 
     @property
     def _first_alpha(self) -> float:
@@ -218,10 +218,9 @@ class TwoPhaseEngine(AssistedEngine):
         scatter = fit.fits[0].spread.K * self._scatter(combination) if fit is not None else 0.0
         return self._weights[1] * self._of_first(name).std_error ** 2, scatter
 
-    @property
-    def _allowed(self) -> float:
-        """Relative error that is left for the second sample."""
-        eps, first = super()._allowed, self._error_of_first()
+    def _allowed(self, target: str) -> float:
+        """Relative error that is left for the second sample; the first one is sized for the first target."""
+        eps, first = super()._allowed(target), self._error_of_first()
         return math.sqrt(max(eps * eps - first * first, (LEAST_SHARE * eps) ** 2))
 
     def _error_of_first(self) -> float:

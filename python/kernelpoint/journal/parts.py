@@ -60,7 +60,8 @@ class ProjectionRecord(Typed):
 
 @dataclass(slots=True)
 class EstimateRecord(Typed):
-    """One counter, or ratio of counters. simulated: over the simulated launches alone; None, which is written: not stated.
+    """One counter, or ratio of counters. simulated: over the simulated launches alone; computed_half_width: that which results
+    show, before it is raised to the error budget; None, which is written: not stated.
 
     >>> from kernelpoint.journal.text import plain
     >>> plain(EstimateRecord(simulated=40.0))["half_width"] is None  # none is stated, and the journal says so
@@ -76,6 +77,7 @@ class EstimateRecord(Typed):
     degrees_of_freedom: float | None = None
     confidence: float | None = None
     simulated: float | None = None
+    computed_half_width: float | None = None
 
 
 Estimates = dict[str, EstimateRecord]

@@ -146,7 +146,8 @@ class SummaryRecord(Typed):
     as often as is allowed, and have no result; never_completed: units in flight; one_per_stream_speedup: total over the sum of
     one launch for each distinct stream; None: not stated. kernels: where the plan knows their names; their cycles add up to the
     estimate. replay_errors: by counter, from validation launches; restarts: of a full run that was resumed, the units at which
-    it went on; bound_excludes: why the bound is on the sampling error only.
+    it went on; bound_excludes: why the bound is on the sampling error only. further: relative errors of further
+    targets of the error budget, by counter or ratio.
     """
 
     launches: Count
@@ -184,6 +185,7 @@ class SummaryRecord(Typed):
     bound_excludes: str | None = None
     open_launch: OpenLaunchRecord | None = None
     copied: Count | None = None
+    further: dict[str, float] = field(default_factory=dict)
     type: Literal["summary"] = "summary"
 
 

@@ -183,6 +183,6 @@ def _budget(run: Run) -> ErrorBudget:
     settings: dict[str, Any] = dict(run.setting("error_budget"))
     settings["bound"] = run.header.bound
     try:
-        return ErrorBudget(**{name: settings[name] for name in ErrorBudget.__dataclass_fields__})
+        return ErrorBudget(**({"further": {}} | settings))
     except (LookupError, TypeError) as error:
         raise JournalError(f"{run.path}: the error budget of the run cannot be read: {error}") from None

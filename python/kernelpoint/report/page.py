@@ -13,7 +13,7 @@ from kernelpoint.report.charts import charts
 from kernelpoint.report.full_run import FullRun, sentence
 from kernelpoint.report.html import document, javascript, section, table
 from kernelpoint.report.ranges import range_tree
-from kernelpoint.report.sentences import WEAK_NOTE, is_weak, number, percent, sentences, total
+from kernelpoint.report.sentences import WEAK_NOTE, computed, is_weak, number, percent, sentences, total
 from kernelpoint.report.view import Kernel, RunView
 from kernelpoint.session.same_run import options_of
 from kernelpoint.session.verdict import EXACT, NOTHING, TOTAL_ERROR, open_launch, verdict
@@ -189,14 +189,14 @@ def counter_table(run: Run, truth: FullRun | None = None) -> str:
     rows = [_estimate(name, row, totals) for name, row in run.estimates().items()]
     weak = any(is_weak(row) for row in run.estimates().values())
     note = f'<p class="soft">{escape(WEAK_NOTE.format("Grey"))}</p>' if weak else ""
-    head = ["counter", "estimated total", "half-width", "simulated"]
+    head = ["counter", "estimated total", "half-width", "computed", "simulated"]
     head += ["full run", "error"] if totals is not None else []
     return table(head, rows) + note
 
 
 def _estimate(name: str, row: EstimateRecord, totals: Mapping[str, float] | None) -> str:
     kind, parts = ' class="weak"' if is_weak(row) else "", escape(name).replace("_", "_<wbr>")
-    numbers = [total(row), percent(row.relative_half_width), number(row.simulated)]
+    numbers = [total(row), percent(row.relative_half_width), computed(row), number(row.simulated)]
     if totals is not None:
         truth = totals.get(name)
         error = None if not truth or row.estimate is None else row.estimate / truth - 1.0

@@ -45,6 +45,17 @@ def percent(relative: float | None) -> str:
     return f"{100 * relative:.3f} %" if relative <= 1.0 else "over 100 %"
 
 
+def computed(row: EstimateRecord) -> str:
+    """The half-width that results show, as a share of the estimate; the stated one is no smaller than the error budget.
+
+    >>> computed(EstimateRecord(estimate=200.0, half_width=2.0, computed_half_width=0.5))
+    '0.250 %'
+    """
+    if row.computed_half_width is None or not row.estimate:
+        return percent(0.0 if row.computed_half_width == 0.0 else None)
+    return percent(row.computed_half_width / abs(row.estimate))
+
+
 def sentences(run: Run) -> list[str]:
     """The lines of a report, the verdict first; of a run that has not ended, what can be said so far."""
     if (s := run.summary) is None:
@@ -53,8 +64,9 @@ def sentences(run: Run) -> list[str]:
     lines = [verdict(s), *open_launch(s), _counts(s.simulated, s.launches, s.passes), *_costs(run, s)]
     if s.covers != EXACT:
         word = "within" if s.met else "beyond"
+        budget = "".join(f", {name} {100 * error:g} %" for name, error in s.further.items())
         lines.append(
-            f"sampling error {word} the error budget of {100 * s.relative_error:g} % at {100 * s.confidence:g} %; "
+            f"sampling error {word} the error budget of {100 * s.relative_error:g} %{budget} at {100 * s.confidence:g} %; "
             f"bound: {s.bound}"
         )
     if len(s.processes) > 1:

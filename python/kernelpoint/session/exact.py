@@ -110,7 +110,7 @@ def with_grids(look: Look, plan: Plan, has_result: np.ndarray, offsets: np.ndarr
     def of(units: slice) -> dict[str, Estimate]:
         return {
             name: Estimate(
-                name, values[units].sum(), 0.0, 0.0, 0.0, np.inf, confidence, values[units] @ has_result[units]
+                name, values[units].sum(), 0.0, 0.0, 0.0, np.inf, confidence, values[units] @ has_result[units], 0.0
             )
             for name, values in known.items()
         }
@@ -130,6 +130,7 @@ def _exact(estimates: Mapping[str, Estimate], values: Mapping[str, np.ndarray], 
             half_width=0.0,
             relative_half_width=0.0,
             std_error=0.0,
+            computed=0.0,
         )
         if name in values
         else estimate
@@ -151,4 +152,5 @@ def _ratio(name: str, ratio: Estimate, estimates: Mapping[str, Estimate], values
         relative_half_width=relative,
         std_error=other.std_error * scale,
         degrees_of_freedom=other.degrees_of_freedom,
+        computed=other.computed * scale,
     )

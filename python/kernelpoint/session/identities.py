@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -105,15 +105,15 @@ class Balance:
         return half if math.isfinite(half) else 10.0 * (abs(self.values[name]) + 1.0)
 
 
-def with_identities(look: Look, engine: BaseEngine, fixed: str) -> Look:
+def with_identities(look: Look, engine: BaseEngine, fixed: Collection[str]) -> Look:
     """A look whose estimates agree with each other.
 
     Model: an identity that holds in each simulated launch holds in all.
 
     Args:
-        engine: with the results; fixed: the counter, or ratio, of the error budget, which stays as it is.
+        engine: with the results; fixed: counters and ratios of the error budget, which stay as they are.
     """
-    stays = set(RATIOS.get(fixed, (fixed,)))
+    stays = {counter for name in fixed for counter in RATIOS.get(name, (name,))}
     known = {name: e for name, e in look.estimates.items() if math.isfinite(e.estimate)}
     half_widths = {name: e.half_width if not math.isnan(e.half_width) else math.inf for name, e in known.items()}
     balance = Balance(
@@ -129,7 +129,7 @@ def with_identities(look: Look, engine: BaseEngine, fixed: str) -> Look:
     estimates = {
         name: e if name in stays or name not in known else _moved(e, balance) for name, e in look.estimates.items()
     }
-    ratios = {name: ratio if name == fixed else _ratio(name, ratio, estimates) for name, ratio in look.ratios.items()}
+    ratios = {name: ratio if name in fixed else _ratio(name, ratio, estimates) for name, ratio in look.ratios.items()}
     return replace(look, estimates=estimates, ratios=ratios)
 
 
@@ -154,7 +154,8 @@ def _holds(identity: Terms, engine: BaseEngine) -> bool:
 def _moved(e: Estimate, balance: Balance) -> Estimate:
     value = balance.values[e.counter]
     half = math.nan if math.isnan(e.half_width) else balance.half_widths[e.counter]
-    return replace(e, estimate=value, half_width=half, relative_half_width=_relative(half, value))
+    computed = min(e.computed + abs(value - e.estimate), half) if math.isfinite(e.computed) else half
+    return replace(e, estimate=value, half_width=half, relative_half_width=_relative(half, value), computed=computed)
 
 
 def _ratio(name: str, ratio: Estimate, estimates: Mapping[str, Estimate]) -> Estimate:
@@ -165,7 +166,10 @@ def _ratio(name: str, ratio: Estimate, estimates: Mapping[str, Estimate]) -> Est
     value = above.estimate / below.estimate
     own = ratio.half_width + abs(value - ratio.estimate)
     half = min(own, (above.half_width + value * below.half_width) / below.estimate)
-    return replace(ratio, estimate=value, half_width=half, relative_half_width=_relative(half, value))
+    computed = min(ratio.computed + abs(value - ratio.estimate), half)
+    return replace(
+        ratio, estimate=value, half_width=half, relative_half_width=_relative(half, value), computed=computed
+    )
 
 
 def _relative(half: float, value: float) -> float:

@@ -32,13 +32,13 @@ def check_inside_kernel(config: Config, host: HostInfo) -> None:
     if not host.can_stop or host.concurrent:
         why = "lets kernel launches overlap" if host.concurrent else "cannot stop a launch inside"
         raise ConfigError(f"inside_kernel: got {config.inside_kernel!r}, but this host {why}; allowed: off")
-    counter = config.error_budget.counter
-    if method.bounded and not set(RATIOS.get(counter, (counter,))) <= set(method.bounded):
-        allowed = (*method.bounded, *(name for name, pair in RATIOS.items() if set(pair) <= set(method.bounded)))
-        raise ConfigError(
-            f"error_budget.counter: got {counter!r}, of which {method.description} know no error; allowed with "
-            f"inside_kernel: {config.inside_kernel}: {', '.join(allowed)}"
-        )
+    for counter in (config.error_budget.counter, *config.error_budget.further):
+        if method.bounded and not set(RATIOS.get(counter, (counter,))) <= set(method.bounded):
+            allowed = (*method.bounded, *(name for name, pair in RATIOS.items() if set(pair) <= set(method.bounded)))
+            raise ConfigError(
+                f"error_budget.counter: got {counter!r}, of which {method.description} know no error; allowed with "
+                f"inside_kernel: {config.inside_kernel}: {', '.join(allowed)}"
+            )
 
 
 class InsideKernel:
@@ -70,7 +70,7 @@ class InsideKernel:
         self._whole = self._at_once = 0  # launches followed to their end; those that issued all their CTAs at once
         self._rule = None if method == "off" else load_method(method)
         share = FULL_RUN_SHARE if full_run else OWN_ERROR_SHARE
-        self._made_with = budget.confidence, share * budget.relative_error
+        self._made_with = budget.confidence, share * min(budget.targets.values())
         self._states_bound = budget.bound != "none"
         self._followed: dict[int, tuple[ProgressTrace, StoppingRule]] = {}
         self._stopped: set[int] = set()

@@ -60,14 +60,19 @@ class Progress:
         )
 
     def looked(self, look: Look, pass_index: int, budget: ErrorBudget) -> None:
-        """The bound at the end of a pass, on the counter that the error budget speaks of."""
-        counter = budget.counter
-        if (estimate := {**look.estimates, **look.ratios}.get(counter)) is None:
+        """The bound at the end of a pass, on each target of the error budget."""
+        known = {**look.estimates, **look.ratios}
+        texts = [
+            f"{name} {known[name].estimate:.6g} {_bound(known[name].relative_half_width, error)}"
+            for name, error in budget.targets.items()
+            if name in known
+        ]
+        if not texts:
             return
-        width = estimate.relative_half_width
-        bound = f"+- {width_text(width, budget.relative_error)} %" if width == width else "no bound stated"
+        self._so_far = f"; so far {texts[0]}"
         word = "within" if look.met else "beyond"
-        self._so_far = f"; so far {counter} {estimate.estimate:.6g} {bound}"
-        self.say(
-            f"pass {pass_index}: {counter} {estimate.estimate:.6g} {bound}; sampling error {word} the error budget"
-        )
+        self.say(f"pass {pass_index}: {', '.join(texts)}; sampling error {word} the error budget")
+
+
+def _bound(width: float, error: float) -> str:
+    return f"+- {width_text(width, error)} %" if width == width else "no bound stated"

@@ -32,6 +32,7 @@ _ERROR_BUDGET = "config.error_budget."
 _STOPPED_BY = ("config.error_budget.confidence", "config.error_budget.relative_error")
 # The first sample of a run with predictions, and the places of its validation launches, were sized for these.
 _SIZED_BY = (*_STOPPED_BY, "config.error_budget.counter")
+_FURTHER = "config.error_budget.further"
 _WHY_SIZED = (
     "where the fast model predicts, the sample is sized for the error budget before the first launch, so a run cannot go on to "
     "another budget; a new one takes its results over: name another `journal:`, and this one with `results_from:`"
@@ -62,7 +63,8 @@ def check_same_run(old: Record, new: RunRecord, predicted: bool = False) -> None
 
     def may_differ(key: str) -> bool:
         if key.startswith(_ERROR_BUDGET):
-            return not (stops_inside and key in _STOPPED_BY) and not (predicted and key in _SIZED_BY)
+            sized = key in _SIZED_BY or key.startswith(_FURTHER)
+            return not (stops_inside and key in _STOPPED_BY) and not (predicted and sized)
         return key in _MAY_DIFFER
 
     differing = [

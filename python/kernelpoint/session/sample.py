@@ -163,7 +163,7 @@ class Sample:
             return None
         offsets = self._frame.population.offsets
         look = with_exact(self.look, self._exact(), offsets)
-        look = with_identities(look, self.engine, self._setup.budget.counter)
+        look = with_identities(look, self.engine, self._setup.budget.targets)
         return with_grids(look, self._frame.plan, self.has_result, offsets)
 
     def _values(self, units: np.ndarray) -> np.ndarray:

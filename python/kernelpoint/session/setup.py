@@ -182,11 +182,13 @@ def budget_of(config: Config, policy: type[Policy], host: HostInfo) -> ErrorBudg
         HostError: the host says which counters it reports, and the budget's is not among them.
     """
     wanted = config.error_budget
-    if host.counters is not None:
-        check_counter(wanted.counter, host.counters)
-    if host.concurrent and "cycles" in RATIOS.get(wanted.counter, (wanted.counter,)) and config.policy.name != "all":
+    targets = (wanted.counter, *wanted.further)
+    for name in targets if host.counters is not None else ():
+        check_counter(name, host.counters or ())
+    of_cycles = [name for name in targets if "cycles" in RATIOS.get(name, (name,))]
+    if host.concurrent and of_cycles and config.policy.name != "all":
         raise ConfigError(
-            f"error_budget.counter: got {wanted.counter!r}, but this host lets kernel launches overlap, so the sum over "
+            f"error_budget.counter: got {of_cycles[0]!r}, but this host lets kernel launches overlap, so the sum over "
             "launches is not the simulator's total; allowed: a counter that adds up, or a host that runs launches one after "
             "another"
         )
@@ -196,6 +198,7 @@ def budget_of(config: Config, policy: type[Policy], host: HostInfo) -> ErrorBudg
         counter=wanted.counter,
         scope=wanted.scope,
         bound=policy.bound_for(config),
+        further=wanted.further,
     )
 
 

@@ -84,6 +84,7 @@ def summarise(setup: Setup, account: Account, look: Look | None) -> SummaryRecor
         processes=_processes(account, look),
         open_launch=account.open_launch if bounded else None,
         copied=account.copied or None,
+        further=dict(setup.budget.further),
     )
 
 
@@ -181,6 +182,7 @@ def estimate_record(estimate: Estimate) -> EstimateRecord:
         degrees_of_freedom=number(estimate.degrees_of_freedom),
         confidence=number(estimate.confidence),
         simulated=number(estimate.simulated),
+        computed_half_width=number(estimate.computed),
     )
 
 

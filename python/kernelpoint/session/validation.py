@@ -21,6 +21,7 @@ from kernelpoint.estimation import (
     EXPECTED_CYCLES,
     BaseEngine,
     Compared,
+    ErrorBudget,
     SystematicError,
     dependence,
     enough_run_ups,
@@ -195,7 +196,7 @@ class Validation:
     def __init__(self, setup: Setup, frame: Frame, engine: BaseEngine, then: Callable[[], list[Planned]]) -> None:
         self._setup, self._frame, self._then = setup, frame, then
         replay, budget = setup.config.replay, setup.budget
-        first = first_number(replay, budget.relative_error, budget.confidence)
+        first = first_number(replay, min(budget.targets.values()), budget.confidence)
         self.chains = choose(setup.config, frame, engine, MOST_VALIDATED if replay.check == "auto" else first)
         self.count = min(first, len(self.chains))
         self._extensions = self._position = 0
@@ -332,16 +333,22 @@ class Validation:
         """As many more as should leave the sample enough of the error budget; None where these do, or no more may follow."""
         if not sample.is_complete:
             return None
-        found, budget = self.outcome(sample), self._setup.budget
+        found = self.outcome(sample)
+        if self._extensions == MOST_EXTENSIONS or self.count == len(self.chains):
+            return None
+        more = max(self._lacking(found, one) for one in self._setup.budget.each())
+        return FurtherRunUpsRecord(pass_index, self.count + more) if more else None
+
+    def _lacking(self, found: ReplayCheck, budget: ErrorBudget) -> int:
+        """Number of further launches for the budget of one target."""
         names = RATIOS.get(budget.counter, (budget.counter,))
         errors = [found.errors[name] for name in names if name in found.errors]
-        if not errors or self._extensions == MOST_EXTENSIONS or self.count == len(self.chains):
-            return None
+        if not errors:
+            return 0
         error = SystematicError(sum(abs(e.error) for e in errors), sum(e.half_width for e in errors))
         n, eps = found.run_ups, budget.relative_error
         most = min(n + len(self.chains) - self.count, MOST_GROWTH * n)
-        more = enough_run_ups(error, n, eps, budget.confidence, most) - n
-        return FurtherRunUpsRecord(pass_index, self.count + more) if more else None
+        return enough_run_ups(error, n, eps, budget.confidence, most) - n
 
     def extend(self, record: FurtherRunUpsRecord) -> None:
         """Take further chains into the queue."""

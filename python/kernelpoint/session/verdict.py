@@ -52,10 +52,19 @@ def _stated(summary: SummaryRecord) -> str:
     if width is None or covers == NOTHING:
         return "no bound stated"
     interval = f"+- {width_text(width, summary.relative_error)} % at {100 * summary.confidence:g} %"
+    interval += "".join(f", {name} {_width(summary, name)}" for name in summary.further)
     if covers == TOTAL_ERROR:
         return f"total within {interval}; error budget {'met' if summary.met else 'not met'}"
     reason = f" ({summary.bound_excludes})" if summary.bound_excludes else ""
     return f"bound on sampling error only{reason}: {interval}"
+
+
+def _width(summary: SummaryRecord, target: str) -> str:
+    """The half-width of a further target: "+- 5 %"."""
+    found = {**summary.ratios, **summary.counters}.get(target)
+    if found is None or found.relative_half_width is None:
+        return "without a bound"
+    return f"+- {width_text(found.relative_half_width, summary.further[target])} %"
 
 
 USUALLY_DRAWN = 0.95  # Model: probability from which a launch is as good as seen
