@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 from pydantic.fields import FieldInfo
 
-from kernelpoint.config.schema import Config, sections
+from kernelpoint.config.schema import SHARE_SCHEMA, Config, sections
 
 OF_SECTIONS = "# and of a key in a section also that before the section's name."
 USUAL = ("version", "policy", "error_budget", "error_budget.relative_error", "error_budget.confidence")
@@ -40,6 +40,7 @@ def json_schema() -> dict[str, Any]:
     (['version', 'policy'], 0.95)
     """
     schema = Config.model_json_schema()
+    schema["$defs"]["ErrorBudgetConfig"]["additionalProperties"] = SHARE_SCHEMA  # counters stand there by name
     known: dict[str, Any] = schema["properties"]
     for section in sections():
         inner = schema["$defs"][known[section]["$ref"].rpartition("/")[2]]["properties"]

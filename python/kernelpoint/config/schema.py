@@ -10,7 +10,15 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_serializer, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+    model_serializer,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from kernelpoint.errors import did_you_mean
@@ -85,7 +93,13 @@ def _share(value: Any) -> Any:
     return value
 
 
-RelativeError = Annotated[float, BeforeValidator(_share), Field(gt=0, lt=1)]
+SHARE_SCHEMA = {
+    "anyOf": [
+        {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+        {"type": "string", "pattern": r"^\d+(\.\d*)?\s*%$"},
+    ]
+}
+RelativeError = Annotated[float, BeforeValidator(_share), Field(gt=0, lt=1), WithJsonSchema(SHARE_SCHEMA)]
 
 
 class ErrorBudgetConfig(Section):
