@@ -3,9 +3,11 @@
     kernelpoint-host -trace LIST -config GPU -results FOLDER/WORKLOAD-GPU.csv    # once for each workload and GPU
     python lab/coverage/counters.py FOLDER --truth v100 --model rtx --seeds 60
     python lab/coverage/counters.py FOLDER --truth v100 --without --seeds 60
+    python lab/coverage/counters.py FOLDER --budgets 0.01 --further dram_reads=0.05,l2_accesses=0.05
 
-The budget is on cycles. Each row is a counter of a full run at a budget: share of runs whose interval holds its total, of those
-that state one no wider than WEAK (what stands under the simulator's own name), and how many runs state one; median half-width.
+The budget is on cycles, and on further targets where some are given. Each row is a counter of a full run at a budget: share of
+runs whose interval holds its total, of those that state one no wider than WEAK (what stands under the simulator's own name), and
+how many runs state one; median half-width.
 A counter that the model has under no name of its own (`--drop`) is predicted by its counterpart, or by cycles.
 """
 
@@ -25,7 +27,7 @@ from kernelpoint.estimation.base import BaseEngine
 from kernelpoint.randomness import permanent_random_numbers
 
 WEAK = 0.25  # as report/sentences.py
-Make = Callable[[int, float], BaseEngine]
+Make = Callable[[int, ErrorBudget], BaseEngine]
 
 
 def assisted(folder: Path, truth: str, model: str, assume: str) -> Iterator[tuple[str, dict[str, np.ndarray], Make]]:
@@ -36,10 +38,10 @@ def assisted(folder: Path, truth: str, model: str, assume: str) -> Iterator[tupl
         predictions = read(folder / f"{name}-{model}.csv")[0]
         base = AssistedDesign(predictions, kernel, np.zeros(len(kernel)), assume)
 
-        def make(seed: int, eps: float, base: AssistedDesign = base) -> BaseEngine:
+        def make(seed: int, budget: ErrorBudget, base: AssistedDesign = base) -> BaseEngine:
             u = permanent_random_numbers(seed, 0, base.size)
             design = AssistedDesign(base.predictions, base.groups, u, base.assume, base._trees)
-            return AssistedEngine(design, ErrorBudget(eps))
+            return AssistedEngine(design, budget)
 
         yield name, counters, make
 
@@ -51,28 +53,34 @@ def unassisted(names: list[str]) -> Iterator[tuple[str, dict[str, np.ndarray], M
     for name in names:
         people = population(name)
 
-        def make(seed: int, eps: float, people=people) -> BaseEngine:
-            return Engine(design(people, ErrorBudget(eps), seed), ErrorBudget(eps))
+        def make(seed: int, budget: ErrorBudget, people=people) -> BaseEngine:
+            return Engine(design(people, budget, seed), budget)
 
         yield name, people.counters, make
 
 
-def outcomes(make: Make, counters: dict[str, np.ndarray], eps: float, seeds: int) -> dict[str, np.ndarray]:
-    """Of each counter float64 [seeds, 4]: held, relative half-width (nan: none), relative error, draws that are no zeros."""
+def outcomes(
+    make: Make, counters: dict[str, np.ndarray], budget: ErrorBudget, seeds: int
+) -> tuple[float, dict[str, np.ndarray]]:
+    """Mean draws; of each counter float64 [seeds, 4]: held, relative half-width (nan: none), relative error, draws that are no
+    zeros.
+    """
     names = tuple(counters)
     values = np.stack([counters[name] for name in names], axis=1)
     totals = values.sum(axis=0)
     found: dict[str, list[tuple[float, ...]]] = {name: [] for name in names}
+    draws = []
     for seed in range(seeds):
-        engine = make(seed, eps)
+        engine = make(seed, budget)
         *_, look = passes(engine, names, values)
         drawn = engine.drawn()
+        draws.append(len(drawn))
         for column, name in enumerate(names):
             e = look.estimates[name]
             held = np.isnan(e.half_width) or e.contains(float(totals[column]))
             error = (e.estimate - totals[column]) / max(totals[column], 1e-300)
             found[name].append((held, e.relative_half_width, error, float((values[drawn, column] != 0).sum())))
-    return {name: np.array(rows, dtype=float) for name, rows in found.items()}
+    return float(np.mean(draws)), {name: np.array(rows, dtype=float) for name, rows in found.items()}
 
 
 def main() -> None:
@@ -84,6 +92,7 @@ def main() -> None:
     parser.add_argument("--workloads", default=",".join(RUNS))
     parser.add_argument("--assume", default="ordinary")
     parser.add_argument("--budgets", default="0.05,0.01,0.005")
+    parser.add_argument("--further", default="", help="further targets: dram_reads=0.05,l2_accesses=0.05")
     parser.add_argument("--seeds", type=int, default=60)
     parser.add_argument("--rows", type=Path, help="a CSV of all cells")
     options = parser.parse_args()
@@ -93,19 +102,22 @@ def main() -> None:
         else assisted(options.folder, options.truth, options.model, options.assume)
     )
     rows = []
-    print(
-        "| Workload | budget | counter | held | of those known | known | half-width | no zeros |\n" + "|---" * 8 + "|"
-    )
+    further = {
+        name: float(error) for name, _, error in (text.partition("=") for text in options.further.split(",")) if name
+    }
+    head = "| Workload | budget | draws | counter | held | of those known | known | half-width | no zeros |"
+    print(head + "\n" + "|---" * 9 + "|")
     for name, counters, make in found:
         for eps in map(float, options.budgets.split(",")):
-            for counter, runs in outcomes(make, counters, eps, options.seeds).items():
+            draws, columns = outcomes(make, counters, ErrorBudget(eps, further=further), options.seeds)
+            for counter, runs in columns.items():
                 known = runs[:, 1] <= WEAK
                 inside = f"{runs[known, 0].mean():.2f}" if known.any() else "-"
                 half = np.nanmedian(runs[:, 1]) if np.isfinite(runs[:, 1]).any() else np.nan
                 rows.append((name, eps, counter, runs[:, 0].mean(), inside, known.mean(), half, runs[:, 3].mean()))
                 print(
-                    f"| {name} | {100 * eps:g} % | {counter} | {runs[:, 0].mean():.2f} | {inside} | {known.mean():.2f} | "
-                    f"{100 * half:.3g} % | {runs[:, 3].mean():.1f} |",
+                    f"| {name} | {100 * eps:g} % | {draws:.1f} | {counter} | {runs[:, 0].mean():.2f} | {inside} | "
+                    f"{known.mean():.2f} | {100 * half:.3g} % | {runs[:, 3].mean():.1f} |",
                     flush=True,
                 )
     if options.rows:

@@ -29,14 +29,14 @@ def test_parts_add_up_where_they_do_in_each_simulated_launch():
     rows = [(reads, writes, reads + writes) for reads, writes in ((3.0, 4.0), (9.0, 1.0), (5.0, 5.0), (2.0, 7.0))]
     engine, look = looked(rows, (READS, WRITES, ALL))
     look.estimates[ALL] = look.estimates[ALL].__class__(ALL, 99.0, 0.0, 0.0, 0.0, math.inf, 0.95, 36.0)
-    found = with_identities(look, engine, "cycles").estimates
+    found = with_identities(look, engine, ["cycles"]).estimates
     assert found[READS].estimate + found[WRITES].estimate == pytest.approx(99.0)
     assert found[ALL] == look.estimates[ALL], "exact totals stay"
 
 
 def test_an_identity_that_one_launch_contradicts_is_none():
     engine, look = looked([(3.0, 4.0, 7.0), (9.0, 1.0, 12.0)], (READS, WRITES, ALL))
-    found = with_identities(look, engine, "cycles").estimates
+    found = with_identities(look, engine, ["cycles"]).estimates
     assert [e.estimate for e in found.values()] == [e.estimate for e in look.estimates.values()]
 
 

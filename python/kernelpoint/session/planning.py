@@ -45,7 +45,7 @@ def plan_for(
     needs = policy.inputs(available)
     check_available(config.policy.name, needs, available)
     if config.fast_model != "off":
-        _say_why_unassisted(policy, available, log)
+        _say_which_inputs(policy, available, config, log)
     origin = origin_of(config, policy, population, needs)
     if config.plan is not None:
         plan = Plan.load(config.plan, population.u)
@@ -60,8 +60,8 @@ def plan_for(
     return plan, None if cached is None else _keep(plan, cached, log)
 
 
-def _say_why_unassisted(policy: type[Policy], available: Available, log: Log) -> None:
-    """One line where a policy that would use the fast model's predictions has to do without them, unasked."""
+def _say_which_inputs(policy: type[Policy], available: Available, config: Config, log: Log) -> None:
+    """One line where a policy that uses the fast model's predictions has to do without them, or without a named profile."""
     if policy.inputs(Available(traces=True)) and not policy.inputs(available):
         log(
             "kernelpoint: nothing is known of the launches but their number, so they are sampled at random; a simulator that "
@@ -69,6 +69,11 @@ def _say_why_unassisted(policy: type[Policy], available: Available, log: Log) ->
         )
         return
     uses = Need.MODEL in policy.inputs(Available(traces=True, model=True))
+    if uses and available.model and config.profile not in (None, "model"):
+        log(
+            f"kernelpoint: profile: {config.profile} is not used, because the fast model predicts every launch on this GPU; "
+            "`fast_model: off` uses it"
+        )
     if uses and available.why_no_model is not None:
         log(f"kernelpoint: the estimate does not use the fast model's predictions: {available.why_no_model}")
 

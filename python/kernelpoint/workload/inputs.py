@@ -46,10 +46,8 @@ def why_unassisted(config: Config, population: Population) -> str | None:
     'no trace list is on disk'
     """
     budget = config.error_budget
-    named = config.profile not in (None, "model")
     reasons = {
         "`fast_model: off`": config.fast_model == "off",
-        f"`profile: {config.profile}` takes their place": named,
         f"`error_budget.scope: {budget.scope}`": budget.scope != "workload",
         f"`error_budget.bound: {budget.bound}`": budget.bound not in ("sequential", "fixed"),
         f"`estimate: {config.estimate}`": config.estimate != "regression",

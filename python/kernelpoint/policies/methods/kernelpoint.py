@@ -72,11 +72,13 @@ class KernelPoint(Policy):
 
     @classmethod
     def inputs(cls, available: Available) -> frozenset[Need]:
-        """Traces, embeddings and predictions; the profile that the user names as well, or in their place without traces."""
+        """Traces, embeddings and predictions; the profile that the user names where there are no predictions. Times of another
+        GPU predict less well than the fast model of this one.
+        """
+        profile = frozenset() if available.profile is None else frozenset({Need.PROFILE})
         if not available.traces:
-            return frozenset() if available.profile is None else frozenset({Need.PROFILE})
-        more = {Need.MODEL: available.model, Need.PROFILE: available.profile is not None}
-        return frozenset({Need.TRACES, Need.EMBEDDINGS, *(need for need, given in more.items() if given)})
+            return profile
+        return frozenset({Need.TRACES, Need.EMBEDDINGS}) | (frozenset({Need.MODEL}) if available.model else profile)
 
     def design(self, population: Population) -> Design:
         """Strata, first sizes and the covariate; with predictions the groups of launches that they may be off alike for."""
