@@ -28,7 +28,7 @@ def looked(rows, counters):
 def test_parts_add_up_where_they_do_in_each_simulated_launch():
     rows = [(reads, writes, reads + writes) for reads, writes in ((3.0, 4.0), (9.0, 1.0), (5.0, 5.0), (2.0, 7.0))]
     engine, look = looked(rows, (READS, WRITES, ALL))
-    look.estimates[ALL] = look.estimates[ALL].__class__(ALL, 99.0, 0.0, 0.0, 0.0, math.inf, 0.95, 36.0)
+    look.estimates[ALL] = look.estimates[ALL].__class__(ALL, 99.0, 0.0, 0.0, 0.0, math.inf, 0.95, 36.0, 0.0)
     found = with_identities(look, engine, ["cycles"]).estimates
     assert found[READS].estimate + found[WRITES].estimate == pytest.approx(99.0)
     assert found[ALL] == look.estimates[ALL], "exact totals stay"
@@ -49,7 +49,7 @@ def test_a_counter_of_which_nothing_is_known_is_taken_from_the_others():
 def test_the_counter_of_the_budget_stays():
     engine, look = looked([(3.0, 4.0, 7.0), (9.0, 1.0, 10.0), (4.0, 2.0, 6.0)], (READS, WRITES, ALL))
     look.estimates[READS] = look.estimates[READS].__class__(READS, 500.0, 9.0, 0.018, 4.0, 3.0, 0.95, 16.0)
-    assert with_identities(look, engine, READS).estimates[READS] == look.estimates[READS]
+    assert with_identities(look, engine, [READS]).estimates[READS] == look.estimates[READS]
 
 
 amounts = st.floats(0.0, 1e6)

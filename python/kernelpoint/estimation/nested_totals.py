@@ -109,14 +109,23 @@ def subtotals(
         totals = totals + np.where(_takes_difference(tree, results, errors), differences, 0.0)
     totals[0] = whole.estimate
     totals = _added_up(tree, totals, half)[: tree.count]
-    scale = whole.std_error / whole.half_width if whole.half_width else 0.0
+    error, computed = (
+        known / whole.half_width if whole.half_width else 0.0 for known in (whole.std_error, whole.computed)
+    )
     return [
         Estimate(
-            whole.counter, value, width, relative(width, value, 0.0) if width == width else width, scale * width,
-            whole.degrees_of_freedom, whole.confidence, known,
+            whole.counter,
+            value,
+            width,
+            relative(width, value, 0.0) if width == width else width,
+            error * width,
+            whole.degrees_of_freedom,
+            whole.confidence,
+            known,
+            computed * width,
         )
         for value, width, known in zip(totals.tolist(), half[: tree.count].tolist(), simulated.tolist(), strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def _error_sums(tree: Tree, results: NDArray[np.bool_], errors: UnitErrors) -> tuple[Floats, Floats]:
