@@ -6,8 +6,8 @@
     python lab/coverage/counters.py FOLDER --budgets 0.01 --further dram_reads=0.05,l2_accesses=0.05
 
 The budget is on cycles, and on further targets where some are given. Each row is a counter of a full run at a budget: share of
-runs whose interval holds its total, of those that state one no wider than WEAK (what stands under the simulator's own name), and
-how many runs state one; median half-width.
+runs whose interval holds its total; the same of runs that state one no wider than WEAK, which is printed under the simulator's
+own name; share of these runs; median half-width.
 A counter that the model has under no name of its own (`--drop`) is predicted by its counterpart, or by cycles.
 """
 
