@@ -66,6 +66,19 @@ def test_a_run_finds_the_plan_in_the_cache_and_says_what_was_expected_and_what_i
     assert compared([one], 0.01, summary.simulated, summary.cycle_speedup) in done.stdout + done.stderr
 
 
+def test_each_further_target_has_a_forecast_and_so_have_all_together(traces, tmp_path):
+    config = tmp_path / "kp.yaml"
+    config.write_text(
+        "version: 1\npolicy: kernelpoint\nerror_budget: {cycles: 1 %, dram_reads: 5 %, l1_miss_rate: 2 %}\n"
+    )
+    plan_list(traces, tmp_path / "run.kpplan", config=config, gpu=["v100"])
+    made = Stored.load(tmp_path / "run.kpplan", permanent_random_numbers(0, 0, LAUNCHES)).forecast
+    launches = {one.further: one.launches for one in made if one.relative_error == 0.01}
+    assert list(launches) == ["", "dram_reads 5 %", "l1_miss_rate 2 %", "dram_reads 5 %, l1_miss_rate 2 %"]
+    assert min(launches.values()) == launches[""]
+    assert any(line.startswith("  +- 1 % with dram_reads 5 %: ") for line in sentences(made, LAUNCHES))
+
+
 @pytest.mark.parametrize(
     ("workload", "sizes"),
     [

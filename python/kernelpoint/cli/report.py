@@ -93,7 +93,7 @@ def _expected(run: Run) -> list[str]:
 
     if (s := run.summary) is None:
         return []
-    line = compared(plan_of(run)[0].forecast, s.relative_error, s.simulated, s.cycle_speedup)
+    line = compared(plan_of(run)[0].forecast, s.relative_error, s.simulated, s.cycle_speedup, s.further)
     return [line] if line else []
 
 

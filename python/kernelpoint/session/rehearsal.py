@@ -11,14 +11,14 @@ import numpy as np
 
 from kernelpoint.config import Config
 from kernelpoint.errors import PolicyError
-from kernelpoint.estimation import Design, ErrorBudget, SystematicError, engine_for
+from kernelpoint.estimation import Design, ErrorBudget, Method, SystematicError, engine_for
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.processes import design_of
 from kernelpoint.randomness import generator
 from kernelpoint.session.ratios import RATIOS
 from kernelpoint.session.validation import first_number, shortest_list
 from kernelpoint.workload import Population
-from kernelpoint.workload.forecast import Forecast
+from kernelpoint.workload.forecast import Forecast, targets_text
 
 if TYPE_CHECKING:
     from kernelpoint.session.sample import Sample
@@ -77,17 +77,49 @@ def forecasts(config: Config, policy: type[Policy], population: Population) -> l
             return []
         drawn = rehearse(design, budget, policy.estimate_for(config), known[0], config.seed)
         found.append(_forecast(population, config, known, relative_error, drawn))
+    return found + _with_further_targets(config, policy, population, known, design)
+
+
+def _with_further_targets(
+    config: Config, policy: type[Policy], population: Population, known: tuple[np.ndarray, str], design: Design | None
+) -> list[Forecast]:
+    """Forecasts of the run's first target with each further one, and with all; [] where predictions do not tell of them."""
+    wanted, found = config.error_budget, []
+    each = [{name: error} for name, error in wanted.further.items()]
+    for further in [*each, *([wanted.further] if len(each) > 1 else [])]:
+        counters = {counter for name in further for counter in RATIOS.get(name, (name,))} - {"cycles"}
+        if design is None or design.predictions is None or not counters <= design.predictions.keys():
+            continue
+        others = {name: design.predictions[name] for name in sorted(counters)}
+        budget = ErrorBudget(
+            wanted.relative_error, wanted.confidence, "cycles", wanted.scope, policy.bound_for(config), further
+        )
+        drawn = rehearse(design, budget, policy.estimate_for(config), known[0], config.seed, others)
+        one = _forecast(population, config, known, wanted.relative_error, drawn)
+        found.append(replace(one, further=targets_text(further)))
     return found
 
 
-def rehearse(design: Design, budget: ErrorBudget, estimator: str, work: np.ndarray, seed: int) -> list[np.ndarray]:
+def rehearse(
+    design: Design,
+    budget: ErrorBudget,
+    estimator: Method,
+    work: np.ndarray,
+    seed: int,
+    others: Mapping[str, np.ndarray] | None = None,
+) -> list[np.ndarray]:
     """Units that two rehearsals simulate: of a run that is as predicted, and of one that is less so.
 
     Args:
-        work: float64 [N], what is known of each unit's result.
+        work: float64 [N], what is known of each unit's cycles; others: the same of further counters.
     """
-    made_up = _made_up(work, np.asarray(design.strata), seed)
-    return [_rehearse(engine_for(design, budget, estimator), values) for values in made_up]
+    known = {"cycles": work, **(others or {})}
+    strata = np.asarray(design.strata)
+    made_up = zip(*(_made_up(values, strata, seed, name) for name, values in known.items()), strict=True)
+    return [
+        _rehearse(engine_for(design, budget, estimator, RATIOS), np.column_stack(values), tuple(known))
+        for values in made_up
+    ]
 
 
 def ranged(as_predicted: float, less_so: float) -> tuple[float, float]:
@@ -168,16 +200,17 @@ def _forecast(
     )
 
 
-def _made_up(work: np.ndarray, strata: np.ndarray, seed: int) -> Iterator[np.ndarray]:
-    """Results of a run that is as predicted, and of one that is less so; float64 [N], positive."""
-    numbers = generator(seed, "rehearsal")
+def _made_up(work: np.ndarray, strata: np.ndarray, seed: int, counter: str) -> Iterator[np.ndarray]:
+    """Results of a run that is as predicted, and of one that is less so; float64 [N], cycles positive."""
+    is_cycles = counter == "cycles"
+    numbers = generator(seed, "rehearsal" if is_cycles else f"rehearsal of {counter}")
     different, which = np.unique(work, return_inverse=True)
     level = STRATUM_ERROR * numbers.standard_normal(int(strata.max(initial=-1)) + 2)[strata]
     alike, own = numbers.standard_normal(len(different))[which], LAUNCH_ERROR * numbers.standard_normal(len(work))
-    yield np.maximum(work * (1.0 + level + PREDICTION_ERROR * alike + own), 1.0)
-    values = np.maximum(
-        work * (1.0 + level + (PREDICTION_ERROR + VARIATION_SHARE * _variation(work, strata)) * alike + own), 1.0
-    )
+    least = 1.0 if is_cycles else 0.0
+    yield np.maximum(work * (1.0 + level + PREDICTION_ERROR * alike + own), least)
+    scatter = PREDICTION_ERROR + VARIATION_SHARE * _variation(work, strata)
+    values = np.maximum(work * (1.0 + level + scatter * alike + own), least)
     values[np.unique(strata, return_index=True)[1]] *= 1.0 + FIRST_LAUNCH_EXCESS
     yield values
 

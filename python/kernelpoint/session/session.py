@@ -157,7 +157,7 @@ class Session:
         """Beside what was expected of the run, and in processor time beside a full run."""
         forecast = self.setup.frame.plan.forecast if self.setup.frame else []
         wanted = self.setup.budget.relative_error
-        if line := compared(forecast, wanted, summary.simulated, summary.cycle_speedup):
+        if line := compared(forecast, wanted, summary.simulated, summary.cycle_speedup, summary.further):
             self.recorder.progress.say(line)
         if line := self.loop.next_budget():
             self.recorder.progress.say(line)

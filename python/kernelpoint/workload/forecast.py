@@ -24,6 +24,7 @@ class Forecast:
         most_launches, least_speedup, most_minutes: the other ends, of a run that is less like its predictions.
         run_ups: launches for validation, at least, in a simulator that can replay.
         full_minutes: of a full run, nan where the instructions are not known; simulator: that the minutes are of.
+        further: the further targets that the same sample meets, as text; empty: none.
 
     >>> one = Forecast(0.01, 14, 30.0, 2.0, "instructions", most_launches=36, least_speedup=12.0, most_minutes=5.0)
     >>> sentences([one], launches=1000)[1]
@@ -41,6 +42,12 @@ class Forecast:
     run_ups: int = 0
     full_minutes: float = math.nan
     simulator: str = "Accel-Sim"
+    further: str = ""
+
+    @property
+    def budget(self) -> str:
+        """The error budget as text."""
+        return f"{100 * self.relative_error:g} %" + (f" with {self.further}" if self.further else "")
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> Forecast:
@@ -57,7 +64,7 @@ def sentences(found: Sequence[Forecast], launches: int, planning_seconds: float 
     for one in found:
         minutes = "" if np.isnan(one.minutes) else f", about {_range(one.minutes, one.most_minutes)} min"
         lines.append(
-            f"  +- {100 * one.relative_error:g} %: {_range(one.launches, one.most_launches)} of {launches:,} launches, "
+            f"  +- {one.budget}: {_range(one.launches, one.most_launches)} of {launches:,} launches, "
             f"{_range(one.least_speedup, one.speedup)} times less than all{minutes}"
         )
     run_ups = [one.run_ups for one in found]
@@ -70,13 +77,13 @@ def sentences(found: Sequence[Forecast], launches: int, planning_seconds: float 
         lines.append(
             "the larger numbers are for a run whose launches are less like their predictions, which only the run can tell"
         )
-    slow = [f"{100 * one.relative_error:g} %" for one in found if one.speedup < LEAST_SPEEDUP]
+    slow = [one.budget for one in found if one.speedup < LEAST_SPEEDUP]
     if slow:
         lines.append(f"sampling will hardly pay at {', '.join(slow)}: nearly as much is simulated as in a full run")
     planning = planning_seconds / 60.0
     cheap = [one for one in found if one.minutes + planning >= CHEAP_SHARE * one.full_minutes]
     if cheap:
-        budgets = ", ".join(f"{100 * one.relative_error:g} %" for one in cheap)
+        budgets = ", ".join(one.budget for one in cheap)
         lines.append(
             f"a full run is as cheap as a sampled one at {budgets}: it takes about {_range(found[0].full_minutes, 0.0)} min, "
             f"and this plan took {_range(planning, 0.0)} min"
@@ -94,10 +101,25 @@ def _range(low: float, high: float) -> str:
     return first if first == last else f"{first} to {last}"
 
 
-def compared(found: Sequence[Forecast], relative_error: float, launches: int, speedup: float | None) -> str | None:
+def targets_text(further: Mapping[str, float]) -> str:
+    """Further targets of an error budget as text.
+
+    >>> targets_text({"dram_reads": 0.05, "ipc": 0.02})
+    'dram_reads 5 %, ipc 2 %'
+    """
+    return ", ".join(f"{name} {100 * error:g} %" for name, error in further.items())
+
+
+def compared(
+    found: Sequence[Forecast],
+    relative_error: float,
+    launches: int,
+    speedup: float | None,
+    further: Mapping[str, float] | None = None,
+) -> str | None:
     """One line on what a run took against what was expected; None where nothing was expected at its budget."""
     for one in found:
-        if one.relative_error == relative_error and speedup:
+        if one.relative_error == relative_error and one.further == targets_text(further or {}) and speedup:
             return (
                 f"expected when planned: {_range(one.launches, one.most_launches)} launches, "
                 f"{_range(min(one.least_speedup, one.speedup), one.speedup)} times less than all; it took "
