@@ -122,7 +122,7 @@ class FakeEngine:
         self._waiting[self._begun] = batch
         return self._begun
 
-    def next_report(self) -> tuple[int, Report]:
+    def next_report(self, seconds: float | None = None) -> tuple[int, Report] | None:
         handle = self._random.choice(sorted(self._waiting))
         outcomes: dict[Chain, tuple[Outcome, ...]] = {}
         for chain in self._waiting.pop(handle).chains:

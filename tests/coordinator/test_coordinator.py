@@ -1,6 +1,8 @@
 """A run spread over workers is the run of one process, whatever the order in which launches end and whoever dies."""
 
 import json
+import time
+from dataclasses import replace
 
 import pytest
 from gpu import FakeEngine
@@ -71,9 +73,44 @@ def test_a_launch_whose_simulator_others_end_is_tried_more_often_and_not_for_eve
     assert any(", 5 times" in line for line in engine.said)
 
 
+class Hanging(FakeEngine):
+    """The batches that are begun first never end; copies of them do, and the others."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.hanging, self.waited = [], 0
+
+    def begin(self, work, batch, urgency):
+        if not self.hanging:
+            self.hanging.append(batch)
+            return 0
+        return super().begin(work, batch, urgency)
+
+    def next_report(self, seconds=None):
+        if not self._waiting:
+            assert seconds is not None, "nothing else will ever end"
+            time.sleep(seconds)
+            self.waited += 1
+            return None
+        handle, report = super().next_report()
+        outcomes = {
+            chain: tuple(replace(one, seconds=0.001) for one in found) for chain, found in report.outcomes.items()
+        }
+        return handle, replace(report, outcomes=outcomes)
+
+
+def test_a_batch_that_takes_three_times_its_forecast_is_begun_on_a_free_worker_too_and_the_first_result_counts(
+    gpu, monkeypatch
+):
+    monkeypatch.setattr("kernelpoint.coordinator.simulations.LEAST_SECONDS", 0.01)
+    engine = Hanging(gpu, workers=2)
+    assert gpu.spread(RANDOM, engine) == gpu.alone(RANDOM)
+    assert engine.waited and engine.hanging
+
+
 def test_a_machine_that_is_not_fit_ends_the_run_with_its_name_and_the_reason(gpu):
     engine = FakeEngine(gpu)
-    engine.next_report = lambda: (1, Report({}, refusal="another build of the simulator", node="n7"))
+    engine.next_report = lambda seconds: (1, Report({}, refusal="another build of the simulator", node="n7"))
     with pytest.raises(SessionError, match="n7: another build of the simulator; put that right and start the same"):
         gpu.spread(RANDOM, engine)
 

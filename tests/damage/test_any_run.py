@@ -204,7 +204,7 @@ class AnyWorkers(FakeEngine):
         super().__post_init__()
         self.fates = []
 
-    def next_report(self):
+    def next_report(self, seconds=None):
         if not self.fates:
             raise CoordinatorDies
         place, fate = self.fates.pop(0)

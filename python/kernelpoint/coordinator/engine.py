@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import os
 import socket
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
@@ -80,13 +82,19 @@ class Engine:
             self._done.add(future)
         return future
 
-    def next_report(self) -> tuple[Any, Report]:
-        """Wait for a batch to end: its handle and report.
+    def next_report(self, seconds: float | None = None) -> tuple[Any, Report] | None:
+        """Wait for a batch to end: its handle and report; None if none does within so many seconds.
 
         Raises:
             SessionError: the scheduler or too many workers are gone.
         """
+        end = math.inf if seconds is None else time.monotonic() + seconds
         with self._watched():
+            while not self._done.has_ready() and not self._done.is_empty():
+                if (left := end - time.monotonic()) <= 0.0:
+                    return None
+                with self._done.thread_condition:  # as its own waiting does
+                    self._done.thread_condition.wait(min(0.1, left))
             future = next(self._done)
             return future, future.result()
 

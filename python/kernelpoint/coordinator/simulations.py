@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
@@ -15,6 +16,8 @@ from kernelpoint.session.worker_protocol import Chain, Outcome, Planned, Step
 
 ATTEMPTS = 2  # a launch that ends its simulator so often is given up in this pass
 ATTEMPTS_KILLED = 5  # where something else ends it, which may be the batch system, or memory running out
+STRAGGLES = 3.0  # times its forecast that a batch takes before a free worker is given it too
+LEAST_SECONDS = 1.0  # that a batch takes before that
 
 
 class Engine(Protocol):
@@ -32,8 +35,8 @@ class Engine(Protocol):
     def begin(self, work: Work, batch: Batch, urgency: int) -> Any:
         """Hand out a batch."""
 
-    def next_report(self) -> tuple[Any, Report]:
-        """Wait for a batch to end."""
+    def next_report(self, seconds: float | None = None) -> tuple[Any, Report] | None:
+        """Wait for a batch to end; None if none does within so many seconds."""
 
     def map(self, function: Callable[[Any], Any], pieces: Sequence[Any]) -> Iterator[Any]:
         """Result of a function for each piece, in their order: the engine is a pool.Pool too."""
@@ -41,6 +44,10 @@ class Engine(Protocol):
 
 class Simulations:
     """Launches simulated beforehand, in whatever order, and handed over in the session's.
+
+    A batch that takes STRAGGLES times its forecast while a worker is free is begun there too, once, and the first result counts
+    (backup tasks: Dean and Ghemawat, MapReduce, OSDI 2004). Its forecast is its cost times the seconds that a unit of cost has
+    taken so far. Both write the same file of outcomes, so the second begins where the first has come to.
 
     Args:
         engine: simulates batches; work: what they have in common.
@@ -66,7 +73,10 @@ class Simulations:
         self._outcomes: dict[Chain, tuple[Outcome, ...]] = {}
         self._chain_of: dict[Step, Chain] = {}
         self._launches: set[tuple[int, int]] = set()
-        self._batches: dict[Any, Batch] = {}
+        self._batches: dict[Any, Batch] = {}  # begun and not back, in this order
+        self._running: dict[Any, float] = {}  # since when, of those that have a worker
+        self._copied: set[str] = set()  # names of batches that were begun once more
+        self._done_cost = 0.0
         self._costs: dict[Chain, float] = {}  # of what is handed out and not back
         self._attempts: dict[Chain, list[int]] = {}  # by itself, by others
         self._urgency = 0
@@ -112,8 +122,13 @@ class Simulations:
             self.expect([Planned((step,), 1.0)])
         chain = self._chain_of.pop(step)
         while chain not in self._outcomes:
-            handle, report = self._engine.next_report()
+            if (found := self._engine.next_report(self._patience())) is None:
+                self._copy_stragglers()
+                continue
+            handle, report = found
+            self._running.pop(handle, None)
             self._take(self._batches.pop(handle), report)
+            self._note_running()
             self._at_each(self)
         outcome = self._outcomes[chain][chain.index(step)]
         self._launches.discard(step[:2])
@@ -131,20 +146,59 @@ class Simulations:
     def _begin(self, batch: Batch) -> None:
         self._batches[self._engine.begin(self._work, batch, self._urgency)] = batch
         self._urgency -= 1
+        self._note_running()
+
+    def _note_running(self) -> None:
+        """Workers take batches in the order in which they were begun."""
+        for handle in self._batches:
+            if len(self._running) >= self._engine.workers:
+                return
+            self._running.setdefault(handle, time.monotonic())
+
+    def _patience(self) -> float | None:
+        """Seconds until the next batch is a straggler; None where no worker is free for it."""
+        if len(self._batches) >= self._engine.workers or not (left := self._until_straggling()):
+            return None
+        return max(0.0, min(left.values()))
+
+    def _until_straggling(self) -> dict[Any, float]:
+        """Seconds until a batch has taken STRAGGLES times its forecast; of those begun once, where a forecast can be made."""
+        if not self._done_cost or not self.seconds:
+            return {}
+        start = self.start_seconds / self.starts if self.starts else 0.0
+        return {
+            handle: since
+            + max(LEAST_SECONDS, STRAGGLES * self._forecast(self._batches[handle]))
+            + start
+            - time.monotonic()
+            for handle, since in self._running.items()
+            if self._batches[handle].name not in self._copied
+        }
+
+    def _forecast(self, batch: Batch) -> float:
+        return self.seconds / self._done_cost * sum(self._costs.get(chain, 0.0) for chain in batch.chains)
+
+    def _copy_stragglers(self) -> None:
+        """Begin batches that straggle once more, as long as workers are free."""
+        for handle, left in self._until_straggling().items():
+            if left <= 0.0 and len(self._batches) < self._engine.workers:
+                self._copied.add(self._batches[handle].name)
+                self._begin(self._batches[handle])
 
     def _take(self, batch: Batch, report: Report) -> None:
-        self._outcomes |= report.outcomes
-        for chain in report.outcomes:
-            self._costs.pop(chain, None)
-        self.done += len(report.outcomes)
+        new = {chain: outcomes for chain, outcomes in report.outcomes.items() if chain in self._costs}
+        self._outcomes |= new
+        self._done_cost += sum(self._costs.pop(chain) for chain in new)
+        self.done += len(new)
         self.starts += report.starts
         self.start_seconds += report.start_seconds
-        self.seconds += sum(outcome.seconds for outcomes in report.outcomes.values() for outcome in outcomes)
+        self.seconds += sum(outcome.seconds for outcomes in new.values() for outcome in outcomes)
         if report.refusal is not None:
             raise SessionError(
                 f"{report.node}: {report.refusal}; put that right and start the same command again to go on"
             )
-        if (left := [chain for chain in batch.chains if chain not in report.outcomes]) and report.ended is not None:
+        left = [chain for chain in batch.chains if chain in self._costs]
+        if left and report.ended is not None and batch not in self._batches.values():  # else its copy goes on
             self._try_again(left, report)
 
     def _try_again(self, left: list[Chain], report: Report) -> None:
