@@ -34,6 +34,11 @@ SETTINGS = {
     "distributed.worker.daemon": False,
     "distributed.comm.timeouts.connect": "20s",
     "distributed.admin.large-graph-warning-threshold": "1GB",
+    # All workers of this machine share one process, in which each would look at its threads 100 times a second, at its clock 50
+    # times, and at the machine's load twice
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
 }
 MEMORY_MARGIN = 2.0  # Model: a simulator grows to at most that multiple of what it takes before its first launch
 LEAST_MEMORY = 1 << 30  # bytes for a simulator
