@@ -29,16 +29,18 @@ MOST_LAUNCHES = 1_000_000  # beyond that, planning for three budgets takes longe
 MOST_LAUNCHES_AFTERWARDS = 100_000  # of a run that says at its end what the next budget would cost
 MOST_PASSES = 8
 LAUNCHES_IN_RUN_UP = 2  # the least; one more where it has to begin farther in front of the drawn launch
-# Relative standard deviations about what is known: of all launches of a stratum, of those known to be equal, of each launch
-STRATUM_ERROR, PREDICTION_ERROR, LAUNCH_ERROR = 0.03, 0.003, 0.003
+# Relative standard deviations about what is known: of all launches with one correction line (without predictions: of a
+# stratum), of those known to be equal, of each launch
+LINE_ERROR, PREDICTION_ERROR, LAUNCH_ERROR = 0.03, 0.003, 0.003
 # In a run that is less like what is known: how far the first launch of each stratum is off, and how far launches of equal
 # predictions are, as a part of the coefficient of variation of the predictions in their stratum
 FIRST_LAUNCH_EXCESS, VARIATION_SHARE = 0.2, 0.05
 # Of recorded runs (lab/coverage/forecasts.py), nine of ten take no less than the first rehearsal divided by MARGIN, and nine of
 # ten no more than lies this part of the way, in logarithms, from the first rehearsal to the second.
 MARGIN, PART_OF_WAY = 1.1, 0.75
-# Model: of Accel-Sim on one core, to a factor of two or three: seconds a launch, and for each thread instruction.
-LAUNCH_SECONDS, INSTRUCTION_SECONDS = 0.33, 1.0 / 300_000
+# Model: of Accel-Sim on one core, to a factor of three: seconds a launch, for each thread instruction, and for the constant
+# latency of a launch, which only a full run simulates.
+LAUNCH_SECONDS, INSTRUCTION_SECONDS, LATENCY_SECONDS = 0.05, 1.0 / 500_000, 0.3
 # Model: of MacSim, for each warp instruction: 9.1 and 11.3 us on two lists of PyTorch training; 58 us behind memory.
 MACSIM_SECONDS = 1e-5
 
@@ -47,14 +49,14 @@ def forecasts(config: Config, policy: type[Policy], population: Population) -> l
     """Rehearse runs at 5, 1 and 0.5 % and at the run's own budget, with results made up from what is known of the launches.
 
     A launch's result is its predicted cycles (else its time in the profile, else its instructions) times 1 + e, with e normal:
-    one part, of standard deviation STRATUM_ERROR, shared by a stratum, one, PREDICTION_ERROR, by launches of equal predictions,
-    and one, LAUNCH_ERROR, for each. A second rehearsal, of a run that is less like its predictions, makes the first launch of
-    each stratum longer by FIRST_LAUNCH_EXCESS, and adds to PREDICTION_ERROR the part VARIATION_SHARE of the coefficient of
-    variation of the predictions in the stratum: where a kernel's launches differ, the model is off differently for each. The
-    policy's design, its engine, its passes and its stopping rule are the real ones. Model: these five, as the fast model's
-    residuals were in Accel-Sim on PyTorch training and in the embedded host; other launches may be less like their predictions
-    still. Ranges are those of 80 % of recorded runs (`ranged`). Nothing is said of more than a million launches, of a budget on
-    another counter than cycles, and of a policy without a bound.
+    one part, of standard deviation LINE_ERROR, shared by strata with one correction line, one, PREDICTION_ERROR, by launches of
+    equal predictions, and one, LAUNCH_ERROR, for each. A second rehearsal, of a run that is less like its predictions, makes
+    the first launch of each stratum longer by FIRST_LAUNCH_EXCESS, and adds to PREDICTION_ERROR the part VARIATION_SHARE of the
+    coefficient of variation of the predictions in the stratum: where a kernel's launches differ, the model is off differently
+    for each. The policy's design, its engine, its passes and its stopping rule are the real ones. Model: these five, as the
+    fast model's residuals were in Accel-Sim on PyTorch training and in the embedded host; other launches may be less like their
+    predictions still. Ranges are those of 80 % of recorded runs (`ranged`). Nothing is said of more than a million launches, of
+    a budget on another counter than cycles, and of a policy without a bound.
 
     Args:
         population: complete with what the policy asks for.
@@ -115,7 +117,8 @@ def rehearse(
     """
     known = {"cycles": work, **(others or {})}
     strata = np.asarray(design.strata)
-    made_up = zip(*(_made_up(values, strata, seed, name) for name, values in known.items()), strict=True)
+    lines = strata if design.predictions is None or design.clusters is None else np.append(design.clusters, -1)[strata]
+    made_up = zip(*(_made_up(values, strata, lines, seed, name) for name, values in known.items()), strict=True)
     return [
         _rehearse(engine_for(design, budget, estimator, RATIOS), np.column_stack(values), tuple(known))
         for values in made_up
@@ -195,17 +198,20 @@ def _forecast(
         least_speedup=float(work.sum()) / most_cost,
         most_minutes=most_minutes,
         run_ups=run_ups,
-        full_minutes=_minutes(population, np.arange(population.size)),
+        full_minutes=_minutes(population, np.arange(population.size), LATENCY_SECONDS),
         simulator="MacSim" if _is_of_macsim(population) else "Accel-Sim",
     )
 
 
-def _made_up(work: np.ndarray, strata: np.ndarray, seed: int, counter: str) -> Iterator[np.ndarray]:
-    """Results of a run that is as predicted, and of one that is less so; float64 [N], cycles positive."""
+def _made_up(work: np.ndarray, strata: np.ndarray, lines: np.ndarray, seed: int, counter: str) -> Iterator[np.ndarray]:
+    """Results of a run that is as predicted, and of one that is less so; float64 [N], cycles positive.
+
+    lines: int [N], equal for units that the engine takes to be off alike; -1 for take-all units.
+    """
     is_cycles = counter == "cycles"
     numbers = generator(seed, "rehearsal" if is_cycles else f"rehearsal of {counter}")
     different, which = np.unique(work, return_inverse=True)
-    level = STRATUM_ERROR * numbers.standard_normal(int(strata.max(initial=-1)) + 2)[strata]
+    level = LINE_ERROR * numbers.standard_normal(int(lines.max(initial=-1)) + 2)[lines]
     alike, own = numbers.standard_normal(len(different))[which], LAUNCH_ERROR * numbers.standard_normal(len(work))
     least = 1.0 if is_cycles else 0.0
     yield np.maximum(work * (1.0 + level + PREDICTION_ERROR * alike + own), least)
@@ -253,7 +259,7 @@ def _known(population: Population) -> tuple[np.ndarray, str] | None:
     return (np.where(np.isfinite(values), values, usual), source) if usual > 0 else None
 
 
-def _minutes(population: Population, drawn: np.ndarray) -> float:
+def _minutes(population: Population, drawn: np.ndarray, latency: float = 0.0) -> float:
     """Time that the drawn launches will take, by the instructions of their warps (MacSim) or threads (Accel-Sim)."""
     of_macsim = _is_of_macsim(population)
     if population.model is not None:
@@ -264,7 +270,9 @@ def _minutes(population: Population, drawn: np.ndarray) -> float:
     else:
         return float("nan")
     total = float(np.nansum(instructions[drawn]))
-    seconds = MACSIM_SECONDS * total if of_macsim else LAUNCH_SECONDS * len(drawn) + INSTRUCTION_SECONDS * total
+    seconds = (
+        MACSIM_SECONDS * total if of_macsim else (LAUNCH_SECONDS + latency) * len(drawn) + INSTRUCTION_SECONDS * total
+    )
     return seconds / 60.0
 
 
