@@ -204,6 +204,13 @@ class ReplayConfig(Section):
         ),
     ] = "auto"
     memory: Annotated[int, Field(ge=1, le=1_000_000, description="MiB of memory for the footprints of traces")] = 256
+    state: Annotated[
+        Literal["real", "empty"],
+        Field(
+            description="what caches hold when a launch begins: `real`, what the launches before it left; `empty`, as for the "
+            "first launch of the list, like Accel-Sim 2.0's `--per-kernel`: the total is then that of launches by themselves"
+        ),
+    ] = "real"
 
 
 # YAML reads a bare `off` as the boolean false, and `on` as true.
@@ -263,8 +270,8 @@ class Config(Section):
         Text | None,
         Field(
             description="phases, layers and modules whose totals are stated beside that of the run: a CSV with the columns "
-            "`launch` and `path`, an Nsight Systems SQLite export with NVTX ranges, PyTorch profiler JSON; `names`: of trace "
-            "folders and kernels; `detected`: runs of kernels that repeat"
+            "`launch` and `path`, an Nsight Systems SQLite export with NVTX ranges, PyTorch profiler JSON, a Chakra trace; "
+            "`names`: of trace folders and kernels; `detected`: runs of kernels that repeat"
         ),
     ] = None
     error_budget: ErrorBudgetConfig = ErrorBudgetConfig()
@@ -315,7 +322,7 @@ class Config(Section):
     seed: Annotated[int, Field(ge=0, lt=2**64, description="same seed, same sample")] = 0
 
     def recorded(self) -> dict[str, Any]:
-        """The configuration as a journal holds it: `ranges`, `results_from` and further targets only where they are given.
+        """The configuration as a journal holds it: keys that later versions added only where they are given.
 
         >>> "ranges" in Config(version=1, policy="all").recorded()
         False
@@ -323,6 +330,8 @@ class Config(Section):
         without: dict[str, Any] = {key: True for key in ("ranges", "results_from") if getattr(self, key) is None}
         if not self.error_budget.further:
             without["error_budget"] = {"further"}
+        if self.replay.state == "real":
+            without["replay"] = {"state"}
         return self.model_dump(exclude=without)
 
 

@@ -20,11 +20,12 @@ class Replays:
     Args:
         host: the simulator, with the state that it can restore.
         memory: bytes of packed footprints that are kept, shared by the processes.
+        cold: every launch begins as the first one does.
         log: told of traces that cannot be read.
     """
 
-    def __init__(self, host: HostInfo, memory: int, log: Callable[[str], None]) -> None:
-        self._host = host
+    def __init__(self, host: HostInfo, memory: int, log: Callable[[str], None], cold: bool = False) -> None:
+        self._host, self._cold = host, cold
         self._log = log
         self._memory = memory // max(host.process_count, 1)
         self._lists: dict[int, Replay] = {}
@@ -42,7 +43,7 @@ class Replays:
         if process not in self._lists:
             self._lists[process] = self._open(process)
         try:
-            return self._lists[process].before(launch)
+            return self._lists[process].before(0 if self._cold else launch)
         except IndexError as error:
             raise HostError(f"kp_replay_before: {error}") from error
 

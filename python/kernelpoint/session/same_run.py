@@ -38,7 +38,13 @@ _WHY_SIZED = (
     "another budget; a new one takes its results over: name another `journal:`, and this one with `results_from:`"
 )
 # Where these are equal, a launch that begins with replayed state has the same result in either run.
-_OF_RESULTS = ("hashes.traces", "hashes.simulator_config", "host.simulator", "config.launch_latency")
+_OF_RESULTS = (
+    "hashes.traces",
+    "hashes.simulator_config",
+    "host.simulator",
+    "config.launch_latency",
+    "config.replay.state",
+)
 
 MOST_LINES = 10
 _CUT = reprlib.Repr()

@@ -82,6 +82,11 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
     check_inside_kernel(config, host)
     policy = load_policy(config.policy)
     budget = budget_of(config, policy, host)
+    if config.replay.state == "empty" and not host.can_replay:
+        raise ConfigError(
+            "replay.state: got 'empty'; allowed with a trace list and a simulator that can restore its state: Accel-Sim, "
+            "MacSim, kernelpoint-host"
+        )
     unknown = config.selection is None and _needs_census(config, policy, host)
     frame = None if unknown else _frame(config, policy, host, log, begun_with, pool)
     if frame is None and config.ranges is not None:
@@ -94,7 +99,7 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
         from kernelpoint.ranges import ranges_for  # a run without ranges imports no reader of them
 
         ranges = ranges_for(config.ranges, frame.population, log)
-    full = config.policy.name == "all"
+    full = config.policy.name == "all" and config.replay.state == "real"
     setup = Setup(config, host, policy, budget, policy.estimate_for(config), frame, is_full_run=full, ranges=ranges)
     return setup if config.results_from is None else replace(setup, earlier=_earlier(setup, config.results_from, log))
 

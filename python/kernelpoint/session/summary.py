@@ -63,10 +63,11 @@ def summarise(setup: Setup, account: Account, look: Look | None) -> SummaryRecor
     ratios = _estimates(look.ratios) if look else {}
     main = {**ratios, **counters}.get(setup.budget.counter, EstimateRecord()) if look else EstimateRecord()
     cycles = counters.get("cycles", EstimateRecord()).estimate
-    skipped, replays = account.launches - account.simulated, setup.host.can_replay and not setup.is_full_run
+    skipped, empty = account.launches - account.simulated, setup.config.replay.state == "empty"
+    replays = setup.host.can_replay and not setup.is_full_run and not empty
     bounded = main.half_width is not None
     estimated = skipped - account.copied + account.projected
-    begins_alike = setup.host.stateless and estimated > 0  # each launch begins as in the full run
+    begins_alike = (setup.host.stateless or empty) and estimated > 0  # each launch begins as in the full run
     covers = coverage_of_bound(bounded, estimated, replays, bool(account.checked.errors) or begins_alike)
     return SummaryRecord(
         **_books(setup, account),

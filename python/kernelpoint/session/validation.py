@@ -78,6 +78,8 @@ def why_not_checked(setup: Setup) -> str:
     """Reason why the error of replay cannot be estimated in this run; empty where it can."""
     if setup.host.executes and not setup.host.can_replay:
         return "this simulator runs skipped launches functionally, which leaves caches as the last simulated launch left them"
+    if setup.config.replay.state == "empty":
+        return "each launch begins from empty caches"
     if not setup.host.can_replay:
         return "this simulator does not restore the state between launches"
     if setup.host.not_replayed:
