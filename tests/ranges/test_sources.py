@@ -263,6 +263,6 @@ def test_kernels_that_never_repeat_are_refused():
 
 def test_every_source_says_what_it_is():
     sources = SOURCES.load_all()
-    assert len(sources) == 5
+    assert len(sources) == 6
     assert all(source.description for source in sources)
     assert isinstance(launches(), Launches)

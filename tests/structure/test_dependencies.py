@@ -37,6 +37,7 @@ ONLY_THERE = {
     "torch_geometric": {"graphs"},
     "typer": {"cli"},
     "sklearn": {"clustering", "policies"},
+    "google": {"profiles"},
     "dask": {"coordinator"},
     "distributed": {"coordinator"},
     "dask_jobqueue": {"coordinator"},

@@ -29,6 +29,7 @@ COMMANDS = {
     "run": ("run", "Simulate one run with many simulators at once."),
     "status": ("status", "Show how far runs are, while they go on and afterwards."),
     "report": ("report", "Show what a run simulated, skipped and estimated."),
+    "export": ("export", "Write a run's times for ASTRA-sim or SimAI."),
     "pack": ("pack", "Write the sample of a run into one file, for another machine."),
     "unpack": ("unpack", "Write the list, traces and plan of a pack into a folder."),
     "select": ("select", "Draw the launches to trace from a census or a profile."),
@@ -40,7 +41,7 @@ COMMANDS = {
 # Title -> subcommands, as the overview lists them.
 GROUPS = {
     "First steps": ("demo", "doctor", "patch", "init"),
-    "A run": ("plan", "run", "status", "report", "pack", "unpack"),
+    "A run": ("plan", "run", "status", "report", "export", "pack", "unpack"),
     "Before tracing": ("select", "join"),
     "Traces": ("synth", "convert", "inspect", "cluster"),
     "Comparing": ("compare", "compare-runs"),

@@ -1,4 +1,4 @@
-"""Ranges of a host thread that hold a call."""
+"""Ranges of a host thread that hold a call, and the operators among them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 Thread = TypeVar("Thread")
+OPERATOR = "\0"  # before the name of an operator, until the outermost of each module is chosen
 
 
 def enclosing(
@@ -43,3 +44,14 @@ def _sweep(held: list[tuple[float, float, str]], times: list[tuple[float, int]])
             place += 1
         open_ranges = [one for one in open_ranges if one[0] >= time]
         yield number, [name for _, name in open_ranges]
+
+
+def with_one_operator(names: list[str]) -> list[str]:
+    """Names without operators, but for the outermost one inside the innermost other range.
+
+    >>> with_one_operator(["model", OPERATOR + "linear", OPERATOR + "addmm"])
+    ['model', 'linear']
+    """
+    others = [place for place, name in enumerate(names) if not name.startswith(OPERATOR)]
+    last = others[-1] + 1 if others else 0
+    return [names[place] for place in others] + [name.removeprefix(OPERATOR) for name in names[last : last + 1]]

@@ -9,12 +9,11 @@ from typing import Any
 from kernelpoint.errors import ProfileError
 from kernelpoint.profiles.format import NOT_THIS, STRUCTURE, Beginning, open_decompressed
 from kernelpoint.profiles.formats import kineto
-from kernelpoint.ranges.enclosing import enclosing
+from kernelpoint.ranges.enclosing import OPERATOR, enclosing, with_one_operator
 from kernelpoint.ranges.source import Listed, Log, RangeSource, matched
 
 MODULE = "nn.Module: "
 CALLS = ("cuda_runtime", "cuda_driver")
-OPERATOR = "\0"  # before the name of an operator, until the outermost of each module is chosen
 
 Thread = tuple[Any, Any]
 
@@ -81,12 +80,5 @@ class _Events:
         numbers = [number for number, (key, _) in enumerate(self.kernels) if key in self.calls]
         found = [""] * len(self.kernels)
         for place, names in enclosing(self.ranges, [self.calls[self.kernels[number][0]] for number in numbers]):
-            found[numbers[place]] = "/".join(_with_one_operator(names))
+            found[numbers[place]] = "/".join(with_one_operator(names))
         return found
-
-
-def _with_one_operator(names: list[str]) -> list[str]:
-    """Names without operators, but for the outermost one inside the innermost other range."""
-    others = [place for place, name in enumerate(names) if not name.startswith(OPERATOR)]
-    last = others[-1] + 1 if others else 0
-    return [names[place] for place in others] + [name.removeprefix(OPERATOR) for name in names[last : last + 1]]

@@ -1,0 +1,73 @@
+"""Phases and layers of a transformer in a real simulator: are the stated subtotals held?
+
+python lab/coverage/phases.py FOLDER                      # a list of 32 layers, prefill and one token, and its ranges.csv
+python lab/coverage/phases.py RUN.kpjournal FULL.kpjournal   # a table; both runs with `ranges: ranges.csv`
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from kernelpoint.journal import Run, load_run
+from kernelpoint_lab.synth.families.attention import attention
+from kernelpoint_lab.synth.families.dense import gemm, gemv
+from kernelpoint_lab.synth.families.rows import softmax
+from kernelpoint_lab.synth.launch import Launch
+from kernelpoint_lab.synth.lists import write_list
+from kernelpoint_lab.synth.memory import Memory
+
+LAYERS, HIDDEN, PROMPT, HALF = 32, 64, 32, 2
+
+
+def launches() -> Iterator[tuple[str, Launch]]:
+    """The path of the range and the launch, in program order."""
+    memory = Memory()
+    x, rows, qkv = (memory.tensor(n * HIDDEN, HALF) for n in (1, PROMPT, 3 * PROMPT))
+    wide, scores = memory.tensor(4 * PROMPT * HIDDEN, HALF), memory.tensor(PROMPT * PROMPT, HALF)
+    weights = [[memory.tensor(n * HIDDEN**2, HALF) for n in (3, 4)] for _ in range(LAYERS)]
+    cache = [[memory.tensor((PROMPT + 1) * HIDDEN, HALF) for _ in range(2)] for _ in range(LAYERS)]
+    for layer, (w_qkv, w_up) in enumerate(weights):
+        path = f"prefill/layer.{layer}"
+        yield f"{path}/attention", gemm(rows, w_qkv, qkv, PROMPT, 3 * HIDDEN, HIDDEN)
+        yield f"{path}/attention", softmax(scores, scores, PROMPT, PROMPT)
+        yield f"{path}/mlp", gemm(rows, w_up, wide, PROMPT, 4 * HIDDEN, HIDDEN)
+    for layer, (w_qkv, w_up) in enumerate(weights):
+        path, (keys, values) = f"decode/layer.{layer}", cache[layer]
+        yield f"{path}/attention", gemv(w_qkv, x, qkv, 3 * HIDDEN, HIDDEN)
+        yield f"{path}/attention", attention(qkv, keys, values, rows, 1, PROMPT + 1, PROMPT + 1)
+        yield f"{path}/mlp", gemv(w_up, x, wide, 4 * HIDDEN, HIDDEN)
+
+
+def write(folder: Path) -> None:
+    """Write the list and the ranges of its launches."""
+    paths, sequence = zip(*launches(), strict=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_list(sequence, folder, len(sequence), {"name": "transformer of 32 layers, prefill and decode"})
+    rows = "".join(f"{launch},{path}\n" for launch, path in enumerate(paths))
+    (folder / "ranges.csv").write_text(f"launch,path\n{rows}")
+    print(f"{folder}: {len(sequence)} launches, {len(set(paths))} innermost ranges")
+
+
+def compare(run: Run, full: Run) -> None:
+    """Print the subtotals of each depth, and how many of the stated intervals hold the full run's."""
+    print("| Depth | ranges | held | largest error | half-width, mean | largest |\n|---|---|---|---|---|---|")
+    found: dict[int, list[tuple[bool, float, float]]] = {}
+    for path, part in run.ranges.items():
+        stated, truth = part.estimates["cycles"], full.ranges[path].estimates["cycles"].estimate
+        off = abs(stated.estimate - truth)
+        row = off <= stated.half_width + 0.5, off / truth, stated.half_width / stated.estimate
+        found.setdefault(path.count("/") + bool(path), []).append(row)
+    for depth, rows in sorted(found.items()):
+        held, errors, widths = zip(*rows, strict=True)
+        mean = sum(widths) / len(widths)
+        cells = (max(errors), mean, max(widths))
+        print(f"| {depth} | {len(rows)} | {sum(held)} |" + "".join(f" {100 * one:.2f} % |" for one in cells))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 2:
+        write(Path(sys.argv[1]))
+    else:
+        compare(load_run(sys.argv[1]), load_run(sys.argv[2]))

@@ -1,0 +1,169 @@
+"""A run as an execution trace of Chakra, for simulators of whole systems (ASTRA-sim): the simulated times of its launches.
+
+Chakra keeps whole microseconds. What a duration gains or loses by rounding is carried to the next launch, so that no sum of
+launches is off by more than half a microsecond.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernelpoint.errors import ProfileError
+from kernelpoint.files import open_output_bytes
+from kernelpoint.journal import Run
+from kernelpoint.profiles import Launches, match
+from kernelpoint.profiles.builder import ProfileBuilder
+from kernelpoint.profiles.chakra import (
+    COLLECTIVES,
+    COMM_COLL,
+    COMP,
+    is_chakra,
+    is_kernel,
+    read_trace,
+    schema,
+    set_value,
+    write_trace,
+)
+from kernelpoint.profiles.format import beginning_of, open_decompressed
+from kernelpoint.profiles.formats import kineto
+from kernelpoint.report.sentences import sentences
+from kernelpoint.report.system_times import SystemTimes
+
+VERSION = "1.0.0"
+MATCHED_SHARE = 0.5
+BYTES = {
+    "double": 8,
+    "long": 8,
+    "float": 4,
+    "int": 4,
+    "half": 2,
+    "bfloat16": 2,
+    "short": 2,
+    "byte": 1,
+    "char": 1,
+    "bool": 1,
+}
+
+
+@dataclass(frozen=True)
+class Written:
+    """nodes; kernels among them; filled: those that have a time of the run, the others kept their own."""
+
+    nodes: int
+    kernels: int
+    filled: int
+
+
+def write_chakra(run: Run, times: SystemTimes, path: Path, like: Path | None) -> Written:
+    """Write a trace with the times of a run.
+
+    Args:
+        times: of the run's launches; like: a Chakra trace whose GPU nodes get them, or PyTorch profiler JSON, whose kernels and
+            collectives become one chain; None: one chain of the launches.
+
+    Raises:
+        ProfileError: `like` cannot be read, or is of other launches. SetupError: protobuf is not installed.
+    """
+    metadata = schema().GlobalMetadata(version=VERSION)
+    if like is None:
+        nodes = _chain((name or "kernel", 0.0, {}) for name in times.names)
+    else:
+        try:
+            if is_chakra(beginning_of(like).raw):
+                metadata, nodes = read_trace(like)
+            else:
+                nodes = _chain(_events(like))
+        except OSError as error:
+            raise ProfileError(f"--like: {like} cannot be read: {error.strerror or error}") from None
+    kernels = sorted(filter(is_kernel, nodes), key=lambda node: node.id)
+    rows = _matched(kernels, times, like)
+    _fill(kernels, rows, times)
+    total = float(times.nanoseconds.sum())
+    set_value(metadata, "total_nanoseconds", double_val=total)
+    if times.half_width is not None:
+        set_value(metadata, "half_width_nanoseconds", double_val=times.half_width)
+    set_value(metadata, "statement", string_val=f"KernelPoint: {sentences(run)[0]}")
+    with open_output_bytes(path) as file:
+        write_trace(file, metadata, nodes)
+    return Written(len(nodes), len(kernels), int((rows >= 0).sum()))
+
+
+def _matched(kernels: list[Any], times: SystemTimes, like: Path | None) -> np.ndarray:
+    """int64 [kernels]: the launch of the run that each node is, or -1."""
+    if len(kernels) == len(times.names) and (like is None or not any(times.names)):
+        return np.arange(len(kernels))
+    builder = ProfileBuilder(str(like))
+    for number, name in enumerate(times.names):
+        builder.add(name, order=number)
+    sizes = np.zeros((len(kernels), 3), dtype=np.int64)
+    rows = match(builder.finish(), Launches([node.name for node in kernels], sizes, sizes)).rows
+    if not any(times.names) or (rows >= 0).sum() < MATCHED_SHARE * min(len(kernels), len(times.names)):
+        raise ProfileError(
+            f"--like: {like} has {len(kernels):,} kernels, of which {int((rows >= 0).sum()):,} match one of the "
+            f"{len(times.names):,} launches of the run; it seems to be of another workload"
+        )
+    return rows
+
+
+def _fill(kernels: list[Any], rows: np.ndarray, times: SystemTimes) -> None:
+    """Put the times in, and carry what whole microseconds lose."""
+    carried = 0.0
+    for node, row in zip(kernels, rows.tolist(), strict=True):
+        nanoseconds = float(times.nanoseconds[row]) if row >= 0 else 1000.0 * node.duration_micros
+        carried += nanoseconds
+        node.duration_micros = round(carried / 1000.0)
+        carried -= 1000.0 * node.duration_micros
+        set_value(node, "nanoseconds", double_val=nanoseconds)
+        if row >= 0:
+            set_value(node, "simulated", bool_val=bool(times.simulated[row]))
+
+
+def _chain(launches: Iterable[tuple[str, float, dict[str, Any]]]) -> list[Any]:
+    """Nodes of launches (name, microseconds, arguments of a collective), each behind the one before it."""
+    nodes: list[Any] = []
+    for number, (name, microseconds, about) in enumerate(launches, 1):
+        node = schema().Node(id=number, name=name, type=COMP, duration_micros=round(microseconds))
+        node.data_deps.extend([number - 1] if nodes else [])
+        set_value(node, "is_cpu_op", bool_val=False)
+        if about:
+            node.type = COMM_COLL
+            for key, value in about.items():
+                set_value(node, key, int64_val=value)
+        nodes.append(node)
+    return nodes
+
+
+def _events(file: Path) -> list[tuple[str, float, dict[str, Any]]]:
+    """Kernels of PyTorch profiler JSON in the order of their launches."""
+    found = []
+    with open_decompressed(file) as raw, io.TextIOWrapper(raw, encoding="utf-8", errors="replace") as text:
+        for event in kineto.events(text, str(file)):
+            if str(event.get("cat", "")).lower() != "kernel" or not isinstance(event.get("dur"), int | float):
+                continue
+            about = event["args"] if isinstance(event.get("args"), dict) else {}
+            order = kineto.integer(about.get("correlation", about.get("correlation_id", 0)))
+            found.append(
+                (order, event.get("ts", 0), str(event.get("name", "")), float(event["dur"]), _collective(about))
+            )
+    if not found:
+        raise ProfileError(f"--like: {file} has no kernels")
+    return [row[2:] for row in sorted(found, key=lambda row: row[:2])]
+
+
+def _collective(about: dict[str, Any]) -> dict[str, int]:
+    """Type and bytes of a collective, as NCCL's kernels state them; empty of other kernels.
+
+    >>> _collective({"Collective name": "allreduce", "In msg nelems": 8, "dtype": "BFloat16"})
+    {'comm_type': 0, 'comm_size': 16}
+    """
+    name = str(about.get("Collective name", "")).lower().replace("_", "").removesuffix("base")
+    elements, size = about.get("In msg nelems"), BYTES.get(str(about.get("dtype", "")).lower())
+    if name not in COLLECTIVES or not isinstance(elements, int) or size is None:
+        return {}
+    return {"comm_type": COLLECTIVES.index(name), "comm_size": elements * size}

@@ -1,0 +1,39 @@
+"""Times of modules for SimAI's workload generator (AICB's `--comp_filepath`): sections with times in whole microseconds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kernelpoint.errors import ConfigError
+from kernelpoint.files import write_output
+from kernelpoint.journal import Run
+from kernelpoint.report.system_times import clock_of
+
+
+def write_simai(run: Run, path: Path, megahertz: float | None) -> int:
+    """Write the time of each module: ranges without others inside, those of one name as repetitions of it.
+
+    `time_gpu_avg` is the mean over them, `time_gpu_min` and `time_gpu_max` the least and the largest. SimAI tells attention,
+    MLP and others by the sections' names: `layernorm`, `atten...`, `mlp...`, `Emb`, `logit_time`.
+
+    Returns:
+        The number of sections.
+
+    Raises:
+        ConfigError: the run has no ranges, or no clock is known.
+    """
+    if not run.ranges:
+        raise ConfigError(f"{run.path}: the run states no ranges; give it some with `ranges:`")
+    microseconds = 1.0 / clock_of(run, megahertz)
+    parents = {name.rpartition("/")[0] for name in run.ranges}
+    found: dict[str, list[float]] = {}
+    for name, part in run.ranges.items():
+        cycles = part.estimates["cycles"].estimate if "cycles" in part.estimates else None
+        if name not in parents and cycles is not None:
+            found.setdefault(name.rpartition("/")[2].replace(" ", "_"), []).append(cycles * microseconds)
+    lines = ["train_iter:1"]
+    for name, times in found.items():
+        for key, value in (("max", max(times)), ("min", min(times)), ("avg", sum(times) / len(times))):
+            lines += [f"{name}:"] * (key == "max") + [f"    time_gpu_{key}: {round(value)}"]
+    write_output(path, "\n".join(lines) + "\n")
+    return len(found)

@@ -1,0 +1,71 @@
+"""Times of a run's launches for simulators of whole systems: cycles of each launch over the clock."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from kernelpoint.errors import ConfigError
+from kernelpoint.journal import Run
+from kernelpoint.report.launches import SIMULATED, launches
+from kernelpoint.session.same_run import options_of
+
+End = Literal["estimate", "low", "high"]
+CLOCKS = "-gpgpu_clock_domains"  # option of Accel-Sim: MHz of the cores, then of others
+
+
+@dataclass(frozen=True)
+class SystemTimes:
+    """names: of the kernels, empty where not known; nanoseconds: float64 [N]; simulated: bool [N]; half_width: of their sum, in
+    nanoseconds, None where the run states none.
+    """
+
+    names: list[str]
+    nanoseconds: np.ndarray
+    simulated: np.ndarray
+    half_width: float | None
+
+
+def system_times(run: Run, megahertz: float | None, end: End = "estimate") -> SystemTimes:
+    """Times of the launches of a finished run, all processes in one row.
+
+    Args:
+        megahertz: clock of the SMs; None: as the simulated GPU states it.
+        end: `low` and `high` scale all times so that their sum is an end of the stated interval.
+
+    Raises:
+        ConfigError: no clock is known, it is no positive number, or the run states no half-width for an end.
+        JournalError: the run has not ended.
+    """
+    period = 1000.0 / clock_of(run, megahertz)
+    known = list(launches(run))
+    cycles = np.array([np.nan if one.cycles is None else one.cycles for one in known])
+    if not np.isfinite(cycles).all():
+        raise ConfigError(
+            f"{run.path}: the run states no cycles of launch {int(np.flatnonzero(~np.isfinite(cycles))[0])}"
+        )
+    simulated = np.array([one.how == SIMULATED for one in known])
+    total = run.ended().counters["cycles"]
+    if end != "estimate":
+        if total.half_width is None:
+            raise ConfigError(f"--end: {run.path} states no half-width of its cycles; allowed: estimate")
+        shift = total.half_width * (1.0 if end == "high" else -1.0)
+        cycles *= max(1.0 + shift / cycles.sum(), 0.0)
+    half_width = None if total.half_width is None else total.half_width * period
+    return SystemTimes([run.name_of(unit) for unit in range(len(known))], cycles * period, simulated, half_width)
+
+
+def clock_of(run: Run, megahertz: float | None) -> float:
+    """Clock of the SMs in MHz: the one given, else Accel-Sim's own."""
+    if megahertz is None:
+        host = run.header.host
+        stated = options_of(host.configuration if host else "").get(CLOCKS, "").partition(":")[0]
+        if not stated:
+            raise ConfigError("--clock: the run does not state the clock of its SMs; give it in MHz: --clock 1132")
+        megahertz = float(stated)
+    if not (math.isfinite(megahertz) and megahertz > 0.0):
+        raise ConfigError(f"--clock: got {megahertz}; allowed: MHz, above 0")
+    return megahertz
