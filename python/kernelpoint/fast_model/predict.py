@@ -10,15 +10,13 @@ from pathlib import Path
 import numpy as np
 
 from kernelpoint import _native
-from kernelpoint.archive import read_archive, write_archive
-from kernelpoint.errors import PlanError
 from kernelpoint.fast_model.configuration import Configuration
 from kernelpoint.fast_model.delegation import SEGMENT_BYTES, SimulatedBy, hashed_by
 from kernelpoint.fast_model.predictions import OF_TOTAL, REPLAYED, SPREAD, Predictions
 from kernelpoint.pool import Pool
 from kernelpoint.progress import WorkProgress
+from kernelpoint.traces.artefacts import PREDICTIONS, STATES, artefacts_folder, keep, recall, states_key
 from kernelpoint.traces.passing import passing
-from kernelpoint.traces.trained import predictions_folder, save_trained, trained_key
 
 Log = Callable[[str], None]
 Progress = Callable[[int, int, float], None]
@@ -74,10 +72,9 @@ def predict(
     >>> predictions.counters["cycles"].shape
     (6,)
     """
-    folder = predictions_folder() if folder is None else Path(folder)
+    folder = artefacts_folder() if folder is None else Path(folder)
     key = f"{fingerprint}:{_digest([np.asarray(copies)])}:{configuration.hash}:{MODEL_VERSION}"
-    kept = folder / f"{hashlib.blake2b(key.encode(), digest_size=16).hexdigest()}.npz"
-    found = _load(kept, key, configuration, log)
+    found = _recall(key, configuration, folder, log)
     if found is None:
         shown = progress or WorkProgress("fast model", "launches", log)
         counters, failures = _simulate(paths, copies, configuration, log, shown, threads, pool)
@@ -86,10 +83,11 @@ def predict(
             of_cores, states = _of_cores(paths, configuration, WorkProgress("model of the cores", "launches", log))
             counters |= of_cores
             if to_keep:
-                save_trained(trained_key(fingerprint, *configuration.cores), states, folder, log)
+                bytes_of = np.frombuffer(states, dtype=np.uint8)
+                keep(STATES, states_key(fingerprint, *configuration.cores), {"states": bytes_of}, folder, log)
         found = Predictions(counters, configuration.name, configuration.hash, MODEL_VERSION, failures)
         if to_keep:
-            _save(kept, key, found, log)
+            keep(PREDICTIONS, key, counters, folder, log, failures={str(k): why for k, why in failures.items()})
     _tell_missing(found, paths, log)
     return found
 
@@ -173,27 +171,12 @@ def _digest(arrays: Sequence[np.ndarray]) -> str:
     return digest.hexdigest()
 
 
-def _save(path: Path, key: str, predictions: Predictions, log: Log) -> None:
-    failures = {str(launch): reason for launch, reason in predictions.failures.items()}
+def _recall(key: str, configuration: Configuration, folder: Path, log: Log) -> Predictions | None:
+    """Predictions that were kept, or None."""
+    about, counters = recall(PREDICTIONS, key, folder, log) or ({}, {})
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_archive(path, {"key": key, "failures": failures}, predictions.counters, compress=True)
-    except OSError as error:
-        log(f"kernelpoint: the fast model's predictions cannot be kept for other runs: {error.strerror}")
-
-
-def _load(path: Path, key: str, configuration: Configuration, log: Log) -> Predictions | None:
-    """Predictions that were kept, or None where nothing was or where it is damaged."""
-    if not path.exists():
-        return None
-    try:
-        about, counters = read_archive(path)
-        if about["key"] != key:
-            raise ValueError("they are of something else")
-        if "cycles" not in counters:
-            raise ValueError("they hold no cycles")
         failures = {int(launch): reason for launch, reason in about["failures"].items()}
-    except (PlanError, ValueError, LookupError, TypeError, AttributeError) as error:
-        log(f"kernelpoint: the kept predictions {path} are made anew: {error}")
+        counters["cycles"]
+    except (LookupError, ValueError, TypeError, AttributeError):  # none, or of another version
         return None
     return Predictions(counters, configuration.name, configuration.hash, MODEL_VERSION, failures)

@@ -67,11 +67,12 @@ class Replays:
     def _trained(self, path: str) -> bytes:
         """States of the cores that were recorded with the list's predictions."""
         from kernelpoint.traces import launch_paths
-        from kernelpoint.traces.trained import load_trained, predictions_folder, trained_key
+        from kernelpoint.traces.artefacts import STATES, artefacts_folder, recall, states_key
         from kernelpoint.workload import fingerprint
 
         if self._host.predictor[0] == 0:
             return b""
         paths = launch_paths(path)
-        key = trained_key(fingerprint((len(paths),), paths, here=True), self._host.residency, self._host.predictor)
-        return load_trained(key, predictions_folder(), self._log)
+        key = states_key(fingerprint((len(paths),), paths, here=True), self._host.residency, self._host.predictor)
+        _, arrays = recall(STATES, key, artefacts_folder(), self._log) or ({}, {})
+        return arrays["states"].tobytes() if "states" in arrays else b""

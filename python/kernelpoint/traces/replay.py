@@ -56,7 +56,7 @@ class Replay:
         state: of the simulator.
         memory: bytes of packed footprints that are kept.
         folder: of the cache on disk.
-        trained: states of the cores before launches, as they were recorded with the predictions (see traces/trained.py); where
+        trained: states of the cores before launches, as recorded with the predictions (see traces/artefacts.py); where
             there are none, every earlier launch passes through the model of the cores once.
         log: told once of each trace that cannot be read: the replay goes on without it.
 
