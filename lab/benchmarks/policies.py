@@ -32,6 +32,7 @@ from kernelpoint.evaluation.workload import Workload, load_workload, parse_reque
 from kernelpoint.policies.methods.allegro import split
 from kernelpoint.policies.methods.stem import clusters_of, joint_sizes, sample_size
 from kernelpoint.policies.time_clusters import Leaf, clustered_design
+from kernelpoint.traces import scan_launches
 from kernelpoint.workload import Population
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -174,7 +175,7 @@ def bias(traces: str, seeds: int) -> None:
                 table.add_row(f"{policy}: {row.reason}")
             else:
                 add(f"{policy}: {rule}", row)
-    stream = inputs.scan.stream_ids
+    stream = scan_launches(workload.paths).stream_ids
     for name, pick in (("first", 0.0), ("middle", 0.5), ("last", 1.0)):
         units = [np.flatnonzero(stream == s) for s in np.unique(stream)]
         chosen = np.array([u[round(pick * (len(u) - 1))] for u in units])

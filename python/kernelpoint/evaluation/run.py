@@ -10,6 +10,7 @@ from importlib import metadata
 from pathlib import Path
 
 import kernelpoint
+from kernelpoint.encoder import checkpoint_hash
 from kernelpoint.errors import ConfigError
 from kernelpoint.evaluation.evaluate import Cell, Inputs, Row, evaluate
 from kernelpoint.evaluation.workload import Workload
@@ -147,6 +148,4 @@ def _version(policy: str) -> str:
     version = "" if code is None else f":{code}"
     if Need.EMBEDDINGS not in kind.inputs(Available(traces=True)):
         return version
-    from kernelpoint.encoder import checkpoint_hash
-
     return f"{version}:{checkpoint_hash('builtin')}"

@@ -11,10 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from kernelpoint.errors import ConfigError, JournalError, ProfileError
+from kernelpoint.fast_model import configuration_for, predict
+from kernelpoint.fast_model.configuration import configuration_of_host
 from kernelpoint.files import read_regular
 from kernelpoint.journal import load_run
 from kernelpoint.profiles import Launches, Profile, match, read_profile
-from kernelpoint.traces import launch_paths
+from kernelpoint.traces import launch_paths, read_trace_list
 from kernelpoint.workload import aligned, fingerprint, named
 
 Log = Callable[[str], None]
@@ -118,9 +120,6 @@ def _takes_predictions(request: Request) -> bool:
 
 def _predicted(request: Request, paths: tuple[str, ...], log: Log) -> Profile:
     """Predictions of the fast model for the launches at `paths`, of which the list may hold more: it runs over all of them."""
-    from kernelpoint.fast_model import configuration_for, predict
-    from kernelpoint.traces import read_trace_list
-
     listed = read_trace_list(str(request.traces))
     configuration = configuration_for(request.fast_model, *_simulated_gpu(request), listed.paths, log)
     identity = fingerprint((len(listed.paths),), listed.paths, here=True)
@@ -133,8 +132,6 @@ def _predicted(request: Request, paths: tuple[str, ...], log: Log) -> Profile:
 
 def _simulated_gpu(request: Request) -> tuple[str, str, str]:
     """Simulator of the truth, its configuration and the hash of it: what a run there would tell the fast model."""
-    from kernelpoint.fast_model.configuration import configuration_of_host
-
     if request.host is not None:
         return "kernelpoint-host", "", configuration_of_host(request.host).hash
     try:
@@ -148,8 +145,6 @@ def _simulated_gpu(request: Request) -> tuple[str, str, str]:
 
 def _traces_of(truth: Profile, traces: str) -> tuple[tuple[str, ...], list[str]]:
     """The trace of every launch of the truth, by file name where the truth has them, by position otherwise."""
-    from kernelpoint.traces import launch_paths
-
     listed = launch_paths(traces)
     if not truth.traces:
         if truth.size != len(listed):

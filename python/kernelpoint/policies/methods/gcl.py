@@ -7,6 +7,8 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
+from kernelpoint.clustering import SilhouetteKMeans
+from kernelpoint.clustering.features import WORK_COLUMNS, run_features
 from kernelpoint.config import Section
 from kernelpoint.estimation import Bound, Design, Method
 from kernelpoint.policies.contract import Policy
@@ -65,15 +67,11 @@ class Gcl(Policy):
         """Rows that clusters are made on: a stream's embedding, and the work of one of its launches if asked for."""
         if self.parameters.work_scale == 0:
             return embeddings
-        from kernelpoint.clustering.features import WORK_COLUMNS, run_features
-
         work = np.stack([getattr(scan, name)[launch] for name in WORK_COLUMNS], axis=1)
         return run_features(embeddings, work, work_scale=self.parameters.work_scale)
 
     def _clusters(self, features: np.ndarray, launches: np.ndarray, seed: int) -> np.ndarray:
         """int64 [number of streams]: the cluster of each; one cluster where all rows agree."""
-        from kernelpoint.clustering import SilhouetteKMeans
-
         if len(features) < 2:
             return np.zeros(len(features), dtype=np.int64)
         found = SilhouetteKMeans(max_clusters=self.parameters.max_clusters, random_state=seed % 2**31)

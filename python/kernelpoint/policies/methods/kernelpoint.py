@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from kernelpoint.clustering import ThresholdClusters, run_features
 from kernelpoint.estimation import AS_DRAWN, SPREADS, Assume, Design, ErrorBudget, strata_from
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.labels import context, first_of_each_process, refined, steps
@@ -159,8 +160,6 @@ def _alike(population: Population, groups: np.ndarray, cycles: np.ndarray, count
     """
     if population.embeddings is None:
         return np.arange(count)
-    from kernelpoint.clustering import ThresholdClusters, run_features
-
     stream = population.scan_for("kernelpoint").stream_ids.astype(np.int64)
     cluster = ThresholdClusters(threshold=CLUSTER_DISTANCE).fit_predict(run_features(population.embeddings))[stream]
     inside = groups >= 0
@@ -181,8 +180,6 @@ def _predicts_most(population: Population) -> bool:
 def _from_traces(population: Population) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
     """Labels of each level, expected cost, and which launches could be read."""
     scan, embeddings = population.scan_for("kernelpoint"), population.embeddings_for("kernelpoint")
-    from kernelpoint.clustering import ThresholdClusters, run_features
-
     stream = scan.stream_ids.astype(np.int64)
     known = stream >= 0
     alike = ThresholdClusters(threshold=CLUSTER_DISTANCE).fit_predict(run_features(embeddings))[stream]
