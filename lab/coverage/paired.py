@@ -1,4 +1,4 @@
-"""Coverage of the bound of `compare-runs` on the ratio of two full runs, and how much tighter it is than two bounds.
+"""Coverage of the bound of `kernelpoint compare` on the ratio of two full runs, and how much tighter it is than two bounds.
 
     python lab/coverage/paired.py LIST... --gpus v100,rtx --seeds 50 --folder out/paired
 

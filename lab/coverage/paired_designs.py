@@ -1,4 +1,4 @@
-"""Coverage of the bound of `compare-runs` where only few strata react to the changed configuration.
+"""Coverage of the bound of `kernelpoint compare` where only few strata react to the changed configuration.
 
     python lab/coverage/paired_designs.py --seeds 1000
 

@@ -24,7 +24,7 @@ COMMANDS = {
     "select": ["select", "stats_ctx_0x5d0", "-o", "out"],
     "select for MacSim": ["select", "kernel_names.txt", "-o", "out"],
     "convert": ["convert", "LIST", "-o", "out"],
-    "join": ["join", "FOLDER", "-o", "out"],
+    "join": ["select", "--join", "FOLDER", "-o", "out"],
     "plan": ["plan", "LIST", "-o", "out/run.kpplan", "--policy", "random"],
     "cluster": ["cluster", "LIST", "-o", "out/clusters.csv", "--policy", "random"],
     "synth": ["synth", "iterative-solver", "-o", "out", "--launches", "3", "--set", "rows=256", "--force"],

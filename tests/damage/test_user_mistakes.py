@@ -52,7 +52,7 @@ def told(monkeypatch, capsys, *arguments) -> str:
         ("plan", "LIST", "-o", "no/such/folder/x.kpplan"),
         ("plan", "LIST", "-o", f"{LONG}.kpplan"),
         ("compare", "-w", LONG),
-        ("compare-runs", LONG, LONG),
+        ("compare", LONG, LONG),
         ("synth", "transformer-decode", "-o", f"x/{LONG}", "--launches", "3"),
     ],
     ids=lambda arguments: " ".join(arguments)[:30],

@@ -3,8 +3,9 @@
 import sys
 
 import pytest
+from command_line import run_command
 
-from kernelpoint.cli import main
+from kernelpoint.cli import RENAMED, main
 
 
 @pytest.fixture
@@ -21,9 +22,9 @@ def refused(tmp_path, monkeypatch):
     return run
 
 
-@pytest.mark.parametrize("command", ["inspect", "report", "compare-runs"])
+@pytest.mark.parametrize("command", ["inspect", "report", "compare"])
 def test_a_name_that_no_file_can_have_is_refused(refused, command):
-    message = refused(command, *["x" * 300] * (2 if command == "compare-runs" else 1))
+    message = refused(command, *["x" * 300] * (2 if command == "compare" else 1))
     assert "File name too long" in message and message.startswith(f"kernelpoint {command}: ")
 
 
@@ -46,7 +47,7 @@ def test_names_that_look_like_markup_are_shown_as_they_are(bench, monkeypatch, c
     monkeypatch.chdir(bench.folder)
     for command in (
         ["report", MARKUP],
-        ["compare-runs", MARKUP, MARKUP],
+        ["compare", MARKUP, MARKUP],
         ["compare", "-w", f"truth={MARKUP},name=[/x]", "-p", "random", "--seeds", "1", "--budgets", "0.2"],
         ["inspect", _list_in("b[", bench)],
     ):
@@ -78,3 +79,10 @@ def test_a_list_of_traces_is_no_census(refused, tmp_path):
 def test_a_budget_in_per_cent_is_told_how_it_is_written(refused, tmp_path, value, advice):
     (tmp_path / "k.yaml").write_text(f"version: 1\npolicy: random\nerror_budget: {{relative_error: {value}}}\n")
     assert advice in refused("plan", "kernelslist.g", "-o", "a.kpplan", "--config", "k.yaml")
+
+
+@pytest.mark.parametrize("name", RENAMED)
+def test_a_former_name_of_a_command_says_the_new_one_and_does_the_same(name):
+    old, new = run_command(name, "--help"), run_command(*RENAMED[name], "--help")
+    assert old.stdout == new.stdout and new.stdout
+    assert f"now `kernelpoint {' '.join(RENAMED[name])}`" in old.stderr and not new.stderr

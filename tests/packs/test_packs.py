@@ -71,7 +71,7 @@ def test_a_flipped_bit_is_refused(packed, tmp_path, place):
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b'{"type":"run"}'])
 def test_a_file_that_is_no_pack_is_refused_in_one_line(tmp_path, content):
     (tmp_path / "bad.kppack").write_bytes(content)
-    done = run_command("unpack", "bad.kppack", "-o", "sample", cwd=tmp_path)
+    done = run_command("pack", "bad.kppack", "-o", "sample", cwd=tmp_path)
     assert done.returncode != 0
     assert len(done.stderr.strip().splitlines()) == 1
 

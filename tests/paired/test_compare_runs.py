@@ -118,7 +118,7 @@ def test_what_is_taken_for_granted_of_the_common_launches_is_said(run, cycles):
 
 def test_the_command_prints_a_table_and_json(run, cycles):
     first, second = run("a", cycles[0]), run("b", cycles[1])
-    command = [sys.executable, "-m", "kernelpoint.cli", "compare-runs", str(first), str(second)]
+    command = [sys.executable, "-m", "kernelpoint.cli", "compare", str(first), str(second)]
     command[1:3] = ["-c", "from kernelpoint.cli import main; main()"]
     text = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
     assert "cycles" in text and "drawn in both" in text and "not covered by the bound" in text

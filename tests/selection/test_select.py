@@ -1,4 +1,4 @@
-"""`kernelpoint select` and `kernelpoint join`: what the tracers take."""
+"""`kernelpoint select`, also with --join: what the tracers take."""
 
 import os
 import shutil

@@ -16,35 +16,32 @@ COMMANDS = {
     "doctor": ("doctor", "Check that simulators can load KernelPoint here."),
     "inspect": ("inspect", "Show header, work and stream of a launch's trace."),
     "cluster": ("cluster", "Cluster the launches of a list, and show the clusters."),
-    "compare": ("compare", "Compare sampling methods with the full run."),
+    "compare": ("compare", "Compare sampling methods, or two sampled runs."),
     "convert": ("convert", "Write Accel-Sim traces in another simulator's layout."),
-    "compare-runs": (
-        "compare_runs",
-        "Compare two sampled runs of one list on two simulated GPUs.",
-    ),
     "demo": ("demo", "Simulate a small workload in full and sampled, and write a page."),
     "plan": ("plan", "Read every launch once, and say what a run will take."),
     "patch": ("patch", "Put the hook into a simulator's source tree, or take it out."),
-    "join": ("join", "Join the traces of several tracer runs in one list."),
     "run": ("run", "Simulate one run with many simulators at once."),
     "status": ("status", "Show how far runs are, while they go on and afterwards."),
     "report": ("report", "Show what a run simulated, skipped and estimated."),
     "export": ("export", "Write a run's times for ASTRA-sim or SimAI."),
-    "pack": ("pack", "Write the sample of a run into one file, for another machine."),
-    "unpack": ("unpack", "Write the list, traces and plan of a pack into a folder."),
-    "select": ("select", "Draw the launches to trace from a census or a profile."),
+    "pack": ("pack", "Write the sample of a run into one file, or unpack one."),
+    "select": ("select", "Draw the launches to trace; join their traces."),
     "train": ("kernelpoint_lab.commands.train", "Train an encoder on traces."),
     "synth": ("kernelpoint_lab.commands.synth", "Write a synthesised workload as traces."),
 }
 
 
+# Former name -> the words that stand for it now.
+RENAMED = {"compare-runs": ("compare",), "join": ("select", "--join"), "unpack": ("pack",)}
+
 # Title -> subcommands, as the overview lists them.
 GROUPS = {
     "First steps": ("demo", "doctor", "patch", "init"),
-    "A run": ("plan", "run", "status", "report", "export", "pack", "unpack"),
-    "Before tracing": ("select", "join"),
+    "A run": ("plan", "run", "status", "report", "export", "pack"),
+    "Before tracing": ("select",),
     "Traces": ("synth", "convert", "inspect", "cluster"),
-    "Comparing": ("compare", "compare-runs"),
+    "Comparing": ("compare",),
     "The encoder": ("train",),
 }
 
@@ -75,7 +72,7 @@ def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads spin, and a plan's matrices are small
     if not sys.warnoptions:  # python -W shows them
         warnings.showwarning = _say_nothing
-    name = sys.argv[1] if len(sys.argv) > 1 else ""
+    name = _name_of_today()
     program = f"kernelpoint {name[:60]}".rstrip()
     try:
         try:
@@ -101,6 +98,14 @@ def main() -> None:
         if not isinstance(error.__cause__, KeyboardInterrupt):
             raise
         _end_interrupted(program, name)  # Ctrl-C while a C++ module was being loaded
+
+
+def _name_of_today() -> str:
+    """The subcommand; a former name is said once, and replaced."""
+    if sys.argv[1:2] and (now := RENAMED.get(sys.argv[1])):
+        sys.stderr.write(f"kernelpoint {sys.argv[1]}: this command is now `kernelpoint {' '.join(now)}`\n")
+        sys.argv[1:2] = now
+    return sys.argv[1] if len(sys.argv) > 1 else ""
 
 
 def _say_nothing(*warning: object, **more: object) -> None:

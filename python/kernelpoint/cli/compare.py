@@ -12,6 +12,7 @@ import typer
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from kernelpoint.cli.compare_runs import show_comparison
 from kernelpoint.cli.console import Console
 from kernelpoint.errors import ConfigError
 from kernelpoint.evaluation.evaluate import Row
@@ -31,7 +32,11 @@ WIDE_TERMINAL = 150  # columns of text from which on every column of the table f
 
 
 def compare(
-    workload: Annotated[list[str], typer.Option("--workload", "-w", help=WORKLOAD_HELP)],
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Journals of two sampled runs of one list on two simulated GPUs; then without --workload."),
+    ] = None,
+    workload: Annotated[list[str] | None, typer.Option("--workload", "-w", help=WORKLOAD_HELP)] = None,
     policies: Annotated[str, typer.Option("--policies", "-p", help="Names separated by commas, or all.")] = "all",
     budgets: Annotated[str, typer.Option(help="Relative errors separated by commas.")] = "0.01,0.05",
     seeds: Annotated[int, typer.Option(min=1, max=1_000_000, help="Runs of each cell, with seeds 0, 1, ...")] = 10,
@@ -43,8 +48,11 @@ def compare(
     scope: Annotated[str, typer.Option(help="workload or cluster.")] = "workload",
     bound: Annotated[str | None, typer.Option(help="The bound that each policy states; by default its own.")] = None,
     communication: Annotated[bool, typer.Option(help="Keep the kernels of NCCL, which wait for other GPUs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Of two runs: print the comparison as JSON.")] = False,
 ) -> None:
-    """Compare sampling methods against the full run.
+    """Compare sampling methods against the full run, or two sampled runs launch by launch.
+
+    Two runs: kernelpoint compare v100.kpjournal half-l2.kpjournal. Both need the same list, plan and seed.
 
     A workload is a file with the full run's times or cycles of every launch (profile, results CSV, journal, simulator output),
     or KEY=VALUE pairs separated by commas:
@@ -65,6 +73,15 @@ def compare(
 
     Example: kernelpoint compare -w traces=traces/kernelslist.g,host=v100 -p gcl,random -o out/compare
     """
+    if runs:
+        if len(runs) != 2 or workload:
+            raise ConfigError(
+                f"got {len(runs)} runs{' and --workload' * bool(workload)}; allowed: two runs, or --workload"
+            )
+        show_comparison(runs[0], runs[1], as_json)
+        return
+    if not workload:
+        raise ConfigError("nothing to compare; allowed: --workload, or the journals of two runs")
     console = Console(stderr=True, highlight=False)
     wanted = list(cells(_policies(policies), _numbers(budgets), seeds, confidence, scope, bound))
     if output is not None:

@@ -1,4 +1,4 @@
-"""`kernelpoint compare-runs`: two configurations of a simulated GPU, launch by launch."""
+"""`kernelpoint compare RUN RUN`: two configurations of a simulated GPU, launch by launch."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import math
 import sys
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich.table import Table
@@ -18,15 +17,8 @@ from kernelpoint.paired import compare_runs as compare
 from kernelpoint.report.sentences import number
 
 
-def compare_runs(
-    first: Annotated[Path, typer.Argument(help="Journal of the run on the first configuration (.kpjournal).")],
-    second: Annotated[Path, typer.Argument(help="Journal of the run on the second, same list, plan and seed.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
-) -> None:
-    """Compare two sampled runs of the same list on two configurations of the simulated GPU.
-
-    Example: kernelpoint compare-runs v100.kpjournal half-l2.kpjournal
-    """
+def show_comparison(first: Path, second: Path, as_json: bool) -> None:
+    """Print how the totals of two sampled runs of the same list compare."""
     result = compare(load_run(first), load_run(second))
     if as_json:
         typer.echo(json.dumps(result.record()))

@@ -1,4 +1,4 @@
-"""`kernelpoint pack`: the sample of a run in one file."""
+"""`kernelpoint pack`: the sample of a run in one file, and the folder that such a file makes."""
 
 from __future__ import annotations
 
@@ -10,23 +10,41 @@ import typer
 from kernelpoint.cli.console import Console
 from kernelpoint.journal import load_run
 from kernelpoint.packs.pack import write_pack
+from kernelpoint.packs.unpack import CONFIGURATION, is_pack, unpack
 from kernelpoint.progress import telling
 
 
 def pack(
-    run: Annotated[Path, typer.Argument(help="The journal of a finished run, whose traces are on this machine.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The pack to write.")] = Path("sample.kppack"),
+    source: Annotated[
+        Path, typer.Argument(help="The journal of a finished run, whose traces are on this machine; or a pack.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The pack to write, by default sample.kppack; of a pack, a new folder."),
+    ] = None,
 ) -> None:
-    """Write what the sample of a run needs of its traces into one file, for another machine.
+    """Write what the sample of a run needs of its traces into one file, for another machine; or unpack such a file.
+
+    Of a pack, its list, traces, plan and configuration are written into a folder, and its footprints into the cache.
 
     Example: kernelpoint pack run.kpjournal -o sample.kppack
     """
-    console = Console()
+    if is_pack(source):
+        _unpack(source, output or source.with_suffix(""))
+        return
+    output = output or Path("sample.kppack")
     with telling("packing", Console(stderr=True).print):
-        made = write_pack(load_run(run), output)
-    console.print(
+        made = write_pack(load_run(source), output)
+    Console().print(
         f"{output}: {made.simulated:,} of {made.launches:,} launches; {made.whole:,} of {made.traces:,} traces whole, "
         f"{made.footprints:,} footprints; {made.size:,} bytes",
         soft_wrap=True,
         highlight=False,
     )
+
+
+def _unpack(pack: Path, folder: Path) -> None:
+    with telling("unpacking", Console(stderr=True).print):
+        listed = unpack(pack, folder)
+    text = f"{listed}: simulate this list with -kernel_sampling {folder / CONFIGURATION}"
+    Console().print(text, soft_wrap=True, highlight=False)

@@ -14,6 +14,7 @@ from kernelpoint.errors import ConfigError
 from kernelpoint.profiles import read_profile
 from kernelpoint.progress import telling
 from kernelpoint.selection import TRACERS, Census, Tracer, forecast, read_census, write_output
+from kernelpoint.selection.join import join_lists
 from kernelpoint.session.selecting import draw
 
 DRAWING_SECONDS = 6e-6  # for each launch: a census of a million took 6 s
@@ -24,7 +25,7 @@ def select(
         list[Path],
         typer.Argument(
             help="A launch census (stats_ctx_0x... of Accel-Sim's tracer, kernel_names.txt of MacSim's), one for each CUDA "
-            "context; or a profile in its place."
+            "context; or a profile in its place. With --join, folders of traces, each of one tracer run."
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the selection and what the tracer takes.")],
@@ -42,6 +43,9 @@ def select(
     tracer: Annotated[
         str | None, typer.Option(help="accelsim or macsim: whose numbers the launches of a profile have.")
     ] = None,
+    join: Annotated[
+        bool, typer.Option(help="Draw nothing: write one list, with links to the traces of several tracer runs.")
+    ] = False,
 ) -> None:
     """Draw the launches to trace from a census or a profile, and write what the tracer takes.
 
@@ -51,6 +55,10 @@ def select(
 
     Example: kernelpoint select stats_ctx_0x5d0 -o drawn --relative-error 0.05
     """
+    if join:
+        launches = join_lists(census, output)
+        Console().print(f"{output}: {launches:,} launches of {len(census)} tracer runs", soft_wrap=True)
+        return
     console = Console(stderr=True)
     if tracer is not None and tracer not in TRACERS:
         raise ConfigError(f"--tracer: got {tracer!r}; allowed: {', '.join(TRACERS)}")

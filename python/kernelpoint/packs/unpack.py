@@ -22,6 +22,15 @@ from kernelpoint.traces.footprints import FootprintStore
 CONFIGURATION = "kernelpoint.yaml"
 
 
+def is_pack(path: Path) -> bool:
+    """True if a file begins as a pack does, whole or not."""
+    try:
+        with open_regular(path) as file:
+            return file.read(4) == b"PK\x03\x04"
+    except OSError:
+        return False
+
+
 def unpack(path: Path, folder: Path) -> Path:
     """Write what a pack holds into a folder, and its footprints into the cache; the path of the trace list.
 

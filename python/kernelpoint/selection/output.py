@@ -91,7 +91,7 @@ done
 _MACSIM = """mkdir -p "$here/run-1"
 SAMPLED_KERNEL_INFO=$here/{sample} TRACE_PATH=$here/run-1/traces OVERWRITE=1 CUDA_INJECTION64_PATH=$TRACER "$@"
 """
-_JOIN = """kernelpoint join {earlier}"$here"/run-*/traces -o "$here/{joined}"
+_JOIN = """kernelpoint select --join {earlier}"$here"/run-*/traces -o "$here/{joined}"
 echo "$here/{joined}: the traces; give the simulator their list, and its configuration selection: $here/{name}"
 """
 
