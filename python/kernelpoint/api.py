@@ -270,7 +270,7 @@ def compare(
     >>> len(rows)
     2
     """
-    from kernelpoint.evaluation.run import Notebook, cells
+    from kernelpoint.evaluation.run import ResultsFile, cells
     from kernelpoint.evaluation.run import compare as compare_workload
     from kernelpoint.evaluation.workload import load_workload, parse_request
 
@@ -285,7 +285,7 @@ def compare(
     for budget in budgets:
         ErrorBudget(budget, confidence)
     wanted = list(cells(policies, budgets, seeds, confidence, "workload", None))
-    return compare_workload(load_workload(request, request.truth, False, log), wanted, Notebook(None), log)
+    return compare_workload(load_workload(request, request.truth, False, log), wanted, ResultsFile(None), log)
 
 
 def _stand_in(traces: str | Path, gpu: Sequence[str]) -> HostInfo:

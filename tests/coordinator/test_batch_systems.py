@@ -109,7 +109,7 @@ def test_no_worker_is_said_after_a_few_seconds_and_then_each_minute_and_when_som
     clock = iter(range(0, 1000, 35))
     said: list[str] = []
     monkeypatch.setattr(attendances.time, "monotonic", lambda: next(clock))
-    attendance = attendances.Attendance(lambda: next(counts), "start some", said.append)
+    attendance = attendances.WorkerWatch(lambda: next(counts), "start some", said.append)
     looks = iter([False] * 8 + [True])
     attendance.over.wait = lambda seconds: next(looks)  # type: ignore[method-assign]
     attendance.run()

@@ -172,7 +172,7 @@ exec {program} "$@"
 
 @pytest.mark.parametrize(("times", "starts"), [(2, 3), (9, 5)])
 def test_a_simulator_that_is_killed_while_it_introduces_itself_is_started_again(bench, times, starts):
-    from kernelpoint.coordinator.introduction import ask
+    from kernelpoint.coordinator.handshake import ask
 
     simulator, said = bench.folder / "simulator", []
     simulator.write_text(KILLED.format(times=times, program=program()))

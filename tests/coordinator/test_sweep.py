@@ -4,8 +4,8 @@ import pytest
 from caches import new_cache
 
 from kernelpoint.cli.host import program
-from kernelpoint.coordinator.points import points_of
 from kernelpoint.coordinator.sweep import ranked, run_sweep
+from kernelpoint.coordinator.sweep_configs import sweep_configs
 from kernelpoint.coordinator.sweep_table import cells, html_page
 from kernelpoint.errors import ConfigError
 from kernelpoint.journal import load_run
@@ -18,7 +18,7 @@ COMMAND = ["sim", "-config", "{}"]
 def test_a_pattern_names_one_configuration_for_each_file(tmp_path):
     for name in ("b", "a"):
         (tmp_path / f"{name}.config").write_text("")
-    found = points_of(COMMAND, [f"{tmp_path}/*.config"])
+    found = sweep_configs(COMMAND, [f"{tmp_path}/*.config"])
     assert [(point.name, point.command[-1]) for point in found] == [
         ("a", f"{tmp_path}/a.config"),
         ("b", f"{tmp_path}/b.config"),
@@ -26,14 +26,14 @@ def test_a_pattern_names_one_configuration_for_each_file(tmp_path):
 
 
 def test_files_of_one_name_are_told_apart_by_their_folders():
-    found = points_of(COMMAND, ["QV100/gpgpusim.config", "RTX2060/gpgpusim.config"])
+    found = sweep_configs(COMMAND, ["QV100/gpgpusim.config", "RTX2060/gpgpusim.config"])
     assert [point.name for point in found] == ["QV100-gpgpusim.config", "RTX2060-gpgpusim.config"]
 
 
 def test_a_grid_is_every_combination_of_its_values(tmp_path):
     path = tmp_path / "grid.yaml"
     path.write_text("-sms: [40, 80]\n--l2: [3M]\n")
-    found = points_of(["sim"], [str(path)])
+    found = sweep_configs(["sim"], [str(path)])
     assert [point.command for point in found] == [
         ("sim", "-sms", "40", "--l2=3M"),
         ("sim", "-sms", "80", "--l2=3M"),
@@ -46,12 +46,12 @@ def test_a_grid_that_is_none_is_refused(tmp_path, text):
     path = tmp_path / "grid.yaml"
     path.write_text(text)
     with pytest.raises(ConfigError, match=r"grid\.yaml"):
-        points_of(["sim"], [str(path)])
+        sweep_configs(["sim"], [str(path)])
 
 
 def test_a_command_without_a_place_for_the_configuration_is_refused():
     with pytest.raises(ConfigError, match=r"has no {}; put it where the configuration's file goes"):
-        points_of(["sim", "-config", "x"], ["a.config", "b.config"])
+        sweep_configs(["sim", "-config", "x"], ["a.config", "b.config"])
 
 
 @pytest.mark.skipif(not program().exists(), reason="the embedded host is not built; run `make build`")
@@ -98,4 +98,4 @@ def test_a_sweep_ranks_simulated_gpus_by_paired_ratios_that_hold_the_true_ones(t
 def test_a_grid_that_stands_for_more_than_it_shows_is_refused(tmp_path, text, expected):
     (tmp_path / "grid.yaml").write_text(text)
     with pytest.raises(ConfigError, match=expected):
-        points_of(["sim"], [str(tmp_path / "grid.yaml")])
+        sweep_configs(["sim"], [str(tmp_path / "grid.yaml")])

@@ -150,7 +150,7 @@ def simulators(folder: Path, journal: Path) -> dict[str, object]:
     from kernelpoint.cli.host import program
     from kernelpoint.coordinator.command import with_option
     from kernelpoint.coordinator.engine import open_engine
-    from kernelpoint.coordinator.introduction import ask
+    from kernelpoint.coordinator.handshake import ask
     from kernelpoint.coordinator.run import Workers, run_one
     from kernelpoint_lab.commands import synth
 

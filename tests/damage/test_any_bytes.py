@@ -26,7 +26,7 @@ from kernelpoint.archive import read_archive, write_archive
 from kernelpoint.config import load_config
 from kernelpoint.config.reference import commented_yaml
 from kernelpoint.coordinator.batch_systems import read_cluster_file
-from kernelpoint.coordinator.points import points_of
+from kernelpoint.coordinator.sweep_configs import sweep_configs
 from kernelpoint.encoder.checkpoint import _ZEROS, BUILTIN, _checksum, checkpoint_path, read_checkpoint, read_tensors
 from kernelpoint.errors import KernelPointError
 from kernelpoint.journal import load_run
@@ -192,7 +192,7 @@ def test_any_bytes_of_yaml(folder, kind, edits):
     path = folder / "any.yaml"
     path.write_bytes(edited(content, edits))
     readers = {"configuration": load_config, "cluster": lambda p: read_cluster_file(str(p)),
-               "sweep": lambda p: points_of(["sim"], [str(p)])}  # fmt: skip
+               "sweep": lambda p: sweep_configs(["sim"], [str(p)])}  # fmt: skip
     try:
         readers[kind](path)
     except KernelPointError as error:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from kernelpoint.policies.made_up import made_up_profile
+from kernelpoint.policies.synthetic_population import synthetic_profile
 
 
 @pytest.fixture
 def small_profile():
-    return made_up_profile
+    return synthetic_profile

@@ -6,8 +6,8 @@ import numpy as np
 
 from kernelpoint.clustering import SilhouetteKMeans
 from kernelpoint.config import parse_config
-from kernelpoint.policies.made_up import make, stream_of
 from kernelpoint.policies.methods.gcl import Gcl
+from kernelpoint.policies.synthetic_population import make, stream_of
 
 
 def test_streams_with_far_apart_embeddings_are_clusters_and_their_first_launches_represent():

@@ -7,8 +7,8 @@ import pytest
 
 from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError
-from kernelpoint.policies.made_up import made_up_profile, made_up_scan, make
 from kernelpoint.policies.registry import load_policy, policy_names
+from kernelpoint.policies.synthetic_population import make, synthetic_profile, synthetic_scan
 from kernelpoint.session.planning import origin_of
 from kernelpoint.workload import Population
 
@@ -43,7 +43,7 @@ def test_random_draws_its_first_sample():
 
 
 def test_sieve_splits_from_theta_on():
-    population = Population((120,), 0, scan=made_up_scan(120))
+    population = Population((120,), 0, scan=synthetic_scan(120))
     split, whole = (len(design({"name": "sieve", "theta": t}, population).first_sizes) for t in (0.01, 100.0))
     assert split > whole == 3
 
@@ -72,7 +72,7 @@ def test_what_a_policy_does_not_allow_is_refused(choice, message):
 
 
 def test_a_plan_with_other_parameters_is_another_plan():
-    population = Population((120,), 0, profile=made_up_profile(120))
+    population = Population((120,), 0, profile=synthetic_profile(120))
     choices = ("stem", {"name": "stem", "epsilon": 0.05}, {"name": "stem", "epsilon": 0.1})
     origins = [origin_of(config(choice), load_policy("stem"), population, frozenset())["policy"] for choice in choices]
     assert origins == list(choices)

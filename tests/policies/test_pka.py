@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from kernelpoint.config import parse_config
-from kernelpoint.policies.made_up import made_up_scan as scan
 from kernelpoint.policies.methods.pka import COUNTERS, Pka
+from kernelpoint.policies.synthetic_population import synthetic_scan as scan
 from kernelpoint.profiles.builder import ProfileBuilder
 from kernelpoint.workload import Available, Need, Population
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelpoint.policies.made_up import make
 from kernelpoint.policies.methods.stem import clusters_of, joint_sizes, root, sample_size
+from kernelpoint.policies.synthetic_population import make
 from kernelpoint.policies.time_clusters import two_means
 
 Z = 1.959963984540054

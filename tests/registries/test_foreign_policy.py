@@ -11,12 +11,12 @@ import pytest
 from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError, PolicyError
 from kernelpoint.evaluation.evaluate import Cell
-from kernelpoint.evaluation.run import Notebook, compare
+from kernelpoint.evaluation.run import ResultsFile, compare
 from kernelpoint.evaluation.workload import load_workload, parse_request
 from kernelpoint.policies.conformance import CHECKS
-from kernelpoint.policies.made_up import make
 from kernelpoint.policies.processes import design_of
 from kernelpoint.policies.registry import load_policy, policy_names
+from kernelpoint.policies.synthetic_population import make
 from kernelpoint.session.planning import plan_for
 from kernelpoint.workload import Population
 
@@ -116,7 +116,7 @@ def test_a_row_of_a_comparison_is_not_that_of_a_policy_that_was_edited(install, 
     for first in (5, 5, 30):
         source = HALVES.replace("sizes, 5", f"sizes, {first}")
         site = install("halves", source, "kernelpoint.policies", halves="Halves")
-        notebook = Notebook(tmp_path / "rows.jsonl")
+        notebook = ResultsFile(tmp_path / "rows.jsonl")
         cell = Cell("halves", 0.05, 0, 0.95, "workload", "fixed")
         (row,) = compare(workload, [cell], notebook, print)
         drawn.append(row.simulated)

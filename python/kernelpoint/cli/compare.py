@@ -16,7 +16,7 @@ from kernelpoint.cli.compare_runs import show_comparison
 from kernelpoint.cli.console import Console
 from kernelpoint.errors import ConfigError
 from kernelpoint.evaluation.evaluate import Row
-from kernelpoint.evaluation.run import Notebook, cells
+from kernelpoint.evaluation.run import ResultsFile, cells
 from kernelpoint.evaluation.run import compare as compare_workload
 from kernelpoint.evaluation.summary import Line, overall, per_workload
 from kernelpoint.evaluation.text import BRIEF, HEADINGS, LEGEND, refusals
@@ -88,7 +88,7 @@ def compare(
         _make_folder(output)
     workloads = [_load(parse_request(text), output, communication, console) for text in workload]
     _refuse_twins(workloads)
-    rows = _rows(workloads, wanted, Notebook(output / "rows.jsonl" if output else None), console)
+    rows = _rows(workloads, wanted, ResultsFile(output / "rows.jsonl" if output else None), console)
     _show(rows, workloads)
     if output is not None:
         for path in write_files(output, workloads, rows):
@@ -102,13 +102,13 @@ def _make_folder(output: Path) -> None:
         raise ConfigError(f"-o: got {str(output)!r}; allowed: a folder that can be made ({error.strerror})") from None
 
 
-def _rows(workloads: Sequence[Workload], wanted: list, notebook: Notebook, console: Console) -> list[Row]:
+def _rows(workloads: Sequence[Workload], wanted: list, results: ResultsFile, console: Console) -> list[Row]:
     shown, done, total = WorkProgress("comparing", "runs", console.print), count(1), len(wanted) * len(workloads)
 
     def advance(what: str) -> None:
         shown(next(done), total)
 
-    return [row for one in workloads for row in compare_workload(one, wanted, notebook, console.print, advance)]
+    return [row for one in workloads for row in compare_workload(one, wanted, results, console.print, advance)]
 
 
 def _load(request: Request, output: Path | None, communication: bool, console: Console) -> Workload:

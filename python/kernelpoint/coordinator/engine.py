@@ -14,10 +14,10 @@ from functools import cached_property, partial
 from typing import Any
 
 from kernelpoint import __version__
-from kernelpoint.coordinator.attendance import Attendance, Say
 from kernelpoint.coordinator.batch_systems import BATCH_SYSTEMS, SCHEMES, batch_cluster, close, read_cluster_file
 from kernelpoint.coordinator.network import LOOPBACK, answering_dashboard, dashboard_address, insecure_scheduler
 from kernelpoint.coordinator.task import Batch, Report, Work, end_simulators, simulate
+from kernelpoint.coordinator.worker_watch import Say, WorkerWatch
 from kernelpoint.errors import ConfigError, KernelPointError, SessionError
 from kernelpoint.extras import needs_extra
 
@@ -69,7 +69,7 @@ class Engine:
         self._done = distributed.as_completed(loop=self._client.loop)
         threads = sum(self._client.nthreads().values())
         self.workers = max(workers, threads)
-        self._attendance = Attendance(lambda: len(self._client.nthreads()), awaited, say)
+        self._attendance = WorkerWatch(lambda: len(self._client.nthreads()), awaited, say)
         if awaited:
             self._attendance.start()
 

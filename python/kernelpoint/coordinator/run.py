@@ -16,7 +16,7 @@ from kernelpoint import __version__
 from kernelpoint.config import Config, load_config
 from kernelpoint.coordinator.command import with_option
 from kernelpoint.coordinator.coordinator import coordinate
-from kernelpoint.coordinator.introduction import ask, check, host_of
+from kernelpoint.coordinator.handshake import ask, check, host_of
 from kernelpoint.coordinator.outcomes import prepare_folder, read_all, remove_folder
 from kernelpoint.coordinator.simulations import Engine, Simulations
 from kernelpoint.coordinator.state import Progress, state_path

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from kernelpoint.config import Config, load_config
 from kernelpoint.coordinator.command import with_option
-from kernelpoint.coordinator.introduction import ask, check
-from kernelpoint.coordinator.points import Point, points_of
+from kernelpoint.coordinator.handshake import ask, check
 from kernelpoint.coordinator.run import OpenEngine, Say, Workers, run_one
+from kernelpoint.coordinator.sweep_configs import SweepConfig, sweep_configs
 from kernelpoint.coordinator.sweep_table import Ratio, Row
 from kernelpoint.errors import ConfigError, JournalError
 from kernelpoint.journal import Run, load_run
@@ -25,7 +25,7 @@ def run_sweep(
     Raises:
         KernelPointError: as run.run, for each configuration before anything is simulated.
     """
-    points = points_of(command, sweep)
+    points = sweep_configs(command, sweep)
     if len(points) < 2:
         raise ConfigError(f"--sweep {' '.join(sweep)}: got {len(points)} configurations; allowed: 2 or more")
     asked = []
@@ -48,7 +48,7 @@ def run_sweep(
     return ranked([point.name for point in points], [load_run(path) for path in journals])
 
 
-def _config_of(config: Config, point: Point, plan: str | None) -> Config:
+def _config_of(config: Config, point: SweepConfig, plan: str | None) -> Config:
     """The configuration of one point: a journal of its own, and the plan of the first."""
     journal = Path(config.journal)
     own = {"journal": str(journal.with_name(f"{journal.stem}.{point.name}{journal.suffix}"))}

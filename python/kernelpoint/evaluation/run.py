@@ -69,12 +69,12 @@ Advance = Callable[[str], None]
 MOST_BYTES = 1 << 30
 
 
-class Notebook:
+class ResultsFile:
     """Finished rows, one JSON line each, keyed by everything that they depend on: inputs, cell, and code (`code_version`).
 
     >>> import tempfile
-    >>> notebook = Notebook(Path(tempfile.mkdtemp()) / "rows.jsonl")
-    >>> notebook.find("key") is None
+    >>> results = ResultsFile(Path(tempfile.mkdtemp()) / "rows.jsonl")
+    >>> results.find("key") is None
     True
     """
 
@@ -117,9 +117,9 @@ def cells(policies: Sequence[str], budgets: Sequence[float], seeds: int, confide
 
 
 def compare(
-    workload: Workload, wanted: Sequence[Cell], notebook: Notebook, log: Log, advance: Advance = lambda text: None
+    workload: Workload, wanted: Sequence[Cell], results: ResultsFile, log: Log, advance: Advance = lambda text: None
 ) -> list[Row]:
-    """The rows of one workload; those in the notebook are not computed again.
+    """The rows of one workload; those in the results are not computed again.
 
     A policy that refuses the workload is asked once, not for every seed.
     """
@@ -130,10 +130,10 @@ def compare(
     versions = {policy: _version(policy) for policy in {cell.policy for cell in wanted}}
     for cell in wanted:
         key = f"{base}:{cell}{versions[cell.policy]}"
-        row = notebook.find(key) or refused.get((cell.policy, cell.relative_error))
+        row = results.find(key) or refused.get((cell.policy, cell.relative_error))
         if row is None:
             row = evaluate(inputs, cell)
-            notebook.keep(key, row)
+            results.keep(key, row)
             if row.reason:
                 refused[(cell.policy, cell.relative_error)] = row
         rows.append(row)

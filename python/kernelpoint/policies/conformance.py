@@ -19,9 +19,9 @@ import numpy as np
 
 from kernelpoint.errors import PolicyError
 from kernelpoint.estimation import Bound, Design, Engine, ErrorBudget, Look
-from kernelpoint.policies.made_up import LAUNCHES, make
 from kernelpoint.policies.processes import design_of
 from kernelpoint.policies.registry import load_policy
+from kernelpoint.policies.synthetic_population import LAUNCHES, make
 from kernelpoint.workload import Available, Need, Population
 
 Order = Callable[[np.ndarray], np.ndarray]

@@ -1,10 +1,10 @@
 """A workload before it is simulated: its launches, what is known of each, and the fingerprint of its trace list."""
 
 from kernelpoint.workload.alignment import aligned, launches_of, named
+from kernelpoint.workload.columns import has_instructions, instructions, kernels, known_times
 from kernelpoint.workload.described import Descriptions, with_descriptions
 from kernelpoint.workload.fingerprint import fingerprint
 from kernelpoint.workload.inputs import Available, Need, check_available, complete, why_unassisted, with_profile
-from kernelpoint.workload.known import has_instructions, instructions, kernels, known_times
 from kernelpoint.workload.launch_lists import population_for, population_of
 from kernelpoint.workload.model import ModelSource, model_profile, predicted, usable, with_model_source
 from kernelpoint.workload.population import Population

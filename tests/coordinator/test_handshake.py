@@ -4,7 +4,7 @@ import pytest
 
 from kernelpoint import __version__
 from kernelpoint.config import parse_config
-from kernelpoint.coordinator.introduction import check
+from kernelpoint.coordinator.handshake import check
 from kernelpoint.errors import ConfigError
 from kernelpoint.session.worker_protocol import Hello
 

@@ -1,4 +1,4 @@
-"""Simulators introduce themselves before a run: what they are, and whether the run can be spread over them."""
+"""Handshake with a simulator before a run: its description, and whether the run can be spread over several of it."""
 
 from __future__ import annotations
 

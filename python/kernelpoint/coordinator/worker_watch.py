@@ -1,4 +1,4 @@
-"""Watch over workers: says it where there are none."""
+"""A message to the user while no worker is connected."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ Say = Callable[[str], None]
 SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_LINES = 5.0, 60.0
 
 
-class Attendance(threading.Thread):
-    """Thread that says it where there is no worker: after SECONDS_BETWEEN_LOOKS, then every SECONDS_BETWEEN_LINES.
+class WorkerWatch(threading.Thread):
+    """Thread that reports a lack of workers after SECONDS_BETWEEN_LOOKS, then every SECONDS_BETWEEN_LINES.
 
     Args:
-        count: of workers now; awaited: where they come from; say: takes one line of text for the user.
+        count: number of connected workers; awaited: message on where workers come from; say: prints a line for the user.
 
     Attributes:
-        over: set to end it.
+        over: event that ends the thread.
     """
 
     def __init__(self, count: Callable[[], int], awaited: str, say: Say) -> None:
-        super().__init__(name="kernelpoint attendance", daemon=True)
+        super().__init__(name="kernelpoint worker watch", daemon=True)
         self._count, self._awaited, self._say = count, awaited, say
         self.over = threading.Event()
 

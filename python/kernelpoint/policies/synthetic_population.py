@@ -1,4 +1,4 @@
-"""Populations that are made up, with what a policy asks for: what the checks of conformance.py run on."""
+"""Synthetic populations with the inputs of a policy, for the checks of conformance.py."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def stream_of(count: int) -> np.ndarray:
     return np.where(launches % 11 == 7, 3 + launches % 3, launches % 3).astype(np.int32)
 
 
-def made_up_scan(count: int) -> ScanTable:
+def synthetic_scan(count: int) -> ScanTable:
     """Scan that reading the traces of `count` launches would give."""
     _, stream = np.unique(stream_of(count), return_inverse=True)  # numbered without gaps
     present = np.unique(stream_of(count))
@@ -49,7 +49,7 @@ def made_up_scan(count: int) -> ScanTable:
     )
 
 
-def made_up_profile(count: int, times: np.ndarray | None = None) -> Profile:
+def synthetic_profile(count: int, times: np.ndarray | None = None) -> Profile:
     """A profile with times (ns) that differ a little inside a stream and much between streams, unless `times` are given."""
     builder = ProfileBuilder("made up")
     noise = np.random.default_rng(5).normal(1.0, 0.02, count)
@@ -59,7 +59,7 @@ def made_up_profile(count: int, times: np.ndarray | None = None) -> Profile:
     return builder.finish()
 
 
-def made_up_embeddings(count: int) -> np.ndarray:
+def synthetic_embeddings(count: int) -> np.ndarray:
     """float32 [streams, 256]: one far-apart point per stream."""
     present = len(np.unique(stream_of(count)))
     return np.random.default_rng(1).normal(size=(present, 256)).astype(np.float32)
@@ -79,9 +79,9 @@ def make(
     population = Population(
         counts=(count,),
         seed=seed,
-        scan=made_up_scan(count) if Need.TRACES in needs else None,
-        embeddings=made_up_embeddings(count) if Need.EMBEDDINGS in needs else None,
-        profile=made_up_profile(count, times) if Need.PROFILE in needs else None,
+        scan=synthetic_scan(count) if Need.TRACES in needs else None,
+        embeddings=synthetic_embeddings(count) if Need.EMBEDDINGS in needs else None,
+        profile=synthetic_profile(count, times) if Need.PROFILE in needs else None,
     )
     config = parse_config({"version": 1, "policy": name, "seed": seed, **settings})
     return chosen(config), population

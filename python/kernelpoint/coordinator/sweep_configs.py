@@ -17,10 +17,10 @@ PLACE = "{}"  # in the simulator's command: where the file of each configuration
 
 
 @dataclass(frozen=True)
-class Point:
+class SweepConfig:
     """One simulated GPU. name: in tables and in the journal's name; command: of the simulator.
 
-    >>> Point("large-l2", ("accel-sim.out", "-config", "large-l2.config")).command[-1]
+    >>> SweepConfig("large-l2", ("accel-sim.out", "-config", "large-l2.config")).command[-1]
     'large-l2.config'
     """
 
@@ -28,7 +28,7 @@ class Point:
     command: tuple[str, ...]
 
 
-def points_of(command: Sequence[str], sweep: Sequence[str]) -> list[Point]:
+def sweep_configs(command: Sequence[str], sweep: Sequence[str]) -> list[SweepConfig]:
     """The configurations of a sweep, in its order.
 
     Args:
@@ -38,7 +38,7 @@ def points_of(command: Sequence[str], sweep: Sequence[str]) -> list[Point]:
     Raises:
         ConfigError: there are none, or the command has no place for them.
 
-    >>> [point.command for point in points_of(["sim", "-config", "{}"], ["a.config", "b.config"])]
+    >>> [point.command for point in sweep_configs(["sim", "-config", "{}"], ["a.config", "b.config"])]
     [('sim', '-config', 'a.config'), ('sim', '-config', 'b.config')]
     """
     if len(sweep) == 1 and sweep[0].endswith((".yaml", ".yml")) and PLACE not in command:
@@ -52,12 +52,12 @@ def points_of(command: Sequence[str], sweep: Sequence[str]) -> list[Point]:
     if len(set(names)) < len(names) or any(name == "gpgpusim" for name in names):
         names = [path.strip("./").replace("/", "-") for path in files]
     return [
-        Point(name, tuple(path if part == PLACE else part for part in command))
+        SweepConfig(name, tuple(path if part == PLACE else part for part in command))
         for name, path in zip(names, files, strict=True)
     ]
 
 
-def _grid(command: Sequence[str], path: Path) -> list[Point]:
+def _grid(command: Sequence[str], path: Path) -> list[SweepConfig]:
     """All combinations of the values of a YAML file: `-gpgpu_n_clusters: [40, 80]`."""
     content = read_yaml(path, "--sweep")
     lists = isinstance(content, dict) and content and all(isinstance(v, list) and v for v in content.values())
@@ -74,5 +74,5 @@ def _grid(command: Sequence[str], path: Path) -> list[Point]:
             part for key, value in chosen.items() for part in ([f"{key}={value}"] if key[:2] == "--" else [key, value])
         ]
         name = "-".join(f"{key.lstrip('-')}-{value}" for key, value in chosen.items()).replace("/", "_")
-        found.append(Point(name, (*command, *options)))
+        found.append(SweepConfig(name, (*command, *options)))
     return found
