@@ -10,13 +10,62 @@ seeds of one over the other; `common` the launches drawn in both runs.
 from __future__ import annotations
 
 import argparse
+import csv
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
-from replayed import Replayed, sampled, say
 
+from kernelpoint.config import parse_config
+from kernelpoint.encoder import embed_streams
+from kernelpoint.estimation import Design, Engine, ErrorBudget, Look, passes
 from kernelpoint.estimation.estimators import Sample
 from kernelpoint.estimation.paired import joint_error_probability, paired_totals
+from kernelpoint.evaluation.workload import full_run
+from kernelpoint.policies.methods.kernelpoint import KernelPoint
+from kernelpoint.traces import ScanTable, launch_paths, scan_launches
+from kernelpoint.workload import Population
+
+say = partial(print, flush=True)  # rows come slowly
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """A trace list, read and embedded, whose results are looked up in full runs of the embedded host."""
+
+    name: str
+    source: str
+    folder: Path
+    scan: ScanTable
+    embeddings: np.ndarray
+    paths: tuple[str, ...]
+
+    @classmethod
+    def read(cls, source: str, folder: Path) -> Replayed:
+        """Reads a list; full runs are kept in `folder`."""
+        paths = tuple(str(path) for path in launch_paths(source))
+        scan = scan_launches(paths)
+        where = Path(source).parent if Path(source).is_file() else Path(source)
+        return cls(where.name, source, folder, scan, embed_streams(scan), paths)
+
+    def cycles(self, gpu: str) -> np.ndarray:
+        """Cycles of every launch in the full run on a configuration of the embedded host."""
+        with full_run(self.source, gpu, self.folder, say).open() as file:
+            return np.array([float(row["cycles"]) for row in csv.DictReader(file)])
+
+    def design(self, budget: float, seed: int) -> Design:
+        """The shipped policy's design."""
+        people = Population((len(self.paths),), seed, self.scan, self.paths, embeddings=self.embeddings)
+        settings = {"version": 1, "policy": "kernelpoint", "seed": seed, "error_budget": {"relative_error": budget}}
+        return KernelPoint(parse_config(settings)).design(people)
+
+
+def sampled(design: Design, y: np.ndarray, budget: float) -> tuple[Engine, Look]:
+    """The passes of a run whose results are looked up instead of simulated."""
+    engine = Engine(design, ErrorBudget(budget))
+    *_, look = passes(engine, ("cycles",), y)
+    return engine, look
 
 
 def compare(workload: Replayed, first: np.ndarray, second: np.ndarray, budget: float, seed: int) -> list[float]:
