@@ -11,7 +11,7 @@ from trace_writer import cta, small_trace
 from kernelpoint.config import load_config
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.queue import SIMULATE, SKIP
-from kernelpoint.session.trace_checks import WholeTraces
+from kernelpoint.session.trace_checks import TraceIntegrity
 from kernelpoint.session.worker import WorkerSession
 from kernelpoint.session.worker_protocol import Step, encode_chain
 
@@ -115,7 +115,7 @@ def test_a_simulator_that_handles_damage_is_told_to_simulate(simulator):
 def test_a_trace_is_read_once_and_again_when_it_has_changed(simulator, monkeypatch):
     reads = []
     monkeypatch.setattr("kernelpoint.traces.scan_trace", reads.append)
-    traces = WholeTraces(HostInfo("accelsim", needs_whole_traces=True))
+    traces = TraceIntegrity(HostInfo("accelsim", needs_whole_traces=True))
     simulator.path(0).write_text(WHOLE)
     assert [traces.problem(str(simulator.path(0))) for _ in range(3)] == [""] * 3 and len(reads) == 1
     simulator.path(0).write_text(WHOLE + "\n")

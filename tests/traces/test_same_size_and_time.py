@@ -9,7 +9,7 @@ import pytest
 from trace_writer import cta, small_trace
 
 from kernelpoint.session.host_info import HostInfo
-from kernelpoint.session.trace_checks import WholeTraces
+from kernelpoint.session.trace_checks import TraceIntegrity
 from kernelpoint.traces import TraceCache, scan_launches
 from kernelpoint.traces.footprints import FootprintStore
 from kernelpoint.workload.fingerprint import fingerprint
@@ -66,7 +66,7 @@ def test_footprints_plans_and_predictions_of_the_old_content_are_not_found(trace
 
 
 def test_a_trace_that_was_read_whole_is_read_again(trace):
-    whole = WholeTraces(HostInfo("accelsim", needs_whole_traces=True))
+    whole = TraceIntegrity(HostInfo("accelsim", needs_whole_traces=True))
     assert whole.problem(str(trace)) == ""
     status = trace.stat()
     trace.write_text("x" * status.st_size)

@@ -5,12 +5,12 @@ coverage (design section 7).
 """
 
 from kernelpoint.fast_model.configuration import Configuration, configuration_for, shipped, stated_by
-from kernelpoint.fast_model.predict import COURSES, MODEL_VERSION, predict
+from kernelpoint.fast_model.predict import MODEL_VERSION, REPLICATIONS, predict
 from kernelpoint.fast_model.predictions import Predictions, in_terms_of
 
 __all__ = [
-    "COURSES",
     "MODEL_VERSION",
+    "REPLICATIONS",
     "Configuration",
     "Predictions",
     "configuration_for",

@@ -20,7 +20,7 @@ from kernelpoint.session.same_run import check_same_run
 from kernelpoint.session.setup import Setup, latency_of
 from kernelpoint.session.summary import sentence
 from kernelpoint.session.time_saved import TimeSaved
-from kernelpoint.session.trace_checks import WholeTraces
+from kernelpoint.session.trace_checks import TraceIntegrity
 from kernelpoint.session.verdict import open_launch
 from kernelpoint.session.worker_protocol import Planned
 from kernelpoint.workload.forecast import compared
@@ -50,7 +50,7 @@ class Session:
         self.loop = Loop(setup, self.recorder)
         self._run = self.loop.run()
         self.replays = Replays(setup.host, setup.config.replay.memory << 20, log, setup.config.replay.state == "empty")
-        self._whole_traces = WholeTraces(setup.host)
+        self._whole_traces = TraceIntegrity(setup.host)
         self.summary: SummaryRecord | None = None
         self._stated: Sequence[Record] = ()  # ranges and summary at the end of the journal that is resumed
         self._estimates: np.ndarray | None = None

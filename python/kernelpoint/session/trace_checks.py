@@ -46,16 +46,16 @@ def check_architectures(host: HostInfo, paths: Sequence[str]) -> None:
             )
 
 
-class WholeTraces:
+class TraceIntegrity:
     """Tells which traces can be read to their end; each file is read once, and again when it has changed.
 
     Reading takes 1 to 2 ns a byte, simulating a thousand times as long. A simulator that handles damage by itself needs none
     of it (kp_host_info.flags).
 
     Example:
-        >>> WholeTraces(HostInfo("accelsim", needs_whole_traces=True)).problem("no-such.traceg")
+        >>> TraceIntegrity(HostInfo("accelsim", needs_whole_traces=True)).problem("no-such.traceg")
         'no-such.traceg: cannot be opened: No such file or directory'
-        >>> WholeTraces(HostInfo("kernelpoint-host")).problem("no-such.traceg")
+        >>> TraceIntegrity(HostInfo("kernelpoint-host")).problem("no-such.traceg")
         ''
     """
 

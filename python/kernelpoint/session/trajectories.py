@@ -1,4 +1,4 @@
-"""Courses of large launches in the fast model, for projections of launches that are stopped inside."""
+"""Trajectories of launches in the fast model, for projections of launches that are stopped inside."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from kernelpoint.session.replays import Replays
 if TYPE_CHECKING:
     from kernelpoint.workload import Population
 
-INTERVAL = 25  # cycles between two points of a course
+INTERVAL = 25  # cycles between two points of a trajectory
 MEMORY = 64 << 20  # bytes of footprints
 NOTHING = np.zeros((0, 4), dtype=np.uint64)
 
 
 class Trajectories:
-    """Source of courses: the fast model simulates a launch from its first CTA to its last when it is asked about it.
+    """Trajectories by simulation: the fast model runs a launch from its first CTA to its last when it is asked about it.
 
     The launch begins with what the launches before it leave in L2, where the host names its trace list.
 
@@ -37,7 +37,7 @@ class Trajectories:
         self._told = False
 
     def of(self, unit: int) -> ProgressTrace | None:
-        """The course of one launch; None where there is no model, or it cannot simulate the launch."""
+        """The trajectory of one launch; None where there is no model, or it cannot simulate the launch."""
         source, paths = self._population.model_source, self._population.paths
         if source is None or not paths or not paths[unit]:
             return None
@@ -51,10 +51,10 @@ class Trajectories:
                 self._log(f"the fast model cannot simulate a launch, which is projected without it: {error}")
             self._told = True
             return None
-        course = ProgressTrace()
+        trace = ProgressTrace()
         for cycles, instructions, issued, completed in points.tolist():
-            course.add(cycles, instructions, issued, completed, int(points[-1, 2]))
-        return course
+            trace.add(cycles, instructions, issued, completed, int(points[-1, 2]))
+        return trace
 
     def _touches(self, unit: int) -> np.ndarray:
         """uint64 [n, 4]: address, sectors touched, sectors written, whether copied; none where nothing can be replayed."""

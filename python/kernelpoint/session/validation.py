@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from kernelpoint.session.sample import Sample
     from kernelpoint.session.setup import Setup
 
-OF_COURSES = (
+OF_TRAJECTORIES = (
     "the full run is off the mean of all equally likely runs by as much as courses of the model of the cores are"
 )
 LEAST_SHARE = 30  # launches that a list needs for each validation launch
@@ -414,13 +414,13 @@ def check_without_validation(setup: Setup) -> ReplayCheck:
     reason = why_not_checked(setup)
     if reason or not has_trajectories(setup) or not _states_a_bound_on_some(setup):
         return ReplayCheck(reason=reason)
-    from kernelpoint.fast_model import COURSES
+    from kernelpoint.fast_model import REPLICATIONS
     from kernelpoint.fast_model.predictions import OF_TOTAL
 
     assert setup.frame is not None, "has_trajectories says that there is one"
     predictions = setup.frame.design.predictions or {}
-    error = error_of_courses(predictions["cycles"], predictions[OF_TOTAL], COURSES, setup.budget.confidence)
-    return ReplayCheck({"cycles": error}, assumption=OF_COURSES)
+    error = error_of_courses(predictions["cycles"], predictions[OF_TOTAL], REPLICATIONS, setup.budget.confidence)
+    return ReplayCheck({"cycles": error}, assumption=OF_TRAJECTORIES)
 
 
 def _dependence(engine: BaseEngine, units: NDArray[np.int64]) -> NDArray[np.float64]:

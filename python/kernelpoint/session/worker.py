@@ -25,7 +25,7 @@ from kernelpoint.session.ledger import ENDED_SIMULATOR
 from kernelpoint.session.queue import DONE, OK, SIMULATE, SKIP, Answer
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.setup import budget_of, latency_of
-from kernelpoint.session.trace_checks import WholeTraces
+from kernelpoint.session.trace_checks import TraceIntegrity
 from kernelpoint.session.trajectories import Trajectories
 from kernelpoint.session.worker_protocol import Chain, Outcome, Step, decode_chain, encode_outcomes
 from kernelpoint.workload import population_of, with_model_source
@@ -50,7 +50,7 @@ class WorkerSession:
         chains, self._answers = map(int, descriptors.split(","))
         self._host, self._confidence = host, config.error_budget.confidence
         self._replays = Replays(host, config.replay.memory << 20, log, config.replay.state == "empty")
-        self._whole_traces = WholeTraces(host)
+        self._whole_traces = TraceIntegrity(host)
         self._inside = inside_of(config, host, log)
         self._latency = latency_of(config)
         self._chain: Chain = ()
