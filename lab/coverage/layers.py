@@ -1,6 +1,6 @@
 """One representative layer times N beside a run with a bound, on profiles of real GPUs.
 
-    python lab/coverage/layers.py [--seeds 20] [--budget 0.01] [POPULATION ...]
+    python lab/coverage/layers.py [--seeds 20] [--budget 0.01] [POPULATION or profile ...]
 
 Of each population: launches, equal layers (copies of repeats), the share of the time that lies in them; the error of the total
 from the middle layer, and from the worst choice of a copy, with the speedup; the same for the ranges that are layers: median
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 import numpy as np
 from populations import PROFILES, population
@@ -74,7 +75,7 @@ def line(name: str, budget: float, seeds: int) -> str:
         f"{100 * np.median(ours):.1f}, {100 * np.max(ours):.0f} %",
         f"{100 * np.median(halves):.1f} %",
     )
-    return f"| {name} | {len(y):,} | {' | '.join(values)} |"
+    return f"| {Path(name).name.partition('.')[0]} | {len(y):,} | {' | '.join(values)} |"
 
 
 def main() -> None:

@@ -77,8 +77,12 @@ def shared_data() -> Path | None:
 
 
 def profile(name: str) -> Population:
-    """A real GPU profile without NCCL kernels: y is the duration; its names and shapes are known, its times are not."""
-    full = read_profile(shared_data() / "profiles" / f"{name}.csv.gz").without_communication()
+    """A real GPU profile without NCCL kernels: y is the duration; its names and shapes are known, its times are not.
+
+    name: of the shared data, or a file.
+    """
+    file = Path(name) if Path(name).is_file() else shared_data() / "profiles" / f"{name}.csv.gz"
+    full = read_profile(file).without_communication()
     return _with_metadata(name, full.duration, full.without_results())
 
 
