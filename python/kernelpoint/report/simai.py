@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from kernelpoint.errors import ConfigError
@@ -14,7 +15,7 @@ def write_simai(run: Run, path: Path, megahertz: float | None) -> int:
     """Write the time of each module: ranges without others inside, those of one name as repetitions of it.
 
     `time_gpu_avg` is the mean over them, `time_gpu_min` and `time_gpu_max` the least and the largest. SimAI tells attention,
-    MLP and others by the sections' names: `layernorm`, `atten...`, `mlp...`, `Emb`, `logit_time`.
+    MLP and others by the sections' names (`layernorm`, `atten...`, `mlp...`, `Emb`, `logit_time`): letters, digits, "_".
 
     Returns:
         The number of sections.
@@ -30,7 +31,7 @@ def write_simai(run: Run, path: Path, megahertz: float | None) -> int:
     for name, part in run.ranges.items():
         cycles = part.estimates["cycles"].estimate if "cycles" in part.estimates else None
         if name not in parents and cycles is not None:
-            found.setdefault(name.rpartition("/")[2].replace(" ", "_"), []).append(cycles * microseconds)
+            found.setdefault(re.sub(r"\W", "_", name.rpartition("/")[2]), []).append(cycles * microseconds)
     lines = ["train_iter:1"]
     for name, times in found.items():
         for key, value in (("max", max(times)), ("min", min(times)), ("avg", sum(times) / len(times))):
