@@ -30,6 +30,13 @@ def write(tmp_path, text, name="profile.csv"):
     return path
 
 
+def test_a_uniform_csv_needs_no_more_than_names_and_times(tmp_path):
+    profile = read_profile(write(tmp_path, "name,dur_us\nattention,2.5\nmlp,10\n"))
+    assert [profile.name(i) for i in range(2)] == ["attention", "mlp"]
+    assert profile.duration.tolist() == [2_500.0, 10_000.0]
+    assert not profile.grid.any() and not profile.block.any()
+
+
 def test_units_become_nanoseconds_and_launches_stand_in_program_order(tmp_path):
     profile = read_profile(write(tmp_path, UNIFORM))
     assert [profile.name(i) for i in range(3)] == ["a()", "void b<4, int>(int*)", "ncclKernel_AllReduce(x)"]

@@ -13,7 +13,8 @@ from kernelpoint.profiles.tables import microseconds, number, rows_of, shape, wh
 class UniformCsv(TextFormat):
     """The uniform CSV: columns idx, name, grid, block, regs, smem, stream, ts_us, dur_us; others are ignored.
 
-    Times are microseconds there. Rows whose name begins with "Memcpy" or "Memset" are left out.
+    Only name and dur_us have to be there. Times are microseconds. Rows whose name begins with "Memcpy" or "Memset" are
+    left out.
     """
 
     description = "uniform CSV"
@@ -21,7 +22,7 @@ class UniformCsv(TextFormat):
     @classmethod
     def certainty(cls, beginning: Beginning) -> int:
         """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
-        return STRUCTURE if {"name", "grid", "block", "dur_us"} <= beginning.columns else NOT_THIS
+        return STRUCTURE if {"name", "dur_us"} <= beginning.columns else NOT_THIS
 
     def read_text(self, file: TextIO, source: str, device: int | None = None) -> Profile:
         """See :class:`~kernelpoint.profiles.format.ProfileFormat`."""
@@ -33,8 +34,7 @@ class UniformCsv(TextFormat):
                 continue
             builder.add(
                 row["name"],
-                shape(row["grid"], where),
-                shape(row["block"], where),
+                *(shape(row[size], where) if row.get(size) else (0, 0, 0) for size in ("grid", "block")),
                 whole_number(row.get("regs", ""), where),
                 whole_number(row.get("smem", ""), where),
                 whole_number(row.get("stream", ""), where),
