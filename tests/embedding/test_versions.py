@@ -200,3 +200,13 @@ def test_a_host_that_runs_python_already_keeps_its_interpreter(plugin, tmp_path,
     )
     assert done.stdout.startswith(expected), done.stdout + done.stderr
     assert done.returncode == 0
+
+
+def test_a_python_program_without_the_packages_of_kernelpoint_is_told_where_to_install_them():
+    plugin = Path(real_package).parent / "lib" / "libkernelpoint.so"
+    if not plugin.exists():
+        pytest.skip("the plugin is not built here")
+    command = [sys.executable, "-S", "-c", PYTHON_HOST, str(plugin), "kernelpoint.yaml"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.startswith(f"-3 the simulator runs in {sys.executable}, which lacks KernelPoint's package ")
+    assert f"`{sys.executable} -m pip install kernelpoint`" in done.stdout

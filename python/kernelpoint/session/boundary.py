@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernelpoint.config import Config, load_config
-from kernelpoint.journal import JournalWriter, RunRecord
-from kernelpoint.pool import Pool
-from kernelpoint.session.host_info import HostInfo
-from kernelpoint.session.session import Session
-from kernelpoint.session.setup import drawn_whole, prepare
-from kernelpoint.session.worker_protocol import JOURNAL_ENV, TIME_ENV, WORKER_PIPES_ENV
+from kernelpoint.errors import SetupError
+
+try:
+    from kernelpoint.config import Config, load_config
+    from kernelpoint.journal import JournalWriter, RunRecord
+    from kernelpoint.pool import Pool
+    from kernelpoint.session.host_info import HostInfo
+    from kernelpoint.session.session import Session
+    from kernelpoint.session.setup import drawn_whole, prepare
+    from kernelpoint.session.worker_protocol import JOURNAL_ENV, TIME_ENV, WORKER_PIPES_ENV
+except ModuleNotFoundError as error:  # the simulator runs in a Python of its own
+    raise SetupError(
+        f"the simulator runs in {sys.executable}, which lacks KernelPoint's package {error.name}; "
+        f"`{sys.executable} -m pip install kernelpoint`"
+    ) from error
 
 if TYPE_CHECKING:
     from kernelpoint.session.worker import WorkerSession
