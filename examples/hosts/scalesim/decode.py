@@ -1,6 +1,7 @@
 """The decode phase of a language model in SCALE-Sim v3, sampled by KernelPoint.
 
-    python decode.py CONFIG [JOURNAL]      with `pip install scalesim` and kernelpoint
+    python decode.py CONFIG      with `pip install scalesim` and kernelpoint
+    python decode.py full        all GEMMs, and the sum of their cycles
 
 CONFIG is a kernelpoint.yaml. A launch is one GEMM of one layer of one token; SCALE-Sim simulates each by itself.
 """
@@ -58,8 +59,11 @@ def simulate(gemm: Mapping[str, Any]) -> dict[str, float]:
 
 
 def main() -> None:
-    """Sample the list and print what the run states."""
+    """Sample the list, or simulate all of it."""
     launches = gemms()
+    if sys.argv[1] == "full":
+        print("full run:", sum(simulate(launch)["cycles"] for launch in launches))
+        return
     with kp.host(
         sys.argv[1], launches, simulator="SCALE-Sim v3", gpu="32 x 32", stateless=True, deterministic=True
     ) as run:
