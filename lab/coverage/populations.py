@@ -88,7 +88,7 @@ def profile(name: str) -> Population:
 
 def _with_metadata(name: str, y: np.ndarray, light: Profile) -> Population:
     threads = light.grid.prod(axis=1).astype(float) * light.block.prod(axis=1)
-    known = Known((len(y),), 0, profile=light)
+    known = Known((len(y),), 0, profile=light, measured=True)
     return Population(name, y, threads, light.name_ids, light.signature, known)
 
 

@@ -11,23 +11,43 @@ from kernelpoint.estimation.growth import fewest
 from kernelpoint.estimation.influence import guards, spared
 from kernelpoint.estimation.stratify import FIRST_LEAST_RATE
 from kernelpoint.estimation.unseen import LEAST_RATE, unseen_rate
-from kernelpoint.estimation.variance import squared_excess
+from kernelpoint.estimation.variance import SlowDraws
 from kernelpoint.randomness import generator, permanent_random_numbers
 
 
 def test_draws_that_agree_add_no_spread():
     strata = np.repeat(np.arange(5), 3)
-    assert squared_excess(strata, 10.0 + strata, 5) == 0.0
-    assert squared_excess(np.arange(4), np.array([1.0, 9.0, 1.0, 50.0]), 4) == 0.0, "one draw has nothing beside it"
+    ones = np.ones(5)
+    assert SlowDraws.of(strata, 10.0 + strata, 5).mean_square(ones).tolist() == [0.0] * 5
+    alone = SlowDraws.of(np.arange(4), np.array([1.0, 9.0, 1.0, 50.0]), 4)
+    assert alone.mean_square(ones).tolist() == [0.0] * 5, "one draw has nothing beside it"
 
 
-def test_the_part_that_slow_draws_add_is_the_same_wherever_they_are():
-    random = generator(0, "slow draws")
-    found = []
-    for scale in (np.ones(200), np.r_[np.full(20, 1000.0), np.ones(180)]):
-        y = scale[:, None] * np.where(random.random((200, 5)) < 0.02, 3.0, 1.0)
-        found.append(squared_excess(np.repeat(np.arange(200), 5), y.ravel(), 200))
-    assert 0.5 * found[0] < found[1] < 2.0 * found[0]
+LENGTHS = np.r_[np.full(100, 1000.0), np.ones(100)]
+
+
+def slow_draws(slow):
+    """Five draws of each of 200 strata, half of them long; the first of some strata is three times as long."""
+    y = np.repeat(LENGTHS[:, None], 5, axis=1)
+    y[slow, 0] *= 3.0
+    return SlowDraws.of(np.repeat(np.arange(200), 5), y.ravel(), 200)
+
+
+def test_slow_draws_among_long_units_tell_that_all_may_be_slow():
+    found = slow_draws([10, 60, 110, 160])
+    assert found.times == 0.85, "as before any draw"
+    of_long = 0.85 * 4 + 0.15 * 2  # as cycles, the two slow draws among short units are nothing here
+    assert np.allclose(
+        found.mean_square(np.array([1.0, 1000.0])), [4.0 * 4 / 1000.0, 4.0 * of_long / 1000.0], rtol=1e-5
+    )
+
+
+def test_slow_draws_among_short_units_only_tell_that_they_add_cycles():
+    few, many = slow_draws([110]), slow_draws(range(110, 122))
+    assert np.isclose(few.times, 0.85 * 0.5 / (0.85 * 0.5 + 0.15)), "Bayes: one in two draws is as short"
+    assert many.times < 0.01
+    short, long = many.mean(np.array([1.0, 1000.0]))
+    assert short == 2.0 and long < 0.02
 
 
 def test_a_bound_holds_where_one_launch_in_a_hundred_is_three_times_as_long():
@@ -108,10 +128,10 @@ def test_a_bound_is_not_met_before_slow_units_are_excluded():
 def test_once_draws_are_slow_two_undrawn_units_of_a_stratum_may_be():
     strata = np.repeat([0, 1], [8, 2])
     sample = Sample(strata, np.array([10, 4]), np.zeros(2, int), odd=0.5, rare=4.0)
-    whole, odd, size = np.zeros(2, int), 3.0, np.array([100.0, 8.0])
-    quiet = guards(sample, size, sample.odd, 1.0 - 1e-9, whole, 1)
+    whole, odd, size = np.zeros(2, int), np.full(2, 3.0), np.array([100.0, 8.0])
+    quiet = guards(sample, size, np.full(2, sample.odd), 1.0 - 1e-9, whole, 1)
     slow = guards(sample, size, odd, 1.0 - 1e-9, whole, 1)
-    assert np.allclose([quiet[0], slow[0]], [0.5 * 100.0 * 0.2 / 8, odd * 2 * 100.0 / 10])
+    assert np.allclose([quiet[0], slow[0]], [0.5 * 100.0 * 0.2 / 8, 3.0 * 2 * 100.0 / 10])
     left = spared(sample.N, size / 108.0, odd, 0.3)
     assert left.tolist() == [1, 4]
     drawn = replace(sample, strata=np.repeat([0, 1], [9, 2]))

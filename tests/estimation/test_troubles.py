@@ -101,7 +101,9 @@ def test_on_a_real_profile_looser_budgets_are_cheaper_on_average():
             config = parse_config(
                 {"version": 1, "policy": "kernelpoint", "error_budget": {"relative_error": eps}, "seed": seed}
             )
-            design = KernelPoint(config).design(Population((len(y),), seed, profile=full.without_results()))
+            design = KernelPoint(config).design(
+                Population((len(y),), seed, profile=full.without_results(), measured=True)
+            )
             engine = Engine(design, ErrorBudget(eps))
             assert list(passes(engine, ("cycles",), y))
             spent[k] += y[engine.drawn()].sum()

@@ -144,8 +144,8 @@ def fewest(look: Inference, cost: Floats) -> Ints:
     spread = np.sqrt(look.target_spread(budget.counter).pooled)
     tailed = (spread > TAILED) & (spread * share > TAILED_PART * eps)
     low = np.maximum(low, np.minimum(np.where(tailed, TAILED_DRAWS, 0), N))
-    if odd > look.sample.odd:
-        low = np.maximum(low, N - spared(N, share, odd, eps))
+    slow = odd > look.sample.odd
+    low = np.where(slow, np.maximum(low, N - spared(N, share, odd, eps)), low)
     alpha, allowed = 1.0 - budget.confidence, eps / look.sample.rare
     return cheapest(low.astype(float), N, cost, lambda n: unseen_slow(N, n, share, alpha) <= allowed, power=1.0)
 

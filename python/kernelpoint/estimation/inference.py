@@ -17,11 +17,11 @@ from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.targets import Groups, Targets
 from kernelpoint.estimation.unseen import MIN_COUNTS, OpenUnit, sentences
 from kernelpoint.estimation.variance import (
+    SlowDraws,
     Spread,
     pooled_by_kind,
     pooled_spread,
     scales,
-    squared_excess,
     variance_and_degrees,
 )
 
@@ -120,11 +120,11 @@ class Inference:
         few = bool(self._nothing(index)[0].any()) and np.count_nonzero(self.values[:, index]) < MIN_COUNTS
         return np.asarray((degrees < MIN_DEGREES) | few)
 
-    def _odd(self, index: int) -> float:
-        """Largest deviation of an unseen unit in a counter, relative to its value."""
+    def _odd(self, index: int) -> Floats:
+        """Largest deviation of an unseen unit of each stratum in a counter, relative to its value, float64 [H]."""
         return oddity(self.sample, self.values[:, index])
 
-    def _guards(self, size: Floats, odd: float, groups: Groups) -> Floats:
+    def _guards(self, size: Floats, odd: Floats, groups: Groups) -> Floats:
         """Change of each group's total, float64 [groups], by units that are odd and unseen; arguments as of `guards`."""
         return guards(self.sample, size, odd, 1.0 - self.targets.budget.confidence, groups.of_stratum, groups.count)
 
@@ -200,7 +200,7 @@ class Inference:
         V, degrees = variance_and_degrees(self.sample.N, self.n, spread, whole.of_stratum, 1)
         simulated = sums[above] / sums[below] if sums[below] else math.nan
         size = [self.sizes(i) for i in (above, below)]
-        odd = max(self._odd(above), self._odd(below))
+        odd = np.maximum(self._odd(above), self._odd(below))
         influence = self._guards((size[0] + abs(top / bottom) * size[1]) / (2.0 * abs(bottom)), odd, whole)
         undrawn = bool((self.n < self.sample.N).any())
         return self._estimate(name, top / bottom, V[0], degrees[0], simulated, influence[0], undrawn)
@@ -335,7 +335,7 @@ def infer(
         moments = Moments.of_neighbours if sample.balanced else Moments.of
         spread = pooled_by_kind(
             *(sample.N, moments(sample.strata, fit.residuals, H), scale, sample.kinds, sample.balanced),
-            least=squared_excess(sample.strata, y, H),
+            least=SlowDraws.of(sample.strata, y, H).mean_square(np.maximum(scale, 1e-300)),
         )
         spreads.append(spread)
     return Inference(targets, sample, values, exact, clusters, domains, fits, spreads)

@@ -9,7 +9,7 @@ from kernelpoint.estimation.design import Method
 from kernelpoint.estimation.estimators import MIN_OTHER_DRAWS_FOR_LINE, Sample
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.unseen import unseen_rate
-from kernelpoint.estimation.variance import excesses
+from kernelpoint.estimation.variance import SlowDraws, scales
 
 SLOW_UNITS = 2  # Model: undrawn units of a stratum that may all be slow, once draws are
 
@@ -85,48 +85,50 @@ def at_least_like_others(size: Floats, covariate: Floats, clusters: NDArray[np.i
     return np.maximum(size, each[clusters] * covariate)
 
 
-def oddity(sample: Sample, y: Floats) -> float:
-    """Largest deviation of an unseen unit, relative to its value: Sample.odd; or, where slow units are looked for
-    (Sample.rare) and draws are slow, as odd as these are on average.
+def oddity(sample: Sample, y: Floats) -> Floats:
+    """Largest deviation of an unseen unit of each stratum, relative to its value, float64 [H]: Sample.odd; or, where slow units
+    are looked for (Sample.rare), what slow draws tell of them on average, if more.
 
     >>> sample = Sample(np.array([0, 0, 0]), np.array([9]), np.zeros(1, int), odd=0.5, rare=4.0)
-    >>> oddity(sample, np.array([1.0, 1.0, 1.0])), oddity(sample, np.array([1.0, 4.0, 1.0]))
-    (0.5, 3.0)
+    >>> oddity(sample, np.array([1.0, 1.0, 1.0])).tolist(), oddity(sample, np.array([1.0, 4.0, 1.0])).tolist()
+    ([0.5], [1.5])
     """
-    slow = excesses(sample.strata, y, len(sample.N)) if sample.rare else np.empty(0)
-    return max(sample.odd, float(slow[slow > 0.0].mean())) if slow.any() else sample.odd
+    if not sample.rare:
+        return np.full(len(sample.N), sample.odd)
+    mean = scales(Moments.of(sample.strata, y, len(sample.N)).mean, sample.n)
+    return np.maximum(sample.odd, SlowDraws.of(sample.strata, y, len(sample.N)).mean(np.maximum(mean, 1e-300)))
 
 
-def spared(N: Ints, share: Floats, odd: float, relative_error: float) -> Ints:
+def spared(N: Ints, share: Floats, odd: Floats, relative_error: float) -> Ints:
     """Units of each stratum that may stay undrawn, int64 [H]: all but where SLOW_UNITS of them that are off by `odd` break the
     budget. share: of the total, float64 [H].
 
-    >>> spared(np.array([10, 10, 10]), np.array([0.01, 0.2, 0.4]), 3.0, 0.1).tolist()
+    >>> spared(np.array([10, 10, 10]), np.array([0.01, 0.2, 0.4]), np.full(3, 3.0), 0.1).tolist()
     [10, 1, 0]
     """
     fit = np.floor(relative_error / np.maximum(odd * share / np.maximum(N, 1), 1e-300))
     return np.where(fit < SLOW_UNITS, fit, N).astype(np.int64)
 
 
-def guards(sample: Sample, size: Floats, odd: float, alpha: float, groups: NDArray[np.integer], count: int) -> Floats:
+def guards(sample: Sample, size: Floats, odd: Floats, alpha: float, groups: NDArray[np.integer], count: int) -> Floats:
     """Change of the total of each group of strata, float64 [count], if the draw that stands for most of it is off by `odd`, or,
     once draws are slow (odd > Sample.odd), SLOW_UNITS undrawn units of a stratum are, or as many undrawn units by
     Sample.rare as, with a probability of alpha, no draw is of (unseen_rate).
 
     Args:
-        size: float64 [H], what each stratum adds to its group; groups: int [H], group of each stratum.
+        size: float64 [H], what each stratum adds to its group; odd: float64 [H]; groups: int [H], group of each stratum.
 
     >>> sample = Sample(np.zeros(4, int), np.array([8]), np.zeros(1, int))
-    >>> guards(sample, np.array([80.0]), 0.5, 0.05, np.zeros(1, int), 1).tolist()
+    >>> guards(sample, np.array([80.0]), np.array([0.5]), 0.05, np.zeros(1, int), 1).tolist()
     [5.0]
     """
     n = sample.n
     rest = np.where(n < sample.N, 1.0 - n / np.maximum(sample.N, 1), 0.0) * size
     most = np.zeros(count)
     np.maximum.at(most, groups, odd * rest / np.maximum(n, 1))
-    if sample.rare and odd > sample.odd:
-        np.maximum.at(most, groups, odd * np.minimum(sample.N - n, SLOW_UNITS) * size / np.maximum(sample.N, 1))
     if not sample.rare:
         return most
+    undrawn = np.where(odd > sample.odd, np.minimum(sample.N - n, SLOW_UNITS), 0)
+    np.maximum.at(most, groups, odd * undrawn * size / np.maximum(sample.N, 1))
     slow = sample.rare * unseen_rate(n, alpha)
     return np.maximum(most, slow * np.bincount(groups, weights=rest, minlength=count))

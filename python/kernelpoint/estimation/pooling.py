@@ -67,7 +67,7 @@ class LogNormal:
         """exp(mu + tau2 / 2): what is expected of a stratum of which nothing is known."""
         return math.exp(self.mu + 0.5 * self.tau2)
 
-    def shrink(self, own: Floats, degrees: Floats) -> tuple[Floats, Floats]:
+    def shrink(self, own: Floats, degrees: Floats, mean: Floats | float | None = None) -> tuple[Floats, Floats]:
         """Squared CoV of each stratum, (nu_0 mean + nu_h c_h^2) / (nu_0 + nu_h), and the share of it that is its own;
         nu_0 is no more than UPWARD where c_h^2 is above the mean.
 
@@ -78,9 +78,10 @@ class LogNormal:
         A stratum whose own c_h^2 lies above the mean is drawn to it less: where a few strata hold all of the spread (population
         `uneven` of tests/coverage), pulling them down made a budget of 1 % hold in 90 % of runs instead of 95 %.
         """
-        borrowed = np.where(own > self.mean, min(UPWARD, self.degrees), self.degrees)
+        mean = self.mean if mean is None else mean
+        borrowed = np.where(own > mean, min(UPWARD, self.degrees), self.degrees)
         weight = degrees / (borrowed + degrees)
-        return (1.0 - weight) * self.mean + weight * own, weight
+        return (1.0 - weight) * mean + weight * own, weight
 
 
 def _logarithms(own: Floats, degrees: Floats) -> tuple[Floats, Floats]:

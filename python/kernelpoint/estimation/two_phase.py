@@ -185,7 +185,7 @@ class TwoPhaseEngine(AssistedEngine):
             total = at_least_like_others(total, first.covariate_totals, first.clusters)
         one = np.zeros(len(N), dtype=np.int64)
         sample = Sample(h, N, one, odd=design.odd, rare=design.rare)
-        return float(guards(sample, total, design.odd, 1.0 - self.budget.confidence, one, 1)[0])
+        return float(guards(sample, total, np.full(len(N), design.odd), 1.0 - self.budget.confidence, one, 1)[0])
 
     def predict(self, units: Iterable[int]) -> Floats:
         """See AssistedEngine; a unit of a part that is drawn whole has the result of its donor."""

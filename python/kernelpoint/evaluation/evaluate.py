@@ -105,6 +105,7 @@ class Inputs:
             embeddings=made.embeddings if Need.EMBEDDINGS in needs else None,
             profile=profile,
             model=model,
+            measured=self.workload.counter == "ns",
         )
         return population, needs, sees_truth
 

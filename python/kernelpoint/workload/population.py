@@ -40,6 +40,7 @@ class Population:
         model_source: where the model's predictions come from, where it may be asked for them.
         unread: why traces could not be opened or read while the inputs were made; another try may read them.
         to_trace: whether the launches that a design draws are yet to be traced: a selection, whose results will be simulated.
+        measured: whether results are times that a GPU took, not those of a simulator.
         first_process: number of the first process; above 0 only in a part of a larger population.
         pool: workers that read, embed and predict; None: this process. Nothing else depends on it.
 
@@ -61,6 +62,7 @@ class Population:
     model_source: ModelSource | None = None
     unread: tuple[str, ...] = ()
     to_trace: bool = False
+    measured: bool = False
     first_process: int = 0
     pool: Pool | None = field(default=None, repr=False, compare=False)
     _fingerprints: dict[tuple[Any, ...], str] = field(default_factory=dict, repr=False, compare=False)

@@ -29,14 +29,15 @@ DESCRIBED_SPREADS: tuple[float, ...] = (1.5, 0.5, 0.02, 0.01)
 PROFILE_SPREADS: tuple[float, ...] = (0.3, 0.15, 0.1, 0.05)
 # Names and shapes hide arguments, which only the context tells apart: one neighbour on each side, or two.
 METADATA_SPREADS: tuple[float, ...] = (1.5, 0.1, 0.05)
-# Model: how odd a launch that no draw shows may be without breaking the budget, relative to its value, by what the user
-# assumes. Launches that are simulated repeat what their instructions say, which names and shapes do not tell where they are yet
-# to be traced. Measured ones are now and then slower by much: RARE_MEASURED is by how much, for as many of them as the draws
-# do not exclude. Once one of these is drawn, single ones may be as slow.
+# Model: outlier allowance, how far a launch that no draw shows may be off without breaking the budget, relative to its value,
+# by what the user assumes. Launches that are simulated repeat what their instructions say, which names and shapes do not tell
+# where they are yet to be traced.
 ODD_SIMULATED: dict[Assume, float] = {"repetitive": 0.1, "ordinary": 0.2, "hostile": 1.0}
 ODD_UNTRACED: dict[Assume, float] = {"repetitive": 0.5, "ordinary": 2.0, "hostile": 27.0}
-ODD_MEASURED: dict[Assume, float] = {"repetitive": 0.5, "ordinary": 0.5, "hostile": 27.0}
-RARE_MEASURED: dict[Assume, float] = {"repetitive": 0.0, "ordinary": 4.0, "hostile": 0.0}
+ODD_MEASURED: dict[Assume, float] = {"repetitive": 0.2, "ordinary": 0.2, "hostile": 27.0}
+# Model: measured launches are now and then slow. As many of them as the draws do not exclude may exceed their usual time by
+# this multiple of it; once slow ones are drawn, these tell (estimation.variance.SlowDraws). A simulator has no such launches.
+SLOW_MEASURED: dict[Assume, float] = {"repetitive": 0.0, "ordinary": 2.0, "hostile": 0.0}
 # Model: traffic behind the caches may sit wholly in launches that meet their data for the first time, too rare to be drawn.
 COLD_COUNTERS = ("dram", "miss")
 # Model: relative error that strata are made for, whatever the budget: those of one budget are good for others, and samples nest
@@ -64,8 +65,8 @@ class KernelPoint(Policy):
     Which cells become strata, and how many first draws each gets, is decided by cost-complexity pruning for the error
     budget (estimation.strata_from); a random share of the strata gets a second draw, which carries the pooled variance.
     Launches that cannot be read, or that the profile lacks where there is nothing else, are simulated; so is the first of
-    each stream where the error budget is on misses or DRAM traffic, and without traces the first launch of each
-    signature, which measured runs load or tune (not with `assume: repetitive`).
+    each stream where the error budget is on misses or DRAM traffic. So is the first launch of each signature where results
+    are measured, because a GPU loads and tunes there, or yet to be traced (not with `assume: repetitive`).
     """
 
     uses_budget: ClassVar[bool] = True
@@ -94,7 +95,7 @@ class KernelPoint(Policy):
         certain = ~known
         is_simulated = population.scan is not None or population.described is not None
         odd = ODD_SIMULATED if is_simulated else ODD_UNTRACED if population.to_trace else ODD_MEASURED
-        if not is_simulated and self.config.assume != "repetitive":
+        if not is_simulated and (population.measured or population.to_trace) and self.config.assume != "repetitive":
             signature = population.profile_for("kernelpoint").signature
             certain = certain | first_of_each_process(signature, population.offsets)
         made_for = MADE_FOR_TRACES if is_simulated else MADE_FOR_PROFILES
@@ -110,7 +111,7 @@ class KernelPoint(Policy):
             cluster=np.unique(levels[0], return_inverse=True)[1],
             take_all=np.flatnonzero(certain),
             odd=odd[self.config.assume],
-            rare=RARE_MEASURED[self.config.assume] if odd is ODD_MEASURED else 0.0,
+            rare=SLOW_MEASURED[self.config.assume] if population.measured and not is_simulated else 0.0,
             made_for=None if population.to_trace else made_for,  # a selection is of one budget
             seed=population.seed,
         )
