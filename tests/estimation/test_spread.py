@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelpoint.estimation.pooling import fit
+from kernelpoint.estimation.pooling import PRIOR_DEGREES, fit
 from kernelpoint.randomness import generator
 
 
-def test_a_stratum_that_spreads_more_than_the_others_is_drawn_to_them_less_than_a_quiet_one():
+def test_every_stratum_is_drawn_to_what_the_others_let_one_expect():
     degrees = np.full(40, 8)
     own = 1e-4 * generator(0, "chi-square").chisquare(8, 40) / 8.0
     own[0] = 0.36
     population = fit(own, degrees, np.ones(40))
-    shrunk, weight = population.shrink(own, degrees)
-    assert weight[0] > 0.6 > 0.3 > weight[1]
-    assert shrunk[0] > 0.5 * own[0]
+    shrunk, weight = population.shrink(own, degrees, np.full(40, population.mean))
+    assert np.allclose(weight, 8.0 / (8.0 + PRIOR_DEGREES), rtol=0.05)
+    assert population.mean < shrunk[0] < 0.25 * own[0]
     assert (shrunk[1:] > own[1:]).all()

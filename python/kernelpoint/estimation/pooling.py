@@ -16,8 +16,8 @@ PRIOR_WEIGHT = 5.0  # and how many strata that expectation counts for
 MOST_TAU2 = 4.0  # tau^2 is not believed beyond: clocks in whole units make the log-normal's left tail, not its right
 # nu_0: what many other strata tell of a stratum's spread counts as much as so many more draws of it
 PRIOR_DEGREES = 40.0
-ALONE = 0.15  # and the part of that where only one stratum tells
-UPWARD = 4.0  # the same for a stratum that spreads more than is expected: what it shows itself counts sooner
+# and the part of that where only one stratum tells. One stratum of 2,000 units of CoV 0.5, 5 %, 40 seeds: 3.3x; with 1, 2.7x
+ALONE = 0.15
 
 
 def digamma(x: Floats) -> Floats:
@@ -67,20 +67,16 @@ class LogNormal:
         """exp(mu + tau2 / 2): what is expected of a stratum of which nothing is known."""
         return math.exp(self.mu + 0.5 * self.tau2)
 
-    def shrink(self, own: Floats, degrees: Floats, mean: Floats | float | None = None) -> tuple[Floats, Floats]:
-        """Squared CoV of each stratum, (nu_0 mean + nu_h c_h^2) / (nu_0 + nu_h), and the share of it that is its own;
-        nu_0 is no more than UPWARD where c_h^2 is above the mean.
+    def shrink(self, own: Floats, degrees: Floats, mean: Floats) -> tuple[Floats, Floats]:
+        """Squared CoV of each stratum, (nu_0 mean_h + nu_h c_h^2) / (nu_0 + nu_h), and the share of it that is its own;
+        mean_h: what is expected of each, float64 [H].
 
         Numerics: measured, straight averages cover better than the posterior of the logarithms, which lets a stratum whose
         few draws happen to agree look quiet: allocation then starves it, and what it hides never comes to light. For the
         same reason nu_0 is large: where large values are rare, samples that hold few of them have a total that is too low and
         a variance that is too small at once, and growing the other samples makes that a bias.
-        A stratum whose own c_h^2 lies above the mean is drawn to it less: where a few strata hold all of the spread (population
-        `uneven` of tests/coverage), pulling them down made a budget of 1 % hold in 90 % of runs instead of 95 %.
         """
-        mean = self.mean if mean is None else mean
-        borrowed = np.where(own > mean, min(UPWARD, self.degrees), self.degrees)
-        weight = degrees / (borrowed + degrees)
+        weight = degrees / (self.degrees + degrees)
         return (1.0 - weight) * mean + weight * own, weight
 
 
