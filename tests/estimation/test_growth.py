@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelpoint.estimation import Design, Engine, ErrorBudget, passes, strata_from
+from kernelpoint.estimation import Design, Engine, ErrorBudget, strata_from
 from kernelpoint.estimation.balance import spread_over_run
 from kernelpoint.estimation.growth import expected_means, next_sizes
 from kernelpoint.estimation.moments import Moments
-from kernelpoint.estimation.variance import pooled_by_kind, pooled_spread
 from kernelpoint.randomness import generator, permanent_random_numbers
 
 
@@ -105,23 +104,6 @@ def test_a_run_takes_eight_passes_at_most(run_passes, seed, eps, bound):
     engine = Engine(design, ErrorBudget(eps, bound=bound))
     looks = run_passes(engine, y)
     assert len(looks) <= 8 and looks[-1].met
-
-
-def test_kinds_of_strata_do_not_lend_each_other_their_spread():
-    random = generator(0, "kinds")
-    strata = np.repeat(np.arange(40), 4)
-    values = 100.0 * (1.0 + np.where(strata < 20, 0.01, 0.8) * random.standard_normal(160))
-    residuals = Moments.of(strata, values, 40)
-    N, scale, kinds = np.full(40, 50), np.full(40, 100.0), (np.arange(40) >= 20).astype(int)
-    together, apart = pooled_spread(N, residuals, scale), pooled_by_kind(N, residuals, scale, kinds)
-    assert apart.S2[:20].mean() < 0.2 * together.S2[:20].mean()
-    assert apart.S2[20:].mean() > together.S2[20:].mean()
-
-
-def test_strata_expected_to_spread_widely_get_three_first_draws():
-    signature = np.tile([0, 1], 30)
-    design = strata_from([signature], permanent_random_numbers(0, 0, 60), ErrorBudget(0.5), spreads=(1.5,))
-    assert design.first_sizes.tolist() == [3, 3]
 
 
 def test_the_odder_an_unseen_launch_may_be_the_more_is_drawn():

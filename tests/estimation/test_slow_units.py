@@ -7,7 +7,6 @@ import numpy as np
 from kernelpoint.estimation import Design, Engine, ErrorBudget, passes, strata_from
 from kernelpoint.estimation.allocation import cheapest
 from kernelpoint.estimation.estimators import Sample
-from kernelpoint.estimation.growth import fewest
 from kernelpoint.estimation.influence import guards, spared
 from kernelpoint.estimation.stratify import FIRST_LEAST_RATE
 from kernelpoint.estimation.unseen import LEAST_RATE, unseen_rate
@@ -136,16 +135,3 @@ def test_once_draws_are_slow_two_undrawn_units_of_a_stratum_may_be():
     assert left.tolist() == [1, 4]
     drawn = replace(sample, strata=np.repeat([0, 1], [9, 2]))
     assert guards(drawn, size, odd, 1.0 - 1e-9, whole, 1)[0] <= 0.3 * 108.0
-
-
-def test_strata_that_matter_and_scatter_get_draws_enough_to_show_a_tail():
-    signature, _ = strata_of(np.ones(40))
-    y = np.where(signature < 5, 50.0, 1.0) * generator(2, "tails").lognormal(0.0, 0.4, len(signature))
-    u = permanent_random_numbers(0, 0, len(y))
-    for rare, least in ((4.0, 5), (0.0, 2)):
-        engine = Engine(Design(signature, np.full(40, 2), u, odd=0.01, rare=rare), ErrorBudget(0.2))
-        units = engine.wanted()
-        engine.record_many(units, ("cycles",), y[units][:, None])
-        engine.look()
-        low = fewest(engine._last, np.ones(40))
-        assert low[:5].min() == least and (low[5:] < 5).any()

@@ -17,9 +17,6 @@ from kernelpoint.estimation.stratify import least_draws
 from kernelpoint.estimation.unseen import unseen_slow
 
 MIN_DRAWS_PER_STRATUM = 2  # draws of every stratum once a sample grows: one draw gives no variance within its stratum
-# Model: values of measured units have tails that few draws do not show. Where a stratum is expected to have the CoV of TAILED,
-# and to add this part of the budget, it gets so many draws
-TAILED, TAILED_PART, TAILED_DRAWS = 0.1, 0.05, 5
 MAX_GROWTH_FACTOR = 3  # a stratum's sample may grow to at most this many times its size in one pass
 EARLY_LOOKS = 2  # looks after which a pass is sized for what it needs, whatever the step
 BUDGET_SHARE = 0.95  # part of the budget that a pass is sized for
@@ -93,10 +90,10 @@ def _sizes_of_target(look: Inference, prior_cost: Floats | None) -> tuple[Ints, 
 
     Neyman allocation over all strata of a group jointly, the group being the workload (each domain of it) or, in scope
     "cluster", each cluster that has not met the budget. The variance allowed is (BUDGET_SHARE * eps * that / t)^2, t the
-    quantile of the next look at the degrees of freedom expected there. Every stratum gets at least MIN_DRAWS_PER_STRATUM draws. No
-    stratum grows by more than MAX_GROWTH_FACTOR times in a pass: where one would have to, its spread is still a guess from
-    few draws (or from other strata), and a pass that first learns it is cheaper than one sized for the guess. Such a pass is
-    "learning", any other "sized".
+    quantile of the next look at the degrees of freedom expected there. Every stratum gets at least MIN_DRAWS_PER_STRATUM
+    draws. No stratum grows by more than MAX_GROWTH_FACTOR times in a pass: where one would have to, its spread is still a
+    guess from few draws (or from other strata), and a pass that first learns it is cheaper than one sized for the guess.
+    Such a pass is "learning", any other "sized".
     """
     cost = draw_cost(look, prior_cost)
     N, low = look.sample.N, fewest(look, cost)
@@ -114,7 +111,7 @@ def _sizes_of_target(look: Inference, prior_cost: Floats | None) -> tuple[Ints, 
 
 def fewest(look: Inference, cost: Floats) -> Ints:
     """Least draws of each stratum once a sample grows: MIN_DRAWS_PER_STRATUM, what it has, least_draws of its share; of units
-    that may be slow TAILED_DRAWS, all that may not be `spared`, and as many in all as it takes to see rare slow ones
+    that may be slow all that may not be `spared`, and as many in all as it takes to see rare slow ones
     (unseen_slow); cost: of one draw.
     """
     names, budget = look.targets.counters, look.targets.budget
@@ -129,9 +126,6 @@ def fewest(look: Inference, cost: Floats) -> Ints:
     low = np.minimum(np.maximum(low, MIN_DRAWS_PER_STRATUM), N)
     if not look.sample.rare:
         return low
-    spread = np.sqrt(look.target_spread(budget.counter).pooled)
-    tailed = (spread > TAILED) & (spread * share > TAILED_PART * eps)
-    low = np.maximum(low, np.minimum(np.where(tailed, TAILED_DRAWS, 0), N))
     slow = odd > look.sample.odd
     low = np.where(slow, np.maximum(low, N - spared(N, share, odd, eps)), low)
     alpha, allowed = 1.0 - budget.confidence, eps / look.sample.rare
