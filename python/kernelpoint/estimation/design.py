@@ -110,7 +110,6 @@ class Design:
         chosen: int [..] or None, a purposive sample: exactly these units represent their strata. Nothing is drawn at
             random, so no bound can be stated, and the sample never grows.
         balanced: whether samples are spread over the run (balance.spread_over_run of u), and variances taken from neighbours.
-        kinds: int [H] or None, kind of each stratum (0 ... K - 1): spreads are pooled within a kind.
         predictions: float64 [N] by counter, or None; where there are some, strata are the groups whose predictions may be off
             alike, and the engine makes cells of its own (assisted_engine.py). assume: how much may hide from them.
         odd: how odd, relative to its value, an unseen unit may be without breaking the budget; rare: the same of units of which
@@ -134,7 +133,6 @@ class Design:
     chosen: NDArray[np.integer] | None = None
     domains: NDArray[np.integer] | None = None
     balanced: bool = False
-    kinds: NDArray[np.integer] | None = None
     odd: float = 0.2
     rare: float = 0.0
     predictions: Mapping[str, NDArray[np.float64]] | None = None
@@ -164,7 +162,6 @@ class Design:
             ("domains", units),
             ("cost", strata),
             ("clusters", strata),
-            ("kinds", strata),
         ):
             value = getattr(self, name)
             if value is not None and len(value) != length:
@@ -189,7 +186,7 @@ class Design:
             self._check_domains(self.domains)
 
     def _check_whole_numbers(self) -> None:
-        for name in ("strata", "first_sizes", "clusters", "chosen", "domains", "kinds"):
+        for name in ("strata", "first_sizes", "clusters", "chosen", "domains"):
             value = getattr(self, name)
             if value is not None and (kind := np.asarray(value).dtype).kind not in "iu":
                 raise ConfigError(f"design.{name} is an array of {kind}; expected whole numbers")

@@ -170,7 +170,6 @@ class Engine(BaseEngine):
                 self.clusters,
                 x,
                 self.covariate_totals,
-                self.design.kinds,
                 self.design.balanced,
                 self.design.odd,
                 self.design.rare,

@@ -18,7 +18,7 @@ class Sample:
     """The sample of all strata at a look, without take-all units.
 
     strata: int [n], stratum of each draw; x: float64 [n] or None; N: int64 [H], units per stratum; X: float64 [H] or None,
-    total of x per stratum; clusters: int [H], cluster of each stratum; kinds: int [H] or None, kind of each; balanced: whether
+    total of x per stratum; clusters: int [H], cluster of each stratum; balanced: whether
     draws are spread over the run, and stand here in its order; odd, rare: as in Design.
     """
 
@@ -27,7 +27,6 @@ class Sample:
     clusters: NDArray[np.integer]
     x: Floats | None = None
     X: Floats | None = None
-    kinds: NDArray[np.integer] | None = None
     balanced: bool = False
     odd: float = 0.2
     rare: float = 0.0

@@ -19,7 +19,6 @@ from kernelpoint.estimation.unseen import MIN_COUNTS, OpenUnit, sentences
 from kernelpoint.estimation.variance import (
     SlowDraws,
     Spread,
-    pooled_by_kind,
     pooled_spread,
     scales,
     variance_and_degrees,
@@ -61,7 +60,7 @@ class Inference:
         values, H = np.ascontiguousarray(self.values[:, index]), len(self.sample.N)
         scale = scales(Moments.of(self.sample.strata, values, H).mean, self.n)
         moments = Moments.of(self.sample.strata, self.fits[index].residuals, H)
-        return np.maximum(known, pooled_by_kind(self.sample.N, moments, scale, self.sample.kinds).S2)
+        return np.maximum(known, pooled_spread(self.sample.N, moments, scale).S2)
 
     def totals(self, index: int, groups: Groups) -> list[Estimate]:
         """Estimates of one counter, one per group."""
@@ -333,8 +332,8 @@ def infer(
         fits.append(fit)
         scale = scales(Moments.of(sample.strata, y, H).mean, sample.n)
         moments = Moments.of_neighbours if sample.balanced else Moments.of
-        spread = pooled_by_kind(
-            *(sample.N, moments(sample.strata, fit.residuals, H), scale, sample.kinds, sample.balanced),
+        spread = pooled_spread(
+            *(sample.N, moments(sample.strata, fit.residuals, H), scale, sample.balanced),
             least=SlowDraws.of(sample.strata, y, H).mean_square(np.maximum(scale, 1e-300)),
         )
         spreads.append(spread)

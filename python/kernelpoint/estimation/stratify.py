@@ -23,8 +23,6 @@ SPREAD_OF_SIGNATURE = 1.5  # expected CoV among launches of one signature, whose
 SPREAD_IN_CONTEXT = 0.05  # and among those that have the same neighbours too
 SECOND_DRAW_PROBABILITY = 0.25  # least chance of a second draw: one draw in most strata, two in a random part of them
 FIRST_SIZE_SHARE = 0.2  # first sizes: this share of what the expected spreads would need
-WIDE = 0.5  # a stratum expected to have this CoV or more gets WIDE_DRAWS first draws: others tell nothing of its spread
-WIDE_DRAWS = 3
 FIRST_LEAST_RATE = 0.005  # slow units that are rarer are not looked for before it is known which draws are cheap
 SINGLE_DRAW_DEVIATION = (
     0.2  # a draw that is off by this much of its value moves the total by the error allowed, at most
@@ -48,9 +46,8 @@ def first_sizes(
 ) -> Ints:
     """Sizes of the first samples, int64 [H]: FIRST_SIZE_SHARE times the expected ones, rounded up or down at random.
 
-    No fewer than least_draws, at least one draw and, with probability SECOND_DRAW_PROBABILITY or more, a second; WIDE_DRAWS
-    where the expected CoV is WIDE or more; and so many that units which are off by `rare` are drawn, or too few to break the
-    budget (unseen.unseen_slow).
+    No fewer than least_draws, at least one draw and, with probability SECOND_DRAW_PROBABILITY or more, a second; and so many
+    that units which are off by `rare` are drawn, or too few to break the budget (unseen.unseen_slow).
 
     >>> pruned = Pruned(np.zeros(9, np.int64), np.array([10.0]), np.array([1.0]), np.array([0.1]))
     >>> first_sizes(pruned, ErrorBudget(0.5), 0).tolist()
@@ -59,7 +56,6 @@ def first_sizes(
     share = pruned.total / max(float(pruned.total.sum()), 1e-300)
     wanted = np.maximum(pruned.sizes * FIRST_SIZE_SHARE, 1.0 + SECOND_DRAW_PROBABILITY)
     wanted = np.maximum(wanted, least_draws(share, budget.relative_error, odd))
-    wanted = np.where(pruned.spread >= WIDE, np.maximum(wanted, WIDE_DRAWS), wanted)
     N = np.bincount(pruned.strata, minlength=len(wanted))
     alpha, allowed = 1.0 - budget.confidence, budget.relative_error / max(rare, 1e-300)
     return cheapest(
@@ -101,7 +97,6 @@ class Stratification:
             balanced=True,
             odd=self.odd,
             rare=self.rare,
-            kinds=np.unique(self.pruned.spread, return_inverse=True)[1].astype(np.int64),
         )
 
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.pooling import fit
 
-LEAST_KIND = 3  # strata with two draws that a kind needs to be pooled by itself
 SLOW = 1.0  # a draw is slow if it exceeds the mean of its stratum's other draws by more than this part of it,
 MOST_EXCESS = 10.0  # and its excess counts as this at most
 PRIOR_TIMES = (
@@ -147,38 +146,6 @@ def pooled_spread(
     expected = np.maximum(population.mean, np.broadcast_to(least, len(n)))
     shrunk, weight = population.shrink(own, np.where(known, degrees, 0.0), expected)
     return Spread(scale2 * shrunk, scale2, own, expected, degrees, weight, population.uncertainty)
-
-
-def pooled_by_kind(
-    N: Ints,
-    residuals: Moments,
-    scale: Floats,
-    kinds: NDArray[np.integer] | None,
-    neighbours: bool = False,
-    least: Floats | float = 0.0,
-) -> Spread:
-    """pooled_spread within each kind of strata by itself, where at least LEAST_KIND strata of the kind have two draws.
-
-    Strata whose spread is expected to be large tell nothing of those expected to be quiet, and the other way round.
-    The uncertainty is that of all kinds together, weighted by what they add.
-    """
-    whole = pooled_spread(N, residuals, scale, neighbours, least)
-    if kinds is None:
-        return whole
-    S2, weight, pooled = whole.S2.copy(), whole.weight.copy(), whole.pooled.copy()
-    uncertainty = np.full(len(N), whole.uncertainty)
-    for kind in np.unique(kinds):
-        part = np.flatnonzero(np.asarray(kinds) == kind)
-        if int((residuals.n[part] > 1).sum()) < LEAST_KIND:
-            continue
-        moments = Moments(residuals.n[part], residuals.mean[part], residuals.m2[part])
-        alone = pooled_spread(N[part], moments, scale[part], neighbours, np.broadcast_to(least, len(N))[part])
-        S2[part], weight[part], pooled[part] = alone.S2, alone.weight, alone.pooled
-        uncertainty[part] = alone.uncertainty
-    borrowed = N * np.sqrt(S2) * (1.0 - weight)
-    total = float(borrowed.sum())
-    mean = float((borrowed * uncertainty).sum() / total) if total > 0.0 else float(uncertainty.max(initial=0.0))
-    return replace(whole, S2=S2, weight=weight, pooled=pooled, uncertainty=mean)
 
 
 def variance_and_degrees(

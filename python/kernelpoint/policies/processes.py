@@ -61,7 +61,6 @@ def combined(parts: Sequence[Design], population: Population) -> Design:
             lambda item: None if item[0].chosen is None else item[0].chosen + item[1],
         ),
         balanced=all(part.balanced for part in parts),
-        kinds=_all_or_none(parts, lambda part: part.kinds),
         odd=max(part.odd for part in parts),
         rare=max(part.rare for part in parts),
         domains=np.repeat(np.arange(len(parts), dtype=np.int32), population.counts),

@@ -87,7 +87,6 @@ def hash_design(design: Design) -> str:
         design.clusters,
         design.chosen,
         design.domains,
-        design.kinds,
         *(values for _, values in sorted((design.predictions or {}).items())),
     )
     for part in parts:

@@ -15,7 +15,7 @@ from kernelpoint.errors import ConfigError, PlanError, shown
 from kernelpoint.estimation import Design, FirstPhase
 from kernelpoint.workload.forecast import Forecast
 
-FORMAT_VERSION = 5
+FORMAT_VERSION = 6
 _DESIGN_PARTS = tuple(f.name for f in fields(Design) if f.name not in ("u", "predictions"))
 
 
@@ -185,7 +185,6 @@ _ARRAYS = {
     "clusters": ("iu", 1, "strata"),
     "chosen": ("iu", 1, None),
     "domains": ("iu", 1, "units"),
-    "kinds": ("iu", 1, "strata"),
     "stream_ids": ("iu", 1, "units"),
     "stream_map": ("f", 2, "streams"),
     "stream_counts": ("iu", 2, "streams"),
