@@ -49,7 +49,10 @@ def engine_of(
     neighbour = np.concatenate(([0], group[:-1]))
     levels = [group, group * 100 + neighbour]
     return Engine(
-        strata_from(levels, u, budget, spreads=(0.5, 0.05), rare=4.0, odd=0.5, seed=seed, made_for=0.005), budget
+        strata_from(
+            levels, u, budget, spreads=(0.5, 0.05), slow_excess=4.0, allowance=0.5, seed=seed, design_error=0.005
+        ),
+        budget,
     )
 
 

@@ -110,17 +110,17 @@ def test_the_odder_an_unseen_launch_may_be_the_more_is_drawn():
     signature = np.tile(np.arange(4), 100)
     u = permanent_random_numbers(0, 0, 400)
     draws = [
-        int(strata_from([signature], u, ErrorBudget(0.02), spreads=(0.05,), odd=odd).first_sizes.sum())
-        for odd in (0.1, 0.5, 2.0)
+        int(strata_from([signature], u, ErrorBudget(0.02), spreads=(0.05,), allowance=allowance).first_sizes.sum())
+        for allowance in (0.1, 0.5, 2.0)
     ]
     assert draws[0] < draws[1] < draws[2]
 
 
-def of_two_strata(clusters: list[int], odd: float = 2.0) -> Engine:
+def of_two_strata(clusters: list[int], allowance: float = 2.0) -> Engine:
     """A look at two strata of 50 units; one draw of the first, whose unit is short, ten long ones of the second."""
     strata, y = np.repeat([0, 1], 50), np.repeat([100.0, 900.0], 50)
     u = permanent_random_numbers(0, 0, 100)
-    design = Design(strata, np.array([1, 10]), u, x=np.ones(100), clusters=np.array(clusters), odd=odd)
+    design = Design(strata, np.array([1, 10]), u, x=np.ones(100), clusters=np.array(clusters), allowance=allowance)
     engine = Engine(design, ErrorBudget(0.05), "mean")
     wanted = engine.wanted()
     engine.record_many(wanted, ("cycles",), y[wanted][:, None])

@@ -7,7 +7,7 @@ import numpy as np
 from kernelpoint.estimation import Design, Engine, ErrorBudget, passes, strata_from
 from kernelpoint.estimation.allocation import cheapest
 from kernelpoint.estimation.estimators import Sample
-from kernelpoint.estimation.influence import guards, spared
+from kernelpoint.estimation.influence import max_undrawn, outlier_effects
 from kernelpoint.estimation.stratify import FIRST_LEAST_RATE
 from kernelpoint.estimation.unseen import LEAST_RATE, unseen_rate
 from kernelpoint.estimation.variance import SlowDraws
@@ -84,11 +84,11 @@ def run(signature, y, seed, budget, **options):
 def test_first_draws_hold_one_slow_unit_of_so_many_with_95_percent():
     signature, _ = strata_of(np.ones(40))
     u = permanent_random_numbers(0, 0, 4000)
-    design = strata_from([signature], u, ErrorBudget(0.05), spreads=(0.05,), odd=0.1, rare=4.0)
+    design = strata_from([signature], u, ErrorBudget(0.05), spreads=(0.05,), allowance=0.1, slow_excess=4.0)
     several = design.first_sizes[design.first_sizes > 1].sum()
     rate = 0.05 / (4.0 * (1.0 - several / 4000))  # of undrawn units, that breaks the budget
     assert (1.0 - rate) ** several <= 0.05 < (1.0 - rate) ** (several - 30)
-    tight = strata_from([signature], u, ErrorBudget(0.001), spreads=(0.05,), odd=0.0, rare=4.0).first_sizes
+    tight = strata_from([signature], u, ErrorBudget(0.001), spreads=(0.05,), allowance=0.0, slow_excess=4.0).first_sizes
     assert (1.0 - FIRST_LEAST_RATE) ** tight[tight > 1].sum() <= 0.05, "rarer ones are not looked for yet"
     assert FIRST_LEAST_RATE > LEAST_RATE and unseen_rate(tight, 0.05) > 0.0, "so a budget this small is not met yet"
 
@@ -103,7 +103,7 @@ def test_without_a_slow_draw_single_units_are_believed_and_with_one_they_are_not
     signature, y = strata_of(np.r_[np.full(2, 50.0), np.full(28, 1.0)])
     y = y * generator(1, "quiet").lognormal(0.0, 0.01, len(y))
     slow = np.where(np.arange(len(y)) % 50 == 7, 3.0 * y, y)
-    budget, options = ErrorBudget(0.02), {"odd": 0.5, "rare": 4.0}
+    budget, options = ErrorBudget(0.02), {"allowance": 0.5, "slow_excess": 4.0}
     quiet = [run(signature, y, seed, budget, **options)[1] for seed in range(5)]
     assert max(quiet) < 700
     for seed in range(5):
@@ -114,7 +114,7 @@ def test_without_a_slow_draw_single_units_are_believed_and_with_one_they_are_not
 def test_a_bound_is_not_met_before_slow_units_are_excluded():
     signature, y = strata_of(np.full(30, 5.0))
     u = permanent_random_numbers(3, 0, len(y))
-    engine = Engine(Design(signature, np.full(30, 2), u, odd=0.01, rare=4.0), ErrorBudget(0.05))
+    engine = Engine(Design(signature, np.full(30, 2), u, allowance=0.01, slow_excess=4.0), ErrorBudget(0.05))
     units = engine.wanted()
     engine.record_many(units, ("cycles",), y[units][:, None])
     look = engine.look()
@@ -126,12 +126,12 @@ def test_a_bound_is_not_met_before_slow_units_are_excluded():
 
 def test_once_draws_are_slow_two_undrawn_units_of_a_stratum_may_be():
     strata = np.repeat([0, 1], [8, 2])
-    sample = Sample(strata, np.array([10, 4]), np.zeros(2, int), odd=0.5, rare=4.0)
-    whole, odd, size = np.zeros(2, int), np.full(2, 3.0), np.array([100.0, 8.0])
-    quiet = guards(sample, size, np.full(2, sample.odd), 1.0 - 1e-9, whole, 1)
-    slow = guards(sample, size, odd, 1.0 - 1e-9, whole, 1)
+    sample = Sample(strata, np.array([10, 4]), np.zeros(2, int), allowance=0.5, slow_excess=4.0)
+    whole, allowance, size = np.zeros(2, int), np.full(2, 3.0), np.array([100.0, 8.0])
+    quiet = outlier_effects(sample, size, np.full(2, sample.allowance), 1.0 - 1e-9, whole, 1)
+    slow = outlier_effects(sample, size, allowance, 1.0 - 1e-9, whole, 1)
     assert np.allclose([quiet[0], slow[0]], [0.5 * 100.0 * 0.2 / 8, 3.0 * 2 * 100.0 / 10])
-    left = spared(sample.N, size / 108.0, odd, 0.3)
+    left = max_undrawn(sample.N, size / 108.0, allowance, 0.3)
     assert left.tolist() == [1, 4]
     drawn = replace(sample, strata=np.repeat([0, 1], [9, 2]))
-    assert guards(drawn, size, odd, 1.0 - 1e-9, whole, 1)[0] <= 0.3 * 108.0
+    assert outlier_effects(drawn, size, allowance, 1.0 - 1e-9, whole, 1)[0] <= 0.3 * 108.0

@@ -26,7 +26,9 @@ def truth(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 def phase_of(strata, y, seed: int, drawn: int = 8, wrong: float = 0.02, eps: float = 0.001) -> FirstPhase:
     """A first sample of `drawn` units in each stratum, predicted up to `wrong`; 20 % too small as a whole."""
-    design = Design(strata, np.full(STRATA, drawn), permanent_random_numbers(seed, 0, UNITS), odd=0.1, balanced=True)
+    design = Design(
+        strata, np.full(STRATA, drawn), permanent_random_numbers(seed, 0, UNITS), allowance=0.1, balanced=True
+    )
     first = Engine(design, ErrorBudget(eps), "mean")
     observed = np.zeros(UNITS, dtype=bool)
     observed[first.drawn()] = True
@@ -217,7 +219,7 @@ def test_a_first_sample_whose_few_units_are_short_may_be_like_the_others_of_its_
     half = []
     for clusters in ([0, 0], [0, 1]):
         u = permanent_random_numbers(0, 0, 200)
-        design = Design(strata, np.array([2, 10]), u, x=np.ones(200), clusters=np.array(clusters), odd=2.0)
+        design = Design(strata, np.array([2, 10]), u, x=np.ones(200), clusters=np.array(clusters), allowance=2.0)
         first = Engine(design, ErrorBudget(0.05), "mean")
         observed = np.isin(np.arange(200), first.drawn())
         x = {"cycles": np.where(observed, y, np.nan)}

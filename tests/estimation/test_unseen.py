@@ -19,7 +19,7 @@ def predicted(seed, x):
 
 def unpredicted(seed, x):
     strata = np.arange(UNITS) % 4
-    design = Design(strata, np.full(4, 12), permanent_random_numbers(seed, 0, UNITS), odd=0.01)
+    design = Design(strata, np.full(4, 12), permanent_random_numbers(seed, 0, UNITS), allowance=0.01)
     return Engine(design, ErrorBudget(0.05))
 
 

@@ -48,7 +48,7 @@ def stated(computed: float, estimate: float, relative_error: float, influence: f
     figure by which it seems to beat it: measured, t SE alone holds the truth too seldom on populations with rare slow
     launches, while the budget holds. t SE follows from `std_error` and `degrees_of_freedom`, which are reported as they are.
 
-    influence: how far the total moves if the draw that stands for most of it is odd (Design.odd): an outlier
+    influence: how far the total moves if the draw that stands for most of it is off by Design.allowance: an outlier
     that was not sampled is not in the estimated variance.
 
     >>> stated(3.0, 1000.0, 0.01), stated(30.0, 1000.0, 0.01), stated(0.0, 1000.0, 0.01), stated(3.0, 1000.0, 0.01, 25.0)

@@ -112,8 +112,9 @@ class Design:
         balanced: whether samples are spread over the run (balance.spread_over_run of u), and variances taken from neighbours.
         predictions: float64 [N] by counter, or None; where there are some, strata are the groups whose predictions may be off
             alike, and the engine makes cells of its own (assisted_engine.py). assume: how much may hide from them.
-        odd: how odd, relative to its value, an unseen unit may be without breaking the budget; rare: the same of units of which
-            some may be unseen, as frequent as draws of strata with two or more let expect (unseen.unseen_rate); 0: none.
+        allowance: outlier allowance, how far off an undrawn unit may be, relative to its value, without breaking the budget;
+            slow_excess: the same of slow units, of which as many may be undrawn as draws of strata with two or more let expect
+            (unseen.unseen_rate); 0: there are none.
         domains: int [N] or None, the part of the population each unit belongs to (0 ... D - 1), each with a total of its own
             that must meet the budget (several applications in one run). A stratum lies in one domain.
 
@@ -133,8 +134,8 @@ class Design:
     chosen: NDArray[np.integer] | None = None
     domains: NDArray[np.integer] | None = None
     balanced: bool = False
-    odd: float = 0.2
-    rare: float = 0.0
+    allowance: float = 0.2
+    slow_excess: float = 0.0
     predictions: Mapping[str, NDArray[np.float64]] | None = None
     assume: Assume = "ordinary"
 

@@ -19,7 +19,7 @@ class Sample:
 
     strata: int [n], stratum of each draw; x: float64 [n] or None; N: int64 [H], units per stratum; X: float64 [H] or None,
     total of x per stratum; clusters: int [H], cluster of each stratum; balanced: whether
-    draws are spread over the run, and stand here in its order; odd, rare: as in Design.
+    draws are spread over the run, and stand here in its order; allowance, slow_excess: as in Design.
     """
 
     strata: NDArray[np.integer]
@@ -28,8 +28,8 @@ class Sample:
     x: Floats | None = None
     X: Floats | None = None
     balanced: bool = False
-    odd: float = 0.2
-    rare: float = 0.0
+    allowance: float = 0.2
+    slow_excess: float = 0.0
 
     @property
     def n(self) -> Ints:

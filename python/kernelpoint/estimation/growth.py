@@ -10,7 +10,7 @@ import numpy as np
 from kernelpoint.estimation.allocation import cheapest, neyman
 from kernelpoint.estimation.bounds import PASSES, Kind
 from kernelpoint.estimation.inference import Inference
-from kernelpoint.estimation.influence import oddity, spared
+from kernelpoint.estimation.influence import max_undrawn, outlier_allowances
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.pooling import PRIOR_DEGREES
 from kernelpoint.estimation.stratify import least_draws
@@ -96,7 +96,7 @@ def _sizes_of_target(look: Inference, prior_cost: Floats | None) -> tuple[Ints, 
     Such a pass is "learning", any other "sized".
     """
     cost = draw_cost(look, prior_cost)
-    N, low = look.sample.N, fewest(look, cost)
+    N, low = look.sample.N, minimum_sizes(look, cost)
     looks = len(look.targets.looks)
     if looks >= PASSES - 1:
         return N.copy(), "sized"
@@ -109,10 +109,9 @@ def _sizes_of_target(look: Inference, prior_cost: Floats | None) -> tuple[Ints, 
     return (np.minimum(sizes + 1, N) if (sizes == look.n).all() else sizes), kind
 
 
-def fewest(look: Inference, cost: Floats) -> Ints:
+def minimum_sizes(look: Inference, cost: Floats) -> Ints:
     """Least draws of each stratum once a sample grows: MIN_DRAWS_PER_STRATUM, what it has, least_draws of its share; of units
-    that may be slow all that may not be `spared`, and as many in all as it takes to see rare slow ones
-    (unseen_slow); cost: of one draw.
+    that may be slow all beyond `max_undrawn`, and as many in all as it takes to see slow ones (unseen_slow); cost: of one draw.
     """
     names, budget = look.targets.counters, look.targets.budget
     name = look.targets.ratios.get(budget.counter, (budget.counter,))[0]
@@ -121,14 +120,14 @@ def fewest(look: Inference, cost: Floats) -> Ints:
     keep = groups.of_exact >= 0
     whole += np.bincount(groups.of_exact[keep], weights=np.abs(look.exact[keep, index]), minlength=groups.count)
     share = look.sizes(index) / np.where(whole > 0.0, whole, 1.0)[groups.of_stratum]
-    N, eps, odd = look.sample.N, budget.relative_error, oddity(look.sample, look.values[:, index])
-    low = np.maximum(look.n, np.ceil(least_draws(share, eps, odd)).astype(np.int64))
+    N, eps, allowance = look.sample.N, budget.relative_error, outlier_allowances(look.sample, look.values[:, index])
+    low = np.maximum(look.n, np.ceil(least_draws(share, eps, allowance)).astype(np.int64))
     low = np.minimum(np.maximum(low, MIN_DRAWS_PER_STRATUM), N)
-    if not look.sample.rare:
+    if not look.sample.slow_excess:
         return low
-    slow = odd > look.sample.odd
-    low = np.where(slow, np.maximum(low, N - spared(N, share, odd, eps)), low)
-    alpha, allowed = 1.0 - budget.confidence, eps / look.sample.rare
+    slow = allowance > look.sample.allowance
+    low = np.where(slow, np.maximum(low, N - max_undrawn(N, share, allowance, eps)), low)
+    alpha, allowed = 1.0 - budget.confidence, eps / look.sample.slow_excess
     return cheapest(low.astype(float), N, cost, lambda n: unseen_slow(N, n, share, alpha) <= allowed, power=1.0)
 
 
@@ -140,7 +139,7 @@ def _sizes(look: Inference, cost: Floats, low: Ints) -> Ints:
         return N.copy()  # a ratio over nothing but zeros: its spread is not known at all
     spread = look.target_spread(budget.counter)
     S2, mean = spread.S2, expected_means(look)
-    shared = (spread.pooled * mean * mean, mean)  # Neyman's shares under one CoV for all strata of a kind
+    shared = (spread.pooled * mean * mean, mean)  # Neyman's shares under one CoV for all strata
     following = replace(look.targets, looks=(*look.targets.looks, "sized"))
     groups = look.target_groups.of_stratum
     sizes = low.copy()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kernelpoint.estimation.bounds import relative, stated
 from kernelpoint.estimation.estimators import Fit, Sample, estimate_totals
-from kernelpoint.estimation.influence import at_least_like_others, guards, oddity
+from kernelpoint.estimation.influence import borrowed_totals, outlier_allowances, outlier_effects
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.targets import Groups, Targets
@@ -70,9 +70,9 @@ class Inference:
         keep = groups.of_exact >= 0
         certain = np.bincount(groups.of_exact[keep], weights=self.exact[keep, index], minlength=count)
         V, degrees = variance_and_degrees(self.sample.N, self.n, self.spreads[index], cell, count)
-        influence = self._guards(self.sizes(index), self._odd(index), groups)
+        influence = self._outlier_effects(self.sizes(index), self._allowances(index), groups)
         undrawn = np.bincount(cell, weights=self.n < self.sample.N, minlength=count) > 0
-        hardly_seen = self._hardly_seen(index, degrees)
+        too_little_support = self._has_too_little_support(index, degrees)
         return [
             self._estimate(
                 self.targets.counters[index],
@@ -82,24 +82,24 @@ class Inference:
                 simulated[g] + certain[g],
                 influence[g],
                 bool(undrawn[g]),
-                bool(hardly_seen[g]),
+                bool(too_little_support[g]),
             )
             for g in range(count)
         ]
 
     def sizes(self, index: int) -> Floats:
-        """Amount that each stratum adds to the total of a counter, float64 [H], as far as the oddity of one of its draws goes.
+        """Amount that each stratum adds to the total of a counter, float64 [H], for what one outlier of it may change.
 
         Model: a stratum that showed nothing but zeros (misses, DRAM traffic) may hold launches that are no zeros, and no
-        spread tells of them. One in N_h / n_h may be as large as those that were seen elsewhere: it counts as N_h / odd
-        times their mean. Cycles are never zero, zeros of a profile are its clock's; but see at_least_like_others.
+        spread tells of them. One in N_h / n_h may be as large as those that were seen elsewhere: it counts as N_h / allowance
+        times their mean. Cycles are never zero, zeros of a profile are its clock's; but see borrowed_totals.
         """
         size = np.abs(self.fits[index].totals)
         if self.targets.counters[index] == "cycles":
             x, clusters = self.sample.X, self.sample.clusters
-            return size if x is None or self.sample.rare else at_least_like_others(size, x, clusters)
+            return size if x is None or self.sample.slow_excess else borrowed_totals(size, x, clusters)
         nothing, usual = self._nothing(index)
-        return np.where(nothing, self.sample.N * usual / self.sample.odd, size)
+        return np.where(nothing, self.sample.N * usual / self.sample.allowance, size)
 
     def _nothing(self, index: int) -> tuple[NDArray[np.bool_], float]:
         """Strata, bool [H], whose draws showed nothing of a counter, and the mean of what was seen elsewhere."""
@@ -109,7 +109,7 @@ class Inference:
         usual = float(seen[seen > 0.0].mean()) if bool(seen.any()) else 0.0
         return (shown == 0.0) & (self.n > 0) & (self.n < self.sample.N), usual
 
-    def _hardly_seen(self, index: int, degrees: Floats) -> NDArray[np.bool_]:
+    def _has_too_little_support(self, index: int, degrees: Floats) -> NDArray[np.bool_]:
         """Groups whose total of a counter is hardly seen, from the degrees of freedom of each: bool like `degrees`. The budget
         is not about it, and its spread rests on few, or strata showed nothing of it and few draws show any.
         """
@@ -119,13 +119,15 @@ class Inference:
         few = bool(self._nothing(index)[0].any()) and np.count_nonzero(self.values[:, index]) < MIN_COUNTS
         return np.asarray((degrees < MIN_DEGREES) | few)
 
-    def _odd(self, index: int) -> Floats:
+    def _allowances(self, index: int) -> Floats:
         """Largest deviation of an unseen unit of each stratum in a counter, relative to its value, float64 [H]."""
-        return oddity(self.sample, self.values[:, index])
+        return outlier_allowances(self.sample, self.values[:, index])
 
-    def _guards(self, size: Floats, odd: Floats, groups: Groups) -> Floats:
-        """Change of each group's total, float64 [groups], by units that are odd and unseen; arguments as of `guards`."""
-        return guards(self.sample, size, odd, 1.0 - self.targets.budget.confidence, groups.of_stratum, groups.count)
+    def _outlier_effects(self, size: Floats, allowance: Floats, groups: Groups) -> Floats:
+        """Change of each group's total, float64 [groups], by undrawn outliers; arguments as of `outlier_effects`."""
+        return outlier_effects(
+            self.sample, size, allowance, 1.0 - self.targets.budget.confidence, groups.of_stratum, groups.count
+        )
 
     def _estimate(
         self,
@@ -136,18 +138,20 @@ class Inference:
         simulated: float,
         influence: float,
         undrawn: bool,
-        hardly_seen: bool = False,
+        too_little_support: bool = False,
     ) -> Estimate:
         """The estimate with the half-width that this look states; nan where it states none.
 
         Args:
-            undrawn: whether any unit of what is estimated has not been drawn; hardly_seen: see _hardly_seen.
+            undrawn: whether any unit of what is estimated has not been drawn; too_little_support: see _has_too_little_support.
         """
         budget = self.targets.budget
         error = math.sqrt(max(float(V), 0.0))
         quantile = self.targets.quantile(float(degrees))
         computed = 0.0 if error == 0.0 and not math.isnan(quantile) else quantile * error
-        if undrawn and (value == 0.0 or hardly_seen):  # only zeros were drawn: what the others hold, nothing tells
+        if undrawn and (
+            value == 0.0 or too_little_support
+        ):  # only zeros were drawn: what the others hold, nothing tells
             computed = math.nan
         guard = influence if undrawn else 0.0
         half = computed
@@ -199,8 +203,10 @@ class Inference:
         V, degrees = variance_and_degrees(self.sample.N, self.n, spread, whole.of_stratum, 1)
         simulated = sums[above] / sums[below] if sums[below] else math.nan
         size = [self.sizes(i) for i in (above, below)]
-        odd = np.maximum(self._odd(above), self._odd(below))
-        influence = self._guards((size[0] + abs(top / bottom) * size[1]) / (2.0 * abs(bottom)), odd, whole)
+        allowance = np.maximum(self._allowances(above), self._allowances(below))
+        influence = self._outlier_effects(
+            (size[0] + abs(top / bottom) * size[1]) / (2.0 * abs(bottom)), allowance, whole
+        )
         undrawn = bool((self.n < self.sample.N).any())
         return self._estimate(name, top / bottom, V[0], degrees[0], simulated, influence[0], undrawn)
 

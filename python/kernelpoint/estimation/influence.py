@@ -1,4 +1,4 @@
-"""Influence of single draws on an estimated total: what errors of their values, and odd units, add to a bound."""
+"""Influence of single draws on an estimated total: what errors of their values, and outliers, add to a bound."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _through_lines(sample: Sample, expansion: Floats, given_x: Floats, X: Floats
     return np.maximum(expansion, np.abs(expansion + lines))
 
 
-def at_least_like_others(size: Floats, covariate: Floats, clusters: NDArray[np.integer]) -> Floats:
+def borrowed_totals(size: Floats, covariate: Floats, clusters: NDArray[np.integer]) -> Floats:
     """Amount that each stratum may add to a total, float64 [H]: its size, or X_h sum_c size / sum_c X of its cluster c if more.
 
     Few draws of a stratum may all be short launches where it has long ones too; then neither its size nor its spread tells,
@@ -77,7 +77,7 @@ def at_least_like_others(size: Floats, covariate: Floats, clusters: NDArray[np.i
     Args:
         size: float64 [H], what draws tell; covariate: X_h, float64 [H]; clusters: int [H].
 
-    >>> at_least_like_others(np.array([1.0, 9.0, 4.0]), np.ones(3), np.array([0, 0, 1])).tolist()
+    >>> borrowed_totals(np.array([1.0, 9.0, 4.0]), np.ones(3), np.array([0, 0, 1])).tolist()
     [5.0, 9.0, 4.0]
     """
     of_clusters, x = (np.bincount(clusters, weights=values) for values in (size, covariate))
@@ -85,50 +85,52 @@ def at_least_like_others(size: Floats, covariate: Floats, clusters: NDArray[np.i
     return np.maximum(size, each[clusters] * covariate)
 
 
-def oddity(sample: Sample, y: Floats) -> Floats:
-    """Largest deviation of an unseen unit of each stratum, relative to its value, float64 [H]: Sample.odd; or, where slow units
-    are looked for (Sample.rare), what slow draws tell of them on average, if more.
+def outlier_allowances(sample: Sample, y: Floats) -> Floats:
+    """Largest deviation of an undrawn unit of each stratum, relative to its value, float64 [H]: Sample.allowance; or, where
+    units may be slow (Sample.slow_excess), what slow draws tell of them on average, if more.
 
-    >>> sample = Sample(np.array([0, 0, 0]), np.array([9]), np.zeros(1, int), odd=0.5, rare=4.0)
-    >>> oddity(sample, np.array([1.0, 1.0, 1.0])).tolist(), oddity(sample, np.array([1.0, 4.0, 1.0])).tolist()
-    ([0.5], [1.5])
+    >>> sample = Sample(np.array([0, 0, 0]), np.array([9]), np.zeros(1, int), allowance=0.5, slow_excess=4.0)
+    >>> [outlier_allowances(sample, np.array([1.0, slow, 1.0])).round(3).tolist() for slow in (1.0, 4.0)]
+    [[0.5], [2.775]]
     """
-    if not sample.rare:
-        return np.full(len(sample.N), sample.odd)
+    if not sample.slow_excess:
+        return np.full(len(sample.N), sample.allowance)
     mean = scales(Moments.of(sample.strata, y, len(sample.N)).mean, sample.n)
-    return np.maximum(sample.odd, SlowDraws.of(sample.strata, y, len(sample.N)).mean(np.maximum(mean, 1e-300)))
+    return np.maximum(sample.allowance, SlowDraws.of(sample.strata, y, len(sample.N)).mean(np.maximum(mean, 1e-300)))
 
 
-def spared(N: Ints, share: Floats, odd: Floats, relative_error: float) -> Ints:
-    """Units of each stratum that may stay undrawn, int64 [H]: all but where SLOW_UNITS of them that are off by `odd` break the
-    budget. share: of the total, float64 [H].
+def max_undrawn(N: Ints, share: Floats, allowance: Floats, relative_error: float) -> Ints:
+    """Units of each stratum that may stay undrawn, int64 [H]: all but where SLOW_UNITS of them that are off by `allowance`
+    break the budget. share: of the total, float64 [H].
 
-    >>> spared(np.array([10, 10, 10]), np.array([0.01, 0.2, 0.4]), np.full(3, 3.0), 0.1).tolist()
+    >>> max_undrawn(np.array([10, 10, 10]), np.array([0.01, 0.2, 0.4]), np.full(3, 3.0), 0.1).tolist()
     [10, 1, 0]
     """
-    fit = np.floor(relative_error / np.maximum(odd * share / np.maximum(N, 1), 1e-300))
+    fit = np.floor(relative_error / np.maximum(allowance * share / np.maximum(N, 1), 1e-300))
     return np.where(fit < SLOW_UNITS, fit, N).astype(np.int64)
 
 
-def guards(sample: Sample, size: Floats, odd: Floats, alpha: float, groups: NDArray[np.integer], count: int) -> Floats:
-    """Change of the total of each group of strata, float64 [count], if the draw that stands for most of it is off by `odd`, or,
-    once draws are slow (odd > Sample.odd), SLOW_UNITS undrawn units of a stratum are, or as many undrawn units by
-    Sample.rare as, with a probability of alpha, no draw is of (unseen_rate).
+def outlier_effects(
+    sample: Sample, size: Floats, allowance: Floats, alpha: float, groups: NDArray[np.integer], count: int
+) -> Floats:
+    """Largest change of the total of each group of strata, float64 [count], by outliers: the draw that stands for most of it is
+    off by `allowance`; or, once draws are slow (allowance > Sample.allowance), SLOW_UNITS undrawn units of a stratum are; or
+    as many undrawn units by Sample.slow_excess as, with a probability of alpha, no draw is of (unseen_rate).
 
     Args:
-        size: float64 [H], what each stratum adds to its group; odd: float64 [H]; groups: int [H], group of each stratum.
+        size: float64 [H], what each stratum adds to its group; allowance: float64 [H]; groups: int [H], group of each stratum.
 
     >>> sample = Sample(np.zeros(4, int), np.array([8]), np.zeros(1, int))
-    >>> guards(sample, np.array([80.0]), np.array([0.5]), 0.05, np.zeros(1, int), 1).tolist()
+    >>> outlier_effects(sample, np.array([80.0]), np.array([0.5]), 0.05, np.zeros(1, int), 1).tolist()
     [5.0]
     """
     n = sample.n
     rest = np.where(n < sample.N, 1.0 - n / np.maximum(sample.N, 1), 0.0) * size
     most = np.zeros(count)
-    np.maximum.at(most, groups, odd * rest / np.maximum(n, 1))
-    if not sample.rare:
+    np.maximum.at(most, groups, allowance * rest / np.maximum(n, 1))
+    if not sample.slow_excess:
         return most
-    undrawn = np.where(odd > sample.odd, np.minimum(sample.N - n, SLOW_UNITS), 0)
-    np.maximum.at(most, groups, odd * undrawn * size / np.maximum(sample.N, 1))
-    slow = sample.rare * unseen_rate(n, alpha)
+    undrawn = np.where(allowance > sample.allowance, np.minimum(sample.N - n, SLOW_UNITS), 0)
+    np.maximum.at(most, groups, allowance * undrawn * size / np.maximum(sample.N, 1))
+    slow = sample.slow_excess * unseen_rate(n, alpha)
     return np.maximum(most, slow * np.bincount(groups, weights=rest, minlength=count))

@@ -29,25 +29,25 @@ SINGLE_DRAW_DEVIATION = (
 )
 
 
-def least_draws(share: Floats, relative_error: float, odd: float) -> Floats:
-    """Draws that a stratum with a given share of the total needs at least, whatever its spread: odd share / eps.
+def least_draws(share: Floats, relative_error: float, allowance: float) -> Floats:
+    """Draws that a stratum with a given share of the total needs at least, whatever its spread: allowance share / eps.
 
-    Then no single draw stands for so much of the total that its own oddity, unseen by any estimated variance, breaks the
-    budget. Summed over all strata these are odd / eps draws, so it costs little but where strata are few.
+    Then no single draw stands for so much of the total that an outlier, unseen by any estimated variance, breaks the
+    budget. Summed over all strata these are allowance / eps draws, so it costs little but where strata are few.
 
     >>> least_draws(np.array([0.5, 0.05]), 0.02, 0.2).round(6).tolist()
     [5.0, 0.5]
     """
-    return odd * share / relative_error
+    return allowance * share / relative_error
 
 
 def first_sizes(
-    pruned: Pruned, budget: ErrorBudget, seed: int, odd: float = SINGLE_DRAW_DEVIATION, rare: float = 0.0
+    pruned: Pruned, budget: ErrorBudget, seed: int, allowance: float = SINGLE_DRAW_DEVIATION, slow_excess: float = 0.0
 ) -> Ints:
     """Sizes of the first samples, int64 [H]: FIRST_SIZE_SHARE times the expected ones, rounded up or down at random.
 
     No fewer than least_draws, at least one draw and, with probability SECOND_DRAW_PROBABILITY or more, a second; and so many
-    that units which are off by `rare` are drawn, or too few to break the budget (unseen.unseen_slow).
+    that units which are off by `slow_excess` are drawn, or too few to break the budget (unseen.unseen_slow).
 
     >>> pruned = Pruned(np.zeros(9, np.int64), np.array([10.0]), np.array([1.0]), np.array([0.1]))
     >>> first_sizes(pruned, ErrorBudget(0.5), 0).tolist()
@@ -55,9 +55,9 @@ def first_sizes(
     """
     share = pruned.total / max(float(pruned.total.sum()), 1e-300)
     wanted = np.maximum(pruned.sizes * FIRST_SIZE_SHARE, 1.0 + SECOND_DRAW_PROBABILITY)
-    wanted = np.maximum(wanted, least_draws(share, budget.relative_error, odd))
+    wanted = np.maximum(wanted, least_draws(share, budget.relative_error, allowance))
     N = np.bincount(pruned.strata, minlength=len(wanted))
-    alpha, allowed = 1.0 - budget.confidence, budget.relative_error / max(rare, 1e-300)
+    alpha, allowed = 1.0 - budget.confidence, budget.relative_error / max(slow_excess, 1e-300)
     return cheapest(
         *(
             wanted,
@@ -74,7 +74,7 @@ class Stratification:
     """Strata without a sample: all of a design that does not depend on a seed.
 
     pruned: the partition of the units that are not certain; budget: of the run; strata: int32 [N],
-    -1 for certain units; x, clusters, odd, rare: as in Design.
+    -1 for certain units; x, clusters, allowance, slow_excess: as in Design.
     """
 
     pruned: Pruned
@@ -82,21 +82,21 @@ class Stratification:
     strata: NDArray[np.integer]
     x: Floats | None
     clusters: Ints | None
-    odd: float = SINGLE_DRAW_DEVIATION
-    rare: float = 0.0
+    allowance: float = SINGLE_DRAW_DEVIATION
+    slow_excess: float = 0.0
 
     def design(self, u: Floats, seed: int) -> Design:
         """The design with permanent random numbers u (float64 [N]) and the second draws of a seed."""
         budget = self.budget
         return Design(
             self.strata,
-            first_sizes(sized_for(self.pruned, budget), budget, seed, self.odd, self.rare),
+            first_sizes(sized_for(self.pruned, budget), budget, seed, self.allowance, self.slow_excess),
             u,
             x=self.x,
             clusters=self.clusters,
             balanced=True,
-            odd=self.odd,
-            rare=self.rare,
+            allowance=self.allowance,
+            slow_excess=self.slow_excess,
         )
 
 
@@ -109,9 +109,9 @@ def stratify(
     x: Floats | None = None,
     cluster: NDArray[np.integer] | None = None,
     take_all: NDArray[np.integer] | None = None,
-    odd: float = SINGLE_DRAW_DEVIATION,
-    rare: float = 0.0,
-    made_for: float | None = None,
+    allowance: float = SINGLE_DRAW_DEVIATION,
+    slow_excess: float = 0.0,
+    design_error: float | None = None,
 ) -> Stratification:
     """Strata from labels known without simulating, by pruning; arguments as in strata_from.
 
@@ -128,14 +128,14 @@ def stratify(
         free = np.ones(N, bool)
         free[take_all] = False
     strata = np.full(N, -1, np.int32)
-    aim = replace(budget, relative_error=made_for or budget.relative_error)
+    aim = replace(budget, relative_error=design_error or budget.relative_error)
     pruned = prune_to_budget(nested_cells([np.asarray(v)[free] for v in levels], expected[free]), spreads, aim)
     strata[free] = pruned.strata
     clusters = None
     if cluster is not None:
         clusters = np.zeros(len(pruned.sizes), np.int64)
         clusters[pruned.strata] = np.asarray(cluster)[free]
-    return Stratification(pruned, budget, strata, x, clusters, odd, rare)
+    return Stratification(pruned, budget, strata, x, clusters, allowance, slow_excess)
 
 
 def strata_from(
@@ -148,9 +148,9 @@ def strata_from(
     x: Floats | None = None,
     cluster: NDArray[np.integer] | None = None,
     take_all: NDArray[np.integer] | None = None,
-    odd: float = SINGLE_DRAW_DEVIATION,
-    rare: float = 0.0,
-    made_for: float | None = None,
+    allowance: float = SINGLE_DRAW_DEVIATION,
+    slow_excess: float = 0.0,
+    design_error: float | None = None,
     seed: int = 0,
 ) -> Design:
     """A design from labels known without simulating: strata by pruning, sizes by expected spreads, seconds at random.
@@ -166,8 +166,8 @@ def strata_from(
         expected: float64 [N] > 0, expected value of each unit up to a factor; default x ** (1 / 3) (Model: log-log slope
             of durations on threads, 0.2 to 0.5 on real profiles), or equal.
         x: covariate handed to the design; cluster: int [N], cluster of each unit, constant within the coarsest label.
-        take_all: units that are certain; odd, rare: as in Design; seed: of the second draws.
-        made_for: relative error that the strata, but not their sizes, are made for; None: that of `budget`.
+        take_all: units that are certain; allowance, slow_excess: as in Design; seed: of the second draws.
+        design_error: relative error that the strata, but not their sizes, are made for; None: that of `budget`.
 
     >>> signature = np.arange(600) % 3
     >>> finer = signature + 3 * (np.arange(600) % 599 == 0)  # the first and the last stand between other neighbours
@@ -183,8 +183,8 @@ def strata_from(
         x=x,
         cluster=cluster,
         take_all=take_all,
-        odd=odd,
-        rare=rare,
-        made_for=made_for,
+        allowance=allowance,
+        slow_excess=slow_excess,
+        design_error=design_error,
     )
     return stratification.design(u, seed)

@@ -19,7 +19,7 @@ from kernelpoint.estimation.design import ErrorBudget
 from kernelpoint.estimation.engine import Engine
 from kernelpoint.estimation.estimators import Sample
 from kernelpoint.estimation.first_phase import FirstPhase, donors
-from kernelpoint.estimation.influence import at_least_like_others, guards
+from kernelpoint.estimation.influence import borrowed_totals, outlier_effects
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.moments import Floats, Ints
 
@@ -38,8 +38,8 @@ class TwoPhaseEngine(AssistedEngine):
     simulated as its donor. Given the first sample, its error is that of the second, V2. The first adds
     V1 = sum_h (A_h + D_h) S_h^2, A_h = N_h^2 (1 - m_h / N_h) / m_h for m_h observed of N_h (Sarndal, Swensson, Wretman 1992,
     section 9.3), D_h for shares that are not equal. S_h^2 is the pooled variance within strata (`Engine`) of corrected
-    predictions of the observed units, and what predictions scatter by. The half-width is t sqrt(V1 + V2), with the guards of
-    both samples.
+    predictions of the observed units, and what predictions scatter by. The half-width is t sqrt(V1 + V2), no less
+    than what outliers may change in either sample.
 
     Where V1 alone exceeds the budget, the sample can only grow by units that are not observed: `drawn` then names them.
 
@@ -171,7 +171,7 @@ class TwoPhaseEngine(AssistedEngine):
         return float((weights * np.bincount(h, weights=size * size, minlength=len(weights)) / np.maximum(m, 1)).sum())
 
     def _first_guard(self, name: str) -> float:
-        """Change of the total of a counter, 0 of a ratio, if unobserved units are as odd as the first design allows for."""
+        """Change of the total of a counter, 0 of a ratio, by outliers that the first sample does not hold."""
         if name not in self.counters:
             return 0.0
         first = self._phase.engine
@@ -181,11 +181,13 @@ class TwoPhaseEngine(AssistedEngine):
         m = np.bincount(h, minlength=len(N))
         size = np.abs(self.predict(units)[:, self.counters.index(name)])
         total = N * np.bincount(h, weights=size, minlength=len(N)) / np.maximum(m, 1)
-        if first.covariate_totals is not None and not design.rare:
-            total = at_least_like_others(total, first.covariate_totals, first.clusters)
+        if first.covariate_totals is not None and not design.slow_excess:
+            total = borrowed_totals(total, first.covariate_totals, first.clusters)
         one = np.zeros(len(N), dtype=np.int64)
-        sample = Sample(h, N, one, odd=design.odd, rare=design.rare)
-        return float(guards(sample, total, np.full(len(N), design.odd), 1.0 - self.budget.confidence, one, 1)[0])
+        sample = Sample(h, N, one, allowance=design.allowance, slow_excess=design.slow_excess)
+        return float(
+            outlier_effects(sample, total, np.full(len(N), design.allowance), 1.0 - self.budget.confidence, one, 1)[0]
+        )
 
     def predict(self, units: Iterable[int]) -> Floats:
         """See AssistedEngine; a unit of a part that is drawn whole has the result of its donor."""

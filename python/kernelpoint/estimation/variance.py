@@ -13,10 +13,9 @@ from kernelpoint.estimation.pooling import fit
 
 SLOW = 1.0  # a draw is slow if it exceeds the mean of its stratum's other draws by more than this part of it,
 MOST_EXCESS = 10.0  # and its excess counts as this at most
-PRIOR_TIMES = (
-    0.85  # P(slow units take as many times as long in longer strata, not as many cycles more) before any draw. Held and
-)
-# speed at 1 %, 60 seeds, of 1, 0.85, 0.7 and 0: "gc pauses" 1.00, 0.95, 0.87, 0.40; V100 df_index 3.7x, 4.6x, 5.1x, 6.8x
+# P(slow units take as many times as long in longer strata, not as many cycles more) before any draw. Held and speed at 1 % of
+# 1, 0.85, 0.7 (60 seeds) and 0 (30): "gc pauses" 1.00, 0.95, 0.87, 0.40; V100 df_index 3.7x, 4.6x, 5.1x, 6.8x
+PRIOR_TIMES = 0.85
 FEW = 2.0  # degrees of freedom are at most this times the number of strata that make up what was seen of a variance
 
 
@@ -70,7 +69,7 @@ class SlowDraws:
 
     >>> slow = SlowDraws.of(np.array([0, 0, 1, 1, 2]), np.array([1.0, 3.0, 5.0, 5.0, 9.0]), 3)
     >>> slow.excess.tolist(), slow.length.tolist(), slow.compared, round(slow.times, 2)
-    ([2.0], [1.0], 4, 0.54)
+    ([2.0], [1.0], 4, 0.74)
     """
 
     excess: Floats
@@ -120,7 +119,7 @@ def pooled_spread(
     c_h^2 = s_h^2 / scale_h^2 is a stratum's own squared CoV of residuals, nu_h = n_h - 1. The population of c_h^2 is fitted
     to the strata D with two or more draws (pooling.fit, weights sqrt(N_h scale_h)) and raised, if need be, so that its mean
     is no less than sum_D g_h c_h^2 / sum_D g_h, g_h = N_h^2 scale_h^2 / n_h, the mean that matters for the total, nor than
-    `least` (squared_excess). neighbours: whether residuals are Moments.of_neighbours.
+    `least` (SlowDraws.mean_square). neighbours: whether residuals are Moments.of_neighbours.
 
     Model: a stratum's relative spread is exchangeable with that of the others.
     Without any stratum of two draws nothing is known: c_0^2 is 1 and no degree of freedom is claimed.

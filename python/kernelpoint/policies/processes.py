@@ -61,8 +61,8 @@ def combined(parts: Sequence[Design], population: Population) -> Design:
             lambda item: None if item[0].chosen is None else item[0].chosen + item[1],
         ),
         balanced=all(part.balanced for part in parts),
-        odd=max(part.odd for part in parts),
-        rare=max(part.rare for part in parts),
+        allowance=max(part.allowance for part in parts),
+        slow_excess=max(part.slow_excess for part in parts),
         domains=np.repeat(np.arange(len(parts), dtype=np.int32), population.counts),
     )
 

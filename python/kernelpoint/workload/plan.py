@@ -193,7 +193,7 @@ _ARRAYS = {
 
 def _check_arrays(design: dict[str, Any], streams: dict[str, np.ndarray | None], units: int, count: int) -> None:
     """ValueError where an array has other numbers or another shape than a plan's, or a setting another type."""
-    for name, kind in (("balanced", bool), ("odd", float), ("rare", float), ("assume", str)):
+    for name, kind in (("balanced", bool), ("allowance", float), ("slow_excess", float), ("assume", str)):
         if name in design and type(design[name]) is not kind:
             raise ValueError(f"{name} is {design[name]!r:.60}")
     lengths = {"units": units, "strata": len(design["first_sizes"]), "streams": count}

@@ -94,11 +94,11 @@ class KernelPoint(Policy):
         wanted = self.config.error_budget
         certain = ~known
         is_simulated = population.scan is not None or population.described is not None
-        odd = ODD_SIMULATED if is_simulated else ODD_UNTRACED if population.to_trace else ODD_MEASURED
+        allowance = ODD_SIMULATED if is_simulated else ODD_UNTRACED if population.to_trace else ODD_MEASURED
         if not is_simulated and (population.measured or population.to_trace) and self.config.assume != "repetitive":
             signature = population.profile_for("kernelpoint").signature
             certain = certain | first_of_each_process(signature, population.offsets)
-        made_for = MADE_FOR_TRACES if is_simulated else MADE_FOR_PROFILES
+        design_error = MADE_FOR_TRACES if is_simulated else MADE_FOR_PROFILES
         if any(part in wanted.counter for part in COLD_COUNTERS):
             certain = certain | first_of_each_process(levels[-2], population.offsets)
         return strata_from(
@@ -110,9 +110,9 @@ class KernelPoint(Policy):
             x=np.where(known, expected, 0.0),
             cluster=np.unique(levels[0], return_inverse=True)[1],
             take_all=np.flatnonzero(certain),
-            odd=odd[self.config.assume],
-            rare=SLOW_MEASURED[self.config.assume] if population.measured and not is_simulated else 0.0,
-            made_for=None if population.to_trace else made_for,  # a selection is of one budget
+            allowance=allowance[self.config.assume],
+            slow_excess=SLOW_MEASURED[self.config.assume] if population.measured and not is_simulated else 0.0,
+            design_error=None if population.to_trace else design_error,  # a selection is of one budget
             seed=population.seed,
         )
 
