@@ -340,7 +340,7 @@ def infer(
         moments = Moments.of_neighbours if sample.balanced else Moments.of
         spread = pooled_spread(
             *(sample.N, moments(sample.strata, fit.residuals, H), scale, sample.balanced),
-            least=SlowDraws.of(sample.strata, y, H).mean_square(np.maximum(scale, 1e-300)),
+            least=SlowDraws.of(sample.strata, y, H).mean_square(scale),
         )
         spreads.append(spread)
     return Inference(targets, sample, values, exact, clusters, domains, fits, spreads)

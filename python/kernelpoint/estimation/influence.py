@@ -96,7 +96,7 @@ def outlier_allowances(sample: Sample, y: Floats) -> Floats:
     if not sample.slow_excess:
         return np.full(len(sample.N), sample.allowance)
     mean = scales(Moments.of(sample.strata, y, len(sample.N)).mean, sample.n)
-    return np.maximum(sample.allowance, SlowDraws.of(sample.strata, y, len(sample.N)).mean(np.maximum(mean, 1e-300)))
+    return np.maximum(sample.allowance, SlowDraws.of(sample.strata, y, len(sample.N)).mean(mean))
 
 
 def max_undrawn(N: Ints, share: Floats, allowance: Floats, relative_error: float) -> Ints:

@@ -95,19 +95,19 @@ class SlowDraws:
         return cls(np.minimum(excess[slow], MOST_EXCESS), others[slow], len(h), times)
 
     def _sums(self, mean: Floats, power: int) -> Floats:
-        """Sum of what slow draws count, to that power, in strata of these means (float64 [H], positive)."""
+        """Sum of what slow draws count, to that power, in strata of these means (float64 [H])."""
         shorter = np.searchsorted(self.length, mean)
         cycles = np.concatenate(([0.0], np.cumsum((self.excess * self.length) ** power)))
         times = np.concatenate(([0.0], np.cumsum(self.excess**power)))
-        in_cycles = cycles[shorter] / mean**power + times[-1] - times[shorter]
+        in_cycles = cycles[shorter] / np.where(shorter > 0, mean, 1.0) ** power + times[-1] - times[shorter]
         return np.asarray(self.times * times[-1] + (1.0 - self.times) * in_cycles)
 
     def mean(self, mean: Floats) -> Floats:
-        """Excess of a slow unit in strata of these means (float64 [H], positive), relative to them; 0 where no draw is slow."""
+        """Excess of a slow unit in strata of these means (float64 [H]), relative to them; 0 where no draw is slow."""
         return self._sums(mean, 1) / max(len(self.excess), 1)
 
     def mean_square(self, mean: Floats) -> Floats:
-        """Squared CoV that slow units give to strata of these means (float64 [H], positive)."""
+        """Squared CoV that slow units give to strata of these means (float64 [H])."""
         return self._sums(mean, 2) / max(self.compared, 1)
 
 
