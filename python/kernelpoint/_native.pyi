@@ -1,4 +1,4 @@
-"""What the C++ extension (plugin/native/bindings) offers to the package."""
+"""Interface of the C++ extension (plugin/native/bindings)."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -24,7 +24,7 @@ class Console(rich.console.Console):
 
 class _PlainText(RenderHook):
     def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
-        """What is to be printed, each with plain text."""
+        """The renderables, their text made plain."""
         return [_Plain(one) for one in renderables]
 
 

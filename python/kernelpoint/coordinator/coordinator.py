@@ -1,4 +1,4 @@
-"""Coordinator of a run: a host without a simulator, which asks the session and has others simulate."""
+"""Coordinator of a run: drives a session; workers simulate."""
 
 from __future__ import annotations
 

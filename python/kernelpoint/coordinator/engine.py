@@ -50,7 +50,7 @@ class Engine:
     Args:
         cluster: a Dask cluster that is ended with the run, or the address of a scheduler that is not.
         workers: how many are asked for.
-        awaited: where workers come from, to be said while there are none; empty where that cannot be.
+        awaited: message shown while no worker is connected; empty: none.
         say: takes one line of text for the user.
 
     Attributes:
@@ -152,7 +152,7 @@ class Engine:
 
 
 def _checked(kernelpoint: str, function: Callable[[Any], Any], piece: Any) -> Any:
-    """A function on a worker, which has to have the coordinator's KernelPoint."""
+    """Run a function if the worker's version equals the coordinator's."""
     if kernelpoint != __version__:
         node = socket.gethostname()
         raise SessionError(f"{node}: KernelPoint {__version__} is installed here, {kernelpoint} where the plan is made")

@@ -1,4 +1,4 @@
-"""Outcomes on disk before the journal has them: what is simulated is never lost, whoever dies.
+"""Results on disk until they are in the journal: they survive crashes of workers and coordinator.
 
 Launches end in any order and the journal has them in its own, so until then they lie in a folder beside it: one file for each
 batch, one sealed line (journal/lines.py) for each chain. Lines that are torn or damaged count as not simulated.

@@ -139,8 +139,8 @@ def _counted(count: int, word: str) -> str:
 def print_end(command: Sequence[str], journal: Path, saved: TimeSaved) -> int:
     """Have the simulator print the end of a run whose journal is complete, under its own names; its exit status.
 
-    It goes on with a copy of the journal, finds nothing left to simulate, and changes nothing. It is told what the launches
-    took.
+    The simulator resumes a copy of the journal, has nothing left to simulate, and changes nothing. It gets the processor time
+    of the launches.
     """
     with tempfile.TemporaryDirectory(prefix="kernelpoint-") as folder:
         environment = {**os.environ, JOURNAL_ENV: shutil.copy(journal, folder)}

@@ -77,7 +77,7 @@ class Simulations:
         self._running: dict[Any, float] = {}  # since when, of those that have a worker
         self._copied: set[str] = set()  # names of batches that were begun once more
         self._done_cost = 0.0
-        self._costs: dict[Chain, float] = {}  # of what is handed out and not back
+        self._costs: dict[Chain, float] = {}  # costs of chains in progress
         self._attempts: dict[Chain, list[int]] = {}  # by itself, by others
         self._urgency = 0
         self._pass_cost = 0.0

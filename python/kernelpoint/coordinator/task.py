@@ -50,7 +50,7 @@ class Report:
     """End of a batch.
 
     outcomes: of the chains as far as they came; ended: why the simulator ended while it simulated the next one, or None;
-    was_killed: by somebody else; tail: last lines of its output; refusal: why nothing can be simulated on that machine, or
+    was_killed: an external signal ended it; tail: last lines of its output; refusal: why that machine cannot simulate, or
     None; starts, start_seconds: simulators started for it, and how long that took; node: the machine.
     """
 

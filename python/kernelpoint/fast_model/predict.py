@@ -1,4 +1,4 @@
-"""Running the fast model over a list, once: what it said is kept on disk."""
+"""Runs the fast model over a list once, and caches its predictions."""
 
 from __future__ import annotations
 

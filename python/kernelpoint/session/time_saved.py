@@ -18,8 +18,8 @@ Place = tuple[int, int]  # process and launch
 class TimeSaved:
     """Processor time of simulated launches, and of everything that the run did besides.
 
-    The time of a launch lies between the last word with the session before it and its result. Where the session is not in the
-    simulator's process, `took` is told what the launch took there. Where launches overlap, nothing should be asked.
+    The time of a launch is the processor time from its decision to its result. Where the session is not in the simulator's
+    process, `took` gets the time that the launch took there. Launches must not overlap.
 
     Attributes:
         begun: time of the clock when the run was opened; start-up before that takes as long in a full run.

@@ -38,7 +38,7 @@ def states_key(fingerprint: str, residency: tuple[int, ...], predictor: tuple[in
 
 
 def keep(kind: str, key: str, arrays: Mapping[str, np.ndarray], folder: Path, log: Log, **about: Any) -> None:
-    """Write arrays, and what JSON can hold about them; where that fails, `log` is told and nothing is kept.
+    """Write arrays and a description that JSON can hold; if that fails, `log` gets a line and nothing is kept.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -54,7 +54,7 @@ def keep(kind: str, key: str, arrays: Mapping[str, np.ndarray], folder: Path, lo
 
 
 def recall(kind: str, key: str, folder: Path, log: Log) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
-    """What stands about the arrays of a key, and the arrays; None where nothing was kept, or it is damaged."""
+    """Description and arrays of a key; None if nothing was kept or the file is damaged."""
     path = _path(kind, key, folder)
     if not path.exists():
         return None
