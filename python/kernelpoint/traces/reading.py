@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from operator import attrgetter
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from kernelpoint.traces.cache import TraceCache
 from kernelpoint.traces.cache_records import COUNTS, RECORD
 from kernelpoint.traces.scan import LaunchShape, shape_from_native
 
+_counts = attrgetter(*COUNTS)
 CHUNK = 1024  # traces read here before what they showed is written to the cache
 MOST_FILES, MOST_BYTES = 256, 32 << 20  # of a piece that one worker reads
 
@@ -47,12 +49,12 @@ def read_chunk(files: Sequence[str], threads: int = 1, report: Callable[[int], N
             chunk.errors[i] = scan
             chunk.shapes.append(None)
             continue
-        counts = [getattr(scan.work, name) for name in COUNTS]
         hashes = bytes.fromhex(scan.stream), bytes.fromhex(scan.values)
-        chunk.records[i] = *hashes, counts, list(scan.work.by_unit)
+        chunk.records[i] = *hashes, _counts(scan.work), scan.work.by_unit
         shape = shape_from_native(scan.header)
         chunk.shapes.append(known.setdefault(shape, shape))
-        chunk.opcodes.update(scan.unknown_opcodes)
+        if scan.unknown_opcodes:
+            chunk.opcodes.update(scan.unknown_opcodes)
         chunk.store_data += scan.store_data_left_out
     return chunk
 
