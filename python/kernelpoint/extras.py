@@ -9,7 +9,13 @@ from contextlib import contextmanager
 from kernelpoint.errors import SetupError
 
 # Modules whose distribution is called otherwise than they are.
-DISTRIBUTIONS = {"dask": "distributed", "sklearn": "scikit-learn", "vl_convert": "vl-convert-python", "yaml": "pyyaml"}
+DISTRIBUTIONS = {
+    "dask": "distributed",
+    "google": "protobuf",
+    "sklearn": "scikit-learn",
+    "vl_convert": "vl-convert-python",
+    "yaml": "pyyaml",
+}
 
 
 def extra_of(distribution: str) -> str | None:

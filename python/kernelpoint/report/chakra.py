@@ -7,6 +7,8 @@ launches is off by more than half a microsecond.
 from __future__ import annotations
 
 import io
+import lzma
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +39,7 @@ from kernelpoint.report.system_times import SystemTimes
 
 VERSION = "1.0.0"
 MATCHED_SHARE = 0.5
+LONGEST = 1e15  # microseconds, or elements of a collective
 BYTES = {
     "double": 8,
     "long": 8,
@@ -79,8 +82,8 @@ def write_chakra(run: Run, times: SystemTimes, path: Path, like: Path | None) ->
                 metadata, nodes = read_trace(like)
             else:
                 nodes = _chain(_events(like))
-        except OSError as error:
-            raise ProfileError(f"--like: {like} cannot be read: {error.strerror or error}") from None
+        except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+            raise ProfileError(f"--like: {like} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     kernels = sorted(filter(is_kernel, nodes), key=lambda node: node.id)
     rows = _matched(kernels, times, like)
     _fill(kernels, rows, times)
@@ -144,13 +147,16 @@ def _events(file: Path) -> list[tuple[str, float, dict[str, Any]]]:
     found = []
     with open_decompressed(file) as raw, io.TextIOWrapper(raw, encoding="utf-8", errors="replace") as text:
         for event in kineto.events(text, str(file)):
-            if str(event.get("cat", "")).lower() != "kernel" or not isinstance(event.get("dur"), int | float):
+            if str(event.get("cat", "")).lower() != "kernel":
                 continue
+            begin, duration = event.get("ts", 0), event.get("dur", "nothing")
+            if not all(isinstance(time, int | float) and 0 <= time < LONGEST for time in (begin, duration)):
+                raise ProfileError(
+                    f"--like: {file}: a kernel with the times {str((begin, duration))[:100]}; allowed: microseconds"
+                )
             about = event["args"] if isinstance(event.get("args"), dict) else {}
             order = kineto.integer(about.get("correlation", about.get("correlation_id", 0)))
-            found.append(
-                (order, event.get("ts", 0), str(event.get("name", "")), float(event["dur"]), _collective(about))
-            )
+            found.append((order, begin, str(event.get("name", "")), float(duration), _collective(about)))
     if not found:
         raise ProfileError(f"--like: {file} has no kernels")
     return [row[2:] for row in sorted(found, key=lambda row: row[:2])]
@@ -164,6 +170,6 @@ def _collective(about: dict[str, Any]) -> dict[str, int]:
     """
     name = str(about.get("Collective name", "")).lower().replace("_", "").removesuffix("base")
     elements, size = about.get("In msg nelems"), BYTES.get(str(about.get("dtype", "")).lower())
-    if name not in COLLECTIVES or not isinstance(elements, int) or size is None:
+    if name not in COLLECTIVES or size is None or not isinstance(elements, int) or not 0 < elements < LONGEST:
         return {}
     return {"comm_type": COLLECTIVES.index(name), "comm_size": elements * size}
