@@ -172,6 +172,10 @@ inline void options_are_read() {
     if (!hook().sampling()) return;
     kp_settle_streams();
     hook().hash_options();
+    const std::string model = value_of(hook().configuration, "-accelwattch_xml_file");
+    if (value_of(hook().configuration, "-power_simulation_enabled") == "1" && access(model.c_str(), R_OK) != 0)
+        stop_run("-accelwattch_xml_file: cannot read " + model +
+                 "; give AccelWattch's file of this GPU, or -power_simulation_enabled 0");
 }
 
 inline void before_launch(kernel_info_t* kernel) {

@@ -61,8 +61,7 @@ const PowerPart kPowerParts[] = {{"IBP,", "energy_ibp"},
 const size_t kPowerPartCount = sizeof(kPowerParts) / sizeof(kPowerParts[0]);
 
 // Joules since the begin, of the GPU and of each part. AccelWattch resets its numbers before we are asked, so the mean
-// power of a launch is read from its report: the mean of samples, one each -gpgpu_runtime_stat cycles. A launch without
-// a sample has none.
+// power of a launch is read from its report: the mean of samples, one each -gpgpu_runtime_stat cycles.
 class PowerReport {
 public:
     PowerReport() : m_report(NULL), m_read(0), m_energy(1 + kPowerPartCount, 0.0) {}
@@ -82,11 +81,12 @@ public:
         dup2(fileno(m_report), descriptor);
     }
 
-    // Adds the launch that was reported last, which took so many seconds.
-    void add(double seconds) {
+    // Mean powers of the launch that was reported last, in watts: of the GPU and of each part; 0 where it had no
+    // sample.
+    std::vector<double> read() {
         std::vector<double> watts(m_energy.size(), 0.0);
         if (m_report == NULL) m_report = fopen(m_path.c_str(), "r");
-        if (m_report == NULL) return;
+        if (m_report == NULL) return watts;
         fseek(m_report, m_read, SEEK_SET);
         char line[4096], name[64];
         double value;
@@ -97,7 +97,12 @@ public:
                 set(&watts, name, known(value));
         }
         m_read = ftell(m_report);
-        for (size_t i = 0; i < watts.size(); ++i) m_energy[i] += watts[i] * seconds;
+        return watts;
+    }
+
+    // Adds powers that lasted so many seconds.
+    void add(const std::vector<double>& watts, double seconds) {
+        for (size_t i = 0; i < m_energy.size() && i < watts.size(); ++i) m_energy[i] += watts[i] * seconds;
     }
 
     double energy() const { return m_energy[0]; }
@@ -152,17 +157,20 @@ public:
         if (!native) return;
         fprintf(file, "kernelpoint_energy = %.10g\nkernelpoint_energy_half_width = %.10g\n", joules, off);
         fprintf(file, "gpu_tot_avg_power = %.6g\nkernel_avg_power = %.6g\n", power, power);
+        std::string wide, unmet;
         for (size_t i = 0; i < kPowerPartCount; ++i) {
             const kp_estimate* part = find(kPowerParts[i].counter);
             if (part == NULL) continue;
-            const bool is_part_stated = is_known_amount(*part);
-            const double watts = is_part_stated ? part->estimate / seconds : NAN;
+            std::string label = kPowerParts[i].label;
+            if (label[label.size() - 1] == ',') label.resize(label.size() - 1);
+            const double watts = is_known_amount(*part) ? part->estimate / seconds : NAN;
+            if (watts != watts) (part->simulated > 0 ? wide : unmet) += " " + label;
             fprintf(file, "gpu_avg_%s = %.6g\n", kPowerParts[i].label, watts);
-            std::string name = std::string("kernelpoint_avg_") + kPowerParts[i].label;
-            if (name[name.size() - 1] == ',') name.resize(name.size() - 1);
-            fprintf(file, "%s_half_width = %.6g\n", name.c_str(),
+            fprintf(file, "kernelpoint_avg_%s_half_width = %.6g\n", label.c_str(),
                     (part->half_width + std::fabs(watts) * late) / seconds);
         }
+        if (!wide.empty()) fprintf(file, "kernelpoint: nan, half-width above 25 %%:%s\n", wide.c_str());
+        if (!unmet.empty()) fprintf(file, "kernelpoint: nan, 0 in each simulated launch:%s\n", unmet.c_str());
     }
 
 private:

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,9 @@
 #include "gpgpu-sim/l2cache.h"
 #include "gpgpu-sim/mem_latency_stat.h"
 #include "gpgpu-sim/shader.h"
+#include "members.h"
 #include "power_report.h"
+#include "power_samples.h"
 
 namespace kernelpoint {
 
@@ -43,14 +46,21 @@ public:
         if (sim->get_config().g_power_simulation_enabled) m_power.attach(sim->get_config().g_power_filename);
     }
 
-    // The amounts now. Called after every simulated launch, before the next one begins.
-    std::vector<Amount> read(double launch_cycles) {
+    // The amounts now. Called after every simulated launch, before the next one begins. `apart`: launches that follow
+    // each other here are not neighbours in the list.
+    std::vector<Amount> read(double launch_cycles, bool apart) {
         std::vector<Amount> all;
         read_caches(&all);
         read_dram(&all);
         read_cores(&all);
-        if (m_sim->get_config().g_power_simulation_enabled) read_energy(&all, launch_cycles);
+        if (m_sim->get_config().g_power_simulation_enabled) read_energy(&all, launch_cycles, apart);
         return all;
+    }
+
+    // Forgets what launches so far did behind their last sample of power.
+    void drop_power() {
+        PowerSums ignored;
+        if (m_sim->get_config().g_power_simulation_enabled) take_power_samples(m_sim, &ignored);
     }
 
 private:
@@ -139,9 +149,23 @@ private:
         add(all, "l1_bank_conflicts", "gpgpu_n_cache_bkconflict", stats.gpgpu_n_cache_bkconflict);
     }
 
-    void read_energy(std::vector<Amount>* all, double launch_cycles) {
+    // A launch apart has all its activity, in its report and in what is left behind the last sample, and idle power for
+    // the rest of its time: in (samples of the report + rest) * interval cycles, those that are not its own were idle.
+    void read_energy(std::vector<Amount>* all, double launch_cycles, bool apart) {
         const gpgpu_sim_config& config = m_sim->get_config();
-        m_power.add(launch_cycles / config.get_core_freq());
+        const std::vector<double> watts = m_power.read();
+        PowerSums rest, idle;
+        if (apart && take_power_samples(m_sim, &rest) && take_power_samples(m_sim, &idle)) {
+            const double interval = config.*reach(SampleInterval()),
+                         end = static_cast<double>(m_sim->gpu_tot_sim_cycle);
+            const double samples = std::floor(end / interval) - std::floor((end - launch_cycles) / interval);
+            const double seconds = interval / config.get_core_freq();
+            m_power.add(watts, samples * seconds);
+            m_power.add(rest.watts, seconds);
+            m_power.add(idle.watts, launch_cycles / config.get_core_freq() - (samples + rest.samples) * seconds);
+        } else {
+            m_power.add(watts, launch_cycles / config.get_core_freq());
+        }
         add(all, "energy", NULL, m_power.energy());
         for (size_t i = 0; i < kPowerPartCount; ++i) add(all, kPowerParts[i].counter, NULL, m_power.energy_of(i));
     }

@@ -81,7 +81,7 @@ private:
         host.architectures = known_architectures();
         host.not_replayed = not_replayed(hook().configuration);
         host.flags = KP_HOST_CAN_STOP | KP_HOST_NAMES_COUNTERS | KP_HOST_NEEDS_WHOLE_TRACES;
-        m_before = m_statistics.read(0);
+        m_before = m_statistics.read(0, false);
         for (size_t i = 0; i < m_before.size(); ++i) host.counter_names.push_back(m_before[i].name);
         m_replay.describe(&host);
         const Process process = {m_list_path, m_launches.size()};
@@ -135,6 +135,7 @@ private:
 
     // Puts back the state that the launches and copies before this one leave, whatever was simulated so far.
     void replay_before() {
+        if (!m_replays) m_statistics.drop_power();
         m_replay.apply(m_at.launch, m_client.replay_before(m_at));
         m_copied = m_launches[m_at.launch];  // a launch that goes on from this one finds the copies between them
         m_replays = true;
@@ -153,7 +154,7 @@ private:
         const uint64_t cycles = m_sim->gpu_tot_sim_cycle - m_cycles;
         if (!hook().launched || cycles == 0)
             fail(m_commands[m_launches[m_at.launch]].command_string + ": was not simulated");
-        const std::vector<Amount> after = m_statistics.read(static_cast<double>(cycles));
+        const std::vector<Amount> after = m_statistics.read(static_cast<double>(cycles), m_replays);
         std::vector<kp_counter> counters;
         for (size_t i = 0; i < after.size(); ++i) {
             double amount = after[i].value - (i < m_before.size() ? m_before[i].value : 0);

@@ -42,6 +42,7 @@ COUNTERS = {
     "gpgpu_n_shmem_bkconflict": "shared_bank_conflicts",
     "gpgpu_n_l1cache_bkconflict": "l1_bank_conflicts",
 }
+INTERVAL = 500  # cycles between samples of power: -gpgpu_runtime_stat of the tested configurations
 RULE = "-" * 100  # between tables of get_stats.py
 LETTERS = re.compile(r"^([A-Za-z_][A-Za-z_0-9]*)\s+([0-9.eE+-]+)\s+(\S+)\s*$")
 
@@ -134,31 +135,26 @@ def of_accelsim(tree: Path, full: Path, sampled: Path) -> Iterator[Row]:
 
 
 def of_power(full: Path, out: Path, sampled: Path) -> Iterator[Row]:
-    """Rows of AccelWattch's report: means over the run's time of what each launch of the full run has, and the last block."""
-    cycles = [
-        amount(line.split("=")[1]) for line in out.read_text().splitlines() if line.startswith("gpu_sim_cycle = ")
-    ]
+    """Rows of AccelWattch's report: means over the samples of all launches of the full run, as gpu_tot_avg_power is."""
+    samples, end = [], 0
+    for line in out.read_text().splitlines():
+        if line.startswith("gpu_sim_cycle = "):
+            begin, end = end, end + int(line.split("=")[1])
+            samples.append(end // INTERVAL - begin // INTERVAL)
     watts: dict[str, list[float]] = {}
     for line in full.read_text().splitlines():
         name, separator, value = line.partition(" = ")
-        if separator and (name == "kernel_avg_power" or name.startswith("gpu_avg_")):
-            watts.setdefault(name, []).append(amount(value))
-    stated = values(sampled)
-    total = sum(cycles)
-    means = {
-        name: sum(w * c for w, c in zip(each, cycles, strict=True)) / total
-        for name, each in watts.items()
-        if len(each) == len(cycles)
-    }
-    tail = values(full)
+        if separator and name.startswith("gpu_avg_"):
+            watts.setdefault(name.rstrip(","), []).append(amount(value))
+    stated = {name.rstrip(","): value for name, value in values(sampled).items()}
     half = stated.get("kernelpoint_average_power_half_width", math.nan)
-    yield Row("gpu_tot_avg_power", tail.get("gpu_tot_avg_power", math.nan), stated["gpu_tot_avg_power"], half)
-    yield Row("kernel_avg_power", means["kernel_avg_power"], stated["kernel_avg_power"], half)
-    for name, mean in means.items():
-        part = name.removeprefix("gpu_avg_").rstrip(",")
-        own = stated.get(f"kernelpoint_avg_{part}_half_width")
-        if own is not None:
-            yield Row(name.rstrip(","), mean, stated[name], own)
+    tail = values(full)["gpu_tot_avg_power"]
+    yield Row("gpu_tot_avg_power", tail, stated["gpu_tot_avg_power"], half)
+    for name, each in watts.items():
+        own = stated.get(f"kernelpoint_avg_{name.removeprefix('gpu_avg_')}_half_width")
+        if own is not None and len(each) == len(samples):
+            mean = sum(w * n for w, n in zip(each, samples, strict=True) if n) / sum(samples)
+            yield Row(name, mean, stated[name], own)
 
 
 def statistics_of(folder: Path) -> dict[tuple[str, str], float]:

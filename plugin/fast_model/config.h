@@ -70,7 +70,7 @@ struct GpuConfig {
 };
 
 // Raised whenever the same configuration would give other cycles.
-constexpr const char* kModelVersion = "3";
+constexpr const char* kModelVersion = "4";
 
 // Without blanks before and after.
 std::string trimmed(const std::string& text);

@@ -6,6 +6,7 @@
 and, to compare with the simulator as it was, KERNELPOINT_ACCELSIM_UNPATCHED with the same of another tree.
 """
 
+import itertools
 import json
 import os
 import re
@@ -233,12 +234,29 @@ def test_a_full_run_that_keeps_what_is_not_replayed_gets_no_bound_on_its_total(w
 POWER = ("-power_simulation_enabled", 1)
 
 
+def with_power():
+    xml = tree_of(PROGRAM) / "gpgpu-sim" / "configs" / "tested-cfgs" / "SM7_QV100" / "accelwattch_sass_sim.xml"
+    return (*POWER, "-accelwattch_xml_file", xml)
+
+
+def test_energy_of_a_launch_is_its_own_whatever_was_simulated_before(workload, scripted_plugin):
+    found = []
+    for wanted in ("3", "1 3"):
+        text = script(workload, f"pass {wanted}\nreplay 3")
+        code, _, err = run(PROGRAM, workload, "-kernel_sampling", text, *with_power(), plugin=scripted_plugin)
+        assert code == 0 and err == ""
+        last = Path(f"{text}.log").read_text().split("complete ")[-1].splitlines()[0].split()
+        found.append({name: float(value) for name, value in itertools.pairwise(last) if name.startswith("energy")})
+    alone, later = found
+    assert alone["energy"] == pytest.approx(later["energy"], rel=0.01) and alone["energy_ibp"] > 0.0
+    for name in set(alone) - {"energy", "energy_staticp"}:  # which AccelWattch rounds in each sample
+        assert alone[name] == pytest.approx(later[name], rel=1e-4, abs=1e-12), name
+
+
 @pytest.mark.parametrize("options", [(), POWER], ids=["performance", "AccelWattch"])
 def test_state_after_skipping_the_launch_latency_is_the_state_after_ticking(workload, scripted_plugin, options):
     """Every line that the simulator prints, cumulative statistics and AccelWattch's report with them."""
-    if options:
-        power = tree_of(PROGRAM) / "gpgpu-sim" / "configs" / "tested-cfgs" / "SM7_QV100" / "accelwattch_sass_sim.xml"
-        options = (*options, "-accelwattch_xml_file", power)
+    options = with_power() if options else ()
     report, runs = workload.with_name("accelwattch_power_report.log"), []
     for more in ("", "\nskip_latency"):
         text = script(workload, f"pass 0 1 2 3{more}")

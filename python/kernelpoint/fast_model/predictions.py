@@ -17,9 +17,9 @@ _L1_WRITES = (("l1_global_writes", 1.0),)
 _L1_WRITE_MISSES = (*_L1_WRITES, ("l1_global_write_hits", -1.0))
 _L2_READS = (("l2_accesses", 1.0), ("l2_global_writes", -1.0))
 _L2_WRITE_MISSES = (("l2_global_writes", 1.0), ("l2_global_write_hits", -1.0))
-_DRAM = (("dram_reads", 1.0), ("dram_writes", 1.0))
 # An L1 of Accel-Sim that allocates a line when its data arrives finds none while that is on its way: a miss once more.
 _ALLOCATES_ON_FILL = re.compile(r"^-gpgpu_cache:dl1\s+[^,\s]+,\w:\w:[fs]", re.MULTILINE)
+_WHOLE_NUMBERS = re.compile(r"^-gpgpu_(n_clusters|n_cores_per_cluster|kernel_launch_latency)\s+(\d+)", re.MULTILINE)
 Terms = Mapping[str, tuple[tuple[str, float], ...]]
 TERMS: Mapping[str, Terms] = {
     "accelsim": {
@@ -32,18 +32,14 @@ TERMS: Mapping[str, Terms] = {
         "l2_global_reads": _L2_READS,
         "l2_global_read_hits": (*_L2_READS, ("l2_misses", -1.0), ("l2_global_reads_merged", -1.0)),
     },
-    "macsim": {
-        "llc_accesses": (("l2_accesses", 1.0),),  # the model's L2 is the cache in front of DRAM
-        "llc_misses": (("l2_misses", 1.0),),
-        "memory_requests": (("l2_accesses", 1.0),),
-        "dram_requests": _DRAM,
-        "dram_activates": _DRAM,
-    },
 }
 # Standard deviation of a launch's cycles over runs of the same list that differ in single cycles, where it is predicted; its
 # part in the standard deviation of the total (squares add up to the variance); its cycles in the one of these runs whose state
 # replay begins it with.
 SPREAD, OF_TOTAL, REPLAYED = "cycles_spread", "cycles_of_total", "cycles_replayed"
+# Further counters of the model of MacSim's cores; warps that wait for an instruction line miss it each.
+OF_CORES = ("fetch_misses", "l1_lookups", "l1_misses", "merged_misses", "last_level_misses")
+REQUESTS, BEYOND_L1 = "requests", "requests_beyond_l1"  # of these: all, and those that met none on its way
 
 
 def in_terms_of(simulator: str, counters: Mapping[str, np.ndarray], options: str = "") -> dict[str, np.ndarray]:
@@ -63,12 +59,23 @@ def in_terms_of(simulator: str, counters: Mapping[str, np.ndarray], options: str
     terms = dict(TERMS.get(simulator, {}))
     if _ALLOCATES_ON_FILL.search(options):
         terms["l1_misses"] = (*terms["l1_misses"], ("l1_global_reads_merged", 1.0))
-    made = {
+    made = {} if simulator != "accelsim" else _sm_cycles(counters, options)
+    made |= {
         name: np.maximum(sum(weight * counters[own] for own, weight in parts), 0.0)
         for name, parts in terms.items()
         if all(own in counters for own, _ in parts)
     }
     return {**counters, **made}
+
+
+def _sm_cycles(counters: Mapping[str, np.ndarray], options: str) -> dict[str, np.ndarray]:
+    """Cycles in which SMs hold a CTA, summed over SMs: those behind the launch latency, of as many SMs as there are CTAs."""
+    given = {name: int(value) for name, value in _WHOLE_NUMBERS.findall(options)}
+    sms = given.get("n_clusters", 0) * given.get("n_cores_per_cluster", 1)
+    if not sms or "ctas" not in counters:
+        return {}
+    busy = np.maximum(counters["cycles"] - given.get("kernel_launch_latency", 0), 0.0)
+    return {"sm_cycles": busy * np.minimum(counters["ctas"], sms)}
 
 
 @dataclass(frozen=True, eq=False)

@@ -102,7 +102,8 @@ class Balance:
 
     def _scale(self, name: str) -> float:
         half = self.half_widths[name]
-        return half if math.isfinite(half) else 10.0 * (abs(self.values[name]) + 1.0)
+        least = 0.0 if name.startswith("energy") else 1.0  # of a count
+        return half if math.isfinite(half) else 10.0 * (abs(self.values[name]) + least)
 
 
 def with_identities(look: Look, engine: BaseEngine, fixed: Collection[str]) -> Look:

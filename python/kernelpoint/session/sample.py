@@ -14,6 +14,7 @@ from kernelpoint.journal import DecisionRecord, KernelRecord, LaunchesRecord
 from kernelpoint.session.exact import exact_values, with_exact, with_grids
 from kernelpoint.session.identities import with_identities
 from kernelpoint.session.kernel_records import kernel_records, kernels_of, launches_records
+from kernelpoint.session.proportional import with_proportional
 from kernelpoint.session.ratios import RATIOS
 from kernelpoint.session.selecting import write_next
 from kernelpoint.session.setup import Setup
@@ -162,8 +163,10 @@ class Sample:
         if self.look is None or not self.is_complete:
             return None
         offsets = self._frame.population.offsets
-        look = with_exact(self.look, self._exact(), offsets)
-        look = with_identities(look, self.engine, self._setup.budget.targets)
+        exact, targets = self._exact(), self._setup.budget.targets
+        look = with_exact(self.look, exact, offsets)
+        look = with_proportional(look, self.engine, self._frame.plan, {*exact, *targets})
+        look = with_identities(look, self.engine, targets)
         return with_grids(look, self._frame.plan, self.has_result, offsets)
 
     def _values(self, units: np.ndarray) -> np.ndarray:
