@@ -15,7 +15,7 @@ using fast_model::Derived;
 
 constexpr fast_model::Cycles kCyclesBetweenSignals = 1000000;
 
-// float64 [n, 5], nan where a launch has no trace that can be read; and the states that launches begin with.
+// float64 [n, 10], nan where a launch has no trace that can be read; and the states that launches begin with.
 py::tuple run_cores(const std::vector<std::string>& paths, const Derived& configuration, uint64_t memory_bytes,
                     const py::function& progress) {
     if (!configuration.cores) throw py::value_error("these cores have no model of their own");
@@ -27,10 +27,11 @@ py::tuple run_cores(const std::vector<std::string>& paths, const Derived& config
             return launch % 64 != 0 || asks([&] { progress(launch, all); });
         });
     });
-    py::array_t<double> table({static_cast<py::ssize_t>(found.launches.size()), py::ssize_t{5}});
+    py::array_t<double> table({static_cast<py::ssize_t>(found.launches.size()), py::ssize_t{10}});
     double* out = table.mutable_data();
     for (const replay::macsim::Prediction& one : found.launches)
-        for (const double value : {one.cycles, one.spread, one.mispredictions, one.replayed, one.of_total})
+        for (const double value : {one.cycles, one.spread, one.mispredictions, one.replayed, one.of_total,
+                                   one.fetch_misses, one.l1_accesses, one.l1_misses, one.merged, one.last_level_misses})
             *out++ = one.cycles == 0 ? NAN : value;
     return py::make_tuple(table, py::bytes(found.states));
 }

@@ -12,7 +12,7 @@ import numpy as np
 from kernelpoint import _native
 from kernelpoint.fast_model.configuration import Configuration
 from kernelpoint.fast_model.delegation import SEGMENT_BYTES, SimulatedBy, hashed_by
-from kernelpoint.fast_model.predictions import OF_TOTAL, REPLAYED, SPREAD, Predictions
+from kernelpoint.fast_model.predictions import BEYOND_L1, OF_CORES, OF_TOTAL, REPLAYED, REQUESTS, SPREAD, Predictions
 from kernelpoint.pool import Pool
 from kernelpoint.progress import WorkProgress
 from kernelpoint.traces.artefacts import PREDICTIONS, STATES, artefacts_folder, keep, recall, states_key
@@ -129,9 +129,11 @@ def _of_cores(
     """
     table, states = _native.fast_model.run_cores(list(paths), configuration, CODE_BYTES, progress)
     progress(len(paths), len(paths))
-    names = ("cycles", SPREAD, "mispredictions", REPLAYED, OF_TOTAL)
+    names = ("cycles", SPREAD, "mispredictions", REPLAYED, OF_TOTAL, *OF_CORES)
     found = dict(zip(names, np.ascontiguousarray(table.T), strict=True))
     _widen_by_phases(found)
+    found[REQUESTS] = found["fetch_misses"] + found["l1_misses"]
+    found[BEYOND_L1] = found[REQUESTS] - found["merged_misses"]
     return found, states
 
 

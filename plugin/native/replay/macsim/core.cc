@@ -189,6 +189,9 @@ uint64_t Core::latency_of(const WarpInstruction& instruction) {
     if (instruction.line_count == 0) return kTiming.compute;
     const uint64_t line = code_.lines[instruction.first_line + instruction.line_count - 1] / kLineBytes;
     const int level = sm_.l1.use(line) ? 0 : last_level_.use(line) ? 1 : 2;
+    accesses_.l1 += instruction.line_count;
+    accesses_.l1_misses += level > 0;
+    accesses_.last_level_misses += level > 1;
     return instruction.action == Action::load ? kTiming.load[level] : kTiming.store[level];
 }
 
@@ -261,12 +264,22 @@ void Core::fetch(uint32_t number) {
 bool Core::misses(Resident& warp) {
     for (size_t i = 0; i < arriving_.size(); ++i) {
         if (arriving_[i].first != warp.line) continue;
-        if (arriving_[i].second > now_ + lead_) return warp.waits_until = arriving_[i].second, true;
+        if (arriving_[i].second > now_ + lead_) {
+            ++accesses_.fetch_misses;
+            ++accesses_.merged;
+            return warp.waits_until = arriving_[i].second, true;
+        }
         arriving_.erase(arriving_.begin() + static_cast<std::ptrdiff_t>(i));
         break;
     }
     if (sm_.instructions.use(warp.line)) return false;
-    const bool is_near = last_level_.use(code_line(warp.line * kFetchBytes));
+    const uint64_t line = code_line(warp.line * kFetchBytes);
+    const bool is_near = last_level_.use(line);
+    ++accesses_.fetch_misses;
+    accesses_.last_level_misses += !is_near;
+    accesses_.merged += std::any_of(arriving_.begin(), arriving_.end(), [&](const auto& other) {
+        return other.second > now_ + lead_ && code_line(other.first * kFetchBytes) == line;
+    });
     warp.waits_until = now_ + lead_ + kTiming.fetch_miss[is_near ? 0 : 1];
     arriving_.emplace_back(warp.line, warp.waits_until);
     return true;

@@ -44,6 +44,19 @@ struct CtaWarps {
 
 constexpr uint64_t kNever = UINT64_MAX;
 
+// Of one core in a launch, or of all. A request that meets another for its line of the last level is merged.
+struct Accesses {
+    uint64_t fetch_misses = 0, l1 = 0, l1_misses = 0, merged = 0, last_level_misses = 0;
+
+    void add(const Accesses& other) {
+        fetch_misses += other.fetch_misses;
+        l1 += other.l1;
+        l1_misses += other.l1_misses;
+        merged += other.merged;
+        last_level_misses += other.last_level_misses;
+    }
+};
+
 // Cycle in which each register of a warp is ready.
 using Registers = std::array<uint64_t, 256>;
 
@@ -108,6 +121,7 @@ public:
     uint64_t running() const { return running_; }
     bool is_idle() const { return live_.empty() && arrivals_.empty(); }
     uint64_t mispredictions() const { return mispredictions_; }
+    const Accesses& accesses() const { return accesses_; }
     bool has_learned() const { return changed_ || sm_.predictor.history != history_; }
 
     // The last warp's end.
@@ -189,6 +203,7 @@ private:
     std::vector<std::pair<uint64_t, uint64_t>> arriving_;  // instruction lines, and when they are there
     uint32_t turn_ = 0;                                    // the next warp to fetch, or the next after it that can
     uint64_t running_ = 0, mispredictions_ = 0;
+    Accesses accesses_;
     const uint32_t first_scheduler_;  // of the first turn
     bool moved_ = false, changed_ = false;
 };

@@ -47,6 +47,7 @@ public:
             Core& core = cores_[i];
             all.learned.push_back(core.has_learned());
             all.mispredictions += core.mispredictions();
+            all.accesses.add(core.accesses());
             if (end(i) > end(last)) last = i;
         }
         for (uint32_t i = 0; i < cores_.size(); ++i) cores_[i].stop(i == last);

@@ -10,6 +10,7 @@ namespace kernelpoint::replay::macsim {
 struct CtasRun {
     std::vector<bool> learned;  // by SM: a counter or the history of its predictor has changed
     uint64_t cycles = 0, mispredictions = 0;
+    Accesses accesses;
 };
 
 // The cycle and the core in which the launch before ended.

@@ -31,7 +31,13 @@ void add(const Outcome& outcome, double count, Prediction& mean, double& squares
     const double before = cycles - mean.cycles;
     mean.cycles += before / count;
     squares += before * (cycles - mean.cycles);
-    mean.mispredictions += (static_cast<double>(outcome.mispredictions) - mean.mispredictions) / count;
+    const auto average = [count](uint64_t value, double& into) { into += (static_cast<double>(value) - into) / count; };
+    average(outcome.mispredictions, mean.mispredictions);
+    average(outcome.accesses.fetch_misses, mean.fetch_misses);
+    average(outcome.accesses.l1, mean.l1_accesses);
+    average(outcome.accesses.l1_misses, mean.l1_misses);
+    average(outcome.accesses.merged, mean.merged);
+    average(outcome.accesses.last_level_misses, mean.last_level_misses);
 }
 
 double sum_of(const std::vector<double>& values) {

@@ -115,7 +115,7 @@ void Training::pass(uint32_t trace, const LaunchCode* code) {
     if (fetched_.count(trace) == 0) fetched_[trace] = fetched_lines(*code, ctas, sms);
     const CtasRun run = run_ctas(*code, ctas, ctas_at_once(residency_, most_warps(ctas)), present_.sms,
                                  present_.last_level, present_.clock);
-    outcomes_[trace] = {run.cycles, run.mispredictions};
+    outcomes_[trace] = {run.cycles, run.mispredictions, run.accesses};
     for (size_t sm = 0; sm < sms; ++sm) {
         present_.changes[sm] += run.learned[sm];
         const uint32_t twice = settled_at(present_.changes[sm]), once = twice - 1;

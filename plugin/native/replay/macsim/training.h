@@ -17,6 +17,7 @@ namespace kernelpoint::replay::macsim {
 // Of a launch in the model of the cores.
 struct Outcome {
     uint64_t cycles = 0, mispredictions = 0;
+    Accesses accesses;
 };
 
 // State of all SMs before a launch. Predictors learn during the whole run, so all earlier launches are passed, once, in
