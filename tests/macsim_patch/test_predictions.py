@@ -8,7 +8,7 @@ import pytest
 
 from kernelpoint import _native
 from kernelpoint.config import parse_config
-from kernelpoint.fast_model import COURSES, configuration_for, predict
+from kernelpoint.fast_model import REPLICATIONS, configuration_for, predict
 from kernelpoint.fast_model.predictions import OF_TOTAL, SPREAD
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.replays import Replays
@@ -70,7 +70,9 @@ def test_the_course_that_replay_takes_and_the_parts_of_the_total_fit_the_spreads
     gpu = configuration_for("auto", "macsim", KNOBS, "", paths, lambda line: None)
     table, _ = _native.fast_model.run_cores(paths, gpu, 1 << 20, lambda done, total: None)
     mean, spread, _, replayed, of_total = table.T[:5]
-    assert (abs(replayed - mean) <= spread * (COURSES - 1) / COURSES**0.5 + 1e-9).all() and (replayed != mean).any()
+    assert (abs(replayed - mean) <= spread * (REPLICATIONS - 1) / REPLICATIONS**0.5 + 1e-9).all() and (
+        replayed != mean
+    ).any()
     assert spread.max() > 0.0 and 0.0 < np.sqrt((of_total**2).sum()) <= spread.sum() * (1 + 1e-9)
     assert np.ptp(of_total[spread > 0.0] / spread[spread > 0.0]) < 1e-9
 
