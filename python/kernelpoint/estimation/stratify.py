@@ -29,7 +29,7 @@ SINGLE_DRAW_DEVIATION = (
 )
 
 
-def least_draws(share: Floats, relative_error: float, allowance: float) -> Floats:
+def least_draws(share: Floats, relative_error: float, allowance: Floats | float) -> Floats:
     """Draws that a stratum with a given share of the total needs at least, whatever its spread: allowance share / eps.
 
     Then no single draw stands for so much of the total that an outlier, unseen by any estimated variance, breaks the
