@@ -89,7 +89,10 @@ def main() -> None:
         engine = step("engine", lambda: AssistedEngine(AssistedDesign({"cycles": x}, signature, u), budget))
     else:
         labels = step("context", lambda: [signature, context(signature, population.offsets)])
-        design = step("strata, sizes", lambda: strata_from(labels, u, budget, x=x, design_error=MADE_FOR_PROFILES))
+        design = step(
+            "strata, sizes",
+            lambda: strata_from(labels, u, budget, spreads=(1.5, 0.05), x=x, design_error=MADE_FOR_PROFILES),
+        )
         labels.clear()
         engine = step("engine", lambda: Engine(design, budget))
     ledger = Ledger(population.offsets)

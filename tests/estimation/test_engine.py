@@ -242,6 +242,7 @@ def test_strata_from_labels_hold_every_unit_once_and_respect_the_labels(signatur
         [labels, in_context(labels)],
         permanent_random_numbers(0, 0, len(labels)),
         ErrorBudget(eps),
+        spreads=(1.5, 0.05),
     )
     assert design.sizes.sum() == len(labels)
     assert (design.first_sizes >= 1).all() and (design.first_sizes <= design.sizes).all()

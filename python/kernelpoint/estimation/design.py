@@ -17,6 +17,8 @@ Bound = Literal["sequential", "fixed", "none"]
 Method = Literal["regression", "ratio", "mean", "separate_ratio"]
 Assume = Literal["repetitive", "ordinary", "hostile"]
 
+OUTLIER_ALLOWANCE = 0.2  # one draw that is off by this part of its value moves the total by the error allowed, at most
+
 
 def check_assume(value: str) -> None:
     """Raises ConfigError where there is no such assumption."""
@@ -134,7 +136,7 @@ class Design:
     chosen: NDArray[np.integer] | None = None
     domains: NDArray[np.integer] | None = None
     balanced: bool = False
-    allowance: float = 0.2
+    allowance: float = OUTLIER_ALLOWANCE
     slow_excess: float = 0.0
     predictions: Mapping[str, NDArray[np.float64]] | None = None
     assume: Assume = "ordinary"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.estimation.design import Method
+from kernelpoint.estimation.design import OUTLIER_ALLOWANCE, Method
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 
 MIN_OTHER_DRAWS_FOR_LINE = 8  # other draws of a cluster that a line needs; fewer add more noise than they take away
@@ -28,7 +28,7 @@ class Sample:
     x: Floats | None = None
     X: Floats | None = None
     balanced: bool = False
-    allowance: float = 0.2
+    allowance: float = OUTLIER_ALLOWANCE
     slow_excess: float = 0.0
 
     @property

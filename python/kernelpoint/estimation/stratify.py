@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation.allocation import cheapest
-from kernelpoint.estimation.design import Design, ErrorBudget
+from kernelpoint.estimation.design import OUTLIER_ALLOWANCE, Design, ErrorBudget
 from kernelpoint.estimation.pruning import Pruned, nested_cells, prune_to_budget, sized_for
 from kernelpoint.estimation.unseen import unseen_slow
 from kernelpoint.randomness import generator
@@ -19,14 +19,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # Model: tuned on the named tuning populations of tests/coverage, judged on the others.
-SPREAD_OF_SIGNATURE = 1.5  # expected CoV among launches of one signature, whose arguments it hides
-SPREAD_IN_CONTEXT = 0.05  # and among those that have the same neighbours too
 SECOND_DRAW_PROBABILITY = 0.25  # least chance of a second draw: one draw in most strata, two in a random part of them
 FIRST_SIZE_SHARE = 0.2  # first sizes: this share of what the expected spreads would need
 FIRST_LEAST_RATE = 0.005  # slow units that are rarer are not looked for before it is known which draws are cheap
-SINGLE_DRAW_DEVIATION = (
-    0.2  # a draw that is off by this much of its value moves the total by the error allowed, at most
-)
 
 
 def least_draws(share: Floats, relative_error: float, allowance: Floats | float) -> Floats:
@@ -42,7 +37,7 @@ def least_draws(share: Floats, relative_error: float, allowance: Floats | float)
 
 
 def first_sizes(
-    pruned: Pruned, budget: ErrorBudget, seed: int, allowance: float = SINGLE_DRAW_DEVIATION, slow_excess: float = 0.0
+    pruned: Pruned, budget: ErrorBudget, seed: int, allowance: float = OUTLIER_ALLOWANCE, slow_excess: float = 0.0
 ) -> Ints:
     """Sizes of the first samples, int64 [H]: FIRST_SIZE_SHARE times the expected ones, rounded up or down at random.
 
@@ -82,7 +77,7 @@ class Stratification:
     strata: NDArray[np.integer]
     x: Floats | None
     clusters: Ints | None
-    allowance: float = SINGLE_DRAW_DEVIATION
+    allowance: float = OUTLIER_ALLOWANCE
     slow_excess: float = 0.0
 
     def design(self, u: Floats, seed: int) -> Design:
@@ -104,12 +99,12 @@ def stratify(
     levels: Sequence[NDArray[np.integer]],
     budget: ErrorBudget,
     *,
-    spreads: Sequence[float] = (SPREAD_OF_SIGNATURE, SPREAD_IN_CONTEXT),
+    spreads: Sequence[float],
     expected: Floats | None = None,
     x: Floats | None = None,
     cluster: NDArray[np.integer] | None = None,
     take_all: NDArray[np.integer] | None = None,
-    allowance: float = SINGLE_DRAW_DEVIATION,
+    allowance: float = OUTLIER_ALLOWANCE,
     slow_excess: float = 0.0,
     design_error: float | None = None,
 ) -> Stratification:
@@ -143,12 +138,12 @@ def strata_from(
     u: Floats,
     budget: ErrorBudget,
     *,
-    spreads: Sequence[float] = (SPREAD_OF_SIGNATURE, SPREAD_IN_CONTEXT),
+    spreads: Sequence[float],
     expected: Floats | None = None,
     x: Floats | None = None,
     cluster: NDArray[np.integer] | None = None,
     take_all: NDArray[np.integer] | None = None,
-    allowance: float = SINGLE_DRAW_DEVIATION,
+    allowance: float = OUTLIER_ALLOWANCE,
     slow_excess: float = 0.0,
     design_error: float | None = None,
     seed: int = 0,
@@ -171,7 +166,8 @@ def strata_from(
 
     >>> signature = np.arange(600) % 3
     >>> finer = signature + 3 * (np.arange(600) % 599 == 0)  # the first and the last stand between other neighbours
-    >>> design = strata_from([signature, finer], np.random.default_rng(0).random(600), ErrorBudget(0.05))
+    >>> u = np.random.default_rng(0).random(600)
+    >>> design = strata_from([signature, finer], u, ErrorBudget(0.05), spreads=(1.5, 0.05))
     >>> len(design.first_sizes), int(design.sizes.sum())
     (5, 600)
     """
