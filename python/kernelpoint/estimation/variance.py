@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.pooling import fit
 
-SLOW = 1.0  # a draw is slow if it exceeds the mean of its stratum's other draws by more than this part of it,
-MOST_EXCESS = 10.0  # and its excess counts as this at most
+SLOW = 1.0  # a draw is slow if it exceeds the mean of its stratum's other draws by more than this part of it
 # P(slow units take as many times as long in longer strata, not as many cycles more) before any draw. Held and speed at 1 % of
 # 1, 0.85, 0.7 (60 seeds) and 0 (30): "gc pauses" 1.00, 0.95, 0.87, 0.40; V100 df_index 3.7x, 4.6x, 5.1x, 6.8x
 PRIOR_TIMES = 0.85
@@ -60,7 +59,7 @@ class SlowDraws:
     w = P r^k / (P r^k + 1 - P), P = PRIOR_TIMES, k the number of slow draws, r the share of compared draws whose m is no longer
     than the longest slow draw: of longer ones none is slow, which is as likely as r^k if all may be.
 
-    excess: float64 [s], e_i, at most MOST_EXCESS; length: float64 [s], m_i, ascending; compared: draws of strata with two or
+    excess: float64 [s], e_i; length: float64 [s], m_i, ascending; compared: draws of strata with two or
     more; times: w.
 
     Model: what makes a unit slow now and then (tuning, a page, a clock, a neighbour) does not ask how much of the total its
@@ -92,7 +91,7 @@ class SlowDraws:
         shorter = float((others <= values[slow].max()).mean())
         likely = PRIOR_TIMES * shorter ** len(slow)
         times = likely / (likely + 1.0 - PRIOR_TIMES)
-        return cls(np.minimum(excess[slow], MOST_EXCESS), others[slow], len(h), times)
+        return cls(excess[slow], others[slow], len(h), times)
 
     def _sums(self, mean: Floats, power: int) -> Floats:
         """Sum of what slow draws count, to that power, in strata of these means (float64 [H])."""
