@@ -16,8 +16,8 @@ from kernelpoint.estimation import (
     SystematicError,
     error_of_courses,
 )
-from kernelpoint.estimation.assisted import LEAST_VARIANCE, MIN_RELATIVE_ERROR, Trust, fit_total
-from kernelpoint.estimation.cell_sample import CellSample
+from kernelpoint.estimation.assisted import Trust, fit_total
+from kernelpoint.estimation.cell_sample import MIN_SQUARED_ERROR, CellSample
 from kernelpoint.randomness import generator, permanent_random_numbers
 
 N = 2000
@@ -61,7 +61,7 @@ def test_draws_that_agree_by_chance_are_not_believed_beyond_what_is_known_to_sca
         engine = AssistedEngine(design(1, **known), ErrorBudget(BUDGET))
         simulate(engine, x)
         errors.append(engine.look().estimates["cycles"].std_error)
-    assert errors[1] == pytest.approx(errors[0] * 0.1 / MIN_RELATIVE_ERROR, rel=0.05)
+    assert errors[1] == pytest.approx(errors[0] * 0.1 / math.sqrt(MIN_SQUARED_ERROR), rel=0.05)
 
 
 @pytest.mark.parametrize(("known", "scatter", "doubted"), [(0.0, 0.15, True), (0.15, 0.15, False), (0.15, 0.4, True)])
@@ -69,7 +69,7 @@ def test_predictions_are_doubted_for_what_they_err_by_beyond_what_is_known(known
     x, one, n = np.linspace(1000.0, 3000.0, 40), np.ones(40), np.arange(40)
     sample = CellSample(x, x, 0 * n, n, 50.0 * one, x, x * x, 0.0 * one, 0.0 * one, 50.0 * float(x.sum()), 1)
     y = x * (1.0 + generator(4, "scatter").normal(0.0, scatter, 40))
-    assert fit_total(y, sample, 0.05, Trust(max(LEAST_VARIANCE, known**2))).doubted == doubted
+    assert fit_total(y, sample, 0.05, Trust(max(MIN_SQUARED_ERROR, known**2))).doubted == doubted
 
 
 @pytest.mark.parametrize("share", [0.7, 0.9])

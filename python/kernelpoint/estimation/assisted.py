@@ -16,11 +16,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # Numerics and Model: from trials on model and truth pairs; see README.md
-MIN_RELATIVE_ERROR = 0.002  # relative errors of predictions below this are read as that
-LEAST_VARIANCE = MIN_RELATIVE_ERROR**2
-MIN_PAIRS = 4  # differences of neighbours that their spread needs
 DEGREES_PER_PAIR = 0.67  # degrees of freedom of one of them (each draw is in two)
-MIN_DEGREES_WITH_LEVELS = 1  # degrees of freedom that a level for each group has to leave
 OUTLIER_DEVIATIONS = (
     5.0  # an odd unit lies this many standard deviations of the relative error off, more where these are large
 )
@@ -42,7 +38,7 @@ class Trust:
     that, and the largest for any other.
     """
 
-    least: float = LEAST_VARIANCE
+    least: float = MIN_SQUARED_ERROR
     of_budget: bool = True
 
 
@@ -226,14 +222,14 @@ def _spreads(y: Floats, s: CellSample, line: _Line, least: float) -> list[Spread
     K0, nu0 = _candidate(line.w * common**2, q, float(max(n - 2, 1)), most, 1.0, least)
     found = [Spread(K0, 0.0, trust, nu0)]
     df = n - line.groups - 1
-    if df >= MIN_DEGREES_WITH_LEVELS:
+    if df >= 1:
         K, nu = _candidate(line.w * within**2, q, float(df), most, 1.0, least)
         found.append(Spread(K, K0, trust, nu))
     order = np.lexsort((s.order, s.x, s.group))
     relative, group, weight = (within / s.size)[order], s.group[order], q[order]
     same = group[1:] == group[:-1]
     pairs = int(same.sum())
-    if pairs >= MIN_PAIRS:
+    if pairs >= 1:
         z = 0.5 * (relative[1:] - relative[:-1])[same] ** 2
         joint = 0.5 * (weight[1:] + weight[:-1])[same]
         K, effective = float(z.mean()), _total(z, joint, z)[1]
@@ -289,7 +285,7 @@ def fit_total(
     error = math.sqrt(best.variance(*sums))
     common = math.sqrt(spreads[0].K)
     scatter = float((line.w * (line.r - line.slope * line.x) ** 2).sum()) / max(len(y) - line.groups - 1, 1)
-    known = trust.least if trust.least > LEAST_VARIANCE else 0.0
+    known = trust.least if trust.least > MIN_SQUARED_ERROR else 0.0
     return AssistedFit(estimate, line.slope, level, line.weight > 0.0, best, common, math.sqrt(scatter), error, known)
 
 

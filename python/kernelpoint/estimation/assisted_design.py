@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.errors import ConfigError
-from kernelpoint.estimation.assisted import LEAST_VARIANCE
+from kernelpoint.estimation.cell_sample import MIN_SQUARED_ERROR
 from kernelpoint.estimation.cells import BLOCK, Cells
 from kernelpoint.estimation.design import Assume, check_assume
 from kernelpoint.estimation.numbering import in_order
@@ -188,9 +188,9 @@ class AssistedDesign:
         """Squared relative error of predictions, at least: as known beforehand, no less than MIN_RELATIVE_ERROR^2."""
         x, spreads = (self.predictions.get(name) for name in (counter, counter + SPREADS))
         if x is None or spreads is None:
-            return LEAST_VARIANCE
+            return MIN_SQUARED_ERROR
         known = float((spreads[self.free] ** 2).sum()) / max(float((x[self.free] ** 2).sum()), 1e-300)
-        return max(known, LEAST_VARIANCE)
+        return max(known, MIN_SQUARED_ERROR)
 
     def parts(self, targets: Mapping[str, float]) -> list[Part]:
         """Rest, begin and first units of the groups, without draws; one part only where `assume`, or their size, says so. Their

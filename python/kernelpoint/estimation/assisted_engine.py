@@ -308,7 +308,8 @@ class AssistedEngine(BaseEngine):
             ratio = look.ratios[target]
             half *= fit.error * abs(ratio.estimate) / max(total * ratio.std_error, 1e-300)
         x, size = self.design.prediction(name, name)
-        return Demand(fit, Auxiliary(x, size, self._has, name), half, eps * float(size.sum()))
+        unseen = fit.unseen_counts(1.0 - self.budget.confidence) / scale
+        return Demand(fit, Auxiliary(x, size, self._has, name), half, eps * float(size.sum()), unseen)
 
     # ---- errors of results, state, predictions ----------------------------------------------------------------------
 

@@ -15,8 +15,7 @@ from kernelpoint.estimation.parts import Auxiliary, Part
 from kernelpoint.estimation.unseen import Draws
 
 # Numerics: see README.md
-SIZING_MARGIN = 1.15  # a sample is sized so that its half-width should be this much below the budget,
-GUARD_MARGIN = 1.02  # and what an odd unit may do this much
+SIZING_MARGIN = 1.15  # a sample is sized so that its half-width should be this much below the budget
 MOST_DEGREES = 400.0
 
 # Model: cells are made for the counter of the budget; of another one a draw may be this much off its prediction
@@ -86,15 +85,17 @@ class TotalFit:
         return quantile(self.spent(alpha), self.nu) * self.error
 
     def guard(self, alpha: float) -> float:
-        """Change of the total if the unit that stands for most is as odd as it may be; of a counter that cells were not made
-        for, with what draws of it stand for, and Draws.unseen_counts.
+        """Change of the total if the unit that stands for most is as odd as it may be, and Draws.unseen_counts; of a counter
+        that cells were not made for, also with what draws of it stand for.
 
         Model: of such a counter a draw may be off by ODD_IN_OTHERS at least. A sample that suffices for the budget may hold no
         draw of a kernel that makes up much of another counter, and its predictions are not tested then.
         """
         guard = max(self.guards({part: part.n for part in self.parts}, self.known))
-        if self.of_budget or self.draws is None:
+        if self.draws is None:
             return guard
+        if self.of_budget:
+            return max(guard, self.unseen_counts(alpha))
         odd = max(ODD_IN_OTHERS, *(fit.oddity(self.odd) for fit in self.fits))
         return max(guard, odd * self.draws.largest, self.unseen_counts(alpha))
 
@@ -137,13 +138,15 @@ class TotalFit:
 class Demand:
     """The half-width and the outlier allowance that a target asks of the next sample.
 
-    fit: of its total at the last look; known: its predictions; half_width, guard: allowed, in the unit of `known`.
+    fit: of its total at the last look; known: its predictions; half_width, guard: allowed, in the unit of `known`; unseen:
+    `unseen_counts` of the fit, in that unit, which falls with the number of draws.
     """
 
     fit: TotalFit
     known: Auxiliary
     half_width: float
     guard: float
+    unseen: float
 
     def short(self, cells: Mapping[Part, int], alpha: float) -> Part | None:
         """The part that has to grow from so many cells, with the spreads of the fit: that with the largest guard, or with the
@@ -151,9 +154,10 @@ class Demand:
         """
         fit, parts = self.fit, self.fit.parts
         guards = fit.guards(cells, self.known)
-        if GUARD_MARGIN * max(guards) > self.guard:
+        if max(guards) > self.guard:
             return parts[int(np.argmax(guards))]
-        if fit.mixes(cells[parts[0]]):
+        drawn = sum(part.n for part in parts)
+        if fit.mixes(cells[parts[0]]) or self.unseen * drawn > self.half_width * sum(cells.values()):
             return parts[0]
         half, variances = fit.error_with(cells, self.known, alpha)
         if SIZING_MARGIN * half > self.half_width:

@@ -19,7 +19,6 @@ Ints = NDArray[np.int64]
 EXPECTED_NOISE = 0.02  # scatter of single units
 EXPECTED_SLOPE_ERROR = 0.15  # how far the slope of truth on prediction may be from 1
 EXPECTED_GROUP_ERROR = 0.05  # how far the levels of two groups may lie apart
-MIN_SLOPE_PART = 0.1  # a cell is cut by size where what the slope can do is above this part of what noise can do
 
 Correction = Callable[[Floats, NDArray[np.integer]], Floats]  # of values, by groups
 
@@ -135,7 +134,7 @@ class Cells:
             EXPECTED_SLOPE_ERROR**2 * spread * (not self.in_order),
             EXPECTED_GROUP_ERROR**2 * mean * mean * mixed * (not self.in_order),
         )
-        how = 0 if c > 0.0 and (c >= b or b <= a) else 1 if b > MIN_SLOPE_PART * a else 2
+        how = 0 if c > 0.0 and (c >= b or b <= a) else 1 if b > 0.0 else 2
         if N > 1:
             heapq.heappush(self._heap, (-N * math.sqrt(a + b + c) / math.sqrt(mean), self._made))
         if self._made == len(self._nodes):
