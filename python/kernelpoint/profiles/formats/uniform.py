@@ -32,9 +32,11 @@ class UniformCsv(TextFormat):
             if row["name"].startswith(("Memcpy", "Memset")):
                 builder.leave_out(row["name"].split()[0].lower())
                 continue
+            grid, block = (shape(row[size], where) if row.get(size) else (0, 0, 0) for size in ("grid", "block"))
             builder.add(
                 row["name"],
-                *(shape(row[size], where) if row.get(size) else (0, 0, 0) for size in ("grid", "block")),
+                grid,
+                block,
                 whole_number(row.get("regs", ""), where),
                 whole_number(row.get("smem", ""), where),
                 whole_number(row.get("stream", ""), where),
