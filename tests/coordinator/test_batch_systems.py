@@ -11,8 +11,8 @@ from kernelpoint.errors import ConfigError
 pytest.importorskip("dask_jobqueue", reason="kernelpoint[cluster] is not installed")
 pytest.importorskip("cryptography", reason="kernelpoint[cluster] is not installed")
 
-from kernelpoint.coordinator import attendance as attendances
 from kernelpoint.coordinator import engine as engines
+from kernelpoint.coordinator import worker_watch as watches
 from kernelpoint.extras import missing_package
 
 COMMON = "cores: 2, memory: 3GB, processes: 2, interface: lo, job-script-prologue: [source env.sh]"
@@ -90,7 +90,7 @@ def test_how_many_jobs_has_to_be_said(slurm):
 
 
 def test_jobs_that_do_not_begin_are_said(slurm, monkeypatch):
-    monkeypatch.setattr(attendances, "SECONDS_BETWEEN_LOOKS", 0.05)
+    monkeypatch.setattr(watches, "SECONDS_BETWEEN_LOOKS", 0.05)
     said, heard = [], threading.Event()
 
     def say(line):
@@ -108,11 +108,11 @@ def test_no_worker_is_said_after_a_few_seconds_and_then_each_minute_and_when_som
     counts = iter([0, 0, 0, -1, 0, 2, 2, 0])
     clock = iter(range(0, 1000, 35))
     said: list[str] = []
-    monkeypatch.setattr(attendances.time, "monotonic", lambda: next(clock))
-    attendance = attendances.WorkerWatch(lambda: next(counts), "start some", said.append)
+    monkeypatch.setattr(watches.time, "monotonic", lambda: next(clock))
+    watch = watches.WorkerWatch(lambda: next(counts), "start some", said.append)
     looks = iter([False] * 8 + [True])
-    attendance.over.wait = lambda seconds: next(looks)  # type: ignore[method-assign]
-    attendance.run()
+    watch.over.wait = lambda seconds: next(looks)  # type: ignore[method-assign]
+    watch.run()
     assert said == [
         "no worker is there since 35 s: start some",
         "no worker is there since 70 s: start some",

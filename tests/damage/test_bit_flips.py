@@ -111,7 +111,9 @@ def test_a_flipped_bit_of_the_footprints_is_found_or_means_nothing(tmp_path, mes
 def plan() -> Plan:
     u = np.linspace(0, 0.9, 40)
     strata = np.repeat(np.arange(4), 10)
-    design = Design(strata, np.full(4, 2), u, x=np.arange(40.0) + 1, clusters=np.arange(4), balanced=True, odd=0.5)
+    design = Design(
+        strata, np.full(4, 2), u, x=np.arange(40.0) + 1, clusters=np.arange(4), balanced=True, allowance=0.5
+    )
     counts = np.arange(32).reshape(4, 8)
     return Plan(design, {"seed": 3}, {7: "unreadable"}, strata, list("abcd"), ["k"] * 4, None, counts)
 

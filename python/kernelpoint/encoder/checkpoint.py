@@ -20,7 +20,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file, save
 
-from kernelpoint.errors import PlanError
+from kernelpoint.errors import PlanError, shown
 from kernelpoint.files import read_regular, replacing
 from kernelpoint.graphs.schema import SCHEMA, schema_hash
 
@@ -182,7 +182,9 @@ def read_tensors(checkpoint: Checkpoint) -> dict[str, np.ndarray]:
     for name in sorted(found.keys() | needed.keys()):
         shape = found[name].shape if name in found else None
         if shape != needed.get(name):
-            raise PlanError(f"{checkpoint.path}: tensor {name} has shape {shape}, the encoder has {needed.get(name)}")
+            raise PlanError(
+                f"{checkpoint.path}: tensor {shown(name)} has shape {shape}, the encoder has {needed.get(name)}"
+            )
     return found
 
 

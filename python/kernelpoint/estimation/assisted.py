@@ -16,6 +16,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # Numerics and Model: from trials on model and truth pairs; see README.md
+MIN_PAIRS = 4  # differences of neighbours that their spread needs
 DEGREES_PER_PAIR = 0.67  # degrees of freedom of one of them (each draw is in two)
 OUTLIER_DEVIATIONS = (
     5.0  # an odd unit lies this many standard deviations of the relative error off, more where these are large
@@ -229,7 +230,7 @@ def _spreads(y: Floats, s: CellSample, line: _Line, least: float) -> list[Spread
     relative, group, weight = (within / s.size)[order], s.group[order], q[order]
     same = group[1:] == group[:-1]
     pairs = int(same.sum())
-    if pairs >= 1:
+    if pairs >= MIN_PAIRS:
         z = 0.5 * (relative[1:] - relative[:-1])[same] ** 2
         joint = 0.5 * (weight[1:] + weight[:-1])[same]
         K, effective = float(z.mean()), _total(z, joint, z)[1]
