@@ -86,7 +86,7 @@ def test_tensors_of_the_wrong_shape_are_refused_by_name(saved):
     weights = load_file(saved)
     weights["norms.0.bias"] = np.zeros(7, np.float32)
     write_checkpoint(saved, weights, {"num_bases": 4, "dropout": 0.1}, {})
-    message = re.escape("tensor norms.0.bias has shape (7,), the encoder has (128,)")
+    message = re.escape("tensor 'norms.0.bias' has shape (7,), the encoder has (128,)")
     with pytest.raises(PlanError, match=message):
         load_encoder(read_checkpoint(saved))
 
@@ -95,7 +95,7 @@ def test_a_missing_tensor_is_refused_by_name(saved):
     weights = load_file(saved)
     del weights["layers.1.comp"]
     write_checkpoint(saved, weights, {"num_bases": 4, "dropout": 0.1}, {})
-    with pytest.raises(PlanError, match=r"layers\.1\.comp has shape None"):
+    with pytest.raises(PlanError, match=r"layers\.1\.comp' has shape None"):
         load_encoder(read_checkpoint(saved))
 
 
