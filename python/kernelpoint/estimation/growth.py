@@ -19,8 +19,8 @@ from kernelpoint.estimation.unseen import unseen_slow
 MIN_DRAWS_PER_STRATUM = 2  # draws of every stratum once a sample grows: one draw gives no variance within its stratum
 MAX_GROWTH_FACTOR = 3  # a stratum's sample may grow to at most this many times its size in one pass
 EARLY_LOOKS = 2  # looks after which a pass is sized for what it needs, whatever the step
-# A pass adds at least this to what is spent, early and later. Small steps crawl: the eighth pass takes everything, and lists of
-# 300 launches were simulated whole where a third of them would do (tests/estimation/test_measurement_error.py).
+# The cost of the sample grows at least by this factor in a pass: in the first two, and later. With smaller steps, runs reach
+# the eighth pass, which simulates everything (tests/estimation/test_measurement_error.py).
 MIN_COST_GROWTH_FACTORS = (1.05, 1.3)
 BUDGET_SHARES = (
     0.95,
