@@ -106,7 +106,7 @@ def journal(stride: int, ways: tuple[int, ...] = (ONCE, SHORT)) -> Counter[str]:
             except KernelPointError as error:
                 assert "\n" not in str(error), error
                 first = "stopped"
-            if disk.end() < position:  # the clock decides how often a run syncs: this one had fewer operations, and none failed
+            if disk.end() < position:  # the clock decides how often a run syncs: here no operation failed
                 continue
             outcomes[f"{first}, then {complete(disk, reference)}"] += 1
     return outcomes
