@@ -1,4 +1,4 @@
-"""The library: what `import kernelpoint as kp` offers. Every name is imported when it is first used.
+"""The library's names, offered by `import kernelpoint as kp` offers. Every name is imported when it is first used.
 
 Example:
     >>> import kernelpoint as kp
@@ -41,11 +41,11 @@ MOST_SEEDS = 1_000_000
 
 
 def _silent(line: str) -> None:
-    """Take a line of text and show it to nobody."""
+    """Ignore a line of text."""
 
 
 class Run(journal.Run):
-    """A run, as its journal tells it; shown in a notebook as the table of its counters and its verdict.
+    """A run read from its journal; shown in a notebook as the table of its counters and its verdict.
 
     >>> import kernelpoint as kp
     >>> _ = kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="random", error_budget={"relative_error": 0.05})
@@ -107,7 +107,7 @@ class Plan(plans.Plan):
     def from_traces(
         cls, traces: str | Path, policy: str = "kernelpoint", gpu: Sequence[str] = (), log: Log = _silent, **keys: Any
     ) -> Plan:
-        """Read every launch of a list once, embed, cluster, predict, and fix the first draw.
+        """Read every launch of a list once, embed, cluster, predict, and fix the first sample.
 
         Args:
             traces: a kernelslist.g, or a folder of kernel-N.traceg files.
@@ -134,7 +134,8 @@ class Plan(plans.Plan):
         """Plan a list as a run with this configuration would.
 
         Args:
-            option: what the user names a profile with; pool: workers that read, embed and predict (kernelpoint.coordinator).
+            option: the user's word for the profile; pool: workers that read, embed and predict
+                (kernelpoint.coordinator).
 
         Raises:
             ConfigError: the configuration names a selection. PolicyError: the policy lacks an input.
@@ -182,7 +183,7 @@ def simulate(
 ) -> Run:
     """Simulate a list with the embedded host, in this process, and return the run.
 
-    The journal is the one that the program `kernelpoint-host` writes: either can go on with what the other began. Ctrl-C
+    The journal is the one that the program `kernelpoint-host` writes: each can continue the other's run. Ctrl-C
     keeps every result; the same call goes on. If a launch cannot be simulated, the run goes on without it with a wider bound,
     and `degraded` names the launch.
 
@@ -289,7 +290,7 @@ def compare(
 
 
 def _stand_in(traces: str | Path, gpu: Sequence[str]) -> HostInfo:
-    """Stand-in for the simulator that will run the list: it tells of its simulated GPU what the simulator will."""
+    """Stand-in for the simulator of a later run: it describes the same simulated GPU."""
     from kernelpoint.fast_model import stated_by
 
     stated: dict[str, Any] = dict(stated_by(list(gpu))) if gpu else {"simulator": "the simulator"}

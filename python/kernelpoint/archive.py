@@ -56,7 +56,7 @@ def write_archive(
 
 
 def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Content of an archive: what stands about it, and its arrays by name.
+    """Content of an archive: its description, and its arrays by name.
 
     The checksum is compared before anything else is believed, and no array takes more memory than the file has bytes for it.
 
@@ -123,7 +123,7 @@ def _read(file: BinaryIO) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         for entry in archive.infolist():
             if entry.file_size > _EXPANSION * min(entry.compress_size, size) + _BLOCK:
                 raise ValueError(
-                    f"its member {entry.filename[:80]!r} claims {entry.file_size:,} bytes, which it cannot hold"
+                    f"its member {entry.filename[:80]!r} claims {entry.file_size:,} bytes, which do not fit into it"
                 )
             with archive.open(entry) as member:
                 arrays[entry.filename.removesuffix(".npy")] = _array(member, entry.file_size)

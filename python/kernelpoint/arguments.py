@@ -60,7 +60,7 @@ def check(name: str, value: Any, hint: Any) -> None:
 
 @functools.cache
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    """Types of the parameters; what only a type checker imports is not looked up."""
+    """Types of the parameters; names imported for type checkers only are not resolved."""
     stated = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
     holder = types.SimpleNamespace(__annotations__=stated)
     return typing.get_type_hints(holder, globalns=inspect.unwrap(function).__globals__)

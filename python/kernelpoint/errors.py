@@ -66,7 +66,8 @@ class SessionError(KernelPointError):
 
 
 class _Cut(reprlib.Repr):
-    """Text of values: long text, deep nesting and long lists are cut; what has no text of its own is named by its type."""
+    """Text of values: long text, deep nesting and long lists are cut; values without a text are named by their
+    type."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -74,7 +75,7 @@ class _Cut(reprlib.Repr):
         self.maxlevel = 2
 
     def repr_int(self, value: int, level: int) -> str:
-        """A number; of one that nobody reads, its size."""
+        """A number, or the number of its digits if there are too many."""
         return f"a number of {value.bit_length()} bits" if value.bit_length() > 1000 else super().repr_int(value, level)
 
     def repr_instance(self, value: object, level: int) -> str:
@@ -87,7 +88,7 @@ class _Cut(reprlib.Repr):
 
 
 def shown(value: Any) -> str:
-    """A value as messages quote it: its text, cut; of what has none of its own, the type.
+    """A value as messages quote it: its text, cut, or else its type.
 
     >>> shown("x" * 500), shown([10**5000, object()])
     ("'xxxxxxxxxxxxxxxxxxxxxxxxxxx...xxxxxxxxxxxxxxxxxxxxxxxxxxxx'", '[a number of 16610 bits, an object of type object]')

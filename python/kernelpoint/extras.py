@@ -1,4 +1,4 @@
-"""Packages that only some of KernelPoint needs: what to say, and to do, where one is missing."""
+"""Optional packages, and the messages where one is missing."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def missing_package(purpose: str, module: str) -> SetupError | None:
 
 @contextmanager
 def needs_extra(purpose: str) -> Iterator[None]:
-    """Imports inside may fail for want of a package; the message then says what brings it.
+    """Turn a missing package inside into a message that names its extra.
 
     Raises:
         SetupError: a package that KernelPoint names as a dependency is not installed.

@@ -1,4 +1,5 @@
-"""Opening files that a user names: regular files only, so that nothing hangs on a FIFO or reads a device without end.
+"""Opening files that a user names: regular files only, so that no read blocks on a FIFO or runs through a device
+without end.
 
 No file that stays open gets a descriptor below 3: in a process that was started with a closed standard stream, messages
 would be written into it.
@@ -64,7 +65,7 @@ def open_regular(path: str | Path) -> BinaryIO:
 
 
 def open_to_append(path: str | Path) -> io.FileIO:
-    """Open a regular file, made where it is missing, for reading and for writing behind its end.
+    """Open a regular file, made where it is missing, for reading and appending.
 
     Raises:
         OSError: as :func:`open_regular`.
@@ -73,12 +74,12 @@ def open_to_append(path: str | Path) -> io.FileIO:
 
 
 def open_output(path: str | Path) -> TextIO:
-    """Open what a command or a function writes, as text: a file, which is emptied, or a device or FIFO that somebody reads.
+    """Open an output as text: a file, which is emptied, or a device or FIFO that has a reader.
 
     Lines end as they are written; bytes of names that are no UTF-8 come out as they went in.
 
     Raises:
-        OSError: it cannot be opened, or nobody reads it, which would make the write wait for ever.
+        OSError: it cannot be opened, or the FIFO has no reader, so that the write would block.
 
     >>> import tempfile
     >>> os.mkfifo(place := tempfile.mkdtemp() + "/fifo")
@@ -106,7 +107,7 @@ def write_output(path: str | Path, content: str | bytes) -> None:
 
 
 def append_output(path: str | Path, text: str) -> None:
-    """Write a text behind the end of a regular file, made where it is missing.
+    """Append a text to a regular file, made where it is missing.
 
     Raises:
         OSError: as :func:`open_regular`.
@@ -173,7 +174,7 @@ def read_regular(path: str | Path, most: int) -> bytes:
 
 
 def read_to_hole(file: io.FileIO | BinaryIO) -> bytes:
-    """The content of a file from its beginning, without the zeros behind its last data that take no room on the disk.
+    """The content of a file from its beginning, without the hole of zeros at its end.
 
     A file of some kilobytes may claim gigabytes: `truncate -s 8G`, or a power loss while it grew.
 
@@ -198,7 +199,7 @@ def read_to_hole(file: io.FileIO | BinaryIO) -> bytes:
 
 
 def _refuse_to_replace(target: Path) -> None:
-    """Refuse what a rename would take away: a device, a FIFO, a socket; a link goes itself, not what it leads to."""
+    """Refuse to replace a device, a FIFO or a socket. A link is replaced itself, not its target."""
     if not target.name:
         raise IsADirectoryError(errno.EISDIR, "is a folder; expected a file", str(target))
     if not target.is_symlink() and os.path.lexists(target):

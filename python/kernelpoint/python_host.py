@@ -1,4 +1,4 @@
-"""A simulator written in Python as a host: the same session and the same journal as a simulator behind the C ABI.
+"""A simulator written in Python as a host: the same session and journal as a simulator on the C ABI.
 
 import kernelpoint as kp
 
@@ -86,7 +86,8 @@ class HostedRun:
 
     @checked
     def result(self, launch: int, cycles: int | float, instructions: int | float = 0, **counters: float) -> None:
-        """Hand over what a launch took. Every launch has the same counters; each is an amount that adds up over launches.
+        """Hand over the counters of a launch. Every launch has the same counters; each is an amount that adds up over
+        launches.
 
         Raises:
             HostError: the launch was not asked for, or an amount is negative or not finite.

@@ -1,4 +1,4 @@
-"""The one source of randomness: NumPy's counter-based Philox generator, keyed by what the numbers are for.
+"""The one source of randomness: NumPy's counter-based Philox generator, keyed by their purpose.
 
 A key is the user's seed and a purpose ("sample", "training", ...) with any further integers (process, epoch). Equal keys
 give equal numbers on every machine and for any number of threads, and no two purposes share numbers.
@@ -16,7 +16,7 @@ def generator(seed: int, purpose: str, *indices: int) -> np.random.Generator:
 
     Args:
         seed: the user's seed, any integer from 0 to 2**64 - 1.
-        purpose: what the numbers are for; part of the key.
+        purpose: of the numbers; part of the key.
         indices: further integers that set this use apart, such as the process or the epoch.
 
     >>> float(generator(0, "example").random()) == float(generator(0, "example").random())

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def foreign_code(implementation: type) -> str | None:
-    """Hash of the file in which a class of another package is defined; None for ours, which the version tells apart.
+    """Hash of the file in which a class of another package is defined; None for ours, which the version identifies.
 
     >>> foreign_code(Registry) is None
     True
@@ -56,7 +56,7 @@ class Registry(Generic[T]):
         """The class of the implementation `name`; imports that one only.
 
         Raises:
-            ConfigError: there is none of that name, or what has it does not fulfil the contract.
+            ConfigError: there is none of that name, or it does not fulfil the contract.
         """
         if name in self.own_names():
             return self._only_class(name)

@@ -1,4 +1,4 @@
-"""Text in CSV files: what a spreadsheet would run as a formula is shown instead."""
+"""Text in CSV files: formulas are escaped, so that a spreadsheet shows them as text."""
 
 from __future__ import annotations
 

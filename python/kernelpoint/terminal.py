@@ -28,7 +28,7 @@ def plain(text: str) -> str:
 
 
 class PlainStream:
-    """A text stream that writes plain text; everything else is that of the stream behind it, `unfiltered`.
+    """A text stream that writes plain text; everything else is delegated to `unfiltered`.
 
     >>> import io
     >>> stream = PlainStream(io.StringIO())
@@ -50,7 +50,7 @@ class PlainStream:
 
 
 def unfiltered(stream: Any) -> Any:
-    """The stream behind a plain one, for what filters by itself.
+    """The stream below a plain one, for writers that filter by themselves.
 
     >>> unfiltered(PlainStream(sys.stdout)) is unfiltered(sys.stdout)
     True

@@ -184,7 +184,7 @@ def test_a_systematic_error_beyond_the_budget_ends_the_run_unmet_without_simulat
     look = all_passes(engine, values)
     assert not look.met and len(engine.drawn()) < len(values)
     assert look.estimates["cycles"].relative_half_width > 0.02
-    assert any("more draws do not take away" in said for said in look.warnings)
+    assert any("a larger sample does not remove" in said for said in look.warnings)
 
 
 def test_a_systematic_error_of_unknown_uncertainty_leaves_no_bound():

@@ -57,7 +57,7 @@ def test_a_population_of_one_domain_reports_none():
 
 
 def test_a_stratum_that_holds_two_domains_is_refused():
-    with pytest.raises(ConfigError, match="stratum 0 holds units of more than one domain"):
+    with pytest.raises(ConfigError, match="stratum 0 contains units of more than one domain"):
         Design(np.zeros(4, int), np.array([2]), np.linspace(0, 0.9, 4), domains=np.array([0, 0, 1, 1]))
 
 

@@ -139,7 +139,7 @@ def test_a_drawn_launch_without_a_trace_is_refused_by_number(select, trace, host
 def test_a_list_in_another_order_than_the_program_is_refused(select, trace, host):
     folder, selection = select()
     numbers = selection.numbers[::-1]
-    with pytest.raises(TraceError, match=r"launch \d+ .* stands behind launch \d+; the list has to be in the order"):
+    with pytest.raises(TraceError, match=r"launch \d+ .* stands after launch \d+; the list has to be in the order"):
         Listed(host, numbers - 1).open(folder / "selection.kpselect", trace(numbers))
 
 

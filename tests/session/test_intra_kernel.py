@@ -232,7 +232,7 @@ def test_a_stop_that_nobody_asked_for_is_refused(gpu):
     session = open_(gpu, CTA)
     index = session.next(0, -1)[1]
     session.on_launch(0, index)
-    with pytest.raises(HostError, match="was stopped inside although it was told to continue"):
+    with pytest.raises(HostError, match="was stopped inside although the answer was to continue"):
         gpu.end(session, index, True, 6000, 100, 10)
 
 

@@ -14,16 +14,16 @@ from typing import Any, NoReturn
 COMMANDS = {
     "init": ("init", "Write a commented configuration file."),
     "doctor": ("doctor", "Check that simulators can load KernelPoint here."),
-    "inspect": ("inspect", "Show header, work and stream of a launch's trace."),
+    "inspect": ("inspect", "Show header, work and instruction sequence of a launch's trace."),
     "cluster": ("cluster", "Cluster the launches of a list, and show the clusters."),
     "compare": ("compare", "Compare sampling methods, or two sampled runs."),
     "convert": ("convert", "Write Accel-Sim traces in another simulator's layout."),
     "demo": ("demo", "Simulate a small workload in full and sampled, and write a page."),
-    "plan": ("plan", "Read every launch once, and say what a run will take."),
+    "plan": ("plan", "Read every launch once, and forecast the time of a run."),
     "patch": ("patch", "Put the hook into a simulator's source tree, or take it out."),
     "run": ("run", "Simulate one run with many simulators at once."),
     "status": ("status", "Show how far runs are, while they go on and afterwards."),
-    "report": ("report", "Show what a run simulated, skipped and estimated."),
+    "report": ("report", "Show simulated, skipped and estimated launches of a run."),
     "export": ("export", "Write a run's times for ASTRA-sim or SimAI."),
     "pack": ("pack", "Write the sample of a run into one file, or unpack one."),
     "select": ("select", "Draw the launches to trace; join their traces."),
@@ -49,13 +49,13 @@ INTERRUPTED = 130  # exit code of a command that Ctrl-C ended
 NOBODY_READS = 141  # exit code of one whose output nobody reads any more, as in `kernelpoint status | head -1`
 # Subcommand -> what is kept of it when it is interrupted, and how to go on. Others keep nothing and begin anew.
 KEPT = {
-    "cluster": "Traces read and streams embedded so far are in the cache; the same command goes on.",
+    "cluster": "Traces read and instruction sequences embedded so far are in the cache; the same command goes on.",
     "compare": "With -o, finished runs are in rows.jsonl in that folder; the same command goes on.",
     "convert": "Traces converted so far are kept; the same command goes on.",
     "demo": "The traces are kept once all are written; the same command runs the simulations again.",
-    "plan": "Traces read and streams embedded are in the cache, predictions once all are made; the same command goes on.",
+    "plan": "Traces read and sequences embedded are in the cache, predictions once all are made; the same command goes on.",
     "run": "Every result in the journal is kept; the same command goes on.",
-    "synth": "The folder is incomplete; the same command with --force writes it anew.",
+    "synth": "The folder is incomplete; the same command with --force writes it again.",
     "train": "Finished epochs are in the file OUTPUT.state; the same command with --resume goes on.",
 }
 

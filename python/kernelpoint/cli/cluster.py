@@ -1,4 +1,4 @@
-"""`kernelpoint cluster`: the clusters that a policy makes of a list, and what they hold."""
+"""`kernelpoint cluster`: the clusters that a policy makes of a list."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def cluster(
     ] = None,
     rows: Annotated[int, typer.Option(min=1, help="Clusters shown.")] = 20,
 ) -> None:
-    """Cluster the launches of a list as a policy does and show what the clusters hold.
+    """Cluster the launches of a list as a policy does and show the clusters.
 
     Example: kernelpoint cluster traces/kernelslist.g --policy gcl -o clusters.csv
     """

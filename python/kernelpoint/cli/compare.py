@@ -62,14 +62,14 @@ def compare(
     host=v100|rtx|FILE  have the embedded host make it, from the traces
     traces=LIST         the traces: kernelslist.g, or a folder
     name=NAME           the workload's name in the tables
-    profile=FILE        what methods plan from; without it the truth, for those
+    profile=FILE        input of the methods; without it the truth, for those
                         that need times (their rows are marked with *)
     profile=truth       the truth, for all methods that can use times
     profile=host:NAME   a full run of the embedded host on another GPU
     profile=model       the fast model's predictions ...
     fast_model=FILE     ... configured so: gpgpusim.config, params.in, v100, rtx
     device=N            the GPU, in a profile of several
-    latency=CYCLES      of each launch; errors beyond it are told as well
+    latency=CYCLES      of each launch; errors beyond it are shown too
 
     Example: kernelpoint compare -w traces=traces/kernelslist.g,host=v100 -p gcl,random -o out/compare
     """
@@ -133,7 +133,7 @@ def _refuse_twins(workloads: Sequence[Workload]) -> None:
     names = [one.name for one in workloads]
     twins = sorted({name for name in names if names.count(name) > 1})
     if twins:
-        raise ConfigError(f"--workload: two are called {twins[0]!r}; tell them apart with name=")
+        raise ConfigError(f"--workload: two are called {twins[0]!r}; give each its own name=")
 
 
 def _policies(text: str) -> list[str]:

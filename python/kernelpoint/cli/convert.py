@@ -51,7 +51,7 @@ def conversion_progress(log: Callable[[str], None]) -> Callable[[str, int, int],
 
 
 def show_conversion(made: Conversion, output: Path, console: Console) -> None:
-    """Print what was written, what was approximated, and how many files MacSim will hold open."""
+    """Print the written files, the approximations, and the number of files that MacSim will keep open."""
     console.print(
         f"{output / 'kernel_config.txt'}: {made.launches:,} launches in {made.folders:,} folders, "
         f"{made.warps:,} warps, {made.records:,} records",

@@ -39,7 +39,7 @@ Your own simulator: {Path(sys.executable).parent}/kernelpoint patch accelsim CHE
 
 @dataclass(frozen=True)
 class Timed:
-    """A run and what it took: seconds of wall time."""
+    """A run and its seconds of wall time."""
 
     run: Run
     seconds: float

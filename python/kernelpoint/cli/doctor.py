@@ -32,7 +32,7 @@ PATIENCE_SECONDS = 120
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the answer; `problem` says what is wrong and what to do, empty where all is well."""
+    """One line of the answer; `problem` names the fault and its remedy; empty where all is well."""
 
     name: str
     value: str
@@ -91,7 +91,7 @@ def findings() -> Iterator[Finding]:
 
 
 def why_no_embedding(shared: int | None) -> str:
-    """Reason why the embedding library is missing, and what to do.
+    """Reason why the embedding library is missing, and the remedy.
 
     Args:
         shared: Python's build variable Py_ENABLE_SHARED.

@@ -30,7 +30,7 @@ def export(
         float | None, typer.Option(help="Clock of the SMs in MHz; default: as Accel-Sim states it.")
     ] = None,
     end: Annotated[
-        End, typer.Option(help="chakra: the estimate, or an end of its interval, to see what depends on it.")
+        End, typer.Option(help="chakra: the estimate, or an end of its interval, to see its influence.")
     ] = "estimate",
 ) -> None:
     """Write the times of a run's launches, or modules, for a simulator of whole systems.

@@ -1,4 +1,4 @@
-"""`kernelpoint init`: a commented configuration file, and what to type next."""
+"""`kernelpoint init`: a commented configuration file, and the next commands."""
 
 from __future__ import annotations
 

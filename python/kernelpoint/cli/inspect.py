@@ -1,4 +1,4 @@
-"""`kernelpoint inspect`: what one trace says about its launch, or a list about its launches."""
+"""`kernelpoint inspect`: facts of one trace, or of a list of launches."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def inspect(
         Path | None, typer.Option(help="Of a list: a full simulation of its launches, for totals weighted as traced.")
     ] = None,
 ) -> None:
-    """Show header, instruction mix, work, address footprint and stream of a launch's trace, or what a list of them holds.
+    """Show header, instruction mix, work, addresses and instruction sequence of a launch's trace, or a summary of a
+    list.
 
     Example: kernelpoint inspect traces/kernel-1.traceg
     """

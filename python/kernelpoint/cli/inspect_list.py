@@ -30,7 +30,7 @@ def is_list(path: Path) -> bool:
 
 
 def inspect_list(path: Path, profile: Path | None, as_json: bool) -> None:
-    """Show what a list holds, and where its tracer drew a sample, what that stands for.
+    """Show a summary of a list, and the weights of its tracer's sample if there is one.
 
     With a profile of the listed launches (a full simulation of them), also their weighted totals.
     """
@@ -124,7 +124,7 @@ def _show(path: Path, record: dict[str, Any]) -> None:
     if sample is None:
         return
     totals = sample.pop("totals")
-    shown = Table(title="Sample drawn before tracing", title_justify="left", show_header=False, min_width=40)
+    shown = Table(title="Sample chosen before tracing", title_justify="left", show_header=False, min_width=40)
     shown.add_column()
     shown.add_column(justify="right")
     for key, value in sample.items():

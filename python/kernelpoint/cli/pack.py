@@ -23,7 +23,7 @@ def pack(
         typer.Option("--output", "-o", help="The pack to write, by default sample.kppack; of a pack, a new folder."),
     ] = None,
 ) -> None:
-    """Write what the sample of a run needs of its traces into one file, for another machine; or unpack such a file.
+    """Write the traces and state that the sample of a run needs into one file, for another machine; or unpack such a file.
 
     Of a pack, its list, traces, plan and configuration are written into a folder, and its footprints into the cache.
 

@@ -1,4 +1,4 @@
-"""`kernelpoint plan`: read every launch once, embed, cluster, and fix the first draw, before any simulator starts."""
+"""`kernelpoint plan`: read every launch once, embed, cluster, and fix the first sample, before any simulator starts."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def plan(
         ),
     ] = None,
 ) -> None:
-    """Read every launch once, embed, cluster, and fix the first draw; say what runs at several budgets will take.
+    """Read every launch once, embed, cluster, and fix the first sample; forecast runs at several budgets.
 
     The plan also enters the cache, where a run of the same list, GPU, policy and seed finds it.
 
@@ -89,7 +89,7 @@ def plan(
 
 
 def _guessed(made: Plan) -> str:
-    """Warning where predictions are those of a GPU that nobody named."""
+    """Warning if no GPU was named, so that the predictions are of a guessed one."""
     name = made.origin.get("fast_model", {}).get("configuration", "the shipped GPU nearest to the traces")
     return (
         f"kernelpoint plan: warning: no --gpu was given, so the predictions are those of {name}, a guess; a run on another "

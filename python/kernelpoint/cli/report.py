@@ -41,7 +41,7 @@ def report(
         Path | None, typer.Option(help="Write figures for a paper here, as PDF and SVG, with Matplotlib; no page.")
     ] = None,
 ) -> None:
-    """Show what a run simulated, skipped and estimated, and write a page of it.
+    """Show the estimate of a run, and write a page of it.
 
     Example: kernelpoint report run.kpjournal --full-run full.kpjournal
     """
@@ -87,7 +87,7 @@ def _truth(run: Run, full: Run | None) -> list[str]:
 
 
 def _expected(run: Run) -> list[str]:
-    """Sentence on what the run took beside what its plan forecast, where it did."""
+    """Sentence on the run's cost beside the forecast of its plan, if there was one."""
     from kernelpoint.report.write import plan_of
     from kernelpoint.workload.forecast import compared
 

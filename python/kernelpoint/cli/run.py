@@ -41,7 +41,7 @@ def run(
     sweep: Annotated[
         list[str] | None,
         typer.Option(
-            help="Configurations of the simulated GPU to compare: files, of which each takes the place of {} in the command; "
+            help="Configurations of the simulated GPU to compare: files, each in the place of {} in the command; "
             "or a YAML file with a list of values for each option."
         ),
     ] = None,
@@ -87,7 +87,7 @@ def _sweep(
 
 
 def _split(words: list[str], line: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split words at --: files that a shell made of a pattern behind --sweep, and the simulator's command.
+    """Split words at --: files of a shell pattern after --sweep, and the simulator's command.
 
     >>> _split(["b.config", "sim", "-x"], ["kernelpoint", "run", "--sweep", "a.config", "b.config", "--", "sim", "-x"])
     (['b.config'], ['sim', '-x'])
@@ -108,5 +108,5 @@ def _engine(workers: int | None, cluster: str | None) -> Callable[[int], Engine]
 
 
 def _say(line: str) -> None:
-    """Say it in the output, as a sampled simulator does: scripts take what writes to standard error for broken."""
+    """Print to standard output, as a sampled simulator does: scripts take text on standard error for a failure."""
     typer.echo(line)

@@ -28,7 +28,7 @@ def select(
             "context; or a profile in its place. With --join, folders of traces, each of one tracer run."
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the selection and what the tracer takes.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the selection and the tracer's input.")],
     profile: Annotated[
         Path | None, typer.Option(help="Times or counters of the launches (nsys, ncu, PyTorch), beside a census.")
     ] = None,
@@ -44,10 +44,10 @@ def select(
         str | None, typer.Option(help="accelsim or macsim: whose numbers the launches of a profile have.")
     ] = None,
     join: Annotated[
-        bool, typer.Option(help="Draw nothing: write one list, with links to the traces of several tracer runs.")
+        bool, typer.Option(help="Choose nothing: write one list, with links to the traces of several tracer runs.")
     ] = False,
 ) -> None:
-    """Draw the launches to trace from a census or a profile, and write what the tracer takes.
+    """Choose the launches to trace from a census or a profile, and write the tracer's input.
 
     Of each stratum (names, shapes, neighbours, times where a profile knows them) the launches of the first pass are traced,
     and spare ones for later passes. Says beforehand how many launches, how much disk and simulation time that is. The folder

@@ -64,7 +64,7 @@ class ClusterEstimator:
         if len(rows) < at_least:
             raise ValueError(f"{name}: {len(rows)} sample(s) (shape={rows.shape}) given, at least {at_least} needed")
         if not np.isfinite(rows).all():
-            raise ValueError(f"{name}: input holds NaN or infinity (inf)")
+            raise ValueError(f"{name}: input contains NaN or infinity (inf)")
         return rows
 
     def _known_rows(self, X: Any) -> np.ndarray:

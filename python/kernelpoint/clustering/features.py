@@ -24,7 +24,7 @@ def run_features(
     work_scale: float = WORK_SCALE,
     context_scale: float = CONTEXT_SCALE,
 ) -> np.ndarray:
-    """One row of features per launch of a run: what clusters are made on.
+    """One row of clustering features per launch of a run.
 
     Mean pooling forgets how much work a launch does, so the embedding is joined by log2 of the work. Distances mean the
     same in every run, whatever launches it has: a row is the embedding scaled to length 1 (the loss looks at cosines), then

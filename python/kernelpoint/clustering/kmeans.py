@@ -17,8 +17,8 @@ BLOCK = 1 << 21  # distances held at once
 class SilhouetteKMeans(ClusterEstimator):
     """K-Means whose K has the best mean silhouette; on near ties the smaller K (GCL-Sampler, arXiv 2603.00551).
 
-    Model: the paper does not say which K it tries: all from 2 to `max_clusters`. Equal rows are one point with a weight,
-    which leaves both K-Means and the silhouette what they are on all rows. The silhouette takes time as the square of the
+    Model: the paper does not say which K it tries: all from 2 to `max_clusters`. Equal rows are one point with a
+    weight; K-Means and silhouette are the same as on all rows. The silhouette takes time as the square of the
     number of points: where there are more than `most_points`, K is chosen on that many, drawn at random, and the clusters are
     those of all points for that K.
 

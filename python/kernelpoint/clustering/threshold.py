@@ -116,7 +116,7 @@ class ThresholdClusters(ClusterEstimator):
 
 
 def nearest_later(centers: np.ndarray, row: int) -> tuple[int, float]:
-    """The nearest of the rows behind `row` and its distance; (row, inf) for the last.
+    """The nearest of the rows after `row` and its distance; (row, inf) for the last.
 
     >>> nearest_later(np.array([[0.0], [9.0], [2.0]]), 0)
     (2, 2.0)

@@ -19,7 +19,7 @@ MOST_COMPLAINTS = 20
 
 
 class _OnceLoader(yaml.SafeLoader):
-    """YAML in which a key stands once, aliases do not occur, and a number is what it looks like."""
+    """YAML without repeated keys, aliases, or numbers in notations other than decimal."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         """Refuse aliases: a few hundred bytes of them can stand for more nodes than memory holds."""
@@ -169,7 +169,7 @@ def _is_dotted(key: Any) -> bool:
 
 
 def _yaml_complaint(error: Exception) -> str:
-    """One line: the place and the problem, as far as PyYAML tells."""
+    """One line: the place and the problem, as PyYAML gives them."""
     mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
     if mark is None or problem is None:
         return " ".join(str(error).split())[:300]
@@ -177,7 +177,7 @@ def _yaml_complaint(error: Exception) -> str:
 
 
 def _complaint(detail: Any) -> str:
-    """One refused key: which, what was received, what is allowed."""
+    """One refused key: its name, the value, the allowed values."""
     key = ".".join(map(str, detail["loc"]))[:80]
     message = detail["msg"][0].lower() + detail["msg"][1:]
     if detail["type"] == "missing":

@@ -1,6 +1,6 @@
 """The keys of `kernelpoint.yaml`: name, type, default, meaning.
 
-A key exists here only once what it does exists. Paths are relative to the working directory of the simulator, so that one
+Each key here is implemented. Paths are relative to the working directory of the simulator, so that one
 file serves many runs, each with its own journal. The descriptions make the reference (docs/configuration.md) and the file
 that `kernelpoint init` writes.
 """
@@ -116,9 +116,9 @@ class ErrorBudgetConfig(Section):
         RelativeError,
         Field(description="half-width as a share of the estimate at which the run may end: 0.01, or `1 %`"),
     ] = 0.01
-    confidence: Annotated[
-        float, Field(ge=0.5, lt=1, description="share of runs whose interval is to contain the total")
-    ] = 0.95
+    confidence: Annotated[float, Field(ge=0.5, lt=1, description="share of runs whose interval contains the total")] = (
+        0.95
+    )
     counter: Annotated[
         Text,
         Field(
@@ -139,7 +139,7 @@ class ErrorBudgetConfig(Section):
     further: Annotated[
         dict[Text, RelativeError],
         Field(
-            description="relative errors of further counters or ratios that the same sample has to meet; names of counters may "
+            description="relative errors of further counters or ratios for the same sample; names of counters may "
             "also stand directly in `error_budget`: `{cycles: 1 %, dram_reads: 5 %}`"
         ),
     ] = {}
@@ -207,8 +207,9 @@ class ReplayConfig(Section):
     state: Annotated[
         Literal["real", "empty"],
         Field(
-            description="what caches hold when a launch begins: `real`, what the launches before it left; `empty`, as for the "
-            "first launch of the list, like Accel-Sim 2.0's `--per-kernel`: the total is then that of launches by themselves"
+            description="state of the caches when a launch begins: `real`, as the launches before it leave them; "
+            "`empty`, as for the first launch of the list, like Accel-Sim 2.0's `--per-kernel`: the total "
+            "is then that of launches by themselves"
         ),
     ] = "real"
 

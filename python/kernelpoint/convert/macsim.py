@@ -2,8 +2,8 @@
 
 The layout is the one that MacSim's public tracer writes and its simulator reads (trace version 14): ``kernel_config.txt``
 names the launches in order, ``kernel_names.txt`` says what each was, and ``Kernel<N>/`` holds a launch: ``trace.txt``,
-``trace_info.txt`` and a gzip file of 64-byte records for each warp. What the records keep of an Accel-Sim trace, and what
-they cannot, is said in plugin/native/convert/records.h; opcodes that MacSim has no number for are listed in the result.
+``trace_info.txt`` and a gzip file of 64-byte records for each warp. plugin/native/convert/records.h lists the fields
+of a record and the losses; opcodes that MacSim has no number for are listed in the result.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LEVEL = 1
 
 @dataclass(frozen=True)
 class Conversion:
-    """Result of a conversion: what it wrote, counting what an earlier one had left.
+    """Counts of a conversion, with those of an interrupted one before it.
 
     Attributes:
         launches: in the list.

@@ -1,4 +1,4 @@
-"""Record of what an earlier, perhaps interrupted, conversion into the same folder has finished."""
+"""Record of the finished parts of an earlier, perhaps interrupted, conversion into the same folder."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _refuse_strangers(folder: Path) -> None:
 
 
 def remove_conversion(folder: Path) -> None:
-    """Remove what a conversion wrote into a folder, and nothing else; a folder without one is left alone.
+    """Remove the files of a conversion from a folder, and nothing else; a folder without one is not touched.
 
     >>> import pathlib
     >>> from kernelpoint.convert import convert_to_macsim

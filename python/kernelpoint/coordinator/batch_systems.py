@@ -107,7 +107,7 @@ def _private_folder(parent: str | None) -> tempfile.TemporaryDirectory[str]:
 
 
 def _certificates(folder: Path) -> Any:
-    """Certificates of this run alone, in files: whoever has their key may connect to scheduler and workers, nobody else."""
+    """Certificates of this run alone, in files: only holders of their key may connect to scheduler and workers."""
     from distributed.security import Security
 
     made = Security.temporary()

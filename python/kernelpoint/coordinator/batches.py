@@ -15,7 +15,7 @@ MOST = 64  # chains of a batch; a batch's outcomes come back together
 def batches(planned: Sequence[Planned], workers: int) -> list[Batch]:
     """Batches in the order in which they are to be begun.
 
-    Longest processing time first (Graham 1969) with batches that shrink with what is left (guided self-scheduling:
+    Longest processing time first (Graham 1969) with batches that shrink towards the end (guided self-scheduling:
     Polychronopoulos and Kuck 1987): the last ones are single cheap launches, so no worker keeps the others waiting longer
     than the longest launch does. As simulators stay warm between batches, small ones cost a message each and no start.
 

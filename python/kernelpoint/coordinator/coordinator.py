@@ -29,7 +29,7 @@ class Simulates(Protocol):
 
 
 def coordinate(session: Session, simulations: Simulates) -> None:
-    """Take a run to its end: the session's calls are those of one simulator, in its order, whoever simulated what.
+    """Run to the end: the session sees the calls of one simulator, in its order, whichever worker simulated a launch.
 
     Args:
         session: of a run whose launches begin from replayed state, where they are simulated in another order than the

@@ -166,10 +166,10 @@ def open_engine(workers: int | None, cluster: str | None, memory: int, say: Say)
         workers: how many; None: as many as cores and memory allow, or as the scheduler has.
         cluster: None; a file in dask-jobqueue's own configuration; or a scheduler's address.
         memory: bytes that a simulator takes before its first launch.
-        say: told where the workers are.
+        say: called with the place of the workers.
 
     Raises:
-        ConfigError: what is asked for cannot be had, and what can.
+        ConfigError: the request cannot be met; the message says what can.
     """
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     dask.config.set(SETTINGS)

@@ -1,4 +1,4 @@
-"""The embedded host in this process: the fast model simulates what a session asks for, when it asks."""
+"""The embedded host in this process: the fast model simulates each requested launch on demand."""
 
 from __future__ import annotations
 

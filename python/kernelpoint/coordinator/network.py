@@ -1,4 +1,4 @@
-"""Network addresses of a run: what listens where, and who may connect to it."""
+"""Network addresses of a run: listeners, and who may connect to each."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def folder_of(journal: str | Path) -> Path:
 
 
 def prepare_folder(journal: str | Path) -> Path:
-    """The folder of the run that the journal has begun, made where it is missing; what another run left there goes.
+    """The folder of the run that the journal has begun, made where it is missing; files of another run are removed.
 
     Raises:
         JournalError: it cannot be made.
@@ -87,7 +87,7 @@ class OutcomeFile:
         folder: of the run; name: of the batch.
 
     Attributes:
-        known: what the file held already, from a worker that died.
+        known: earlier outcomes in the file, of a worker that died.
 
     Raises:
         OSError: it cannot be written.
@@ -103,7 +103,7 @@ class OutcomeFile:
                 self._file.write(b"\n")
 
     def add(self, chain: Chain, outcomes: Sequence[Outcome]) -> None:
-        """Write what became of a chain; OSError where that fails."""
+        """Append the outcome of a chain; OSError if that fails."""
         if any(outcome.reason is not None for outcome in outcomes):
             return
         line = seal(encode_outcomes(chain, outcomes))

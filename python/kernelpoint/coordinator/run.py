@@ -31,7 +31,7 @@ OpenEngine = Callable[[int], Engine]  # given the bytes of memory that a simulat
 
 
 def run(command: Sequence[str], config_path: str | None, open_engine: OpenEngine, say: Say) -> int:
-    """Take a run to its end, then have one simulator print what it prints at the end of a run.
+    """Run to the end, then have one simulator print its closing output.
 
     Args:
         command: of the simulator; config_path: see with_option.
@@ -42,7 +42,7 @@ def run(command: Sequence[str], config_path: str | None, open_engine: OpenEngine
         The exit status of that last simulator.
 
     Raises:
-        KernelPointError: what is refused, or why the run cannot go on; what is simulated is kept.
+        KernelPointError: the run is refused or cannot go on; results so far are kept.
     """
     command, config_path = with_option(command, config_path)
     config = load_config(config_path)

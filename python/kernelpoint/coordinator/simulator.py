@@ -47,7 +47,7 @@ class SimulatorEnded(Exception):
 
     @property
     def was_killed(self) -> bool:
-        """True if somebody else ended it: a user, a batch system, a machine that runs out of memory."""
+        """True if an external signal ended it: of a user, a batch system, or a machine out of memory."""
         return self.status in KILLED
 
 
@@ -59,7 +59,7 @@ class Simulator:
         folder: its working directory; environment: variables beyond those of this process.
 
     Attributes:
-        hello: what it said of itself; seconds: from its start until it could simulate.
+        hello: its description of itself; seconds: from its start until it could simulate.
 
     Raises:
         SimulatorEnded: it ended before it called KernelPoint.

@@ -56,7 +56,7 @@ def _config_of(config: Config, point: SweepConfig, plan: str | None) -> Config:
 
 
 def ranked(names: Sequence[str], runs: Sequence[Run]) -> list[Row]:
-    """The table, smallest total first; where bounds do not tell neighbours apart the rank is marked."""
+    """The table, smallest total first; neighbours whose bounds overlap share a marked rank."""
     counter = str(runs[0].setting("error_budget.counter"))
     rows = []
     for name, run in zip(names, runs, strict=True):
@@ -88,6 +88,6 @@ def _ratio(first: Run, second: Run, counter: str) -> tuple[Ratio, str]:
 
 
 def _is_tied(first: Run, second: Run, counter: str) -> bool:
-    """True unless the bound of the ratio tells the two apart."""
+    """True if the interval of the ratio contains 1."""
     ratio, _ = _ratio(first, second, counter)
     return not abs(ratio.value - 1.0) > ratio.half_width

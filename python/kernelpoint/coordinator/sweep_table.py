@@ -13,8 +13,8 @@ from kernelpoint.report.html import document, table
 
 HEADINGS = ("rank", "configuration", "total", "+-", "ratio to the first", "+-", "simulated")
 NOTE = (
-    "Ratios are of totals, from the launches drawn in both runs, each with its bound at the runs' confidence; a small total is "
-    "a fast GPU. A rank marked = is not told from the one before it: the bound of their ratio holds 1."
+    "Ratios are of totals, from the launches sampled in both runs, each with its bound at the runs' confidence; a "
+    "small total is a fast GPU. A rank marked = is a tie with the one before it: the interval of their ratio contains 1."
 )
 
 
@@ -27,8 +27,8 @@ class Ratio(NamedTuple):
 
 @dataclass(frozen=True)
 class Row:
-    """A configuration in the table. total, ratio: with their half-widths; tied: not told from the one ranked before it;
-    note: why there is no ratio, or empty.
+    """A configuration in the table. total, ratio: with their half-widths; tied: equal to the one ranked before it,
+    within the bound; note: reason for a missing ratio, or empty.
     """
 
     name: str

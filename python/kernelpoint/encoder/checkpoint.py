@@ -1,4 +1,5 @@
-"""Encoder checkpoints: safetensors files whose metadata says what they fit. Nothing here imports torch; nothing is pickled.
+"""Encoder checkpoints: safetensors files, with the versions that they fit in the metadata. Nothing here imports
+torch; nothing is pickled.
 
 The metadata's `checksum` is 32 hexadecimal digits: BLAKE2b, 16 bytes long, of all bytes of the file with these digits read as
 zeros. So a change of any byte of header or weights is found.

@@ -219,7 +219,7 @@ class AssistedEngine(BaseEngine):
         predicted = self.predict(self._free)
         clusters = self._groups(predicted) if estimates else []
         assumptions = self._assumptions() if states else []
-        warnings = [f"{missing} drawn units have no result: no bound is stated"] if missing else []
+        warnings = [f"{missing} sampled units have no result: no bound is stated"] if missing else []
         whole = not states or self._parts.whole
         open_unit = None if whole else self._open_unit(predicted, estimates[self._target].estimate)
         index = self.looks if states else 0

@@ -242,7 +242,7 @@ class Parts:
     def assumptions(self, fit: TotalFit, alpha: float, target: str) -> list[str]:
         """Sentences on what a statement rests on, and what a sample of this size cannot see."""
         shares, drawn = self.shares(self.present, next(iter(self._targets))), sum(self.present)
-        begin = ["the begin of the run or first units are unlike the rest: they have an estimate of their own"]
+        begin = ["the beginning of the run or first units are unlike the rest: they have an estimate of their own"]
         return [
             f"one draw in each of {drawn} cells; relative errors of predictions are exchangeable between them",
             f"the draw that stands for most stands for {100 * shares.max():.2g} % of {target}; it may be "

@@ -207,7 +207,7 @@ class Design:
         one[self.strata] = domains
         mixed = np.flatnonzero((np.asarray(self.strata) >= 0) & (one[self.strata] != domains))
         if len(mixed):
-            raise ConfigError(f"design.strata: stratum {self.strata[mixed[0]]} holds units of more than one domain")
+            raise ConfigError(f"design.strata: stratum {self.strata[mixed[0]]} contains units of more than one domain")
 
     def _check_chosen(self) -> None:
         chosen = np.asarray(self.chosen)

@@ -308,10 +308,12 @@ class Inference:
     def _warnings(self, missing: int) -> list[str]:
         found = []
         if missing:
-            found.append(f"{missing} drawn units have no result: no bound is stated")
+            found.append(f"{missing} sampled units have no result: no bound is stated")
         empty = int(((self.n == 0) & (self.sample.N > 0)).sum())
         if empty and not missing:
-            found.append(f"{empty} strata have no draw: they are missing from the total, and no bound is stated")
+            found.append(
+                f"{empty} strata have no sampled unit: they are missing from the total, and no bound is stated"
+            )
         return found
 
 

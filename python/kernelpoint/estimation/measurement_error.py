@@ -280,8 +280,8 @@ class MeasurementErrors:
         errors = " and ".join(f"{100 * error:g} %" for error in dict.fromkeys(self._budget.targets.values()))
         return [
             f"the error budget of {errors} is not met: the results themselves have errors "
-            f"({len(self._own)} results of their own, {len(self.systematic)} counters a systematic one), which more draws do "
-            "not take away"
+            f"({len(self._own)} results of their own, {len(self.systematic)} counters a systematic one), which a "
+            "larger sample does not remove"
         ]
 
 

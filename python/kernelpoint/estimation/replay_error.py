@@ -1,4 +1,4 @@
-"""The error of results that were simulated from replayed state: from run-ups that were simulated both ways, or from what
+"""The error of results that were simulated from replayed state: from validation launches, or from what
 predictions say of how far equally likely runs of the same list are apart."""
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from kernelpoint.errors import HostError
 from kernelpoint.estimation.assisted import quantile
 from kernelpoint.estimation.systematic_error import SystematicError
 
-# Model: standard deviation of relative replay errors of launches that is believed before any run-up, where nothing is read from
-# DRAM; measured in Accel-Sim (accelsim_patch/README.md), as are the others
+# Model: standard deviation of relative replay errors of launches, before any validation launch, without DRAM reads;
+# measured in Accel-Sim (accelsim_patch/README.md), as are the others
 EXPECTED_SPREAD = 0.001
 # Model: standard deviation of replay errors in cycles, which does not grow with a launch's length: arbiters and queues stand
 # otherwise. Measured in Accel-Sim: launches of 900 cycles took 18 more and 37 fewer
@@ -22,14 +22,16 @@ EXPECTED_CYCLES = 30.0
 # Model: standard deviation of the relative error of a total of launches that read nothing from DRAM: 0.00 to 0.16 % in five
 # lists in Accel-Sim (docs/bound.md)
 EXPECTED_ERROR = 0.002
-PRIOR_DRAWS = 2  # Model: run-ups that what is believed counts as
+PRIOR_DRAWS = 2  # Model: validation launches that this belief counts as
 READING = 15.0  # Model: launches that do nothing but read from DRAM scatter by so many times EXPECTED_SPREAD more
 FULL_READS = 3.0  # Model: reads from DRAM per cycle of such a launch
 SHARE = (
     0.6  # of what the error leaves of the budget, for its half-width; sqrt(1 - 0.6^2) = 0.8 of it is left for sampling
 )
-AGREED_SHARE = 0.4  # of the error budget, for the half-width of the first run-ups if they agree
-SURPLUS = 1.2  # further run-ups make the half-width smaller than it has to be by this: their spread may be larger
+AGREED_SHARE = 0.4  # of the error budget, for the half-width of the first validation launches if they agree
+SURPLUS = (
+    1.2  # further validation launches make the half-width smaller than it has to be by this: their spread may be larger
+)
 # Model: standard deviation of full runs' totals over that of the courses of a model; measured in MacSim, 0.46 to 0.36 % (21
 # full runs) and 0.30 to 0.23 % (five) (macsim_patch/README.md)
 COURSE_SPREAD = 1.3
@@ -81,7 +83,7 @@ def replay_error(compared: Compared, confidence: float) -> SystematicError:
     n is 1;
     v = t sqrt((m s^2 (1 - n / drawn) + S) / (m + n - 1) / n), t two-sided of m + n - 1 degrees of freedom, m PRIOR_DRAWS.
 
-    s = EXPECTED_SPREAD x mean dependence is what is believed of the spread, so few run-ups that happen to agree do not make v
+    s = EXPECTED_SPREAD x mean dependence is what is believed of the spread, so few agreeing validation launches do not make v
     0. Where all are equal to the last unit, of one at least that depends on DRAM as the mean does, s is EXPECTED_SPREAD: such a
     launch is equal in 0 of 25 cases where replay does not restore all (Model: Accel-Sim, footprints beyond the L2).
 
@@ -89,16 +91,17 @@ def replay_error(compared: Compared, confidence: float) -> SystematicError:
     variance of b by the absolute spreads a_i, c_i the weight of launch i in the mean of z; P is the expected square of the
     total's error, EXPECTED_ERROR x mean dependence. While b^2 is no more than z^2 (A + P), b counts as f b, f = P / (A + P),
     and v as hypot(f v, z sqrt(f A)): mean and half-width of a normal error of variance P of which b was seen with variance A.
-    Where b is larger, or all run-ups agree to the last unit, both stay.
+    Where b is larger, or all validation launches agree to the last unit, both stay.
 
-    What is estimated is how far the sample's results move the estimate, so run-ups are a sample of the drawn launches. The
-    estimate is not corrected: |b| is part of the half-width.
+    Validation launches are a sample of the sampled launches. The estimate is not corrected: |b| is part of the
+    half-width.
 
-    Model: the state that a run-up carries on with is the real one.
+    Model: the state that a validation launch continues from is the real one.
 
     Returns:
         The error as a fraction of the total, with a half-width of 0 where every drawn launch was compared, and of nan where it
-        cannot be known: no run-up, or a counter that is 0 in all of them from real state and not from replayed state.
+        cannot be known: no validation launch, or a counter that is 0 in all of them from real state, and not 0 from
+            replayed state.
 
     >>> ones = np.ones(3)
     >>> error = replay_error(Compared(100.0 * ones, np.array([101.0, 100.0, 99.0]), ones / 12, ones, 1.0, 12), 0.95)
@@ -135,7 +138,7 @@ def _pooled(compared: Compared, error: float, half: float, total: float, confide
 
 
 def _half_width(squares: float, believed: float, n: int, confidence: float) -> float:
-    """v, of `squares` over n run-ups and a spread that is believed."""
+    """v, of `squares` over n validation launches and a spread that is believed."""
     df = PRIOR_DRAWS + n - 1
     return quantile(1.0 - confidence, df) * math.sqrt((PRIOR_DRAWS * believed**2 + squares) / df / n)
 
@@ -161,7 +164,7 @@ def enough_run_ups(error: SystematicError, n: int, relative_error: float, confid
     """Run-ups that should leave the error budget enough for sampling, n where more are not needed or do not help.
 
     Args:
-        error: that n run-ups gave; most: there can be.
+        error: of n validation launches; most: there can be.
 
     >>> [enough_run_ups(SystematicError(0.001, v), 2, 0.01, 0.95, 12) for v in (0.005, 0.007, 0.02)]
     [2, 4, 12]

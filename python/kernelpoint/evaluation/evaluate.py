@@ -133,7 +133,7 @@ class Inputs:
 
         A policy that cannot do without times gets those of the truth; one that could use them, only where the user asked for
         it (`informed`); one that plans from counters gets these, and never the times. A profile of another run is given
-        whole. Where there are traces, nobody gets a profile in their place.
+        whole. If there are traces, no policy gets a profile in their place.
         """
         workload, known = self.workload, self.workload.known
         traces = bool(workload.paths)
@@ -149,7 +149,7 @@ class Inputs:
 
 
 def evaluate(inputs: Inputs, cell: Cell) -> Row:
-    """Plan, replay and judge. What a policy refuses becomes a row with its reason."""
+    """Plan, replay and judge. A refusal of the policy becomes a row with the reason."""
     workload = inputs.workload
     row = Row(workload.name, cell.policy, cell.relative_error, cell.confidence, cell.seed, workload.size)
     try:

@@ -28,8 +28,8 @@ CAPTION = (
 MARKS = (
     "best: the largest cycle speedup above 1.0x at its budget among policies whose greatest error is within the budget and "
     "whose bound, promised or measured, held in every run",
-    "faster, no bound: faster than the best, with errors within the budget too, but without a bound: nothing but the full run "
-    "tells that",
+    "faster, no bound: faster than the best, with errors within the budget, but without a bound: only the full run "
+    "shows it",
     "broken: the mean error exceeds the budget, or the stated bound failed in more than one run of twenty",
 )
 HELD = 0.95  # share of runs in which a stated bound has to hold

@@ -101,7 +101,7 @@ class ResultsFile:
         return self._rows.get(key)
 
     def keep(self, key: str, row: Row) -> None:
-        """Remember a row; refused ones are not kept, for what they lack may come."""
+        """Store a row. Refused rows are not stored, since the missing input may come later."""
         if self._path is None or row.reason:
             return
         append_output(self._path, json.dumps({"key": key, "row": row.record()}) + "\n")

@@ -115,7 +115,7 @@ def _of_workloads(policy: str, budget: float, lines: list[Line], workloads: int)
     good = [line for line in lines if line.runs]
     reasons = tuple(dict.fromkeys(reason for line in lines for reason in line.reasons))
     if 0 < len(good) < workloads:
-        reasons = (f"in no average, for it ran on {len(good)} of {workloads} workloads", *reasons)
+        reasons = (f"in no average: it ran on {len(good)} of {workloads} workloads", *reasons)
         good = []
 
     def mean(name: str) -> float:

@@ -17,7 +17,7 @@ HEADINGS = (
     "spread",
     "beyond latency",
     "stated bound",
-    "held",
+    "right",
     "within budget",
     "simulated",
     "planning",
@@ -26,14 +26,14 @@ HEADINGS = (
 BRIEF = (0, 1, 2, 3, 8, 9, 11)  # the headings that a narrow terminal shows
 
 LEGEND = (
-    "cycle speedup: total over what was simulated, over several workloads as harmonic / geometric / arithmetic mean",
+    "cycle speedup: total over the simulated cycles, over several workloads as harmonic / geometric / arithmetic mean",
     "error: of the estimated total against the full run; mean and greatest |error|, bias = mean signed error, spread = "
     "standard deviation over seeds",
     "beyond latency: mean |error| as a share of the total without the launch latency, where a workload names one",
-    "stated bound: promised = the method's own claim from its profile; measured = from the run itself; held: share of runs in "
-    "which the truth lay within it",
+    "stated bound: promised = the method's own claim from its profile; measured = from the run itself; right: "
+    "share of runs in which the truth lay within it",
     "planning: reading, embedding and design, mean over seeds; traces that were read before come from the cache",
-    "* planned from the very times that it is judged on",
+    "* planned from the times that it is judged on",
 )
 
 

@@ -1,4 +1,4 @@
-"""Workloads that methods are compared on: launches with their results in a full run, and what was known of them before."""
+"""Workloads for comparisons: launches, their results in a full run, and the inputs known beforehand."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def _predicted(request: Request, paths: tuple[str, ...], log: Log) -> Profile:
 
 
 def _simulated_gpu(request: Request) -> tuple[str, str, str]:
-    """Simulator of the truth, its configuration and the hash of it: what a run there would tell the fast model."""
+    """Simulator of the truth, its configuration and hash, as a run there gives them to the fast model."""
     if request.host is not None:
         return "kernelpoint-host", "", configuration_of_host(request.host).hash
     try:

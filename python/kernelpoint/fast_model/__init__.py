@@ -1,7 +1,7 @@
-"""The fast model: a small GPU simulator that runs a whole list in seconds and predicts what the slow one will say.
+"""The fast model: a small GPU simulator that runs a whole list in seconds and predicts the slow one's results.
 
-Its cycles are not validated against hardware. They are auxiliary variables: what it gets wrong costs a run draws, never
-coverage (design section 7).
+Its cycles are not validated against hardware. They are auxiliary variables: its errors cost simulated launches, never
+coverage.
 """
 
 from kernelpoint.fast_model.configuration import Configuration, configuration_for, shipped, stated_by

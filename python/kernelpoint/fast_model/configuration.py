@@ -87,14 +87,14 @@ def configuration_for(
 
     Args:
         setting: of the key `fast_model`: `auto`, or a file (a packaged name, the model's own YAML, or a simulator's file).
-        simulator: what the host calls itself.
+        simulator: the name of the host.
         configuration: the simulated GPU's options as the host states them; empty where it does not.
         config_hash: the host's hash of them.
         paths: traces, of which the first that can be read tells the architecture where nothing else does.
         log: told what was chosen, where that is not the configuration that the run names, and which options are not known.
 
     Raises:
-        ConfigError: the file, or what the host states, is refused.
+        ConfigError: the file, or the host's configuration, is refused.
 
     >>> configuration_for("v100", "accelsim", "", "", [], print).values["sms"]
     80

@@ -43,7 +43,7 @@ REQUESTS, BEYOND_L1 = "requests", "requests_beyond_l1"  # of these: all, and tho
 
 
 def in_terms_of(simulator: str, counters: Mapping[str, np.ndarray], options: str = "") -> dict[str, np.ndarray]:
-    """Predictions under the names of a simulator's counters, each of what that simulator counts; none below 0.
+    """Predictions under the names of a simulator's counters, in its units; none below 0.
 
     Args:
         simulator: as it calls itself; options: of it, as it states them; counters: predictions by the model's own names
@@ -69,7 +69,8 @@ def in_terms_of(simulator: str, counters: Mapping[str, np.ndarray], options: str
 
 
 def _sm_cycles(counters: Mapping[str, np.ndarray], options: str) -> dict[str, np.ndarray]:
-    """Cycles in which SMs hold a CTA, summed over SMs: those behind the launch latency, of as many SMs as there are CTAs."""
+    """Cycles in which SMs execute a CTA, summed over SMs: those after the launch latency, of as many SMs as there are
+    CTAs."""
     given = {name: int(value) for name, value in _WHOLE_NUMBERS.findall(options)}
     sms = given.get("n_clusters", 0) * given.get("n_cores_per_cluster", 1)
     if not sms or "ctas" not in counters:

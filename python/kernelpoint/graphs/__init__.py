@@ -1,4 +1,4 @@
-"""From a launch's trace to a heterogeneous graph; what a graph holds stands in `schema`."""
+"""From a launch's trace to a heterogeneous graph; its content is documented in `schema`."""
 
 from kernelpoint.graphs.build import DEFAULT_MAX_NODES, TraceGraph, build_graph
 from kernelpoint.graphs.schema import SCHEMA, schema_hash

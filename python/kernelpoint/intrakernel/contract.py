@@ -1,4 +1,4 @@
-"""The contract of a method that stops a launch inside: when to stop it, and what the whole launch would have been."""
+"""The contract of a method that stops a launch inside: when to stop it, and its projected whole."""
 
 from __future__ import annotations
 

@@ -25,8 +25,8 @@ class JournalWriter:
     """Holds a journal under a lock and appends to it. The file is not changed before the first record is written.
 
     A record is with the operating system when `write` returns, and survives the death of the process. It is on the disk at
-    the end of a pass and of the run; in between, when the last time is a second ago. A power loss costs what was written
-    within a second of the last record that was synced: those launches are simulated again.
+    the end of a pass and of the run; in between, when the last time is a second ago. A power loss costs at most the
+    records of the last second; their launches are simulated again.
 
     Args:
         path: the file; made where it is missing.
@@ -36,7 +36,7 @@ class JournalWriter:
         JournalError: another process holds the file, it cannot be written, is no journal, or is damaged.
 
     Attributes:
-        records: what the file held when it was opened; empty for a new run.
+        records: content of the file when it was opened; empty for a new run.
     """
 
     def __init__(self, path: str | Path, resume: bool) -> None:
@@ -96,8 +96,8 @@ class JournalWriter:
             self._file.close()
 
     def _fail(self, reason: str) -> None:
-        """Close for good: behind a record that was written in part nothing may stand."""
-        self._closed = f"{reason}; the run is closed, and what was complete before stands in the journal"
+        """Close for good: no record may follow one that was written in part."""
+        self._closed = f"{reason}; the run is closed, and complete records before it stay in the journal"
         self._file.close()
         raise JournalError(self._closed)
 
@@ -148,7 +148,7 @@ class JournalWriter:
         return len(data)
 
     def _begin(self) -> None:
-        """Make the file ready for the first record: without a torn line, or without what another run wrote."""
+        """Make the file ready for the first record: without a torn line, or without another run's records."""
         if self._resume:
             self._file.truncate(self._end)
         elif self._end:
@@ -164,7 +164,7 @@ class JournalWriter:
         old.close()
 
     def _free_name(self) -> Path:
-        """The path with the first number behind it that no file has."""
+        """The path with the first free number appended."""
         number = 1
         while (free := self.path.with_name(f"{self.path.name}.{number}")).exists():
             number += 1

@@ -1,1 +1,1 @@
-"""Portable samples: what the sample of a run needs of its traces, in one file."""
+"""Portable samples: traces and state that the sample of a run needs, in one file."""

@@ -1,7 +1,8 @@
 """A pack (`.kppack`): the sample of a run in one file, for another machine.
 
-A zip archive under the seal of `archive.py`. It holds the trace list, the plan, the configuration, the traces of all launches
-that were simulated, and of the others their first bytes and what replay needs of them (footprints). Unpacked, the others are
+A zip archive under the seal of `archive.py`. It contains the trace list, the plan, the configuration, and the traces
+of all simulated launches. Of the others it contains the first bytes and the footprints, which replay needs. Unpacked,
+the others are
 files of their size and time with a hole in them: lists, plans and footprints know them, and nothing simulates them.
 """
 

@@ -32,7 +32,7 @@ def is_pack(path: Path) -> bool:
 
 
 def unpack(path: Path, folder: Path) -> Path:
-    """Write what a pack holds into a folder, and its footprints into the cache; the path of the trace list.
+    """Write the files of a pack into a folder and its footprints into the cache. Returns the path of the trace list.
 
     The folder has `kernelpoint.yaml`, which names the plan, the list, and a file for each trace.
 
@@ -83,7 +83,7 @@ def _write(archive: zipfile.ZipFile, about: dict[str, Any], folder: Path) -> Pat
 
 
 def _write_trace(content: IO[bytes], known: TraceFile, path: Path) -> None:
-    """A trace with its size and time; behind the content of one that is not whole is a hole."""
+    """A trace with its size and time; one that is not whole ends in a hole."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with open_output_bytes(path) as file:
         shutil.copyfileobj(content, file, BLOCK)

@@ -17,8 +17,8 @@ def compare_runs(first: Run, second: Run) -> Comparison:
     """Compare `second` with `first`, counter by counter.
 
     Draws of both are prefixes of the same order of permanent random numbers in every stratum, so the launches drawn in
-    both are again such a prefix, of the smaller size: given the sizes, a simple random sample of each stratum. The sizes
-    are chosen by the runs' own results; what that costs is paid with `joint_error_probability`.
+    both are again such a prefix, of the smaller size: given the sizes, a simple random sample of each stratum. The
+    runs' own results choose the sizes; the price for that is paid with `joint_error_probability`.
 
     Raises:
         JournalError: list, plan, seed, policy or estimator differ (the message names each key with both values), or a run has
@@ -90,7 +90,7 @@ def _compare_predicted(first: Run, second: Run) -> Comparison:
 
 
 def _row(first: Run, second: Run, counter: str, pair: PairedTotals) -> CounterRow:
-    """The row of a counter: what both runs know exactly, else the paired totals."""
+    """The row of a counter: exact values if both runs have them, else the paired totals."""
     apart = separate_half_width(first, second, counter)
     paired = CounterRow(counter, pair.first, pair.second, pair.ratio, pair.difference, apart)
     return exact_row(first, second, counter) or paired

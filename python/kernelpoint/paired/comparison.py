@@ -77,7 +77,7 @@ def check_shared(first: Run, second: Run, *settings: str) -> None:
 
 
 def _cure(first: Run, second: Run) -> list[str]:
-    """Sentence on what to do where each run has derived a fast model of its own GPU; nothing elsewhere."""
+    """Advice where each run derived a fast model of its own GPU; else empty."""
     same = {name: first.hashes.get(name) == second.hashes.get(name) for name in ("traces", "design")}
     derived = any(is_predicted(run) and run.setting("fast_model") == "auto" for run in (first, second))
     if same["design"] or not same["traces"] or not derived:

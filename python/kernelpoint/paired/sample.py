@@ -25,7 +25,7 @@ class DrawnSample:
             the covariate, nan without one.
         counters: names; values: float64 [n, counters].
         strata_units: N_h, int64 [H]; strata_covariate: X_h, float64 [H], or None; clusters: int64 [H], 0 where none are named.
-        kinds: the kind of each of its passes; bound, method: what it stated, and how it estimated.
+        kinds: the kind of each of its passes; bound, method: its bound and its estimator.
 
     >>> import kernelpoint as kp
     >>> drawn = sample_of(kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="all"))
@@ -129,7 +129,7 @@ def _check_strata(run: Run, strata: StrataRecord, stratum: dict[int, int], x: di
     if lengths != {count} or max(stratum.values(), default=-1) >= count:
         raise JournalError(f"{run.path}: the strata do not add up: sizes of {count}, and others that do not fit them")
     if strata.covariate is not None and (bare := [u for u, h in stratum.items() if h >= 0 and u not in x]):
-        raise JournalError(f"{run.path}: launch unit {min(bare)} was drawn without its covariate")
+        raise JournalError(f"{run.path}: launch unit {min(bare)} was sampled without its covariate")
 
 
 def _kinds(run: Run) -> tuple[Kind, ...]:

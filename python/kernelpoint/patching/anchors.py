@@ -43,7 +43,7 @@ class Sources:
 
 
 def capture(sources: Sources, items: Iterable[Capture | Insertion]) -> dict[str, str]:
-    """The text behind each metavariable of the patterns.
+    """The text that each metavariable of the patterns matched.
 
     Raises:
         PatchError: a pattern is found nowhere, or two places give one name different texts.
@@ -80,7 +80,7 @@ def locate(sources: Sources, insertion: Insertion) -> Place:
 
 
 def after_includes(sources: Sources, file: str) -> int:
-    """The line behind the last top-level ``#include`` of a file; 0 where there is none."""
+    """The line after the last top-level ``#include`` of a file; 0 where there is none."""
     ends = [
         child.range().start.line + 1 for child in sources.roots[file].children() if child.kind() == "preproc_include"
     ]

@@ -1,4 +1,4 @@
-"""Files of ours in a checkout: the hook, the headers of the ABI, definitions, and what a job launcher needs."""
+"""Files of ours in a checkout: the hook, the headers of the ABI, definitions, and a job launcher's configurations."""
 
 from __future__ import annotations
 

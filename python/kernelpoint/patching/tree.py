@@ -1,4 +1,4 @@
-"""A checkout of a simulator: what a patch would add, adding it, and taking it out again."""
+"""A checkout of a simulator: show, apply and revert a patch."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class Tree:
         return State.PATCHED if same else State.OUTDATED
 
     def apply(self) -> Plan:
-        """Add the patch; what an earlier version added is replaced. Nothing is written if anything is refused."""
+        """Add the patch; lines of an earlier version are replaced. Nothing is written if anything is refused."""
         plan = self.plan()
         stale = self._own.laid_down() - set(plan.files)
         for name, content in sorted(plan.files.items(), key=lambda item: item[0] in self._texts()):

@@ -1,4 +1,4 @@
-"""Sampling methods, one file each, behind one contract."""
+"""Sampling methods, one file each, with one contract."""
 
 from kernelpoint.policies.contract import Policy
 

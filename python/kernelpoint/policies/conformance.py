@@ -78,7 +78,7 @@ def inputs_are_a_set_of_needs(name: str) -> None:
 
 
 def parameters_have_defaults_and_descriptions(name: str) -> None:
-    """A policy that is named alone works, and what a user may set is documented."""
+    """A policy works with its defaults, and each parameter is documented."""
     for key, field in load_policy(name).Parameters.model_fields.items():
         assert not field.is_required(), f"parameter {key} has no default"
         assert field.description, f"parameter {key} has no description"
@@ -130,7 +130,7 @@ def strata_without_variance_and_of_one_launch_keep_their_weight(name: str) -> No
         engine, look, y = run(name, times=times)
         simulated = {unit for unit, _ in engine.records()}
         drawn = np.bincount([design.strata[unit] for unit in simulated if design.strata[unit] >= 0], minlength=0)
-        assert len(drawn) == len(design.first_sizes) and (drawn > 0).all(), "a stratum without a draw"
+        assert len(drawn) == len(design.first_sizes) and (drawn > 0).all(), "a stratum without a sampled launch"
         alone = [int(np.flatnonzero(design.strata == stratum)[0]) for stratum in np.flatnonzero(design.sizes == 1)]
         assert set(alone) <= simulated, "the only launch of a stratum is not simulated"
         assert _near(_estimate(look), float(y.sum()))
@@ -152,7 +152,7 @@ def results_out_of_order_give_the_same_estimate(name: str) -> None:
 
 
 def the_estimate_uses_no_launch_that_was_not_simulated(name: str) -> None:
-    """True totals are withheld: what was not simulated may be anything."""
+    """True totals are withheld."""
     y = np.random.default_rng(4).lognormal(size=LAUNCHES)
     engine, look, _ = run(name, y)
     seen = np.zeros(len(y), dtype=bool)
@@ -161,7 +161,7 @@ def the_estimate_uses_no_launch_that_was_not_simulated(name: str) -> None:
 
 
 def bounds_estimates_and_documentation_are_stated(name: str) -> None:
-    """A policy says what it can state and how it estimates; a purposive sample states no bound."""
+    """A policy declares its bounds and its estimator; a purposive sample states no bound."""
     kind = load_policy(name)
     assert kind.__doc__, "no docstring"
     assert kind.bounds and set(kind.bounds) <= {"sequential", "fixed", "none"}

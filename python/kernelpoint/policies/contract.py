@@ -1,4 +1,4 @@
-"""Contract of a policy: a rule that turns what is known beforehand into a frozen sampling design.
+"""Contract of a policy: a rule that makes a frozen sampling design from facts known beforehand.
 
 To add one, put a file `<name>.py` in `methods` with one subclass of :class:`Policy`, or name a class of another package in the
 entry point group `kernelpoint.policies`; nothing else changes. `methods/random.py` is the example to copy, and
@@ -37,7 +37,7 @@ class Policy(ABC):
     promises_budget: ClassVar[bool] = False
 
     class Parameters(Section):
-        """Parameters of a policy, as the user names them behind `name`: `policy: {name: stem, epsilon: 0.05}`.
+        """Parameters of a policy, as the user writes them after `name`: `policy: {name: stem, epsilon: 0.05}`.
 
         A policy that has any defines its own class of this name: each field has a type, bounds, a default and a description.
         """
@@ -97,7 +97,7 @@ class Policy(ABC):
 
     @abstractmethod
     def design(self, population: Population) -> Design:
-        """Strata and first sample sizes, from what is known without simulating.
+        """Strata and first sample sizes, from facts known without simulation.
 
         Must not change `population`, and must give equal designs for equal populations and configurations.
 

@@ -77,8 +77,8 @@ def refined(
     """Levels (int64 [N] each, coarse to fine) and expected costs (float64 [N]) of launches of which a profile knows times.
 
     The amount of work gives way to the time elsewhere, in steps of a tenth: launches of one cluster that took about as
-    long there. A launch without a time keeps its amount of work, and is expected to take what its kind of work takes per
-    unit of expected cost. The bound does not rest on it: strata are only made of it, and a time that is wrong makes a
+    long there. A launch without a time keeps its amount of work; its expected time is that of its kind per unit of
+    work. The bound does not rest on it: strata are only made of it, and a time that is wrong makes a
     stratum that spreads, which its draws show.
 
     Args:

@@ -19,7 +19,7 @@ def design_of(policy: Policy, population: Population) -> Design:
     No stratum holds launches of two processes, so that each process has its own estimand, total and bound.
 
     Raises:
-        PolicyError: an input is missing or unusable, or what the policy gave is no design of these launches.
+        PolicyError: an input is missing or unusable, or the policy's result is no design of these launches.
     """
     if len(population.counts) == 1:
         return _checked_design(policy, population)

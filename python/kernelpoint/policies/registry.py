@@ -24,7 +24,7 @@ def load_policy(choice: str | PolicyChoice) -> type[Policy]:
     """The class of a policy, by its name or as a configuration names it; imports that policy only.
 
     Raises:
-        ConfigError: there is no such policy, what has its name is none, or a parameter is not one that it allows.
+        ConfigError: there is no such policy, the name is not a policy's, or a parameter is not allowed.
 
     >>> load_policy("stem").__name__
     'Stem'

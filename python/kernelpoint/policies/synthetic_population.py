@@ -68,7 +68,7 @@ def synthetic_embeddings(count: int) -> np.ndarray:
 def make(
     name: str, count: int = LAUNCHES, seed: int = 0, times: np.ndarray | None = None, **settings: Any
 ) -> tuple[Policy, Population]:
-    """A policy and a population with what it needs, and nothing else; `settings` are keys of the configuration.
+    """A policy and a population with its inputs, and nothing else; `settings` are keys of the configuration.
 
     >>> policy, population = make("gcl", count=12)
     >>> len(policy.design(population).strata)

@@ -1,6 +1,7 @@
 """Knowledge of launches from elsewhere: per-launch times and counters of profilers and of full simulations.
 
-`read_profile` tells the format by its content. Readers convert units once, to nanoseconds and bytes. A profile lists kernel
+`read_profile` recognises the format by its content. Readers convert units once, to nanoseconds and bytes. A profile
+lists kernel
 launches of one GPU in program order:
 
 - copies and memsets are no kernel launches: every reader leaves them out and counts them in `Profile.left_out`;

@@ -1,4 +1,4 @@
-"""Execution traces of Chakra (MLCommons, schema 1): messages of protobuf, each behind its length as a varint.
+"""Execution traces of Chakra (MLCommons, schema 1): messages of protobuf, each after its length as a varint.
 
 The first message is the global metadata, each further one a node. Fields that the schema below lacks are kept as they are.
 """
@@ -34,7 +34,7 @@ _BEGIN = re.compile(
 
 
 def is_chakra(raw: bytes) -> bool:
-    """True if bytes are the begin of a Chakra trace: a short message that holds a version, or an attribute with a name.
+    """True if bytes are the beginning of a Chakra trace: a short message with a version, or an attribute with a name.
 
     >>> is_chakra(b"\\x07\\n\\x050.0.4"), is_chakra(b'{\\n  "schemaVersion": 1')
     (True, False)

@@ -1,4 +1,4 @@
-"""One row per kernel launch: what a profiler or a full simulation said of it."""
+"""A profile: one row per kernel launch, from a profiler or a full simulation."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class Profile:
         return replace(kept, left_out={**self.left_out, "NCCL kernel": int(communicates.sum())})
 
     def without_results(self, counters: Collection[str] = ()) -> Profile:
-        """Profile of what is known before anything ran: names, shapes and instruction counts, but no time.
+        """The profile without times: names, shapes and instruction counts.
 
         Of the other counters it has only those that are named.
         """

@@ -18,9 +18,10 @@ FORMATS: Registry[ProfileFormat] = Registry(
 
 
 def read_profile(path: str | Path, device: int | None = None) -> Profile:
-    """Read what a profiler or a full simulation says of every kernel launch.
+    """Read a profile of every kernel launch, from a profiler or a full simulation.
 
-    Formats, told by content, plain or compressed with gzip or xz: those of profiles/formats, and those of other packages
+    Formats, recognised by content, plain or compressed with gzip or xz: those of profiles/formats, and those of other
+    packages
     (entry point group `kernelpoint.profiles`).
 
     Args:

@@ -20,7 +20,7 @@ class Ranges:
     """A tree of ranges. Its root is the whole run, with the empty path.
 
     Attributes:
-        paths: of each range, parts separated by "/"; a range stands behind the one that it lies in.
+        paths: of each range, parts separated by "/"; a range follows the one that contains it.
         parents: int64 [R], the range that each lies in; -1 of the root.
         of_launch: int64 [N], the innermost range of each launch; launches of all processes in one row.
         source: where they come from, for people.

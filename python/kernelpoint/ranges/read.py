@@ -52,9 +52,11 @@ def read_ranges(value: str, launches: Listed, log: Log) -> Ranges:
     except (OSError, EOFError, lzma.LZMAError, zlib.error, csv.Error) as error:
         raise ProfileError(f"ranges: {value} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     except (TypeError, OverflowError, ValueError, RecursionError) as error:  # numbers that no clock or counter shows
-        raise ProfileError(f"ranges: {value} holds what cannot be: {' '.join(str(error).split())[:200]}") from None
+        raise ProfileError(
+            f"ranges: {value} contains impossible values: {' '.join(str(error).split())[:200]}"
+        ) from None
     if not any(paths):
-        raise ConfigError(f"ranges: {shown(value)} names no range that holds a launch of this run")
+        raise ConfigError(f"ranges: {shown(value)} names no range that contains a launch of this run")
     return Ranges.of(paths, value)
 
 

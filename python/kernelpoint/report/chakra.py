@@ -1,7 +1,7 @@
 """A run as an execution trace of Chakra, for simulators of whole systems (ASTRA-sim): the simulated times of its launches.
 
-Chakra keeps whole microseconds. What a duration gains or loses by rounding is carried to the next launch, so that no sum of
-launches is off by more than half a microsecond.
+Chakra keeps whole microseconds. The rounding error of a duration is carried to the next launch, so no sum of launches
+is off by more than half a microsecond.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _matched(kernels: list[Any], times: SystemTimes, like: Path | None) -> np.nd
 
 
 def _fill(kernels: list[Any], rows: np.ndarray, times: SystemTimes) -> None:
-    """Put the times in, and carry what whole microseconds lose."""
+    """Set the durations in whole microseconds and carry the rounding error."""
     carried = 0.0
     for node, row in zip(kernels, rows.tolist(), strict=True):
         nanoseconds = float(times.nanoseconds[row]) if row >= 0 else 1000.0 * node.duration_micros
@@ -128,7 +128,7 @@ def _fill(kernels: list[Any], rows: np.ndarray, times: SystemTimes) -> None:
 
 
 def _chain(launches: Iterable[tuple[str, float, dict[str, Any]]]) -> list[Any]:
-    """Nodes of launches (name, microseconds, arguments of a collective), each behind the one before it."""
+    """Nodes of launches (name, microseconds, arguments of a collective), each dependent on the one before it."""
     nodes: list[Any] = []
     for number, (name, microseconds, about) in enumerate(launches, 1):
         node = schema().Node(id=number, name=name, type=COMP, duration_micros=round(microseconds))

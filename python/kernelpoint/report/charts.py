@@ -1,6 +1,6 @@
 """The charts of a report, as Vega-Lite specifications made with Altair.
 
-Colours are those of Okabe and Ito, which the colour-blind can tell apart: blue for simulated, grey for what was skipped,
+Colours are those of Okabe and Ito, which the colour-blind can distinguish: blue for simulated, grey for skipped,
 vermilion for the full run.
 """
 
@@ -123,7 +123,7 @@ def _launch_bins(view: RunView, row_of: np.ndarray, labels: np.ndarray) -> Rows:
 
 
 def _passes(view: RunView) -> Chart | None:
-    """The interval after each pass, over what the budget allows; the full run's total where it is known."""
+    """The interval after each pass, the error budget, and the full run's total where it is known."""
     rows: Rows = [
         {
             "pass": f"{number + 1}",

@@ -25,7 +25,7 @@ def javascript() -> str | None:
     """The bundle that vl-convert carries, about 0.9 MB, escaped for a page; None where that is not installed (extra `report`).
 
     Making it takes seconds, so it is kept in the cache, under a checksum. A kept one that is damaged, or that another user
-    could have written, is made anew.
+    could have written, is made again.
     """
     try:
         kept = Path(cache_folder()) / f"vega-{version('vl-convert-python')}.js"

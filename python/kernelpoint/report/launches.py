@@ -17,7 +17,7 @@ SIMULATED, ESTIMATED, PROJECTED = "simulated", "estimated", "projected"
 
 @dataclass(frozen=True)
 class Launch:
-    """One launch: what a run says of it.
+    """One launch of a run.
 
     Attributes:
         process, launch: where it stands; kernel: its name, shortened; empty where it is not known.

@@ -24,7 +24,7 @@ SECTIONS = {
         "Estimated cycles of each kernel. Click a bar, a mark or a row of the table to single out a kernel on the whole page.",
     ),
     "timeline": (
-        "What was simulated along the run",
+        "Simulated launches along the run",
         "Program order from left to right. Grey: the kernel has launches there. Blue: a launch that was simulated. "
         "Drag to move, scroll to zoom.",
     ),
@@ -50,7 +50,7 @@ COLUMNS = (
 
 
 def html_page(run: Run, view: RunView, note: str = "") -> str:
-    """The whole page of a finished run; `note` says what the page lacks."""
+    """The whole page of a finished run; `note` names missing parts."""
     title = f"{_workload(run)} on {_simulator(run)}"
     specs = charts(view)
     drawn = specs if javascript() else {}
@@ -129,7 +129,7 @@ def _simulator(run: Run) -> str:
 
 
 def _gpu(run: Run) -> str:
-    """Name and SMs of the simulated GPU, where its configuration tells them, and the hash that identifies it."""
+    """Name and SMs of the simulated GPU, from its configuration, and the hash that identifies it."""
     host = run.header.host
     told = {k: v.lstrip("= ").split(" ")[0] for k, v in options_of(host.configuration if host else "").items()}
     clusters, cores = told.get("-gpgpu_n_clusters", ""), told.get("-gpgpu_n_cores_per_cluster", "")
@@ -184,7 +184,7 @@ def _percent(value: float | None, sign: str = "") -> str:
 
 
 def counter_table(run: Run, truth: FullRun | None = None) -> str:
-    """HTML table of every counter's estimate, beside the full run where there is one; what is hardly known stands in grey."""
+    """HTML table of every counter's estimate, beside the full run where there is one; uncertain ones in grey."""
     totals = None if truth is None else truth.totals
     rows = [_estimate(name, row, totals) for name, row in run.estimates().items()]
     weak = any(is_weak(row) for row in run.estimates().values())
@@ -206,4 +206,4 @@ def _estimate(name: str, row: EstimateRecord, totals: Mapping[str, float] | None
 
 def _notes(run: Run) -> str:
     items = "".join(f"<li>{escape(line)}</li>" for line in sentences(run)[1:])
-    return f'<h2>What the numbers rest on</h2><ul class="soft">{items}</ul>'
+    return f'<h2>Assumptions and sources</h2><ul class="soft">{items}</ul>'

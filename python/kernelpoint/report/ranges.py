@@ -43,7 +43,7 @@ class RangeRow:
 
 
 def range_rows(run: Run) -> list[RangeRow]:
-    """The ranges of a run, those inside a range behind it. The counter is that of the error budget, or cycles."""
+    """The ranges of a run, each followed by those inside it. The counter is that of the error budget, or cycles."""
     if not run.ranges:
         return []
     counter = run.ended().counter

@@ -10,7 +10,7 @@ WEAK_NOTE = "{}: the half-width is over 25 % of the estimate, or none is stated"
 
 
 def is_weak(row: EstimateRecord) -> bool:
-    """Tell that an estimate is hardly known."""
+    """True if an estimate has a half-width above 25 %, or none."""
     return row.estimate is not None and row.half_width != 0.0 and not (row.relative_half_width or 1.0) <= WEAK
 
 
@@ -57,7 +57,7 @@ def computed(row: EstimateRecord) -> str:
 
 
 def sentences(run: Run) -> list[str]:
-    """The lines of a report, the verdict first; of a run that has not ended, what can be said so far."""
+    """The lines of a report, the verdict first; of an unfinished run, those known so far."""
     if (s := run.summary) is None:
         so_far = run.content()
         return [f"{so_far['simulated']:,} of {so_far['launches']:,} launches simulated so far", _NOT_ENDED]
@@ -78,7 +78,7 @@ def sentences(run: Run) -> list[str]:
 
 
 def _costs(run: Run, s: SummaryRecord) -> list[str]:
-    """Lines on what was simulated beside the sample, and on the speedups."""
+    """Lines on launches simulated beside the sample, and on the speedups."""
     lines = []
     if run_ups := sum(1 for _ in run.of(RunUpRecord)):
         lines.append(

@@ -14,8 +14,9 @@ from kernelpoint.report.system_times import clock_of
 def write_simai(run: Run, path: Path, megahertz: float | None) -> int:
     """Write the time of each module: ranges without others inside, those of one name as repetitions of it.
 
-    `time_gpu_avg` is the mean over them, `time_gpu_min` and `time_gpu_max` the least and the largest. SimAI tells attention,
-    MLP and others by the sections' names (`layernorm`, `atten...`, `mlp...`, `Emb`, `logit_time`): letters, digits, "_".
+    `time_gpu_avg` is the mean over them, `time_gpu_min` and `time_gpu_max` the least and the largest. SimAI
+    recognises attention, MLP and others by the sections' names (`layernorm`, `atten...`, `mlp...`, `Emb`,
+    `logit_time`): letters, digits, "_".
 
     Returns:
         The number of sections.

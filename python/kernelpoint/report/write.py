@@ -40,7 +40,7 @@ def write_page(run: Run, path: Path, full_run: Run | None = None) -> None:
 
 
 def plan_of(run: Run) -> tuple[Plan, str]:
-    """The plan that a run used; one cluster of all launches, and a note where that is not what was, if there is no plan."""
+    """The plan of a run; without one, a single cluster of all launches, and a note if the run had more."""
     counts, seed, path = run.launches, run.setting("seed"), run.frozen.plan
     u = np.concatenate([permanent_random_numbers(seed, process, count) for process, count in enumerate(counts)])
     note = ""

@@ -1,4 +1,5 @@
-"""Selection of the launches to trace, made before any is traced: the census, the file of a selection, what tracers take.
+"""Selection of the launches to trace, made before any is traced: the census, the file of a selection, the tracers'
+input.
 
 A selection is drawn from a launch census (names and shapes of all launches), with times of a profile where there is one.
 It fixes the design of the sample; of every stratum the launches that are drawn first are traced, and spare ones for later

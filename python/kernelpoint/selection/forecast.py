@@ -1,4 +1,4 @@
-"""Forecast of what a selection costs before anything of it is traced: launches, disk, simulation time."""
+"""Forecast of a selection's cost before tracing: launches, disk, simulation time."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ LANES = 32
 class Forecast:
     """Amounts of the launches to trace and of the launches of the first pass, beside those of all launches.
 
-    launches, bytes (of trace text), seconds (of Accel-Sim on one core): (first pass, traced, all). guessed: share of the
-    traced launches whose instructions nobody counted.
+    launches, bytes (of trace text), seconds (of Accel-Sim on one core): (first pass, traced, all). guessed: share of
+    the traced launches without an instruction count.
 
     Example:
         >>> forecast = Forecast((12, 20, 901), (1e6, 2e6, 4e9), (30.0, 50.0, 2600.0), guessed=0.0)
@@ -43,8 +43,8 @@ class Forecast:
         lines = [
             f"{all_:,} launches; {traced:,} to trace ({_percent(traced / all_)}); the first pass simulates {drawn:,} of them",
             f"disk: about {_bytes(self.bytes[1])} of trace text, all launches {_bytes(self.bytes[2])}",
-            f"simulation: about {_time(self.seconds[0])} for the first pass and {_time(self.seconds[1])} at most with what is "
-            f"traced, all launches {_time(self.seconds[2])} (Accel-Sim, one core)",
+            f"simulation: about {_time(self.seconds[0])} for the first pass and {_time(self.seconds[1])} at most with "
+            f"the traced launches, all launches {_time(self.seconds[2])} (Accel-Sim, one core)",
         ]
         if self.guessed:
             lines.append(
@@ -58,7 +58,7 @@ def forecast(census: Profile, drawn: np.ndarray, traced: np.ndarray) -> Forecast
     """Cost of tracing and simulating.
 
     Args:
-        census: all launches, with counted instructions of warps where somebody counted them.
+        census: all launches, with counted instructions of warps where they are known.
         drawn: int64 [n], launches of the first pass; traced: bool [N].
 
     >>> from kernelpoint.profiles import read_profile

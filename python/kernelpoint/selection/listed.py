@@ -49,7 +49,7 @@ def listed_launches(selection: Selection, path: str) -> tuple[np.ndarray, tuple[
     if len(back := np.flatnonzero(np.diff(launches) < 0)):
         row = int(back[0]) + 1
         raise TraceError(
-            f"{path}: launch {int(launches[row])} ({listed.paths[row]}) stands behind launch {int(launches[row - 1])}; the "
+            f"{path}: launch {int(launches[row])} ({listed.paths[row]}) stands after launch {int(launches[row - 1])}; the "
             "list has to be in the order of the program"
         )
     for launch, trace in zip(launches.tolist(), listed.paths, strict=True):
@@ -66,8 +66,8 @@ def _check(selection: Selection, launch: int, trace: str) -> None:
     if not same_name or (any(grid) and (grid, block) != (shape.grid, shape.block)):
         raise TraceError(
             f"{trace}: this trace is of {shape.kernel_name}, grid {shape.grid}, block {shape.block}; launch {launch} of the "
-            f"census {census.source} is {name}, grid {grid}, block {block}: the program ran differently, so make census and "
-            "traces anew with the same input"
+            f"census {census.source} is {name}, grid {grid}, block {block}: the program ran differently, so make "
+            "census and traces again with the same input"
         )
 
 

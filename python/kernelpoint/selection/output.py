@@ -1,4 +1,4 @@
-"""The folder of a selection: its file, what the tracer takes, and a script that traces."""
+"""The folder of a selection: its file, the tracer's input, and a script that traces."""
 
 from __future__ import annotations
 

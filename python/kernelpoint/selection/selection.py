@@ -95,13 +95,13 @@ class Selection:
         version = about.get("version")
         if version != FORMAT_VERSION or "tracer" not in about:
             raise PlanError(
-                f"{path}: selection format {version!r}, this version reads {FORMAT_VERSION}; make it anew with "
+                f"{path}: selection format {version!r}, this version reads {FORMAT_VERSION}; make it again with "
                 "`kernelpoint select`"
             )
         try:
             return _made_of(about, arrays)
         except (ConfigError, LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise PlanError(f"{path}: not a selection of `kernelpoint select` ({error}); make it anew") from None
+            raise PlanError(f"{path}: not a selection of `kernelpoint select` ({error}); make it again") from None
 
 
 def _made_of(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Selection:

@@ -90,7 +90,7 @@ def _kept_plan(
         try:
             return Plan.load(cached, population.u), str(cached)
         except PlanError as error:
-            log(f"kernelpoint: the cached plan is made anew: {error}")
+            log(f"kernelpoint: the cached plan is made again: {error}")
     return None
 
 

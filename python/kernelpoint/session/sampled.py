@@ -126,7 +126,7 @@ class SampledLaunches:
         """See Queue. What the engine would refuse is refused before it stands in the journal."""
         unit, engine = self.ledger.in_flight_unit(process, index, "a result for"), self._sample.engine
         if result.stopped and not self.inside.was_told_to_stop(unit):
-            raise HostError(f"launch {index} was stopped inside although it was told to continue")
+            raise HostError(f"launch {index} was stopped inside although the answer was to continue")
         result.check(index, engine.counters or self._setup.host.counters, self._setup.budget.counter)
         taken, projection = self.inside.result(unit, result.stopped, result.counters)
         engine.check(unit, tuple(taken), tuple(taken.values()))

@@ -91,7 +91,7 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
     frame = None if unknown else _frame(config, policy, host, log, begun_with, pool)
     if frame is None and config.ranges is not None:
         raise ConfigError(
-            f"ranges: got {config.ranges!r}, but nobody knows the launches of this run beforehand; allowed: a run whose "
+            f"ranges: got {config.ranges!r}, but the launches of this run are not known beforehand; allowed: a run whose "
             "simulator names a trace list"
         )
     ranges = None

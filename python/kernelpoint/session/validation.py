@@ -265,7 +265,7 @@ class Validation:
         """See Queue."""
         step = self._running(index, "a result for")
         if result.stopped:
-            raise HostError(f"launch {index} was stopped inside although it was told to continue")
+            raise HostError(f"launch {index} was stopped inside although the answer was to continue")
         known = tuple(next(iter(self._results.values()), ())) or self._setup.host.counters
         result.check(index, known, self._setup.budget.counter)
         return self._record(step, result.counters)

@@ -1,4 +1,4 @@
-"""Reading traces: trace lists, headers, the work of launches and their streams, and the cache of what was read."""
+"""Reading traces: trace lists, headers, work and instruction sequences of launches, and the cache of all that."""
 
 from kernelpoint.traces.cache import TraceCache, cache_folder
 from kernelpoint.traces.cache_records import EmbeddingKey, round_embeddings

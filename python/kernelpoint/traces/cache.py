@@ -1,7 +1,7 @@
-"""Cache of what was read and embedded before, in two levels (design section 3).
+"""Cache of scans and embeddings, in two levels.
 
 Level 1: (path, size, version) of a trace -> stream hash, hash of its operand values, shape, work.
-Level 2: (key of a graph, what the embedding was made with) -> embedding. The key is the stream's hash, joined by that of the
+Level 2: (key of a graph, maker of the embedding) -> embedding. The key is the stream's hash, joined by that of the
 operand values where the trace has some (`ScanTable.graph_keys`): they enter the graph and not the stream.
 """
 
@@ -43,7 +43,7 @@ class TraceCache:
 
     Args:
         folder: where the file lies; by default :func:`cache_folder`.
-        log: told when the cache cannot be used, is damaged, or comes from another version.
+        log: called if the cache cannot be used, is damaged, or comes from another version.
 
     Example:
         >>> import tempfile

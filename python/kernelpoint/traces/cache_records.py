@@ -52,7 +52,7 @@ class CachedLaunches:
 
 
 def round_embeddings(embeddings: np.ndarray) -> np.ndarray:
-    """Embeddings as the cache gives them back: float32 [n, d] rounded to what float16 can hold.
+    """Embeddings as the cache returns them: float32 [n, d], rounded to float16.
 
     ``Numerics:`` thread counts and libraries change an embedding by some 1e-6; rounded before use, fresh and cached ones
     are the same number.

@@ -1,4 +1,4 @@
-"""Footprints of traces between runs: what one launch last did to each line of memory, packed by the native reader."""
+"""Stored footprints of traces: the last access of a launch to each line of memory, packed by the native reader."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ class FootprintStore:
     """Packed footprints in `footprints.sqlite` of the cache folder; safe for several processes at once.
 
     A footprint belongs to a trace as it is (path, size, version) and to how many CTAs the simulated GPU holds at
-    once, which decides the order of its touches. What is saved is written by :meth:`flush`. A file that cannot be used or is
+    once, which decides the order of its touches. Saved footprints are written by :meth:`flush`. A file that cannot be
+    used or is
     damaged costs reading the traces again, and nothing else.
 
     Args:
         residency: of the simulated GPU, see ``kp_host_info``: SMs, and CTAs, warps, registers and shared memory of one.
         folder: where the file lies; by default :func:`~kernelpoint.traces.store.cache_folder`.
-        log: told when the cache cannot be used, is damaged, or comes from another version.
+        log: called if the cache cannot be used, is damaged, or comes from another version.
 
     Example:
         >>> import tempfile, pathlib
@@ -77,7 +78,7 @@ class FootprintStore:
         self._unwritten.append((*key, packed, checksum(repr(key), packed)))
 
     def flush(self) -> None:
-        """Write what was saved."""
+        """Write the saved footprints."""
         rows, self._unwritten = self._unwritten, []
         if not rows or self._db is None:
             return

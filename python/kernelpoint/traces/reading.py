@@ -89,7 +89,7 @@ def read_files(
 def _chunks(
     files: list[str], missing: np.ndarray, sizes: np.ndarray, progress: Progress, threads: int, pool: Pool | None
 ) -> Iterator[tuple[np.ndarray, Chunk]]:
-    """The rows of each chunk of the files that have to be read, and what they hold."""
+    """The rows of each chunk of unread files, with their content."""
     total = len(missing)
     if pool is None:
         for start in range(0, total, CHUNK):
@@ -115,7 +115,7 @@ def _report(progress: Progress, before: int, total: int, done: int) -> None:
 
 
 def _tell(opcodes: Counter[str], store_data: int, log: Log) -> None:
-    """Say what traces held that was not understood, once for all that were read."""
+    """Report unknown content of traces, once for all that were read."""
     if opcodes:
         names = [f"{name} ({count:,})" for name, count in opcodes.most_common(5)]
         more = f" and {len(opcodes) - 5} more" if len(opcodes) > 5 else ""

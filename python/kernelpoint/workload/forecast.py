@@ -75,11 +75,11 @@ def sentences(found: Sequence[Forecast], launches: int, planning_seconds: float 
         )
     if any(one.most_launches > one.launches for one in found):
         lines.append(
-            "the larger numbers are for a run whose launches are less like their predictions, which only the run can tell"
+            "the larger numbers are for a run whose launches are less like their predictions, which only the run shows"
         )
     slow = [one.budget for one in found if one.speedup < LEAST_SPEEDUP]
     if slow:
-        lines.append(f"sampling will hardly pay at {', '.join(slow)}: nearly as much is simulated as in a full run")
+        lines.append(f"sampling saves little at {', '.join(slow)}: nearly as much is simulated as in a full run")
     planning = planning_seconds / 60.0
     cheap = [one for one in found if one.minutes + planning >= CHEAP_SHARE * one.full_minutes]
     if cheap:

@@ -141,7 +141,7 @@ class Plan:
         about, arrays = read_archive(path)
         if about.get("version") != FORMAT_VERSION:
             raise PlanError(
-                f"{path}: plan format {about.get('version')!r:.40}, this version reads {FORMAT_VERSION}; make it anew"
+                f"{path}: plan format {about.get('version')!r:.40}, this version reads {FORMAT_VERSION}; make it again"
             )
         try:
             if len(arrays["design_strata"]) != len(u):

@@ -45,8 +45,8 @@ class Allegro(TimeClusters):
 
     Launches of a kernel (by name) are split in two by K-Means on their profiled times until a cluster needs fewer than 50
     draws for the error budget; each cluster then gets that many, and at least 30. The estimate is the sum over clusters of
-    N_i times the sample mean. Every cluster meets the budget by itself, hence the total with room to spare; that is a
-    promise made from the profile's variances, not from what the run shows. Naming `error_budget.bound` instead makes the
+    N_i times the sample mean. Every cluster meets the budget by itself, hence the total with room to spare; that
+    promise rests on the profile's variances, not on the run. Naming `error_budget.bound` instead makes the
     run measure a bound and grow the sample until it is met.
 
     Words: cluster = stratum; n = sample size.
@@ -58,7 +58,7 @@ class Allegro(TimeClusters):
     """
 
     def clusters(self, times: np.ndarray, kernel: np.ndarray, z_over_eps: float) -> tuple[list[Leaf], np.ndarray]:
-        """Those of every kernel, with the draws that each needs by itself."""
+        """Clusters of every kernel, with the sample size that each needs by itself."""
         leaves = [
             leaf
             for number in np.unique(kernel[kernel >= 0])

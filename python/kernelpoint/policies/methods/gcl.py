@@ -30,8 +30,9 @@ class Gcl(Policy):
     encoder is the one that the configuration names, trained beforehand rather than on each workload. Embeddings are not
     z-scored, and work is no feature, as in the paper. Launches whose trace cannot be read are simulated.
 
-    Model: `work_scale`, not in the paper, adds log2 of the launch's work to the features. The silhouette then tells sizes of
-    one kernel apart, which it otherwise leaves in one cluster however unlike their cycles (checkpoints/README.md).
+    Model: `work_scale`, not in the paper, adds log2 of the launch's work to the features. The silhouette then
+    separates launches of one kernel by size; otherwise they stay in one cluster, however unlike their cycles
+    (checkpoints/README.md).
     """
 
     class Parameters(Section):

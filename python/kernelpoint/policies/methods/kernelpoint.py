@@ -58,8 +58,8 @@ class KernelPoint(Policy):
     Without predictions (workload.why_unassisted) but with traces, cells nest in four levels: streams whose embeddings are
     near (cluster), of about equal work, equal streams, and equal streams between equal neighbours (context). Without
     traces, with a profile: equal kernels, where it has times those within a factor of two and within a tenth, equal
-    signature (kernel, grid, block, registers, shared memory), equal context. With both, the times that launches took
-    elsewhere take the place of the amount of work, and of what launches are expected to cost (`labels.refined`).
+    signature (kernel, grid, block, registers, shared memory), equal context. With both, times from elsewhere replace
+    the amount of work and the expected cost (`labels.refined`).
     Launches that describe themselves (workload/described.py) are treated as traced ones: their predicted costs are
     predictions; without costs cells are equal names, about equal work, equal signature, equal context.
     Which cells become strata, and how many first draws each gets, is decided by cost-complexity pruning for the error
@@ -196,7 +196,7 @@ def _repeats(described: Descriptions) -> bool:
 def _from_descriptions(
     population: Population, described: Descriptions
 ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
-    """The same from what launches say of themselves: name, amount of work, signature (name, shape, key), context."""
+    """The same from descriptions of the launches: name, amount of work, signature (name, shape, key), context."""
     amount = np.round(np.log2(1.0 + described.work)).astype(np.int64)
     signature = described.signature
     levels = [kernels(population), amount, signature, context(signature, population.offsets)]

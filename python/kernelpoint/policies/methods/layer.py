@@ -24,7 +24,8 @@ class Layer(Policy):
     Each launch of the representative stands for the launches at its place in all layers of the same kernels: that = sum_k N_k
     y_k. Launches outside all layers are simulated.
 
-    No bound is stated: nothing is drawn at random. Model: `place` is 0.5, the layer in the middle; nobody says which to take.
+    No bound is stated: nothing is drawn at random. Model: `place` is 0.5, the layer in the middle; no paper says
+    which to take.
     """
 
     class Parameters(Section):

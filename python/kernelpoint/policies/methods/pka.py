@@ -50,8 +50,8 @@ class Pka(Policy):
     Twelve counters of each launch are scaled to unit variance, reduced by PCA and clustered by K-Means with K = 1, 2, ...,
     20; the smallest K is taken for which the principal kernels, the first launch of each cluster weighted with its size,
     project the total within the error budget (the paper's target: 5 %). That total is one known beforehand: the profile's
-    times, or the instructions where no times are known. The total of the run that is evaluated is never looked at; where no
-    K is within the target, the K with the least error on what is known beforehand is taken.
+    times, or the instructions where no times are known. The total of the evaluated run is never used. If no K is
+    within the target, the K with the least error on the known amounts is taken.
 
     Words: principal kernel = representative. No bound is stated: nothing is drawn at random.
 
@@ -162,7 +162,7 @@ def _features(population: Population) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _known_amounts(population: Population, detailed: np.ndarray) -> np.ndarray:
-    """float64, one per detailed launch: what K is chosen on: times of the profile, else instructions."""
+    """float64, one per detailed launch: the amounts that K is chosen on: times of the profile, else instructions."""
     profile, scan = population.profile, population.scan
     if profile is not None and (np.isfinite(profile.duration).any() or "cycles" in profile.counters):
         times = profile.time[detailed]
@@ -176,7 +176,7 @@ def _known_amounts(population: Population, detailed: np.ndarray) -> np.ndarray:
 
 
 def _classified(population: Population, detailed: np.ndarray, clusters: np.ndarray, rest: np.ndarray) -> np.ndarray:
-    """Clusters of the launches without counters, from what a light profile knows of every launch."""
+    """Clusters of the launches without counters, from a light profile of every launch."""
     from sklearn.linear_model import SGDClassifier
 
     if len(np.unique(clusters)) == 1:

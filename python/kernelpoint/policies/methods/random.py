@@ -20,7 +20,7 @@ class Random(Policy):
     """Simple random sampling without replacement (Cochran, Sampling Techniques, section 2).
 
     One stratum holds the whole population. A pilot of 30 launches gives the variance; passes then add launches until the
-    bound meets the budget. It looks into no trace, so it runs wherever the number of launches is known.
+    bound meets the budget. It reads no trace; the number of launches suffices.
     """
 
     class Parameters(Section):

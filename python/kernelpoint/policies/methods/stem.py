@@ -80,8 +80,8 @@ class Stem(TimeClusters):
     Launches of a kernel (by name) are split by their profiled times (ROOT); each cluster gets a random sample whose size
     makes the profiled times meet the error budget (STEM). With `scope: workload` all clusters share the budget (joint form,
     eq. 6); with `scope: cluster` each meets it by itself (eq. 3). The estimate is the sum over clusters of N_i times the
-    sample mean. The method's bound is the budget itself: a promise made from the profile's variances, not from what the
-    run shows. Naming `error_budget.bound` instead makes the run measure a bound and grow the sample until it is met.
+    sample mean. The method's bound is the budget itself: a promise from the profile's variances, not from the run.
+    Naming `error_budget.bound` instead makes the run measure a bound and grow the sample until it is met.
 
     Words: cluster = stratum; m = sample size; sigma and mu are those of the profile.
 

@@ -1,1 +1,1 @@
-"""Formats of profiles, one file each: it says what it recognises, and reads it. To add one, put a file here."""
+"""Formats of profiles, one file each: recognition and reading. To add one, put a file here."""

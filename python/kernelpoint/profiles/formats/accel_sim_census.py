@@ -18,7 +18,7 @@ _FILE = re.compile(r"kernel-(\d+)(-ctx_\w+)?")
 
 
 class AccelSimCensus(TextFormat):
-    """`stats_ctx_0x...`, `stats.csv` before version 2.0: what each launch of a CUDA context was.
+    """`stats_ctx_0x...`, `stats.csv` before version 2.0: name and shape of each launch of a CUDA context.
 
     The tracer writes it for every launch, whichever it traces; a range beyond the last launch traces none. Launches are
     numbered from 1 without gaps. Names are mangled. Instructions (of warps) are known of traced launches only; the counter
@@ -63,7 +63,7 @@ def _add(builder: ProfileBuilder, text: str, expected: int, where: str) -> str:
         )
     if int(found.group(1)) != expected:
         raise ProfileError(
-            f"{where}: expected kernel-{expected}, found {file[:60]!r}; a census holds every launch of one CUDA context"
+            f"{where}: expected kernel-{expected}, found {file[:60]!r}; a census contains every launch of one CUDA context"
         )
     x, y, z, _, bx, by, bz, _, instructions, _ = (whole_number(size, where) for size in sizes)
     if min(x, y, z, bx, by, bz) < 1:

@@ -23,7 +23,7 @@ class NsightSystemsGpuTrace(TextFormat):
     e.g. "Duration (ns)". Messages of nsys before the header are passed over. Rows without a grid are copies and memsets:
     left out. Launch order is the order of correlation ids (CUDA calls), then of starts.
 
-    Model: shared memory is rounded by nsys to three digits of a megabyte, so it serves to tell launches apart only.
+    Model: shared memory is rounded by nsys to three digits of a megabyte, so it only serves to separate launches.
     """
 
     description = "nsys cuda_gpu_trace CSV"

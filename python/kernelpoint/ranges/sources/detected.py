@@ -20,7 +20,7 @@ class Detected(RangeSource):
 
     Model: launches are equal if kernel and shape are. Of all lengths that many kernels come back after, the one whose copies
     cover the most launches counts, and of several the shortest. So iterations are found first, then layers in them. The
-    ranges are called `detected.0`, `detected.1`: nobody said that they are layers.
+    ranges are called `detected.0`, `detected.1`: they need not be layers.
     """
 
     description = "`detected`, runs of kernels that repeat"
