@@ -137,7 +137,7 @@ def test_a_missing_result_leaves_no_bound_and_spends_nothing():
     look = engine.look()
     assert engine.missing().tolist() == [wanted[0]]
     assert math.isnan(look.estimates["cycles"].half_width) and not look.met and look.index == 0
-    assert "1 drawn units have no result" in look.warnings[0]
+    assert "1 sampled units have no result" in look.warnings[0]
     assert not engine.grow()
     engine.record(int(wanted[0]), ("cycles",), [y[wanted[0]]])
     assert engine.look().index == 1

@@ -146,7 +146,7 @@ def test_a_policy_or_budget_named_twice_is_run_once(monkeypatch, truth_file, tmp
 
 
 def test_two_workloads_of_one_name_are_refused(monkeypatch, truth_file):
-    assert "tell them apart" in str(compare(monkeypatch, "-w", truth_file, "-w", truth_file))
+    assert "give each its own name" in str(compare(monkeypatch, "-w", truth_file, "-w", truth_file))
 
 
 @pytest.mark.skipif(not PROGRAM.is_file(), reason="the embedded host is not built; make build")

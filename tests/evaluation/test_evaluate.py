@@ -204,3 +204,18 @@ def test_runs_that_know_no_names_get_those_of_the_traces(tmp_path):
     workload = load(f"truth={tmp_path / 'here.csv'},profile={tmp_path / 'elsewhere.csv'},traces={traces}")
     assert all(workload.known.names) and len(workload.known.names) > 1
     assert workload.known.time.tolist() == [3 * (100 + i) for i in range(12)]
+
+
+def test_validation_launches_count_as_simulated(tmp_path):
+    """A run with a bound over traces makes them; a policy without a bound, or a workload without traces, has none."""
+    request = compose("iterative-solver", launches=120, sizes={"rows": [1024]})
+    prepare(tmp_path / "traces", False, 3)
+    write_list(request.sequence, tmp_path / "traces", request.launches, request.description)
+    rows = "".join(f"{i},,{1000 + i}\n" for i in range(120))
+    (tmp_path / "truth.csv").write_text("launch_index,kernel_name,cycles\n" + rows)
+    named = f"truth={tmp_path / 'truth.csv'}"
+    with_traces = load(f"{named},traces={tmp_path / 'traces/kernelslist.g'},fast_model=off")
+    loose, tight = (row_of(with_traces, "kernelpoint", budget) for budget in (0.05, 0.01))
+    assert 2 <= loose.validation < tight.validation < tight.simulated
+    assert tight.simulated_total > 1000 * tight.simulated and tight.cycle_speedup < 120 / tight.simulated * 1.12
+    assert row_of(with_traces, "gcl").validation == row_of(load(named), "kernelpoint").validation == 0

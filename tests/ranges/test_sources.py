@@ -65,8 +65,8 @@ def test_a_table_names_launches_and_leaves_the_others_outside(tmp_path):
         ("1.5,x", "r.csv:2: launch: got '1.5'"),
         ("1,x\n1,y", "r.csv:3: launch 1 stands here a second time"),
         ("1,x,y", "r.csv:2: 3 fields, the header has 2"),
-        ("1,", "names no range that holds a launch"),
-        ("", "names no range that holds a launch"),
+        ("1,", "names no range that contains a launch"),
+        ("", "names no range that contains a launch"),
     ],
 )
 def test_a_table_that_does_not_fit_is_refused_in_one_line(tmp_path, rows, message):

@@ -6,7 +6,9 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from kernelpoint.config import Config, parse_config
 from kernelpoint.errors import KernelPointError
@@ -15,7 +17,10 @@ from kernelpoint.evaluation.workload import Workload
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles import Profile
+from kernelpoint.session.validation import choose, first_number, shortest_list
 from kernelpoint.workload import Available, Need, Population, complete, why_unassisted
+from kernelpoint.workload.frame import Frame
+from kernelpoint.workload.plan import Plan
 
 Log = Callable[[str], None]
 
@@ -38,7 +43,8 @@ class Row:
 
     error: (estimate - total) / total; error_beyond_latency: the same with the launch latency taken off the total, nan where the
     workload names none;
-    cycle_speedup: total over what was simulated; bound: "promised" (the design claims the budget), the kind of bound that
+    simulated, simulated_total: launches and their total, with those for validation of the replay error (`validation`);
+    cycle_speedup: total over simulated_total; bound: "promised" (the design claims the budget), the kind of bound that
     the run measured, or "none"; half_width: relative; held: whether |error| is within it; from_truth: planned from the very
     times that it is judged on.
     """
@@ -51,6 +57,7 @@ class Row:
     launches: int
     strata: int = 0
     simulated: int = 0
+    validation: int = 0
     passes: int = 0
     total: float = math.nan
     simulated_total: float = math.nan
@@ -158,21 +165,47 @@ def evaluate(inputs: Inputs, cell: Cell) -> Row:
         population, needs, sees_truth = inputs.population(policy, config)
         design, seconds = inputs.design(policy, config, population)
         planning = seconds + sum(inputs.seconds.get(need, 0.0) for need in needs)
-        engine, look = replay(design, config, policy, workload)
+        replayed = replay(design, config, policy, workload)
     except KernelPointError as error:
         return replace(row, reason=str(error))
     row = replace(row, from_truth=sees_truth, planning_seconds=planning, strata=len(design.first_sizes))
-    return _judged(row, workload, config, policy, engine, look)
+    return _judged(row, workload, config, policy, replayed)
 
 
-def replay(design: Design, config: Config, policy: type[Policy], workload: Workload) -> tuple[BaseEngine, Look]:
-    """The passes of a run whose results are looked up instead of simulated."""
+class Replayed(NamedTuple):
+    """A run whose results are looked up: its engine, its last interim analysis, and the launches for validation."""
+
+    engine: BaseEngine
+    look: Look
+    validation: np.ndarray
+
+
+def replay(design: Design, config: Config, policy: type[Policy], workload: Workload) -> Replayed:
+    """The passes of a run whose results are looked up instead of simulated, and its validation launches."""
     wanted = config.error_budget
     bound = policy.bound_for(config)
     budget = ErrorBudget(wanted.relative_error, wanted.confidence, workload.counter, wanted.scope, bound)
     engine = engine_for(design, budget, policy.estimate_for(config))
+    validation = _validation_launches(design, config, bound, workload, engine)
     *_, look = passes(engine, (workload.counter,), workload.results)
-    return engine, look
+    return Replayed(engine, look, validation)
+
+
+def _validation_launches(
+    design: Design, config: Config, bound: str, workload: Workload, engine: BaseEngine
+) -> np.ndarray:
+    """int64 [n]: the validation launches that a run begins with, and the launches before them; empty where it makes none.
+
+    A run whose validation launches disagree makes more, which a look-up cannot know.
+    """
+    replayed = bool(workload.paths) and not workload.paths[0].endswith("/trace.txt")  # MacSim makes none
+    full_run = len(engine.wanted()) == workload.size
+    if bound == "none" or full_run or not replayed or workload.size < shortest_list(config.replay):
+        return np.zeros(0, np.int64)
+    frame = Frame(Population((workload.size,), config.seed), Plan(design, {}), None, {})
+    wanted = config.error_budget
+    chains = choose(config, frame, engine, first_number(config.replay, wanted.relative_error, wanted.confidence))
+    return np.concatenate([np.zeros(0, np.int64), *(np.asarray(chain.launches) for chain in chains)])
 
 
 def _config(cell: Cell) -> Config:
@@ -182,7 +215,8 @@ def _config(cell: Cell) -> Config:
     return parse_config({"version": 1, "policy": cell.policy, "seed": cell.seed, "error_budget": budget})
 
 
-def _judged(row: Row, workload: Workload, config: Config, policy: type[Policy], engine: BaseEngine, look: Look) -> Row:
+def _judged(row: Row, workload: Workload, config: Config, policy: type[Policy], replayed: Replayed) -> Row:
+    engine, look, validation = replayed
     estimate = look.estimates[workload.counter]
     error = estimate.estimate / workload.total - 1.0
     bound, half_width = "none", math.nan
@@ -192,11 +226,12 @@ def _judged(row: Row, workload: Workload, config: Config, policy: type[Policy], 
         bound, half_width = "promised", config.error_budget.relative_error
     off = abs(estimate.estimate - workload.total)
     held = None if bound == "none" else off <= half_width * abs(estimate.estimate) + 1e-9 * workload.total
-    simulated = engine.simulated_totals()[workload.counter]
+    simulated = engine.simulated_totals()[workload.counter] + float(workload.results[validation].sum())
     latency = workload.latency * workload.size
     return replace(
         row,
-        simulated=sum(1 for _ in engine.records()),
+        simulated=sum(1 for _ in engine.records()) + len(validation),
+        validation=len(validation),
         passes=engine.looks,
         total=workload.total,
         simulated_total=simulated,

@@ -30,6 +30,7 @@ PARTS = (
     "graphs",
     "policies",
     "profiles",
+    "session",
     "traces",
     "workload",
 )

@@ -32,6 +32,7 @@ LEGEND = (
     "beyond latency: mean |error| as a share of the total without the launch latency, where a workload names one",
     "stated bound: promised = the method's own claim from its profile; measured = from the run itself; right: "
     "share of runs in which the truth lay within it",
+    "simulated: with the validation launches that a run over traces begins with, and the launches before them",
     "planning: reading, embedding and design, mean over seeds; traces that were read before come from the cache",
     "* planned from the times that it is judged on",
 )
