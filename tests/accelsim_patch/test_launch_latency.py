@@ -19,9 +19,10 @@ def with_latency(cycles: int) -> tuple[str, str]:
 
 
 def printed(run: Run) -> list[str]:
-    """The output without the script's name and the number of simulated ticks."""
+    """The output without the script's name, the number of simulated ticks and the time that the host took."""
+    skipped = ("calls of ", "-kernel_sampling", "gpgpu_simulation_time")
     assert run.code == 0, run.err
-    return [line for line in run.out.splitlines() if not line.startswith(("calls of ", "-kernel_sampling"))]
+    return [line for line in run.out.splitlines() if not line.startswith(skipped)]
 
 
 def states(run: Run) -> list[str]:

@@ -111,3 +111,25 @@ def test_further_run_ups_are_as_many_as_are_needed_and_none_where_they_do_not_he
         assert enough == n
     else:
         assert enough > n
+
+
+def test_errors_of_some_cycles_in_short_launches_are_covered_as_well_as_those_in_long_ones():
+    random = np.random.default_rng(5)
+    seen = [-8, 0, -11, 1, -5, 0, 15, -30, -1, 1]  # cycles, of validation launches of simpletorch3 in Accel-Sim
+
+    def held(length, n=4, drawn=20):
+        kept, weight = length * np.exp(random.normal(0, 0.3, drawn)), np.exp(random.normal(0, 1, drawn))
+        off = random.choice(seen, drawn)
+        chances = kept * weight / (kept * weight).sum()
+        first = np.argsort(-np.log1p(-random.random(drawn)) / chances)[:n]
+        absolute = EXPECTED_CYCLES * weight
+        found = replay_error(
+            Compared(
+                (kept * weight)[first], ((kept + off) * weight)[first], chances[first], np.ones(n), 1.0, drawn,
+                absolute[first], float((absolute**2).sum() / (kept * weight).sum() ** 2),
+            ), 0.95,
+        )  # fmt: skip
+        return abs(found.error - (off * weight).sum() / (kept * weight).sum()) <= found.half_width
+
+    for length in (800, 6000):
+        assert np.mean([held(length) for _ in range(300)]) >= 0.88

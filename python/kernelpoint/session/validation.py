@@ -392,10 +392,13 @@ def check_of(
         return ReplayCheck(cycles=cycles, reason="too few validation launches could be simulated")
     engine, drawn = sample.engine, sample.engine.drawn()
     weights, replayed = engine.expansions(units), engine.predict(units)
-    every = _dependence(engine, drawn)
-    mean = float(np.average(every, weights=engine.expansions(drawn) * np.maximum(_cycles(engine, drawn), 1.0)))
+    of_drawn = engine.expansions(drawn)
+    cycles_of_drawn = of_drawn * np.maximum(_cycles(engine, drawn), 1.0)
+    mean = float(np.average(_dependence(engine, drawn), weights=cycles_of_drawn))
+    total_variance = float(((EXPECTED_CYCLES * of_drawn) ** 2).sum() / cycles_of_drawn.sum() ** 2)
     errors = {}
     for column, name in enumerate(engine.counters):
+        of_cycles = float(name == "cycles")
         compared = Compared(
             weights * np.array([kept[unit].get(name, 0.0) for unit in units.tolist()]),
             weights * replayed[:, column],
@@ -403,7 +406,8 @@ def check_of(
             _dependence(engine, units),
             mean,
             len(drawn),
-            weights * (EXPECTED_CYCLES if name == "cycles" else 0.0),
+            weights * EXPECTED_CYCLES * of_cycles,
+            total_variance * of_cycles,
         )
         errors[name] = replay_error(compared, confidence)
     return ReplayCheck(errors, cycles, run_ups=len(units))
