@@ -149,9 +149,6 @@ class fast_model:  # noqa: N801 - a submodule
         text: str
         notes: list[str]
 
-    class Effort:
-        def __init__(self, threads: int, memory_bytes: int = ..., segment_bytes: int = ...) -> None: ...
-
     class Walk:
         def __init__(self, list: str, configuration: fast_model.Configuration) -> None: ...
         @property
@@ -174,10 +171,10 @@ class fast_model:  # noqa: N801 - a submodule
         paths: Sequence[str],
         copies: np.ndarray,
         configuration: fast_model.Configuration,
-        effort: fast_model.Effort,
         progress: Callable[[int, float], None],
+        threads: int = ...,
+        memory_bytes: int = ...,
         contents: np.ndarray | None = ...,
-        elsewhere: Callable[[Sequence[tuple[str, int, int]], Sequence[tuple[str, int, int]]], bytes] | None = ...,
     ) -> tuple[dict[str, np.ndarray], list[tuple[int, str]], int]: ...
     @staticmethod
     def alone(path: str, configuration: fast_model.Configuration) -> dict[str, int]: ...
@@ -190,10 +187,3 @@ class fast_model:  # noqa: N801 - a submodule
     ) -> tuple[np.ndarray, bytes]: ...
     @staticmethod
     def contents(paths: Sequence[str]) -> np.ndarray: ...
-    @staticmethod
-    def segment(
-        before: Sequence[tuple[str, int, int]],
-        commands: Sequence[tuple[str, int, int]],
-        configuration: fast_model.Configuration,
-        memory_bytes: int,
-    ) -> bytes: ...

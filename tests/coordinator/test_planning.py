@@ -2,7 +2,6 @@
 
 import re
 import socket
-import sys
 from dataclasses import asdict
 from functools import partial
 
@@ -13,7 +12,6 @@ from kernelpoint.cli.host import program
 from kernelpoint.encoder.embed import Task, embed_piece
 from kernelpoint.errors import PlanError, SessionError, TraceError
 from kernelpoint.fast_model import predict, shipped
-from kernelpoint.fast_model.delegation import simulate_segment
 from kernelpoint.pool import pieces_of
 from kernelpoint.traces import TraceCache, scan_launches
 from kernelpoint.workload.plan import Plan
@@ -97,35 +95,14 @@ def test_traces_are_read_alike_by_workers_refused_ones_and_repeated_ones_too(ben
     assert one == other and set(tables[0].errors) == refused and told[0] == told[1]
 
 
-def predicted_by(pool, paths, folder, said):
-    return predict(paths, np.zeros((0, 3), np.uint64), shipped("v100"), "list", said.append, folder, pool=pool)
-
-
-def test_predictions_of_workers_are_those_of_one_process(bench, engine, tmp_path, monkeypatch):
-    monkeypatch.setattr(sys.modules["kernelpoint.fast_model.predict"], "SEGMENT_BYTES", 1 << 12)
-    paths, said = ["", *sorted(str(path) for path in bench.traces.glob("*.traceg")) * 2], []
-    expected = predicted_by(None, paths, tmp_path / "one", [])
-    found = predicted_by(engine, paths, tmp_path / "many", said)
+def test_predictions_of_traces_that_workers_read_are_those_of_one_process(bench, engine, tmp_path):
+    paths = ["", *sorted(str(path) for path in bench.traces.glob("*.traceg")) * 2]
+    expected, found = (
+        predict(paths, np.zeros((0, 3), np.uint64), shipped("v100"), "list", print, tmp_path / str(number), pool=pool)
+        for number, pool in enumerate([None, engine])
+    )
     assert found.counters.keys() == expected.counters.keys()
     assert all(np.array_equal(found.counters[key], expected.counters[key], equal_nan=True) for key in found.counters)
-    assert not any("goes on in this process" in line for line in said)
-
-
-def test_workers_that_fail_leave_the_fast_model_to_this_process(bench, tmp_path, monkeypatch):
-    class Failing:
-        workers = 2
-
-        def map(self, function, pieces):
-            if function is simulate_segment:
-                raise SessionError("the scheduler is lost")
-            return map(function, pieces)
-
-    monkeypatch.setattr(sys.modules["kernelpoint.fast_model.predict"], "SEGMENT_BYTES", 1 << 12)
-    paths, said = sorted(str(path) for path in bench.traces.glob("*.traceg")), []
-    expected = predicted_by(None, paths, tmp_path / "one", [])
-    found = predicted_by(Failing(), paths, tmp_path / "many", said)
-    assert np.array_equal(found.counters["cycles"], expected.counters["cycles"])
-    assert said == ["kernelpoint: the fast model goes on in this process: the scheduler is lost"]
 
 
 def test_a_worker_with_another_kernelpoint_is_named():

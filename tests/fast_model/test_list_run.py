@@ -1,4 +1,4 @@
-"""A list run with short cuts: what repeats is recalled, segments are simulated ahead; no number may change by it."""
+"""A list run with a memory of outcomes: what repeats is recalled; no number may change by it."""
 
 import csv
 import random
@@ -51,10 +51,7 @@ def gpu(tmp_path_factory):
 
 
 def run(paths, copies, configuration, **effort):
-    effort = {"threads": 1, **effort}
-    return _native.fast_model.run(
-        paths, copies, configuration, _native.fast_model.Effort(**effort), lambda done, share: None
-    )
+    return _native.fast_model.run(paths, copies, configuration, lambda done, share: None, **effort)
 
 
 def simulated_one_by_one(folder, paths, copies, gpu):
@@ -95,7 +92,7 @@ class TestAgainstTheHost:
         copies = np.array([[5, 1 << 30, 4096], [30, (1 << 30) + 64, 100]], dtype=np.uint64)
         expected = simulated_one_by_one(tmp_path, paths, copies, configuration)
         here = sorted(tmp_path.glob("*.traceg"), key=lambda path: int(path.stem.split("-")[1]))
-        for effort in ({}, {"threads": 2, "segment_bytes": 4 * KIB}, {"memory_bytes": 0}):
+        for effort in ({}, {"threads": 2}, {"memory_bytes": 0}):
             found, failures, _ = run(
                 [str(path) for path in here], copies, configuration_of([str(configuration)]), **effort
             )
@@ -106,27 +103,11 @@ class TestAgainstTheHost:
 
 @given(data=st.data())
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_number_of_threads_any_segments_and_any_memory_give_the_same(traces, gpu, data):
-    """The oracle keeps one outcome at most: all but immediate repetitions are simulated."""
-    size = data.draw(st.sampled_from([8 * KIB, 128 * KIB, 6 << 20]))
-    configuration = configuration_of([str(gpu(l2_size=size, l2_ways=4))])
-    paths = data.draw(st.lists(st.sampled_from(["", *traces]), min_size=1, max_size=60))
-    expected, _, _ = run(paths, NO_COPIES, configuration, memory_bytes=0)
-    for threads in (2, 3, 7):
-        found, _, _ = run(
-            paths, NO_COPIES, configuration, threads=threads, segment_bytes=data.draw(st.integers(1, 1 << 16))
-        )
-        for counter, values in expected.items():
-            assert np.array_equal(found[counter], values, equal_nan=True), (counter, threads)
-
-
-@given(data=st.data())
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_list_that_comes_back_to_its_states_gives_what_its_launches_one_after_another_give(traces, gpu, data):
-    """Loops within loops, with copies, and launches between them that fit no loop. The oracle keeps no states."""
+    """Loops within loops, with copies, launches without a trace, and launches that fit no loop. The oracle keeps no states."""
     size = data.draw(st.sampled_from([8 * KIB, 128 * KIB, 6 << 20]))
     configuration = configuration_of([str(gpu(l2_size=size, l2_ways=4))])
-    loops = st.lists(st.sampled_from(traces), min_size=1, max_size=5)
+    loops = st.lists(st.sampled_from(["", *traces]), min_size=1, max_size=5)
     parts = data.draw(st.lists(st.tuples(loops, st.integers(1, 12)), min_size=1, max_size=6))
     paths = [path for loop, times in parts * 2 for path in loop * times]
     copied = data.draw(st.lists(st.tuples(st.integers(0, len(paths)), st.integers(0, 2)), max_size=30))
@@ -143,11 +124,6 @@ def test_equal_launches_in_equal_state_are_simulated_once(traces):
     assert len(traces) <= simulated < 3 * len(traces)
 
 
-def test_segments_are_simulated_ahead(traces):
-    _, _, simulated = run(traces, NO_COPIES, shipped("v100"), threads=2, segment_bytes=4 * KIB)
-    assert simulated < len(traces) / 4
-
-
 def test_a_gpu_that_keeps_its_l1_is_simulated_launch_by_launch(traces, gpu):
     configuration = configuration_of([str(gpu(l1_invalidate_at_launch=0))])
     _, _, simulated = run(traces * 3, NO_COPIES, configuration, threads=2)
@@ -158,58 +134,18 @@ def test_a_launch_that_fails_fails_each_time_and_the_rest_goes_on(traces, tmp_pa
     broken = tmp_path / "kernel-1.traceg"
     broken.write_text(Path(traces[0]).read_text()[:-400])
     paths = [traces[0], str(broken), traces[1]] * 5
-    one, failures, _ = run(paths, NO_COPIES, shipped("v100"))
+    found, failures, _ = run(paths, NO_COPIES, shipped("v100"))
     assert [launch for launch, _ in failures] == [1, 4, 7, 10, 13]
     assert all(str(broken) in reason for _, reason in failures)
-    more, others, _ = run(paths, NO_COPIES, shipped("v100"), threads=3, segment_bytes=1)
-    assert others == failures
-    assert np.array_equal(one["cycles"], more["cycles"], equal_nan=True)
+    assert np.flatnonzero(np.isnan(found["cycles"])).tolist() == [1, 4, 7, 10, 13]
 
 
-def run_elsewhere(paths, copies, configuration, answered=None, **effort):
-    """A run whose traces are hashed and whose segments are simulated by calls that only texts and bytes pass."""
-    model = _native.fast_model
-    again = model.derive([("text", configuration.text)], str(SHIPPED / "v100.yaml"))
-    assert again.hash == configuration.hash
-    distinct = [path for path in dict.fromkeys(paths) if path]
-    contents = np.concatenate([model.contents([path]) for path in distinct]) if distinct else None
-
-    def simulate(before, commands):
-        found = model.segment(before, commands, again, 1 << 20)
-        return found if answered is None else answered(found)
-
-    effort = {"threads": 2, "segment_bytes": 4 * KIB, **effort}
-    return model.run(paths, copies, configuration, model.Effort(**effort), lambda done, share: None, contents, simulate)
-
-
-@given(data=st.data())
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_segments_simulated_elsewhere_change_no_number(traces, gpu, data):
-    size = data.draw(st.sampled_from([8 * KIB, 128 * KIB, 6 << 20]))
-    configuration = configuration_of([str(gpu(l2_size=size, l2_ways=4))])
-    paths = data.draw(st.lists(st.sampled_from(["", *traces]), min_size=1, max_size=60))
-    copies = np.array([[min(3, len(paths)), 1 << 30, 4096]], dtype=np.uint64)
-    expected, _, _ = run(paths, copies, configuration, memory_bytes=0)
-    found, _, _ = run_elsewhere(paths, copies, configuration, segment_bytes=data.draw(st.integers(1, 1 << 16)))
-    for counter, values in expected.items():
-        assert np.array_equal(found[counter], values, equal_nan=True), counter
-
-
-def test_segments_are_simulated_elsewhere_not_here(traces):
-    _, _, simulated = run_elsewhere(traces, NO_COPIES, shipped("v100"))
-    assert simulated < len(traces) / 4
-
-
-@pytest.mark.parametrize("answer", [lambda found: b"", lambda found: found[:-3], lambda found: b"\xff" * 999])
-def test_answers_that_are_missing_or_cut_short_cost_work_and_change_nothing(traces, answer):
-    expected, _, _ = run(traces, NO_COPIES, shipped("v100"))
-    found, _, _ = run_elsewhere(traces, NO_COPIES, shipped("v100"), answer)
-    assert np.array_equal(found["cycles"], expected["cycles"])
-
-
-def test_a_launch_that_fails_elsewhere_fails_here_with_its_reason(traces, tmp_path):
-    broken = tmp_path / "kernel-1.traceg"
-    broken.write_text(Path(traces[0]).read_text()[:-400])
-    paths = [traces[0], str(broken), traces[1]] * 3
-    _, failures, _ = run(paths, NO_COPIES, shipped("v100"))
-    assert run_elsewhere(paths, NO_COPIES, shipped("v100"), segment_bytes=1)[1] == failures != []
+def test_contents_that_others_read_change_nothing(traces, tmp_path):
+    copy = tmp_path / "kernel-1.traceg"
+    copy.write_text(Path(traces[0]).read_text())
+    paths = [*traces, str(copy), "", *traces]
+    expected, _, simulated = run(paths, NO_COPIES, shipped("v100"), threads=2)
+    contents = _native.fast_model.contents([*traces, str(copy)])
+    found, _, again = run(paths, NO_COPIES, shipped("v100"), contents=contents)
+    assert again == simulated
+    assert all(np.array_equal(found[counter], values, equal_nan=True) for counter, values in expected.items())

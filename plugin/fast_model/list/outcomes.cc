@@ -13,37 +13,26 @@ uint64_t bytes_of(const Outcome& outcome) {
 
 }  // namespace
 
-void Outcomes::known(uint32_t source, std::vector<Shared>& found) {
-    const std::lock_guard<std::mutex> held(mutex_);
-    for (const Place place : of_source_[source]) found.push_back(place->outcome);
-}
-
 Outcomes::Shared Outcomes::find(uint32_t source, const Cache& state) {
-    std::vector<Shared> outcomes;
-    known(source, outcomes);
-    for (const Shared& outcome : outcomes) {
-        const size_t misfit = state.misfit(outcome->change, outcome->suspect);
-        if (misfit == outcome->change.sets.size()) {
-            used(source, outcome);
-            return outcome;
+    for (const Place place : of_source_[source]) {
+        const Outcome& outcome = *place->outcome;
+        outcome.suspect = state.misfit(outcome.change, outcome.suspect);
+        if (outcome.suspect == outcome.change.sets.size()) {
+            used(place);
+            return place->outcome;
         }
-        outcome->suspect = misfit;
     }
     return nullptr;
 }
 
-void Outcomes::used(uint32_t source, const Shared& outcome) {
-    const std::lock_guard<std::mutex> held(mutex_);
-    std::vector<Place>& places = of_source_[source];
-    const auto is_it = [&](Place place) { return place->outcome == outcome; };
-    const auto found = std::find_if(places.begin(), places.end(), is_it);
-    if (found == places.end()) return;  // forgotten meanwhile
-    kept_.splice(kept_.begin(), kept_, *found);
+void Outcomes::used(Place place) {
+    std::vector<Place>& places = of_source_[place->source];
+    const auto found = std::find(places.begin(), places.end(), place);
+    kept_.splice(kept_.begin(), kept_, place);
     std::rotate(places.begin(), found, found + 1);
 }
 
 void Outcomes::add(uint32_t source, Shared outcome) {
-    const std::lock_guard<std::mutex> held(mutex_);
     bytes_ += bytes_of(*outcome);
     kept_.push_front({source, std::move(outcome)});
     std::vector<Place>& places = of_source_[source];

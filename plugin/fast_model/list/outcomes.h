@@ -2,10 +2,8 @@
 // very same would happen.
 #pragma once
 
-#include <atomic>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "fast_model/cache.h"
@@ -16,12 +14,12 @@ namespace kernelpoint::fast_model {
 struct Outcome {
     uint64_t cycles = 0, instructions = 0;
     Counters counters;
-    StateChange change;                      // of L2
-    uint64_t number = 0;                     // no other outcome has it
-    mutable std::atomic<size_t> suspect{0};  // a set of the change that did not fit last time: looked at first
+    StateChange change;          // of L2
+    uint64_t number = 0;         // no other outcome has it
+    mutable size_t suspect = 0;  // a set of the change that did not fit last time: looked at first
 };
 
-// Shared by threads. Keeps at most `memory_bytes`, those used last.
+// Keeps at most `memory_bytes`, those used last.
 class Outcomes {
 public:
     using Shared = std::shared_ptr<const Outcome>;
@@ -40,14 +38,11 @@ private:
     };
     using Place = std::list<Kept>::iterator;
 
-    void known(uint32_t source, std::vector<Shared>& found);
-    void used(uint32_t source, const Shared& outcome);
+    void used(Place place);
     void forget(Place place);
 
     const uint64_t most_bytes_;
-    std::atomic<uint64_t> next_number_{0};
-    std::mutex mutex_;
-    uint64_t bytes_ = 0;
+    uint64_t next_number_ = 0, bytes_ = 0;
     std::list<Kept> kept_;                       // the one used last first
     std::vector<std::vector<Place>> of_source_;  // likewise
 };

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <unordered_map>
 
-#include "fast_model/list/segments.h"
+#include "fast_model/list/runner.h"
 #include "fast_model/list/threads.h"
 
 namespace kernelpoint::fast_model {
@@ -28,9 +28,8 @@ private:
 
 class ListRun {
 public:
-    ListRun(const GpuConfig& config, const TraceList& list, const Effort& effort, Delegation delegation,
-            const GoesOn& goes_on)
-        : list_(list), effort_(effort), config_(config), delegation_(std::move(delegation)), patience_(goes_on) {}
+    ListRun(const GpuConfig& config, const TraceList& list, const Effort& effort, const GoesOn& goes_on)
+        : list_(list), effort_(effort), config_(config), patience_(goes_on) {}
 
     ListResult run() {
         result_.ended_early = !prepare() || !run_commands();
@@ -51,22 +50,16 @@ private:
 
     bool prepare() {
         const auto goes_on = [this] { return asked(); };
-        const bool in_parts = config_.l1_invalidate_at_launch != 0;
-        if (!find_sources(list_, effort_.threads, goes_on, std::move(delegation_.contents), sources_)) return false;
+        if (!find_sources(list_, effort_.threads, goes_on, effort_.contents, sources_)) return false;
         for (uint32_t source = 0; source < sources_.paths.size(); ++source) text_ += text_of(source);
-        outcomes_ = std::make_unique<Outcomes>(sources_.paths.size(), effort_.memory_bytes);
-        segments_ = std::make_unique<Segments>(config_, list_, sources_, *outcomes_, effort_, delegation_.simulate);
-        return segments_->start(in_parts ? effort_.threads : 1, goes_on);
+        return true;
     }
 
     // False when the run is to end.
     bool run_commands() {
-        const auto goes_on = [this] { return asked(); };
-        Runner runner(config_, *outcomes_, effort_.memory_bytes);
+        Runner runner(config_, sources_.paths.size(), effort_.memory_bytes);
         result_.of_launch.assign(list_.launches, kNoNumbers);
-        for (uint64_t number = 0; number < list_.commands.size(); ++number) {
-            const TraceList::Command& command = list_.commands[number];
-            if (!segments_->wait_for(number, goes_on)) return false;
+        for (const TraceList::Command& command : list_.commands) {
             if (command.kind == TraceList::Kind::memcpy) {
                 runner.copy_from_host(command.address, command.bytes);
                 continue;
@@ -101,13 +94,10 @@ private:
     }
 
     const TraceList& list_;
-    const Effort effort_;
+    const Effort& effort_;
     const GpuConfig config_;
-    Delegation delegation_;
     Patience patience_;
     Sources sources_;
-    std::unique_ptr<Outcomes> outcomes_;
-    std::unique_ptr<Segments> segments_;              // reads the outcomes: ends before them
     std::unordered_map<uint64_t, uint32_t> numbers_;  // by number of an outcome
     uint64_t launches_ = 0;
     uint32_t next_source_ = 0;  // the first that no launch has had
@@ -117,9 +107,8 @@ private:
 
 }  // namespace
 
-ListResult run_list(const GpuConfig& config, const TraceList& list, const Effort& effort, Delegation delegation,
-                    const GoesOn& goes_on) {
-    return ListRun(config, list, effort, std::move(delegation), goes_on).run();
+ListResult run_list(const GpuConfig& config, const TraceList& list, const Effort& effort, const GoesOn& goes_on) {
+    return ListRun(config, list, effort, goes_on).run();
 }
 
 }  // namespace kernelpoint::fast_model

@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "fast_model/gpu.h"
-#include "fast_model/list/delegation.h"
-#include "fast_model/list/effort.h"
+#include "fast_model/list/sources.h"
 #include "native/trace/trace_list.h"
 
 namespace kernelpoint::fast_model {
@@ -16,6 +15,13 @@ namespace kernelpoint::fast_model {
 // Called now and then while a list runs, with the number of launches that are done, and about which share of the work;
 // false ends the run.
 using GoesOn = std::function<bool(uint64_t, double)>;
+
+// How a list is run; the result does not depend on it.
+struct Effort {
+    unsigned threads = 1;                          // that read contents
+    uint64_t memory_bytes = 512 << 20;             // for outcomes of launches that may come again
+    std::vector<std::optional<Content>> contents;  // as find_sources takes them
+};
 
 struct ListResult {
     struct Numbers {
@@ -25,17 +31,14 @@ struct ListResult {
     std::vector<uint32_t> of_launch;  // which of `numbers`; kNoNumbers where it was not simulated
     std::vector<Numbers> numbers;
     std::vector<std::pair<uint64_t, std::string>> failures;  // launch index and reason
-    uint64_t simulated = 0;  // launches that were neither known from another nor from a segment
+    uint64_t simulated = 0;                                  // launches that were not known from another
     bool ended_early = false;
 };
 constexpr uint32_t kNoNumbers = UINT32_MAX;
 
 // Simulates every launch in program order, with the caches that the launches before it left. A launch that cannot be
 // simulated is a failure, and the run goes on; one whose path is empty has no trace and is left out.
-// Launches of the same trace that find the same in L2 are simulated once, and where there are threads, segments of the
-// list are simulated ahead; either way an outcome is taken only where simulating the launch would give the very same.
-// Both need a GPU that invalidates L1 at each launch.
-ListResult run_list(const GpuConfig& config, const TraceList& list, const Effort& effort, Delegation delegation,
-                    const GoesOn& goes_on);
+// Launches of the same trace that find the same in L2 are simulated once, on a GPU that invalidates L1 at each launch.
+ListResult run_list(const GpuConfig& config, const TraceList& list, const Effort& effort, const GoesOn& goes_on);
 
 }  // namespace kernelpoint::fast_model

@@ -1,13 +1,6 @@
 #include "fast_model/list/runner.h"
 
-#include "fast_model/course.h"
-
 namespace kernelpoint::fast_model {
-void Runner::replay(const std::vector<replay::Touch>& touches) {
-    states_.lose_state();
-    replay_touches(gpu_, touches);
-}
-
 Outcomes::Shared Runner::run(uint32_t source, const std::string& path, const std::function<bool()>& goes_on) {
     if (!gpu_.keeps_l2_only()) return simulate(path, goes_on);
     if (Outcomes::Shared passed = states_.pass(source)) return passed;

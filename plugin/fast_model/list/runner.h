@@ -5,24 +5,19 @@
 #include <map>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "fast_model/gpu.h"
 #include "fast_model/list/outcomes.h"
 #include "fast_model/list/recurring_states.h"
-#include "native/replay/seen_lines.h"
 
 namespace kernelpoint::fast_model {
 
 class Runner {
 public:
-    // `memory_bytes`: for steps that may come again.
-    Runner(const GpuConfig& config, Outcomes& outcomes, uint64_t memory_bytes)
-        : gpu_(config), outcomes_(outcomes), states_(memory_bytes) {}
+    // `memory_bytes`: for outcomes, and as much for states, that may come again.
+    Runner(const GpuConfig& config, size_t sources, uint64_t memory_bytes)
+        : gpu_(config), outcomes_(sources, memory_bytes), states_(memory_bytes) {}
 
-    // Begins anew in the state that these left.
-    void replay(const std::vector<replay::Touch>& touches);
-    uint64_t l2_lines() { return gpu_.l2().lines(); }
     // The outcome of the next launch: one that is known and fits, else the launch is simulated. Null if `goes_on`,
     // which is asked now and then, ended it. Throws TraceError, LaunchError: the launch is abandoned then.
     Outcomes::Shared run(uint32_t source, const std::string& path, const std::function<bool()>& goes_on);
@@ -35,7 +30,7 @@ private:
     Outcomes::Shared simulate(const std::string& path, const std::function<bool()>& goes_on);
 
     Gpu gpu_;
-    Outcomes& outcomes_;
+    Outcomes outcomes_;
     RecurringStates states_;
     std::map<std::pair<uint64_t, uint64_t>, uint64_t> copies_;  // numbered
     uint64_t simulated_ = 0;

@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <optional>
-#include <tuple>
 #include <unordered_map>
 
 #include "fast_model/configuration/derive.h"
@@ -57,23 +56,6 @@ py::dict columns_of(const ListResult& result) {
     return columns;
 }
 
-using Row = std::tuple<std::string, uint64_t, uint64_t>;  // a launch's path, or of a copy address and bytes
-
-std::vector<Row> rows_of(const std::vector<TraceList::Command>& commands) {
-    std::vector<Row> rows;
-    for (const TraceList::Command& command : commands) rows.emplace_back(command.path, command.address, command.bytes);
-    return rows;
-}
-
-std::vector<TraceList::Command> commands_of(const std::vector<Row>& rows) {
-    std::vector<TraceList::Command> commands;
-    for (const auto& [path, address, bytes] : rows) {
-        const auto kind = path.empty() ? TraceList::Kind::memcpy : TraceList::Kind::launch;
-        commands.push_back({kind, path, address, bytes, -1});
-    }
-    return commands;
-}
-
 // uint64 [n, 3]: hash in two parts and bytes; all ones as bytes where a trace has no content.
 py::array_t<uint64_t> contents(const std::vector<std::string>& paths) {
     std::vector<std::optional<fast_model::Content>> found;
@@ -103,42 +85,15 @@ std::vector<std::optional<fast_model::Content>> contents_of(const std::optional<
     return found;
 }
 
-// Calls `simulate(before, commands)` of Python; what it raises is for it to tell, and gives no outcomes.
-std::function<std::string(const fast_model::SegmentTask&)> delegate(const py::object& simulate) {
-    if (simulate.is_none()) return nullptr;
-    return [&simulate](const fast_model::SegmentTask& task) -> std::string {
-        const py::gil_scoped_acquire held;
-        try {
-            return simulate(rows_of(task.before), rows_of(task.commands)).cast<py::bytes>();
-        } catch (py::error_already_set& error) {
-            error.discard_as_unraisable("a segment of the fast model's list");
-        } catch (const py::cast_error&) {  // no bytes
-        }
-        return "";
-    };
-}
-
-py::bytes segment(const std::vector<Row>& before, const std::vector<Row>& commands, const Derived& configuration,
-                  uint64_t memory_bytes) {
-    const fast_model::SegmentTask task{commands_of(before), commands_of(commands)};
-    std::string packed;
-    {
-        const py::gil_scoped_release released;
-        packed = fast_model::simulate_segment(configuration.config, task, memory_bytes, [] { return true; });
-    }
-    return packed;
-}
-
-py::tuple run(const py::list& paths, const Copies& copies, const Derived& configuration,
-              const fast_model::Effort& effort, const py::function& progress, const std::optional<Copies>& known,
-              const py::object& elsewhere) {
+py::tuple run(const py::list& paths, const Copies& copies, const Derived& configuration, const py::function& progress,
+              unsigned threads, uint64_t memory_bytes, const std::optional<Copies>& known) {
     const TraceList list = list_of(paths, copies);
-    fast_model::Delegation delegation{contents_of(known), delegate(elsewhere)};
+    const fast_model::Effort effort{threads, memory_bytes, contents_of(known)};
     ListResult result;
     without_gil([&](const auto& asks) {
         const PythonSignals signals;
         const auto goes_on = [&](uint64_t launches, double share) { return asks([&] { progress(launches, share); }); };
-        result = fast_model::run_list(configuration.config, list, effort, std::move(delegation), goes_on);
+        result = fast_model::run_list(configuration.config, list, effort, goes_on);
     });
     return py::make_tuple(columns_of(result), result.failures, result.simulated);
 }
@@ -182,22 +137,16 @@ py::object cores_of(const Derived& derived) {
 }
 
 void register_run(py::module_& part) {
-    part.def(
-        "run", &run, py::arg("paths"), py::arg("copies"), py::arg("configuration"), py::arg("effort"),
-        py::arg("progress"), py::arg("contents") = py::none(), py::arg("elsewhere") = py::none(),
-        "Simulate launches in order: (counter -> float64 [launches], nan where a launch has no result, [(launch index, "
-        "reason of a failure), ...], how many launches had to be simulated one after another). `progress` is called "
-        "with the launches that are done and a share of the work, about ten times a second; what it raises ends the "
-        "run. `contents`: of each distinct path, in the order of first launches, as `contents` gives them. "
-        "`elsewhere`: "
-        "called from several threads with what `segment` takes first, and answers with what that gives; its answers "
-        "save work and change no number.");
+    part.def("run", &run, py::arg("paths"), py::arg("copies"), py::arg("configuration"), py::arg("progress"),
+             py::arg("threads") = fast_model::Effort{}.threads,
+             py::arg("memory_bytes") = fast_model::Effort{}.memory_bytes, py::arg("contents") = py::none(),
+             "Simulate launches in order: (counter -> float64 [launches], nan where a launch has no result, [(launch "
+             "index, reason of a failure), ...], how many launches had to be simulated). `progress` is called with the "
+             "launches that are done and a share of the work, about ten times a second; what it raises ends the run. "
+             "The result does not depend on `threads`, which read the traces' contents, on `memory_bytes` for outcomes "
+             "that may come again, nor on `contents`: of each distinct path, in the order of first launches, as "
+             "`contents` gives them.");
     part.def("contents", &contents, py::arg("paths"), "uint64 [n, 3]: what tells equal traces from others.");
-    part.def("segment", &segment, py::arg("before"), py::arg("commands"), py::arg("configuration"),
-             py::arg("memory_bytes"),
-             "Simulate [(path, 0, 0) or ('', address, bytes), ...] in the state that replaying `before` gives: the "
-             "outcomes, "
-             "as bytes, for a process of the same build.");
 }
 
 }  // namespace
@@ -220,12 +169,6 @@ void register_fast_model(py::module_& module) {
     part.def(
         "derive", &derive, py::arg("texts"), py::arg("base"),
         "A Configuration from [(where, text), ...] of one simulator; what they leave open is as in the file `base`.");
-    py::class_<fast_model::Effort>(part, "Effort", "How a list is run; its result does not depend on it.")
-        .def(py::init([](unsigned threads, uint64_t memory_bytes, uint64_t segment_bytes) {
-                 return fast_model::Effort{threads, memory_bytes, segment_bytes};
-             }),
-             py::arg("threads"), py::arg("memory_bytes") = fast_model::Effort{}.memory_bytes,
-             py::arg("segment_bytes") = fast_model::Effort{}.segment_bytes);
     register_run(part);
     register_launches(part);
 }

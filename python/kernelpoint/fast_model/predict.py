@@ -11,16 +11,15 @@ import numpy as np
 
 from kernelpoint import _native
 from kernelpoint.fast_model.configuration import Configuration
-from kernelpoint.fast_model.delegation import SEGMENT_BYTES, SimulatedBy, hashed_by
 from kernelpoint.fast_model.predictions import BEYOND_L1, OF_CORES, OF_TOTAL, REPLAYED, REQUESTS, SPREAD, Predictions
-from kernelpoint.pool import Pool
+from kernelpoint.pool import Pool, pieces_of
 from kernelpoint.progress import WorkProgress
 from kernelpoint.traces.artefacts import PREDICTIONS, STATES, artefacts_folder, keep, recall, states_key
 from kernelpoint.traces.passing import passing
 
 Log = Callable[[str], None]
 Progress = Callable[[int, int, float], None]
-MOST_THREADS = 256  # that wait for workers; each has two segments ahead
+MOST_FILES, MOST_BYTES = 256, 64 << 20  # of a piece that one worker hashes
 CODE_BYTES = 256 << 20  # of instructions that the model of the cores keeps
 # Model: relative standard deviations of launches from replayed state (1.7, 2.5 and 4.3 %) and of lists' totals (+0.5, +0.5 and
 # -0.5 %), measured in MacSim with perfect_bp: one launch takes 7,020 cycles or 7,620 by the phases that it begins with, which
@@ -44,11 +43,8 @@ def predict(
     """Simulate every launch of a list in program order, with the caches that the ones before it leave, or recall it.
 
     The result depends on the list, the configuration and the model's version; it is kept on disk under these, unless
-    a trace could not be opened or read, which another try may do. Launches of
-    equal traces that find the same in L2 are simulated once. Segments of the list are simulated ahead on several threads,
-    each from a replayed state; an outcome is taken only where the launch would find the very state that it began with, so
-    the result is that of one thread, to the last cycle. Both need a GPU that invalidates L1 at each launch (MacSim's does
-    not).
+    a trace could not be opened or read, which another try may do. Launches of equal traces that find the same in L2 are
+    simulated once, on a GPU that invalidates L1 at each launch (MacSim's does not).
 
     Args:
         paths: trace of each launch of one process; empty text where a launch was not traced.
@@ -59,8 +55,8 @@ def predict(
         folder: where results are kept; by default `predictions` in the cache folder.
         progress: called with (launches done, launches, about which share of the work that is) ten times a second; by default
             a line on a terminal, or in the log.
-        threads: by default as many as there are processors.
-        pool: workers that hash the traces and simulate the segments instead; the result is the same.
+        threads: that read the traces, to find equal ones; by default as many as there are processors.
+        pool: workers that read them instead; the result is the same.
 
     Ctrl-C ends it within a second.
 
@@ -77,7 +73,7 @@ def predict(
     found = _recall(key, configuration, folder, log)
     if found is None:
         shown = progress or WorkProgress("fast model", "launches", log)
-        counters, failures = _simulate(paths, copies, configuration, log, shown, threads, pool)
+        counters, failures = _simulate(paths, copies, configuration, shown, threads, pool)
         to_keep = not passing(failures.values())
         if configuration.cores is not None:
             of_cores, states = _of_cores(paths, configuration, WorkProgress("model of the cores", "launches", log))
@@ -96,26 +92,31 @@ def _simulate(
     paths: Sequence[str],
     copies: np.ndarray,
     configuration: Configuration,
-    log: Log,
     shown: Progress,
     threads: int | None,
     pool: Pool | None,
 ) -> tuple[dict[str, np.ndarray], dict[int, str]]:
     """Counters of every launch, and what is wrong with those that have none."""
-    effort = _native.fast_model.Effort(threads or len(os.sched_getaffinity(0)))
-    contents = elsewhere = None
-    if pool is not None:
-        effort = _native.fast_model.Effort(min(pool.workers, MOST_THREADS), segment_bytes=SEGMENT_BYTES)
-        contents, elsewhere = hashed_by(pool, paths), SimulatedBy(pool, configuration, log)
 
     def advance(done: int, share: float) -> None:
         shown(done, len(paths), share)
 
+    threads = threads or len(os.sched_getaffinity(0))
+    contents = None if pool is None else _contents(pool, paths)
     counters, failures, _ = _native.fast_model.run(
-        list(paths), copies, configuration, effort, advance, contents, elsewhere
+        list(paths), copies, configuration, advance, threads, contents=contents
     )
     shown(len(paths), len(paths), 1.0)
     return counters, dict(failures)
+
+
+def _contents(pool: Pool, paths: Sequence[str]) -> np.ndarray:
+    """Contents of the distinct traces of a list, in the order of their first launches: as `_native.fast_model.contents`."""
+    distinct = [os.path.abspath(path) for path in dict.fromkeys(paths) if path]
+    sizes = _native.stat_many(distinct)[:, 0].tolist()
+    pieces = [[distinct[i] for i in piece] for piece in pieces_of(sizes, MOST_BYTES, MOST_FILES)]
+    found = list(pool.map(_native.fast_model.contents, pieces))
+    return np.concatenate(found) if found else np.zeros((0, 3), dtype=np.uint64)
 
 
 def _of_cores(
