@@ -94,12 +94,8 @@ def test_kernels_whose_short_names_are_equal_are_one_with_all_their_cycles(bench
     assert kernel.variance in (None, 1.0)
 
 
-@pytest.fixture
-def matplotlib():
-    return pytest.importorskip("matplotlib", reason="kernelpoint[figures] is not installed")
-
-
-def test_every_launch_is_exported_and_the_cycles_add_up_to_the_estimate(bench, matplotlib):
+def test_every_launch_is_exported_and_the_cycles_add_up_to_the_estimate(bench):
+    pytest.importorskip("vl_convert", reason="kernelpoint[report] is not installed")
     bench.had("policy: kernelpoint\nerror_budget: {relative_error: 0.05}")
     table, trace, figures = (bench.folder / name for name in ("launches.csv", "trace.json", "figures"))
     done = run_command("report", bench.journal, "--csv", table, "--perfetto", trace, "--figures", figures)

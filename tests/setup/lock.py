@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "requirements"
-EXTRAS = ("report", "figures", "train", "cluster", "chakra", "dev", "docs")
+EXTRAS = ("report", "train", "cluster", "chakra", "dev", "docs")
 BUILDING = "setuptools\npybind11\n"
 TOOLS = "uv\ncyclonedx-bom\npip-audit\n"
 OF_CUDA = re.compile(r"(nvidia|cuda|triton)\b")

@@ -106,7 +106,7 @@ def test_opening_a_run_imports_nothing_heavy():
         "import sys, kernelpoint.session.boundary\n"
         "from kernelpoint.policies.registry import load_policy\n"
         "load_policy('random')\n"
-        "heavy = ('torch', 'sklearn', 'scipy', 'typer', 'rich', 'pandas', 'matplotlib', 'kernelpoint_lab')\n"
+        "heavy = ('torch', 'sklearn', 'scipy', 'typer', 'rich', 'pandas', 'vl_convert', 'kernelpoint_lab')\n"
         "print(*[m for m in heavy if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)

@@ -38,7 +38,7 @@ def report(
     ] = None,
     perfetto: Annotated[Path | None, typer.Option(help="Write a trace for the Perfetto viewer; no page.")] = None,
     figures: Annotated[
-        Path | None, typer.Option(help="Write figures for a paper here, as PDF and SVG, with Matplotlib; no page.")
+        Path | None, typer.Option(help="Write figures for a paper here, as PDF and SVG; no page.")
     ] = None,
 ) -> None:
     """Show the estimate of a run, and write a page of it.

@@ -1,4 +1,4 @@
-"""The charts of a report, as Vega-Lite specifications made with Altair.
+"""The charts of a run, for its page and for papers, as Vega-Lite specifications made with Altair.
 
 Colours are those of Okabe and Ito, which the colour-blind can distinguish: blue for simulated, grey for skipped,
 vermilion for the full run.
@@ -6,6 +6,7 @@ vermilion for the full run.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
@@ -18,15 +19,41 @@ BLUE, GREY, VERMILION, GREEN = "#0072B2", "#7f8896", "#D55E00", "#009E73"
 ROWS = 14  # kernels with a row of their own in the charts; the table lists all
 BINS = 300  # steps of the timeline
 POINTS = 4000  # simulated launches drawn one by one
+LETTERS = 34  # of a kernel's name beside a chart of the page
 
 Rows = list[dict[str, Any]]
 Chart = alt.Chart | alt.LayerChart | alt.FacetChart
 
 
-def charts(view: RunView) -> dict[str, dict[str, Any]]:
-    """The specifications by the id of their place in the page; a chart without data is left out."""
-    made = {"share": _share(view), "timeline": _timeline(view), "passes": _passes(view), "map": _map(view)}
+def charts(view: RunView, letters: int = LETTERS) -> dict[str, dict[str, Any]]:
+    """The specifications by name; a chart without data is left out.
+
+    share: estimated cycles of each kernel; timeline: launches of each kernel along the run, and which were simulated; passes:
+    the stated interval after each pass; map: embeddings of the streams.
+
+    Args:
+        view: content of the run.
+        letters: longest name of a kernel; the middle of a longer one is left out.
+    """
+    made = {
+        "share": _share(view, letters),
+        "timeline": _timeline(view, letters),
+        "passes": _passes(view),
+        "map": _map(view, letters),
+    }
     return {name: chart.properties(width="container").to_dict() for name, chart in made.items() if chart is not None}
+
+
+def _label(letters: int) -> str:
+    """Vega expression of a label of at most so many letters."""
+    cut = f"slice(datum.label, 0, {letters // 2}) + '…' + slice(datum.label, {1 - letters // 2})"
+    return f"length(datum.label) > {letters} ? {cut} : datum.label"
+
+
+def _kernels(letters: int, names: Sequence[str] | None = None) -> alt.Y:
+    """An axis with a row for each kernel, in the order of `names`, or of the data."""
+    axis = alt.Axis(labelExpr=_label(letters), labelLimit=0)
+    return alt.Y("kernel:N", sort=list(names) if names else None, title=None, axis=axis)
 
 
 def _data(rows: Rows) -> alt.InlineData:
@@ -43,7 +70,7 @@ def _opacity(usual: float = 1.0) -> Any:
     return alt.when("chosen === '' || chosen === datum.kernel").then(alt.value(usual)).otherwise(alt.value(0.15))
 
 
-def _share(view: RunView) -> Chart | None:
+def _share(view: RunView, letters: int) -> Chart | None:
     """Estimated cycles of each kernel, as a share of the total."""
     if not view.kernels:
         return None
@@ -60,7 +87,7 @@ def _share(view: RunView) -> Chart | None:
         .mark_bar(color=BLUE, cursor="pointer")
         .encode(
             x=alt.X("share:Q", title="share of the estimated cycles", axis=alt.Axis(format="%", tickCount=6)),
-            y=alt.Y("kernel:N", sort=None, title=None, axis=alt.Axis(labelLimit=260)),
+            y=_kernels(letters),
             opacity=opacity,
             tooltip=[
                 alt.Tooltip("kernel:N"),
@@ -74,7 +101,7 @@ def _share(view: RunView) -> Chart | None:
     )
 
 
-def _timeline(view: RunView) -> Chart | None:
+def _timeline(view: RunView, letters: int) -> Chart | None:
     """Rows are kernels; grey where a kernel has launches, a blue mark where one was simulated."""
     if not view.kernels:
         return None
@@ -82,8 +109,8 @@ def _timeline(view: RunView) -> Chart | None:
     row_of = np.minimum(view.kernel_of_launch, len(names))
     labels = np.array([*names, OTHERS], dtype=object)
     chosen, opacity = _chosen(), _opacity()
-    order = alt.Y("kernel:N", sort=[*names, OTHERS], title=None, axis=alt.Axis(labelLimit=260))
-    zoom = alt.selection_interval(bind="scales", encodings=["x"])
+    order = _kernels(letters, [*names, OTHERS])
+    zoom = alt.selection_interval(name="zoom", bind="scales", encodings=["x"])
     grey = alt.Chart(_data(_launch_bins(view, row_of, labels))).mark_bar(color=GREY, height=6)
     grey = grey.encode(
         x=alt.X("from:Q", title="launch index", axis=alt.Axis(tickCount=8), scale=alt.Scale(nice=False)),
@@ -173,7 +200,7 @@ def kernel_colours(view: RunView) -> dict[str, str]:
     return {**{k.name: colour for k, colour in zip(view.kernels, colours, strict=False)}, OTHERS: GREY}
 
 
-def _map(view: RunView) -> Chart | None:
+def _map(view: RunView, letters: int) -> Chart | None:
     """Embeddings of the streams in two dimensions; the largest kernels are named by colour."""
     if view.stream_map is None or not len(view.stream_map):
         return None
@@ -190,7 +217,7 @@ def _map(view: RunView) -> Chart | None:
     ]
     chosen, opacity = _chosen(), _opacity()
     scale = alt.Scale(domain=list(colour_of), range=list(colour_of.values()))
-    legend = alt.Legend(title=None, orient="bottom", columns=1, labelLimit=360)
+    legend = alt.Legend(title=None, orient="bottom", columns=1, labelExpr=_label(letters), labelLimit=0)
     return (
         alt.Chart(_data(rows), height=320)
         .mark_circle(opacity=0.8, cursor="pointer")
