@@ -8,13 +8,10 @@ Each cell: share of runs whose error is inside the budget, speedup in cycles; ST
 
 from __future__ import annotations
 
-import argparse
-import sys
-from pathlib import Path
-
 import numpy as np
 from alternatives import one_shot, plan
-from model import outcomes, read
+from model import outcomes
+from scaffold import add_full_runs, arguments, full_runs, percents, print_head, print_row
 
 from kernelpoint.estimation import AssistedDesign
 
@@ -25,34 +22,24 @@ def geometric(values: list[float]) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--truth", default="v100")
-    parser.add_argument("--model", default="rtx")
-    parser.add_argument("--budgets", default="0.05,0.01,0.005")
-    parser.add_argument("--seeds", type=int, default=100)
+    parser = arguments(__doc__, 100, "0.05,0.01,0.005")
+    add_full_runs(parser)
     options = parser.parse_args()
-    budgets = [float(text) for text in options.budgets.split(",")]
-    heads = [f"{who}, {100 * eps:g} %" for eps in budgets for who in ("STEM", "kernelpoint")]
-    print("| Workload | " + " | ".join(heads) + " |\n" + "|---" * (1 + len(heads)) + "|")
-    speeds: dict[str, list[float]] = {head: [] for head in heads}
-    for path in sorted(options.folder.glob(f"*-{options.truth}.csv")):
-        name = path.name.removesuffix(f"-{options.truth}.csv")
-        truth, kernel = read(path)
-        predicted = read(options.folder / f"{name}-{options.model}.csv")[0]["cycles"]
-        y = truth["cycles"]
-        design = AssistedDesign({"cycles": predicted}, kernel, np.zeros(len(kernel)))
+    heads = [f"{who}, {budget}" for budget in percents(options.budgets) for who in ("STEM", "kernelpoint")]
+    print_head("Workload", *heads)
+    speeds: list[list[float]] = []
+    for run in full_runs(options):
+        y, predicted = run.counters["cycles"], run.predictions["cycles"]
+        design = AssistedDesign({"cycles": predicted}, run.kernel, np.zeros(len(run.kernel)))
         row = []
-        for eps in budgets:
-            stem = one_shot("stem", y, plan("stem", predicted, kernel, eps, 0.95), eps, options.seeds)
+        for eps in options.budgets:
+            stem = one_shot("stem", y, plan("stem", predicted, run.kernel, eps, 0.95), eps, options.seeds)
             error, _, spent, _ = outcomes(design, y, "cycles", eps, options.seeds, y)
-            for who, off, share in (("STEM", stem.error, stem.simulated), ("kernelpoint", error, spent)):
-                speed = 1.0 / float(share.mean())
-                speeds[f"{who}, {100 * eps:g} %"].append(speed)
-                row.append(f"{float((np.abs(off) <= eps).mean()):.2f}, {speed:.1f}x")
-        print(f"| {name} | " + " | ".join(row) + " |")
-        sys.stdout.flush()
-    print("| geometric mean | " + " | ".join(f"{geometric(v):.1f}x" for v in speeds.values()) + " |")
+            for off, share in ((stem.error, stem.simulated), (error, spent)):
+                row.append((float((np.abs(off) <= eps).mean()), 1.0 / float(share.mean())))
+        speeds.append([speed for _, speed in row])
+        print_row(run.name, *(f"{inside:.2f}, {speed:.1f}x" for inside, speed in row))
+    print_row("geometric mean", *(f"{geometric(column):.1f}x" for column in zip(*speeds, strict=True)))
 
 
 if __name__ == "__main__":

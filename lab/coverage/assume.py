@@ -7,7 +7,6 @@ Each cell: share of runs whose stated interval holds the truth, at 95 %; speedup
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from typing import get_args
@@ -15,6 +14,7 @@ from typing import get_args
 import numpy as np
 from methods import kernelpoint
 from populations import population
+from scaffold import arguments, print_head, print_row
 from trouble import ORDINARY, RARE
 
 from kernelpoint.estimation import Assume, ErrorBudget
@@ -31,22 +31,21 @@ def cell(name: str, eps: float, assume: str, seeds: int) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=60)
+    parser = arguments(__doc__, 60)
     parser.add_argument("--eps", type=float, default=0.01)
     parser.add_argument("--minutes", type=float, default=10.0, help="start no further row after this long")
     parser.add_argument("--bases", default=",".join(BASES))
     parser.add_argument("--troubles", default=",".join(("", *ORDINARY, *RARE)))
     options, start = parser.parse_args(), time.monotonic()
     kinds = get_args(Assume)
-    print("| Population | " + " | ".join(kinds) + " |\n" + "|---" * (1 + len(kinds)) + "|")
+    print_head("Population", *kinds)
     for trouble in options.troubles.split(","):
         for base in options.bases.split(","):
             if time.monotonic() - start > 60.0 * options.minutes:
                 sys.exit(f"stopped after {options.minutes:g} minutes")
             name = f"{base}:{trouble}" if trouble else base
-            row = [cell(name, options.eps, assume, options.seeds) for assume in kinds]
-            print(f"| {base}{', ' + trouble if trouble else ''} | " + " | ".join(row) + " |", flush=True)
+            row = (cell(name, options.eps, assume, options.seeds) for assume in kinds)
+            print_row(base + (f", {trouble}" if trouble else ""), *row)
 
 
 if __name__ == "__main__":

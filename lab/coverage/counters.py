@@ -8,19 +8,18 @@
 The budget is on cycles, and on further targets where some are given. Each row is a counter of a full run at a budget: share of
 runs whose interval holds its total; the same of runs that state one no wider than WEAK, which is printed under the simulator's
 own name; share of these runs; median half-width.
-A counter that the model has under no name of its own (`--drop`) is predicted by its counterpart, or by cycles.
 """
 
 from __future__ import annotations
 
-import argparse
 import csv
+from argparse import Namespace
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-from model import read
 from populations import RUNS, population
+from scaffold import add_full_runs, arguments, full_runs, print_head, print_row
 
 from kernelpoint.estimation import AssistedDesign, AssistedEngine, Engine, ErrorBudget, passes
 from kernelpoint.estimation.base import BaseEngine
@@ -30,20 +29,17 @@ WEAK = 0.25  # as report/sentences.py
 Make = Callable[[int, ErrorBudget], BaseEngine]
 
 
-def assisted(folder: Path, truth: str, model: str, assume: str) -> Iterator[tuple[str, dict[str, np.ndarray], Make]]:
+def assisted(options: Namespace) -> Iterator[tuple[str, dict[str, np.ndarray], Make]]:
     """(name, counters, maker of the engine) of every full run, with the predictions of another configuration."""
-    for path in sorted(folder.glob(f"*-{truth}.csv")):
-        name = path.name.removesuffix(f"-{truth}.csv")
-        counters, kernel = read(path)
-        predictions = read(folder / f"{name}-{model}.csv")[0]
-        base = AssistedDesign(predictions, kernel, np.zeros(len(kernel)), assume)
+    for run in full_runs(options):
+        base = AssistedDesign(run.predictions, run.kernel, np.zeros(len(run.kernel)), options.assume)
 
         def make(seed: int, budget: ErrorBudget, base: AssistedDesign = base) -> BaseEngine:
             u = permanent_random_numbers(seed, 0, base.size)
             design = AssistedDesign(base.predictions, base.groups, u, base.assume, base._trees)
             return AssistedEngine(design, budget)
 
-        yield name, counters, make
+        yield run.name, run.counters, make
 
 
 def unassisted(names: list[str]) -> Iterator[tuple[str, dict[str, np.ndarray], Make]]:
@@ -84,42 +80,30 @@ def outcomes(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path, nargs="?")
-    parser.add_argument("--truth", default="v100")
-    parser.add_argument("--model", default="rtx")
+    parser = arguments(__doc__, 60, "0.05,0.01,0.005")
+    add_full_runs(parser, required=False)
     parser.add_argument("--without", action="store_true", help="recorded full runs with traces, without predictions")
     parser.add_argument("--workloads", default=",".join(RUNS))
     parser.add_argument("--assume", default="ordinary")
-    parser.add_argument("--budgets", default="0.05,0.01,0.005")
     parser.add_argument("--further", default="", help="further targets: dram_reads=0.05,l2_accesses=0.05")
-    parser.add_argument("--seeds", type=int, default=60)
     parser.add_argument("--rows", type=Path, help="a CSV of all cells")
     options = parser.parse_args()
-    found = (
-        unassisted(options.workloads.split(","))
-        if options.without
-        else assisted(options.folder, options.truth, options.model, options.assume)
-    )
+    found = unassisted(options.workloads.split(",")) if options.without else assisted(options)
+    parts = (text.partition("=") for text in options.further.split(",") if text)
+    further = {name: float(error) for name, _, error in parts}
     rows = []
-    further = {
-        name: float(error) for name, _, error in (text.partition("=") for text in options.further.split(",")) if name
-    }
-    head = "| Workload | budget | draws | counter | held | of those known | known | half-width | no zeros |"
-    print(head + "\n" + "|---" * 9 + "|")
+    print_head("Workload", "budget", "draws", "counter", "held", "of those known", "known", "half-width", "no zeros")
     for name, counters, make in found:
-        for eps in map(float, options.budgets.split(",")):
+        for eps in options.budgets:
             draws, columns = outcomes(make, counters, ErrorBudget(eps, further=further), options.seeds)
             for counter, runs in columns.items():
                 known = runs[:, 1] <= WEAK
                 inside = f"{runs[known, 0].mean():.2f}" if known.any() else "-"
                 half = np.nanmedian(runs[:, 1]) if np.isfinite(runs[:, 1]).any() else np.nan
-                rows.append((name, eps, counter, runs[:, 0].mean(), inside, known.mean(), half, runs[:, 3].mean()))
-                print(
-                    f"| {name} | {100 * eps:g} % | {draws:.1f} | {counter} | {runs[:, 0].mean():.2f} | {inside} | "
-                    f"{known.mean():.2f} | {100 * half:.3g} % | {runs[:, 3].mean():.1f} |",
-                    flush=True,
-                )
+                held, share, nonzero = runs[:, 0].mean(), known.mean(), runs[:, 3].mean()
+                rows.append((name, eps, counter, held, inside, share, half, nonzero))
+                cells = (f"{held:.2f}", inside, f"{share:.2f}", f"{100 * half:.3g} %", f"{nonzero:.1f}")
+                print_row(name, f"{100 * eps:g} %", f"{draws:.1f}", counter, *cells)
     if options.rows:
         with options.rows.open("w", newline="") as file:
             csv.writer(file).writerows(rows)

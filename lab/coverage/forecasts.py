@@ -9,11 +9,8 @@ over what the rehearsal of a run as predicted takes (as it is, without the margi
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
-from model import read
+from scaffold import add_full_runs, arguments, full_runs, print_head, print_row
 
 from kernelpoint.estimation import Design, ErrorBudget, engine_for, passes
 from kernelpoint.randomness import permanent_random_numbers
@@ -45,30 +42,25 @@ def run(
     return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--truth", default="v100")
-    parser.add_argument("--model", default="rtx")
-    parser.add_argument("--seeds", type=int, default=7)
-    options = parser.parse_args()
-    print("| Workload | runs | launches in range | speedup in range | launches | cost |\n|---|---|---|---|---|---|")
-    every = []
-    for path in sorted(options.folder.glob(f"*-{options.truth}.csv")):
-        name = path.name.removesuffix(f"-{options.truth}.csv")
-        truth, kernel = read(path)
-        predicted = read(options.folder / f"{name}-{options.model}.csv")[0]["cycles"]
-        runs = [run(truth["cycles"], predicted, kernel, eps, s) for eps in BUDGETS for s in range(options.seeds)]
-        every += runs
-        print(row(name, runs), flush=True)
-    print(row("all", every))
-
-
-def row(name: str, runs: list[list[tuple[bool, float]]]) -> str:
+def cells(runs: list[list[tuple[bool, float]]]) -> list[str]:
+    """Shares in range, and quantiles of what runs took, of launches and of cost."""
     table = np.array(runs, dtype=float)
-    inside = " | ".join(f"{share:.2f}" for share in table[:, :, 0].mean(axis=0))
-    spread = " | ".join(", ".join(f"{q:.2f}" for q in np.quantile(table[:, k, 1], (0.1, 0.5, 0.9))) for k in (0, 1))
-    return f"| {name} | {len(runs)} | {inside} | {spread} |"
+    spread = (", ".join(f"{q:.2f}" for q in np.quantile(table[:, k, 1], (0.1, 0.5, 0.9))) for k in (0, 1))
+    return [*(f"{share:.2f}" for share in table[:, :, 0].mean(axis=0)), *spread]
+
+
+def main() -> None:
+    parser = arguments(__doc__, 7)
+    add_full_runs(parser)
+    options = parser.parse_args()
+    print_head("Workload", "runs", "launches in range", "speedup in range", "launches", "cost")
+    every = []
+    for full in full_runs(options):
+        truth, predicted = full.counters["cycles"], full.predictions["cycles"]
+        runs = [run(truth, predicted, full.kernel, eps, seed) for eps in BUDGETS for seed in range(options.seeds)]
+        every += runs
+        print_row(full.name, len(runs), *cells(runs))
+    print_row("all", len(every), *cells(every))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ Half of the kinds, `judged`, were only looked at.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import count
@@ -20,6 +19,7 @@ import numpy as np
 from designs import design
 from populations import Population, _with_metadata
 from programs import Program, made
+from scaffold import arguments, percents, print_head, print_row
 
 from kernelpoint.estimation import Engine, ErrorBudget, passes
 from kernelpoint.profiles.profile import Profile
@@ -111,16 +111,12 @@ def measured(name: str, eps: float, seeds: int) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--budgets", default="0.05,0.01")
+    parser = arguments(__doc__, 40, "0.05,0.01")
     parser.add_argument("--only", default="", help="kinds whose name holds this")
-    parser.add_argument("--seeds", type=int, default=40)
     options = parser.parse_args()
-    budgets = [float(text) for text in options.budgets.split(",")]
-    print("| Heavy launches | " + " | ".join(f"{100 * eps:g} %" for eps in budgets) + " |")
-    print("|---" * (1 + len(budgets)) + "|")
+    print_head("Heavy launches", *percents(options.budgets))
     for name in (kind for kind in (*KINDS, *JUDGED) if options.only in kind):
-        print(f"| {name} | " + " | ".join(measured(name, eps, options.seeds) for eps in budgets) + " |", flush=True)
+        print_row(name, *(measured(name, eps, options.seeds) for eps in options.budgets))
 
 
 if __name__ == "__main__":

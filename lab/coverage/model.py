@@ -10,25 +10,13 @@ Results are looked up in the full run of one configuration; predictions are thos
 
 from __future__ import annotations
 
-import argparse
-import csv
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
+from scaffold import add_full_runs, arguments, full_runs, percents, print_head, print_row
 
 from kernelpoint.estimation import AssistedDesign, AssistedEngine, ErrorBudget, passes
 from kernelpoint.randomness import generator, permanent_random_numbers
-
-
-def read(path: Path) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Counters of every launch in a full run of the embedded host, and its kernel by number."""
-    with path.open() as file:
-        rows = list(csv.DictReader(file))
-    names = [name for name in rows[0] if name not in ("launch_index", "trace", "kernel_name")]
-    counters = {name: np.array([float(row[name]) for row in rows]) for name in names}
-    return counters, np.unique([row["kernel_name"] for row in rows], return_inverse=True)[1]
 
 
 def wrong_models(x: np.ndarray, kernel: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
@@ -78,34 +66,24 @@ def measure(design: AssistedDesign, truth: np.ndarray, counter: str, eps: float,
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--truth", default="v100")
-    parser.add_argument("--model", default="rtx")
+    parser = arguments(__doc__, 500, "0.05,0.01,0.005")
+    add_full_runs(parser)
     parser.add_argument("--counter", default="cycles")
-    parser.add_argument("--budgets", default="0.05,0.01,0.005")
     parser.add_argument("--assume", default="ordinary")
-    parser.add_argument("--seeds", type=int, default=500)
     parser.add_argument("--wrong", action="store_true", help="models made wrong on purpose instead of the model")
     options = parser.parse_args()
-    budgets = [float(text) for text in options.budgets.split(",")]
-    print("| Workload | model | " + " | ".join(f"{100 * eps:g} %" for eps in budgets) + " |")
-    print("|---" * (2 + len(budgets)) + "|")
-    for path in sorted(options.folder.glob(f"*-{options.truth}.csv")):
-        name = path.name.removesuffix(f"-{options.truth}.csv")
-        truth, kernel = read(path)
-        predicted = read(options.folder / f"{name}-{options.model}.csv")[0]
-        models = [(options.model, predicted)]
+    print_head("Workload", "model", *percents(options.budgets))
+    for run in full_runs(options):
+        truth, counter = run.counters, options.counter
+        models = [(options.model, run.predictions)]
         if options.wrong:
-            models = [(k, {options.counter: x}) for k, x in wrong_models(predicted[options.counter], kernel)]
+            models = [(k, {counter: x}) for k, x in wrong_models(run.predictions[counter], run.kernel)]
         for model, predictions in models:
-            design = AssistedDesign(predictions, kernel, np.zeros(len(kernel)), options.assume)
-            cells = [
-                measure(design, truth[options.counter], options.counter, eps, options.seeds, truth["cycles"])
-                for eps in budgets
-            ]
-            print(f"| {name} | {model} | " + " | ".join(cells) + " |")
-            sys.stdout.flush()
+            design = AssistedDesign(predictions, run.kernel, np.zeros(len(run.kernel)), options.assume)
+            cells = (
+                measure(design, truth[counter], counter, eps, options.seeds, truth["cycles"]) for eps in options.budgets
+            )
+            print_row(run.name, model, *cells)
 
 
 if __name__ == "__main__":

@@ -9,12 +9,11 @@ Parameters were chosen on the first kinds of trouble; the judged ones were only 
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
-from model import outcomes, read
+from model import outcomes
+from scaffold import add_full_runs, arguments, full_runs, print_head, print_row
 from trouble import first_of
 
 from kernelpoint.estimation import AssistedDesign
@@ -47,34 +46,26 @@ JUDGED: dict[str, Change] = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--truth", default="v100")
-    parser.add_argument("--model", default="rtx")
+    parser = arguments(__doc__, 60)
+    add_full_runs(parser)
     parser.add_argument("--assume", default="ordinary")
     parser.add_argument("--eps", type=float, default=0.01)
-    parser.add_argument("--seeds", type=int, default=60)
     parser.add_argument("--workloads", default="", help="names, separated by commas; default: all in the folder")
     parser.add_argument("--judged", action="store_true")
     options = parser.parse_args()
-    files = sorted(options.folder.glob(f"*-{options.truth}.csv"))
-    names = (
-        options.workloads.split(",")
-        if options.workloads
-        else [f.name.removesuffix(f"-{options.truth}.csv") for f in files]
-    )
-    print("| Trouble | " + " | ".join(names) + " |\n" + "|---" * (1 + len(names)) + "|")
+    asked = options.workloads.split(",")
+    runs = [run for run in full_runs(options) if not options.workloads or run.name in asked]
+    print_head("Trouble", *(run.name for run in runs))
     for trouble, change in (JUDGED if options.judged else TROUBLE).items():
         row = []
-        for name in names:
-            truth, kernel = read(options.folder / f"{name}-{options.truth}.csv")
-            x = read(options.folder / f"{name}-{options.model}.csv")[0]["cycles"]
-            random, place = generator(0, f"trouble {trouble} {name}"), np.arange(len(x)) / len(x)
-            y = truth["cycles"] * change(kernel, place, random)
-            design = AssistedDesign({"cycles": x}, kernel, np.zeros(len(kernel)), options.assume)
+        for run in runs:
+            x = run.predictions["cycles"]
+            random, place = generator(0, f"trouble {trouble} {run.name}"), np.arange(len(x)) / len(x)
+            y = run.counters["cycles"] * change(run.kernel, place, random)
+            design = AssistedDesign({"cycles": x}, run.kernel, np.zeros(len(x)), options.assume)
             _, held, spent, passes = outcomes(design, y, "cycles", options.eps, options.seeds, y)
             row.append(f"{held.mean():.2f}, {1.0 / spent.mean():.0f}x, {passes.mean():.1f}")
-        print(f"| {trouble} | " + " | ".join(row) + " |", flush=True)
+        print_row(trouble, *row)
 
 
 if __name__ == "__main__":

@@ -8,9 +8,10 @@ One row for each engine, budget and trouble: share of runs whose interval contai
 
 from __future__ import annotations
 
-import argparse
+from itertools import product
 
 import numpy as np
+from scaffold import arguments, print_head, print_row
 
 from kernelpoint.estimation import AssistedDesign, AssistedEngine, Engine, ErrorBudget, passes, strata_from
 from kernelpoint.estimation.base import BaseEngine
@@ -56,7 +57,7 @@ def engine_of(
     )
 
 
-def row(kind: str, eps: float, trouble: str, seeds: int, units: int) -> str:
+def row(kind: str, eps: float, trouble: str, seeds: int, units: int) -> list[str]:
     """Share held, speedup (total over mean cycles simulated), mean draws and passes, mean relative error."""
     found = []
     for seed in range(seeds):
@@ -67,22 +68,17 @@ def row(kind: str, eps: float, trouble: str, seeds: int, units: int) -> str:
         error = estimate.estimate / y.sum() - 1.0
         found.append((estimate.contains(y.sum()), y[drawn].sum() / y.sum(), len(drawn), engine.looks, error))
     held, cost, draws, looks, error = np.mean(found, axis=0)
-    return f"{held:.3f}, {1.0 / cost:.1f}x | {draws:.1f} | {looks:.2f} | {100 * error:+.2f} %"
+    return [f"{held:.3f}, {1.0 / cost:.1f}x", f"{draws:.1f}", f"{looks:.2f}", f"{100 * error:+.2f} %"]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=80)
+    parser = arguments(__doc__, 80, "0.05,0.01,0.005")
     parser.add_argument("--units", type=int, default=2000)
-    parser.add_argument("--budgets", default="0.05,0.01,0.005")
     parser.add_argument("--kinds", default=",".join(KINDS))
     options = parser.parse_args()
-    print("| Engine | Budget | Trouble | Held, speedup | Draws | Passes | Bias |\n|---|---|---|---|---|---|---|")
-    for kind in options.kinds.split(","):
-        for eps in map(float, options.budgets.split(",")):
-            for trouble in TROUBLES:
-                cells = row(kind, eps, trouble, options.seeds, options.units)
-                print(f"| {kind} | {100 * eps:g} % | {trouble} | {cells} |", flush=True)
+    print_head("Engine", "Budget", "Trouble", "Held, speedup", "Draws", "Passes", "Bias")
+    for kind, eps, trouble in product(options.kinds.split(","), options.budgets, TROUBLES):
+        print_row(kind, f"{100 * eps:g} %", trouble, *row(kind, eps, trouble, options.seeds, options.units))
 
 
 if __name__ == "__main__":

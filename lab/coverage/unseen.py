@@ -14,16 +14,15 @@ probability of being drawn; share of runs that draw it, or whose interval leaves
 
 from __future__ import annotations
 
-import argparse
 import re
+from argparse import Namespace
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 from designs import design as shipped
-from model import read
 from populations import Population, population
+from scaffold import add_full_runs, arguments, full_runs, percents, print_head, print_row
 
 from kernelpoint.estimation import AssistedDesign, AssistedEngine, Engine, ErrorBudget, Look, passes
 from kernelpoint.estimation.base import BaseEngine
@@ -91,7 +90,7 @@ def single(make: Make, y: np.ndarray, eps: float, seeds: int) -> str:
     return f"{np.median(times):.3g}x, {np.median(mean):.3g}x, {likely.mean():.3f}, {breaks.mean():.2f}"
 
 
-def populations(options: argparse.Namespace) -> Iterator[tuple[str, np.ndarray, Make]]:
+def populations(options: Namespace) -> Iterator[tuple[str, np.ndarray, Make]]:
     """(name, values, maker of the engine of a seed and a budget) of every population."""
     for name in filter(None, options.profiles.split(",")):
         people = population(name)
@@ -100,64 +99,47 @@ def populations(options: argparse.Namespace) -> Iterator[tuple[str, np.ndarray, 
             return Engine(shipped(people, budget, seed, "a", options.assume), budget)
 
         yield name, people.y, sampled
-    for path in sorted(options.folder.glob(f"*-{options.truth}.csv")) if options.folder else ():
-        name = path.name.removesuffix(f"-{options.truth}.csv")
-        truth, kernel = read(path)
-        x = {"cycles": read(options.folder / f"{name}-{options.model}.csv")[0]["cycles"]}
-        base = AssistedDesign(x, kernel, np.zeros(len(kernel)), options.assume)
+    for run in full_runs(options) if options.folder else ():
+        base = AssistedDesign(
+            {"cycles": run.predictions["cycles"]}, run.kernel, np.zeros(len(run.kernel)), options.assume
+        )
 
         def assisted(seed: int, budget: ErrorBudget, base: AssistedDesign = base) -> BaseEngine:
             return AssistedEngine(replace(base, u=permanent_random_numbers(seed, 0, base.size)), budget)
 
-        yield name, truth["cycles"], assisted
+        yield run.name, run.counters["cycles"], assisted
 
 
-def print_head(columns: list[str]) -> None:
-    """First two lines of a table of populations."""
-    print("| Population | " + " | ".join(columns) + " |\n" + "|---" * (1 + len(columns)) + "|")
+def calibrated(make: Make, y: np.ndarray, eps: float, seeds: int) -> str:
+    """One cell: share of runs in which the sentence is wrong, at all rates and at the worst; mean share stated."""
+    runs = [[wrong(make(seed, ErrorBudget(eps)), y, rate, seed) for seed in range(seeds)] for rate in RATES]
+    found = np.array(runs, dtype=float)
+    by_rate = found[:, :, 0].mean(axis=1)
+    worst = int(by_rate.argmax())
+    most = f"{by_rate[worst]:.3f} at 1 in {1 / RATES[worst]:.0f}"
+    return f"{by_rate.mean():.3f}, {most}, {100 * found[:, :, 1].mean():.1f} %"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path, nargs="?")
-    parser.add_argument("--truth", default="v100")
-    parser.add_argument("--model", default="rtx")
+    parser = arguments(__doc__, 100, "0.05,0.01")
+    add_full_runs(parser, required=False)
     parser.add_argument("--assume", default="ordinary")
     parser.add_argument("--profiles", default="")
-    parser.add_argument("--budgets", default="0.05,0.01")
-    parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--planted", action="store_true")
     parser.add_argument("--single", action="store_true")
     options = parser.parse_args()
-    budgets = [float(text) for text in options.budgets.split(",")]
-    if options.single:
-        print_head([f"{100 * eps:g} %" for eps in budgets])
-        for name, y, make in populations(options):
-            cells = [single(make, y, eps, options.seeds) for eps in budgets]
-            print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
-        return
+    seeds, heads, cell = options.seeds, percents(options.budgets), single if options.single else calibrated
+    cells = [(lambda make, y, eps=eps: cell(make, y, eps, seeds)) for eps in options.budgets]
     if options.planted:
-        heads = [f"{plant}, {100 * eps:g} %" for plant in PLANTS for eps in budgets]
-        print_head(heads)
-        for name, y, make in populations(options):
-            cells = [planted(make, y, *plant, eps, options.seeds) for plant in PLANTS.values() for eps in budgets]
-            print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
-        return
-    print_head([f"{100 * eps:g} %" for eps in budgets])
+        heads = [f"{plant}, {head}" for plant in PLANTS for head in heads]
+        cells = [
+            (lambda make, y, plant=plant, eps=eps: planted(make, y, *plant, eps, seeds))
+            for plant in PLANTS.values()
+            for eps in options.budgets
+        ]
+    print_head("Population", *heads)
     for name, y, make in populations(options):
-        row = []
-        for eps in budgets:
-            found = np.array(
-                [
-                    [wrong(make(seed, ErrorBudget(eps)), y, rate, seed) for seed in range(options.seeds)]
-                    for rate in RATES
-                ]
-            )
-            by_rate = found[:, :, 0].mean(axis=1)
-            worst = int(by_rate.argmax())
-            most = f"{by_rate[worst]:.3f} at 1 in {1 / RATES[worst]:.0f}"
-            row.append(f"{by_rate.mean():.3f}, {most}, {100 * found[:, :, 1].mean():.1f} %")
-        print(f"| {name} | " + " | ".join(row) + " |", flush=True)
+        print_row(name, *(one(make, y) for one in cells))
 
 
 if __name__ == "__main__":
