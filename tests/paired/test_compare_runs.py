@@ -120,7 +120,9 @@ def test_the_command_prints_a_table_and_json(run, cycles):
     first, second = run("a", cycles[0]), run("b", cycles[1])
     command = [sys.executable, "-m", "kernelpoint.cli", "compare", str(first), str(second)]
     command[1:3] = ["-c", "from kernelpoint.cli import main; main()"]
-    text = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
-    assert "cycles" in text and "drawn in both" in text and "not covered by the bound" in text
+    page = first.with_suffix(".html")
+    text = subprocess.run([*command, "-o", str(page)], capture_output=True, text=True, check=True, timeout=60).stdout
+    assert "B / A = " in page.read_text() and "<h2>Every counter</h2>" in page.read_text()
+    assert "cycles" in text and "sampled in both" in text and "not covered by the bound" in text
     found = json.loads(subprocess.run([*command, "--json"], capture_output=True, text=True, check=True).stdout)
     assert found["counters"][0]["counter"] == "cycles" and found["common"] > 0

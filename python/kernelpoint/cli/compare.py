@@ -42,7 +42,10 @@ def compare(
     seeds: Annotated[int, typer.Option(min=1, max=1_000_000, help="Runs of each cell, with seeds 0, 1, ...")] = 10,
     output: Annotated[
         Path | None,
-        typer.Option("-o", help="Folder for comparison.html, .md, .json, .csv; a run that was stopped goes on."),
+        typer.Option(
+            "-o",
+            help="Folder for comparison.html, .md, .json, .csv; a stopped comparison goes on. Of two runs: the page to write.",
+        ),
     ] = None,
     confidence: Annotated[float, typer.Option(min=0.5, max=0.9999)] = 0.95,
     scope: Annotated[str, typer.Option(help="workload or cluster.")] = "workload",
@@ -52,7 +55,7 @@ def compare(
 ) -> None:
     """Compare sampling methods against the full run, or two sampled runs launch by launch.
 
-    Two runs: kernelpoint compare v100.kpjournal half-l2.kpjournal. Both need the same list, plan and seed.
+    Two runs: kernelpoint compare v100.kpjournal half-l2.kpjournal -o pair.html. Both need the same list, plan and seed.
 
     A workload is a file with the full run's times or cycles of every launch (profile, results CSV, journal, simulator output),
     or KEY=VALUE pairs separated by commas:
@@ -78,7 +81,7 @@ def compare(
             raise ConfigError(
                 f"got {len(runs)} runs{' and --workload' * bool(workload)}; allowed: two runs, or --workload"
             )
-        show_comparison(runs[0], runs[1], as_json)
+        show_comparison(runs[0], runs[1], as_json, output)
         return
     if not workload:
         raise ConfigError("nothing to compare; allowed: --workload, or the journals of two runs")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -40,12 +42,18 @@ def report(
     figures: Annotated[
         Path | None, typer.Option(help="Write figures for a paper here, as PDF and SVG; no page.")
     ] = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="Serve a page on this machine that follows the run, until Ctrl-C.")
+    ] = False,
 ) -> None:
     """Show the estimate of a run, and write a page of it.
 
     Example: kernelpoint report run.kpjournal --full-run full.kpjournal
     """
     journal, say = run or _only_journal(), Console(stderr=True).print
+    if live:
+        _serve(journal, say)
+        return
     with telling("reading the journal", say):
         loaded = load_run(journal)
         full = load_run(full_run) if full_run else None
@@ -62,6 +70,14 @@ def report(
             made.append(_page(loaded, full, output))
     for text in made:
         console.print(text, soft_wrap=True, highlight=False)
+
+
+def _serve(journal: Path, say: Callable[[str], None]) -> None:
+    from kernelpoint.cli.live import serve
+    from kernelpoint.report.write import page_of
+
+    with contextlib.suppress(KeyboardInterrupt):
+        serve(journal, page_of, say)
 
 
 def _only_journal() -> Path:

@@ -19,6 +19,7 @@ from kernelpoint.journal import EstimateRecord, PassRecord, ResultRecord, Run, l
 from kernelpoint.progress import duration
 from kernelpoint.report.sentences import percent
 
+SECONDS = 3.0  # between two screens of --watch
 FRESH = 120.0  # seconds since a run on another machine wrote last, within which it counts as running
 # File systems that only this machine writes: there its table of locks tells who holds a journal, or that nobody does.
 LOCAL = {"ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "bcachefs", "jfs", "tmpfs", "ramfs", "overlay"}
@@ -42,24 +43,38 @@ def status(
         Path,
         typer.Argument(help="A journal, or a folder: every .kpjournal in it and below.", metavar="[JOURNAL | FOLDER]"),
     ] = Path(),
+    watch: Annotated[bool, typer.Option("--watch", help="Show it every three seconds, while a run goes on.")] = False,
 ) -> None:
     """Show for each run whether it goes on, how far it is, its estimate and bound so far, and the time that its pass takes.
 
     Example: kernelpoint status runs/
     """
+    console = Console(highlight=False)
+    while True:
+        lines = _all_lines(place)
+        if watch and console.is_terminal:
+            console.clear()
+        for line in lines:
+            console.print(line, soft_wrap=True)
+        if not watch or not any(": running" in line for line in lines):
+            return
+        time.sleep(SECONDS)
+
+
+def _all_lines(place: Path) -> list[str]:
+    """Two lines for each journal."""
     journals = sorted(place.rglob("*.kpjournal")) if place.is_dir() else [place]
     if not journals:
         raise ConfigError(f"{place}: no .kpjournal there, nor in a folder below it")
-    console = Console(highlight=False)
+    lines = []
     for path in journals:
         try:
-            lines = _lines(path)
+            lines += _lines(path)
         except JournalError as error:
             if path == place:
                 raise
-            lines = [str(error)]
-        for line in lines:
-            console.print(line, soft_wrap=True)
+            lines.append(str(error))
+    return lines
 
 
 def _lines(path: Path) -> list[str]:

@@ -98,7 +98,7 @@ def document(title: str, body: str, specs: Mapping[str, Any], style: str = "") -
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{common}{style}</style></head>'
-        f"<body>{body}{code}</body></html>\n"
+        f"<body><main>{body}</main>{code}</body></html>\n"
     )
 
 

@@ -29,14 +29,19 @@ def write_page(run: Run, path: Path, full_run: Run | None = None) -> None:
         JournalError: the run has not ended, or the full run is of other traces or another simulated GPU.
         ConfigError: the page cannot be written there.
     """
-    plan, note = plan_of(run)
-    s = run.ended()
-    expected = compared(plan.forecast, s.relative_error, s.simulated, s.cycle_speedup)
-    page = html_page(run, view_run(run, plan, full_run), note or expected or "")
+    page = page_of(run, full_run)
     try:
         write_output(path, page)
     except OSError as error:
         raise ConfigError(f"--output: cannot write {path}: {error.strerror}") from None
+
+
+def page_of(run: Run, full_run: Run | None = None) -> str:
+    """The HTML report of a finished run; arguments and errors as write_page."""
+    plan, note = plan_of(run)
+    s = run.ended()
+    expected = compared(plan.forecast, s.relative_error, s.simulated, s.cycle_speedup)
+    return html_page(run, view_run(run, plan, full_run), note or expected or "")
 
 
 def plan_of(run: Run) -> tuple[Plan, str]:
