@@ -199,3 +199,14 @@ def test_a_narrow_terminal_gets_the_columns_that_fit(monkeypatch, capsys, truth_
     assert max(map(len, table.splitlines())) <= 80 and "\nstem *" in table.replace("\n ", "\n")
     assert "planning" not in table and "columns are left out" in printed["80"]
     assert "spread" in printed["220"].split("cycle speedup:")[0] and "columns are left out" not in printed["220"]
+
+
+def test_the_figure_has_a_line_for_each_method(monkeypatch, truth_file, tmp_path):
+    pytest.importorskip("vl_convert")
+    compare(monkeypatch, "-w", truth_file, "-p", "random,all", "--seeds", "1", "--figures", tmp_path / "figures")
+    text = (tmp_path / "figures" / "comparison.svg").read_text()
+    assert (
+        "random" in text
+        and "all" in text
+        and (tmp_path / "figures" / "comparison.pdf").read_bytes().startswith(b"%PDF")
+    )

@@ -16,6 +16,7 @@ from kernelpoint.cli.compare_runs import show_comparison
 from kernelpoint.cli.console import Console
 from kernelpoint.errors import ConfigError
 from kernelpoint.evaluation.evaluate import Row
+from kernelpoint.evaluation.page import scatter_of
 from kernelpoint.evaluation.run import ResultsFile, cells
 from kernelpoint.evaluation.run import compare as compare_workload
 from kernelpoint.evaluation.summary import Line, overall, per_workload
@@ -51,6 +52,7 @@ def compare(
     scope: Annotated[str, typer.Option(help="workload or cluster.")] = "workload",
     bound: Annotated[str | None, typer.Option(help="The bound that each policy states; by default its own.")] = None,
     communication: Annotated[bool, typer.Option(help="Keep the kernels of NCCL, which wait for other GPUs.")] = False,
+    figures: Annotated[Path | None, typer.Option(help="Write error against speedup here, as PDF and SVG.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Of two runs: print the comparison as JSON.")] = False,
 ) -> None:
     """Compare sampling methods against the full run, or two sampled runs launch by launch.
@@ -96,6 +98,16 @@ def compare(
     if output is not None:
         for path in write_files(output, workloads, rows):
             console.print(f"wrote {path}", soft_wrap=True)
+    if figures is not None:
+        for path in _figure(rows, len(workloads), figures):
+            console.print(f"wrote {path}", soft_wrap=True)
+
+
+def _figure(rows: Sequence[Row], workloads: int, folder: Path) -> list[Path]:
+    from kernelpoint.report.figures import draw_specs
+
+    lines = overall(per_workload(rows)) if workloads > 1 else per_workload(rows)
+    return draw_specs({"comparison": scatter_of([line for line in lines if line.runs and line.harmonic > 0])}, folder)
 
 
 def _make_folder(output: Path) -> None:

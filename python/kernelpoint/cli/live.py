@@ -17,7 +17,7 @@ from kernelpoint.report.html import document
 
 SECONDS = 3  # between two loads of the page
 RELOAD = f'<meta http-equiv="refresh" content="{SECONDS}">'
-WIDTH, ROW = 640, 26  # pixels of the figure, and of a pass in it
+WIDTH, LEFT, ROW = 720, 120, 26  # pixels: of the figure, of its labels, of a pass
 
 
 def serve(journal: Path, finished: Callable[[Run], str], say: Callable[[str], None], port: int = 0) -> None:
@@ -79,7 +79,7 @@ def _intervals(run: Run) -> str:
     """A line with its estimate for each pass; the green band is the error budget about the last estimate."""
     counter, budget = str(run.setting("error_budget.counter")), float(run.setting("error_budget.relative_error"))
     found = [{**look.estimates, **look.ratios}.get(counter) for look in run.looks]
-    shown = [(i, e.estimate, e.half_width) for i, e in enumerate(found, 1) if e and e.estimate and e.half_width]
+    shown = [(i, e.estimate, e.half_width) for i, e in enumerate(found) if e and e.estimate and e.half_width]
     if not shown:
         return "<p>No pass has ended with a bound yet.</p>"
     last = shown[-1][1]
@@ -87,7 +87,7 @@ def _intervals(run: Run) -> str:
     height = ROW * (len(shown) + 1)
 
     def x(value: float) -> float:
-        return WIDTH / 2 * (1 + (value / last - 1) / widest * 0.9)
+        return LEFT + (WIDTH - LEFT) / 2 * (1 + (value / last - 1) / widest * 0.95)
 
     low, high = x(last * (1 - budget)), x(last * (1 + budget))
     band = f'<rect x="{low:.1f}" y="0" width="{high - low:.1f}" height="{height}" fill="var(--good)" opacity="0.2"/>'

@@ -52,7 +52,7 @@ def html_page(workloads: Sequence[Workload], lines: Sequence[Line], total: Seque
         + "".join(_section(w.name, [line for line in lines if line.workload == w.name], w) for w in workloads)
         + f'<h2>Meaning of marks and columns</h2><ul class="soft">{items}</ul>'
     )
-    return document("KernelPoint: comparison", body, {"scatter": _scatter(points)} if points else {}, WIDE)
+    return document("KernelPoint: comparison", body, {"scatter": scatter_of(points)} if points else {}, WIDE)
 
 
 def _section(title: str, lines: Sequence[Line], workload: Workload | None = None) -> str:
@@ -90,7 +90,7 @@ def _sound(line: Line) -> bool:
     return line.error_max <= line.relative_error and not line.held < 1.0 and line.harmonic >= LEAST_SPEEDUP
 
 
-def _scatter(points: Sequence[Line]) -> dict[str, Any]:
+def scatter_of(points: Sequence[Line]) -> dict[str, Any]:
     """Mean error and harmonic mean of cycle speedups, on logarithmic axes; budgets with equal results share a dot."""
     dots: dict[tuple[str, float, float], list[str]] = {}
     for item in points:

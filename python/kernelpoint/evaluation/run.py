@@ -34,7 +34,7 @@ PARTS = (
     "traces",
     "workload",
 )
-SHOWING = {"page.py", "text.py", "write.py", "summary.py"}
+SHOWING = {"page.py", "pair_page.py", "text.py", "write.py", "summary.py"}
 LIBRARIES = ("numpy", "scikit-learn")
 
 

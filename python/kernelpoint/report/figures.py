@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,12 @@ def write_figures(run: Run, folder: Path, full_run: Run | None = None) -> list[P
 
 
 def draw_figures(view: RunView, folder: Path) -> list[Path]:
-    """Write the charts as `NAME.pdf` and `NAME.svg`, as wide as a column of a page of two; returns the files.
+    """Write the charts of a run's page; a chart without data is left out. Arguments and errors as draw_specs."""
+    return draw_specs(charts(view, LETTERS), folder)
+
+
+def draw_specs(specs: Mapping[str, Any], folder: Path) -> list[Path]:
+    """Write Vega-Lite charts as `NAME.pdf` and `NAME.svg`, as wide as a column of a page of two; returns the files.
 
     Raises:
         OSError: the folder cannot be made or written.
@@ -43,7 +49,7 @@ def draw_figures(view: RunView, folder: Path) -> list[Path]:
         import vl_convert
     folder.mkdir(parents=True, exist_ok=True)
     files = []
-    for name, spec in charts(view, LETTERS).items():
+    for name, spec in specs.items():
         paper = {**spec, "width": WIDTH, "autosize": {"type": "fit-x", "contains": "padding"}, "padding": 2}
         paper["config"] = STYLE
         for kind, convert in (("pdf", vl_convert.vegalite_to_pdf), ("svg", vl_convert.vegalite_to_svg)):
