@@ -14,7 +14,7 @@ from kernelpoint.estimation import (
     AssistedEngine,
     ErrorBudget,
     SystematicError,
-    error_of_courses,
+    trajectory_error,
 )
 from kernelpoint.estimation.assisted import Trust, fit_total
 from kernelpoint.estimation.cell_sample import MIN_SQUARED_ERROR, CellSample
@@ -89,13 +89,16 @@ def test_an_error_that_all_results_share_leaves_the_rest_of_the_budget_to_draws(
     assert 1.9 * sampling <= BUDGET * math.sqrt(1.0 - share**2)
 
 
-def test_the_error_of_courses_holds_a_full_run_that_scatters_more_than_the_model_as_often_as_it_says():
-    courses, held = 12, 0
+def test_the_error_of_trajectories_covers_a_full_run_that_scatters_more_than_the_model_and_the_mean_of_all():
+    courses, held, of_mean = 12, 0, 0
     for trial in range(2000):
         totals = generator(trial, "courses").normal(1e6, 3e3, courses + 1)
         totals[-1] = 1e6 + 1.3 * (totals[-1] - 1e6)
         spread = np.full(100, totals[:-1].std(ddof=1) / 10.0)
-        error = error_of_courses(np.full(100, totals[:-1].mean() / 100.0), spread, courses, 0.95)
+        error = trajectory_error(np.full(100, totals[:-1].mean() / 100.0), spread, courses, 0.95)
         held += abs(totals[-1] / totals[:-1].mean() - 1.0) <= error.half_width
+        mean = trajectory_error(np.full(100, totals[:-1].mean() / 100.0), spread, courses, 0.95, of_mean=True)
+        of_mean += abs(1e6 / totals[:-1].mean() - 1.0) <= mean.half_width < error.half_width / 2
     assert 0.94 <= held / 2000 <= 0.985
-    assert math.isnan(error_of_courses(np.zeros(3), np.zeros(3), courses, 0.95).half_width)
+    assert of_mean / 2000 >= 0.95
+    assert math.isnan(trajectory_error(np.zeros(3), np.zeros(3), courses, 0.95).half_width)

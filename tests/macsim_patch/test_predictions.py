@@ -14,6 +14,7 @@ from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.setup import prepare
 from kernelpoint.session.validation import check_without_validation, needs_validation
+from kernelpoint.session.verdict import OF_MEAN
 
 KNOBS = "num_sim_small_cores 2\nmax_block_per_core 2\nmax_threads_per_core 8\nbp_hist_length 6\n"
 
@@ -114,6 +115,12 @@ def test_the_replay_error_of_cycles_is_that_between_courses_instead_of_run_ups(s
     assert not needs_validation(run)
     assert check.reason == "" and check.assumption and set(check.errors) == {"cycles"}
     assert check.errors["cycles"].error == 0.0 and 0.0 < check.errors["cycles"].half_width < 0.5
+
+
+def test_the_mean_of_all_full_runs_has_a_narrower_bound_than_one_of_them(setup):
+    one, mean = (check_without_validation(setup(replay={"total": total})) for total in ("run", "mean"))
+    assert mean.assumption == OF_MEAN != one.assumption
+    assert 0.0 < mean.errors["cycles"].half_width < 0.4 * one.errors["cycles"].half_width
 
 
 @pytest.mark.parametrize(

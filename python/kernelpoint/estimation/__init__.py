@@ -16,9 +16,9 @@ from kernelpoint.estimation.replay_error import (
     Compared,
     dependence,
     enough_run_ups,
-    error_of_courses,
     first_run_ups,
     replay_error,
+    trajectory_error,
 )
 from kernelpoint.estimation.stratify import strata_from
 from kernelpoint.estimation.systematic_error import SystematicError
@@ -52,12 +52,12 @@ __all__ = [
     "dependence",
     "engine_for",
     "enough_run_ups",
-    "error_of_courses",
     "first_run_ups",
     "passes",
     "replay_error",
     "strata_from",
     "subtotals",
+    "trajectory_error",
     "variance_shares",
     "with_replacement_total",
 ]

@@ -33,9 +33,9 @@ AGREED_SHARE = 0.4  # of the error budget, for the half-width of the first valid
 SURPLUS = (
     1.2  # further validation launches make the half-width smaller than it has to be by this: their spread may be larger
 )
-# Model: standard deviation of full runs' totals over that of the courses of a model; measured in MacSim, 0.46 to 0.36 % (21
+# Model: standard deviation of full runs' totals over that of the model's replications; measured in MacSim, 0.46 to 0.36 % (21
 # full runs) and 0.30 to 0.23 % (five) (macsim_patch/README.md)
-COURSE_SPREAD = 1.3
+TRAJECTORY_SPREAD = 1.3
 
 
 @dataclass(frozen=True)
@@ -202,35 +202,46 @@ def enough_run_ups(error: SystematicError, n: int, relative_error: float, confid
     return next((k for k in range(n + 1, most) if half * of(k) / of(n) <= allowed), max(most, n))
 
 
-def error_of_courses(
-    predicted: NDArray[np.float64], spread: NDArray[np.float64], courses: int, confidence: float
+def trajectory_error(
+    predicted: NDArray[np.float64],
+    spread: NDArray[np.float64],
+    replications: int,
+    confidence: float,
+    of_mean: bool = False,
 ) -> SystematicError:
-    """The relative error of a total that is another in every run which differs in single cycles.
+    """The relative error of a total that differs between full runs which differ in single cycles.
 
-    The full run is one of many equally likely courses. What is estimated is their mean: predictions are means of several
-    courses, and results count by what they differ from the prediction in the course that they belong to. How far one course
-    is off has no sign that could be known, and no draws take it away. Run-ups cannot measure it: single launches differ by
-    several per cent, so hundreds would be needed, and the full run's own course is not theirs.
+    The full run follows one of many equally likely trajectories. The estimate is of their mean: predictions are means over
+    replications, and a result counts by its difference from the prediction in the trajectory that it belongs to. No draws
+    reduce the distance of one full run from the mean. Validation launches cannot measure it: single launches differ by several
+    per cent between trajectories, so hundreds would be needed.
 
-    Formula: v = hypot(t c sqrt((1 + 1 / courses) sum(spread^2)) / sum(predicted), z EXPECTED_SPREAD), t of courses - 1 degrees
-    of freedom: the prediction interval of one further course (Hahn and Meeker, Statistical Intervals, 1991, section 4.7), c =
-    COURSE_SPREAD for runs that scatter more than the model's, and what results from replayed state may be off as a whole.
+    Formula: v = hypot(t c sqrt((1 + 1 / R) sum(spread^2)) / sum(predicted), z EXPECTED_SPREAD), t of R - 1 degrees of freedom:
+    the prediction interval of one further trajectory (Hahn and Meeker, Statistical Intervals, 1991, section 4.7). Without the
+    1 it is the confidence interval of the mean. c = TRAJECTORY_SPREAD. EXPECTED_SPREAD stands for what results from replayed
+    state may be off as a whole.
 
     Args:
-        predicted: float64 [N], predicted values of all units, in any unit: means of the courses; spread: float64 [N], parts of
-            the units in the standard deviation of the total from course to course: their squares add up to its variance.
-        courses: number of them, at least 2; confidence: of the half-width.
+        predicted: float64 [N], predicted values of all units, in any unit: means over the replications.
+        spread: float64 [N], parts of the units in the standard deviation of the total between replications: their squares add
+            up to its variance.
+        replications: R, at least 2.
+        confidence: of the half-width.
+        of_mean: the bound is on the mean of all full runs, in place of one full run.
 
     Returns:
         An error of 0 as a fraction of the total; a half-width of nan where nothing is predicted.
 
-    >>> error = error_of_courses(np.full(100, 10.0), np.full(100, 0.5), 12, 0.95)
+    >>> error = trajectory_error(np.full(100, 10.0), np.full(100, 0.5), 12, 0.95)
     >>> error.error, round(error.half_width, 4)
     (0.0, 0.015)
+    >>> round(trajectory_error(np.full(100, 10.0), np.full(100, 0.5), 12, 0.95, of_mean=True).half_width, 4)
+    0.0046
     """
     total = float(predicted.sum())
     if not total > 0.0:
         return SystematicError(0.0, math.nan)
-    alpha = 1.0 - confidence
-    between = quantile(alpha, courses - 1) * math.sqrt((1.0 + 1.0 / courses) * float((spread**2).sum())) / total
-    return SystematicError(0.0, math.hypot(COURSE_SPREAD * between, quantile(alpha, math.inf) * EXPECTED_SPREAD))
+    alpha, further = 1.0 - confidence, 0.0 if of_mean else 1.0
+    between = math.sqrt((further + 1.0 / replications) * float((spread**2).sum())) / total
+    between *= TRAJECTORY_SPREAD * quantile(alpha, replications - 1)
+    return SystematicError(0.0, math.hypot(between, quantile(alpha, math.inf) * EXPECTED_SPREAD))

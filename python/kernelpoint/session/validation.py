@@ -25,9 +25,9 @@ from kernelpoint.estimation import (
     SystematicError,
     dependence,
     enough_run_ups,
-    error_of_courses,
     first_run_ups,
     replay_error,
+    trajectory_error,
 )
 from kernelpoint.journal import AbortRecord, DecisionRecord, FurtherRunUpsRecord, RunUpRecord
 from kernelpoint.randomness import generator
@@ -35,6 +35,7 @@ from kernelpoint.session.host_result import HostResult
 from kernelpoint.session.queue import DONE, OK, PENDING, SIMULATE, SKIP, Answer, Outcome
 from kernelpoint.session.ratios import RATIOS
 from kernelpoint.session.replays import KEPT, REPLAYED
+from kernelpoint.session.verdict import OF_MEAN
 from kernelpoint.session.worker_protocol import Planned, Step
 from kernelpoint.workload.frame import Frame
 
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from kernelpoint.session.setup import Setup
 
 OF_TRAJECTORIES = (
-    "the full run is off the mean of all equally likely runs by as much as courses of the model of the cores are"
+    "the full run differs from the mean of all equally likely full runs as replications of the model of the cores do"
 )
 LEAST_SHARE = 30  # launches that a list needs for each validation launch
 MOST_VALIDATED = 12  # where the configuration leaves their number open
@@ -423,8 +424,11 @@ def check_without_validation(setup: Setup) -> ReplayCheck:
 
     assert setup.frame is not None, "has_trajectories says that there is one"
     predictions = setup.frame.design.predictions or {}
-    error = error_of_courses(predictions["cycles"], predictions[OF_TOTAL], REPLICATIONS, setup.budget.confidence)
-    return ReplayCheck({"cycles": error}, assumption=OF_TRAJECTORIES)
+    of_mean = setup.config.replay.total == "mean"
+    error = trajectory_error(
+        predictions["cycles"], predictions[OF_TOTAL], REPLICATIONS, setup.budget.confidence, of_mean
+    )
+    return ReplayCheck({"cycles": error}, assumption=OF_MEAN if of_mean else OF_TRAJECTORIES)
 
 
 def _dependence(engine: BaseEngine, units: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -31,6 +31,12 @@ def coverage_of_bound(bounded: bool, left_out: int, replays: bool, checked: bool
     return SAMPLING_ERROR if left_out or replays else EXACT
 
 
+# Assumption of a run whose bound is on the mean of all equally likely full runs (`replay.total: mean`).
+OF_MEAN = (
+    "the mean of the model's replications is that of all equally likely full runs; a single one differs from it by more"
+)
+
+
 def verdict(summary: SummaryRecord) -> str:
     """Say what the estimate of a finished run is worth, in one line: "1,500,000 cycles; exact: every launch was simulated"."""
     if summary.estimate is None:
@@ -54,7 +60,8 @@ def _stated(summary: SummaryRecord) -> str:
     interval = f"+- {width_text(width, summary.relative_error)} % at {100 * summary.confidence:g} %"
     interval += "".join(f", {name} {_width(summary, name)}" for name in summary.further)
     if covers == TOTAL_ERROR:
-        return f"total within {interval}; error budget {'met' if summary.met else 'not met'}"
+        total = "mean of equally likely full runs" if OF_MEAN in summary.assumptions else "total"
+        return f"{total} within {interval}; error budget {'met' if summary.met else 'not met'}"
     reason = f" ({summary.bound_excludes})" if summary.bound_excludes else ""
     return f"bound on sampling error only{reason}: {interval}"
 
