@@ -1,4 +1,4 @@
-"""Strata, allocation, totals and bounds: survey sampling that knows nothing of what is simulated. See README.md."""
+"""Strata, allocation, totals and bounds: survey sampling of any units. See README.md."""
 
 from kernelpoint.estimation.assisted_design import AS_DRAWN, SPREADS, AssistedDesign
 from kernelpoint.estimation.assisted_engine import AssistedEngine

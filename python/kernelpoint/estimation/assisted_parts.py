@@ -245,7 +245,7 @@ class Parts:
         begin = ["the beginning of the run or first units are unlike the rest: they have an estimate of their own"]
         return [
             f"one draw in each of {drawn} cells; relative errors of predictions are exchangeable between them",
-            f"the draw that stands for most stands for {100 * shares.max():.2g} % of {target}; it may be "
+            f"the most influential simulated unit represents {100 * shares.max():.2g} % of {target}; it may be "
             f"{100 * fit.fits[0].oddity(self._odd_by):.2g} % off its prediction",
             *(begin if self.odd else []),
             *sentences(shares, sum(self.counts) - drawn, alpha, target),

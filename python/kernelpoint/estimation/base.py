@@ -220,7 +220,7 @@ class BaseEngine(ABC):
         return zip(units.tolist(), self._results.of(units), strict=True)
 
     def simulated_totals(self) -> dict[str, float]:
-        """The sum of each counter over all results: what was simulated, with no estimate in it."""
+        """The sum of each counter over the simulated units, without any estimate."""
         units = self._results.units
         return dict(zip(self.counters, self._results.of(units).sum(axis=0).tolist(), strict=True))
 

@@ -1,4 +1,5 @@
-"""Influence of single draws on an estimated total: what errors of their values, and outliers, add to a bound."""
+"""Influence of single draws on an estimated total: the parts of a bound that errors of their values, and outliers,
+add."""
 
 from __future__ import annotations
 

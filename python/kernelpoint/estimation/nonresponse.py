@@ -1,4 +1,4 @@
-"""Units that can have no result (nonresponse): estimated from their stratum, with a bound on what they may be.
+"""Units without a result (nonresponse): estimated from their stratum, with a bound on their values.
 
 Such a unit leaves its stratum, which is sampled without it, and stands for itself: T = T_of_the_others + sum m_i, and the
 half-width grows by sum h_i (worst-case bounds; Cochran 1977, section 13.2; Sarndal, Swensson, Wretman 1992, chapter 15).

@@ -1,4 +1,4 @@
-"""Pooling of spreads: what those of some strata say about others: the mean of a log-normal population of variances."""
+"""Pooling of spreads over strata: the mean of a log-normal population of variances."""
 
 from __future__ import annotations
 

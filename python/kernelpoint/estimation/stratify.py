@@ -1,4 +1,4 @@
-"""Strata made from what is known without simulating: how finely to split, and how many first draws each stratum gets."""
+"""Strata from facts known without simulation: their number, and the first draws of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Units that no draw is of: how many of a kind there may be, and what a look says of them."""
+"""The blind spot: kinds of units that no draw shows, their largest share, and the sentence on it."""
 
 from __future__ import annotations
 
@@ -109,13 +109,13 @@ class Draws:
 def of_kind(shares: Floats, alpha: float, counter: str) -> str:
     """Sentence on a kind of units that a sample could miss; see unseen_share.
 
-    >>> of_kind(np.full(100, 0.01), 0.05, "cycles")[:80]
-    'with a probability of 5 % units that make up 3 % of cycles are of a kind that no'
+    >>> of_kind(np.full(100, 0.01), 0.05, "cycles")[:82]
+    'at 95 % confidence, kinds of units that were never sampled make up at most 3 % of '
     """
     share = 100.0 * unseen_share(shares, alpha)
     return (
-        f"with a probability of {100.0 * alpha:.2g} % units that make up {share:.2g} % of {counter} are of a kind that no draw "
-        f"is of: were they twice as large as predicted, the total would be {share:.2g} % larger, and the bound would not know"
+        f"at {100.0 * (1.0 - alpha):.4g} % confidence, kinds of units that were never sampled make up at most "
+        f"{share:.2g} % of {counter}; if they took twice the prediction, the total would be {share:.2g} % larger"
     )
 
 

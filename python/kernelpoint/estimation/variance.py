@@ -51,7 +51,8 @@ def scales(mean: Floats, n: Ints) -> Floats:
 
 @dataclass(frozen=True)
 class SlowDraws:
-    """Draws that take more than twice as long as the others of their stratum, and what they tell of every stratum.
+    """Draws that take more than twice as long as the others of their stratum, and the excess that they imply for
+    every stratum.
 
     Formula: draw i of a stratum with two or more has the excess e_i = y_i / m_i - 1, m_i the mean of its stratum's other
     draws; it is slow if e_i > SLOW. In a stratum of mean M its square is w e_i^2 + (1 - w) min(e_i, e_i m_i / M)^2:

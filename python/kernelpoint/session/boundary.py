@@ -52,11 +52,11 @@ def open(config_path: str, info: Mapping[str, Any], log: Callable[[str], None]) 
 
 
 def _silent(line: str) -> None:
-    """Take a line of text and show it to nobody."""
+    """Ignore a line of text."""
 
 
 def own_command() -> list[str]:
-    """The command line of this process; nothing where the system does not tell."""
+    """The command line of this process; nothing if the system does not give it."""
     try:
         words = Path("/proc/self/cmdline").read_bytes().split(b"\0")[:-1]
     except OSError:

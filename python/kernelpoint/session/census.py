@@ -1,4 +1,5 @@
-"""The census: where nobody knows the launches beforehand, the first pass simulates nothing and takes down the trace of each.
+"""The census: if the launches are not known beforehand, the first pass simulates nothing and records the trace of
+each.
 
 At its end every launch is known, so the plan is made as if the list had been there from the start.
 """

@@ -1,7 +1,7 @@
 """First steps of the embedding in the interpreter it starts inside a simulator.
 
-The simulator keeps what is its own: its output streams, its signals, its cores. Called by plugin/runtime/embedding only, and
-never in an interpreter that somebody else started.
+The simulator keeps what is its own: its output streams, its signals, its cores. Called by plugin/runtime/embedding
+only, and never in an interpreter that another program started.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class HostStream(io.TextIOBase):
 
 
 def _refuse_signal(number: int, handler: object) -> NoReturn:
-    """Stand in for signal.signal; raises what CPython raises off the main thread, which libraries expect."""
+    """Stand in for signal.signal; raises the error of CPython outside the main thread, which libraries expect."""
     raise ValueError(f"signal {number} belongs to the simulator: KernelPoint changes no signal handler")
 
 

@@ -31,9 +31,9 @@ GRID = ("ctas", "warps")
 
 
 def exact_values(plan: Plan, engine: BaseEngine, projected: set[int]) -> dict[str, np.ndarray]:
-    """Counter -> float64 [N], its value for every launch, where the traces tell it.
+    """Counter -> float64 [N], its value for every launch, where the traces give it.
 
-    A counter counts as told when every launch that was simulated to its end has exactly what its trace says. Launches whose
+    A counter is exact if every launch simulated to its end has exactly the value of its trace. Launches whose
     trace cannot be read have their result.
 
     Args:
@@ -63,7 +63,7 @@ def _told(plan: Plan, candidate: tuple[str, ...]) -> np.ndarray | None:
 
 
 def _sectors(plan: Plan, name: str) -> np.ndarray | None:
-    """The model's count of what traces name, nan of launches that it could not read; None of any other counter."""
+    """The model's count from traces, nan of launches that it could not read; None of any other counter."""
     predictions = plan.design.predictions or {}
     if name not in SECTORS or name not in predictions or plan.first_phase is not None:
         return None
@@ -71,7 +71,7 @@ def _sectors(plan: Plan, name: str) -> np.ndarray | None:
 
 
 def _filled(told: np.ndarray, units: np.ndarray, values: np.ndarray, projected: set[int]) -> np.ndarray | None:
-    """The counts with results where traces tell none; None where results contradict them, or one is missing."""
+    """The counts, with results where traces give none; None if results contradict them, or one is missing."""
     unread = np.isnan(told[units])
     compared = ~unread & ~np.isin(units, list(projected))
     told[units[unread]] = values[unread]
@@ -96,7 +96,7 @@ def with_exact(look: Look, values: Mapping[str, np.ndarray], offsets: np.ndarray
 
 
 def with_grids(look: Look, plan: Plan, has_result: np.ndarray, offsets: np.ndarray) -> Look:
-    """A look with the CTAs and warps of all launches, where traces tell them and the host does not report them.
+    """A look with the CTAs and warps of all launches, where traces give them and the host does not report them.
 
     Args:
         has_result: bool [N], which launches were simulated; offsets: int64 [processes + 1], first unit of each process.

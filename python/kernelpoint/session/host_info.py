@@ -60,7 +60,7 @@ class HostInfo:
 
     @classmethod
     def from_mapping(cls, info: Mapping[str, Any]) -> HostInfo:
-        """Take over what the embedding hands across; missing fields keep their defaults.
+        """From the fields of the embedding; missing ones keep their defaults.
 
         Raises:
             HostError: there are more processes or launches than a run may have, or more of a GPU's parts than any has; or the
@@ -86,7 +86,7 @@ class HostInfo:
         return found
 
     def _check_state(self) -> None:
-        """Refuse numbers that no GPU has: what replay keeps is as large as they say."""
+        """Refuse numbers that no GPU has: the memory of replay grows with them."""
         (history, bits), sms = self.predictor, self.residency[0]
         for name, number, most in (
             ("state_lines", self.state_lines, MOST_LINES),
@@ -102,7 +102,7 @@ class HostInfo:
 
 
 def _check_hook(simulator: str, version: str) -> None:
-    """Refuse a simulator that an older KernelPoint patched: it does not state what this one has to know.
+    """Refuse a simulator that an older KernelPoint patched: required facts are missing.
 
     >>> _check_hook("accelsim", "hook 3")
     """

@@ -1,4 +1,4 @@
-"""Launches that are stopped inside: when, and what enters the sample for them."""
+"""Launches that are stopped inside: when, and their projected results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ FULL_RUN_SHARE = (
 
 
 def check_inside_kernel(config: Config, host: HostInfo) -> None:
-    """Refuse to stop launches inside where the host cannot, or where the error budget is about what has no error then.
+    """Refuse to stop launches inside if the host cannot, or if the counter of the error budget would have no known
+    error.
 
     Raises:
         ConfigError: says what does not go together.
@@ -104,7 +105,7 @@ class InsideKernel:
         return unit in self._stopped
 
     def was_told_to_stop(self, unit: int) -> bool:
-        """True if a stopped result of this launch is what was asked for."""
+        """True if this launch was to be stopped."""
         return unit in self._stopped
 
     def forget(self, unit: int) -> None:
@@ -115,7 +116,7 @@ class InsideKernel:
     def result(
         self, unit: int, stopped: bool, counters: Mapping[str, float]
     ) -> tuple[dict[str, float], ProjectionRecord | None]:
-        """The counters that enter the sample, and what the journal says of their projection, if they are one."""
+        """The counters that enter the sample, and the journal's record of their projection, if they are one."""
         if not stopped:
             return dict(counters), None
         trace, method = self._followed[unit]

@@ -1,4 +1,5 @@
-"""Ledger of the launches that the current pass wants, and of what became of each: nothing counted twice, nothing lost."""
+"""Ledger of the launches that the current pass wants, and the outcome of each: nothing counted twice, nothing
+lost."""
 
 from __future__ import annotations
 
@@ -57,7 +58,7 @@ class Ledger:
         return "simulate" if self.is_wanted(unit) else "skip"
 
     def start(self, unit: int) -> None:
-        """The host was told to simulate the unit."""
+        """The host received the request to simulate the unit."""
         self.in_flight.add(unit)
 
     def in_flight_unit(self, process: int, index: int, what: str) -> int:
@@ -87,7 +88,7 @@ class Ledger:
             self.attempts[unit] = MAX_ATTEMPTS
 
     def next_after(self, process: int, index: int) -> int | None:
-        """The first wanted launch of a process behind `index` that is not in flight, as a launch index."""
+        """The first wanted launch of a process after `index` that is not in flight, as a launch index."""
         base = int(self._offsets[process])
         position = int(np.searchsorted(self._queue, base + index, side="right"))
         while position < len(self._queue) and self._queue[position] < self._offsets[process + 1]:

@@ -104,7 +104,7 @@ class Loop:
     # ---- before the sample ------------------------------------------------------------------------------------------
 
     def _take_census(self, census: Census) -> Generator[Queue, Outcome | None, None]:
-        """Learn which launches there are, where nobody knows them beforehand; then plan."""
+        """Find the launches, if they are not known beforehand; then plan."""
         if self._recorder.recalled(PassRecord) is None:
             self._recorder.write(PassRecord(0))
         self._recorder.progress.say(
@@ -244,7 +244,7 @@ class Loop:
     # ---- a run that goes on -----------------------------------------------------------------------------------------
 
     def recall(self, record: Record) -> None:
-        """Do what a record of the journal says was done between the steps of the loop and the outcomes."""
+        """Repeat a step that a record of the journal reports."""
         if isinstance(record, DecisionRecord):
             self.queue.recall(record)
         elif isinstance(record, DegradedRecord):
@@ -319,7 +319,7 @@ class Loop:
         return OpenLaunchRecord(process, launch, name, found.times, found.probability)
 
     def next_budget(self) -> str | None:
-        """One line: what the next smaller error budget would cost."""
+        """One line: the cost of the next smaller error budget."""
         if not self.is_done or self._setup.is_full_run:
             return None
         return next_budget(self._setup, self.sample, self._replay_check().errors)

@@ -36,8 +36,9 @@ class Answer(NamedTuple):
 class Queue(Protocol):
     """Launches that the run waits for.
 
-    `complete` and `abort` refuse what cannot be, and change nothing: the record that they return is written to the journal
-    first. `take` does what it says, and so does `recall` with a decision, in the process that wrote the record as in one that
+    `complete` and `abort` refuse impossible outcomes, and change nothing: their record is written to the journal
+    first. `take` does what it says, and so does `recall` with a decision, in the process that wrote the record as in
+    one that
     goes on with the journal.
     """
 

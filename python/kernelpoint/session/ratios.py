@@ -27,10 +27,10 @@ def ratios_of(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def check_counter(wanted: str, names: Sequence[str]) -> None:
-    """Refuse a budget on what is neither a counter of these names nor a ratio of two.
+    """Refuse a budget on a name that is neither one of these counters nor a ratio of two.
 
     Raises:
-        HostError: says what the host reports.
+        HostError: names the counters that the host reports.
 
     >>> check_counter("cycle", ("cycles", "ctas"))
     Traceback (most recent call last):
@@ -45,7 +45,7 @@ def check_counter(wanted: str, names: Sequence[str]) -> None:
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Refuse names that a host gives its counters and nobody can write or see.
+    """Refuse counter names that cannot be typed or displayed.
 
     Raises:
         HostError: says which.

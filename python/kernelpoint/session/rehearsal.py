@@ -1,4 +1,4 @@
-"""Rehearsals: what a run will take, from runs whose results are made up from what is known of the launches."""
+"""Rehearsals: forecasts of a run, from runs with synthetic results."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ MACSIM_SECONDS = 1e-5
 
 
 def forecasts(config: Config, policy: type[Policy], population: Population) -> list[Forecast]:
-    """Rehearse runs at 5, 1 and 0.5 % and at the run's own budget, with results made up from what is known of the launches.
+    """Rehearse runs at 5, 1 and 0.5 % and at the run's own budget, with synthetic results.
 
     A launch's result is its predicted cycles (else its time in the profile, else its instructions) times 1 + e, with e normal:
     one part, of standard deviation LINE_ERROR, shared by strata with one correction line, one, PREDICTION_ERROR, by launches of
@@ -59,7 +59,7 @@ def forecasts(config: Config, policy: type[Policy], population: Population) -> l
     a budget on another counter than cycles, and of a policy without a bound.
 
     Args:
-        population: complete with what the policy asks for.
+        population: complete with the inputs of the policy.
     """
     known = _known(population)
     if known is None or population.size > MOST_LAUNCHES or config.error_budget.counter != "cycles":
@@ -85,7 +85,7 @@ def forecasts(config: Config, policy: type[Policy], population: Population) -> l
 def _with_further_targets(
     config: Config, policy: type[Policy], population: Population, known: tuple[np.ndarray, str], design: Design | None
 ) -> list[Forecast]:
-    """Forecasts of the run's first target with each further one, and with all; [] where predictions do not tell of them."""
+    """Forecasts of the run's first target with each further one, and with all; [] without predictions of them."""
     wanted, found = config.error_budget, []
     each = [{name: error} for name, error in wanted.further.items()]
     for further in [*each, *([wanted.further] if len(each) > 1 else [])]:
@@ -135,8 +135,8 @@ def ranged(as_predicted: float, less_so: float) -> tuple[float, float]:
 
 
 def next_budget(setup: Setup, sample: Sample, replay: Mapping[str, SystematicError]) -> str | None:
-    """One line: what the next smaller error budget of BUDGETS would cost beyond a run that met its own; None where nothing can
-    be said.
+    """One line: the cost of the next smaller error budget of BUDGETS beyond a run that met its own; None if it is not
+    known.
 
     The run with that budget is rehearsed over the same design. Results are those of this run, else its estimates, each with the
     relative residual of a launch of the sample, chosen at random (bootstrap). Validation launches are left out.
@@ -222,7 +222,7 @@ def _made_up(work: np.ndarray, strata: np.ndarray, lines: np.ndarray, seed: int,
 
 
 def _variation(work: np.ndarray, strata: np.ndarray) -> np.ndarray:
-    """float64 [N]: coefficient of variation of what is known of the launches in the stratum of each.
+    """float64 [N]: coefficient of variation of the known amounts of launches in the stratum of each.
 
     >>> _variation(np.array([1.0, 3.0, 5.0]), np.array([0, 0, 1])).tolist()
     [0.5, 0.5, 0.0]

@@ -89,7 +89,7 @@ def check_same_simulations(old: Record, new: RunRecord, what: str) -> None:
     """Refuse results that another list, simulator or simulated GPU gave; `what` begins the message.
 
     Raises:
-        ConfigError: names what differs, with both values.
+        ConfigError: names each difference, with both values.
     """
     before, after = _flatten(plain(old)), _flatten(plain(new))
     if differing := [key for key in _OF_RESULTS if before.get(key) != after.get(key)]:
@@ -106,7 +106,7 @@ def _flatten(record: Any, prefix: str = "") -> dict[str, Any]:
 
 
 def format_differences(differing: list[str], before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """One line for each difference that a user can act on; what follows from it is left out.
+    """One line for each difference that a user can act on; its consequences are left out.
 
     Args:
         differing: keys whose values differ and may not.

@@ -1,4 +1,5 @@
-"""The sample of a run: which launches are drawn and why, their results, and what they say of all launches."""
+"""The sample of a run: the sampled launches, the reason for each, their results, and the estimates for all
+launches."""
 
 from __future__ import annotations
 
@@ -131,7 +132,7 @@ class Sample:
         return self._frame.population.listed is None or bool(traced[self.engine.without(units).wanted()].all())
 
     def leave_out(self, units: Sequence[int]) -> None:
-        """Go on without the results of some units: what they may be is in every look."""
+        """Go on without the results of some units; every later bound allows for them."""
         self.engine = self.engine.without(units)
         self.left_out |= set(units)
 
@@ -152,14 +153,16 @@ class Sample:
     # ---- what it says -----------------------------------------------------------------------------------------------
 
     def estimates(self) -> np.ndarray:
-        """float64 [N, counters]: of each launch what its trace determines, else its result, else its prediction."""
+        """float64 [N, counters]: of each launch the value that its trace determines, else its result, else its
+        prediction."""
         rows = self._values(np.arange(len(self.has_result)))
         for name, values in self._exact().items():
             rows[:, self.engine.counters.index(name)] = values
         return rows
 
     def statement(self) -> Look | None:
-        """The last look, with what the traces determine stated without an error; None where the sample is not complete."""
+        """The last interim analysis, with exact values where traces determine them; None if the sample is not
+        complete."""
         if self.look is None or not self.is_complete:
             return None
         offsets = self._frame.population.offsets
@@ -170,7 +173,8 @@ class Sample:
         return with_grids(look, self._frame.plan, self.has_result, offsets)
 
     def _values(self, units: np.ndarray) -> np.ndarray:
-        """float64 [units, counters]: result or prediction, of a unit that can have no result the middle of what it may be."""
+        """float64 [units, counters]: result or prediction, of a unit without a result the middle of its possible
+        range."""
         rows = self.engine.predict(units)
         for unit, found in self.engine.nonresponse().items():
             rows[units == unit] = found.middle

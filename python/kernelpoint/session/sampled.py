@@ -123,7 +123,7 @@ class SampledLaunches:
             return False
 
     def complete(self, process: int, index: int, result: HostResult) -> Outcome:
-        """See Queue. What the engine would refuse is refused before it stands in the journal."""
+        """See Queue. Results that the engine would refuse are refused before they are journalled."""
         unit, engine = self.ledger.in_flight_unit(process, index, "a result for"), self._sample.engine
         if result.stopped and not self.inside.was_told_to_stop(unit):
             raise HostError(f"launch {index} was stopped inside although the answer was to continue")

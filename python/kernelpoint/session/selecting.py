@@ -1,4 +1,4 @@
-"""Selections in a session: drawing one, running over one, and drawing on where what was traced does not do."""
+"""Selections in a session: making one, running over one, and extending one whose traces do not suffice."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class Session:
         return touches
 
     def next(self, process: int, after: int) -> tuple[int, int]:
-        """The next launch to simulate, or to ask about, behind `after`: (status, launch index or -1).
+        """The next launch to simulate, or to ask about, after `after`: (status, launch index or -1).
 
         A simulator that runs the others functionally is told each launch, and goes back to the first only.
         """
@@ -154,7 +154,7 @@ class Session:
         return Summary.of(self.summary, self.saved.seconds)
 
     def _say_what_it_took(self, summary: SummaryRecord) -> None:
-        """Beside what was expected of the run, and in processor time beside a full run."""
+        """The cost of the run beside its forecast, and its processor time beside a full run's."""
         forecast = self.setup.frame.plan.forecast if self.setup.frame else []
         wanted = self.setup.budget.relative_error
         if line := compared(forecast, wanted, summary.simulated, summary.cycle_speedup, summary.further):

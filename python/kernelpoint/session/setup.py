@@ -183,7 +183,7 @@ def budget_of(config: Config, policy: type[Policy], host: HostInfo) -> ErrorBudg
     """The error budget of a run.
 
     Raises:
-        ConfigError: the host's launches do not add up to what the budget is put on.
+        ConfigError: the counter of the budget is not a sum over the host's launches.
         HostError: the host says which counters it reports, and the budget's is not among them.
     """
     wanted = config.error_budget

@@ -1,4 +1,4 @@
-"""The summary of a run: the journal's last record, and what every report and simulator output is made from."""
+"""The summary of a run: the journal's last record, the source of every report and simulator output."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NOT_COVERED = ("launches may begin colder or warmer than in a full run", MODEL_E
 
 @dataclass(frozen=True)
 class Account:
-    """Counts of what a run did, for its summary.
+    """Counts of a run, for its summary.
 
     copied: launches that took the result of an equal one, or of an earlier run; uncounted_cycles: simulated beyond those of the
     results: validation launches, less what projections and copies left out.
@@ -133,7 +133,7 @@ def _of_replay(checked: ReplayCheck) -> list[str]:
 
 
 def _state_not_covered(covers: str, reason: str) -> list[str]:
-    """Sentences on what the bound leaves out of the state that simulated launches begin with."""
+    """Sentences on initial state of simulated launches that the bound does not cover."""
     if covers != SAMPLING_ERROR:
         return []
     return [f"{NOT_COVERED[0]}, and by how much is not known: {reason}"]
@@ -205,7 +205,7 @@ def _processes(account: Account, look: Look | None) -> list[PartRecord]:
 
 
 def _simulated_only(totals: Mapping[str, float]) -> dict[str, EstimateRecord]:
-    """Totals of what was simulated, where no estimate may be stated."""
+    """Totals of the simulated launches, where no estimate may be stated."""
     return {name: EstimateRecord(simulated=number(value)) for name, value in totals.items()}
 
 

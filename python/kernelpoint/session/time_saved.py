@@ -1,4 +1,4 @@
-"""Processor time that a run saves: what a full run would take, less what this run took."""
+"""Processor time that a run saves: the time of a full run, less that of this run."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class TimeSaved:
         self._since = self._told = None
 
     def measure(self, weights: Callable[[list[Place]], np.ndarray | list[float]], total_cycles: float) -> None:
-        """State what a full run would take.
+        """Forecast the processor time of a full run.
 
         Formula: sum(w s) / sum(w c) C, over launches that this process knows the time of: w launches that each stands for, s
         seconds, c cycles; C cycles of all launches. Dear launches are drawn more often than others, so a rate without weights

@@ -18,7 +18,8 @@ LOOKED_AT = (
 def check_architectures(host: HostInfo, paths: Sequence[str]) -> None:
     """Refuse a list with code that the simulator does not know: Accel-Sim would end at it with exit code 0 and no result.
 
-    Nothing is refused where the host does not say what it knows, nor for a trace that cannot be read: that is said elsewhere.
+    Nothing is refused if the host names no architectures, nor for an unreadable trace, which has a message of its
+    own.
 
     Args:
         paths: traces of the launches; empty text for a launch that was not traced.

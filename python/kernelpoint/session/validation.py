@@ -101,7 +101,8 @@ def why_not_checked(setup: Setup) -> str:
 
 
 def has_trajectories(setup: Setup) -> bool:
-    """True if predictions tell how far launches are apart in equally likely trajectories of the list (MacSim's cycles)."""
+    """True if predictions include the scatter of launches over equally likely trajectories of the list (MacSim's
+    cycles)."""
     from kernelpoint.fast_model.predictions import OF_TOTAL  # here, because it needs the native reader
 
     predictions = None if setup.frame is None else setup.frame.design.predictions
@@ -229,7 +230,7 @@ class Validation:
         return (PENDING, -1) if self._in_flight else (OK, step.launch)
 
     def pending_chains(self) -> list[Planned]:
-        """See Queue; then what the sample draws first, for no validation launch changes that."""
+        """See Queue; then the first sample, which no validation launch changes."""
         chains: dict[int, list[int]] = {}
         for step in self._steps[self._position :]:
             if tuple(self.chains[step.chain].launches) in self._setup.earlier.of_chain:
@@ -304,7 +305,7 @@ class Validation:
             self._position += 1
 
     def forget_in_flight(self) -> None:
-        """See Queue: what the launch before left is gone with its process, so its chain begins again."""
+        """See Queue: the state of the launch before is gone with its process, so its chain begins again."""
         self._in_flight = False
         while (step := self._step()) is not None and step.state == KEPT:
             self._position -= 1

@@ -38,7 +38,8 @@ OF_MEAN = (
 
 
 def verdict(summary: SummaryRecord) -> str:
-    """Say what the estimate of a finished run is worth, in one line: "1,500,000 cycles; exact: every launch was simulated"."""
+    """The estimate of a finished run and its bound in one line: "1,500,000 cycles; exact: every launch was
+    simulated"."""
     if summary.estimate is None:
         return "no estimate is stated"
     value = summary.estimate
@@ -86,12 +87,12 @@ def open_launch(summary: SummaryRecord) -> list[str]:
     which = f"one launch of {readable(found.kernel)}" if found.kernel else place
     return [
         f"{which} that takes {found.times:.3g} times the expected {summary.counter} breaks the error budget unseen; "
-        f"its probability of being drawn was {100.0 * found.probability:.2g} %"
+        f"its probability of being sampled was {100.0 * found.probability:.2g} %"
     ]
 
 
 def width_text(width: float, budget: float) -> str:
-    """A relative half-width in per cent, with as many digits as tell it from the error budget.
+    """A relative half-width in per cent, with enough digits to differ from the error budget.
 
     >>> width_text(0.0084, 0.01), width_text(0.01, 0.01), width_text(0.0100012, 0.01), width_text(3.0, 0.01)
     ('0.84', '1', '1.0001', 'over 100')

@@ -17,7 +17,7 @@ TIME_ENV = "KERNELPOINT_TIME"  # beside that journal: processor seconds of a ful
 
 
 class Step(NamedTuple):
-    """One launch to be simulated: its state at the begin (kp_state), and cycles between its progress calls (0: none)."""
+    """One launch to be simulated: its initial state (kp_state), and cycles between its progress calls (0: none)."""
 
     process: int
     launch: int
@@ -86,12 +86,12 @@ def decode_chain(steps: Sequence[Sequence[int]]) -> Chain:
 
 
 def encode_outcomes(chain: Chain, outcomes: Sequence[Outcome]) -> str:
-    """A chain and what became of it as one line; numbers keep every bit."""
+    """A chain and its outcomes as one line; numbers keep every bit."""
     return json.dumps({"chain": chain, "outcomes": [asdict(outcome) for outcome in outcomes]}, separators=(",", ":"))
 
 
 def decode_outcomes(line: str | bytes) -> tuple[Chain, tuple[Outcome, ...]]:
-    """A chain and what became of it.
+    """A chain and its outcomes, from a line.
 
     Raises:
         ValueError, KeyError, TypeError: the line is none that encode_outcomes made.
