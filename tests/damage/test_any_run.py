@@ -22,7 +22,7 @@ from kernelpoint.coordinator.coordinator import coordinate
 from kernelpoint.coordinator.simulations import Simulations
 from kernelpoint.coordinator.task import Report
 from kernelpoint.errors import HostError, KernelPointError
-from kernelpoint.journal import ResultRecord, RunUpRecord, read_records
+from kernelpoint.journal import ResultRecord, ValidationRecord, read_records
 from kernelpoint.journal.text import plain
 from kernelpoint.session.replays import KEPT
 from kernelpoint.session.worker_protocol import Outcome
@@ -156,7 +156,7 @@ class AnyRun(RuleBasedStateMachine):
         for record in records:
             if isinstance(record, ResultRecord):
                 assert record.counters["cycles"] == self.cost(record.launch, int("state_lines" in self.how))
-            if isinstance(record, RunUpRecord):
+            if isinstance(record, ValidationRecord):
                 assert record.counters["cycles"] == self.cost(record.launch, record.state == "replayed")
 
     def teardown(self):

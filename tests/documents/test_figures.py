@@ -72,5 +72,5 @@ def test_versions_of_formats_are_those_of_the_code():
 def test_the_number_of_validation_launches_is_that_of_the_code():
     for row in tables(section("docs/evidence/replay-error.md", "How many validation launches a run makes"))[0]:
         for budget in numbers(row["Error budget"]):
-            made = validation.first_run_ups(budget / 100, 0.95, validation.MOST_VALIDATED)
+            made = validation.first_validations(budget / 100, 0.95, validation.MOST_VALIDATED)
             assert numbers(row["Validation launches at first"]) == [made], budget

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelpoint.errors import HostError
-from kernelpoint.estimation import Compared, SystematicError, dependence, enough_run_ups, replay_error
+from kernelpoint.estimation import Compared, SystematicError, dependence, enough_validations, replay_error
 from kernelpoint.estimation.replay_error import EXPECTED_CYCLES, EXPECTED_SPREAD, READING, _successive_sums
 
 
@@ -105,7 +105,7 @@ def test_long_launches_count_as_they_were_measured():
 
 @given(st.floats(1e-4, 0.1), st.floats(0.0, 0.1), st.floats(1e-5, 0.2), st.integers(1, 11))
 def test_further_run_ups_are_as_many_as_are_needed_and_none_where_they_do_not_help(eps, bias, half, n):
-    enough = enough_run_ups(SystematicError(bias, half), n, eps, 0.95, 12)
+    enough = enough_validations(SystematicError(bias, half), n, eps, 0.95, 12)
     assert n <= enough <= 12
     if half <= 0.6 * (eps - bias) or bias - half > eps:
         assert enough == n

@@ -6,7 +6,7 @@ import pytest
 
 import kernelpoint as kp
 from kernelpoint.errors import ConfigError, JournalError
-from kernelpoint.journal import RunUpRecord
+from kernelpoint.journal import ValidationRecord
 from kernelpoint_lab.synth.compose import compose
 from kernelpoint_lab.synth.lists import write_list
 
@@ -46,7 +46,7 @@ def test_a_run_with_another_budget_simulates_only_what_it_lacks(
     assert helped.ended().simulated == alone.ended().simulated - len(known)
     assert {unit: r.counters for unit, r in helped.results.items()} == {u: r.counters for u, r in alone.results.items()}
     assert helped.ended().counters == alone.ended().counters
-    assert [r.counters for r in helped.of(RunUpRecord)] == [r.counters for r in alone.of(RunUpRecord)]
+    assert [r.counters for r in helped.of(ValidationRecord)] == [r.counters for r in alone.of(ValidationRecord)]
 
 
 def test_a_run_that_was_helped_is_resumed_at_any_line(traces, loose, tmp_path):

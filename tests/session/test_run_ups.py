@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kernelpoint.errors import HostError
 from kernelpoint.estimation.replay_error import EXPECTED_SPREAD
-from kernelpoint.journal import FurtherRunUpsRecord, ResultRecord, RunUpRecord, load_run
+from kernelpoint.journal import FurtherValidationsRecord, ResultRecord, ValidationRecord, load_run
 from kernelpoint.session.queue import DONE
 from kernelpoint.session.replays import KEPT, REPLAYED
 from kernelpoint.session.validation import depth, successive
@@ -191,9 +191,9 @@ def test_the_journal_holds_the_results_of_a_run_up_and_the_sample_the_other_one(
     last = {run_up.launches[-1] for run_up in session.loop.validation.chains}
     found.run(session)
     run = load_run(host.folder / "run.kpjournal")
-    states = [(record.run_up, record.state) for record in run.of(RunUpRecord)]
+    states = [(record.run_up, record.state) for record in run.of(ValidationRecord)]
     assert states == [(i, "kept" if n else "replayed") for i, length in enumerate(lengths) for n in range(length)]
-    assert np.isfinite([record.counters["cycles"] for record in run.of(RunUpRecord)]).all()
+    assert np.isfinite([record.counters["cycles"] for record in run.of(ValidationRecord)]).all()
     assert last <= {record.launch for record in run.of(ResultRecord)}
 
 
@@ -242,7 +242,7 @@ def test_run_ups_that_disagree_are_followed_by_further_ones_before_the_look(host
     types = [record.type for record in run.records if record.type in ("run_up", "further_run_ups", "pass", "look")]
     first, look = types.index("further_run_ups"), types.index("look")
     assert types[:first].count("run_up") == 2 and types[first:look].count("run_up") >= 2 and "pass" in types[:first]
-    made = [record.run_ups for record in run.of(FurtherRunUpsRecord)]
+    made = [record.run_ups for record in run.of(FurtherValidationsRecord)]
     assert made == sorted(set(made)) and made[-1] <= 12
     assert summary["covers"] == "total error" and abs(summary["replay_errors"]["cycles"]["error"]) < 0.05
 

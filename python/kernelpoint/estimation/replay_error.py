@@ -170,25 +170,25 @@ def _successive_sums(values: NDArray[np.float64], chances: NDArray[np.float64]) 
     return np.asarray(before + values * left / chances)
 
 
-def first_run_ups(relative_error: float, confidence: float, most: int) -> int:
+def first_validations(relative_error: float, confidence: float, most: int) -> int:
     """Run-ups that a budget begins with: the fewest that use no more than AGREED_SHARE of it if they agree, `most` at most.
 
-    >>> [first_run_ups(eps, 0.95, 12) for eps in (0.05, 0.02, 0.01, 0.005, 0.002)]
+    >>> [first_validations(eps, 0.95, 12) for eps in (0.05, 0.02, 0.01, 0.005, 0.002)]
     [1, 1, 2, 2, 5]
     """
     allowed = AGREED_SHARE * relative_error
     return next((n for n in range(1, most) if _half_width(0.0, EXPECTED_SPREAD, n, confidence) <= allowed), most)
 
 
-def enough_run_ups(error: SystematicError, n: int, relative_error: float, confidence: float, most: int) -> int:
+def enough_validations(error: SystematicError, n: int, relative_error: float, confidence: float, most: int) -> int:
     """Run-ups that should leave the error budget enough for sampling, n where more are not needed or do not help.
 
     Args:
         error: of n validation launches; most: there can be.
 
-    >>> [enough_run_ups(SystematicError(0.001, v), 2, 0.01, 0.95, 12) for v in (0.005, 0.007, 0.02)]
+    >>> [enough_validations(SystematicError(0.001, v), 2, 0.01, 0.95, 12) for v in (0.005, 0.007, 0.02)]
     [2, 4, 12]
-    >>> enough_run_ups(SystematicError(0.02, 0.001), 2, 0.01, 0.95, 12)  # replay is that far off
+    >>> enough_validations(SystematicError(0.02, 0.001), 2, 0.01, 0.95, 12)  # replay is that far off
     2
     """
     bias, half, left = abs(error.error), error.half_width, max(relative_error - abs(error.error), 0.0)

@@ -16,11 +16,11 @@ from kernelpoint.journal.launch_estimates import LaunchEstimates
 from kernelpoint.journal.launch_records import (
     AbortRecord,
     DecisionRecord,
-    FurtherRunUpsRecord,
+    FurtherValidationsRecord,
     LaunchesRecord,
     LeftOutRecord,
     ResultRecord,
-    RunUpRecord,
+    ValidationRecord,
 )
 from kernelpoint.journal.parts import (
     EstimateRecord,
@@ -54,7 +54,7 @@ __all__ = [
     "DecisionRecord",
     "DegradedRecord",
     "EstimateRecord",
-    "FurtherRunUpsRecord",
+    "FurtherValidationsRecord",
     "HostRecord",
     "JournalWriter",
     "KernelRecord",
@@ -74,11 +74,11 @@ __all__ = [
     "ResumeRecord",
     "Run",
     "RunRecord",
-    "RunUpRecord",
     "ScreenedRecord",
     "SeenRecord",
     "StrataRecord",
     "SummaryRecord",
+    "ValidationRecord",
     "load_run",
     "read_records",
 ]

@@ -59,7 +59,7 @@ class ResultRecord(Typed):
 
 
 @dataclass(slots=True)
-class RunUpRecord(Typed):
+class ValidationRecord(Typed):
     """A launch simulated for validation, from real or from replayed state; it is not part of the sample. copied: it is that of
     an earlier run.
     """
@@ -74,7 +74,7 @@ class RunUpRecord(Typed):
 
 
 @dataclass(slots=True)
-class FurtherRunUpsRecord(Typed):
+class FurtherValidationsRecord(Typed):
     """The first validation launches leave too little of the error budget: more follow, `run_ups` in all."""
 
     pass_index: Count

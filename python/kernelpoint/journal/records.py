@@ -20,11 +20,11 @@ from pydantic import Field
 from kernelpoint.journal.launch_records import (
     AbortRecord,
     DecisionRecord,
-    FurtherRunUpsRecord,
+    FurtherValidationsRecord,
     LaunchesRecord,
     LeftOutRecord,
     ResultRecord,
-    RunUpRecord,
+    ValidationRecord,
 )
 from kernelpoint.journal.parts import (
     Count,
@@ -194,8 +194,8 @@ Record = Annotated[
     | PassRecord
     | DecisionRecord
     | ResultRecord
-    | RunUpRecord
-    | FurtherRunUpsRecord
+    | ValidationRecord
+    | FurtherValidationsRecord
     | AbortRecord
     | LeftOutRecord
     | DegradedRecord

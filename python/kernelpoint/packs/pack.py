@@ -21,7 +21,7 @@ from kernelpoint.archive import seal
 from kernelpoint.config import Config, parse_config
 from kernelpoint.errors import ConfigError, shown
 from kernelpoint.files import open_regular, replacing
-from kernelpoint.journal import ResultRecord, Run, RunUpRecord
+from kernelpoint.journal import ResultRecord, Run, ValidationRecord
 from kernelpoint.traces import launch_paths
 from kernelpoint.traces.footprints import FootprintStore
 
@@ -66,7 +66,9 @@ def write_pack(run: Run, path: Path) -> Packed:
     run.ended()
     list_path = _list_of(run)
     paths = launch_paths(str(list_path))
-    units = {run.unit(record) for record in run.of(ResultRecord)} | {record.launch for record in run.of(RunUpRecord)}
+    units = {run.unit(record) for record in run.of(ResultRecord)} | {
+        record.launch for record in run.of(ValidationRecord)
+    }
     whole = {paths[unit] for unit in units}
     files = {name: _file(name, list_path.parent, name in whole) for name in dict.fromkeys(paths)}
     footprints = list(FootprintStore.kept(files))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernelpoint.journal import EstimateRecord, PartRecord, Run, RunUpRecord, SummaryRecord
+from kernelpoint.journal import EstimateRecord, PartRecord, Run, SummaryRecord, ValidationRecord
 from kernelpoint.session.verdict import EXACT, open_launch, verdict
 
 WEAK = 0.25  # relative half-width; what is known less well is marked
@@ -80,9 +80,10 @@ def sentences(run: Run) -> list[str]:
 def _costs(run: Run, s: SummaryRecord) -> list[str]:
     """Lines on launches simulated beside the sample, and on the speedups."""
     lines = []
-    if run_ups := sum(1 for _ in run.of(RunUpRecord)):
+    if validations := sum(1 for _ in run.of(ValidationRecord)):
         lines.append(
-            f"{run_ups:,} launches were simulated for validation, to measure the replay error; the cycle speedup includes them"
+            f"{validations:,} launches were simulated for validation, to measure the replay error; "
+            "the cycle speedup includes them"
         )
     if s.cycle_speedup:
         lines.append(f"cycle speedup {s.cycle_speedup:.4g}x")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from kernelpoint.errors import ConfigError
-from kernelpoint.journal import ResultRecord, RunRecord, RunUpRecord, load_run
+from kernelpoint.journal import ResultRecord, RunRecord, ValidationRecord, load_run
 from kernelpoint.session.same_run import check_same_simulations
 
 Counters = dict[str, float]
@@ -47,7 +47,7 @@ def read_earlier(path: str, now: RunRecord, counters: tuple[str, ...] | None) ->
             f"results_from: {path} has other counters than this simulator reports: {', '.join(lacking)[:200]}"
         )
     chains: dict[int, dict[int, Counters]] = {}
-    for record in run.of(RunUpRecord):
+    for record in run.of(ValidationRecord):
         chains.setdefault(record.run_up, {})[record.launch] = record.counters
     results = {(r.process, r.launch): r.counters for r in run.of(ResultRecord) if r.projection is None}
     return EarlierResults(results, {tuple(sorted(chain)): chain for chain in chains.values()})

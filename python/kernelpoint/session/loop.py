@@ -19,7 +19,7 @@ from kernelpoint.estimation import Look
 from kernelpoint.journal import (
     DecisionRecord,
     DegradedRecord,
-    FurtherRunUpsRecord,
+    FurtherValidationsRecord,
     LeftOutRecord,
     LookRecord,
     OpenLaunchRecord,
@@ -133,7 +133,7 @@ class Loop:
 
     def _needs_more(self, validation: Validation) -> bool:
         """True if the sample shows that more validation launches are needed before it is looked at."""
-        further = self._recorder.recalled(FurtherRunUpsRecord)
+        further = self._recorder.recalled(FurtherValidationsRecord)
         if further is None and not self._recorder.is_replaying:
             further = validation.further(self.sample, self.sampled.pass_index)
         if further is None:

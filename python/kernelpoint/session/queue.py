@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from kernelpoint.journal import AbortRecord, DecisionRecord, ResultRecord, RunUpRecord
+from kernelpoint.journal import AbortRecord, DecisionRecord, ResultRecord, ValidationRecord
 from kernelpoint.session.host_result import HostResult
 from kernelpoint.session.worker_protocol import Planned
 
@@ -14,7 +14,7 @@ SIMULATE, SKIP, EXECUTE = 0, 1, 2
 BEFORE_FIRST, END_OF_LIST = -1, -2
 
 # Outcome of a launch: a record of the journal.
-Outcome = ResultRecord | RunUpRecord | AbortRecord
+Outcome = ResultRecord | ValidationRecord | AbortRecord
 
 
 class Answer(NamedTuple):

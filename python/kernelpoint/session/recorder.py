@@ -11,21 +11,21 @@ from kernelpoint.errors import SessionError
 from kernelpoint.journal import (
     AbortRecord,
     DegradedRecord,
-    FurtherRunUpsRecord,
+    FurtherValidationsRecord,
     JournalWriter,
     LookRecord,
     PassRecord,
     PopulationRecord,
     Record,
     ResultRecord,
-    RunUpRecord,
+    ValidationRecord,
 )
 from kernelpoint.session.progress import Progress
 
 # What a journal holds: outcomes of launches, steps of the loop, and what happened in between, all others.
-OUTCOMES = (ResultRecord, RunUpRecord, AbortRecord)
-STEPS = (PassRecord, LookRecord, FurtherRunUpsRecord, PopulationRecord)
-Step = TypeVar("Step", PassRecord, LookRecord, FurtherRunUpsRecord, PopulationRecord)
+OUTCOMES = (ResultRecord, ValidationRecord, AbortRecord)
+STEPS = (PassRecord, LookRecord, FurtherValidationsRecord, PopulationRecord)
+Step = TypeVar("Step", PassRecord, LookRecord, FurtherValidationsRecord, PopulationRecord)
 
 
 class Recorder:

@@ -28,7 +28,7 @@ BUDGETS = (0.05, 0.01, 0.005)
 MOST_LAUNCHES = 1_000_000  # beyond that, planning for three budgets takes longer than anybody waits
 MOST_LAUNCHES_AFTERWARDS = 100_000  # of a run that says at its end what the next budget would cost
 MOST_PASSES = 8
-LAUNCHES_IN_RUN_UP = 2  # the least; one more where it has to begin farther in front of the drawn launch
+LAUNCHES_OF_VALIDATION = 2  # the least; one more where it has to begin farther in front of the drawn launch
 # Relative standard deviations about what is known: of all launches with one correction line (without predictions: of a
 # stratum), of those known to be equal, of each launch
 LINE_ERROR, PREDICTION_ERROR, LAUNCH_ERROR = 0.03, 0.003, 0.003
@@ -182,9 +182,9 @@ def _forecast(
     """The forecast that two rehearsals give; drawn: the units of each."""
     work, source = known
     count = first_number(config.replay, relative_error, config.error_budget.confidence)
-    run_ups = LAUNCHES_IN_RUN_UP * count if population.size >= shortest_list(config.replay) else 0
-    costs = [float(work[units].sum() + run_ups * work[units].mean()) for units in drawn]
-    times = [_minutes(population, units) * (1.0 + run_ups / len(units)) for units in drawn]
+    validations = LAUNCHES_OF_VALIDATION * count if population.size >= shortest_list(config.replay) else 0
+    costs = [float(work[units].sum() + validations * work[units].mean()) for units in drawn]
+    times = [_minutes(population, units) * (1.0 + validations / len(units)) for units in drawn]
     fewest, most = ranged(len(drawn[0]), max(map(len, drawn)))
     least_cost, most_cost = ranged(costs[0], max(costs))
     minutes, most_minutes = ranged(times[0], max(times))
@@ -197,7 +197,7 @@ def _forecast(
         most_launches=min(math.ceil(most), population.size),
         least_speedup=float(work.sum()) / most_cost,
         most_minutes=most_minutes,
-        run_ups=run_ups,
+        validations=validations,
         full_minutes=_minutes(population, np.arange(population.size), LATENCY_SECONDS),
         simulator="MacSim" if _is_of_macsim(population) else "Accel-Sim",
     )

@@ -24,12 +24,12 @@ from kernelpoint.estimation import (
     ErrorBudget,
     SystematicError,
     dependence,
-    enough_run_ups,
-    first_run_ups,
+    enough_validations,
+    first_validations,
     replay_error,
     trajectory_error,
 )
-from kernelpoint.journal import AbortRecord, DecisionRecord, FurtherRunUpsRecord, RunUpRecord
+from kernelpoint.journal import AbortRecord, DecisionRecord, FurtherValidationsRecord, ValidationRecord
 from kernelpoint.randomness import generator
 from kernelpoint.session.host_result import HostResult
 from kernelpoint.session.queue import DONE, OK, PENDING, SIMULATE, SKIP, Answer, Outcome
@@ -61,7 +61,7 @@ MOST_GROWTH = 4  # times as many: one or two validation launches say little of h
 def first_number(config: ReplayConfig, relative_error: float, confidence: float) -> int:
     """Validation launches that a run begins with: those of the configuration, or the fewest that the error budget allows."""
     if config.check == "auto":
-        return first_run_ups(relative_error, confidence, MOST_VALIDATED)
+        return first_validations(relative_error, confidence, MOST_VALIDATED)
     return config.check
 
 
@@ -278,8 +278,8 @@ class Validation:
         known = None if step is None else self._setup.earlier.of_chain.get(tuple(self.chains[step.chain].launches))
         return None if step is None or known is None else self._record(step, known[step.launch], copied=True)
 
-    def _record(self, step: ChainStep, counters: dict[str, float], copied: bool | None = None) -> RunUpRecord:
-        return RunUpRecord(0, step.launch, step.chain, "replayed" if step.state else "kept", counters, copied)
+    def _record(self, step: ChainStep, counters: dict[str, float], copied: bool | None = None) -> ValidationRecord:
+        return ValidationRecord(0, step.launch, step.chain, "replayed" if step.state else "kept", counters, copied)
 
     def abort(self, process: int, index: int, reason: str | None) -> Outcome:
         """See Queue: the chain is given up."""
@@ -289,7 +289,7 @@ class Validation:
     def take(self, outcome: Outcome) -> None:
         """See Queue."""
         step = self._step()
-        if isinstance(outcome, RunUpRecord):
+        if isinstance(outcome, ValidationRecord):
             if step is None or (step.launch, step.chain) != (outcome.launch, outcome.run_up):
                 raise HostError(
                     f"a result of launch {outcome.launch} in validation {outcome.run_up} that the run does not have"
@@ -333,7 +333,7 @@ class Validation:
         chances = {chain.launches[-1]: chain.chance for chain in self.chains}
         return check_of(sample, kept, chances, cycles, self._setup.budget.confidence)
 
-    def further(self, sample: Sample, pass_index: int) -> FurtherRunUpsRecord | None:
+    def further(self, sample: Sample, pass_index: int) -> FurtherValidationsRecord | None:
         """As many more as should leave the sample enough of the error budget; None where these do, or no more may follow."""
         if not sample.is_complete:
             return None
@@ -341,7 +341,7 @@ class Validation:
         if self._extensions == MOST_EXTENSIONS or self.count == len(self.chains):
             return None
         more = max(self._lacking(found, one) for one in self._setup.budget.each())
-        return FurtherRunUpsRecord(pass_index, self.count + more) if more else None
+        return FurtherValidationsRecord(pass_index, self.count + more) if more else None
 
     def _lacking(self, found: ReplayCheck, budget: ErrorBudget) -> int:
         """Number of further launches for the budget of one target."""
@@ -350,11 +350,11 @@ class Validation:
         if not errors:
             return 0
         error = SystematicError(sum(abs(e.error) for e in errors), sum(e.half_width for e in errors))
-        n, eps = found.run_ups, budget.relative_error
+        n, eps = found.validations, budget.relative_error
         most = min(n + len(self.chains) - self.count, MOST_GROWTH * n)
-        return enough_run_ups(error, n, eps, budget.confidence, most) - n
+        return enough_validations(error, n, eps, budget.confidence, most) - n
 
-    def extend(self, record: FurtherRunUpsRecord) -> None:
+    def extend(self, record: FurtherValidationsRecord) -> None:
         """Take further chains into the queue."""
         self._extensions += 1
         self.count = min(record.run_ups, len(self.chains))
@@ -366,14 +366,14 @@ class ReplayCheck:
     """Estimates of the error of replay.
 
     errors: by counter; cycles: simulated for it; reason: why there are no errors, or empty; assumption: that it rests on, or
-    empty; run_ups: number of validation launches that it was made from.
+    empty; validations: number of validation launches that it was made from.
     """
 
     errors: dict[str, SystematicError] = field(default_factory=dict)
     cycles: float = 0.0
     reason: str = ""
     assumption: str = ""
-    run_ups: int = 0
+    validations: int = 0
 
 
 def check_of(
@@ -412,7 +412,7 @@ def check_of(
             total_variance * of_cycles,
         )
         errors[name] = replay_error(compared, confidence)
-    return ReplayCheck(errors, cycles, run_ups=len(units))
+    return ReplayCheck(errors, cycles, validations=len(units))
 
 
 def check_without_validation(setup: Setup) -> ReplayCheck:

@@ -22,7 +22,7 @@ class Forecast:
             names in place of cycles; minutes: in the simulator on one core, nan where the instructions are not known. All
             three are the better ends of ranges in which 80 % of runs are.
         most_launches, least_speedup, most_minutes: the other ends, of a run that is less like its predictions.
-        run_ups: launches for validation, at least, in a simulator that can replay.
+        validations: launches for validation, at least, in a simulator that can replay.
         full_minutes: of a full run, nan where the instructions are not known; simulator: that the minutes are of.
         further: the further targets that the same sample meets, as text; empty: none.
 
@@ -39,7 +39,7 @@ class Forecast:
     most_launches: int = 0
     least_speedup: float = math.inf
     most_minutes: float = 0.0
-    run_ups: int = 0
+    validations: int = 0
     full_minutes: float = math.nan
     simulator: str = "Accel-Sim"
     further: str = ""
@@ -67,11 +67,11 @@ def sentences(found: Sequence[Forecast], launches: int, planning_seconds: float 
             f"  +- {one.budget}: {_range(one.launches, one.most_launches)} of {launches:,} launches, "
             f"{_range(one.least_speedup, one.speedup)} times less than all{minutes}"
         )
-    run_ups = [one.run_ups for one in found]
-    if any(run_ups):
+    validations = [one.validations for one in found]
+    if any(validations):
         lines.append(
-            f"speedups and minutes include {_range(min(run_ups), max(run_ups))} launches for validation, which a simulator "
-            "that can replay adds"
+            f"speedups and minutes include {_range(min(validations), max(validations))} launches for validation, which "
+            "a simulator that can replay adds"
         )
     if any(one.most_launches > one.launches for one in found):
         lines.append(

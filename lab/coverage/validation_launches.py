@@ -1,11 +1,11 @@
-"""Coverage of the replay error that run-ups state.
+"""Coverage of the replay error that validation launches state.
 
-    python lab/coverage/run_ups.py [--seeds 500] [--drawn 16] [--recorded NAME=JOURNAL,OUTPUT ...]
+    python lab/coverage/validation_launches.py [--seeds 500] [--drawn 16] [--recorded NAME=JOURNAL,OUTPUT ...]
 
-Each seed draws launches of a population with two cycles each, from real and from replayed state, and makes run-ups of them as a
-run does, more where the first say so. *held*: the share of seeds in which |b| + v is at least the replay error of all that were
-drawn; *of the list*: at least that of the whole list (what single launches are off beyond it is in the spread of the sample);
-*in the bound*: in which the larger of |b| + v and the error budget is, which is what a run states at least.
+Each seed draws launches of a population with two cycles each, from real and from replayed state, and makes validation launches
+of them as a run does, more where the first say so. *held*: the share of seeds in which |b| + v is at least the replay error of
+all that were drawn; *of the list*: at least that of the whole list (what single launches add is in the spread of
+the sample); *in the bound*: in which the larger of |b| + v and the error budget is, which a run states at least.
 
 Recorded: every launch of a list from replayed state (journal of `policy: random` with a budget that asks for all) against the
 output of the full run in the simulator. Synthetic populations know what replay errors may look like.
@@ -19,7 +19,14 @@ from pathlib import Path
 
 import numpy as np
 
-from kernelpoint.estimation import EXPECTED_CYCLES, Compared, dependence, enough_run_ups, first_run_ups, replay_error
+from kernelpoint.estimation import (
+    EXPECTED_CYCLES,
+    Compared,
+    dependence,
+    enough_validations,
+    first_validations,
+    replay_error,
+)
 from kernelpoint.journal import load_run
 from kernelpoint.randomness import generator
 from kernelpoint.session.validation import MOST_EXTENSIONS, MOST_GROWTH, MOST_VALIDATED, successive
@@ -76,7 +83,7 @@ def synthetic(count: int = 300) -> dict[str, Launches]:
 
 
 def one_run(launches: Launches, count: int, eps: float, seed: int) -> tuple[float, float, int]:
-    """Replay error of the drawn launches, what run-ups state of it, and how many there are."""
+    """Replay error of the drawn launches, what validation launches state of it, and how many there are."""
     numbers = generator(seed, "run-ups coverage", count)
     total = len(launches.kept)
     drawn = numbers.choice(total, count, replace=total < SHORT)
@@ -85,13 +92,16 @@ def one_run(launches: Launches, count: int, eps: float, seed: int) -> tuple[floa
     sizes = replayed * spread / np.sqrt(replayed + launches.kept[drawn - 1])
     chances = sizes / sizes.sum()
     order = successive(chances, numbers.random(count))[:MOST_VALIDATED]
-    n, mean = first_run_ups(eps, CONFIDENCE, MOST_VALIDATED), float(np.average(spread, weights=replayed))
+    n, mean = first_validations(eps, CONFIDENCE, MOST_VALIDATED), float(np.average(spread, weights=replayed))
+    total_variance = count * EXPECTED_CYCLES**2 / float(replayed.sum()) ** 2
     for extension in range(MOST_EXTENSIONS + 1):
         some = np.array(order[:n])
         absolute = np.full(len(some), EXPECTED_CYCLES)
-        compared = Compared(kept[some], replayed[some], chances[some], spread[some], mean, count, absolute)
+        compared = Compared(
+            kept[some], replayed[some], chances[some], spread[some], mean, count, absolute, total_variance
+        )
         found = replay_error(compared, CONFIDENCE)
-        enough = enough_run_ups(found, n, eps, CONFIDENCE, min(len(order), MOST_GROWTH * n))
+        enough = enough_validations(found, n, eps, CONFIDENCE, min(len(order), MOST_GROWTH * n))
         if extension == MOST_EXTENSIONS or enough == n:
             break
         n = enough
@@ -99,7 +109,7 @@ def one_run(launches: Launches, count: int, eps: float, seed: int) -> tuple[floa
 
 
 def row(launches: Launches, drawn: int, eps: float, seeds: int) -> str:
-    """Held, of the list, in the bound, run-ups, median of what is stated."""
+    """Held, of the list, in the bound, validation launches, median of what is stated."""
     errors, stated, counts = np.array([one_run(launches, drawn, eps, seed) for seed in range(seeds)]).T
     held, within = np.mean(stated >= np.abs(errors)), np.mean(np.maximum(stated, eps) >= np.abs(errors))
     of_list = np.mean(stated >= abs(launches.replayed.sum() / launches.kept.sum() - 1.0))
