@@ -134,7 +134,7 @@ def _read(file: BinaryIO) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def _array(member: Any, size: int) -> np.ndarray:
-    """The array of a member of `size` bytes, whose header has to agree with that."""
+    """The array of a member of `size` bytes, whose header must agree with that."""
     version = np.lib.format.read_magic(member)
     if version not in ((1, 0), (2, 0)):
         raise ValueError(f"an array of format {version}; expected 1.0 or 2.0")

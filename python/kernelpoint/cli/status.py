@@ -91,7 +91,8 @@ def status_of(run: Run, state: State | None, locked: bool | None, now: float) ->
     """The status of a run.
 
     Args:
-        state: as the run's coordinator wrote it, if it has one; locked: whether a process holds the journal, None where one on
+        state: as the run's coordinator wrote it, if it has one; locked: whether a process has locked the journal,
+            None where one on
             another machine might.
     """
     launches = sum(run.launches)
@@ -119,7 +120,8 @@ def status_of(run: Run, state: State | None, locked: bool | None, now: float) ->
 
 
 def is_locked(path: Path) -> bool | None:
-    """True if a process of this machine holds a journal, False if none does, None where one of another machine might.
+    """True if a process of this machine has locked a journal, False if none has, None if one of another machine
+    might.
 
     It asks the system's table of locks, and takes none itself.
     """
@@ -134,7 +136,7 @@ def is_locked(path: Path) -> bool | None:
 
 
 def _file_system(path: Path) -> str:
-    """The kind of the file system that holds a file; empty where the system does not say."""
+    """The kind of a file's file system; empty if unknown."""
     device = path.stat().st_dev
     number = f"{os.major(device)}:{os.minor(device)}"
     for line in Path("/proc/self/mountinfo").read_text(errors="replace").splitlines():

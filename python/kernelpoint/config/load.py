@@ -22,7 +22,7 @@ class _OnceLoader(yaml.SafeLoader):
     """YAML without repeated keys, aliases, or numbers in notations other than decimal."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        """Refuse aliases: a few hundred bytes of them can stand for more nodes than memory holds."""
+        """Refuse aliases: a few hundred bytes of them can expand to more nodes than fit into memory."""
         if self.check_event(yaml.events.AliasEvent):
             event = self.peek_event()
             raise yaml.constructor.ConstructorError(

@@ -330,7 +330,7 @@ class Config(Section):
     seed: Annotated[int, Field(ge=0, lt=2**64, description="same seed, same sample")] = 0
 
     def recorded(self) -> dict[str, Any]:
-        """The configuration as a journal holds it: keys that later versions added only where they are given.
+        """The configuration as in a journal: keys that later versions added only where they are given.
 
         >>> "ranges" in Config(version=1, policy="all").recorded()
         False

@@ -78,7 +78,7 @@ def convert_to_macsim(
 
     Raises:
         TraceError: a trace cannot be used or is more than MacSim can number, a file cannot be written, or the folder
-            holds something else.
+            contains something else.
 
     Example:
         >>> convert_to_macsim("no-such-list.g", "converted")

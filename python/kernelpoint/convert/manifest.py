@@ -19,7 +19,7 @@ class Manifest:
     """JSON Lines beside the launches' folders: a header, then one line for each finished folder.
 
     Raises:
-        TraceError: the folder holds files of someone else, or a conversion of another list or with other options.
+        TraceError: the folder contains other files, or a conversion of another list or with other options.
     """
 
     def __init__(self, folder: Path, source: Path, level: int) -> None:

@@ -22,7 +22,7 @@ class Simulates(Protocol):
         """True if a launch is expected, or need not be."""
 
     def path(self, launch: int) -> str | None:
-        """Trace of a launch, where the session may have to read it."""
+        """Trace of a launch, if the session may need to read it."""
 
     def outcome(self, step: Step) -> Outcome:
         """Outcome of a launch."""

@@ -196,7 +196,7 @@ def _validation_launches(
 ) -> np.ndarray:
     """int64 [n]: the validation launches that a run begins with, and the launches before them; empty where it makes none.
 
-    A run whose validation launches disagree makes more, which a look-up cannot know.
+    A run whose validation launches disagree makes more; they are not counted here.
     """
     replayed = bool(workload.paths) and not workload.paths[0].endswith("/trace.txt")  # MacSim makes none
     full_run = len(engine.wanted()) == workload.size

@@ -256,7 +256,7 @@ PROGRAM = Path(__file__).resolve().parent.parent / "bin" / "kernelpoint-host"
 
 
 def full_run(traces: str, config: str, folder: Path, log: Log) -> Path:
-    """Per-launch results of a full run of the embedded host; run only where `folder` does not hold them yet.
+    """Per-launch results of a full run of the embedded host; run only if they are not in `folder` yet.
 
     Args:
         traces: the trace list.

@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 
 
 class ProgressTrace:
-    """Progress of one launch, point by point, in the order in which it was told.
+    """Progress of one launch, point by point, in the order of the reports.
 
     Symbols, used by all projections: t cycles since the launch began, I thread instructions so far, k CTAs issued, c CTAs
     completed, n CTAs of the whole grid, S = max(k - c) the CTAs that the GPU holds at a time, so n / S waves.

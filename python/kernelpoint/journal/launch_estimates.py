@@ -43,7 +43,7 @@ def estimates_of_launches(
         offsets: int64 [processes + 1], first unit of each process; kernels: how many the summary names; path: of the journal.
 
     Raises:
-        JournalError: the records do not hold every launch once.
+        JournalError: the records do not contain every launch once.
     """
     known = {(record.process, record.first): record for record in records}  # a kill may double them
     if not known:

@@ -1,4 +1,4 @@
-"""Records of single launches: how each was decided, and what became of it."""
+"""Records of single launches: decisions and outcomes."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def seal(text: str, before: int | None = None) -> bytes:
 
 
 def unseal(line: bytes, before: int | None = None) -> bytes | None:
-    """The JSON of a line without its newline; None where the line is not what was written there."""
+    """The JSON of a line without its newline; None if the line was changed."""
     body = line[:-_LENGTH]
     return body + b"}" if line == _line_of(body, before) else None
 
@@ -75,12 +75,12 @@ def check_begin(data: bytes, name: str) -> None:
 def split_lines(data: bytes, name: str) -> tuple[list[bytes], int]:
     """The JSON of every record, and the length of the file up to the end of the last one.
 
-    The last line may be torn: a beginning of what was to be written, with zeros or a newline behind it as file systems leave
-    them. It is left out. Lines of an earlier version, whose checksums begin with nothing, may stand before the first chained
+    The last line may be torn: a beginning of a record, followed by zeros or a newline that file systems leave. It is
+    left out. Lines of an earlier version, whose checksums begin with nothing, may stand before the first chained
     one: a run that an earlier version began.
 
     Raises:
-        JournalError: any other line that is not what was written there, with its number.
+        JournalError: any other line was changed; the message has its number.
     """
     check_begin(data, name)
     lines = data.rstrip(b"\0\n").split(b"\n")
@@ -103,7 +103,7 @@ def split_lines(data: bytes, name: str) -> tuple[list[bytes], int]:
 
 
 def _complaint(line: bytes) -> str:
-    """The sentence on a line that is not what was written there."""
+    """The sentence on a changed line."""
     if line[-_LENGTH:].startswith(_FRAMES[0][:10]):
         return "the line does not have its checksum after the line before: damaged or moved, or lines are missing before it"
     return "the line does not have its checksum: damaged, or edited by hand"

@@ -28,7 +28,8 @@ class Typed:
 
 @dataclass(slots=True)
 class HostRecord(Typed):
-    """The simulator: its name, its version, the trace list of each process, the simulated GPU's options where it tells."""
+    """The simulator: its name, its version, the trace list of each process, the simulated GPU's options where it
+    states them."""
 
     simulator: str
     version: str = ""

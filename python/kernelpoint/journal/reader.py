@@ -1,4 +1,4 @@
-"""The one reader of journals: bytes to records, everything checked that does not depend on what a record is read for."""
+"""The one reader of journals: bytes to records, with all checks that do not depend on the use of a record."""
 
 from __future__ import annotations
 
@@ -90,7 +90,8 @@ def _check_launches(records: Sequence[Any], name: str) -> None:
 
 
 def _check_counters(records: Sequence[Any], name: str) -> None:
-    """All results report the same counters, cycles among them, and each launch has one; a summary states what it is of."""
+    """All results report the same counters, cycles among them, and each launch has one; a summary names its
+    counter."""
     known: list[str] = []
     seen: set[tuple[int, int]] = set()
     for line, record in enumerate(records, start=1):

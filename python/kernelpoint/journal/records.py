@@ -1,6 +1,6 @@
 """The records of a journal, one class for each type, in the order in which a run writes them.
 
-A field that holds its default (None, or False) is not written. Numbers that are not finite stand as None: JSON has none.
+A field with its default (None, or False) is not written. Numbers that are not finite stand as None: JSON has none.
 
 Example:
     >>> from kernelpoint.journal.text import text_of
@@ -46,8 +46,9 @@ FORMAT_VERSION = 2
 
 @dataclass(slots=True)
 class RunRecord(Typed):
-    """The first record, once: the resolved configuration, versions, hashes, launches of each process (0 where nobody knows
-    them), plan file and strata; `online`: nobody knew them beforehand; command: of the simulator, word by word.
+    """The first record, once: the resolved configuration, versions, hashes, launches of each process (0 where they
+    are not known), plan file and strata; `online`: nobody knew them beforehand; command: of the simulator, word by
+    word.
 
     >>> begun = RunRecord("0.1.0", config={}, bound="sequential", estimate="regression", launches=[9], hashes={})
     >>> begun.version, begun.strata is None
@@ -71,7 +72,8 @@ class RunRecord(Typed):
 
 @dataclass(slots=True)
 class PassRecord(Typed):
-    """The begin of a pass: how many launches it wants (None while nobody knows them) and the state of the engine, which is
+    """The beginning of a pass: its number of launches (None while it is not known) and the state of the engine, which
+    is
     the engine's own affair (estimation.BaseEngine.pass_state).
     """
 

@@ -1,4 +1,4 @@
-"""A run, as its journal tells it: what reports, comparisons and profiles read."""
+"""A run read from its journal: the source of reports, comparisons and profiles."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Run:
 
     @cached_property
     def launches(self) -> list[int]:
-        """The number of launches of each process; as far as they came where nobody knows yet."""
+        """The number of launches of each process; those so far if the number is not known yet."""
         counts = list(self.frozen.launches)
         for process in [number for number, count in enumerate(counts) if not count]:
             own = (decision.launch for decision in self.of(DecisionRecord) if decision.process == process)
@@ -130,7 +130,7 @@ class Run:
         return self.summary
 
     def content(self) -> dict[str, Any]:
-        """The summary as JSON's types; of a run that has not ended, what can be said so far."""
+        """The summary as JSON's types; of an unfinished run, the part known so far."""
         if self.summary is not None:
             content = {key: value for key, value in plain(self.summary).items() if key != "type"}
             ranges = [{k: v for k, v in plain(part).items() if k != "type"} for part in self.ranges.values()]
@@ -166,7 +166,7 @@ class Run:
         """Estimates of every launch; None of a run that has not ended, states no estimate, or simulated everything.
 
         Raises:
-            JournalError: the records do not hold every launch once.
+            JournalError: the records do not contain every launch once.
         """
         if self.summary is None:
             return None
@@ -174,7 +174,7 @@ class Run:
 
     @cached_property
     def ranges(self) -> dict[str, RangeRecord]:
-        """Each range of a run with `ranges:` by its path, those inside a range behind it; "" is the whole run.
+        """Each range of a run with `ranges:` by its path, each followed by those inside it; "" is the whole run.
 
         >>> import kernelpoint as kp
         >>> import pathlib

@@ -13,7 +13,7 @@ _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=
 
 
 def plain(record: Any) -> Any:
-    """A record as JSON's types; `type` (and the version) first, fields that hold their default left out.
+    """A record as JSON's types; `type` (and the version) first, fields with their default left out.
 
     >>> from kernelpoint.journal import AbortRecord
     >>> plain(AbortRecord(process=0, launch=4, pass_index=1))

@@ -33,7 +33,7 @@ class JournalWriter:
         resume: go on after the records that are there; otherwise they are kept under a numbered name and a new file begins.
 
     Raises:
-        JournalError: another process holds the file, it cannot be written, is no journal, or is damaged.
+        JournalError: another process has locked the file, it cannot be written, is no journal, or is damaged.
 
     Attributes:
         records: content of the file when it was opened; empty for a new run.

@@ -37,7 +37,8 @@ def unpack(path: Path, folder: Path) -> Path:
     The folder has `kernelpoint.yaml`, which names the plan, the list, and a file for each trace.
 
     Raises:
-        PlanError: the pack is damaged, of another version, or holds names outside its folder; or the folder is not empty.
+        PlanError: the pack is damaged, of another version, or contains names outside its folder; or the folder is not
+            empty.
         OSError: the folder cannot be written.
     """
     try:

@@ -14,7 +14,8 @@ def compare_apart(first: Run, second: Run) -> Comparison:
     """Runs over one selection whose samples do not nest, since each run predicts its traced launches for its own GPU.
 
     Formula: B - A +- (a + b) from the stated intervals A +- a and B +- b; the ratio lies between (B - b) / (A + a) and
-    (B + b) / (A - a). Both intervals hold with 1 - alpha_1 - alpha_2 at least (union bound), whatever launches the runs share.
+    (B + b) / (A - a). Both intervals are right with probability 1 - alpha_1 - alpha_2 at least (union bound),
+    whichever launches the runs share.
     """
     for run in (first, second):
         check_comparable(run)
@@ -67,6 +68,7 @@ def stated(run: Run, counter: str) -> tuple[float, float]:
 
 
 def separate_half_width(first: Run, second: Run, counter: str) -> float:
-    """Half-width of the ratio if all that is known are the two intervals that the runs state; nan if one states none."""
+    """Half-width of the ratio if all that is known are the two intervals that the runs state; nan if one states
+    none."""
     (a, wide_a), (b, wide_b) = (stated(run, counter) for run in (first, second))
     return 0.5 * ((b + wide_b) / (a - wide_a) - (b - wide_b) / (a + wide_a)) if a > wide_a else math.nan

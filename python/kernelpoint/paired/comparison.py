@@ -18,7 +18,7 @@ FEW = 2  # common launches of a stratum, from which on it may hide much
 
 
 def notes(first: Run, second: Run, rows: list[CounterRow]) -> list[str]:
-    """Sentences that a reader has to know beside the numbers."""
+    """Sentences that a reader needs beside the numbers."""
     found = []
     if first.hashes.get("simulator_config") == second.hashes.get("simulator_config"):
         found.append("both runs simulated the same GPU: the ratio of a deterministic simulator is 1")

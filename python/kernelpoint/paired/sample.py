@@ -142,7 +142,8 @@ def _kinds(run: Run) -> tuple[Kind, ...]:
 
 
 def is_predicted(run: Run) -> bool:
-    """True if the design of a run is one with predictions: its journal holds no strata, and its plan does the rest."""
+    """True if the design of a run is one with predictions: then its journal has no strata, and its plan has the
+    predictions."""
     return run.frozen.strata is None and run.header.plan is not None
 
 

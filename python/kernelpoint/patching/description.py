@@ -116,7 +116,7 @@ class Description(_Section):
 
 
 def simulators() -> dict[str, Path]:
-    """Simulators that can be patched, by name, and the folder of each: every folder that holds a ``patch.yaml``.
+    """Simulators that can be patched, by name, and the folder of each: every folder with a ``patch.yaml``.
 
     >>> list(simulators())
     ['accelsim', 'macsim']

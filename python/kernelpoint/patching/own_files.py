@@ -131,7 +131,7 @@ def read_file(path: Path) -> bytes | None:
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Replace a file in one step, keeping its mode; left alone where it holds the content already."""
+    """Replace a file in one step, keeping its mode; a file with the same content is not touched."""
     if read_file(path) == content:
         return
     path.parent.mkdir(exist_ok=True)

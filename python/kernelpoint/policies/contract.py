@@ -2,7 +2,7 @@
 
 To add one, put a file `<name>.py` in `methods` with one subclass of :class:`Policy`, or name a class of another package in the
 entry point group `kernelpoint.policies`; nothing else changes. `methods/random.py` is the example to copy, and
-`conformance.py` the suite that it has to pass.
+`conformance.py` the suite that it must pass.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kernelpoint.workload import Available, Need, Population
 
 
 class Policy(ABC):
-    """One sampling method. Instances hold no state of a run: the same population gives the same design.
+    """One sampling method. Instances have no state of a run: the same population gives the same design.
 
     Class attributes:
         counters: counters of a profile that the method plans from besides instructions; no time is among them.

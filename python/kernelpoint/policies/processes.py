@@ -16,7 +16,7 @@ from kernelpoint.workload import Population
 def design_of(policy: Policy, population: Population) -> Design:
     """The policy's design of a population; with several processes, one design each, side by side.
 
-    No stratum holds launches of two processes, so that each process has its own estimand, total and bound.
+    No stratum contains launches of two processes, so that each process has its own estimand, total and bound.
 
     Raises:
         PolicyError: an input is missing or unusable, or the policy's result is no design of these launches.

@@ -53,7 +53,7 @@ class Matching:
         return int((self.rows >= 0).sum())
 
     def sentences(self) -> list[str]:
-        """Sentences that a user has to know of the matching."""
+        """Sentences on the matching, for the user."""
         lines = [
             f"{self.matched:,} of {len(self.rows):,} launches of the list are in the profile, matched by {self.how}"
         ]

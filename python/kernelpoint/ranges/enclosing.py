@@ -1,4 +1,4 @@
-"""Ranges of a host thread that hold a call, and the operators among them."""
+"""Ranges of a host thread that contain a call, and the operators among them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OPERATOR = "\0"  # before the name of an operator, until the outermost of each m
 def enclosing(
     ranges: Iterable[tuple[Thread, float, float, str]], calls: Sequence[tuple[Thread, float]]
 ) -> Iterator[tuple[int, list[str]]]:
-    """For each call its number and the names of the ranges of its thread that hold it, outermost first.
+    """For each call its number and the names of the ranges of its thread that contain it, outermost first.
 
     Args:
         ranges: thread, begin, end and name; calls: thread and time. Times of both are on one clock.

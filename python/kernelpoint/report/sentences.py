@@ -15,8 +15,8 @@ def is_weak(row: EstimateRecord) -> bool:
 
 
 def total(row: EstimateRecord) -> str:
-    """An estimate as text; one below zero, which no counter is, tells nothing, nor does a zero of what no simulated launch has
-    met, without a half-width.
+    """An estimate as text. "not known": below zero, or zero without a half-width since no simulated launch had such
+    an event.
 
     >>> total(EstimateRecord(estimate=0.0, simulated=0.0)), total(EstimateRecord(estimate=0.0, half_width=0.0, simulated=0.0))
     ('not known', '0')

@@ -1,4 +1,4 @@
-"""The launches of a census that a trace list holds, each checked against the census."""
+"""The launches of a census that a trace list contains, each checked against the census."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ SHOWN = 3  # launches that a message names
 def listed_launches(selection: Selection, path: str) -> tuple[np.ndarray, tuple[str, ...]]:
     """Launches of the census in the order of a trace list, int64 [n], and their traces.
 
-    A trace belongs to the launch that its number names (N of `kernel-N`, `Kernel<N>`); name, grid and block have to agree.
+    A trace belongs to the launch that its number names (N of `kernel-N`, `Kernel<N>`); name, grid and block must
+    agree.
 
     Raises:
         TraceError: a trace has no number or one that the census lacks, two have the same, they are not in order, or one is

@@ -105,7 +105,7 @@ class Selection:
 
 
 def _made_of(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Selection:
-    """The selection that a file holds; its parts have to fit together."""
+    """The selection in a file; its parts must fit together."""
     size, origin, traced = len(arrays["launch_name_ids"]), about["origin"], arrays["traced"]
     if about["tracer"] not in TRACERS or origin["launches"] != [size] or traced.shape != (size,):
         raise ValueError("its launches do not add up")

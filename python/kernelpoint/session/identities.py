@@ -71,7 +71,7 @@ class Balance:
         """Move estimates to the nearest that fulfil identities (sum = 0), limits (sum <= 0) and `least`, each in units of its
         half-width: least squares under accounting constraints (Stone, Champernowne, Meade 1942), by projections in turn
         (Dykstra 1983), the last one onto all limits that are met at once. Half-widths grow by as much as an estimate moves, so
-        an interval that held the truth still does. Exact ones stay.
+        right intervals stay right. Exact ones stay.
         """
         names = list(self.values)
         x = before = np.array([self.values[name] for name in names])
@@ -109,7 +109,7 @@ class Balance:
 def with_identities(look: Look, engine: BaseEngine, fixed: Collection[str]) -> Look:
     """A look whose estimates agree with each other.
 
-    Model: an identity that holds in each simulated launch holds in all.
+    Model: an identity that is true in each simulated launch is true in all.
 
     Args:
         engine: with the results; fixed: counters and ratios of the error budget, which stay as they are.
@@ -143,7 +143,8 @@ def _identities(known: Iterable[str]) -> list[Terms]:
 
 
 def _holds(identity: Terms, engine: BaseEngine) -> bool:
-    """True if the identity holds in every simulated launch, to the digits that simulators print; False where there is none."""
+    """True if the identity is true in every simulated launch, to the digits that simulators print; False where there
+    is none."""
     if not set(identity) <= set(engine.counters):
         return False
     columns = [engine.counters.index(name) for name in identity]

@@ -1,4 +1,4 @@
-"""Interface of a queue, which holds the launches that the run waits for, and of its answers to a simulator."""
+"""Interface of a queue of launches that the run waits for, and of its answers to a simulator."""
 
 from __future__ import annotations
 

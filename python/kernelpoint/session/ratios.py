@@ -1,4 +1,4 @@
-"""Ratios of totals that are reported, each with a bound, wherever a host reports both of their counters."""
+"""Reported ratios of totals, each with a bound, if a host reports both counters."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class Recorder:
         return record
 
     def recalled(self, step: type[Step]) -> Step | None:
-        """The step that the run took here, where the journal holds it; None where it is to be taken now, or was another."""
+        """The step that the journal contains at this place; None if there is none, or another."""
         if not self.awaits(step):
             return None
         return cast(Step, self.pop())

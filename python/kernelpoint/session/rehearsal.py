@@ -245,7 +245,7 @@ def _rehearse(engine: Any, values: np.ndarray, counters: Sequence[str] = ("cycle
 
 
 def _known(population: Population) -> tuple[np.ndarray, str] | None:
-    """float64 [N], positive: cycles, time or instructions of each launch, and what they are."""
+    """float64 [N], positive: cycles, time or instructions of each launch, and their name."""
     model, profile, scan = population.model, population.profile, population.scan
     if model is not None:
         values, source = model.counters["cycles"], "the fast model's cycles"

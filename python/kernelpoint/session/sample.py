@@ -95,7 +95,7 @@ class Sample:
         return self.look
 
     def grow(self) -> bool:
-        """Draw more where the last look did not meet the budget; False where the sample ends here."""
+        """Enlarge the sample if the last interim analysis did not meet the budget; False if the sample ends here."""
         if self.look is not None and self.look.met:
             return False
         if self._frame.population.listed is None:
@@ -216,7 +216,7 @@ class Sample:
         return [(len(part), int(part.sum())) for part in parts]
 
     def _predict(self, wanted: np.ndarray) -> dict[int, float]:
-        """Predicted cycles of the launches of a pass, for their decisions; none before the first look."""
+        """Predicted cycles of the launches of a pass, for their decisions; none before the first interim analysis."""
         if self.look is None or not len(wanted):
             return {}
         rows = self.engine.predict(wanted)

@@ -75,7 +75,7 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
 
     Raises:
         ConfigError: policy, budget and host do not go together.
-        TraceError: a trace list cannot be read, or holds code that the simulator does not know.
+        TraceError: a trace list cannot be read, or contains code for an unknown architecture.
         PlanError: the named plan, or selection, is not of this run.
         PolicyError: the policy lacks an input.
     """

@@ -192,7 +192,7 @@ def _estimates(estimates: Mapping[str, Estimate]) -> dict[str, EstimateRecord]:
 
 
 def _part(part: Mapping[str, Any], number_key: str) -> PartRecord:
-    """A cluster, or a process, of a look."""
+    """A cluster, or a process, of an interim analysis."""
     return PartRecord(int(part[number_key]), int(part["units"]), int(part["simulated"]), _estimates(part["estimates"]))
 
 

@@ -38,7 +38,7 @@ def states_key(fingerprint: str, residency: tuple[int, ...], predictor: tuple[in
 
 
 def keep(kind: str, key: str, arrays: Mapping[str, np.ndarray], folder: Path, log: Log, **about: Any) -> None:
-    """Write arrays and a description that JSON can hold; if that fails, `log` gets a line and nothing is kept.
+    """Write arrays and a description in JSON; if that fails, `log` gets a line and nothing is kept.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())

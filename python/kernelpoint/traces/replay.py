@@ -1,4 +1,4 @@
-"""State that the launches before one leave in what a simulator keeps between launches."""
+"""State that earlier launches leave in a simulator."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class StateInfo:
 
 @dataclass(frozen=True, eq=False)
 class Replayed:
-    """The touches of earlier launches that matter, as ``kp_replay`` tells them."""
+    """The touches of earlier launches that matter, as ``kp_replay`` returns them."""
 
     touches: np.ndarray  # structured, as kp_touch: line, touched, written, filled, copied, sm, path; oldest first
     launches: int  # earlier launches looked at

@@ -15,7 +15,7 @@ from kernelpoint.traces.scan import LaunchShape
 class ScanTable:
     """Table of N launches, read without simulating any; row i is launch index i.
 
-    Rows of launches in `errors` hold -1 as ids and 0 as counts. Launches of one file share its record.
+    Rows of launches in `errors` have -1 as ids and 0 as counts. Launches of one file share its record.
 
     Attributes:
         stream_ids: int32 [N], numbered in order of first appearance.
@@ -145,7 +145,7 @@ class ScanTable:
     def part(self, first: int, last: int) -> tuple[ScanTable, np.ndarray]:
         """The launches `first` to `last` - 1 as a table of their own, and int64 [s], the streams of this one that occur there.
 
-        Streams are numbered anew, in the same order; shapes and kernel names keep their numbers.
+        Streams are numbered again, in the same order; shapes and kernel names keep their numbers.
         """
         ids = self.stream_ids[first:last]
         kept, renumbered = np.unique(ids[ids >= 0], return_inverse=True)

@@ -26,8 +26,8 @@ class CtaProjection(StoppingRule):
     The first wave (S CTAs) fills the GPU: launch latency, ramp and cold caches are its own. After it a CTA is issued only when
     another one ends, so whole waves of S issues measure the rate of the GPU. Let y_b be the cycles of the last B =
     floor((k - S) / S) waves before the stop, z_b the cycles in which the fast model issues the same CTAs, and z those for the
-    n - k CTAs left: a ratio estimator on the model's clock. Where the model does not tell, or holds another number of CTAs at a
-    time, z counts CTAs. Where there would be 32 or more y_b, two or more waves make one.
+    n - k CTAs left: a ratio estimator on the model's clock. Without the model, or if it runs another number of CTAs
+    at a time, z counts CTAs. Where there would be 32 or more y_b, two or more waves make one.
 
         r = sum y_b / sum z_b,    m = B z / sum z_b,
         T = T_k + r z,
@@ -102,7 +102,7 @@ class CtaProjection(StoppingRule):
 
 
 class _Waves:
-    """Waves of a trace behind its first one, counted back from its last point; see CtaProjection for the symbols.
+    """Waves of a trace after its first one, counted back from its last point; see CtaProjection for the symbols.
 
     Row 0 of each array is of cycles, row 1 of instructions.
     """
@@ -179,7 +179,7 @@ def _same_waves(model: ProgressTrace, trace: ProgressTrace) -> bool:
 
 
 def _usable(model: ProgressTrace | None, trace: ProgressTrace) -> ProgressTrace | None:
-    """The model, unless its own waves are so large that it tells nothing of this launch."""
+    """The model, unless its waves are too large for this launch."""
     if model is None or _same_waves(model, trace):
         return model
     wave = model.resident
@@ -188,7 +188,8 @@ def _usable(model: ProgressTrace | None, trace: ProgressTrace) -> ProgressTrace 
 
 
 def _change(model: ProgressTrace, trace: ProgressTrace) -> float:
-    """Cycles of the model for a CTA behind the stop over those before it, less 1; both from whole waves of the model."""
+    """Cycles of the model for a CTA after the stop over those before it, less 1; both from whole waves of the
+    model."""
     wave = model.resident
     before = max((trace.issued - 1 - max(wave, trace.resident)) // wave, 1) * wave
     behind = min(max((trace.total - trace.issued) // wave, 1) * wave, trace.total - trace.issued)

@@ -131,7 +131,7 @@ def _k_means(points: np.ndarray, weights: np.ndarray, k: int, seed: int) -> np.n
 
 
 def _principal_components(features: np.ndarray) -> np.ndarray:
-    """Scores of the components that hold VARIANCE_KEPT of the variance of the scaled features."""
+    """Scores of the components with VARIANCE_KEPT of the variance of the scaled features."""
     deviation = features.std(axis=0)
     scaled = (features - features.mean(axis=0)) / np.where(deviation > 0.0, deviation, 1.0)
     values, axes = np.linalg.eigh(np.atleast_2d(np.cov(scaled.T, bias=True)))

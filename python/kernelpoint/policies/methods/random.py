@@ -1,4 +1,4 @@
-"""Simple random sampling of launches: the baseline every other method has to beat."""
+"""Simple random sampling of launches: the baseline for every other method."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ PILOT_SIZE = 30
 class Random(Policy):
     """Simple random sampling without replacement (Cochran, Sampling Techniques, section 2).
 
-    One stratum holds the whole population. A pilot of 30 launches gives the variance; passes then add launches until the
+    One stratum contains the whole population. A pilot of 30 launches gives the variance; passes then add launches
+    until the
     bound meets the budget. It reads no trace; the number of launches suffices.
     """
 

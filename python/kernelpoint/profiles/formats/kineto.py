@@ -20,7 +20,7 @@ class Kineto(TextFormat):
     """Events with category `kernel`; `gpu_memcpy` and `gpu_memset` are left out, all others passed over.
 
     Timestamps and durations are microseconds there. Launch order is the order of correlation ids (CUDA calls), then of
-    starts. Memory stays that of the launches: the file is never held whole.
+    starts. Memory stays that of the launches: the file is never in memory as a whole.
 
     Raises:
         ProfileError: the file is not such a trace, ends in the middle of an event, or an event lacks its time.

@@ -13,7 +13,7 @@ from kernelpoint.profiles.tables import number, rows_of, whole_number
 class ResultsCsv(TextFormat):
     """Results of a full simulation: columns launch_index, trace, kernel_name, and any counters, `cycles` among them.
 
-    The embedded host writes this file with `-results`. Every launch of the list has to be there, once.
+    The embedded host writes this file with `-results`. It must contain every launch of the list once.
     """
 
     description = "results CSV"

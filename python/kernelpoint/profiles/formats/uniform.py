@@ -13,7 +13,7 @@ from kernelpoint.profiles.tables import microseconds, number, rows_of, shape, wh
 class UniformCsv(TextFormat):
     """The uniform CSV: columns idx, name, grid, block, regs, smem, stream, ts_us, dur_us; others are ignored.
 
-    Only name and dur_us have to be there. Times are microseconds. Rows whose name begins with "Memcpy" or "Memset" are
+    Only name and dur_us are required. Times are microseconds. Rows whose name begins with "Memcpy" or "Memset" are
     left out.
     """
 
