@@ -111,7 +111,9 @@ def scatter_of(points: Sequence[Line]) -> dict[str, Any]:
         y=alt.Y("speedup:Q", title="cycle speedup, harmonic mean", scale=alt.Scale(type="log")),
     )
     marks = base.mark_point(filled=True, size=110, opacity=1.0).encode(
-        color=alt.Color("policy:N", scale=alt.Scale(range=OKABE_ITO), legend=alt.Legend(orient="bottom", title=None)),
+        color=alt.Color(
+            "policy:N", scale=alt.Scale(range=OKABE_ITO), legend=alt.Legend(orient="bottom", title=None, columns=4)
+        ),
         shape=alt.Shape("policy:N", legend=None),
         tooltip=["policy:N", "budget:N", alt.Tooltip("error:Q", format=".3%"), alt.Tooltip("speedup:Q", format=".1f")],
     )
