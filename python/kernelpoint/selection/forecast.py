@@ -29,7 +29,7 @@ class Forecast:
     Example:
         >>> forecast = Forecast((12, 20, 901), (1e6, 2e6, 4e9), (30.0, 50.0, 2600.0), guessed=0.0)
         >>> forecast.sentences()[0]
-        '901 launches; 20 to trace (2.2 %); the first pass simulates 12 of them'
+        '901 launches; 20 to trace (2.2 %); the first pass simulates at most 12 of them'
     """
 
     launches: tuple[int, int, int]
@@ -41,10 +41,12 @@ class Forecast:
         """Sentences for the user."""
         drawn, traced, all_ = self.launches
         lines = [
-            f"{all_:,} launches; {traced:,} to trace ({_percent(traced / all_)}); the first pass simulates {drawn:,} of them",
+            f"{all_:,} launches; {traced:,} to trace ({_percent(traced / all_)}); the first pass simulates at most {drawn:,} "
+            "of them",
             f"disk: about {_bytes(self.bytes[1])} of trace text, all launches {_bytes(self.bytes[2])}",
-            f"simulation: about {_time(self.seconds[0])} for the first pass and {_time(self.seconds[1])} at most with "
-            f"the traced launches, all launches {_time(self.seconds[2])} (Accel-Sim, one core)",
+            f"simulation: at most about {_time(self.seconds[0])} for the first pass and {_time(self.seconds[1])} for "
+            f"the traced launches, all launches {_time(self.seconds[2])} (Accel-Sim, one core); less where the fast model "
+            "can predict the traced launches",
         ]
         if self.guessed:
             lines.append(
