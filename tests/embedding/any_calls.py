@@ -1,16 +1,19 @@
 """Random sequences of calls of the ABI, right and wrong, through ctypes; started by test_any_calls.py.
 
-    python any_calls.py PLUGIN SEED CALLS THREADS      prints how often each function gave each status, as JSON
+    python any_calls.py PLUGIN SEED CALLS THREADS FORKS      prints how often each function gave each status, as JSON
 
 What must hold: every call returns a status of abi.h; a negative one has a reason; a decision that was refused reads
-"simulate". Sizes, counts, indices, numbers and texts are right or wrong; pointers are right or NULL.
+"simulate". Sizes, counts, indices, numbers and texts are right or wrong; pointers are right or NULL. The process is forked
+while threads call: each call of the child is answered, or all are refused because a call was inside, within 60 s.
 """
 
 from __future__ import annotations
 
 import ctypes
 import json
+import os
 import random
+import signal
 import sys
 import tempfile
 from collections import Counter
@@ -189,10 +192,38 @@ class Caller:
                 self.step()
 
 
+def call_in_child(callers: list[Caller]) -> int:
+    """Calls on the parent's sessions that change none, then on a session of the child's own. 1 if all were refused, else 0."""
+    name, own = c_char_p(), Caller(sys.argv[1], os.getpid())
+    held = [caller.session for caller in callers if caller.session]
+    statuses = {own.call("kp_launch_name", session, 0, c_uint64(0), byref(name)) for session in held}
+    was_inside = statuses == {-1} and b"was forked while a call" in own.plugin.kp_last_error()
+    own.run(40)
+    assert not was_inside or all(seen.endswith(" -1") for seen in own.seen), own.seen
+    return int(was_inside)
+
+
+def forked(callers: list[Caller]) -> str:
+    """How the child of a fork ended: "answered", "refused", or its wait status."""
+    if (child := os.fork()) == 0:
+        signal.alarm(60)
+        code = 2
+        try:
+            code = call_in_child(callers)
+        finally:
+            os._exit(code)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return {0: "answered", 1: "refused"}.get(status, f"ended with {status}")
+
+
 if __name__ == "__main__":
-    seed, calls, count = map(int, sys.argv[2:])
+    seed, calls, count, forks = map(int, sys.argv[2:])
     callers = [Caller(sys.argv[1], seed + number) for number in range(count)]
+    children: Counter[str] = Counter()
     with ThreadPoolExecutor(count) as threads:
-        for done in [threads.submit(caller.run, calls // count) for caller in callers]:
+        running = [threads.submit(caller.run, calls // count) for caller in callers]
+        while forks > sum(children.values()) and not all(one.done() for one in running):
+            children[f"fork {forked(callers)}"] += 1
+        for done in running:
             done.result()
-    print(json.dumps(sum((caller.seen for caller in callers), Counter())))
+    print(json.dumps(sum((caller.seen for caller in callers), children)))
