@@ -13,7 +13,8 @@ import pytest
 
 from hosts import LAUNCHES
 
-HEADER = Path(__file__).parents[2] / "plugin" / "include" / "kernelpoint" / "counters.h"
+HEADERS = Path(__file__).parents[2] / "plugin" / "include" / "kernelpoint"
+FLAGS = {name: int(bit) for name, bit in re.findall(r"KP_HOST_(\w+) = 1u\s*<< (\d+)", (HEADERS / "abi.h").read_text())}
 
 
 CLOSED = [streams for count in (1, 2, 3) for streams in combinations(range(3), count)]
@@ -57,6 +58,23 @@ def test_every_launch_is_described_where_the_host_describes_launches(host, tmp_p
     described = [line.split() for line in run.log if line.startswith("describe ")]
     assert len(described) == processes * LAUNCHES
     assert all(words[1] != "none" or words[3] != "0" or len(words) > 6 for words in described), described
+
+
+def test_the_flags_of_a_host_say_what_it_does(host, tmp_path):
+    run = host.run(tmp_path, "pass 0 1\nestimate 100 10")
+    found = re.search(r"^open .* flags (\d+) hash ", run.log[0])
+    flags = {name for name, bit in FLAGS.items() if int(found[1]) & 1 << bit}
+    assert ("CAN_STOP" in flags) == ("stop" in host.can) and ("EXECUTES" in flags) == ("execute" in host.can)
+    if "NO_TRACES" in flags:
+        assert all(line.endswith(" list none") for line in run.log if line.startswith("process "))
+    if "STATELESS" in flags:
+        assert any(line.startswith("state lines 0 ") for line in run.log) and "RESTORES" not in flags
+    if "DETERMINISTIC" in flags:
+        keys = [line.split(" key ")[1].split()[0] for line in run.log if line.startswith("describe ")]
+        assert len(keys) == LAUNCHES and "0" not in keys
+    if "NAMES_COUNTERS" in flags:
+        named = next(line for line in run.log if line.startswith("counters")).split()[1:]
+        assert all(call[7::2] == named for call in run.calls("complete"))
 
 
 def test_a_launch_that_is_answered_with_skip_is_not_simulated(host, tmp_path):
@@ -122,7 +140,7 @@ def test_a_run_without_a_bound_states_none(host, tmp_path):
 
 
 def test_every_counter_has_a_meaning(host, tmp_path):
-    known = set(re.findall(r'X\("(\w+)", "', HEADER.read_text()))
+    known = set(re.findall(r'X\("(\w+)", "', (HEADERS / "counters.h").read_text()))
     found = host.run(tmp_path, "pass 0 1").counters()
     assert found and found <= known, f"not in counters.h: {found - known}"
 
