@@ -1,24 +1,27 @@
 """Simulators whose launches describe themselves: launches simulated, error and coverage under three lines of YAML.
 
-    python lab/coverage/described.py --seeds 100
+    python lab/coverage/described.py --seeds 100              simulators of this tree
+    python lab/coverage/described.py --seeds 100 scalesim     SCALE-Sim v3, which has to be installed
 
 Builds examples/c_host and examples/small_simulator, each with 2,000 launches of 25 kinds, and examples/executing_simulator with
 2,000 of which nothing is known but their number. Runs each with every seed at 1 % and 95 %, and compares the estimate with the
-sum over all launches. In `deterministic` every launch of a kind has the same key (kernelpoint.host). The table is in
-docs/extending-simulator.md.
+sum over all launches. In `deterministic` every launch of a kind has the same key (kernelpoint.host). The tables are in
+docs/extending-simulator.md and examples/hosts/scalesim.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import random
 import re
 import subprocess
+import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import kernelpoint as kp
 
@@ -104,41 +107,64 @@ def executing_simulator(folder: Path) -> Simulator:
     return of_program([str(program), "CONFIG", str(folder / "program")], total)
 
 
+def in_python(launches: list[dict[str, Any]], cycles: Sequence[float], **abilities: bool) -> Simulator:
+    """A simulator in Python whose launches take these cycles."""
+
+    def run(seed: int, folder: Path) -> Outcome:
+        budget = {"relative_error": 0.01, "confidence": 0.95}
+        config = {"version": 1, "policy": "kernelpoint", "error_budget": budget, "seed": seed}
+        config["journal"] = str(folder / f"{seed}.kpjournal")
+        with kp.host(config, launches, stateless=True, log=lambda line: None, **abilities) as run:
+            for launch in run:
+                run.result(launch, cycles=cycles[launch])
+        stated = run.summary
+        return Outcome(stated.simulated, stated.estimate, stated.half_width or 0.0)
+
+    return Simulator(run, sum(cycles))
+
+
 def deterministic(folder: Path) -> Simulator:
     """Launches of one key have equal results; in Python."""
     draw = random.Random(3)
     kinds = [draw.randint(1_000, 900_000) for _ in range(KINDS)]
     keys = [draw.randrange(KINDS) for _ in range(LAUNCHES)]
     launches = [{"name": "kernel", "key": 1 + key} for key in keys]
-
-    def run(seed: int, folder: Path) -> Outcome:
-        budget = {"relative_error": 0.01, "confidence": 0.95}
-        config = {"version": 1, "policy": "kernelpoint", "error_budget": budget, "seed": seed}
-        config["journal"] = str(folder / f"{seed}.kpjournal")
-        with kp.host(config, launches, stateless=True, deterministic=True, log=lambda line: None) as run:
-            for launch in run:
-                run.result(launch, cycles=kinds[keys[launch]])
-        stated = run.summary
-        return Outcome(stated.simulated, stated.estimate, stated.half_width or 0.0)
-
-    return Simulator(run, sum(kinds[key] for key in keys))
+    return in_python(launches, [kinds[key] for key in keys], deterministic=True)
 
 
-SIMULATORS = {made.__name__: made for made in (c_host, small_simulator, executing_simulator, deterministic)}
+def scalesim(folder: Path, **abilities: bool) -> Simulator:
+    """The GEMMs of examples/hosts/scalesim; each shape is simulated once for all runs. Not deterministic unless stated."""
+    sys.path.insert(0, str(EXAMPLES / "hosts" / "scalesim"))
+    decode = importlib.import_module("decode")
+    launches = decode.gemms()
+    cycles = {
+        shape: decode.simulate({"name": "gemm", "shape": shape})["cycles"]
+        for shape in {one["shape"] for one in launches}
+    }
+    return in_python(launches, [cycles[one["shape"]] for one in launches], **abilities)
+
+
+def scalesim_deterministic(folder: Path) -> Simulator:
+    """The same, with a key for each shape."""
+    return scalesim(folder, deterministic=True)
+
+
+IN_THE_TREE = (c_host, small_simulator, executing_simulator, deterministic)
+SIMULATORS = {made.__name__: made for made in (*IN_THE_TREE, scalesim, scalesim_deterministic)}
 
 
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description="Simulators whose launches describe themselves.")
     parser.add_argument("--seeds", type=int, default=100)
-    seeds = parser.parse_args().seeds
-    print(
-        "| Simulator | Simulated of 2,000, mean and most | Largest error | Widest bound | Bound contained the total |"
-    )
+    parser.add_argument("simulators", nargs="*", metavar="SIMULATOR", help=f"of {', '.join(SIMULATORS)}")
+    options = parser.parse_args()
+    seeds, names = options.seeds, options.simulators or [made.__name__ for made in IN_THE_TREE]
+    print("| Simulator | Simulated, mean and most | Largest error | Widest bound | Bound contained the total |")
     print("|---|---|---|---|---|")
-    for name, make in SIMULATORS.items():
+    for name in names:
         with tempfile.TemporaryDirectory() as folder:
-            simulator = make(Path(folder))
+            simulator = SIMULATORS[name](Path(folder))
             runs = [simulator.run(seed, Path(folder)) for seed in range(seeds)]
         errors = [abs(run.estimate - simulator.total) for run in runs]
         held = sum(error <= run.half_width + 1e-9 * simulator.total for error, run in zip(errors, runs, strict=True))

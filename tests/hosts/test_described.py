@@ -3,15 +3,15 @@
 import os
 
 import pytest
-from described import LAUNCHES, PLUGIN, SIMULATORS
+from described import IN_THE_TREE, LAUNCHES, PLUGIN, deterministic
 
 SEEDS = int(os.environ.get("SEEDS", "2"))
 pytestmark = pytest.mark.skipif(not PLUGIN.exists(), reason="the plugin is not built here")
 
 
-@pytest.mark.parametrize("name", SIMULATORS)
-def test_less_than_a_tenth_of_the_launches_is_simulated_and_the_bound_contains_the_total(name, tmp_path):
-    simulator = SIMULATORS[name](tmp_path)
+@pytest.mark.parametrize("made", IN_THE_TREE, ids=lambda made: made.__name__)
+def test_less_than_a_tenth_of_the_launches_is_simulated_and_the_bound_contains_the_total(made, tmp_path):
+    simulator = made(tmp_path)
     for seed in range(SEEDS):
         run = simulator.run(seed, tmp_path)
         assert run.simulated < 0.1 * LAUNCHES
@@ -20,6 +20,6 @@ def test_less_than_a_tenth_of_the_launches_is_simulated_and_the_bound_contains_t
 
 
 def test_a_deterministic_host_is_exact_at_one_launch_of_each_key(tmp_path):
-    simulator = SIMULATORS["deterministic"](tmp_path)
+    simulator = deterministic(tmp_path)
     run = simulator.run(0, tmp_path)
     assert (run.simulated, run.estimate, run.half_width) == (25, simulator.total, 0)
