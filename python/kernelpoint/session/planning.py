@@ -45,7 +45,7 @@ def plan_for(
     needs = policy.inputs(available)
     check_available(config.policy.name, needs, available)
     if config.fast_model != "off":
-        _say_which_inputs(policy, available, config, log)
+        _say_which_inputs(policy, available, population.described is not None, config, log)
     origin = origin_of(config, policy, population, needs)
     if config.plan is not None:
         plan = Plan.load(config.plan, population.u)
@@ -60,7 +60,7 @@ def plan_for(
     return plan, None if cached is None else _keep(plan, cached, log)
 
 
-def _say_which_inputs(policy: type[Policy], available: Available, config: Config, log: Log) -> None:
+def _say_which_inputs(policy: type[Policy], available: Available, is_described: bool, config: Config, log: Log) -> None:
     """One line where a policy that uses the fast model's predictions has to do without them, or without a named profile."""
     if policy.inputs(Available(traces=True)) and not policy.inputs(available):
         log(
@@ -74,7 +74,7 @@ def _say_which_inputs(policy: type[Policy], available: Available, config: Config
             f"kernelpoint: profile: {config.profile} is not used, because the fast model predicts every launch on this GPU; "
             "`fast_model: off` uses it"
         )
-    if uses and available.why_no_model is not None:
+    if uses and not is_described and available.why_no_model is not None:
         log(f"kernelpoint: the estimate does not use the fast model's predictions: {available.why_no_model}")
 
 
