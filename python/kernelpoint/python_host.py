@@ -22,6 +22,7 @@ from kernelpoint.errors import HostError, shown
 from kernelpoint.journal import SummaryRecord
 from kernelpoint.session.boundary import open_run, own_command
 from kernelpoint.session.host_info import HostInfo
+from kernelpoint.session.replays import REPLAYED
 from kernelpoint.session.session import Session
 from kernelpoint.workload import Descriptions
 
@@ -47,8 +48,13 @@ class HostedRun:
         summary: of the run, once it has ended.
     """
 
-    def __init__(self, session: Session, execute: Callable[[int], object] | None = None) -> None:
-        self._session, self._execute = session, execute
+    def __init__(
+        self,
+        session: Session,
+        execute: Callable[[int], object] | None = None,
+        restore: Callable[[int], object] | None = None,
+    ) -> None:
+        self._session, self._execute, self._restore = session, execute, restore
         self._in_flight: int | None = None
         self.summary: SummaryRecord | None = None
 
@@ -77,10 +83,12 @@ class HostedRun:
             if status != OK:
                 return
             after = launch
-            action = self._session.on_launch(0, launch).action
-            if action == EXECUTE and self._execute is not None:
+            answer = self._session.on_launch(0, launch)
+            if answer.action == EXECUTE and self._execute is not None:
                 self._execute(launch)
-            if action == SIMULATE:
+            if answer.state == REPLAYED and self._restore is not None:
+                self._restore(launch)
+            if answer.action == SIMULATE:
                 self._in_flight = launch
                 yield launch
 
@@ -116,6 +124,7 @@ def host(
     stateless: bool = False,
     deterministic: bool = False,
     execute: Callable[[int], object] | None = None,
+    restore: Callable[[int], object] | None = None,
     log: Log = to_standard_error,
 ) -> HostedRun:
     """Open a sampled run over the launches of a simulator in Python, or take it over from its journal.
@@ -130,6 +139,9 @@ def host(
         execute: runs a launch functionally, without its timing, for a simulator whose launches read what earlier ones wrote.
             Every launch up to the last one to simulate is then executed or simulated, in program order. A further pass may
             begin again at launch 0, with the memory that the program starts with.
+        restore: puts the simulator into the state that the launches before one leave, as near as it can, and the same whichever
+            were simulated. It is called before each launch of the sample. A few launches follow others without it: how far
+            their results are apart is part of the bound, which is then on the total error.
         log: takes one line of text for the user.
 
     Returns:
@@ -159,6 +171,7 @@ def host(
         has_no_traces=True,
         is_deterministic=deterministic,
         executes=execute is not None,
+        restores=restore is not None,
         descriptions=None if isinstance(launches, int) else Descriptions.of(list(launches)),
     )
-    return HostedRun(open_run(parsed, info, log, command=own_command()), execute)
+    return HostedRun(open_run(parsed, info, log, command=own_command()), execute, restore)

@@ -227,3 +227,31 @@ def test_a_description_that_cannot_be_is_refused_before_anything_is_simulated(tm
     with pytest.raises(HostError, match=message):
         kp.host(keys(tmp_path), launches, log=silent)
     assert not (tmp_path / "run.kpjournal").exists()
+
+
+class Cached:
+    """A simulator whose launches are faster the more launches were simulated directly before, up to three."""
+
+    def __init__(self, run_up):
+        self.run_up, self.warm = run_up, []
+
+    def restore(self, launch):
+        self.warm = list(range(max(launch - self.run_up, 0), launch))
+
+    def simulate(self, launch):
+        self.warm = [*self.warm[-2:], launch]
+        lacking = min(launch, 3) + 1 - sum(1 for one in self.warm if launch - 3 <= one)
+        return 10_000 + launch % 7 + 500 * lacking
+
+
+@pytest.mark.parametrize(("run_up", "met"), [(3, True), (1, False)])
+def test_what_a_simulator_does_not_restore_by_itself_is_measured_and_is_in_the_bound(tmp_path, run_up, met):
+    full, simulator = Cached(0), Cached(run_up)
+    total = sum(full.simulate(launch) for launch in range(2000))
+    with kp.host(keys(tmp_path), 2000, restore=simulator.restore, log=silent) as run:
+        for launch in run:
+            run.result(launch, cycles=simulator.simulate(launch))
+    stated = run.summary
+    assert stated.covers == "total error" and stated.met == met
+    assert abs(stated.estimate - total) <= stated.half_width
+    assert any("more than 8 before" in line for line in stated.assumptions)

@@ -26,7 +26,8 @@
  * kp_next(KP_END_OF_LIST) at the end to learn whether another pass is needed.
  *
  * With KP_HOST_EXECUTES kp_next passes over no launch: it names the one behind `after`, or launch 0, where the host
- * begins its program again with the memory of its start. Launches behind the last one to simulate are not named.
+ * begins its program again with the memory of its start. Launches behind the last one to simulate are not named. A
+ * decision may be asked for ahead, to know what follows: kp_next still names the launch in its turn.
  *
  * Threads: all functions may be called from any thread; calls on one session are serialised by the plugin. Several
  * launches may be in flight; they may complete in any order. A decision never waits for a result. After a fork only one
@@ -88,14 +89,17 @@ enum {
     KP_HOST_STATELESS = 1u << 8,  /* a launch leaves nothing that a later one meets: the bound is on the total error */
     KP_HOST_NO_TRACES = 1u << 9,  /* no launch has a trace: they are sampled by their descriptions, else at random */
     KP_HOST_DETERMINISTIC = 1u
-        << 10,                  /* launches of one kp_description.key have equal results: one of them is simulated */
-    KP_HOST_EXECUTES = 1u << 11 /* a launch reads what earlier ones wrote: those not simulated run functionally */
+        << 10,                   /* launches of one kp_description.key have equal results: one of them is simulated */
+    KP_HOST_EXECUTES = 1u << 11, /* a launch reads what earlier ones wrote: those not simulated run functionally */
+    KP_HOST_RESTORES = 1u << 12 /* the host makes the state of KP_STATE_REPLAYED itself, by launches before or a copy */
 };
 
 /* State that a launch begins with, for kp_decision.state. */
 typedef enum kp_state {
-    KP_STATE_KEPT = 0,    /* with whatever the simulator holds */
-    KP_STATE_REPLAYED = 1 /* the host empties its state and applies kp_replay_before() */
+    KP_STATE_KEPT = 0, /* with whatever the simulator holds */
+    /* The host empties its state and applies kp_replay_before(); with KP_HOST_RESTORES it makes the state that earlier
+     * launches leave in its own way, the same whichever launches were simulated before. */
+    KP_STATE_REPLAYED = 1
 } kp_state;
 
 /* The constant cycles of a launch before its first CTA, in which nothing happens, for kp_decision.latency. A host that
@@ -189,7 +193,7 @@ typedef struct kp_decision {
     uint32_t action;            /* kp_action */
     uint32_t pass;              /* 0-based pass over the list */
     uint32_t progress_interval; /* cycles between calls of kp_on_progress for this launch; 0: none wanted */
-    uint32_t state;             /* kp_state; KP_STATE_KEPT where kp_host_info.state_lines is 0 */
+    uint32_t state;             /* kp_state; KP_STATE_KEPT where the host restores none: no state_lines, no flag */
     uint32_t uncounted;         /* 1: simulated for validation: its result is no part of the sample */
     uint32_t latency;           /* kp_latency */
 } kp_decision;

@@ -90,6 +90,7 @@ py::dict host_dictionary(const kp_host_info& info) {
     fields["needs_whole_traces"] = py::bool_((info.flags & KP_HOST_NEEDS_WHOLE_TRACES) != 0);
     fields["has_no_traces"] = py::bool_((info.flags & KP_HOST_NO_TRACES) != 0);
     fields["is_deterministic"] = py::bool_((info.flags & KP_HOST_DETERMINISTIC) != 0);
+    fields["restores"] = py::bool_((info.flags & KP_HOST_RESTORES) != 0);
     fields["executes"] = py::bool_((info.flags & KP_HOST_EXECUTES) != 0);
     fields["stateless"] = py::bool_((info.flags & KP_HOST_STATELESS) != 0);
     fields["descriptions"] = descriptions(info);

@@ -44,14 +44,20 @@ class HostInfo:
     has_no_traces: bool = False
     is_deterministic: bool = False
     executes: bool = False
+    restores: bool = False
     not_replayed: str = ""
     architectures: frozenset[int] = frozenset()
     descriptions: Descriptions | None = None
 
     @property
     def can_replay(self) -> bool:
-        """True if the host can restore its state, and there is a trace list to restore it from."""
+        """True if the host applies what replay hands over, and there is a trace list to replay."""
         return self.state_lines > 0 and None not in self.list_paths
+
+    @property
+    def restores_state(self) -> bool:
+        """True if each sampled launch begins in the state that earlier launches leave, by replay or the host's own means."""
+        return self.can_replay or self.restores
 
     @property
     def counters(self) -> tuple[str, ...] | None:

@@ -87,13 +87,13 @@ class Ledger:
             self.fatal.add(unit)
             self.attempts[unit] = MAX_ATTEMPTS
 
-    def next_after(self, process: int, index: int) -> int | None:
-        """The first wanted launch of a process after `index` that is not in flight, as a launch index."""
+    def next_after(self, process: int, index: int, in_flight: bool = False) -> int | None:
+        """The first wanted launch of a process after `index`, as a launch index; `in_flight`: also one that is in flight."""
         base = int(self._offsets[process])
         position = int(np.searchsorted(self._queue, base + index, side="right"))
         while position < len(self._queue) and self._queue[position] < self._offsets[process + 1]:
             unit = int(self._queue[position])
-            if self._wanted[unit] and unit not in self.in_flight:
+            if self._wanted[unit] and (in_flight or unit not in self.in_flight):
                 return unit - base
             position += 1
         return None

@@ -53,7 +53,8 @@ class SampledLaunches:
     def next(self, process: int, after: int) -> tuple[int, int]:
         """See Queue; the launch is one to simulate."""
         self.ledger.unit(process, max(after, 0))
-        if after != END_OF_LIST and (found := self.ledger.next_after(process, after)) is not None:
+        executes = self._setup.host.executes  # its launches come in program order, also those that were decided ahead
+        if after != END_OF_LIST and (found := self.ledger.next_after(process, after, executes)) is not None:
             return OK, found
         if (found := self.ledger.next_after(process, BEFORE_FIRST)) is not None:
             return OK, found
@@ -104,7 +105,7 @@ class SampledLaunches:
         A full run keeps the simulator's own state from launch to launch. Every other launch begins with replayed state,
         whatever else is simulated.
         """
-        if not self._setup.host.can_replay:
+        if not self._setup.host.restores_state:
             return KEPT
         if self._setup.is_full_run and self.pass_index == 0:
             return REPLAYED if unit in self.restarts else KEPT

@@ -106,7 +106,7 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
 
 def _earlier(setup: Setup, path: str, log: Log) -> EarlierResults:
     """Results of the journal that `results_from` names."""
-    begins_alike = setup.host.can_replay or setup.host.stateless
+    begins_alike = setup.host.restores_state or setup.host.stateless
     own = Path(path).resolve() == Path(setup.config.journal).resolve()
     if setup.is_full_run or setup.frame is None or own or not begins_alike:
         raise ConfigError(

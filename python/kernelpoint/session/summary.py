@@ -64,7 +64,7 @@ def summarise(setup: Setup, account: Account, look: Look | None) -> SummaryRecor
     main = {**ratios, **counters}.get(setup.budget.counter, EstimateRecord()) if look else EstimateRecord()
     cycles = counters.get("cycles", EstimateRecord()).estimate
     skipped, empty = account.launches - account.simulated, setup.config.replay.state == "empty"
-    replays = setup.host.can_replay and not setup.is_full_run and not empty
+    replays = setup.host.restores_state and not setup.is_full_run and not empty
     bounded = main.half_width is not None
     estimated = skipped - account.copied + account.projected
     begins_alike = (setup.host.stateless or empty) and estimated > 0  # each launch begins as in the full run
@@ -141,7 +141,7 @@ def _state_not_covered(covers: str, reason: str) -> list[str]:
 
 def _of_restarts(setup: Setup, account: Account) -> list[str]:
     """Sentences of a full run on having been resumed."""
-    how = "replayed state" if setup.host.can_replay else "whatever state the simulator starts with"
+    how = "replayed state" if setup.host.restores_state else "whatever state the simulator starts with"
     return [
         f"the run was resumed at launch unit {unit}, with {how}: launches from there on may differ from those of a run "
         "that was never interrupted"

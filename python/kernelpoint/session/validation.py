@@ -8,7 +8,7 @@ leaves too little of the error budget to sampling, further validation launches f
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -32,7 +32,7 @@ from kernelpoint.estimation import (
 from kernelpoint.journal import AbortRecord, DecisionRecord, FurtherValidationsRecord, ValidationRecord
 from kernelpoint.randomness import generator
 from kernelpoint.session.host_result import HostResult
-from kernelpoint.session.queue import DONE, OK, PENDING, SIMULATE, SKIP, Answer, Outcome
+from kernelpoint.session.queue import DONE, END_OF_LIST, OK, PENDING, SIMULATE, SKIP, Answer, Outcome
 from kernelpoint.session.ratios import RATIOS
 from kernelpoint.session.replays import KEPT, REPLAYED
 from kernelpoint.session.verdict import OF_MEAN
@@ -50,7 +50,8 @@ LEAST_SHARE = 30  # launches that a list needs for each validation launch
 MOST_VALIDATED = 12  # where the configuration leaves their number open
 AUTO_VALIDATED = 3  # that the list has to be long enough for, there
 READS = "dram_reads"  # counter used as a proxy for dependence on earlier state
-DEEPEST = 8  # launches before a validation launch, at most
+DEEPEST = 8  # launches before a validation launch, at most; of a host that restores state by itself, always
+OF_DEEPEST = f"the simulator restores the state that launches more than {DEEPEST} before one leave"
 MOST_EXTENSIONS = 2
 MOST_GROWTH = 4  # times as many: one or two validation launches say little of how many are needed
 
@@ -77,11 +78,11 @@ def needs_validation(setup: Setup) -> bool:
 
 def why_not_checked(setup: Setup) -> str:
     """Reason why the error of replay cannot be estimated in this run; empty where it can."""
-    if setup.host.executes and not setup.host.can_replay:
+    if setup.host.executes and not setup.host.restores_state:
         return "this simulator runs skipped launches functionally, which leaves caches as the last simulated launch left them"
     if setup.config.replay.state == "empty":
         return "each launch begins from empty caches"
-    if not setup.host.can_replay:
+    if not setup.host.restores_state:
         return "this simulator does not restore the state between launches"
     if setup.host.not_replayed:
         return f"with {setup.host.not_replayed} a full run keeps state that is not replayed"
@@ -124,16 +125,15 @@ class Chain:
     chance: float
 
 
-def choose(config: Config, frame: Frame, engine: BaseEngine, most: int) -> list[Chain]:
+def choose(config: Config, frame: Frame, engine: BaseEngine, most: int, least: int = 1) -> list[Chain]:
     """At most as many chains as given, in the order in which they are made, each ending in a launch of the first pass.
 
     One launch is chosen after the other, in proportion to its expected part of the estimate times how far launches like it
     scatter over the root of what it and the launch before it cost (sampling with unequal probabilities, without
     replacement; Sarndal, Swensson, Wretman 1992, section 3.6).
     """
-    least = 1  # the launch before
     drawn = engine.wanted()
-    last = drawn[drawn >= least]
+    last = drawn[drawn >= 1]
     cost = np.maximum(frame.expected_costs(np.arange(frame.population.size)), np.finfo(float).tiny)
     value = engine.expansions(last) * cost[last] * expected_dependence(frame, last)
     sizes = value / np.sqrt(cost[last] + cost[last - 1])
@@ -153,13 +153,13 @@ def expected_dependence(frame: Frame, units: NDArray[np.int64]) -> NDArray[np.fl
 
 
 def depth(cost: NDArray[np.float64], unit: int, least: int) -> int:
-    """Launches before one that together cost no more than it does; at least `least`, at most DEEPEST or as many as there are.
+    """Launches before one that together cost no more than it does; at least `least`, at most DEEPEST, and as many as there are.
 
     >>> depth(np.array([1.0, 1.0, 1.0, 5.0, 9.0]), 3, 1), depth(np.array([1.0, 1.0, 1.0, 5.0, 9.0]), 1, 1)
     (3, 1)
     """
     before = np.cumsum(cost[max(unit - DEEPEST, 0) : unit][::-1])
-    return max(int(np.searchsorted(before, cost[unit], side="right")), least)
+    return min(max(int(np.searchsorted(before, cost[unit], side="right")), least), unit)
 
 
 def successive(chances: NDArray[np.float64], numbers: NDArray[np.float64]) -> list[int]:
@@ -201,7 +201,8 @@ class Validation:
         self._setup, self._frame, self._then = setup, frame, then
         replay, budget = setup.config.replay, setup.budget
         first = first_number(replay, min(budget.targets.values()), budget.confidence)
-        self.chains = choose(setup.config, frame, engine, MOST_VALIDATED if replay.check == "auto" else first)
+        most, least = MOST_VALIDATED if replay.check == "auto" else first, DEEPEST if setup.host.restores else 1
+        self.chains = choose(setup.config, frame, engine, most, least)
         self.count = min(first, len(self.chains))
         self._extensions = self._position = 0
         self._in_flight = False
@@ -227,7 +228,10 @@ class Validation:
         """See Queue: one launch after the other."""
         if (step := self._step()) is None:
             return DONE, -1
-        return (PENDING, -1) if self._in_flight else (OK, step.launch)
+        is_ahead = (
+            self._setup.host.executes and END_OF_LIST != after < step.launch
+        )  # decided ahead, so still to be named
+        return (PENDING, -1) if self._in_flight and not is_ahead else (OK, step.launch)
 
     def pending_chains(self) -> list[Planned]:
         """See Queue; then the first sample, which no validation launch changes."""
@@ -331,7 +335,8 @@ class Validation:
             if self._steps[position].is_last
         }
         chances = {chain.launches[-1]: chain.chance for chain in self.chains}
-        return check_of(sample, kept, chances, cycles, self._setup.budget.confidence)
+        found = check_of(sample, kept, chances, cycles, self._setup.budget.confidence)
+        return replace(found, assumption=OF_DEEPEST) if found.errors and self._setup.host.restores else found
 
     def further(self, sample: Sample, pass_index: int) -> FurtherValidationsRecord | None:
         """As many more as should leave the sample enough of the error budget; None where these do, or no more may follow."""
