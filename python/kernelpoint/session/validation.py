@@ -228,10 +228,8 @@ class Validation:
         """See Queue: one launch after the other."""
         if (step := self._step()) is None:
             return DONE, -1
-        is_ahead = (
-            self._setup.host.executes and END_OF_LIST != after < step.launch
-        )  # decided ahead, so still to be named
-        return (PENDING, -1) if self._in_flight and not is_ahead else (OK, step.launch)
+        is_to_be_named = self._setup.host.executes and after != END_OF_LIST and after < step.launch  # decided ahead
+        return (PENDING, -1) if self._in_flight and not is_to_be_named else (OK, step.launch)
 
     def pending_chains(self) -> list[Planned]:
         """See Queue; then the first sample, which no validation launch changes."""
