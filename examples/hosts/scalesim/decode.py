@@ -1,9 +1,9 @@
 """The decode phase of a language model in SCALE-Sim v3, sampled by KernelPoint.
 
-    python decode.py CONFIG      with `pip install scalesim` and kernelpoint
-    python decode.py full        all GEMMs, and the sum of their cycles
+    python decode.py CONFIG [TOKENS]      with `pip install scalesim` and kernelpoint
+    python decode.py full [TOKENS]        all GEMMs, and the sum of their cycles
 
-CONFIG is a kernelpoint.yaml. A launch is one GEMM of one layer of one token; SCALE-Sim simulates each by itself.
+CONFIG is a kernelpoint.yaml, TOKENS the number of tokens (30). A launch is one GEMM of one layer of one token; SCALE-Sim simulates each by itself.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import kernelpoint as kp
 TOKENS, LAYERS, BATCH, HIDDEN, HEAD, PROMPT = 30, 8, 8, 256, 32, 64
 
 
-def gemms() -> list[dict[str, Any]]:
+def gemms(tokens: int = TOKENS) -> list[dict[str, Any]]:
     """The GEMMs of all tokens and layers in program order, M x N x K; those of attention grow with the context."""
     launches = []
-    for token in range(TOKENS):
+    for token in range(tokens):
         context = PROMPT + token
         rows = BATCH * (HIDDEN // HEAD)
         layer = [
@@ -60,7 +60,7 @@ def simulate(gemm: Mapping[str, Any]) -> dict[str, float]:
 
 def main() -> None:
     """Sample the list, or simulate all of it."""
-    launches = gemms()
+    launches = gemms(*map(int, sys.argv[2:]))
     if sys.argv[1] == "full":
         print("full run:", sum(simulate(launch)["cycles"] for launch in launches))
         return
