@@ -3,7 +3,8 @@
     python decode.py CONFIG [TOKENS]      with `pip install scalesim` and kernelpoint
     python decode.py full [TOKENS]        all GEMMs, and the sum of their cycles
 
-CONFIG is a kernelpoint.yaml, TOKENS the number of tokens (30). A launch is one GEMM of one layer of one token; SCALE-Sim simulates each by itself.
+CONFIG is a kernelpoint.yaml, TOKENS the number of tokens (30). A launch is one GEMM of one layer of one token. SCALE-Sim
+simulates each by itself.
 """
 
 from __future__ import annotations
