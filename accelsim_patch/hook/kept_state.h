@@ -9,17 +9,17 @@
 #include <algorithm>
 #include <vector>
 
+#include "crossbar_state.h"
 #include "draws.hpp"
 #include "members.h"
-#include "network_turns.h"
 #include "statistics_reader.h"
-#include "warp_turns.h"
+#include "warp_arbiters.h"
 
 namespace kernelpoint {
 
 // Model: CTAs go to the clusters in turn, so the cluster that comes next follows from the CTAs of all launches before,
-// and so do the warps that each core has fetched and issued last (WarpTurns). A core cycles while it holds a CTA, and
-// with each cycle the turns of its schedulers and collectors go on. How many cycles that were hangs on all launches
+// and so do the warps that each core has fetched and issued last (WarpArbiters). A core cycles while it holds a CTA,
+// and with each cycle the turns of its schedulers and collectors go on. How many cycles that were hangs on all launches
 // before, which were not all simulated: it is drawn for each launch and core, evenly, as is how far the clocks are out
 // of step. Any fixed value would favour some kernels, always to the same side. A core that has run no CTA is as at the
 // start of a run. DRAM's turns begin as there, L1 caches of instructions and constants empty.
@@ -40,7 +40,7 @@ public:
         m_sim->*reach(ClusterIssuedLast()) = static_cast<unsigned>((clusters - 1 + before.earlier_ctas) % clusters);
         Draws draws(launch);
         for (unsigned i = 0; i < clusters; ++i) set(i, before, draws);
-        NetworkTurns(clusters, before).set(draws);
+        CrossbarState(clusters, before).set(draws);
         for (unsigned i = 0; i < m_sim->getMemoryConfig()->m_n_mem; ++i) reset(*Inside::channel(m_sim, i));
         set_clocks(draws);
     }
@@ -57,11 +57,11 @@ private:
             const SmShape shape = {m_sim->get_config().num_cluster(), static_cast<unsigned>(order.size()),
                                    m_sim->getShaderCoreConfig()->max_warps_per_shader,
                                    static_cast<unsigned>((core.*reach(Schedulers())).size())};
-            set(core, WarpTurns(shape, before).of(number, i, draws), draws);
+            set(core, WarpArbiters(shape, before).of(number, i, draws), draws);
         }
     }
 
-    void set(shader_core_ctx& core, const WarpTurn& turn, Draws& draws) {
+    void set(shader_core_ctx& core, const LastWarps& turn, Draws& draws) {
         std::vector<scheduler_unit*>& schedulers = core.*reach(Schedulers());
         const unsigned cycles = turn.fetched < 0 ? 0 : draws.below(1u << 16);
         core.*reach(WarpFetchedLast()) = std::max(turn.fetched, 0);
@@ -83,7 +83,7 @@ private:
     }
 
     // The warp that ended last dispatched alone: from the first collector unit of its scheduler.
-    void set_collector(shader_core_ctx& core, const WarpTurn& turn, unsigned cycles) {
+    void set_collector(shader_core_ctx& core, const LastWarps& turn, unsigned cycles) {
         const shader_core_config* config = m_sim->getShaderCoreConfig();
         const size_t schedulers = (core.*reach(Schedulers())).size();
         const size_t last = config->sub_core_model ? static_cast<size_t>(std::max(turn.fetched, 0)) % schedulers : 0;

@@ -16,10 +16,10 @@
 #include "application.h"
 #include "caches.h"
 #include "client.hpp"
+#include "drain_and_align.h"
 #include "kept_state.h"
 #include "macsim.h"
 #include "predictors.h"
-#include "quiet.h"
 
 namespace kernelpoint {
 
@@ -34,7 +34,7 @@ public:
         m_caches.attach(base);
         m_predictors.attach(base);
         m_kept.attach(base);
-        m_quiet.attach(base);
+        m_drain.attach(base);
     }
 
     // The state that is kept between launches, and what runs at a time.
@@ -65,7 +65,7 @@ public:
     void apply(const Application& here, const kp_replay& before) {
         const std::vector<int> cores = cores_of(here);
         if (m_alone) {
-            m_quiet.wait(here.at.launch);
+            m_drain.wait(here.at.launch);
             m_kept.set(here.at.launch, cores);
         }
         m_caches.empty(cores, m_alone);
@@ -104,7 +104,7 @@ private:
     Caches m_caches;
     Predictors m_predictors;
     KeptState m_kept;
-    Quiet m_quiet;
+    DrainAndAlign m_drain;
 };
 
 }  // namespace kernelpoint

@@ -137,7 +137,7 @@ MACSIM_CODE_SIZE: int
 class fast_model:  # noqa: N801 - a submodule
     MODEL_VERSION: str
     COUNTERS: tuple[str, ...]
-    COURSES: int
+    REPLICATIONS: int
     CORE_MODEL_VERSION: int
 
     class Configuration:

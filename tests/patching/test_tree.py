@@ -60,7 +60,7 @@ def test_applying_adds_lines_and_files_and_changes_no_line_that_was_there(checko
         kept = [line for line in after[name].split(b"\n") if b"[kernelpoint patch]" not in line]
         assert b"\n".join(kept) == text
     assert set(after) - set(before) == {name for name in plan.files if name.startswith("gpu-simulator/kernelpoint/")}
-    assert {"abi.h", "walk.h"} <= {Path(name).name for name in plan.files}
+    assert {"abi.h", "launch_loop.h"} <= {Path(name).name for name in plan.files}
 
 
 def test_applying_twice_is_applying_once(checkout):
@@ -155,7 +155,7 @@ def test_renamed_locals_and_members_are_followed(checkout):
     tree_of(checkout).apply()
     text = "\n".join(added(checkout))
     assert "kernelpoint::register_option(flags);" in text and "before_launch(next_one)" in text
-    assert "kernelpoint_walk(device, shared," in text and "kernelpoint_walk.next(todo" in text
+    assert "kernelpoint_loop(device, shared," in text and "kernelpoint_loop.next(todo" in text
 
 
 @pytest.mark.parametrize(

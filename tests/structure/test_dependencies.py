@@ -144,7 +144,7 @@ HOOK = [
     {"native_files"},
     {"replay"},
     {"application", "setup"},
-    {"caches", "kept_state", "predictors", "quiet", "totals"},
+    {"caches", "drain_and_align", "kept_state", "predictors", "totals"},
     {"statistics_reader", "members"},
     {"traces"},
 ]

@@ -156,7 +156,7 @@ void register_fast_model(py::module_& module) {
     py::register_exception_translator(translate_launch_error);
     py::module_ part = module.def_submodule("fast_model", "The fast model of a GPU; see kernelpoint.fast_model.");
     part.attr("MODEL_VERSION") = fast_model::kModelVersion;
-    part.attr("COURSES") = replay::macsim::kCourses;
+    part.attr("REPLICATIONS") = replay::macsim::kReplications;
     part.attr("CORE_MODEL_VERSION") = replay::macsim::kCoreModelVersion;
     py::class_<Derived>(part, "Configuration", "A simulated GPU, in the model's terms.")
         .def_property_readonly("name", [](const Derived& d) { return d.config.name; })

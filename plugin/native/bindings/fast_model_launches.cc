@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "fast_model/course.h"
+#include "fast_model/launch_progress.h"
 #include "native/bindings/fast_model.h"
 
 namespace py = pybind11;
@@ -22,7 +22,7 @@ py::tuple run_cores(const std::vector<std::string>& paths, const Derived& config
     replay::macsim::Predicted found;
     without_gil([&](const auto& asks) {
         const PythonSignals signals;
-        const uint64_t all = replay::macsim::kCourses * paths.size();
+        const uint64_t all = replay::macsim::kReplications * paths.size();
         found = replay::macsim::predict_launches(paths, *configuration.cores, memory_bytes, [&](uint64_t launch) {
             return launch % 64 != 0 || asks([&] { progress(launch, all); });
         });
@@ -54,15 +54,15 @@ std::vector<replay::Touch> touches_of(const Copies& touches) {
 py::array_t<uint64_t> course(const std::string& path, const Derived& configuration, const Copies& touches,
                              uint64_t interval, uint64_t most_ctas) {
     const std::vector<replay::Touch> before = touches_of(touches);
-    fast_model::Course course;
+    fast_model::LaunchProgress progress;
     without_gil([&](const auto& asks) {
         const auto goes_on = [&] { return asks([] {}); };
-        course = fast_model::follow(configuration.config, path, before, interval, most_ctas, goes_on);
+        progress = fast_model::follow(configuration.config, path, before, interval, most_ctas, goes_on);
     });
-    py::array_t<uint64_t> points({static_cast<py::ssize_t>(course.points.size()), py::ssize_t{4}});
+    py::array_t<uint64_t> points({static_cast<py::ssize_t>(progress.points.size()), py::ssize_t{4}});
     auto rows = points.mutable_unchecked<2>();
     for (py::ssize_t i = 0; i < rows.shape(0); ++i) {
-        const fast_model::Point& point = course.points[static_cast<size_t>(i)];
+        const fast_model::Point& point = progress.points[static_cast<size_t>(i)];
         rows(i, 0) = point.cycles;
         rows(i, 1) = point.instructions;
         rows(i, 2) = point.ctas_issued;
@@ -94,16 +94,17 @@ void register_launches(py::module_& part) {
         "alone", &alone, py::arg("path"), py::arg("configuration"),
         "Simulate one launch with empty caches: its cycles, instructions, counters, and *_stalls, the cycles of warp "
         "schedulers in which what issues next waited for memory, for another result, at a barrier, for its unit.");
-    part.def("run_cores", &run_cores, py::arg("paths"), py::arg("configuration"), py::arg("memory_bytes"),
-             py::arg("progress"),
-             "(table, states). float64 [launches, 5]: cycles of each launch and their standard deviation, mispredicted "
-             "branches, cycles in "
-             "the course that replay takes, and its part in the standard deviation of the total, by the model of the "
-             "cores that a configuration of MacSim has; nan where there is no trace that can be read. Bytes: the "
-             "states that "
-             "launches begin with in that course, as `Replay` takes them. "
-             "`progress` is called with the launches that are done, and with how many they will be; what it raises "
-             "ends the run.");
+    part.def(
+        "run_cores", &run_cores, py::arg("paths"), py::arg("configuration"), py::arg("memory_bytes"),
+        py::arg("progress"),
+        "(table, states). float64 [launches, 5]: cycles of each launch and their standard deviation, mispredicted "
+        "branches, cycles in "
+        "the trajectory that replay takes, and its part in the standard deviation of the total, by the model of the "
+        "cores that a configuration of MacSim has; nan where there is no trace that can be read. Bytes: the "
+        "states that "
+        "launches begin with in that trajectory, as `Replay` takes them. "
+        "`progress` is called with the launches that are done, and with how many they will be; what it raises "
+        "ends the run.");
     part.def(
         "course", &course, py::arg("path"), py::arg("configuration"), py::arg("touches"), py::arg("interval"),
         py::arg("most_ctas") = UINT64_MAX,

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "fast_model/configuration/derive.h"
-#include "fast_model/course.h"
+#include "fast_model/launch_progress.h"
 #include "kernelpoint/abi.h"
 #include "native/bindings/bindings.h"
 

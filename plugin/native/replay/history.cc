@@ -33,7 +33,7 @@ History::History(const TraceList& list, bool with_copies) {
     met_in_.assign(sources_.size(), 0);
 }
 
-void History::walk(uint64_t launch, uint64_t lines, const TouchesOf& touches_of, Walk& result) {
+void History::walk(uint64_t launch, uint64_t lines, const TouchesOf& touches_of, TouchesBefore& result) {
     result.touches.clear();
     result.launches = 0;
     seen_.clear();
@@ -60,7 +60,7 @@ void History::walk(uint64_t launch, uint64_t lines, const TouchesOf& touches_of,
     std::reverse(result.touches.begin(), result.touches.end());
 }
 
-void History::put_first_reads(uint64_t launch, const TouchesOf& touches_of, Walk& result) {
+void History::put_first_reads(uint64_t launch, const TouchesOf& touches_of, TouchesBefore& result) {
     const uint32_t earlier = distinct_[launches_[launch]];
     for (auto number = static_cast<uint32_t>(first_reads_.sources()); number < earlier; ++number) {
         const Source& source = sources_[number];
@@ -72,11 +72,11 @@ void History::put_first_reads(uint64_t launch, const TouchesOf& touches_of, Walk
     first_reads_.put_before(earlier, result.touches);
 }
 
-void History::add(const Touch& touch, Walk& result) {
+void History::add(const Touch& touch, TouchesBefore& result) {
     if (seen_.add(touch)) result.touches.push_back(touch);
 }
 
-void History::add_copy(const Source& copy, uint64_t lines, Walk& result) {
+void History::add_copy(const Source& copy, uint64_t lines, TouchesBefore& result) {
     for (uint64_t line = copy.last_line; seen_.lines() < lines; --line) {
         add({{line, 0xf, 0, 0xf, 0, Path::data}, true}, result);
         if (line == copy.first_line) return;

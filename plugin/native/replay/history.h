@@ -12,7 +12,7 @@
 
 namespace kernelpoint::replay {
 
-struct Walk {
+struct TouchesBefore {
     std::vector<Touch> touches;  // oldest first; an older touch of a line that comes again adds something to the newer
     uint64_t launches = 0;       // earlier launches that were passed
     bool covered = false;        // as many lines were met as were asked for
@@ -35,11 +35,11 @@ public:
     // Walks back from `launch` until `lines` distinct lines are met or nothing is left that could add to them. A trace
     // that was met already is passed: it touches the same lines again. Cost: the footprints of the distinct traces,
     // and one comparison for each launch passed. `result` keeps its memory from walk to walk.
-    void walk(uint64_t launch, uint64_t lines, const TouchesOf& touches_of, Walk& result);
+    void walk(uint64_t launch, uint64_t lines, const TouchesOf& touches_of, TouchesBefore& result);
 
     // Puts before the touches of a walk from `launch` that was not covered what the launches before were the first to
     // read. Cost: the footprint of each distinct trace, once for all walks.
-    void put_first_reads(uint64_t launch, const TouchesOf& touches_of, Walk& result);
+    void put_first_reads(uint64_t launch, const TouchesOf& touches_of, TouchesBefore& result);
 
 private:
     // Source of an event of the list: a trace, or a copy to [first_line, last_line] where the path is empty.
@@ -48,8 +48,8 @@ private:
         uint64_t first_line = 0, last_line = 0;
     };
 
-    void add(const Touch& touch, Walk& result);
-    void add_copy(const Source& copy, uint64_t lines, Walk& result);
+    void add(const Touch& touch, TouchesBefore& result);
+    void add_copy(const Source& copy, uint64_t lines, TouchesBefore& result);
 
     std::vector<Source> sources_;     // numbered in the order of their first events
     std::vector<uint32_t> events_;    // sources, in program order

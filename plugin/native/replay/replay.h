@@ -55,7 +55,7 @@ private:
     const StateInfo state_;
     History history_;
     FootprintCache footprints_;
-    Walk walk_;
+    TouchesBefore walk_;
     macsim::Training training_;
     macsim::TrainedStates trained_;
     bool is_trained_ = false;  // the present launch's state is the recorded one

@@ -26,7 +26,7 @@ CODE_BYTES = 256 << 20  # of instructions that the model of the cores keeps
 # the model of the cores does not follow into memory's queues.
 PHASE_SCATTER, PHASE_ERROR = 0.03, 0.005
 MODEL_VERSION: str = _native.fast_model.MODEL_VERSION
-REPLICATIONS: int = _native.fast_model.COURSES  # of a list that means of the model of the cores are of
+REPLICATIONS: int = _native.fast_model.REPLICATIONS  # of a list that means of the model of the cores are of
 
 
 def predict(

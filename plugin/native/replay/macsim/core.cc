@@ -234,10 +234,10 @@ void Core::fill_queue() {
 }
 
 void Core::fetch_all() {
-    uint32_t first = Turns::kNone;
+    uint32_t first = RoundRobin::kNone;
     for (uint32_t i = 0; i < kTiming.fetches; ++i) {
         const uint32_t warp = to_fetch_.next(turn_);
-        if (warp == Turns::kNone || warp == first || front_.size() >= kTiming.fetched) return;
+        if (warp == RoundRobin::kNone || warp == first || front_.size() >= kTiming.fetched) return;
         first = warp;
         turn_ = first + 1;
         fetch(first);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "native/replay/macsim/core_state.h"
-#include "native/replay/macsim/turns.h"
+#include "native/replay/macsim/round_robin.h"
 #include "native/replay/macsim/warp_code.h"
 
 namespace kernelpoint::replay::macsim {
@@ -195,7 +195,7 @@ private:
     std::vector<Registers> registers_;
     std::vector<uint32_t> unused_;  // of registers_
     std::vector<uint32_t> live_;    // warps that have not ended, in their order
-    Turns to_fetch_;                // warps that have something to fetch and wait at no barrier
+    RoundRobin to_fetch_;           // warps that have something to fetch and wait at no barrier
     std::vector<RunningCta> ctas_;
     std::deque<InFlight> front_, queue_;
     std::vector<Waiting> window_;

@@ -72,17 +72,17 @@ Predicted predict_launches(const std::vector<std::string>& paths, const CoreInfo
     std::vector<Prediction>& predictions = predicted.launches;
     predictions.resize(paths.size());
     StateRecorder recorder(Training(cores.predictor, cores.residency, 0).beginning(), memory_bytes);
-    std::vector<double> squares(paths.size()), totals(kCourses);
-    for (uint64_t course = 0; course < kCourses; ++course) {
-        Training training(cores.predictor, cores.residency, 0, course);
+    std::vector<double> squares(paths.size()), totals(kReplications);
+    for (uint64_t trajectory = 0; trajectory < kReplications; ++trajectory) {
+        Training training(cores.predictor, cores.residency, 0, trajectory);
         for (uint64_t launch = 0; launch < paths.size(); ++launch) {
-            if (!goes_on(course * paths.size() + launch)) return {};
+            if (!goes_on(trajectory * paths.size() + launch)) return {};
             const std::vector<SmState>& after = training.before(launch + 1, traces.paths.size(), trace_of, code_of);
-            if (course == 0) recorder.add(after, training.last_level());
+            if (trajectory == 0) recorder.add(after, training.last_level());
             const Outcome outcome = training.last_outcome(trace_of(launch));
-            if (course == 0) predictions[launch].replayed = static_cast<double>(outcome.cycles);
-            totals[course] += static_cast<double>(outcome.cycles);
-            add(outcome, static_cast<double>(course + 1), predictions[launch], squares[launch]);
+            if (trajectory == 0) predictions[launch].replayed = static_cast<double>(outcome.cycles);
+            totals[trajectory] += static_cast<double>(outcome.cycles);
+            add(outcome, static_cast<double>(trajectory + 1), predictions[launch], squares[launch]);
         }
     }
     spread(squares, totals, predictions);

@@ -53,12 +53,13 @@ uint64_t Training::State::bytes() const {
     return sum;
 }
 
-Training::Training(const PredictorInfo& predictor, const Residency& residency, uint64_t memory_bytes, uint64_t course)
+Training::Training(const PredictorInfo& predictor, const Residency& residency, uint64_t memory_bytes,
+                   uint64_t trajectory)
     : residency_(residency), most_bytes_(memory_bytes) {
     SmState sm;
     sm.predictor = Gshare(predictor);
     beginning_.sms.assign(std::max<uint32_t>(residency.sms, 1), sm);
-    Draws draws(course);
+    Draws draws(trajectory);
     for (SmState& state : beginning_.sms) state.phase = draws.below(4);
     beginning_.clock.cycle = draws.below(1 << 16);
     beginning_.changes.assign(beginning_.sms.size(), 0);

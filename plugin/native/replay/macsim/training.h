@@ -29,8 +29,9 @@ public:
     // Instructions of a trace, or NULL where it cannot be read; they live until the next call.
     using CodeOf = std::function<const LaunchCode*(uint32_t trace)>;
 
-    // `course`: which phases and cycle the list begins with; 0 is that of replay, the others are as likely.
-    Training(const PredictorInfo& predictor, const Residency& residency, uint64_t memory_bytes, uint64_t course = 0);
+    // `trajectory`: which phases and cycle the list begins with; 0 is that of replay, the others are as likely.
+    Training(const PredictorInfo& predictor, const Residency& residency, uint64_t memory_bytes,
+             uint64_t trajectory = 0);
 
     // The state of each SM before launch `launch`, where `trace_of(i)` is the trace of launch i, below `traces`.
     const std::vector<SmState>& before(uint64_t launch, size_t traces,

@@ -1,4 +1,4 @@
-#include "fast_model/course.h"
+#include "fast_model/launch_progress.h"
 
 #include <algorithm>
 
@@ -15,27 +15,27 @@ void replay_touches(Gpu& gpu, const std::vector<replay::Touch>& touches) {
     }
 }
 
-Course follow(const GpuConfig& config, const std::string& path, const std::vector<replay::Touch>& touches,
-              Cycles interval, uint64_t most_ctas, const std::function<bool()>& goes_on) {
+LaunchProgress follow(const GpuConfig& config, const std::string& path, const std::vector<replay::Touch>& touches,
+                      Cycles interval, uint64_t most_ctas, const std::function<bool()>& goes_on) {
     Gpu gpu(config);
     replay_touches(gpu, touches);
-    Course course;
+    LaunchProgress progress;
     gpu.start(path);
     const auto point = [&] {
-        course.points.push_back({gpu.cycles(), gpu.instructions(), gpu.ctas_issued(), gpu.ctas_completed()});
+        progress.points.push_back({gpu.cycles(), gpu.instructions(), gpu.ctas_issued(), gpu.ctas_completed()});
     };
     for (Cycles until = interval; !gpu.advance(until); until += interval) {
         point();
         if (gpu.ctas_issued() >= most_ctas) gpu.stop_issuing();
         if (!goes_on()) {
-            course.ended_early = true;
-            return course;
+            progress.ended_early = true;
+            return progress;
         }
     }
-    course.result = gpu.result();
-    const uint64_t ctas = course.result.counters.ctas;
-    course.points.push_back({course.result.cycles, course.result.instructions, ctas, ctas});
-    return course;
+    progress.result = gpu.result();
+    const uint64_t ctas = progress.result.counters.ctas;
+    progress.points.push_back({progress.result.cycles, progress.result.instructions, ctas, ctas});
+    return progress;
 }
 
 }  // namespace kernelpoint::fast_model

@@ -1,6 +1,6 @@
 // Cycles in which no warp runs: until requests of the launch before are served, and to a given phase of the clocks.
-#ifndef KERNELPOINT_MACSIM_QUIET_H
-#define KERNELPOINT_MACSIM_QUIET_H
+#ifndef KERNELPOINT_MACSIM_DRAIN_AND_ALIGN_H
+#define KERNELPOINT_MACSIM_DRAIN_AND_ALIGN_H
 
 #include <stdint.h>
 
@@ -15,9 +15,9 @@
 
 namespace kernelpoint {
 
-class Quiet {
+class DrainAndAlign {
 public:
-    Quiet() : m_base(NULL), m_period(1) {}
+    DrainAndAlign() : m_base(NULL), m_period(1) {}
 
     // Before the first cycle: nothing is on its way.
     void attach(macsim_c* base) {

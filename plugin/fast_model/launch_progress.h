@@ -1,4 +1,4 @@
-// The course of one launch: what is issued and completed as its cycles pass.
+// Progress of one launch: instructions and CTAs issued and completed as its cycles pass.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ struct Point {
     uint64_t cycles, instructions, ctas_issued, ctas_completed;
 };
 
-struct Course {
+struct LaunchProgress {
     std::vector<Point> points;  // `interval` cycles apart, the last at the end of the launch
     LaunchResult result;
     bool ended_early = false;
@@ -23,8 +23,8 @@ struct Course {
 // Simulates a launch on a GPU that holds what `touches` left (oldest first), and no more of its CTAs than `most_ctas`,
 // give or take those that are issued within an interval. `goes_on` is asked at every point. Throws TraceError,
 // LaunchError.
-Course follow(const GpuConfig& config, const std::string& path, const std::vector<replay::Touch>& touches,
-              Cycles interval, uint64_t most_ctas, const std::function<bool()>& goes_on);
+LaunchProgress follow(const GpuConfig& config, const std::string& path, const std::vector<replay::Touch>& touches,
+                      Cycles interval, uint64_t most_ctas, const std::function<bool()>& goes_on);
 
 // Traces of a touch of an earlier launch, or of a copy from the host.
 void replay_touches(Gpu& gpu, const std::vector<replay::Touch>& touches);

@@ -1,11 +1,11 @@
-// The walk over the list of commands: hands the simulator's own loop one launch at a time, with the copies before it.
+// The loop over the list of commands: hands the simulator's own loop one launch at a time, with the copies before it.
 //
 // The loop runs over a short list (copies in their order, then one launch) instead of the whole one, as often as there
 // is a launch to simulate, pass after pass. A skipped launch therefore costs one question to the plugin: no trace is
 // opened, no kernel object made. Copies to the GPU are handed over once, in the first pass, or come with the state that
 // is replayed.
-#ifndef KERNELPOINT_ACCELSIM_WALK_H
-#define KERNELPOINT_ACCELSIM_WALK_H
+#ifndef KERNELPOINT_ACCELSIM_LAUNCH_LOOP_H
+#define KERNELPOINT_ACCELSIM_LAUNCH_LOOP_H
 
 #include <time.h>
 
@@ -26,9 +26,9 @@
 
 namespace kernelpoint {
 
-class Walk {
+class LaunchLoop {
 public:
-    Walk(gpgpu_sim* sim, gpgpu_context* context, const char* list_path)
+    LaunchLoop(gpgpu_sim* sim, gpgpu_context* context, const char* list_path)
         : m_sim(sim),
           m_context(context),
           m_list_path(list_path),

@@ -1,6 +1,6 @@
-// Turns of the built-in crossbar (-network_mode 2): an output goes on behind the input that it served last.
-#ifndef KERNELPOINT_ACCELSIM_NETWORK_TURNS_H
-#define KERNELPOINT_ACCELSIM_NETWORK_TURNS_H
+// Arbiters of the built-in crossbar (-network_mode 2): an output goes on behind the input that it served last.
+#ifndef KERNELPOINT_ACCELSIM_CROSSBAR_STATE_H
+#define KERNELPOINT_ACCELSIM_CROSSBAR_STATE_H
 
 #include <stdint.h>
 
@@ -19,9 +19,9 @@ namespace kernelpoint {
 // of the L2 was asked last by a cluster that holds a CTA of the newest launch; a cluster that has run a CTA was
 // answered last by any slice. Outputs that all begin with the same input make the launch favour it, always to the same
 // side.
-class NetworkTurns {
+class CrossbarState {
 public:
-    NetworkTurns(unsigned clusters, const kp_replay& before) : m_clusters(clusters), m_before(before) {}
+    CrossbarState(unsigned clusters, const kp_replay& before) : m_clusters(clusters), m_before(before) {}
 
     // Inputs and outputs of each router are the clusters, then the slices.
     void set(Draws& draws) const {

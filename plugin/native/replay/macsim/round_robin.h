@@ -7,7 +7,7 @@
 namespace kernelpoint::replay::macsim {
 
 // A set of numbers, and the next of them in turn.
-class Turns {
+class RoundRobin {
 public:
     static constexpr uint32_t kNone = UINT32_MAX;
 

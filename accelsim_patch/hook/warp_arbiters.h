@@ -1,6 +1,6 @@
 // The warps that each SM has fetched and issued last: its round robins go on behind them.
-#ifndef KERNELPOINT_ACCELSIM_WARP_TURNS_H
-#define KERNELPOINT_ACCELSIM_WARP_TURNS_H
+#ifndef KERNELPOINT_ACCELSIM_WARP_ARBITERS_H
+#define KERNELPOINT_ACCELSIM_WARP_ARBITERS_H
 
 #include <stdint.h>
 
@@ -18,7 +18,7 @@ struct SmShape {
 };
 
 // Of one core, by its warps' numbers there; -1: none.
-struct WarpTurn {
+struct LastWarps {
     int fetched;
     std::vector<int> issued;  // by scheduler
 };
@@ -26,12 +26,12 @@ struct WarpTurn {
 // Model: CTAs go to the clusters in turn, and in a cluster to the cores; those that a core holds at a time take its
 // warps from the first on. The warp that the trace says ends last in a CTA is the last to be fetched and issued. What a
 // trace does not say is drawn evenly: the CTA of a core that ends last, and the last warps of the other schedulers.
-class WarpTurns {
+class WarpArbiters {
 public:
-    WarpTurns(const SmShape& shape, const kp_replay& before) : m_shape(shape), m_before(before) {}
+    WarpArbiters(const SmShape& shape, const kp_replay& before) : m_shape(shape), m_before(before) {}
 
-    WarpTurn of(unsigned cluster, unsigned core, Draws& draws) const {
-        WarpTurn turn = {-1, std::vector<int>(m_shape.schedulers, -1)};
+    LastWarps of(unsigned cluster, unsigned core, Draws& draws) const {
+        LastWarps turn = {-1, std::vector<int>(m_shape.schedulers, -1)};
         uint64_t ctas_before = m_before.earlier_ctas;
         for (uint64_t i = 0; i < m_before.grid_count && !is_known(turn); ++i) {
             const kp_grid& grid = m_before.grids[i];
@@ -43,7 +43,7 @@ public:
     }
 
 private:
-    static bool is_known(const WarpTurn& turn) {
+    static bool is_known(const LastWarps& turn) {
         return std::find(turn.issued.begin(), turn.issued.end(), -1) == turn.issued.end();
     }
 
@@ -60,7 +60,7 @@ private:
     }
 
     // A CTA with its warps from `first` on, older than those added before.
-    void add(const kp_grid& grid, unsigned first, Draws& draws, WarpTurn* turn) const {
+    void add(const kp_grid& grid, unsigned first, Draws& draws, LastWarps* turn) const {
         const unsigned last = first + grid.last_warp, schedulers = m_shape.schedulers;
         if (turn->fetched < 0) turn->fetched = static_cast<int>(last % m_shape.warps);
         for (unsigned i = 0; i < schedulers; ++i) {
