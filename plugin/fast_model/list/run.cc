@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "fast_model/list/runner.h"
-#include "fast_model/list/threads.h"
+#include "native/trace/threads.h"
 
 namespace kernelpoint::fast_model {
 namespace {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "fast_model/list/threads.h"
 #include "native/trace/input.h"
+#include "native/trace/threads.h"
 
 namespace kernelpoint::fast_model {
 namespace {
@@ -123,7 +123,7 @@ bool find_sources(const TraceList& list, unsigned threads, const std::function<b
     if (contents.size() != files.paths.size()) {
         contents.assign(files.paths.size(), std::nullopt);
         const auto read = [&](uint64_t file) { contents[file] = read_content(files.paths[file]); };
-        if (!in_parallel(files.paths.size(), threads, read, goes_on)) return false;
+        if (!in_parallel(files.paths.size(), threads, read, [&](uint64_t) { return goes_on(); })) return false;
     }
 
     std::map<std::pair<uint64_t, uint64_t>, uint32_t> known;

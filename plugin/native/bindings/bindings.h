@@ -78,6 +78,29 @@ private:
     const Interruption interruption_;
 };
 
+// Run `work` without the GIL and give it a function to ask Python with, which says whether to go on: it lets signals
+// through, then does what it is given with the GIL held. What Python raises is raised when the work has ended.
+template <typename Work>
+void without_gil(const Work& work) {
+    bool failed = false;  // a Python error is set
+    const auto asks = [&failed](const auto& tell) {
+        const pybind11::gil_scoped_acquire held;
+        try {
+            if (PyErr_CheckSignals() != 0) throw pybind11::error_already_set();
+            tell();
+        } catch (pybind11::error_already_set& error) {
+            error.restore();
+            failed = true;
+        }
+        return !failed;
+    };
+    {
+        const pybind11::gil_scoped_release released;
+        work(asks);
+    }
+    if (failed) throw pybind11::error_already_set();
+}
+
 // A CTA as Python sees it: its place, and arrays of its own.
 pybind11::dict cta_to_dict(const Cta& cta);
 pybind11::tuple opcode_texts(const std::vector<Opcode>& opcodes);

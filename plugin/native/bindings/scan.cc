@@ -5,9 +5,6 @@
 #include <pybind11/stl.h>
 #include <sys/stat.h>
 
-#include <chrono>
-#include <thread>
-
 #include "native/bindings/bindings.h"
 #include "native/trace/format.h"
 
@@ -40,46 +37,18 @@ void bind_scan(py::module_& module) {
         .def_property_readonly("values", [](const Scan& scan) { return scan.values.hex(); });
 }
 
-using Clock = std::chrono::steady_clock;
-
-// Waits for `finished` without the GIL; every 100 ms calls `progress(done)` and looks for Ctrl-C.
-void watch(const std::atomic<bool>& finished, const std::atomic<size_t>& done, const py::object& progress) {
-    for (auto next_call = Clock::now(); !finished;) {
-        {
-            py::gil_scoped_release unlocked;
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        }
-        if (Clock::now() < next_call) continue;
-        next_call = Clock::now() + std::chrono::milliseconds(100);
-        if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-        if (!progress.is_none()) progress(done.load());
-    }
-}
-
 // The results in the order of `paths`: a Scan, or the reason why the trace was refused as text. `progress(done)` is
 // called on this thread; what it raises stops the scan, as Ctrl-C does.
 py::list scan_many(const std::vector<std::string>& paths, unsigned threads, const py::object& progress) {
     if (threads < 1) throw py::value_error("threads must be at least 1, got 0");
     std::vector<ScanResult> results;
-    std::atomic<bool> stop{false}, finished{false};
-    std::atomic<size_t> done{0};
-    std::thread worker([&] {
-        scan_traces(paths, threads, results, stop, done);
-        finished = true;
-    });
-    const auto end = [&](bool early) {
-        py::gil_scoped_release unlocked;
-        if (early) stop = true;
-        worker.join();
+    const auto report = [&](uint64_t done) {
+        if (!progress.is_none()) progress(done);
     };
-    try {
-        watch(finished, done, progress);
-    } catch (...) {
-        end(true);
-        throw;
-    }
-    end(false);
-    if (!progress.is_none()) progress(done.load());
+    without_gil([&](const auto& asks) {
+        scan_traces(paths, threads, results, [&](uint64_t done) { return asks([&] { report(done); }); });
+    });
+    report(paths.size());
     py::list list;
     for (ScanResult& result : results) {
         if (result.error.empty())

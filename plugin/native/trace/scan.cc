@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <system_error>
-#include <thread>
 
 #include "native/trace/interruption.h"
 #include "native/trace/sectors.h"
+#include "native/trace/threads.h"
 
 namespace kernelpoint {
 
@@ -183,9 +182,7 @@ std::string StreamHash::hex() const {
     return text;
 }
 
-namespace {
-
-Scan scan_all(const std::string& path) {
+Scan scan_trace(const std::string& path) {
     TraceReader reader(path, true);
     Scanner scanner(reader.header());
     Cta cta;
@@ -201,37 +198,17 @@ Scan scan_all(const std::string& path) {
             reader.store_data_left_out()};
 }
 
-}  // namespace
-
-Scan scan_trace(const std::string& path) {
-    return scan_all(path);
-}
-
-void scan_traces(const std::vector<std::string>& paths, unsigned threads, std::vector<ScanResult>& results,
-                 std::atomic<bool>& stop, std::atomic<size_t>& done) {
+bool scan_traces(const std::vector<std::string>& paths, unsigned threads, std::vector<ScanResult>& results,
+                 const std::function<bool(uint64_t)>& goes_on) {
     results.assign(paths.size(), {});
-    std::atomic<size_t> next{0};
-    const auto scan_some = [&] {
-        const Interruption interruption([&] {
-            if (stop) throw Interrupted();
-        });
-        for (size_t i; !stop && (i = next++) < paths.size(); ++done) {
-            try {
-                results[i].scan = scan_all(paths[i]);
-            } catch (const Interrupted&) {
-                return;
-            } catch (const std::exception& error) {  // TraceError, or out of memory
-                results[i].error = error.what();
-            }
+    const auto scan_one = [&](uint64_t i) {
+        try {
+            results[i].scan = scan_trace(paths[i]);
+        } catch (const std::exception& error) {  // TraceError, or out of memory
+            results[i].error = error.what();
         }
     };
-    std::vector<std::thread> workers;
-    try {
-        for (unsigned i = 1; i < std::min<size_t>(threads, paths.size()); ++i) workers.emplace_back(scan_some);
-    } catch (const std::system_error&) {  // no more threads to be had: those that started do it
-    }
-    scan_some();
-    for (std::thread& worker : workers) worker.join();
+    return in_parallel(paths.size(), threads, scan_one, goes_on);
 }
 
 }  // namespace kernelpoint

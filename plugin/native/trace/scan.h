@@ -1,7 +1,6 @@
 // One reading of a launch: its header, how much it does, and the hash of its address-free stream.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <map>
 #include <string>
@@ -66,9 +65,9 @@ struct ScanResult {
     std::string error;
 };
 
-// Scans many traces on `threads` threads, in any order. Once `stop` is set it ends soon, and the results are of no use.
-// `done` counts finished ones for whoever watches.
-void scan_traces(const std::vector<std::string>& paths, unsigned threads, std::vector<ScanResult>& results,
-                 std::atomic<bool>& stop, std::atomic<size_t>& done);
+// Scans many traces; `goes_on` is asked with the number of those that are done, see in_parallel. False if it said no:
+// the results are of no use.
+bool scan_traces(const std::vector<std::string>& paths, unsigned threads, std::vector<ScanResult>& results,
+                 const std::function<bool(uint64_t)>& goes_on);
 
 }  // namespace kernelpoint

@@ -1,4 +1,4 @@
-#include "fast_model/list/threads.h"
+#include "native/trace/threads.h"
 
 #include <algorithm>
 #include <atomic>
@@ -6,12 +6,13 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "native/trace/interruption.h"
 
-namespace kernelpoint::fast_model {
+namespace kernelpoint {
 namespace {
 
 class Pool {
@@ -20,14 +21,21 @@ public:
 
     void start(unsigned threads) {
         running_ = threads;
-        for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
+        try {
+            for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
+        } catch (const std::system_error&) {  // no more threads can be had
+            leave(threads - threads_.size());
+        }
+        if (!threads_.empty()) return;
+        running_ = 1;
+        run();
     }
     // True if all was done.
-    bool wait(const std::function<bool()>& goes_on) {
+    bool wait(const std::function<bool(uint64_t)>& goes_on) {
         std::unique_lock<std::mutex> held(mutex_);
         while (!ended_.wait_for(held, kBetweenCalls, [this] { return running_ == 0; })) {
             held.unlock();
-            if (!stopped_ && !goes_on()) stopped_ = true;
+            if (!stopped_ && !goes_on(done_)) stopped_ = true;
             held.lock();
         }
         held.unlock();
@@ -42,24 +50,29 @@ private:
             if (stopped_) throw Interrupted();
         });
         try {
-            for (uint64_t i = next_++; i < count_ && !stopped_; i = next_++) work_(i);
+            for (uint64_t i = next_++; i < count_ && !stopped_; i = next_++, ++done_) work_(i);
         } catch (const Interrupted&) {
         } catch (...) {
             const std::lock_guard<std::mutex> held(mutex_);
             if (!error_) error_ = std::current_exception();
             next_ = count_;
         }
+        leave(1);
+    }
+
+    void leave(size_t threads) {
         const std::lock_guard<std::mutex> held(mutex_);
-        if (--running_ == 0) ended_.notify_all();
+        running_ -= threads;
+        if (running_ == 0) ended_.notify_all();
     }
 
     const uint64_t count_;
     const std::function<void(uint64_t)>& work_;
-    std::atomic<uint64_t> next_{0};
+    std::atomic<uint64_t> next_{0}, done_{0};
     std::atomic<bool> stopped_{false};
     std::mutex mutex_;
     std::condition_variable ended_;
-    unsigned running_ = 0;
+    size_t running_ = 0;
     std::exception_ptr error_;
     std::vector<std::thread> threads_;
 };
@@ -67,10 +80,10 @@ private:
 }  // namespace
 
 bool in_parallel(uint64_t count, unsigned threads, const std::function<void(uint64_t)>& work,
-                 const std::function<bool()>& goes_on) {
+                 const std::function<bool(uint64_t)>& goes_on) {
     Pool pool(count, work);
     pool.start(static_cast<unsigned>(std::min<uint64_t>(std::max(threads, 1u), std::max<uint64_t>(count, 1))));
     return pool.wait(goes_on);
 }
 
-}  // namespace kernelpoint::fast_model
+}  // namespace kernelpoint
