@@ -146,6 +146,6 @@ def test_a_plan_says_beforehand_where_a_full_run_is_as_cheap():
     assert said[-1] == (
         "a full run is as cheap as a sampled one at 1 %: it takes about 8 min, and this plan took 6.7 min"
     )
-    assert "minutes in MacSim" in said[0]
+    assert "times in MacSim" in said[0]
     unknown = replace(one, minutes=float("nan"), full_minutes=float("nan"))
     assert "a full run" not in "\n".join(sentences([unknown], 1000, planning_seconds=400.0))

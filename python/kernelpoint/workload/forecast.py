@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 LEAST_SPEEDUP = 2.0  # below that sampling hardly pays
 CHEAP_SHARE = 0.9  # of the time of a full run; a sampled run that takes more, planning included, saves nothing
 
@@ -59,18 +57,20 @@ def sentences(found: Sequence[Forecast], launches: int, planning_seconds: float 
     """Lines for the user, the last ones warnings. planning_seconds: processor time that the plan took."""
     if not found:
         return []
-    simulator = f"minutes in {found[0].simulator} on one core, to a factor of three"
+    simulator = f"times in {found[0].simulator} on one core, to a factor of three"
     lines = [f"expected in 8 of 10 runs, by {found[0].source}; {simulator}:"]
     for one in found:
-        minutes = "" if np.isnan(one.minutes) else f", about {_range(one.minutes, one.most_minutes)} min"
+        scale, unit = (60.0, "s") if one.most_minutes < 1.0 else (1.0, "min")
+        ends = _range(scale * one.minutes, scale * one.most_minutes)
+        time = "" if math.isnan(one.minutes) else f", about {ends} {unit}"
         lines.append(
             f"  +- {one.budget}: {_range(one.launches, one.most_launches)} of {launches:,} launches, "
-            f"{_range(one.least_speedup, one.speedup)} times less than all{minutes}"
+            f"{_range(one.least_speedup, one.speedup)} times less than all{time}"
         )
     validations = [one.validations for one in found]
     if any(validations):
         lines.append(
-            f"speedups and minutes include {_range(min(validations), max(validations))} launches for validation, which "
+            f"speedups and times include {_range(min(validations), max(validations))} launches for validation, which "
             "a simulator that can replay adds"
         )
     if any(one.most_launches > one.launches for one in found):
