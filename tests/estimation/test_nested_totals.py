@@ -54,6 +54,22 @@ def test_parts_of_a_predicted_run_hold_their_totals_as_often_as_stated():
     assert share[1:3].min() >= 0.93
 
 
+def test_a_part_is_held_where_nearly_all_units_are_drawn_and_few_are_unlike_the_others():
+    y, parts = np.full(48, 100.0), np.arange(48) // 4
+    y[[6, 33]] = 60.0  # one unit each of two parts
+    truths, tree, covered = np.bincount(parts, weights=y), Tree(np.array([-1, *[0] * 12]), parts + 1), []
+    for seed in range(200):
+        u = permanent_random_numbers(seed, 0, 48)
+        engine = engine_for(Design(np.zeros(48, int), np.array([40]), u), ErrorBudget(0.01))
+        engine.record_many(drawn := engine.drawn(), ("cycles",), y[drawn])
+        whole, results = engine.look().estimates["cycles"], np.isin(np.arange(48), drawn)
+        found = subtotals(
+            tree, whole, engine.predict(np.arange(48))[:, 0], results, engine.unit_errors("cycles"), False
+        )
+        covered.append([part.contains(total) for part, total in zip(found[1:], truths, strict=True)])
+    assert np.mean(covered, axis=0)[[1, 8]].min() >= 0.93
+
+
 def test_parts_add_up_to_the_part_that_they_lie_in():
     parts, look = parts_of(truth("drift"), 3)
     value = np.array([part.estimate for part in parts])
@@ -83,7 +99,7 @@ def whole(estimate, half_width, error):
 
 def test_parts_are_exact_where_every_launch_has_its_result_and_nothing_is_biased():
     y, everything = truth("none"), np.ones(N, bool)
-    errors = UnitErrors(np.ones(N), np.zeros(N), np.zeros(N), np.zeros(N))
+    errors = UnitErrors(np.ones(N), np.zeros(N), np.zeros(N), np.zeros(N), np.zeros(N, int))
     parts = subtotals(TREE, whole(y.sum(), 0.0, 0.0), y, everything, errors, False)
     assert [part.estimate for part in parts] == pytest.approx(TREE.sums(y)[: TREE.count])
     assert {part.half_width for part in parts} == {0.0}
@@ -91,7 +107,7 @@ def test_parts_are_exact_where_every_launch_has_its_result_and_nothing_is_biased
 
 def test_errors_that_all_results_share_are_in_every_part():
     y, everything = truth("none"), np.ones(N, bool)
-    errors = UnitErrors(np.ones(N), np.zeros(N), np.zeros(N), np.zeros(N))
+    errors = UnitErrors(np.ones(N), np.zeros(N), np.zeros(N), np.zeros(N), np.zeros(N, int))
     parts = subtotals(TREE, whole(y.sum(), 0.01 * y.sum(), 0.0), y, everything, errors, True)
     assert [part.relative_half_width for part in parts] == pytest.approx([0.01] * TREE.count)
 
@@ -99,13 +115,13 @@ def test_errors_that_all_results_share_are_in_every_part():
 def test_the_error_of_a_result_is_in_the_parts_that_hold_it_alone():
     y, everything, own = truth("none"), np.ones(N, bool), np.zeros(N)
     own[0] = 500.0
-    errors = UnitErrors(np.ones(N), np.zeros(N), np.zeros(N), own)
+    errors = UnitErrors(np.ones(N), np.zeros(N), np.zeros(N), own, np.zeros(N, int))
     parts = subtotals(TREE, whole(y.sum(), 500.0, 0.0), y, everything, errors, False)
     assert [place for place, part in enumerate(parts) if part.half_width >= 500.0] == [0, 1, 3]
 
 
 def test_launches_outside_the_parts_of_a_part_take_up_their_share_of_the_difference():
     tree = Tree(np.array([-1, 0]), np.array([1, 1, 0, 0]))
-    errors = UnitErrors(np.full(4, 2.0), np.array([4.0, 0.0, 0.0, 0.0]), np.ones(4), np.zeros(4))
+    errors = UnitErrors(np.full(4, 2.0), np.array([4.0, 0.0, 0.0, 0.0]), np.ones(4), np.zeros(4), np.zeros(4, int))
     parts = subtotals(tree, whole(40.0, 4.0, 2.0), np.full(4, 10.0), np.zeros(4, bool), errors, False)
     assert parts[1].estimate == pytest.approx(22.0)  # its difference estimate is 24, that of the rest 20

@@ -119,7 +119,7 @@ class BaseEngine(ABC):
             own[unit] = found.half[column]
         if len(self._errors.units):
             own[self._errors.units] += self._errors.half_widths(counter) * self._reach().weights
-        return UnitErrors(*spread, own)
+        return UnitErrors(*spread, own, np.asarray(self._frame[0]))
 
     @abstractmethod
     def _unit_spreads(self, counter: str) -> tuple[Floats, Floats, Floats] | None:

@@ -15,6 +15,12 @@ The half-width of the whole, H, is brought to a part in proportion: H_d = min(H 
 standard error of the whole, t its quantile or MOST_ERRORS, and H_d / T_d is no less than H / T. So all that H allows for
 (quantile, budget, odd units) is in H_d; but where a run claims its budget, H, though SE is far below, small parts do not.
 
+Once most units are drawn, V_d is small, but the error of a part is that of one unit, or of none: no multiple of sqrt(V_d) holds
+it. So sum M_h^2 is added to H_d^2, over the strata h of units of the part without results: one of these may be as unlike its
+stratum as the most unlike draw, M_h = S_i max_j |r_j| / S_j n_h / (n_h - 1), i the largest of them, j the draws of h (the last
+factor: predicted without itself). A further unit is more unlike than n_h draws with probability 1 / (n_h + 1) (a prediction
+interval without a distribution: Wilks 1941).
+
 Parts add up: what the parts of a range differ by from it is divided among them in proportion to H_d^2 (the generalised least
 squares of parts with a known sum, where their errors are independent).
 """
@@ -42,13 +48,29 @@ class UnitErrors:
     """Errors of the units of a sampled population in one counter, float64 [N] each.
 
     weights: w_i, 1 of a unit that stands for itself only; residuals: r_i, 0 of units that are not drawn; spreads: S_i; own:
-    half-widths of results that are not exact, and of units that can have no result, as they move the total.
+    half-widths of results that are not exact, and of units that can have no result, as they move the total; strata: int [N],
+    the stratum or group of each, -1 of one that stands for itself only.
     """
 
     weights: Floats
     residuals: Floats
     spreads: Floats
     own: Floats
+    strata: NDArray[np.integer]
+
+    @property
+    def largest(self) -> Floats:
+        """S_i max_j |r_j| / S_j n_h / (n_h - 1) of each unit, float64 [N]; 0 in strata of fewer than two draws.
+
+        >>> zeros, strata = np.zeros(4), np.zeros(4, int)
+        >>> UnitErrors(zeros, np.array([2.0, -1.0, -1.0, 0.0]), np.ones(4), zeros, strata).largest.tolist()
+        [3.0, 3.0, 3.0, 3.0]
+        """
+        units = np.flatnonzero((self.residuals != 0.0) & (self.strata >= 0) & (self.spreads > 0.0))
+        h, count = self.strata[units], int(self.strata.max(initial=-1)) + 2
+        n, most = np.bincount(h, minlength=count), np.zeros(count)
+        np.maximum.at(most, h, np.abs(self.residuals[units]) / self.spreads[units])
+        return self.spreads * np.where(n > 1, most * n / np.maximum(n - 1, 1), 0.0)[self.strata]
 
 
 @dataclass(frozen=True)
@@ -81,8 +103,34 @@ class Tree:
         sums = own.copy()
         for part in range(self.count - 1, 0, -1):
             sums[self.parents[part]] += sums[part]
-        leaf = np.bincount(self.parents[1:], minlength=self.count) == 0
-        return np.concatenate([sums, np.where(leaf, 0.0, own)])
+        return np.concatenate([sums, np.where(self._leaf, 0.0, own)])
+
+    def largest_squares(self, values: Floats, strata: NDArray[np.integer]) -> Floats:
+        """Sum over strata (int [N], from -1) of the squared largest value (float64 [N], 0 or more) of the units of each part,
+        and of each rest: float64 [2 R].
+
+        >>> tree = Tree(np.array([-1, 0, 0]), np.array([1, 1, 2]))
+        >>> tree.largest_squares(np.array([1.0, 2.0, 4.0]), np.array([0, 1, 1])).tolist()
+        [17.0, 5.0, 16.0, 0.0, 0.0, 0.0]
+        """
+        units = np.flatnonzero(values > 0.0)
+        part, stratum, values = np.asarray(self.of_unit)[units], strata[units], values[units]
+        found = [(part + self.count, stratum, values)]
+        while len(part):
+            found.append((part, stratum, values))
+            inside = np.flatnonzero(part > 0)
+            part, stratum, values = self.parents[part[inside]], stratum[inside], values[inside]
+        parts, stratum, values = map(np.concatenate, zip(*found, strict=True))
+        pairs, which = np.unique(np.stack([parts, stratum]), axis=1, return_inverse=True)
+        largest = np.zeros(pairs.shape[1])
+        np.maximum.at(largest, which.reshape(-1), values)
+        sums = np.bincount(pairs[0], weights=largest**2, minlength=2 * self.count)
+        sums[self.count :][self._leaf] = 0.0
+        return sums
+
+    @property
+    def _leaf(self) -> NDArray[np.bool_]:
+        return np.bincount(self.parents[1:], minlength=self.count) == 0
 
 
 def subtotals(
@@ -95,7 +143,7 @@ def subtotals(
             which are results; errors: None where no half-width can be stated; has_bias: results may all err to one side, so
             that no part is known better, relatively, than the whole.
 
-    >>> errors = UnitErrors(np.full(4, 2.0), np.array([1.0, 0.0, 0.0, 0.0]), np.ones(4), np.zeros(4))
+    >>> errors = UnitErrors(np.full(4, 2.0), np.array([1.0, 0.0, 0.0, 0.0]), np.ones(4), np.zeros(4), np.zeros(4, int))
     >>> whole, values = Estimate("cycles", 40.0, 6.0, 0.15, 2.0, 9.0, 0.95, 21.0), np.array([11.0, 9.0, 10.0, 10.0])
     >>> tree = Tree(np.array([-1, 0, 0]), np.array([1, 1, 2, 2]))
     >>> found = subtotals(tree, whole, values, np.array([True, False, True, False]), errors, False)
@@ -156,6 +204,7 @@ def _half_widths(
     half = min(whole.half_width / (whole.std_error or math.inf), most) * error
     share = np.where((error > 0.0) | has_bias, np.abs(totals) / (abs(whole.estimate) or 1.0), 0.0)
     half = np.maximum(half, whole.half_width * share)
+    half = np.hypot(half, np.sqrt(tree.largest_squares(np.where(results, 0.0, errors.largest), errors.strata)))
     half += tree.sums(errors.own)
     half[0] = whole.half_width
     return half
