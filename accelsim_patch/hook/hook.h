@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <memory>
@@ -110,7 +111,7 @@ struct Hook {
         due = UINT64_MAX;
     }
 
-    char* config;         // the YAML file named by -kernel_sampling
+    char* config;         // the YAML file, or pack, named by -kernel_sampling
     bool estimated_rows;  // -kernel_sampling_rows: blocks of estimated launches too
     option_parser_t options;
     std::string config_hash;
@@ -168,9 +169,20 @@ inline void register_option(option_parser_t options) {
                            "print blocks of estimated launches too", "0");
 }
 
+// A pack brings its trace list along, in the place of that of -trace.
+inline void unpack_sample() {
+    std::string config = hook().config, list;
+    if (!unpack(&config, &list, &stop_run)) return;
+    printf("kernelpoint: %s: its trace list is %s\n", hook().config, list.c_str());
+    hook().config = strdup(config.c_str());
+    const char* words[] = {"", "-trace", list.c_str()};
+    option_parser_cmdline(hook().options, 3, words);
+}
+
 inline void options_are_read() {
     if (!hook().sampling()) return;
     kp_settle_streams();
+    unpack_sample();
     hook().hash_options();
     const std::string model = value_of(hook().configuration, "-accelwattch_xml_file");
     if (value_of(hook().configuration, "-power_simulation_enabled") == "1" && access(model.c_str(), R_OK) != 0)

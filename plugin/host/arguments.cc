@@ -6,6 +6,7 @@
 #include <map>
 
 #include "fast_model/config.h"
+#include "kernelpoint/client.hpp"
 
 namespace kernelpoint::host {
 
@@ -19,7 +20,9 @@ const char* const kUsage =
     "  -config CONFIG         the simulated GPU: a YAML file, one of the packaged v100, rtx, or what another "
     "simulator\n"
     "                         takes: Accel-Sim's gpgpusim.config and trace.config (-config twice), MacSim's params.in\n"
-    "  -kernel_sampling FILE  sample launches as this YAML file says; absent: simulate all\n"
+    "  -kernel_sampling FILE  sample launches as this YAML file says, or as a pack (.kppack), whose list is then "
+    "taken;\n"
+    "                         absent: simulate all\n"
     "  -results FILE          write cycles, instructions and counters of each simulated launch as CSV\n"
     "\n"
     "exit status: 0 done; 1 refused input; 3 no bound is stated because launches failed; 130 interrupted\n";
@@ -60,6 +63,8 @@ Arguments parse_arguments(int argc, char** argv) {
         if (!found->second->empty()) throw fast_model::ConfigError(option + " is given twice; allowed: once");
         *found->second = argv[++i];
     }
+    unpack(&arguments.kernel_sampling, &arguments.trace,
+           [](const std::string& why) { throw fast_model::ConfigError(why); });
     if (arguments.trace.empty())
         throw fast_model::ConfigError("-trace is missing; allowed: kernelslist.g, or a folder of traces");
     if (arguments.config.empty()) throw fast_model::ConfigError("-config is missing; allowed: v100, rtx, or a file");

@@ -24,7 +24,7 @@ from kernelpoint.files import open_regular, replacing
 
 _ABOUT = "about"
 _COMMENT = b"kernelpoint blake2b "
-_DIGITS = 64
+SEAL_DIGITS = 64
 _BLOCK = 1 << 20
 _EXPANSION = 1032  # bytes that deflate can make of one
 _FIRST_DATE = (1980, 1, 1, 0, 0, 0)  # equal content, equal file
@@ -86,10 +86,10 @@ def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray
 def seal(file: BinaryIO) -> int:
     """Put the checksum of a zip archive that is complete into its comment; its size in bytes."""
     with zipfile.ZipFile(file, "a") as archive:
-        archive.comment = _COMMENT + b"0" * _DIGITS
+        archive.comment = _COMMENT + b"0" * SEAL_DIGITS
     size = file.seek(0, io.SEEK_END)
-    digits = _checksum(file, size - _DIGITS)
-    file.seek(size - _DIGITS)
+    digits = _checksum(file, size - SEAL_DIGITS)
+    file.seek(size - SEAL_DIGITS)
     file.write(digits)
     return size
 
@@ -97,18 +97,18 @@ def seal(file: BinaryIO) -> int:
 def check_seal(file: BinaryIO) -> None:
     """Compare the checksum of a sealed archive; ValueError where it is missing or wrong."""
     size = file.seek(0, io.SEEK_END)
-    length = len(_COMMENT) + _DIGITS
+    length = len(_COMMENT) + SEAL_DIGITS
     file.seek(max(size - length, 0))
-    comment, digits = (tail := file.read(length))[:-_DIGITS], tail[-_DIGITS:]
+    comment, digits = (tail := file.read(length))[:-SEAL_DIGITS], tail[-SEAL_DIGITS:]
     if comment != _COMMENT:
         raise ValueError("it does not end with a checksum: cut short, or not written by this version of KernelPoint")
-    if _checksum(file, size - _DIGITS) != digits:
+    if _checksum(file, size - SEAL_DIGITS) != digits:
         raise ValueError("its checksum is wrong: it was damaged or changed after it was written")
 
 
 def _checksum(file: BinaryIO, size: int) -> bytes:
     """The digits of the first `size` bytes of a file."""
-    digest = hashlib.blake2b(digest_size=_DIGITS // 2)
+    digest = hashlib.blake2b(digest_size=SEAL_DIGITS // 2)
     file.seek(0)
     while size > 0 and (block := file.read(min(_BLOCK, size))):
         digest.update(block)

@@ -1,8 +1,12 @@
 """Packs: the same run from the pack alone, and packs that are damaged, foreign or hostile."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 import yaml
@@ -10,8 +14,9 @@ from command_line import run_command
 
 import kernelpoint as kp
 from kernelpoint.archive import seal
+from kernelpoint.cli.host import program
 from kernelpoint.errors import ConfigError, PlanError
-from kernelpoint.journal import ResultRecord
+from kernelpoint.journal import ResultRecord, load_run
 from kernelpoint.journal.text import plain
 from kernelpoint.packs.pack import ABOUT, write_pack
 from kernelpoint.packs.unpack import unpack
@@ -113,3 +118,53 @@ def test_a_folder_that_holds_something_is_left_alone(packed, tmp_path):
 def test_a_run_whose_traces_are_gone_cannot_be_packed(packed, tmp_path):
     with pytest.raises(ConfigError, match=r"a pack is of one application with a kernelslist\.g on this machine"):
         write_pack(packed[0], tmp_path / "again.kppack")
+
+
+def host_run(folder, pack):
+    """A run of the embedded host from a pack alone, in a folder of its own."""
+    folder.mkdir(exist_ok=True)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        [program(), "-config", "v100", "-kernel_sampling", pack], cwd=folder, capture_output=True, text=True,
+        env={**os.environ, "PATH": path, "KERNELPOINT_CACHE": str(folder / "cache")},
+    )  # fmt: skip
+
+
+@pytest.mark.skipif(not program().is_file(), reason="kernelpoint-host is not built; `make build` does")
+def test_a_pack_is_a_sampling_configuration_by_itself(packed, tmp_path):
+    run, pack, _ = packed
+    shutil.copy(pack, tmp_path / "sample.kppack")
+    for _ in range(2):  # the second time the folder is there
+        done = host_run(tmp_path / "other", tmp_path / "sample.kppack")
+        assert done.returncode == 0, done.stderr
+        again = load_run(tmp_path / "other" / "run.kpjournal")
+        assert plain(again.ended()) == plain(run.ended())
+        again.path.unlink()
+
+
+@pytest.mark.skipif(not program().is_file(), reason="kernelpoint-host is not built; `make build` does")
+def test_a_simulator_refuses_a_pack_with_a_flipped_bit(packed, tmp_path):
+    content = bytearray(packed[1].read_bytes())
+    content[len(content) // 2] ^= 1
+    (tmp_path / "bad.kppack").write_bytes(content)
+    done = host_run(tmp_path / "other", tmp_path / "bad.kppack")
+    assert done.returncode == 1
+    assert "its checksum is wrong" in done.stderr
+    assert "bad.kppack was not unpacked" in done.stderr
+
+
+def test_inspect_shows_what_a_pack_holds(packed):
+    run, pack, _size = packed
+    shown = json.loads(run_command("inspect", pack, "--json").stdout)
+    assert shown["estimate"] == run.ended().estimate
+    assert 0 < shown["whole"] < shown["traces"]
+    assert shown["bytes"] == pack.stat().st_size
+    assert "footprints: " in run_command("inspect", pack).stdout
+
+
+def test_a_folder_of_another_pack_is_no_folder_of_this_one(packed, tmp_path):
+    unpack(packed[1], tmp_path / "sample")
+    assert unpack(packed[1], tmp_path / "sample").is_file()
+    (tmp_path / "sample" / "pack.seal").write_bytes(b"0" * 64)
+    with pytest.raises(PlanError, match="is not empty"):
+        unpack(packed[1], tmp_path / "sample")

@@ -32,6 +32,19 @@ inline void stop_run(const std::string& why) {
     _exit(1);
 }
 
+// Where the configuration is a pack: unpacks it, and names its own configuration and trace list. False where it is
+// none.
+inline bool unpack(std::string* config, std::string* list, void (*fail)(const std::string& why)) {
+    if (!kp_is_pack(config->c_str())) return false;
+    char path[PATH_MAX];
+    kp_unpack(config->c_str(), path, sizeof(path));
+    if (path[0] == '\0')
+        fail(*config + " was not unpacked by the command `kernelpoint`, which says why, or is not on PATH");
+    *list = path;
+    *config = list->substr(0, list->rfind('/') + 1) + "kernelpoint.yaml";
+    return true;
+}
+
 // A struct of the ABI that states its size and is zero otherwise.
 template <typename Struct>
 inline Struct sized() {

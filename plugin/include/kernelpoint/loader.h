@@ -73,6 +73,25 @@ static inline void kp_plugin_path(const char* default_path, char* path, size_t s
         kp_first_line_of("kernelpoint doctor --plugin 2>/dev/null", path, size);
 }
 
+/* True if a file begins as a pack (.kppack, a zip archive) does. */
+static inline int kp_is_pack(const char* path) {
+    char begin[4] = "";
+    FILE* file = fopen(path, "rb");
+    if (file == NULL) return 0;
+    if (fread(begin, 1, sizeof(begin), file) != sizeof(begin)) begin[0] = '\0';
+    fclose(file);
+    return memcmp(begin, "PK\003\004", sizeof(begin)) == 0;
+}
+
+/* Unpack a pack beside it with the command `kernelpoint` on PATH, unless that is done: the path of its trace list,
+ * beside which stands kernelpoint.yaml. Empty where it cannot be unpacked; the command has said why on standard error.
+ */
+static inline void kp_unpack(const char* pack, char* list, size_t size) {
+    list[0] = '\0';
+    if (!kp_is_privileged() && setenv("KERNELPOINT_PACK", pack, 1) == 0)
+        kp_first_line_of("kernelpoint pack --list -- \"$KERNELPOINT_PACK\"", list, size);
+}
+
 /* The name of the first function that the library lacks, or NULL. */
 static inline const char* kp_resolve(void* library, kp_api* api) {
     static const struct {

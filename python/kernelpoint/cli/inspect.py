@@ -13,7 +13,9 @@ import typer
 
 from kernelpoint import _native
 from kernelpoint.cli.inspect_list import inspect_list, is_list
+from kernelpoint.cli.pack import inspect_pack
 from kernelpoint.errors import ConfigError
+from kernelpoint.packs.unpack import is_pack
 from kernelpoint.traces import UNITS, Scan, scan_trace
 
 
@@ -31,7 +33,8 @@ def inspect(
     trace: Annotated[
         Path,
         typer.Argument(
-            help="A trace (kernel-N.traceg[.xz|.zst], Kernel<N>/trace.txt), or a list (kernelslist.g, kernel_config.txt)."
+            help="A trace (kernel-N.traceg[.xz|.zst], Kernel<N>/trace.txt), a list (kernelslist.g, kernel_config.txt), or a "
+            "pack (.kppack)."
         ),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -41,10 +44,13 @@ def inspect(
     ] = None,
 ) -> None:
     """Show header, instruction mix, work, addresses and instruction sequence of a launch's trace, or a summary of a
-    list.
+    list or a pack.
 
     Example: kernelpoint inspect traces/kernel-1.traceg
     """
+    if is_pack(trace):
+        inspect_pack(trace, as_json)
+        return
     if is_list(trace):
         inspect_list(trace, profile, as_json)
         return

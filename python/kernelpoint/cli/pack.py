@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,7 @@ import typer
 from kernelpoint.cli.console import Console
 from kernelpoint.journal import load_run
 from kernelpoint.packs.pack import write_pack
-from kernelpoint.packs.unpack import CONFIGURATION, is_pack, unpack
+from kernelpoint.packs.unpack import CONFIGURATION, about_pack, is_pack, unpack
 from kernelpoint.progress import telling
 
 
@@ -22,15 +23,19 @@ def pack(
         Path | None,
         typer.Option("--output", "-o", help="The pack to write, by default sample.kppack; of a pack, a new folder."),
     ] = None,
+    only_list: Annotated[
+        bool, typer.Option("--list", help="Of a pack: print the path of its list and no more.")
+    ] = False,
 ) -> None:
     """Write the traces and state that the sample of a run needs into one file, for another machine; or unpack such a file.
 
-    Of a pack, its list, traces, plan and configuration are written into a folder, and its footprints into the cache.
+    Of a pack, its list, traces, plan and configuration are written into a folder, and its footprints into the cache. Accel-Sim
+    does so by itself: -kernel_sampling sample.kppack. `kernelpoint inspect sample.kppack` shows what it holds.
 
     Example: kernelpoint pack run.kpjournal -o sample.kppack
     """
     if is_pack(source):
-        _unpack(source, output or source.with_suffix(""))
+        _unpack(source, output or source.with_suffix(""), only_list)
         return
     output = output or Path("sample.kppack")
     with telling("packing", Console(stderr=True).print):
@@ -43,8 +48,35 @@ def pack(
     )
 
 
-def _unpack(pack: Path, folder: Path) -> None:
+def _unpack(pack: Path, folder: Path, only_list: bool) -> None:
     with telling("unpacking", Console(stderr=True).print):
         listed = unpack(pack, folder)
-    text = f"{listed}: simulate this list with -kernel_sampling {folder / CONFIGURATION}"
+    text = (
+        str(listed.absolute())
+        if only_list
+        else f"{listed}: simulate this list with -kernel_sampling {folder / CONFIGURATION}"
+    )
     Console().print(text, soft_wrap=True, highlight=False)
+
+
+def inspect_pack(pack: Path, as_json: bool) -> None:
+    """Show what a pack holds and states."""
+    about = about_pack(pack)
+    files = about["files"]
+    record = {
+        "kernelpoint": about["kernelpoint"],
+        "list": about["list"],
+        "traces": len(files),
+        "whole": sum(known["whole"] for known in files),
+        "footprints": len(about["footprints"]),
+        "bytes": pack.stat().st_size,
+        "bytes of all traces": sum(known["size"] for known in files),
+        "counter": about["counter"],
+        "estimate": about["estimate"],
+        "config": about["config"],
+    }
+    if as_json:
+        typer.echo(json.dumps(record, indent=2))
+        return
+    for name, value in record.items():
+        Console().print(f"{name}: {f'{value:,}' if isinstance(value, int) else value}", soft_wrap=True, highlight=False)

@@ -8,18 +8,22 @@ import lzma
 import os
 import shutil
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import IO, Any
 
 import yaml
 
-from kernelpoint.archive import check_seal
+from kernelpoint.archive import SEAL_DIGITS, check_seal
 from kernelpoint.errors import PlanError
 from kernelpoint.files import open_output_bytes, open_regular, write_output
 from kernelpoint.packs.pack import ABOUT, BLOCK, FOOTPRINTS, FORMAT_VERSION, HEAD, HEADS, LIST, PLAN, TRACES, TraceFile
 from kernelpoint.traces.footprints import FootprintStore
 
 CONFIGURATION = "kernelpoint.yaml"
+SEAL = "pack.seal"  # last in a folder: the seal of its pack
 
 
 def is_pack(path: Path) -> bool:
@@ -34,21 +38,50 @@ def is_pack(path: Path) -> bool:
 def unpack(path: Path, folder: Path) -> Path:
     """Write the files of a pack into a folder and its footprints into the cache. Returns the path of the trace list.
 
-    The folder has `kernelpoint.yaml`, which names the plan, the list, and a file for each trace.
+    The folder has `kernelpoint.yaml`, which names the plan, the list, and a file for each trace. It appears whole or not at
+    all; one that this pack was unpacked into before is taken as it is.
 
     Raises:
         PlanError: the pack is damaged, of another version, or contains names outside its folder; or the folder is not
             empty.
         OSError: the folder cannot be written.
     """
+    with _opened(path) as (archive, about, seal):
+        listed = folder / about["list"]
+        if (folder / SEAL).is_file() and (folder / SEAL).read_bytes() == seal:
+            return listed
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise PlanError(f"{folder} is not empty; name a folder that is new")
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as made:
+            _write(archive, about, Path(made) / "made", folder)
+            (Path(made) / "made" / SEAL).write_bytes(seal)
+            (Path(made) / "made").replace(folder)
+        with archive.open(FOOTPRINTS) as packed:
+            rows = about["footprints"]
+            FootprintStore.keep((str(folder / name), residency, packed.read(size)) for name, residency, size in rows)
+    return listed
+
+
+def about_pack(path: Path) -> dict[str, Any]:
+    """What a pack says of itself: see `write_pack`. Raises PlanError where it is damaged or of another version."""
+    with _opened(path) as (_, about, _seal):
+        return about
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any], bytes]]:
+    """A pack whose seal is right: its archive, what it says of itself, and the seal."""
     try:
         with open_regular(path) as file:
             check_seal(file)
+            file.seek(-SEAL_DIGITS, os.SEEK_END)
+            seal = file.read()
             with zipfile.ZipFile(file) as archive:
                 about = json.loads(archive.read(ABOUT))
                 if about.get("version") != FORMAT_VERSION:
                     raise ValueError(f"pack format {about.get('version')!r:.40}; this version reads {FORMAT_VERSION}")
-                return _write(archive, about, folder)
+                yield archive, about, seal
     except PlanError:
         raise
     except (ValueError, LookupError, TypeError, AttributeError, EOFError, RecursionError, lzma.LZMAError) as error:
@@ -57,30 +90,25 @@ def unpack(path: Path, folder: Path) -> Path:
         raise PlanError(f"{path}: not a readable pack ({' '.join(str(error).split())[:200]})") from None
 
 
-def _write(archive: zipfile.ZipFile, about: dict[str, Any], folder: Path) -> Path:
+def _write(archive: zipfile.ZipFile, about: dict[str, Any], place: Path, folder: Path) -> None:
+    """Write all but the footprints into `place`, which becomes `folder`."""
     files = [TraceFile(**known) for known in about["files"]]
     for name in (about["list"], *(known.name for known in files)):
-        place = PurePosixPath(name)
-        if place.is_absolute() or ".." in place.parts or not name:
+        within = PurePosixPath(name)
+        if within.is_absolute() or ".." in within.parts or not name:
             raise ValueError(f"it holds the name {name[:80]!r}, which lies outside its folder")
-    folder.mkdir(parents=True, exist_ok=True)
-    if any(folder.iterdir()):
-        raise PlanError(f"{folder} is not empty; name a folder that is new")
+    place.mkdir()
     with archive.open(HEADS) as heads:
         for known in files:
             if known.whole:
                 with archive.open(TRACES + known.name) as trace:
-                    _write_trace(trace, known, folder / known.name)
+                    _write_trace(trace, known, place / known.name)
             else:
-                _write_trace(io.BytesIO(heads.read(min(known.size, HEAD))), known, folder / known.name)
-    write_output(folder / about["list"], archive.read(LIST))
-    write_output(folder / PLAN, archive.read(PLAN))
+                _write_trace(io.BytesIO(heads.read(min(known.size, HEAD))), known, place / known.name)
+    write_output(place / about["list"], archive.read(LIST))
+    write_output(place / PLAN, archive.read(PLAN))
     config = {**about["config"], "plan": str((folder / PLAN).absolute())}
-    write_output(folder / CONFIGURATION, yaml.safe_dump(config, sort_keys=False))
-    with archive.open(FOOTPRINTS) as packed:
-        rows = about["footprints"]
-        FootprintStore.keep((str(folder / name), residency, packed.read(size)) for name, residency, size in rows)
-    return folder / about["list"]
+    write_output(place / CONFIGURATION, yaml.safe_dump(config, sort_keys=False))
 
 
 def _write_trace(content: IO[bytes], known: TraceFile, path: Path) -> None:
