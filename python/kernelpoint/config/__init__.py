@@ -1,6 +1,7 @@
 """The sampling configuration: one YAML file, checked before cycle 0."""
 
 from kernelpoint.config.load import check_section, load_config, parse_config, read_yaml
+from kernelpoint.config.patterns import matching
 from kernelpoint.config.schema import Config, EncoderConfig, ErrorBudgetConfig, PolicyChoice, Section
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "Section",
     "check_section",
     "load_config",
+    "matching",
     "parse_config",
     "read_yaml",
 ]

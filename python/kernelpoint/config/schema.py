@@ -110,6 +110,8 @@ class ErrorBudgetConfig(Section):
     >>> budget = ErrorBudgetConfig.model_validate({"cycles": "1 %", "dram_reads": 0.05})
     >>> budget.counter, budget.relative_error, budget.further
     ('cycles', 0.01, {'dram_reads': 0.05})
+    >>> ErrorBudgetConfig.model_validate([{"cycles": "1 %"}, {"range": "decode/*", "cycles": "2 %"}]).ranges
+    {'decode/*': {'cycles': 0.02}}
     """
 
     relative_error: Annotated[
@@ -143,13 +145,30 @@ class ErrorBudgetConfig(Section):
             "also stand directly in `error_budget`: `{cycles: 1 %, dram_reads: 5 %}`"
         ),
     ] = {}
+    ranges: Annotated[
+        dict[Text, Annotated[dict[Text, RelativeError], Field(min_length=1)]],
+        Field(
+            description="relative errors of counters in ranges of `ranges:`, each range by itself; also as a list: "
+            "`[{cycles: 1 %}, {range: decode/*, cycles: 2 %}]`"
+        ),
+    ] = {}
 
     @model_validator(mode="before")
     @classmethod
     def _targets(cls, content: Any) -> Any:
-        """Take keys that are no options for counters. The first, or `cycles`, is `counter` where the file names none."""
-        if not isinstance(content, dict):
+        """Take keys that are no options for counters. The first, or `cycles`, is `counter` where the file names none. An item
+        with `range` is of the ranges that it names.
+        """
+        items = content if isinstance(content, list) else [content]
+        if not all(isinstance(item, dict) for item in items):
             return content
+        if len(items) > 1 or "range" in items[0]:
+            of_ranges = [item for item in items if "range" in item]
+            content = {key: value for item in items if "range" not in item for key, value in item.items()}
+            named = {str(item["range"]): {k: v for k, v in item.items() if k != "range"} for item in of_ranges}
+            content["ranges"] = {**content.get("ranges", {}), **named}
+        elif isinstance(content, list):
+            content = items[0]
         named = {key: value for key, value in content.items() if cls._is_target(key)}
         if not named:
             return content
@@ -336,8 +355,8 @@ class Config(Section):
         False
         """
         without: dict[str, Any] = {key: True for key in ("ranges", "results_from") if getattr(self, key) is None}
-        if not self.error_budget.further:
-            without["error_budget"] = {"further"}
+        budget = self.error_budget
+        without["error_budget"] = {name for name in ("further", "ranges") if not getattr(budget, name)}
         without["replay"] = {
             key for key, usual in (("state", "real"), ("total", "run")) if getattr(self.replay, key) == usual
         }

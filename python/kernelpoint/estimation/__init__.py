@@ -7,6 +7,7 @@ from kernelpoint.estimation.design import Assume, Bound, Design, ErrorBudget, Me
 from kernelpoint.estimation.engine import Engine
 from kernelpoint.estimation.engines import engine_for
 from kernelpoint.estimation.first_phase import FirstPhase
+from kernelpoint.estimation.layer_engine import LayerEngine
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.measurement_error import OWN_ERROR_SHARE
 from kernelpoint.estimation.nested_totals import Tree, UnitErrors, subtotals
@@ -42,6 +43,7 @@ __all__ = [
     "ErrorBudget",
     "Estimate",
     "FirstPhase",
+    "LayerEngine",
     "Look",
     "Method",
     "Scope",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,6 +119,9 @@ class Design:
             (unseen.unseen_rate); 0: there are none.
         domains: int [N] or None, the part of the population each unit belongs to (0 ... D - 1), each with a total of its own
             that must meet the budget (several applications in one run). A stratum lies in one domain.
+        layers: int [N] or None, the layer of each unit, numbered from 0: layers are drawn, and of each the units with a weight
+            in_layer, float64 [N], units of their kernel (kernels, int [N]) in the layer for each drawn one. Strata, first sizes
+            and u are then those of layers (layer_engine.py).
 
     Raises:
         ConfigError: shapes or values do not fit together.
@@ -140,6 +143,9 @@ class Design:
     slow_excess: float = 0.0
     predictions: Mapping[str, NDArray[np.float64]] | None = None
     assume: Assume = "ordinary"
+    layers: NDArray[np.integer] | None = None
+    in_layer: NDArray[np.float64] | None = None
+    kernels: NDArray[np.integer] | None = None
 
     @classmethod
     def purposive(cls, strata: NDArray[np.integer], u: NDArray[np.float64], chosen: NDArray[np.integer]) -> Design:
@@ -163,6 +169,9 @@ class Design:
             ("u", units),
             ("x", units),
             ("domains", units),
+            ("layers", units),
+            ("in_layer", units),
+            ("kernels", units),
             ("cost", strata),
             ("clusters", strata),
         ):
@@ -189,7 +198,7 @@ class Design:
             self._check_domains(self.domains)
 
     def _check_whole_numbers(self) -> None:
-        for name in ("strata", "first_sizes", "clusters", "chosen", "domains"):
+        for name in ("strata", "first_sizes", "clusters", "chosen", "domains", "layers", "kernels"):
             value = getattr(self, name)
             if value is not None and (kind := np.asarray(value).dtype).kind not in "iu":
                 raise ConfigError(f"design.{name} is an array of {kind}; expected whole numbers")
@@ -199,6 +208,21 @@ class Design:
         strata = np.array(self.strata)
         strata[units] = -1
         return replace(self, strata=strata)
+
+    def within(self, units: NDArray[np.integer]) -> Design:
+        """The design of some units (ascending) as a population by itself: their strata, numbers and what is known of them.
+
+        >>> Design(np.array([0, 0, 2, -1]), np.ones(3, int), np.full(4, 0.5)).within(np.array([1, 2])).strata.tolist()
+        [0, 1]
+        """
+        strata = np.asarray(self.strata)[units]
+        kept = np.unique(strata[strata >= 0])
+        parts: dict[str, Any] = {"predictions": self.predictions and {k: v[units] for k, v in self.predictions.items()}}
+        for name, rows in (("x", units), ("domains", units), ("cost", kept), ("clusters", kept)):
+            value = getattr(self, name)
+            parts[name] = None if value is None else value[rows]
+        numbers = np.where(strata >= 0, np.searchsorted(kept, strata), -1)
+        return replace(self, strata=numbers, first_sizes=self.first_sizes[kept], u=self.u[units], **parts)
 
     def _check_domains(self, domains: NDArray[np.integer]) -> None:
         if len(domains) and domains.min() < 0:

@@ -28,6 +28,7 @@ squares of parts with a known sum, where their errors are independent).
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -124,7 +125,7 @@ class Tree:
         pairs, which = np.unique(np.stack([parts, stratum]), axis=1, return_inverse=True)
         largest = np.zeros(pairs.shape[1])
         np.maximum.at(largest, which.reshape(-1), values)
-        sums = np.bincount(pairs[0], weights=largest**2, minlength=2 * self.count)
+        sums = np.bincount(pairs[0], weights=largest**2, minlength=2 * self.count).astype(np.float64)
         sums[self.count :][self._leaf] = 0.0
         return sums
 
@@ -134,14 +135,20 @@ class Tree:
 
 
 def subtotals(
-    tree: Tree, whole: Estimate, values: Floats, results: NDArray[np.bool_], errors: UnitErrors | None, has_bias: bool
+    tree: Tree,
+    whole: Estimate,
+    values: Floats,
+    results: NDArray[np.bool_],
+    errors: UnitErrors | None,
+    has_bias: bool,
+    known: Mapping[int, Estimate] | None = None,
 ) -> list[Estimate]:
     """The estimate of a counter in each part, with its half-width.
 
     Args:
         whole: the estimate of all units; values: float64 [N], result or prediction, which add up to it; results: bool [N],
             which are results; errors: None where no half-width can be stated; has_bias: results may all err to one side, so
-            that no part is known better, relatively, than the whole.
+            that no part is known better, relatively, than the whole; known: estimates of parts from samples of their own.
 
     >>> errors = UnitErrors(np.full(4, 2.0), np.array([1.0, 0.0, 0.0, 0.0]), np.ones(4), np.zeros(4), np.zeros(4, int))
     >>> whole, values = Estimate("cycles", 40.0, 6.0, 0.15, 2.0, 9.0, 0.95, 21.0), np.array([11.0, 9.0, 10.0, 10.0])
@@ -155,8 +162,12 @@ def subtotals(
     if errors is not None:
         differences = tree.sums((errors.weights - 1.0) * errors.residuals)
         totals = totals + np.where(_takes_difference(tree, results, errors), differences, 0.0)
+    for part, one in (known or {}).items():
+        totals[part], half[part] = one.estimate, one.half_width
     totals[0] = whole.estimate
     totals = _added_up(tree, totals, half)[: tree.count]
+    for part, one in (known or {}).items():
+        half[part] += abs(totals[part] - one.estimate)
     error, computed = (
         known / whole.half_width if whole.half_width else 0.0 for known in (whole.std_error, whole.computed)
     )

@@ -149,7 +149,7 @@ class SummaryRecord(Typed):
     one launch for each distinct stream; None: not stated. kernels: where the plan knows their names; their cycles add up to the
     estimate. replay_errors: by counter, from validation launches; restarts: of a full run that was resumed, the units at which
     it went on; bound_excludes: why the bound is on the sampling error only. further: relative errors of further
-    targets of the error budget, by counter or ratio.
+    targets of the error budget, by counter or ratio, or `cycles of decode/*`; range_targets: estimates of those of ranges.
     """
 
     launches: Count
@@ -188,6 +188,7 @@ class SummaryRecord(Typed):
     open_launch: OpenLaunchRecord | None = None
     copied: Count | None = None
     further: dict[str, float] = field(default_factory=dict)
+    range_targets: Estimates | None = None
     type: Literal["summary"] = "summary"
 
 

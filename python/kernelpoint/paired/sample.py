@@ -183,6 +183,7 @@ def results_of(run: Run, counter: str) -> np.ndarray:
 def _budget(run: Run) -> ErrorBudget:
     settings: dict[str, Any] = dict(run.setting("error_budget"))
     settings["bound"] = run.header.bound
+    settings.pop("ranges", None)  # samples of their own
     try:
         return ErrorBudget(**({"further": {}} | settings))
     except (LookupError, TypeError) as error:

@@ -63,6 +63,15 @@ class Ranges:
             depths[number] = depths[parent] + 1
         return depths
 
+    def launches(self, path: str) -> np.ndarray:
+        """int64 [n]: the launches of a range, those of ranges inside it too, ascending.
+
+        >>> Ranges.of(["a/b", "a", ""], "an example").launches("a").tolist()
+        [0, 1]
+        """
+        inside = np.array([one == path or one.startswith(path + SEPARATOR) for one in self.paths])
+        return np.flatnonzero(inside[self.of_launch])
+
     def sums(self, values: np.ndarray) -> np.ndarray:
         """float64 [R]: the sum of the values of the launches (float64 [N]) of each range.
 

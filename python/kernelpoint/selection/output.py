@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -70,6 +71,7 @@ NAME = "selection.kpselect"
 SCRIPT = "trace.sh"
 SAMPLE = "sampled_kernel_info.txt"
 JOINED = "traces"
+RANGES = "ranges.csv"  # of a selection by layer
 
 _HEAD = """#!/bin/sh
 # Traces the launches of {name}, written by `kernelpoint select`.
@@ -92,18 +94,22 @@ _MACSIM = """mkdir -p "$here/run-1"
 SAMPLED_KERNEL_INFO=$here/{sample} TRACE_PATH=$here/run-1/traces OVERWRITE=1 CUDA_INJECTION64_PATH=$TRACER "$@"
 """
 _JOIN = """kernelpoint select --join {earlier}"$here"/run-*/traces -o "$here/{joined}"
-echo "$here/{joined}: the traces; give the simulator their list, and its configuration selection: $here/{name}"
+echo "$here/{joined}: the traces; give the simulator their list, and its configuration selection: $here/{name}{ranges}"
 """
 
 
 def write_output(
-    folder: Path, selection: Selection, numbers: np.ndarray | None = None, earlier: Path | None = None
+    folder: Path,
+    selection: Selection,
+    numbers: np.ndarray | None = None,
+    earlier: Path | None = None,
+    paths: Sequence[str] | None = None,
 ) -> list[Path]:
     """Write a selection, the tracer's files and the script into a folder, which is made; the files.
 
     Args:
         numbers: the tracer's numbers to trace now; by default all of the selection.
-        earlier: joined traces of a selection that this one continues.
+        earlier: joined traces of a selection that this one continues; paths: the range of each launch of the census.
 
     Raises:
         ConfigError: the folder cannot be made.
@@ -129,8 +135,12 @@ def write_output(
     written = [folder / NAME]
     selection.save(written[0])
     written += _tracer_files(folder, selection, numbers)
+    if paths is not None:
+        written.append(folder / RANGES)
+        lines = (f'{launch},"{path.replace(chr(34), chr(34) * 2)}"\n' for launch, path in enumerate(paths) if path)
+        files.write_output(written[-1], "launch,path\n" + "".join(lines))
     script = folder / SCRIPT
-    files.write_output(script, _script(selection, earlier))
+    files.write_output(script, _script(selection, earlier, paths is not None))
     script.chmod(0o755)
     return [*written, script]
 
@@ -149,10 +159,11 @@ def _tracer_files(folder: Path, selection: Selection, numbers: np.ndarray) -> li
     return written
 
 
-def _script(selection: Selection, earlier: Path | None) -> str:
+def _script(selection: Selection, earlier: Path | None, has_ranges: bool) -> str:
     macsim = selection.census.tracer == "macsim"
     library, variables = ("main.so", "") if macsim else ("tracer_tool.so", "POST=.../post-traces-processing ")
     head = _HEAD.format(name=NAME, script=SCRIPT, library=library, variables=variables)
     before = f"{shlex.quote(str(earlier))} " if earlier else ""
     body = _MACSIM.format(sample=SAMPLE) if macsim else _ACCELSIM
-    return head + body + _JOIN.format(earlier=before, joined=JOINED, name=NAME)
+    ranges = f" and ranges: $here/{RANGES}" if has_ranges else ""
+    return head + body + _JOIN.format(earlier=before, joined=JOINED, name=NAME, ranges=ranges)

@@ -34,6 +34,7 @@ from kernelpoint.session.census import Census
 from kernelpoint.session.ledger import MAX_ATTEMPTS
 from kernelpoint.session.queue import Outcome, Queue
 from kernelpoint.session.range_records import range_records
+from kernelpoint.session.range_targets import widths
 from kernelpoint.session.recorder import Recorder
 from kernelpoint.session.rehearsal import next_budget
 from kernelpoint.session.sample import Sample
@@ -155,11 +156,11 @@ class Loop:
 
     def _begin_pass(self) -> None:
         """Queue the launches that the sample lacks."""
-        sampled, engine = self.sampled, self.sample.engine
+        sampled, sample = self.sampled, self.sample
         if (told := self._recorder.recalled(PassRecord)) is not None:
             sampled.begin(told.pass_index, self.sample.open_pass(told.state or {}))
             return
-        self._recorder.write(PassRecord(sampled.pass_index, len(engine.wanted()), engine.pass_state()))
+        self._recorder.write(PassRecord(sampled.pass_index, len(sample.wanted()), sample.pass_state()))
         sampled.begin(sampled.pass_index, self.sample.open_pass())
         self._say_pass_begins()
 
@@ -191,12 +192,13 @@ class Loop:
 
     def _look(self) -> None:
         """Estimate from all results so far. A look of the journal is taken again: the error budget may have changed."""
-        self.sample.engine.set_systematic_errors(self._replay_check().errors)
+        self.sample.set_systematic_errors(self._replay_check().errors)
         look = self.sample.take_look()
-        if self.sample.engine.wants_exact_results:
+        if self.sample.wants_exact_results:
             self.sampled.inside.stop_projecting()
         self._recorder.write(look_record(self.sampled.pass_index, look))
-        self._recorder.progress.looked(look, self.sampled.pass_index, self._setup.budget)
+        ranges = widths(self._setup.config, self.sample.ranges)
+        self._recorder.progress.looked(look, self.sampled.pass_index, self._setup.budget, ranges)
 
     def _grow(self) -> bool:
         """Draw more where the budget is not met; True if launches are to be simulated."""
@@ -293,7 +295,10 @@ class Loop:
             simulated=sample.results - sampled.copies,
             copied=sampled.copies,
             passes=sampled.pass_index + 1,
-            uncounted_cycles=checked.cycles - sampled.inside.saved_cycles - sampled.copied_cycles,
+            uncounted_cycles=checked.cycles
+            + sample.cycles_of_ranges
+            - sampled.inside.saved_cycles
+            - sampled.copied_cycles,
             projected=sampled.inside.projected,
             simulated_totals=sample.engine.simulated_totals(),
             one_per_stream_cycles=sample.one_per_stream_cycles() if look else None,
@@ -307,6 +312,7 @@ class Loop:
             checked=checked,
             restarts=sampled.restarts,
             open_launch=self._open_launch(look),
+            ranges=sample.ranges if look else [],
         )
         return summarise(self._setup, account, look)
 

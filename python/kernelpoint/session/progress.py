@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from kernelpoint.progress import duration
@@ -59,14 +59,19 @@ class Progress:
             f"about {duration(seconds)} left in this pass{self._so_far}"
         )
 
-    def looked(self, look: Look, pass_index: int, budget: ErrorBudget) -> None:
-        """The bound at the end of a pass, on each target of the error budget."""
+    def looked(
+        self, look: Look, pass_index: int, budget: ErrorBudget, ranges: Sequence[tuple[str, float, float]] = ()
+    ) -> None:
+        """The bound at the end of a pass, on each target of the error budget; ranges: name, largest relative half-width and
+        error of each target that names ranges.
+        """
         known = {**look.estimates, **look.ratios}
         texts = [
             f"{name} {known[name].estimate:.6g} {_bound(known[name].relative_half_width, error)}"
             for name, error in budget.targets.items()
             if name in known
         ]
+        texts += [f"{name} {_bound(width, error)}" for name, width, error in ranges]
         if not texts:
             return
         self._so_far = f"; so far {texts[0]}"

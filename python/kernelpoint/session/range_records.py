@@ -25,7 +25,7 @@ def range_records(ranges: Ranges, look: Look, sample: Sample) -> list[RangeRecor
     values, results = sample.estimates(), sample.has_result
     columns = {name: column for column, name in enumerate(sample.engine.counters)}
     found = {
-        name: _of_counter(tree, whole, values[:, columns[name]], sample)
+        name: _of_counter(tree, whole, values[:, columns[name]], sample, _targets(ranges, sample, name))
         for name, whole in look.estimates.items()
         if name in columns and np.isfinite(values[:, columns[name]]).all()
     }
@@ -36,8 +36,16 @@ def range_records(ranges: Ranges, look: Look, sample: Sample) -> list[RangeRecor
     ]
 
 
-def _of_counter(tree: Tree, whole: Estimate, values: np.ndarray, sample: Sample) -> list[EstimateRecord]:
+def _targets(ranges: Ranges, sample: Sample, counter: str) -> dict[int, Estimate]:
+    """Estimates of the ranges that have a target in a counter, by the number of the range."""
+    own = {one.path: one.estimate for one in sample.ranges if one.counter == counter and one.estimate}
+    return {ranges.paths.index(path): estimate for path, estimate in own.items()}
+
+
+def _of_counter(
+    tree: Tree, whole: Estimate, values: np.ndarray, sample: Sample, known: dict[int, Estimate]
+) -> list[EstimateRecord]:
     exact = whole.half_width == 0.0
     errors = None if exact else sample.engine.unit_errors(whole.counter)
-    parts = subtotals(tree, whole, values, sample.has_result, errors, sample.engine.has_bias)
+    parts = subtotals(tree, whole, values, sample.has_result, errors, sample.engine.has_bias, known)
     return [estimate_record(part) for part in parts]

@@ -15,6 +15,7 @@ from kernelpoint.estimation import Design, ErrorBudget, Method, SystematicError,
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.processes import design_of
 from kernelpoint.randomness import generator
+from kernelpoint.session.range_targets import check_range_targets, range_samples, targets_of_ranges
 from kernelpoint.session.ratios import RATIOS
 from kernelpoint.session.validation import first_number, shortest_list
 from kernelpoint.workload import Population
@@ -79,7 +80,8 @@ def forecasts(config: Config, policy: type[Policy], population: Population) -> l
             return []
         drawn = rehearse(design, budget, policy.estimate_for(config), known[0], config.seed)
         found.append(_forecast(population, config, known, relative_error, drawn))
-    return found + _with_further_targets(config, policy, population, known, design)
+    found += _with_further_targets(config, policy, population, known, design)
+    return found + _with_ranges(config, policy, population, known, design)
 
 
 def _with_further_targets(
@@ -100,6 +102,27 @@ def _with_further_targets(
         one = _forecast(population, config, known, wanted.relative_error, drawn)
         found.append(replace(one, further=targets_text(further)))
     return found
+
+
+def _with_ranges(
+    config: Config, policy: type[Policy], population: Population, known: tuple[np.ndarray, str], design: Design | None
+) -> list[Forecast]:
+    """Forecast of the run's own target with those of ranges: launches that any of the samples draws; [] without such."""
+    wanted, targets = config.error_budget, targets_of_ranges(config)
+    if not targets or design is None or wanted.further:
+        return []
+    from kernelpoint.ranges import ranges_for
+
+    ranges = ranges_for(config.ranges, population, lambda line: None)
+    check_range_targets(config, policy, ranges)
+    bound, estimate = policy.bound_for(config), policy.estimate_for(config)
+    budget = ErrorBudget(wanted.relative_error, wanted.confidence, "cycles", wanted.scope, bound)
+    drawn = rehearse(design, budget, estimate, known[0], config.seed)
+    for one in range_samples(config, ranges, design, bound, estimate):
+        own = rehearse(design.within(one.units), one.engine.budget, estimate, known[0][one.units], config.seed)
+        drawn = [np.union1d(all_units, one.units[units]) for all_units, units in zip(drawn, own, strict=True)]
+    made = _forecast(population, config, known, wanted.relative_error, drawn)
+    return [replace(made, further=targets_text(targets))]
 
 
 def rehearse(

@@ -33,6 +33,7 @@ _STOPPED_BY = ("config.error_budget.confidence", "config.error_budget.relative_e
 # The first sample of a run with predictions, and the places of its validation launches, were sized for these.
 _SIZED_BY = (*_STOPPED_BY, "config.error_budget.counter")
 _FURTHER = "config.error_budget.further"
+_RANGES = "config.error_budget.ranges"  # each has a sample of its own
 _WHY_SIZED = (
     "where the fast model predicts, the sample is sized for the error budget before the first launch, so a run cannot go on to "
     "another budget; a new one takes its results over: name another `journal:`, and this one with `results_from:`"
@@ -69,6 +70,8 @@ def check_same_run(old: Record, new: RunRecord, predicted: bool = False) -> None
 
     def may_differ(key: str) -> bool:
         if key.startswith(_ERROR_BUDGET):
+            if key.startswith(_RANGES):
+                return False
             sized = key in _SIZED_BY or key.startswith(_FURTHER)
             return not (stops_inside and key in _STOPPED_BY) and not (predicted and sized)
         return key in _MAY_DIFFER

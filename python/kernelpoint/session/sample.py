@@ -5,21 +5,36 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
 
 from kernelpoint.errors import KernelPointError
-from kernelpoint.estimation import BaseEngine, Design, Engine, Look, TwoPhaseEngine, engine_for
+from kernelpoint.estimation import (
+    BaseEngine,
+    Design,
+    Engine,
+    LayerEngine,
+    Look,
+    SystematicError,
+    TwoPhaseEngine,
+    engine_for,
+)
 from kernelpoint.journal import DecisionRecord, KernelRecord, LaunchesRecord
 from kernelpoint.session.exact import exact_values, with_exact, with_grids
 from kernelpoint.session.identities import with_identities
 from kernelpoint.session.kernel_records import kernel_records, kernels_of, launches_records
 from kernelpoint.session.proportional import with_proportional
+from kernelpoint.session.range_targets import range_samples
 from kernelpoint.session.ratios import RATIOS
 from kernelpoint.session.selecting import write_next
 from kernelpoint.session.setup import Setup
 from kernelpoint.workload.frame import Frame
+
+Result = tuple[
+    Mapping[str, float], Mapping[str, float | None] | None
+]  # counters, and half-widths where it is not exact
 
 
 class Sample:
@@ -45,11 +60,30 @@ class Sample:
         self._thresholds: np.ndarray | None = None  # of the pass, as the predictions of what it wants
         self._predictions: dict[int, float] = {}
         self.has_result = np.zeros(frame.population.size, dtype=bool)
+        targets = setup.config, setup.ranges, frame.design, setup.budget.bound, setup.estimate
+        self.ranges = range_samples(*targets) if setup.config.error_budget.ranges else []
+        self._known: dict[int, Result] = {}  # where samples of ranges draw too
+        self._open: list[set[int]] = []  # launches that the engine of the run, and those of ranges, lack
 
     @property
     def is_complete(self) -> bool:
         """True if every drawn launch has its result."""
-        return not len(self.engine.wanted())
+        return not len(self.wanted())
+
+    def wanted(self) -> np.ndarray:
+        """Drawn launches without a result, int64, ascending: those of the sample of the run, and of samples of ranges."""
+        return np.unique(np.concatenate([self.engine.wanted(), *(one.wanted() for one in self.ranges)]))
+
+    def pass_state(self) -> dict[str, Any]:
+        """State of the present pass that a journal has to keep."""
+        state = self.engine.pass_state()
+        return state | {"ranges": {one.name: one.engine.pass_state() for one in self.ranges}} if self.ranges else state
+
+    @property
+    def cycles_of_ranges(self) -> float:
+        """Simulated cycles of launches that samples of ranges alone draw."""
+        own = {unit for unit, _ in self.engine.records()} if self._known else set()
+        return sum(counters.get("cycles", 0.0) for unit, (counters, _) in self._known.items() if unit not in own)
 
     def is_exact(self, unit: int) -> bool:
         """True if the launch has a result that is no projection."""
@@ -61,7 +95,10 @@ class Sample:
         """Begin a pass, from a journal's `state` of it or as the engine has it; the units that it wants."""
         if state is not None:
             self.engine.restore_pass(state)
-        wanted = self.engine.wanted()
+            for one in self.ranges:
+                one.engine.restore_pass(state.get("ranges", {}).get(one.name, {}))
+        self._share_out()
+        wanted = self.wanted()
         self._thresholds = self.engine.thresholds
         self._predictions = self._predict(wanted)
         return wanted
@@ -83,15 +120,54 @@ class Sample:
         self, unit: int, counters: Mapping[str, float], half_widths: Mapping[str, float | None] | None = None
     ) -> None:
         """The result of a launch; half_widths: by counter, where it is not exact."""
-        self.engine.record(unit, tuple(counters), tuple(counters.values()), half_widths)
+        if self.ranges:
+            self._known[unit] = counters, half_widths
+            self._give(unit)
+        else:
+            self.engine.record(unit, tuple(counters), tuple(counters.values()), half_widths)
         if half_widths is not None:
             self._projected.add(unit)
         self.has_result[unit] = True
         self.results += 1
 
+    def _share_out(self) -> None:
+        """Give every engine the results at hand of launches that it has come to draw."""
+        if self.ranges:
+            self._open = [set(self.engine.wanted().tolist()), *(set(one.wanted().tolist()) for one in self.ranges)]
+            for unit in self._known:
+                self._give(unit)
+
+    def _give(self, unit: int) -> None:
+        """Give the result of a launch to the engines that lack it."""
+        counters, half_widths = self._known[unit]
+        for k, lacking in enumerate(self._open):
+            if unit in lacking:
+                lacking.remove(unit)
+                one = self.ranges[k - 1] if k else None
+                place = unit if one is None else int(np.searchsorted(one.units, unit))
+                engine = self.engine if one is None else one.engine
+                engine.record(place, tuple(counters), tuple(counters.values()), half_widths)
+
+    def expansions(self, units: np.ndarray) -> np.ndarray:
+        """float64 [units]: launches that each stands for in the total; 0 without a result, or in samples of ranges alone."""
+        own = np.isin(units, self.engine.drawn()) & self.has_result[units]
+        return np.where(own, self.engine.expansions(units), 0.0)
+
+    def set_systematic_errors(self, errors: Mapping[str, SystematicError]) -> None:
+        """Errors that all results share (replay), by counter."""
+        self.engine.set_systematic_errors(errors)
+        for one in self.ranges:
+            one.set_systematic_errors(errors)
+
+    @property
+    def wants_exact_results(self) -> bool:
+        """True if results with errors of their own have kept a look from the budget."""
+        return any(engine.wants_exact_results for engine in (self.engine, *(one.engine for one in self.ranges)))
+
     def take_look(self) -> Look:
-        """The end of a pass."""
-        self.look = self.engine.look()
+        """The end of a pass. The budget is met if that of every range is."""
+        look = self.engine.look()
+        self.look = replace(look, met=all([look.met, *(one.look().met for one in self.ranges)]))
         return self.look
 
     def grow(self) -> bool:
@@ -99,7 +175,7 @@ class Sample:
         if self.look is not None and self.look.met:
             return False
         if self._frame.population.listed is None:
-            return self.engine.grow()
+            return any([self.engine.grow(), *(one.engine.grow() for one in self.ranges)])
         return self._grow_within_traced()
 
     def _grow_within_traced(self) -> bool:
@@ -114,7 +190,9 @@ class Sample:
         lacking = int((~self._frame.population.traced[wanted]).sum())
         self.further = f"the next pass wants {lacking:,} launches that were not traced"
         try:
-            path, added = write_next(self._setup.config, self._setup.host, cast("Engine | TwoPhaseEngine", grown))
+            path, added = write_next(
+                self._setup.config, self._setup.host, cast("Engine | LayerEngine | TwoPhaseEngine", grown)
+            )
         except KernelPointError as error:
             self.further += f"; the selection that continues this one cannot be written: {error}"
         else:
@@ -127,13 +205,16 @@ class Sample:
         A full run is exact or nothing, and so is a purposive sample.
         """
         design, traced = self._design, self._frame.population.traced
-        if self._setup.config.policy.name == "all" or design.chosen is not None:
+        if self._setup.config.policy.name == "all" or design.chosen is not None or design.layers is not None:
             return False
         return self._frame.population.listed is None or bool(traced[self.engine.without(units).wanted()].all())
 
     def leave_out(self, units: Sequence[int]) -> None:
         """Go on without the results of some units; every later bound allows for them."""
         self.engine = self.engine.without(units)
+        for one in self.ranges:
+            one.engine = one.engine.without(one.places(np.array(units)).tolist())
+        self._share_out()
         self.left_out |= set(units)
 
     def simulate_everything(self) -> None:
@@ -143,6 +224,11 @@ class Sample:
         self._design = Design(alone, first_sizes=np.empty(0, dtype=np.int64), u=frame.u, domains=frame.domains)
         self.engine = Engine(self._design, self._setup.budget, "mean", RATIOS)
         self.engine.take_over(known)
+        others = self._known.keys() - {unit for unit, _ in known.records()}
+        for unit in sorted(others):
+            counters, half_widths = self._known[unit]
+            self.engine.record(unit, tuple(counters), tuple(counters.values()), half_widths)
+        self.ranges = []
         if self.left_out:
             self.engine = self.engine.without(sorted(self.left_out))
 

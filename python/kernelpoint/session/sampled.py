@@ -73,7 +73,7 @@ class SampledLaunches:
 
     def first_chains(self) -> list[Planned]:
         """The chains of the first pass, before it begins: no validation launch changes them."""
-        self.ledger.begin_pass(self._sample.engine.wanted())
+        self.ledger.begin_pass(self._sample.wanted())
         return self.pending_chains()
 
     # ---- decisions --------------------------------------------------------------------------------------------------

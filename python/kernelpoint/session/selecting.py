@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError
-from kernelpoint.estimation import Design, Engine, ErrorBudget, FirstPhase, TwoPhaseEngine
+from kernelpoint.estimation import Design, Engine, ErrorBudget, FirstPhase, LayerEngine, TwoPhaseEngine
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles import Profile
 from kernelpoint.randomness import generator
+from kernelpoint.ranges import Ranges, layers_of, ranges_for
 from kernelpoint.selection import Census, Selection, listed_launches, write_output
 from kernelpoint.selection.listed import check_drawn
 from kernelpoint.session.host_info import HostInfo
@@ -33,17 +35,21 @@ from kernelpoint.workload import (
 from kernelpoint.workload.plan import Plan
 
 Log = Callable[[str], None]
+MOST_EQUAL = 8  # Model: of equal launches in a layer so many are drawn, enough for a variance
 NEXT = "next"  # folder beside a selection for the one that continues it
 
 
-def draw(census: Census, config: Config, spare: float, log: Log) -> tuple[Selection, np.ndarray]:
+def draw(
+    census: Census, config: Config, spare: float, log: Log, ranges: Ranges | None = None
+) -> tuple[Selection, np.ndarray]:
     """A selection of the launches of a census, and the launches of its first pass, int64 [n].
 
     The policy makes its design as for a run with a profile and no traces: from names, shapes, neighbours, and times where
     they are known.
 
     Args:
-        spare: draws traced in each stratum over those of the first pass.
+        spare: draws traced in each stratum over those of the first pass; ranges: draw layers, which are these, and launches in
+            them.
 
     Raises:
         ConfigError: the policy needs traces. PolicyError: it lacks another input.
@@ -53,11 +59,83 @@ def draw(census: Census, config: Config, spare: float, log: Log) -> tuple[Select
     needs = policy.inputs(available)
     check_available(config.policy.name, needs, available, "--profile")
     origin = origin_of(config, policy, population, needs)
-    design = make_plan(config, policy, population, needs, origin, log).design
+    if ranges is not None:
+        design = _layers(config, policy, population, needs, origin, ranges, log)
+    else:
+        design = make_plan(config, policy, population, needs, origin, log).design
     engine = _engine(design, config)
     traced = np.zeros(population.size, dtype=bool)
     traced[engine.with_spare(spare)] = True
     return Selection(census, design, origin, traced, spare), engine.drawn()
+
+
+def ranges_of(census: Census, config: Config, log: Log) -> Ranges:
+    """The ranges of the launches of a census: those that `ranges:` names, else those detected.
+
+    Raises:
+        ProfileError, ConfigError: there are none; see read_ranges.
+    """
+    ranges = ranges_for(config.ranges or "detected", _population(census, config.seed), log)
+    assert ranges is not None
+    return ranges
+
+
+def _layers(
+    config: Config,
+    policy: type[Policy],
+    population: Population,
+    needs: frozenset[Need],
+    origin: dict[str, Any],
+    ranges: Ranges,
+    log: Log,
+) -> Design:
+    """A design of two stages. Layers: the policy makes it of their names (equal where their kernels are), work and times, as if
+    each were one launch; launches outside the innermost ranges are layers by themselves. In a layer, MOST_EQUAL of equal
+    launches are drawn.
+    """
+    launches = population.profile
+    assert launches is not None
+    keys = launches.signature
+    inner = np.where(np.isin(ranges.of_launch, ranges.parents), 0, ranges.of_launch)
+    layers, kinds = layers_of(replace(ranges, of_launch=inner), keys)
+    alone = np.flatnonzero(layers < 0)
+    layers[alone] = len(kinds) + np.arange(len(alone))
+    kinds = np.concatenate([kinds, int(kinds.max(initial=-1)) + 1 + np.unique(keys[alone], return_inverse=True)[1]])
+    first = np.unique(layers, return_index=True)[1]
+    order = np.argsort(first)  # layers in the order in which they begin
+    layers, kinds, first = np.argsort(order)[layers], kinds[order], first[order]
+    log(
+        f"{len(kinds):,} layers of {len(np.unique(kinds)):,} kinds, {ranges.source}; {len(alone):,} launches lie in none"
+    )
+    of_layers = Population(
+        counts=(len(kinds),), seed=config.seed, profile=launches.merged(layers, kinds, first), to_trace=True
+    )
+    made = make_plan(config, policy, of_layers, needs, {**origin, "launches": [len(kinds)]}, log).design
+    u = generator(config.seed, "launches in layers").random(len(keys))
+    return replace(
+        made,
+        strata=made.strata[layers],
+        u=population.u,
+        x=None if made.x is None else made.x[layers] / np.bincount(layers)[layers],
+        layers=layers,
+        in_layer=in_layer(layers, keys, u),
+        kernels=keys,
+    )
+
+
+def in_layer(layers: np.ndarray, kernels: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """float64 [N]: launches of its kernel in its layer for each drawn one of MOST_EQUAL, 0 of those that are not drawn.
+
+    >>> in_layer(np.zeros(10, int), np.array([1] + [2] * 9), np.linspace(0, 0.9, 10)).tolist()
+    [1.0, 1.125, 1.125, 1.125, 1.125, 1.125, 1.125, 1.125, 1.125, 0.0]
+    """
+    group = np.unique(np.stack([layers, kernels]), axis=1, return_inverse=True)[1].reshape(-1)
+    order = np.lexsort((u, group))
+    counts = np.bincount(group)
+    rank = np.empty(len(u), np.int64)
+    rank[order] = np.arange(len(u)) - np.repeat(np.cumsum(counts) - counts, counts)
+    drawn = np.minimum(counts, MOST_EQUAL)[group]
+    return np.where(rank < drawn, counts[group] / drawn, 0.0)
 
 
 def selected(config: Config, policy: type[Policy], host: HostInfo, log: Log) -> tuple[Population, Plan]:
@@ -95,6 +173,8 @@ def _with_model(
     plan: Plan, config: Config, policy: type[Policy], population: Population, host: HostInfo, log: Log
 ) -> Plan:
     """The plan with the fast model's predictions of the traced launches, where the policy uses them."""
+    if plan.design.layers is not None:
+        return plan
     assert population.listed is not None
     paths = tuple(population.paths[launch] for launch in population.listed.tolist())
     traced = Population(counts=(len(paths),), seed=config.seed, paths=paths)
@@ -124,7 +204,7 @@ def first_phase(design: Design, config: Config, population: Population, model: P
     observed, row = np.zeros(population.size, dtype=bool), np.full(population.size, -1)
     row[population.listed] = np.arange(model.size)
     observed[population.listed] = model.counters["cycles"] > 0.0
-    engine = _engine(design, config)
+    engine = Engine(design, ErrorBudget(config.error_budget.relative_error, config.error_budget.confidence), "mean")
     engine.restrict_to(observed)
     if not observed[engine.drawn()].all() or bool(((engine.sizes == 0) & (design.sizes > 0)).any()):
         return None
@@ -134,7 +214,7 @@ def first_phase(design: Design, config: Config, population: Population, model: P
     return FirstPhase(engine, observed, predictions, groups, u, config.assume)
 
 
-def write_next(config: Config, host: HostInfo, grown: Engine | TwoPhaseEngine) -> tuple[Path, int]:
+def write_next(config: Config, host: HostInfo, grown: Engine | LayerEngine | TwoPhaseEngine) -> tuple[Path, int]:
     """Write the selection that continues one whose traces did not do, beside it: its file, and how many launches it adds.
 
     Args:
@@ -173,9 +253,10 @@ def _population(census: Census, seed: int) -> Population:
     return Population(counts=(census.size,), seed=seed, profile=census.launches, to_trace=True)
 
 
-def _engine(design: Design, config: Config) -> Engine:
+def _engine(design: Design, config: Config) -> Engine | LayerEngine:
     """The engine of a design, for the order of its draws."""
     if design.predictions is not None:
         raise ConfigError("selection: a design with predictions needs the traces of all launches")
     budget = config.error_budget
-    return Engine(design, ErrorBudget(budget.relative_error, budget.confidence), "mean")
+    wanted = ErrorBudget(budget.relative_error, budget.confidence)
+    return Engine(design, wanted, "mean") if design.layers is None else LayerEngine(design, wanted)

@@ -21,6 +21,7 @@ from kernelpoint.session.earlier import EarlierResults, read_earlier
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.intra_kernel import check_inside_kernel
 from kernelpoint.session.planning import plan_for
+from kernelpoint.session.range_targets import check_range_targets
 from kernelpoint.session.ratios import RATIOS, check_counter
 from kernelpoint.session.selecting import selected
 from kernelpoint.session.trace_checks import check_architectures
@@ -99,6 +100,7 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
         from kernelpoint.ranges import ranges_for  # a run without ranges imports no reader of them
 
         ranges = ranges_for(config.ranges, frame.population, log)
+    check_range_targets(config, policy, ranges)
     full = config.policy.name == "all" and config.replay.state == "real"
     setup = Setup(config, host, policy, budget, policy.estimate_for(config), frame, is_full_run=full, ranges=ranges)
     return setup if config.results_from is None else replace(setup, earlier=_earlier(setup, config.results_from, log))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from kernelpoint.journal import (
     ReplayErrorRecord,
     SummaryRecord,
 )
+from kernelpoint.session.range_targets import RangeSample, targets_of_ranges
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.validation import ReplayCheck
 from kernelpoint.session.verdict import SAMPLING_ERROR, coverage_of_bound, verdict
@@ -34,7 +35,7 @@ class Account:
     simulated_totals: the sum of each counter over the results; one_per_stream_cycles: predicted, of one launch for each
     distinct stream; processes: (launches, simulated) of each; lost, never_completed: units; assumptions, warnings: of
     launches that were stopped inside; checked: the replay error, from validation launches; restarts: of a full run that was
-    resumed, the units at which it went on; open_launch: see OpenLaunchRecord.
+    resumed, the units at which it went on; open_launch: see OpenLaunchRecord; ranges: samples of targets that name ranges.
     """
 
     launches: int
@@ -55,6 +56,7 @@ class Account:
     checked: ReplayCheck
     restarts: list[int]
     open_launch: OpenLaunchRecord | None = None
+    ranges: Sequence[RangeSample] = ()
 
 
 def summarise(setup: Setup, account: Account, look: Look | None) -> SummaryRecord:
@@ -85,7 +87,8 @@ def summarise(setup: Setup, account: Account, look: Look | None) -> SummaryRecor
         processes=_processes(account, look),
         open_launch=account.open_launch if bounded else None,
         copied=account.copied or None,
-        further=dict(setup.budget.further),
+        further={**setup.budget.further, **targets_of_ranges(setup.config)},
+        range_targets=_estimates({one.name: one.estimate for one in account.ranges if one.estimate}) or None,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kernelpoint.config import matching
 from kernelpoint.journal import SummaryRecord
 from kernelpoint.profiles.names import readable
 
@@ -68,11 +69,20 @@ def _stated(summary: SummaryRecord) -> str:
 
 
 def _width(summary: SummaryRecord, target: str) -> str:
-    """The half-width of a further target: "+- 5 %"."""
-    found = {**summary.ratios, **summary.counters}.get(target)
-    if found is None or found.relative_half_width is None:
+    """The half-width of a further target, of several ranges the largest: "+- 5 %"."""
+    counter, _, pattern = target.partition(" of ")
+    known = {**summary.ratios, **summary.counters, **(summary.range_targets or {})}
+    names = [f"{counter} of {path}" for path in matching(pattern, _paths(summary, counter))] if pattern else [target]
+    widths = [None if (found := known.get(name)) is None else found.relative_half_width for name in names]
+    if not widths or None in widths:
         return "without a bound"
-    return f"+- {width_text(found.relative_half_width, summary.further[target])} %"
+    return f"+- {width_text(max(filter(None, widths), default=0.0), summary.further[target])} %"
+
+
+def _paths(summary: SummaryRecord, counter: str) -> tuple[str, ...]:
+    """The ranges that have a target in a counter."""
+    names = (name.partition(" of ") for name in summary.range_targets or ())
+    return tuple(path for of, _, path in names if of == counter)
 
 
 USUALLY_DRAWN = 0.95  # Model: probability from which a launch is as good as seen

@@ -87,6 +87,7 @@ def hash_design(design: Design) -> str:
         design.clusters,
         design.chosen,
         design.domains,
+        *((design.layers, design.in_layer, design.kernels) if design.layers is not None else ()),
         *(values for _, values in sorted((design.predictions or {}).items())),
     )
     for part in parts:

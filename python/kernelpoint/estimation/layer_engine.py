@@ -1,0 +1,188 @@
+"""The engine of a sample in two stages: layers, and launches in them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kernelpoint.errors import ConfigError
+from kernelpoint.estimation.base import BaseEngine, Frame
+from kernelpoint.estimation.bounds import relative
+from kernelpoint.estimation.design import Design, ErrorBudget
+from kernelpoint.estimation.engine import Engine
+from kernelpoint.estimation.look import Estimate, Look
+from kernelpoint.estimation.measurement_error import Reach
+from kernelpoint.estimation.moments import Floats, Ints
+from kernelpoint.estimation.quantiles import two_sided
+
+
+class LayerEngine(BaseEngine):
+    """Draws layers, with an `Engine` whose units are layers, and in each the launches with a weight.
+
+    Formula (Sarndal, Swensson, Wretman 1992, section 4.3): a drawn layer l has the estimate z_l = sum_i w_i y_i over its
+    drawn launches, w_i = N_lk / n_lk of N_lk launches of one kernel k. The z_l take the place of totals of layers in the
+    estimator of the first stage. Its s_z^2 holds the variance between layers, and that inside them but for the fraction m / M
+    that the finite-population correction takes off: V = V_1 + sum_g M_g / m_g sum_l V_2l, V_2l = sum_k N_lk^2
+    (1 - n_lk / N_lk) s_lk^2 / n_lk, s_lk^2 the variance of the draws of a kernel in a layer.
+
+    Args:
+        design: with `layers` and `in_layer`; its strata and first sizes are those of layers; the first
+            launch of a layer has its u.
+
+    >>> layers, strata = np.repeat(np.arange(30), 4), np.zeros(120, int)
+    >>> u, ones = np.repeat(np.linspace(0.0, 0.9, 30), 4), np.ones(120)
+    >>> design = Design(strata, np.array([3]), u, layers=layers, in_layer=ones)
+    >>> LayerEngine(design, ErrorBudget(0.05)).drawn().tolist()
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]
+    """
+
+    thresholds: Floats | None = None  # a launch is drawn by its layer
+
+    def __init__(
+        self, design: Design, budget: ErrorBudget, ratios: Mapping[str, tuple[str, str]] | None = None
+    ) -> None:
+        if design.layers is None or design.in_layer is None:
+            raise ConfigError(
+                "design.layers: there are none; give the layer of each unit, and weights of units in layers"
+            )
+        super().__init__(len(design.strata), budget, ratios)
+        self.design, self.layers, self.weights = design, np.asarray(design.layers), np.asarray(design.in_layer)
+        first = np.unique(self.layers, return_index=True)[1]
+        self.u = design.u
+        self.inner = Engine(
+            replace(
+                design,
+                strata=design.strata[first],
+                u=design.u[first],
+                x=None if design.x is None else np.bincount(self.layers, weights=design.x).astype(np.float64),
+                layers=None,
+                in_layer=None,
+                kernels=None,
+            ),
+            budget,
+            "mean",
+            ratios,
+        )
+        self._taken = np.zeros(len(first), dtype=bool)  # layers whose estimate the inner engine has
+        self._groups = np.unique(np.stack([self.layers, np.asarray(design.kernels)]), axis=1, return_inverse=True)[1]
+
+    # ---- which units ------------------------------------------------------------------------------------------------
+
+    def _inside(self, layers: Ints) -> Ints:
+        """Launches of layers that are drawn with them."""
+        chosen = np.zeros(len(self._taken), dtype=bool)
+        chosen[layers] = True
+        return np.flatnonzero(chosen[self.layers] & (self.weights > 0.0))
+
+    def drawn(self) -> Ints:
+        """See BaseEngine."""
+        return self._inside(self.inner.drawn())
+
+    def with_spare(self, factor: float) -> Ints:
+        """Launches of samples of layers that are `factor` times as large, int64, ascending (Engine.with_spare)."""
+        return self._inside(self.inner.with_spare(factor))
+
+    def grow(self) -> bool:
+        """See BaseEngine: more layers."""
+        return self.inner.grow()
+
+    def pass_state(self) -> dict[str, Any]:
+        """See BaseEngine: that of the layers."""
+        return self.inner.pass_state()
+
+    def restore_pass(self, state: Mapping[str, Any]) -> None:
+        """See BaseEngine."""
+        self.inner.restore_pass(state)
+
+    # ---- looks ------------------------------------------------------------------------------------------------------
+
+    def _take_layers(self) -> None:
+        """Give the inner engine the estimate of each layer whose launches all have results."""
+        lacking = (
+            np.bincount(self.layers[(self._results.rows < 0) & (self.weights > 0.0)], minlength=len(self._taken)) > 0
+        )
+        new = np.flatnonzero(~lacking & ~self._taken)
+        if len(new):
+            units = self._inside(new)
+            values = self.weights[units, None] * self._results.of(units)
+            sums = np.stack(
+                [np.bincount(self.layers[units], weights=v, minlength=len(lacking)) for v in values.T], axis=1
+            )
+            self.inner.record_many(new, self.counters, sums[new].astype(np.float64))
+            self._taken[new] = True
+
+    def _look(self, missing: int, budget: ErrorBudget) -> Look:
+        self._take_layers()
+        look = self.inner._look(missing, budget)
+        estimates = {name: self._widened(found) for name, found in look.estimates.items()}
+        stated = {**look.ratios, **estimates}
+        met = look.met and all(stated[name].relative_half_width <= error for name, error in budget.targets.items())
+        return replace(look, estimates=estimates, met=met, clusters=[], open_unit=None)
+
+    def _widened(self, found: Estimate) -> Estimate:
+        """An estimate of the first stage with the variance inside layers."""
+        inside = self._variance_inside(self.counters.index(found.counter))
+        if not inside or math.isnan(found.half_width):
+            return found
+        error = math.hypot(found.std_error, math.sqrt(inside))
+        t = two_sided(1.0 - found.confidence, max(min(found.degrees_of_freedom, 1e6), 1.0))
+        half = max(found.half_width, t * error)
+        return replace(found, half_width=half, std_error=error, relative_half_width=relative(half, found.estimate, 0.0))
+
+    def _variance_inside(self, column: int) -> float:
+        """sum_g M_g / m_g sum_l V_2l of a counter."""
+        units = self._inside(np.flatnonzero(self._taken))
+        y, group = self._results.of(units)[:, column], self._groups[units]
+        n = np.bincount(group, minlength=int(self._groups.max(initial=0)) + 1)
+        mean = np.bincount(group, weights=y, minlength=len(n)) / np.maximum(n, 1)
+        squares = np.bincount(group, weights=(y - mean[group]) ** 2, minlength=len(n))
+        N = np.bincount(self._groups, minlength=len(n))
+        V = np.where(n > 1, N * (N - n) * squares / np.maximum(n * (n - 1), 1), 0.0)
+        of_unit = V[group] / np.maximum(n[group], 1)  # of each group once
+        return float((self.inner.expansions(self.layers[units]) * of_unit).sum())
+
+    # ---- what it says of units --------------------------------------------------------------------------------------
+
+    def predict(self, units: Iterable[int]) -> Floats:
+        """See BaseEngine: of a launch without a result the mean of those of its kernel, in proportion to what its layer has."""
+        array = np.asarray(list(units) if not isinstance(units, np.ndarray) else units, dtype=np.int64)
+        has, kernels = self._results.rows >= 0, np.asarray(self.design.kernels)
+        values = np.zeros((len(has), len(self.counters)))
+        values[has] = self._results.of(np.flatnonzero(has))
+        of_layers = self.inner.predict(np.arange(len(self._taken)))
+        for column in range(len(self.counters)):
+            y = values[:, column]
+            count = np.bincount(kernels[has], minlength=int(kernels.max(initial=0)) + 1)
+            mean = np.bincount(kernels[has], weights=y[has], minlength=len(count)) / np.maximum(count, 1)
+            base = np.where(has, 0.0, np.maximum(mean[kernels], 1e-9))
+            known = np.bincount(self.layers, weights=np.where(has, y, 0.0))
+            below = np.bincount(self.layers, weights=base)
+            scale = (of_layers[:, column] - known) / np.where(below > 0.0, below, 1.0)
+            y += base * scale[self.layers]
+        return values[array]
+
+    def expansions(self, units: Ints) -> Floats:
+        """See BaseEngine."""
+        return self.inner.expansions(self.layers[units]) * self.weights[units]
+
+    def _unit_spreads(self, counter: str) -> None:
+        """No half-widths of parts: what is drawn with a launch is its layer."""
+
+    def _reach(self) -> Reach:
+        return Reach(
+            self.expansions(np.array(self._errors.units, dtype=np.int64)), np.empty(0, np.int64), None, shared=False
+        )
+
+    def _lacking(self, units: Ints) -> BaseEngine:
+        raise ConfigError("a launch of a drawn layer has no result; a sample of layers needs all of them")
+
+    @property
+    def _frame(self) -> Frame:
+        return self.design.strata, self.design.x, None
+
+    def _expanded_totals(self) -> dict[str, float]:
+        return {}

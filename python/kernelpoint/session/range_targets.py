@@ -1,0 +1,147 @@
+"""Targets of the error budget that name ranges: each has a sample of its own, and the sample of the run holds all of them.
+
+A range is a population by itself, with the strata (or predictions) and the permanent random numbers that the design has for its
+launches, so that launches which one sample draws are likely to be drawn by the other (coordination of samples by permanent
+random numbers: Ohlsson 1995). Each result serves every sample that draws its launch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelpoint.config import Config, matching
+from kernelpoint.errors import ConfigError, did_you_mean
+from kernelpoint.estimation import (
+    BaseEngine,
+    Design,
+    ErrorBudget,
+    Estimate,
+    Look,
+    Method,
+    SystematicError,
+    engine_for,
+)
+from kernelpoint.policies.contract import Policy
+from kernelpoint.session.ratios import RATIOS
+
+if TYPE_CHECKING:
+    from kernelpoint.ranges import Ranges
+
+
+@dataclass
+class RangeSample:
+    """The sample of one target. path, counter: what it is of; units: int64 [n], launches of the range, ascending; share: of the
+    run's total, as expected; estimate: of the last look.
+
+    >>> design = Design(np.zeros(6, int), np.array([2]), np.linspace(0.0, 0.9, 6))
+    >>> engine = engine_for(design.within(np.array([2, 3, 5])), ErrorBudget(0.02))
+    >>> RangeSample("decode", "cycles", np.array([2, 3, 5]), engine, 0.5).wanted().tolist()
+    [2, 3]
+    """
+
+    path: str
+    counter: str
+    units: NDArray[np.int64]
+    engine: BaseEngine
+    share: float
+    estimate: Estimate | None = None
+
+    @property
+    def name(self) -> str:
+        """How a target is called: `cycles of decode`."""
+        return f"{self.counter} of {self.path}"
+
+    def wanted(self) -> NDArray[np.int64]:
+        """Launches that it draws and that have no result."""
+        return self.units[self.engine.wanted()]
+
+    def places(self, units: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Places in `units` of those launches that lie in the range."""
+        return np.flatnonzero(np.isin(self.units, units))
+
+    def look(self) -> Look:
+        """The end of a pass."""
+        look = self.engine.look()
+        self.estimate = replace(look.estimates[self.counter], counter=self.name)
+        return look
+
+    def set_systematic_errors(self, errors: Mapping[str, SystematicError]) -> None:
+        """The replay errors of the run, by the share that the range has of it."""
+        part = self.share
+        self.engine.set_systematic_errors(
+            {name: replace(e, error=part * e.error, half_width=part * e.half_width) for name, e in errors.items()}
+        )
+
+
+def range_samples(
+    config: Config, ranges: Ranges | None, design: Design, bound: str, estimate: Method
+) -> list[RangeSample]:
+    """The samples of the targets that name ranges, as `check_range_targets` lets them be."""
+    found = []
+    for path, counter, error in _targets(config, ranges):
+        assert ranges is not None
+        units = ranges.launches(path)
+        budget = ErrorBudget(error, config.error_budget.confidence, counter, bound=bound)  # type: ignore[arg-type]
+        engine = engine_for(design.within(units), budget, estimate, RATIOS)
+        size = (design.predictions or {}).get("cycles", design.x)
+        size = np.ones(len(design.u)) if size is None else size
+        found.append(RangeSample(path, counter, units, engine, float(size[units].sum() / (size.sum() or 1.0))))
+    return found
+
+
+def _targets(config: Config, ranges: Ranges | None) -> Iterator[tuple[str, str, float]]:
+    """Path, counter and relative error of each target that names a range; of several patterns the least error counts."""
+    least: dict[tuple[str, str], float] = {}
+    for pattern, errors in config.error_budget.ranges.items():
+        for path in matching(pattern, ranges.paths if ranges is not None else ()):
+            for counter, error in errors.items():
+                least[path, counter] = min(error, least.get((path, counter), 1.0))
+    for (path, counter), error in least.items():
+        yield path, counter, error
+
+
+def targets_of_ranges(config: Config) -> dict[str, float]:
+    """The relative error of each target that names ranges, as it is called: `cycles of decode/*`."""
+    named = config.error_budget.ranges.items()
+    return {f"{counter} of {pattern}": error for pattern, errors in named for counter, error in errors.items()}
+
+
+def widths(config: Config, samples: Sequence[RangeSample]) -> list[tuple[str, float, float]]:
+    """Name, largest relative half-width of its ranges and relative error of each target that names ranges."""
+    found = []
+    for name, error in targets_of_ranges(config).items():
+        counter, _, pattern = name.partition(" of ")
+        own = {one.path: one.estimate for one in samples if one.counter == counter and one.estimate}
+        paths = matching(pattern, tuple(own))
+        found.append((name, max((own[path].relative_half_width for path in paths), default=math.nan), error))
+    return found
+
+
+def check_range_targets(config: Config, policy: type[Policy], ranges: Ranges | None) -> None:
+    """Refuse targets of ranges that the run has not, or that no bound can be stated for.
+
+    Raises:
+        ConfigError: says which.
+    """
+    wanted = config.error_budget
+    for pattern, errors in wanted.ranges.items():
+        where = f"error_budget: got the range {pattern!r}"
+        if ranges is None:
+            raise ConfigError(f"{where}, but the run has no ranges; name them with `ranges:`")
+        if not matching(pattern, ranges.paths):
+            near = did_you_mean(pattern, ranges.paths)
+            raise ConfigError(
+                f"{where}, which `ranges: {config.ranges}` has not{near}; `decode/*` are all ranges in decode"
+            )
+        if wanted.scope != "workload" or config.selection is not None or policy.bound_for(config) == "none":
+            raise ConfigError(
+                f"{where}; allowed with scope workload, without a selection, and a policy that states a bound"
+            )
+        if ratios := sorted(errors.keys() & RATIOS.keys()):
+            raise ConfigError(f"{where} with {ratios[0]!r}, which is a ratio; allowed: counters that add up")

@@ -1,0 +1,112 @@
+"""Error budgets that name ranges: met, held, refused, resumed."""
+
+import numpy as np
+import pytest
+
+from kernelpoint.config import parse_config
+from kernelpoint.errors import ConfigError, JournalError
+from kernelpoint.journal import PassRecord, ResultRecord, load_run
+
+BUDGET = "error_budget: [{cycles: 5 %}, {range: decode/*, cycles: 2 %}]"
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Prefill, then four layers of decode."""
+    rows = [f"{k},{'prefill' if k < 40 else f'decode/layer.{(k - 40) // 40}'}\n" for k in range(200)]
+    (tmp_path / "ranges.csv").write_text("launch,path\n" + "".join(rows))
+    return tmp_path / "ranges.csv"
+
+
+def opened(host, table, yaml=BUDGET, more="policy: random"):
+    return host.open(f"{more}\n{yaml}\nranges: {table}\njournal: {table.parent / 'run.kpjournal'}")
+
+
+def run_of(host, table, **keys):
+    host.run(opened(host, table, **keys))
+    return load_run(table.parent / "run.kpjournal")
+
+
+def test_one_run_meets_the_budget_of_each_range(host, table):
+    loose = run_of(host, table, yaml="error_budget: {cycles: 5 %}")
+    (table.parent / "run.kpjournal").unlink()
+    run = run_of(host, table)
+    summary = run.ended()
+    assert summary.met
+    assert loose.ended().simulated < summary.simulated < 200
+    assert summary.further == {"cycles of decode/*": 0.02}
+    assert list(summary.range_targets) == [f"cycles of decode/layer.{k}" for k in range(4)]
+    for k in range(4):
+        truth = host.cycles[40 + 40 * k : 80 + 40 * k].sum()
+        target, stated = summary.range_targets[f"cycles of decode/layer.{k}"], run.ranges[f"decode/layer.{k}"]
+        assert target.relative_half_width <= 0.02 * (1 + 1e-9)
+        assert abs(target.estimate - truth) <= target.half_width
+        assert abs(stated.estimates["cycles"].estimate - truth) <= stated.estimates["cycles"].half_width
+    inside = [stated.estimates["cycles"].estimate for path, stated in run.ranges.items() if path.count("/")]
+    assert sum(inside) == pytest.approx(run.ranges["decode"].estimates["cycles"].estimate)
+
+
+def test_the_verdict_and_the_speedup_count_the_launches_of_ranges(host, table):
+    run = run_of(host, table)
+    from kernelpoint.session.verdict import verdict
+
+    assert "cycles of decode/* +- 2 %" in verdict(run.ended())
+    simulated = sum(record.counters["cycles"] for record in run.of(ResultRecord))
+    assert run.ended().cycle_speedup == pytest.approx(run.ended().estimate / simulated)
+
+
+def test_a_run_that_is_begun_again_goes_on_with_the_samples_of_its_ranges(host, table):
+    whole = run_of(host, table)
+    lines = whole.path.read_bytes().splitlines(keepends=True)
+    for end in (len(lines) // 3, len(lines) - 1):
+        whole.path.write_bytes(b"".join(lines[:end]))
+        assert run_of(host, table).ended().range_targets == whole.ended().range_targets
+    state = next(iter(whole.of(PassRecord))).state
+    assert list(state["ranges"]) == [f"cycles of decode/layer.{k}" for k in range(4)]
+
+
+def test_another_budget_of_a_range_is_another_run(host, table):
+    run_of(host, table)
+    with pytest.raises(JournalError, match=r"error_budget\.ranges"):
+        opened(host, table, yaml=BUDGET.replace("2 %", "1 %"))
+
+
+@pytest.mark.parametrize(
+    "yaml, more, message",
+    [
+        ("error_budget: [{range: decoder/*, cycles: 2 %}]", "policy: random", "has not"),
+        ("error_budget: [{range: decode, ipc: 2 %}]", "policy: random", "'ipc', which is a ratio"),
+        ("error_budget: [{scope: cluster}, {range: decode, cycles: 2 %}]", "policy: random", "scope workload"),
+    ],
+)
+def test_targets_that_cannot_be_are_refused(host, table, yaml, more, message):
+    with pytest.raises(ConfigError, match=message):
+        opened(host, table, yaml=yaml, more=more)
+
+
+def test_a_range_needs_ranges(host, tmp_path):
+    with pytest.raises(ConfigError, match="the run has no ranges"):
+        host.open(f"policy: random\n{BUDGET}\njournal: {tmp_path / 'run.kpjournal'}")
+
+
+@pytest.mark.parametrize("content", [{"range": "decode", "cycles": "2 %"}, [{"range": "decode", "cycles": 0.02}]])
+def test_a_budget_of_a_range_alone_leaves_that_of_the_run_as_it_is(content):
+    budget = parse_config({"version": 1, "policy": "random", "error_budget": content}).error_budget
+    assert (budget.counter, budget.relative_error, budget.ranges) == ("cycles", 0.01, {"decode": {"cycles": 0.02}})
+
+
+@pytest.mark.parametrize("content", [{"range": "decode"}, {"range": "decode", "cycles": 2}, [{"range": "a"}, 3]])
+def test_a_budget_of_a_range_without_an_error_is_refused(content):
+    with pytest.raises(ConfigError, match="error_budget"):
+        parse_config({"version": 1, "policy": "random", "error_budget": content})
+
+
+def test_targets_of_ranges_are_held_as_often_as_stated(host, table):
+    held = []
+    for seed in range(40):
+        run = run_of(host, table, more=f"policy: random\nseed: {seed}")
+        (table.parent / "run.kpjournal").unlink()
+        for k in range(4):
+            target = run.ended().range_targets[f"cycles of decode/layer.{k}"]
+            held.append(abs(target.estimate - host.cycles[40 + 40 * k : 80 + 40 * k].sum()) <= target.half_width)
+    assert np.mean(held) >= 0.95
