@@ -35,7 +35,7 @@ class LayerEngine(BaseEngine):
 
     >>> layers, strata = np.repeat(np.arange(30), 4), np.zeros(120, int)
     >>> u, ones = np.repeat(np.linspace(0.0, 0.9, 30), 4), np.ones(120)
-    >>> design = Design(strata, np.array([3]), u, layers=layers, in_layer=ones)
+    >>> design = Design(strata, np.array([3]), u, layers=layers, in_layer=ones, kernels=strata)
     >>> LayerEngine(design, ErrorBudget(0.05)).drawn().tolist()
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]
     """
