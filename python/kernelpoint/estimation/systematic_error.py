@@ -36,6 +36,16 @@ class SystematicError:
                 f"systematic error: got {self.error!r} +- {self.half_width!r}; allowed: a finite error, a half-width from 0"
             )
 
+    def of_part(self, share: float) -> SystematicError:
+        """The error of a part that has so large a share of the total.
+
+        >>> SystematicError(-2.0, 1.0, relative=False).of_part(0.25).error, SystematicError(0.01, 0.0).of_part(0.25).error
+        (-0.5, 0.01)
+        """
+        if self.relative:
+            return self
+        return SystematicError(share * self.error, share * self.half_width, relative=False)
+
     def of_total(self, total: float) -> tuple[float, float]:
         """|b| and v as fractions of the estimated total; nan where an amount has no total to be compared with."""
         if self.relative:

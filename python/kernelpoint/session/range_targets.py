@@ -72,11 +72,8 @@ class RangeSample:
         return look
 
     def set_systematic_errors(self, errors: Mapping[str, SystematicError]) -> None:
-        """The replay errors of the run, by the share that the range has of it."""
-        part = self.share
-        self.engine.set_systematic_errors(
-            {name: replace(e, error=part * e.error, half_width=part * e.half_width) for name, e in errors.items()}
-        )
+        """The replay errors of the run: the same fraction of the range's total, or its share of an amount."""
+        self.engine.set_systematic_errors({name: error.of_part(self.share) for name, error in errors.items()})
 
 
 def range_samples(
