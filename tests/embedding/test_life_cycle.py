@@ -39,6 +39,7 @@ def test_host_information_arrives(host):
         "stateless": False,
         "is_deterministic": False,
         "executes": False,
+        "restores": False,
         "not_replayed": "",
         "architectures": [],
         "descriptions": None,

@@ -70,4 +70,4 @@ def test_a_look_says_how_large_a_kind_of_values_may_be_that_it_has_not_seen(run_
     y = 100.0 * generator(3, "unseen").lognormal(0.0, 0.02, 5000)
     u = permanent_random_numbers(0, 0, len(y))
     look = run_passes(Engine(Design(np.zeros(5000, np.int32), np.array([30]), u), ErrorBudget(0.05), "mean"), y)[0]
-    assert any("with a probability of 5 % units that make up 9.5 % of cycles" in line for line in look.assumptions)
+    assert any("were never sampled make up at most 9.5 % of cycles" in line for line in look.assumptions)

@@ -160,15 +160,18 @@ class ErrorBudgetConfig(Section):
         with `range` is of the ranges that it names.
         """
         items = content if isinstance(content, list) else [content]
-        if not all(isinstance(item, dict) for item in items):
+        if not items or not all(isinstance(item, dict) for item in items):
             return content
-        if len(items) > 1 or "range" in items[0]:
-            of_ranges = [item for item in items if "range" in item]
-            content = {key: value for item in items if "range" not in item for key, value in item.items()}
+        whole, of_ranges = ([item for item in items if ("range" in item) == of] for of in (False, True))
+        given = [key for item in whole for key in item] + [("range", str(item["range"])) for item in of_ranges]
+        if len(set(given)) < len(given):
+            raise PydanticCustomError("twice", "input should give each counter and each range once")
+        content = {key: value for item in whole for key, value in item.items()}
+        if of_ranges:
+            if not isinstance(content.get("ranges", {}), dict):
+                return content
             named = {str(item["range"]): {k: v for k, v in item.items() if k != "range"} for item in of_ranges}
             content["ranges"] = {**content.get("ranges", {}), **named}
-        elif isinstance(content, list):
-            content = items[0]
         named = {key: value for key, value in content.items() if cls._is_target(key)}
         if not named:
             return content
