@@ -37,7 +37,7 @@ public:
         return true;
     }
 
-    // What calls of cycle() up to so many ticks of the core's clock change.
+    // Changes the state as calls of cycle() up to so many ticks of the core's clock do.
     void advance(unsigned long long core_ticks) {
         const Ticks ticks = advance_clocks(core_ticks);
         advance_clusters(ticks.core);

@@ -142,7 +142,7 @@ inline double estimate_of(const std::vector<kp_estimate>& estimates, const std::
     return otherwise;
 }
 
-// Why a counter has no total under the simulator's own name; empty where it has one.
+// Reason why a counter has no total under the simulator's own name; empty where it has one.
 inline std::string why_unknown(const std::vector<kp_estimate>& estimates, const char* name, bool all_simulated) {
     for (size_t i = 0; i < estimates.size(); ++i) {
         if (std::string(name) != estimates[i].name) continue;
@@ -167,8 +167,8 @@ inline void print_counters(const std::vector<Amount>& counters, const std::vecto
         printf("kernelpoint: nan, %s:%s\n", i->first.c_str(), i->second.c_str());
 }
 
-// What the simulator's scripts read beside totals: without these lines they would take the values of the launch that
-// was simulated last.
+// Prints the lines that the simulator's scripts read beside totals. Without them they would take the values of the
+// launch that was simulated last.
 inline void print_no_totals(uint64_t launches, uint64_t seconds) {
     print_uid(launches);
     printf("gpu_ipc = nan\ngpu_occupancy = nan%%\nL2_BW = nan GB/Sec\n");

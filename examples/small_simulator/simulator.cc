@@ -21,7 +21,7 @@ struct Launch {
     uint64_t ctas = 0, cycles = 0, misses = 0;  // ctas 0: it cannot be simulated
 };
 
-// What the plugin is told of the launches: they have no traces, and those of one shape repeat.
+// Descriptions of the launches for the plugin: they have no traces, and those of one shape repeat.
 std::vector<kp_description> describe(const std::vector<Launch>& launches, std::vector<int64_t>& shapes) {
     for (const Launch& launch : launches) {
         shapes.push_back(static_cast<int64_t>(launch.ctas));

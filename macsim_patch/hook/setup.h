@@ -37,7 +37,8 @@ inline void remove_stats(macsim_c* base) {
     for (int i = 0; i < base->m_process_count; ++i) remove((stat_path(base) + "." + std::to_string(i)).c_str());
 }
 
-// Why the warps of a launch cannot all be open, or an empty string; MacSim keeps a file open for each resident warp.
+// Reason why the warps of a launch cannot all be open, or an empty string; MacSim keeps a file open for each resident
+// warp.
 inline std::string open_files_problem(macsim_c* base, uint64_t warps) {
     uint64_t resident = 0;
     for (int i = 0; i < int(*base->m_knobs->KNOB_NUM_SIM_CORES); ++i)

@@ -13,7 +13,7 @@
 
 namespace kernelpoint {
 
-// Why a path cannot be opened as a file, or an empty string; opening a FIFO would wait.
+// Reason why a path cannot be opened as a file, or an empty string; opening a FIFO would wait.
 inline std::string file_problem(const std::string& path) {
     struct stat status;
     if (stat(path.c_str(), &status) != 0) return path + ": " + strerror(errno);
@@ -63,8 +63,8 @@ inline std::string folder_name(const std::string& trace) {
     return trace.substr(begin == std::string::npos ? 0 : begin + 1, end - (begin == std::string::npos ? 0 : begin + 1));
 }
 
-// Why a warp's records cannot be simulated, or an empty string. Read to its end: MacSim would take a file that is cut
-// short for a shorter warp. `records` is 0 where the number of records is not known.
+// Reason why a warp's records cannot be simulated, or an empty string. Read to its end: MacSim would take a file that
+// is cut short for a shorter warp. `records` is 0 where the number of records is not known.
 inline std::string warp_problem(const std::string& path, uint64_t records, size_t record_size) {
     const std::string problem = file_problem(path);
     if (!problem.empty()) return problem;
@@ -97,7 +97,7 @@ public:
 
     uint64_t warps() const { return m_warps; }
 
-    // Why the launch cannot be simulated, or an empty string.
+    // Reason why the launch cannot be simulated, or an empty string.
     std::string problem() {
         const std::string info = m_base + "_info.txt";
         const std::string problem = file_problem(m_trace);

@@ -204,7 +204,7 @@ def call_in_child(callers: list[Caller]) -> int:
 
 
 def forked(callers: list[Caller]) -> str:
-    """How the child of a fork ended: "answered", "refused", or its wait status."""
+    """Outcome of the child of a fork: "answered", "refused", or its wait status."""
     if (child := os.fork()) == 0:
         signal.alarm(60)
         code = 2

@@ -1,4 +1,4 @@
-"""Totals of counters in proportion to predicted ones: coverage, and what is not stated."""
+"""Totals of counters that are estimated as ratios to predicted counters: coverage, and totals that are not stated."""
 
 import math
 

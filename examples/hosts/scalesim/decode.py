@@ -40,7 +40,7 @@ def gemms(tokens: int = TOKENS) -> list[dict[str, Any]]:
 
 
 def simulate(gemm: Mapping[str, Any]) -> dict[str, float]:
-    """What SCALE-Sim says of one GEMM on a 32 x 32 array."""
+    """Counters of one GEMM in SCALE-Sim on a 32 x 32 array."""
     from scalesim.scale_config import scale_config
     from scalesim.single_layer_sim import single_layer_sim
     from scalesim.topology_utils import topologies

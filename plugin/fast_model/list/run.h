@@ -16,7 +16,7 @@ namespace kernelpoint::fast_model {
 // false ends the run.
 using GoesOn = std::function<bool(uint64_t, double)>;
 
-// How a list is run; the result does not depend on it.
+// Threads, memory and contents for running a list; the result does not depend on them.
 struct Effort {
     unsigned threads = 1;                          // that read contents
     uint64_t memory_bytes = 512 << 20;             // for outcomes of launches that may come again

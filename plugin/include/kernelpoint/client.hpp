@@ -32,8 +32,8 @@ inline void stop_run(const std::string& why) {
     _exit(1);
 }
 
-// Where the configuration is a pack: unpacks it, and names its own configuration and trace list. False where it is
-// none.
+// Unpacks a configuration that is a pack, and sets the configuration and the trace list of the pack. False if the
+// configuration is no pack.
 inline bool unpack(std::string* config, std::string* list, void (*fail)(const std::string& why)) {
     if (!kp_is_pack(config->c_str())) return false;
     char path[PATH_MAX];

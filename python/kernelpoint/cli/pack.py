@@ -30,7 +30,7 @@ def pack(
     """Write the traces and state that the sample of a run needs into one file, for another machine; or unpack such a file.
 
     Of a pack, its list, traces, plan and configuration are written into a folder, and its footprints into the cache. Accel-Sim
-    does so by itself: -kernel_sampling sample.kppack. `kernelpoint inspect sample.kppack` shows what it holds.
+    unpacks a pack by itself: -kernel_sampling sample.kppack. `kernelpoint inspect sample.kppack` shows the contents.
 
     Example: kernelpoint pack run.kpjournal -o sample.kppack
     """

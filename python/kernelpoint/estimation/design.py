@@ -17,7 +17,7 @@ Bound = Literal["sequential", "fixed", "none"]
 Method = Literal["regression", "ratio", "mean", "separate_ratio"]
 Assume = Literal["repetitive", "ordinary", "hostile"]
 
-OUTLIER_ALLOWANCE = 0.2  # one draw that is off by this part of its value moves the total by the error allowed, at most
+OUTLIER_ALLOWANCE = 0.2  # if one draw is off by this share of its value, the total moves by the error budget at most
 
 
 def check_assume(value: str) -> None:

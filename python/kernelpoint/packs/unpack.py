@@ -64,14 +64,14 @@ def unpack(path: Path, folder: Path) -> Path:
 
 
 def about_pack(path: Path) -> dict[str, Any]:
-    """What a pack says of itself: see `write_pack`. Raises PlanError where it is damaged or of another version."""
+    """Description in a pack, as `write_pack` makes it. Raises PlanError if the pack is damaged or of another version."""
     with _opened(path) as (_, about, _seal):
         return about
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any], bytes]]:
-    """A pack whose seal is right: its archive, what it says of itself, and the seal."""
+    """Archive, description and seal of a pack whose seal is right."""
     try:
         with open_regular(path) as file:
             check_seal(file)

@@ -1,6 +1,6 @@
 """First steps of the embedding in the interpreter it starts inside a simulator.
 
-The simulator keeps what is its own: its output streams, its signals, its cores. Called by plugin/runtime/embedding
+They leave the simulator's output streams, signals and cores as they are. Called by plugin/runtime/embedding
 only, and never in an interpreter that another program started.
 """
 

@@ -36,8 +36,14 @@ if TYPE_CHECKING:
 
 @dataclass
 class RangeSample:
-    """The sample of one target. path, counter: what it is of; units: int64 [n], launches of the range, ascending; share: of the
-    run's total, as expected; estimate: of the last look.
+    """The sample of one target.
+
+    path: the range.
+    counter: the bounded counter.
+    units: int64 [n], launches of the range, ascending.
+    engine: draws from these launches and estimates their total.
+    share: expected share of the range in the run's total.
+    estimate: result of the last interim analysis.
 
     >>> design = Design(np.zeros(6, int), np.array([2]), np.linspace(0.0, 0.9, 6))
     >>> engine = engine_for(design.within(np.array([2, 3, 5])), ErrorBudget(0.02))
@@ -54,7 +60,7 @@ class RangeSample:
 
     @property
     def name(self) -> str:
-        """How a target is called: `cycles of decode`."""
+        """Name of the target in messages and records: `cycles of decode`."""
         return f"{self.counter} of {self.path}"
 
     def wanted(self) -> NDArray[np.int64]:

@@ -38,7 +38,7 @@ _WHY_SIZED = (
     "where the fast model predicts, the sample is sized for the error budget before the first launch, so a run cannot go on to "
     "another budget; a new one takes its results over: name another `journal:`, and this one with `results_from:`"
 )
-# Where these are equal, a launch that begins with replayed state has the same result in either run.
+# If these are equal, a launch that begins with replayed state has the same result in either run.
 _OF_RESULTS = (
     "hashes.traces",
     "hashes.simulator_config",
