@@ -10,11 +10,11 @@ over what the rehearsal of a run as predicted takes (as it is, without the margi
 from __future__ import annotations
 
 import numpy as np
-from scaffold import add_full_runs, arguments, full_runs, print_head, print_row
+from runs import arguments, full_runs, print_head, print_row
 
 from kernelpoint.estimation import Design, ErrorBudget, engine_for, passes
 from kernelpoint.randomness import permanent_random_numbers
-from kernelpoint.session.rehearsal import BUDGETS, ranged, rehearse
+from kernelpoint.session.rehearsal import ranged, rehearse
 
 
 def run(
@@ -50,14 +50,15 @@ def cells(runs: list[list[tuple[bool, float]]]) -> list[str]:
 
 
 def main() -> None:
-    parser = arguments(__doc__, 7)
-    add_full_runs(parser)
+    parser = arguments(__doc__, 7, "0.05,0.01,0.005")
     options = parser.parse_args()
     print_head("Workload", "runs", "launches in range", "speedup in range", "launches", "cost")
     every = []
     for full in full_runs(options):
         truth, predicted = full.counters["cycles"], full.predictions["cycles"]
-        runs = [run(truth, predicted, full.kernel, eps, seed) for eps in BUDGETS for seed in range(options.seeds)]
+        runs = [
+            run(truth, predicted, full.kernel, eps, seed) for eps in options.budgets for seed in range(options.seeds)
+        ]
         every += runs
         print_row(full.name, len(runs), *cells(runs))
     print_row("all", len(every), *cells(every))

@@ -29,19 +29,13 @@ REAL = {  # archive of each
 LEFT_OUT = {"simpleopacus": ("kernel-28509.traceg", "kernelslist.g")}
 SYNTHESISED = ("transformer-decode", "cnn-inference", "iterative-solver", "graph-traversal")
 LAUNCHES = 3000  # of a synthesised workload
-GPUS = {"v100": 2000.0, "rtx": 1500.0}  # launch latency, cycles (host_configs)
+GPUS = ("v100", "rtx")
 RUNS = tuple(f"{workload} {gpu}" for workload in (*REAL, *SYNTHESISED) for gpu in GPUS)
 
 
 def runs_folder() -> Path:
     """Folder of traces and journals."""
     return Path(os.environ.get("KERNELPOINT_COVERAGE_RUNS", cache_folder() / "coverage"))
-
-
-def other_gpu(name: str) -> str:
-    """The same workload on the other GPU."""
-    workload, gpu = name.split()
-    return f"{workload} {next(other for other in GPUS if other != gpu)}"
 
 
 @lru_cache(maxsize=16)
@@ -116,8 +110,7 @@ def _known(workload: str) -> Population:
 
 
 @lru_cache(maxsize=32)
-def full_run(name: str) -> tuple[Population, dict[str, np.ndarray], float]:
-    """Inputs of the launches, the counters of each (float64 [N] by name), and the launch latency in cycles."""
-    workload, gpu = name.split()
+def full_run(name: str) -> tuple[Population, dict[str, np.ndarray]]:
+    """Inputs of the launches, and the counters of each (float64 [N] by name)."""
     counters = {counter: np.asarray(values) for counter, values in read_profile(str(_journal(name))).counters.items()}
-    return _known(workload), counters, GPUS[gpu]
+    return _known(name.split()[0]), counters

@@ -2,7 +2,7 @@
 
     python lab/coverage/heavy.py --seeds 40
 
-A program of programs.py in which one launch or some take a tenth of the total; those that lie anywhere lie elsewhere for every
+A program of made_up.py in which one launch or some take a tenth of the total; those that lie anywhere lie elsewhere for every
 seed. Each cell: share of runs whose interval holds the total, speedup; share of runs in which what the look says of single
 units is wrong: none was drawn and the interval does not hold, though they are smaller than the size that it names; share of
 runs that drew one, and the probability that runs name which drew none.
@@ -16,12 +16,11 @@ from dataclasses import replace
 from itertools import count
 
 import numpy as np
-from designs import design
-from populations import Population, _with_metadata
-from programs import Program, made
-from scaffold import arguments, percents, print_head, print_row
+from made_up import Program, program
+from populations import Population, with_metadata
+from runs import arguments, percents, print_head, print_row, sampled
 
-from kernelpoint.estimation import Engine, ErrorBudget, passes
+from kernelpoint.estimation import ErrorBudget
 from kernelpoint.profiles.profile import Profile
 from kernelpoint.randomness import generator
 
@@ -33,24 +32,13 @@ def _at(p: Program, *places: int) -> np.ndarray:
     return np.isin(np.arange(len(p.y)), [place % len(p.y) for place in places])
 
 
-def _step(p: Program) -> int:
-    """Launches of a step: the distance at which signatures repeat most often."""
-    s = p.signature[100:]
-    return max(range(20, 400), key=lambda d: float((s[d:] == s[:-d]).mean()))
-
-
-def _every(p: Program, steps: int, offset: int) -> np.ndarray:
-    """One launch of every so many steps."""
-    return np.arange(len(p.y)) % (steps * _step(p)) == offset
-
-
 # kinds, and what is told of the heavy launches: "name", "shape", or nothing but where they lie
 KINDS: dict[str, tuple[str, Chosen]] = {
     "a name of its own": ("name", lambda p, r: _at(p, 2500)),
     "shapes of their own": ("shape", lambda p, r: _at(p, 700, 2500, 4100)),
     "first of a kernel": ("", lambda p, r: p.first(1, "kernel") & (r.random(len(p.y)) < 0.3)),
     "behind a rare launch": ("behind", lambda p, r: _at(p, 900, 2900, 4900)),
-    "one of every second step": ("", lambda p, r: _every(p, 2, 31)),
+    "one of every second step": ("", lambda p, r: p.every(2, 31)),
     "first launch of the run": ("", lambda p, r: _at(p, 0)),
     "one, anywhere": ("", lambda p, r: _at(p, int(r.integers(500, len(p.y))))),
     "three, anywhere": ("", lambda p, r: _at(p, *r.integers(500, len(p.y), 3).tolist())),
@@ -60,7 +48,7 @@ JUDGED: dict[str, tuple[str, Chosen]] = {
     "judged a shape of its own": ("shape", lambda p, r: _at(p, 3300)),
     "judged first of a signature": ("", lambda p, r: p.first(1) & (r.random(len(p.y)) < 0.2)),
     "judged before a rare launch": ("before", lambda p, r: _at(p, 1500, 3500)),
-    "judged first of every step": ("", lambda p, r: _every(p, 1, 14)),
+    "judged first of every step": ("", lambda p, r: p.every(1, 14)),
     "judged last launch of the run": ("", lambda p, r: _at(p, -1)),
     "judged one, anywhere": ("", lambda p, r: _at(p, int(r.integers(500, len(p.y))))),
     "judged four, anywhere": ("", lambda p, r: _at(p, *r.integers(500, len(p.y), 4).tolist())),
@@ -82,13 +70,13 @@ def heavy(name: str) -> Iterator[tuple[Population, np.ndarray, np.ndarray]]:
     """For every seed the population of a kind, values float64 [N], and which launches are heavy, bool [N]."""
     by, choose = {**KINDS, **JUDGED}[name]
     random = generator(17, "heavy " + name)
-    program, profile = made(random, **({"launches": 8000, "signatures": 90} if name in JUDGED else {}))
-    chosen = choose(program, random)
-    people = _with_metadata(name, program.y, _told(profile, chosen, by))
+    base, profile = program(random, **({"launches": 8000, "signatures": 90} if name in JUDGED else {}))
+    chosen = choose(base, random)
+    people = with_metadata(name, base.y, _told(profile, chosen, by))
     for seed in count():
         if "anywhere" in name:
-            chosen = choose(program, generator(seed, "anywhere " + name))
-        yield people, np.where(chosen, SHARE * program.y.sum() / chosen.sum(), program.y), chosen
+            chosen = choose(base, generator(seed, "anywhere " + name))
+        yield people, np.where(chosen, SHARE * base.y.sum() / chosen.sum(), base.y), chosen
 
 
 def measured(name: str, eps: float, seeds: int) -> str:
@@ -96,8 +84,7 @@ def measured(name: str, eps: float, seeds: int) -> str:
     rows = []
     for seed, (people, y, chosen) in zip(range(seeds), heavy(name), strict=False):
         total = float(y.sum())
-        engine = Engine(design(people, ErrorBudget(eps), seed), ErrorBudget(eps))
-        *_, look = passes(engine, ("cycles",), y)
+        engine, look = sampled(people).run(ErrorBudget(eps), seed, cycles=y)
         drawn, estimate = engine.drawn(), look.estimates["cycles"]
         found = look.open_unit
         times, likely = (found.times, found.probability) if found else (np.inf, 1.0)

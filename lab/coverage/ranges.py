@@ -15,11 +15,11 @@ import sys
 from dataclasses import dataclass, field
 
 import numpy as np
-from designs import design as of_policy
-from methods import Inference, mock
 from populations import population
+from runs import design as of_policy
+from runs import last_look
 
-from kernelpoint.estimation import Design, ErrorBudget, Tree, engine_for, passes, subtotals
+from kernelpoint.estimation import Design, ErrorBudget, Tree, engine_for, subtotals
 from kernelpoint.randomness import generator, permanent_random_numbers
 from kernelpoint.ranges import Ranges
 from kernelpoint.ranges.sources.detected import repeats
@@ -78,8 +78,7 @@ def run(name: str, budget: float, seed: int) -> tuple[np.ndarray, np.ndarray, fl
     else:
         design = of_policy(made, wanted, seed)
     engine = engine_for(design, wanted)
-    with mock.patch.object(Inference, "_parts", lambda self, groups, name: []):
-        *_, look = passes(engine, ("cycles",), y)
+    look = last_look(engine, ("cycles",), y)
     values = engine.predict(np.arange(len(y)))[:, 0]
     results = np.zeros(len(y), bool)
     results[engine.drawn()] = True

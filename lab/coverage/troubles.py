@@ -11,7 +11,7 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
-from scaffold import arguments, print_head, print_row
+from runs import arguments, print_head, print_row
 
 from kernelpoint.estimation import AssistedDesign, AssistedEngine, Engine, ErrorBudget, passes, strata_from
 from kernelpoint.estimation.base import BaseEngine

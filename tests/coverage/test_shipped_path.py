@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from designs import design, policy
 from full_runs import known_from_traces
-from populations import Population
+from populations import Population, with_traces
+from runs import design, policy
 
 from kernelpoint.estimation import BaseEngine, Engine, ErrorBudget, engine_for
 from kernelpoint.fast_model import predict, shipped
@@ -32,7 +32,7 @@ def solver(tmp_path_factory):
     known = known_from_traces(launch_paths(str(folder / "kernelslist.g")))
     work = known.scan.instructions.astype(float)
     y = np.round((3000.0 + work / 40.0) * generator(0, "recorded results").lognormal(0.0, 0.05, len(work)))
-    return folder / "kernelslist.g", Population("solver", y, work, known.scan.kernel_ids, known.scan.stream_ids, known)
+    return folder / "kernelslist.g", with_traces("solver", y, known)
 
 
 def in_session(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from table import failing
+from runs import too_seldom
 from troubles import KINDS, TROUBLES, engine_of, values
 
 from kernelpoint.config import parse_config
@@ -80,7 +80,7 @@ def test_stated_intervals_contain_the_total_as_often_as_stated(kind, trouble):
         group, x, y = values(seed, 600, trouble)
         *_, look = passes(engine_of(kind, group, x, seed, 0.05), ("cycles",), y)
         held += look.estimates["cycles"].contains(y.sum())
-    assert not failing([{"cover": held, "runs": 60, "confidence": 0.95}])
+    assert not too_seldom(held, 60)
 
 
 @pytest.mark.slow
