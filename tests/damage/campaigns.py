@@ -23,7 +23,7 @@ SECONDS = 1800  # for one campaign
 CAMPAIGNS = {
     "one bit of a cache, footprints, plan or checkpoint flipped": "FLIPS=600 tests/damage/test_bit_flips.py",
     "bytes of a journal changed": "tests/journal/test_journal.py -k changed",
-    "lines of a journal deleted, doubled, swapped, foreign": "CASES=3200 tests/damage/test_moved_lines.py",
+    "lines of a journal deleted, doubled, swapped, foreign": "tests/journal/test_journal.py -k doubled",
     "contents that cannot be, with right checksums": "tests/damage/test_hostile_files.py",
     "bytes and contents of any input changed at random": "EXAMPLES=300 tests/damage/test_any_bytes.py "
     "tests/damage/test_any_content.py",
