@@ -5,7 +5,7 @@
 With clang the targets are linked with its libFuzzer; with another compiler, with the small driver beside this file. Both are
 guided by coverage and run under the address and undefined behaviour sanitisers. Readers are given files in memory; sequences
 of the ABI's calls go to the shim alone (abi) and to the whole plugin, Python included (abi_session). What a target reaches is
-added to build/fuzz/corpus; an input that crashes is left in build/fuzz and named.
+added to build/fuzz/corpus, which begins with the seeds (seeds.py); an input that crashes is left in build/fuzz and named.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ import sys
 import sysconfig
 from pathlib import Path
 
+from seeds import write_seeds
+
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 BUILD = ROOT / "build" / "fuzz"
-CORPUS = HERE / "corpus"
+CORPUS = BUILD / "corpus"
 READERS = ("native/trace", "native/convert")
 PARTS = {
     "abi": ("runtime/shim/shim.cc",),
@@ -97,8 +99,8 @@ def _call(command: list[object]) -> None:
 
 def fuzz(target: str, folder: Path, seconds: int) -> tuple[bool, str]:
     """Run one target; whether it survived, and its row of the table."""
-    found = BUILD / "corpus" / target
-    found.mkdir(parents=True, exist_ok=True)
+    found = CORPUS / target
+    write_seeds(target, found)
     command = [
         place_of(target, folder),
         f"-max_total_time={seconds}",
@@ -107,7 +109,7 @@ def fuzz(target: str, folder: Path, seconds: int) -> tuple[bool, str]:
         "-print_final_stats=1",
     ]
     done = subprocess.run(
-        [*map(str, command), f"-artifact_prefix={BUILD}/{target}-", str(found), str(CORPUS / target)],
+        [*map(str, command), f"-artifact_prefix={BUILD}/{target}-", str(found)],
         capture_output=True, text=True, errors="replace", cwd=BUILD, check=False,
         env={**os.environ, "ASAN_OPTIONS": "allocator_may_return_null=1:detect_leaks=0"},
     )  # fmt: skip
@@ -131,8 +133,8 @@ def coverage(targets: list[str], compiler: str) -> None:
     for target in targets:
         raw, merged = BUILD / f"{target}.profraw", BUILD / f"{target}.profdata"
         program = place_of(target, BUILD / "coverage")
-        folders = [str(CORPUS / target), str(BUILD / "corpus" / target)]
-        subprocess.run([program, "-runs=0", *folders], env={**os.environ, "LLVM_PROFILE_FILE": str(raw)},
+        write_seeds(target, CORPUS / target)
+        subprocess.run([program, "-runs=0", str(CORPUS / target)], env={**os.environ, "LLVM_PROFILE_FILE": str(raw)},
                        check=True, capture_output=True)  # fmt: skip
         _call([f"llvm-profdata{suffix}", "merge", raw, "-o", merged])
         told = subprocess.run([f"llvm-cov{suffix}", "report", program, f"-instr-profile={merged}", *map(str, sources(target))],

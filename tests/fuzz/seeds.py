@@ -1,9 +1,4 @@
-"""Valid inputs of the fuzz targets, written as plainly as can be: what a corpus begins with.
-
-    python tests/fuzz/seeds.py FOLDER      writes FOLDER/TARGET/seed-N
-
-The corpus beside this file holds these and what a fuzzer found from them, minimised.
-"""
+"""Valid inputs of the fuzz targets, written as plainly as can be: where each fuzzer begins."""
 
 from __future__ import annotations
 
@@ -72,14 +67,15 @@ def version6() -> Iterator[bytes]:
 
 
 def tracez() -> Iterator[bytes]:
-    """Two CTAs whose frames are stored, so that a fuzzer reaches the text inside them."""
+    """Two CTAs whose frames are stored, so that a fuzzer reaches the text inside them; and the header alone."""
     both = "".join(
         cta(LATEST, LATEST[:2], index=f"{x},0,0").replace(f"{x},0,0\n", f"{x},0,0\n" + cluster_lines((x, 0, 0), 2), 1)
         for x in range(2)
     )
     launch = from_text(small_trace(both, grid="(2,1,1)", version=6))
     for chunk in (2, 100):
-        yield pack_tracez(launch, chunk)
+        yield (whole := pack_tracez(launch, chunk))
+    yield whole[: whole.index(0) + 5]
     if zstandard is not None:
         yield pack_tracez(launch, 3, zstandard.ZstdCompressor().compress)
 
@@ -106,9 +102,10 @@ def trace_list() -> Iterator[bytes]:
 
 
 def conversion() -> Iterator[bytes]:
-    """Traces without what the converter refuses."""
+    """Traces without what the converter refuses, and one with a CTA twice."""
     yield small_trace(cta(TO_CONVERT, TO_CONVERT) + cta(TO_CONVERT[:1], index="1,0,0"), grid="(2,1,1)").encode()
     yield small_trace(cta(TO_CONVERT[1:])).encode()
+    yield small_trace(2 * cta(TO_CONVERT), grid="(2,1,1)").encode()
     yield small_trace(cta(TO_CONVERT) + cta(index="0,1,0"), grid="(1,2,1)").encode()
 
 
@@ -128,14 +125,10 @@ READERS = (traceg, version6, tracez, macsim, macsim_records, trace_list, convers
 TARGETS = {f.__name__: f for f in (*READERS, abi, abi_session)}
 
 
-def main() -> None:
-    """Write the seeds of every target."""
-    for name, make in TARGETS.items():
-        folder = Path(sys.argv[1]) / name
-        folder.mkdir(parents=True, exist_ok=True)
-        for number, content in enumerate(make()):
-            (folder / f"seed-{number}").write_bytes(content)
-
-
-if __name__ == "__main__":
-    main()
+def write_seeds(target: str, folder: Path) -> int:
+    """Write the seeds of a target into a folder that may be there already; their number."""
+    folder.mkdir(parents=True, exist_ok=True)
+    contents = list(TARGETS[target]())
+    for number, content in enumerate(contents):
+        (folder / f"seed-{number}").write_bytes(content)
+    return len(contents)

@@ -1,4 +1,4 @@
-"""The fuzz targets on their corpus and some mutations of it, under the sanitisers. `make fuzz` runs them for longer."""
+"""The fuzz targets on their seeds and some mutations of them, under the sanitisers. `make fuzz` runs them for longer."""
 
 import os
 import re
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from run_targets import PARTS, TARGETS, WRAPPED, sources
 from sanitised import program
+from seeds import write_seeds
 
 HERE = Path(__file__).parent
 RUNS = int(os.environ.get("FUZZ_RUNS", "1500"))
@@ -19,12 +20,11 @@ def test_no_input_does_anything_but_read_or_be_refused(target, tmp_path):
     folders = [] if target in PARTS else ["trace", "convert"]
     beside = [HERE / "driver.cc", *(sources(target) if target in PARTS else [HERE / "memory_files.cc"])]
     fuzzer = program(HERE / f"{target}.cc", folders, tmp_path / target, beside, wrapped)
-    inputs = len(list((HERE / "corpus" / target).iterdir()))
-    assert inputs > 1
+    inputs = write_seeds(target, tmp_path / "seeds")
     found = tmp_path / "found"
     found.mkdir()
     done = subprocess.run(
-        [fuzzer, f"-runs={RUNS}", "-seed=20240721", "-max_len=8192", found, HERE / "corpus" / target],
+        [fuzzer, f"-runs={RUNS}", "-seed=20240721", "-max_len=8192", found, tmp_path / "seeds"],
         capture_output=True, text=True, errors="replace", timeout=600, cwd=tmp_path,
         env={**os.environ, "ASAN_OPTIONS": "allocator_may_return_null=1"},
     )  # fmt: skip
