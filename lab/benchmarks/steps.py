@@ -1,0 +1,321 @@
+"""Cost of single steps of KernelPoint, in processor time and memory.
+
+    python lab/benchmarks/steps.py scan FOLDER_OR_LIST          reading and hashing every launch, cold and from the cache
+    python lab/benchmarks/steps.py plan LIST --launches N       planning a list that repeats those of LIST, nothing cached
+    python lab/benchmarks/steps.py walk --units N               strata, engine, ledger and passes of N launches
+    python lab/benchmarks/steps.py decisions                    a decision with its journal record; writing an equal line
+    python lab/benchmarks/steps.py open TRACES                  a fresh process that opens a run, by what is already known
+    python lab/benchmarks/steps.py select --launches N          the list and the census of N launches read; a selection drawn
+
+Memory is the most that a process held until the end of a step, less what it held before the first. `open`, `scan` and `select`
+run each step in a process of its own; memory is then its peak.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernelpoint import api
+from kernelpoint.config import parse_config
+from kernelpoint.estimation import AssistedDesign, AssistedEngine, Design, Engine, ErrorBudget, engine_for, strata_from
+from kernelpoint.journal import JournalWriter
+from kernelpoint.policies.labels import context
+from kernelpoint.policies.methods.kernelpoint import MADE_FOR_PROFILES
+from kernelpoint.policies.registry import load_policy
+from kernelpoint.randomness import generator
+from kernelpoint.session.host_info import HostInfo
+from kernelpoint.session.ledger import Ledger
+from kernelpoint.session.planning import make_plan, origin_of
+from kernelpoint.session.session import Session
+from kernelpoint.session.setup import Setup, budget_of
+from kernelpoint.traces import launch_paths, read_trace_list
+from kernelpoint.workload import Available, Need, Population, complete, population_for
+from kernelpoint.workload.frame import Frame, hash_design
+from kernelpoint.workload.plan import Plan
+
+BODY = 5000  # launches of a loop body
+ITERATION, KERNELS, SHAPES, FILES = 2000, 40, 300, 1000  # of the program that `select` reads
+CENSUS_HEADER = (
+    "kernel id, kernel mangled name, grid_dimX, grid_dimY, grid_dimZ, #blocks, block_dimX, block_dimY, block_dimZ, #threads, "
+    "total_insts, total_reported_insts\n"
+)
+SCAN = """
+from kernelpoint.traces import TraceCache, launch_paths, scan_launches
+table = scan_launches(launch_paths({source!r}), TraceCache({folder!r}))
+print(len(table.streams), "sequences,", len(table.errors), "broken")
+"""
+OPEN = """
+import sys
+from kernelpoint.session import boundary
+session = boundary.open({config!r}, {{"simulator": "benchmark", "list_paths": [{list!r}]}}, lambda line: None)
+print("torch imported:", "torch" in sys.modules)
+"""
+CENSUS = "from pathlib import Path\nfrom kernelpoint.selection import Selection, read_census\n"
+COMMAND = """
+import sys
+from kernelpoint.cli import main
+sys.argv = ["kernelpoint", "select", {census!r}, "-o", {output!r}, "--relative-error", {eps!r}]
+try:
+    main()
+except SystemExit:
+    pass
+"""
+
+
+def most_held() -> int:
+    """Peak bytes of this process."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+
+
+class Steps:
+    """Rows of a table, printed as they come."""
+
+    def __init__(self, launches: int) -> None:
+        self.launches, self.base, self.begun = launches, most_held(), time.process_time()
+        print(f"{launches:,} launches\n{'':<40}{'CPU s':>9}{'wall s':>9}{'bytes/launch':>14}")
+
+    def __call__(self, name: str, call: Callable[[], Any]) -> Any:
+        """The result of a step."""
+        begun, wall = time.process_time(), time.monotonic()
+        result = call()
+        self._row(name, time.process_time() - begun, time.monotonic() - wall)
+        return result
+
+    def end(self) -> None:
+        """The last row."""
+        self._row("all together", time.process_time() - self.begun, 0.0)
+
+    def _row(self, name: str, seconds: float, wall: float) -> None:
+        held = (most_held() - self.base) / self.launches
+        print(f"{name:<40}{seconds:>9.2f}{wall:>9.2f}{held:>14.1f}", flush=True)
+
+
+def apart(name: str, code: str, **environment: str) -> None:
+    """Print the costs of Python code in a process of its own, and the last line that it prints."""
+    report = (
+        "\nimport resource as r\nu = r.getrusage(r.RUSAGE_SELF)\nprint(u.ru_utime + u.ru_stime, u.ru_maxrss / 1024)"
+    )
+    command, settings = [sys.executable, "-c", code + report], {**os.environ, **environment}
+    done = subprocess.run(command, env=settings, capture_output=True, text=True, check=True)
+    *said, costs = done.stdout.strip().splitlines()
+    seconds, mebibytes = map(float, costs.split())
+    print(f"{name:<40}{seconds:>9.2f} s CPU{mebibytes:>7.0f} MiB  {said[-1] if said else ''}", flush=True)
+
+
+# ---- steps ----------------------------------------------------------------------------------------------------------
+
+
+def scan(options: argparse.Namespace, folder: Path) -> None:
+    """Reading and hashing."""
+    paths = launch_paths(options.source)
+    size = sum(os.path.getsize(path) for path in dict.fromkeys(paths)) / 1e6
+    print(f"{len(paths):,} launches, {size:,.0f} MB")
+    for title in ("cold", "from the cache"):
+        apart(title, SCAN.format(source=options.source, folder=str(folder)))
+
+
+def plan(options: argparse.Namespace, folder: Path) -> None:
+    """Planning, from the list to the first draw."""
+    os.environ["KERNELPOINT_CACHE"] = str(folder / "cache")
+    trace_list, output = repeated(Path(options.source), options.launches, folder), folder / "run.kpplan"
+    config, steps = parse_config({"version": 1, "policy": options.policy}, "benchmark"), Steps(options.launches)
+    policy, host = load_policy(config.policy), api._stand_in(trace_list, [options.gpu])
+
+    def say(line: str) -> None:
+        pass
+
+    population = steps("list", lambda: population_for(config, host, say))
+    needs = policy.inputs(Available.of(population, config))
+    origin = steps("fingerprint", lambda: origin_of(config, policy, population, needs))
+    for need in (Need.TRACES, Need.EMBEDDINGS, Need.MODEL):
+        population = steps(need.value, lambda n=need, p=population: complete(p, needs & {n}, config.encoder, say))
+    made = steps("design", lambda: make_plan(config, policy, population, needs, origin, say))
+    steps("hash of the design", lambda: hash_design(made.design))
+    steps("plan, written", lambda: made.save(output))
+    budget = budget_of(config, policy, HostInfo(simulator="benchmark"))
+    engine = steps("engine, first draw", lambda: engine_for(made.design, budget))
+    steps.end()
+    size = output.stat().st_size / len(made.design.strata)
+    print(f"{len(engine.drawn()):,} launches drawn first; the plan's file: {size:.1f} bytes a launch")
+    steps("plan, read", lambda: Plan.load(output, population.u))
+
+
+def repeated(trace_list: Path, launches: int, folder: Path) -> Path:
+    """A list of that many launches, and links to its traces."""
+    paths = read_trace_list(trace_list).paths
+    for path in dict.fromkeys(paths):
+        (folder / Path(path).name).symlink_to(Path(path).resolve())
+    names = [Path(path).name for path in paths]
+    whole, rest = divmod(launches, len(names))
+    with (folder / "kernelslist.g").open("w") as file:
+        for part in [names] * whole + [names[:rest]]:
+            file.writelines(f"{name}\n" for name in part)
+    return folder / "kernelslist.g"
+
+
+def walk(options: argparse.Namespace, folder: Path) -> None:
+    """Passes of a run whose results are made up. Launches come in loops whose bodies change, as programs make them."""
+    N, budget, random = options.units, ErrorBudget(options.budget), generator(0, "benchmark estimation")
+    body = (options.signatures * random.random((4, BODY)) ** 2).astype(np.int32)
+    signature = body[random.integers(0, 4, N // BODY + 1)].ravel()[:N]
+    x = random.lognormal(8.0, 1.0, options.signatures)[signature]
+    population, steps, random = Population((N,), 0), Steps(N), generator(0, "benchmark results")
+    u = steps("permanent random numbers", lambda: population.u)
+    if options.predictions:
+        engine = steps("engine", lambda: AssistedEngine(AssistedDesign({"cycles": x}, signature, u), budget))
+    else:
+        labels = steps("context", lambda: [signature, context(signature, population.offsets)])
+        settings: dict[str, Any] = {"spreads": (1.5, 0.05), "x": x, "design_error": MADE_FOR_PROFILES}
+        design = steps("strata, sizes", lambda: strata_from(labels, u, budget, **settings))
+        engine = steps("engine", lambda: Engine(design, budget))
+    ledger, look = Ledger(population.offsets), None
+    while look is None or (not look.met and steps("  growth", engine.grow)):
+        wanted = steps(f"pass {engine.looks}: wanted", engine.wanted)
+        steps(f"  walk {len(wanted)} launches", lambda wanted=wanted: walked(ledger, wanted))
+        y = x[wanted] * random.lognormal(0.0, 0.05, len(wanted))
+        steps("  results", lambda w=wanted, v=y: engine.record_many(w, ("cycles",), v[:, None]))
+        look = steps("  look", engine.look)
+    steps.end()
+    steps("one np.lexsort of signature and u", lambda: np.lexsort((u, signature)))
+    width = 100 * look.estimates["cycles"].relative_half_width
+    print(f"met +-{width:.2f} %; resident at most {most_held() / 2**30:.2f} GiB")
+
+
+def walked(ledger: Ledger, wanted: np.ndarray) -> None:
+    """One pass through the ledger, launch by launch, as a session does."""
+    ledger.begin_pass(wanted)
+    index = -1
+    while (found := ledger.next_after(0, index)) is not None:
+        ledger.start(found)
+        ledger.complete(found)
+        index = found
+
+
+def decisions(options: argparse.Namespace, folder: Path) -> None:
+    """Microseconds of processor time per on_launch, median of blocks of 1,000."""
+    launches, session = options.launches, session_of(options.launches, 1000, folder)
+    blocks = []
+    for start in range(0, launches, 1000):
+        began = time.process_time()
+        for index in range(start, start + 1000):
+            session.on_launch(0, index)
+        blocks.append((time.process_time() - began) * 1e3)
+    line = (folder / "run.kpjournal").read_bytes().splitlines()[-1] + b"\n"
+    began = time.process_time()
+    with open(folder / "plain", "wb", buffering=0) as file:
+        for _ in range(launches):
+            file.write(line)
+    plain = (time.process_time() - began) / launches * 1e6
+    print(f"a decision, 1,000 clusters: {statistics.median(blocks):.1f} us; the write alone: {plain:.1f} us")
+
+
+def session_of(launches: int, clusters: int, folder: Path) -> Session:
+    """A session over launches in many clusters, half of which are wanted."""
+    population = Population(counts=(launches,), seed=0)
+    strata = np.arange(launches, dtype=np.int32) % clusters
+    sizes = np.full(clusters, launches // clusters // 2)
+    design = Design(strata=strata, first_sizes=sizes, u=population.u, clusters=np.arange(clusters))
+    hashes = [f"{i:032x}" for i in range(clusters)]
+    made = Plan(design=design, origin={}, stream_ids=strata, stream_hashes=hashes, stream_names=["k"] * clusters)
+    config, frame = parse_config({"version": 1, "policy": "random"}), Frame(population, made, None, {})
+    setup = Setup(config, HostInfo("benchmark"), load_policy("random"), ErrorBudget(0.01), "mean", frame)
+    session = Session(setup, JournalWriter(folder / "run.kpjournal", resume=False), lambda line: None)
+    session.begin()
+    return session
+
+
+def openings(options: argparse.Namespace, folder: Path) -> None:
+    """Fresh processes that open a run and stop."""
+    links, moved, config = folder / "traces", folder / "moved", folder / "kernelpoint.yaml"
+    links.mkdir()
+    for number, path in enumerate(launch_paths(options.source), start=1):
+        (links / f"kernel-{number}{''.join(Path(path).suffixes)}").write_bytes(Path(path).read_bytes())
+    config.write_text(f"version: 1\npolicy: kernelpoint\nresume: never\njournal: {folder / 'open.kpjournal'}\n")
+
+    def opened(what: str, traces: Path) -> None:
+        code = OPEN.format(config=str(config), list=str(traces))
+        apart(f"opening, {what}", code, KERNELPOINT_CACHE=str(folder / "cache"))
+
+    opened("nothing known", links)
+    opened("plan known", links)
+    for kept in (folder / "cache" / "plans").iterdir():
+        kept.unlink()
+    opened("files known, no plan", links)
+    links.rename(moved)
+    opened("sequences known, every file new", moved)
+
+
+def select(options: argparse.Namespace, folder: Path) -> None:
+    """A program of 40 kernels in 300 shapes, in iterations of 2,000 launches that vary a little; 1,000 trace files."""
+    census = write_program(folder, options.launches)
+    listed, chosen = str(folder / "kernelslist.g"), f"{folder}/0.01/selection.kpselect"
+    code = f"from kernelpoint.traces import read_trace_list\nprint(len(read_trace_list({listed!r}).paths))"
+    apart("read the list", code)
+    apart("read the census", f"{CENSUS}print(read_census(Path({str(census)!r}), None, print).size)")
+    for eps in ("0.05", "0.01"):
+        apart(f"select, {eps}", COMMAND.format(census=str(census), output=f"{folder}/{eps}", eps=eps))
+    apart("load the selection", f"{CENSUS}print(int(Selection.load(Path({chosen!r})).traced.sum()))")
+    size = sum(path.stat().st_size for path in (folder / "0.01").iterdir())
+    print(f"census {census.stat().st_size / 1e6:.0f} MB, selection at 1 % {size / 1e6:.1f} MB")
+
+
+def write_program(folder: Path, launches: int) -> Path:
+    """The list and the census of a program; the census."""
+    random, census = np.random.default_rng(0), folder / "stats_ctx_0x1"
+    kernel, grid = random.integers(0, KERNELS, SHAPES), random.integers(1, 2000, SHAPES)
+    shape = np.tile(random.integers(0, SHAPES, ITERATION), -(-launches // ITERATION))[:launches]
+    odd = random.random(launches) < 0.001
+    shape[odd] = random.integers(0, SHAPES, int(odd.sum()))
+    with census.open("w") as file:
+        file.write(CENSUS_HEADER)
+        for number, s in enumerate(shape.tolist(), 1):
+            name, g = f"kernel-{number}-ctx_0x1.trace.xz, _Z7kernel{kernel[s]:02d}Pf", grid[s]
+            file.write(f"{name}, {g}, 1, 1, {g}, 256, 1, 1, 256, 0,0\n")
+    for number in range(FILES):
+        (folder / f"kernel-{number}.traceg").touch()
+    with (folder / "kernelslist.g").open("w") as file:
+        file.writelines(f"kernel-{number % FILES}.traceg\n" for number in range(launches))
+    return census
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True)
+
+    def command(name: str, run: Callable[[argparse.Namespace, Path], None], source: bool, **numbers: float) -> Any:
+        made = commands.add_parser(name, help=run.__doc__)
+        made.set_defaults(run=run)
+        if source:
+            made.add_argument("source", help="a folder or a list of traces")
+        for option, default in numbers.items():
+            made.add_argument(f"--{option}", type=type(default), default=default)
+        return made
+
+    command("scan", scan, True)
+    planned = command("plan", plan, True, launches=1_000_000)
+    planned.add_argument("--policy", default="kernelpoint")
+    planned.add_argument("--gpu", default="rtx")
+    passes = command("walk", walk, False, units=10_000_000, signatures=2000, budget=0.001)
+    passes.add_argument("--predictions", action="store_true")
+    command("decisions", decisions, False, launches=20_000)
+    command("open", openings, True)
+    command("select", select, False, launches=1_000_000)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        options.run(options, Path(folder))
+
+
+if __name__ == "__main__":
+    main()
