@@ -24,7 +24,7 @@ import numpy as np
 from embedding_measures import Launches, features, measure, purity
 
 from kernelpoint.cli.host import program
-from kernelpoint.clustering import ThresholdClusters, run_features
+from kernelpoint.clustering import run_features, threshold_clusters
 from kernelpoint.encoder import embed_streams
 from kernelpoint.graphs import SCHEMA, TraceGraph, build_graph
 from kernelpoint.policies.methods.kernelpoint import CLUSTER_DISTANCE, SMS
@@ -150,7 +150,7 @@ def show_threshold(launches: Launches, compared: dict[str, list[np.ndarray]]) ->
         cosines, counts, pure = [], [], []
         for embedding in repetitions:
             rows = run_features(embedding[launches.streams[launches.first]])
-            labels = ThresholdClusters(threshold=CLUSTER_DISTANCE).fit_predict(rows)
+            labels = threshold_clusters(rows, CLUSTER_DISTANCE)
             cosines.append(float((rows @ rows.T)[~np.eye(len(rows), dtype=bool)].mean()))
             counts.append(labels.max() + 1)
             pure.append(purity(labels, names))

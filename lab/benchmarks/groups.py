@@ -25,7 +25,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from embedding import opcode_histogram, untrained
-from kernelpoint.clustering import ThresholdClusters, run_features
+from kernelpoint.clustering import run_features, threshold_clusters
 from kernelpoint.clustering.features import WORK_COLUMNS
 from kernelpoint.encoder import embed_streams
 from kernelpoint.estimation import AssistedDesign, AssistedEngine, ErrorBudget, passes
@@ -58,7 +58,7 @@ def groupings(scan: ScanTable, max_nodes: int) -> dict[str, np.ndarray]:
     work = np.stack([getattr(scan, name)[first] for name in WORK_COLUMNS], axis=1)
     trained = embed_streams(scan, max_nodes=max_nodes)
     embeddings = {"histogram": opcode_histogram(graphs), "untrained": untrained(graphs, 0), "trained": trained}
-    alike = ThresholdClusters(threshold=CLUSTER_DISTANCE).fit_predict(run_features(trained))[scan.stream_ids]
+    alike = threshold_clusters(run_features(trained), CLUSTER_DISTANCE)[scan.stream_ids]
     result = {"one for all": np.zeros(len(scan), int), "kernel name": scan.kernel_ids, "trained, threshold": alike}
     for name, embedding in embeddings.items():
         result[name] = k_means(run_features(embedding), scan, count)

@@ -1,7 +1,7 @@
-"""From launch features to clusters. Importing this needs NumPy only; fitting K-Means imports scikit-learn."""
+"""From launch features to clusters. Importing this needs NumPy only; K-Means imports scikit-learn when it is called."""
 
 from kernelpoint.clustering.features import run_features
-from kernelpoint.clustering.kmeans import SilhouetteKMeans
-from kernelpoint.clustering.threshold import ThresholdClusters
+from kernelpoint.clustering.kmeans import silhouette_kmeans
+from kernelpoint.clustering.threshold import threshold_clusters
 
-__all__ = ["SilhouetteKMeans", "ThresholdClusters", "run_features"]
+__all__ = ["run_features", "silhouette_kmeans", "threshold_clusters"]

@@ -1,4 +1,4 @@
-"""The features by which launches are clustered: embedding, amount of work, and perhaps context."""
+"""The features by which launches are clustered: embedding, amount of work, and perhaps context; and their distances."""
 
 from __future__ import annotations
 
@@ -76,3 +76,22 @@ def shifted(rows: np.ndarray, offset: int) -> np.ndarray:
     else:
         result[-offset:] = rows[:offset]
     return result
+
+
+def nearest(rows: np.ndarray, centers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Nearest centre and Euclidean distance to it, for each row.
+
+    Numerics: differences, not the expanded square, so a row equal to a centre is at distance 0; in blocks, so memory stays
+    small.
+
+    >>> nearest(np.array([[0.0], [9.0]]), np.array([[1.0], [7.0]]))
+    (array([0, 1]), array([1., 2.]))
+    """
+    labels, distances = np.empty(len(rows), np.int64), np.empty(len(rows))
+    block = max(1, 2_000_000 // max(1, centers.size))
+    for start in range(0, len(rows), block):
+        part = rows[start : start + block, None, :] - centers[None]
+        squared = np.einsum("nkd,nkd->nk", part, part)
+        labels[start : start + block] = squared.argmin(1)
+        distances[start : start + block] = np.sqrt(squared.min(1))
+    return labels, distances

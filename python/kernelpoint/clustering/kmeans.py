@@ -4,117 +4,70 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from kernelpoint.clustering.estimator import ClusterEstimator, nearest
+from kernelpoint.clustering.features import nearest
 from kernelpoint.randomness import generator
 
 BLOCK = 1 << 21  # distances held at once
+MOST_POINTS = 2048  # distinct rows that K is chosen on, at most
+TIE = 0.01  # how much below the best silhouette that of a smaller K may be and still win
+STARTS = 10  # random ones, for each K
 
 
-class SilhouetteKMeans(ClusterEstimator):
+def silhouette_kmeans(rows: np.ndarray, weights: np.ndarray, max_clusters: int, seed: int) -> np.ndarray:
     """K-Means whose K has the best mean silhouette; on near ties the smaller K (GCL-Sampler, arXiv 2603.00551).
 
-    Model: the paper does not say which K it tries: all from 2 to `max_clusters`. Equal rows are one point with a
-    weight; K-Means and silhouette are the same as on all rows. The silhouette takes time as the square of the
-    number of points: where there are more than `most_points`, K is chosen on that many, drawn at random, and the clusters are
-    those of all points for that K.
+    Model: the paper does not say which K it tries: all from 2 to `max_clusters`. Equal rows are one point with a weight;
+    K-Means and silhouette are the same as on all rows. The silhouette takes time as the square of the number of points: where
+    there are more than MOST_POINTS, K is chosen on that many, drawn at random, and the clusters are those of all points for
+    that K.
 
     Caution: the silhouette likes few, far-apart clusters. On a real trace it may choose K = 2 and put all but a handful of
-    launches into one cluster; see `silhouettes_`, and compare with `ThresholdClusters`.
+    launches into one cluster; compare with `threshold_clusters`.
 
     Args:
-        max_clusters: largest K tried. (default: 20)
-        tie: how much below the best silhouette a smaller K may be and still win. (default: 0.01)
-        n_init: random starts for each K. (default: 10)
-        random_state: seed.
-        most_points: distinct rows that K is chosen on, at most. (default: 2048)
+        rows: float64 [n, features], two or more; weights: float64 [n], above 0: a row of weight w counts as w equal rows.
+        max_clusters: largest K tried, 2 or more.
 
-    Attributes:
-        cluster_centers_: float64 [K, num_features].
-        labels_: int64 [num_rows].
-        silhouettes_: K -> mean silhouette, for every K tried.
+    Returns:
+        int64 [n], numbered in the order in which clusters first occur; one cluster where all rows are equal.
 
     >>> rows = np.array([[0.0], [0.1], [5.0], [5.1], [9.0], [9.1]])
-    >>> SilhouetteKMeans(max_clusters=4).fit_predict(rows).tolist()
+    >>> silhouette_kmeans(rows, np.ones(6), 4, seed=0).tolist()
     [0, 0, 1, 1, 2, 2]
     """
-
-    silhouettes_: dict[int, float]
-
-    def __init__(
-        self,
-        max_clusters: int = 20,
-        tie: float = 0.01,
-        n_init: int = 10,
-        random_state: int = 0,
-        most_points: int = 2048,
-    ) -> None:
-        self.max_clusters = max_clusters
-        self.tie = tie
-        self.n_init = n_init
-        self.random_state = random_state
-        self.most_points = most_points
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SilhouetteKMeans:
-        """Tries every K. Rows that are all equal are one cluster; a row of weight w counts as w equal rows, 0 as none."""
-        if not isinstance(self.max_clusters, (int, np.integer)) or self.max_clusters < 2:
-            self._refuse("max_clusters", "an integer of at least 2")
-        if not self.tie >= 0:
-            self._refuse("tie", "a number of at least 0")
-        if not isinstance(self.most_points, (int, np.integer)) or self.most_points < 3:
-            self._refuse("most_points", "an integer of at least 3")
-        rows = self._rows(X, at_least=2)
-        points, first, weights = weighted_points(rows, sample_weight)
-        self.n_features_in_ = rows.shape[1]
-        centers = self._centers(points, weights)
-        in_order = nearest(points[first.argsort()], centers)[0]
-        self.cluster_centers_ = centers[list(dict.fromkeys(in_order.tolist()))]  # numbered by their first row
-        self.labels_ = self.predict(rows)
-        return self
-
-    def _centers(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Centres for the best K."""
-        some, share = points, weights
-        if len(points) > self.most_points:
-            drawn = generator(int(self.random_state or 0), "silhouette").permutation(len(points))[: self.most_points]
-            some, share = points[drawn], weights[drawn]
-        most = min(self.max_clusters, len(some) - bool((share <= 1).all()))
-        fits = {k: self._kmeans(some, share, k) for k in range(2, most + 1)}
-        values = weighted_silhouettes(some, share, [labels for _, labels in fits.values()])
-        self.silhouettes_ = dict(zip(fits, values, strict=True))
-        best = max(values, default=0.0)
-        k = min((k for k, value in self.silhouettes_.items() if value >= best - self.tie), default=1)
-        if k == 1:
-            return np.average(points, 0, weights)[None]
-        return (fits[k] if some is points else self._kmeans(points, weights, k))[0]
-
-    def _kmeans(self, points: np.ndarray, weights: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        from sklearn.cluster import KMeans
-        from sklearn.exceptions import ConvergenceWarning
-
-        seed = int(generator(int(self.random_state or 0), "kmeans", k).integers(2**31))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            found = KMeans(k, n_init=self.n_init, random_state=seed).fit(points, sample_weight=weights)
-        return found.cluster_centers_, found.labels_
+    points, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    centers = _centers(points, np.bincount(inverse.ravel(), weights), max_clusters, seed)
+    in_order = nearest(points[first.argsort()], centers)[0]
+    return nearest(rows, centers[list(dict.fromkeys(in_order.tolist()))])[0]  # numbered by their first row
 
 
-def weighted_points(rows: np.ndarray, weights: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Distinct rows of a weight above 0, the first row of each, and the sums of their weights (by default 1 a row).
+def _centers(points: np.ndarray, weights: np.ndarray, max_clusters: int, seed: int) -> np.ndarray:
+    """Centres for the best K."""
+    some, share = points, weights
+    if len(points) > MOST_POINTS:
+        drawn = generator(seed, "silhouette").permutation(len(points))[:MOST_POINTS]
+        some, share = points[drawn], weights[drawn]
+    most = min(max_clusters, len(some) - bool((share <= 1).all()))
+    fits = {k: _kmeans(some, share, k, seed) for k in range(2, most + 1)}
+    values = weighted_silhouettes(some, share, [labels for _, labels in fits.values()])
+    k = min((k for k, value in zip(fits, values, strict=True) if value >= max(values) - TIE), default=1)
+    if k == 1:
+        return np.average(points, 0, weights)[None]
+    return (fits[k] if some is points else _kmeans(points, weights, k, seed))[0]
 
-    >>> weighted_points(np.array([[1.0], [0.0], [1.0]]))
-    (array([[0.],
-           [1.]]), array([1, 0]), array([1., 2.]))
-    """
-    given = np.ones(len(rows)) if weights is None else np.asarray(weights, np.float64)
-    if given.shape != (len(rows),) or not (given >= 0).all() or not given.any():
-        raise ValueError(f"sample_weight: one number of at least 0 for each of {len(rows)} rows needed, one above 0")
-    used = np.flatnonzero(given > 0)
-    points, first, inverse = np.unique(rows[used], axis=0, return_index=True, return_inverse=True)
-    return points, used[first], np.bincount(inverse.ravel(), given[used])
+
+def _kmeans(points: np.ndarray, weights: np.ndarray, k: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+
+    random_state = int(generator(seed, "kmeans", k).integers(2**31))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = KMeans(k, n_init=STARTS, random_state=random_state).fit(points, sample_weight=weights)
+    return found.cluster_centers_, found.labels_
 
 
 def weighted_silhouettes(points: np.ndarray, weights: np.ndarray, labellings: Sequence[np.ndarray]) -> list[float]:

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from kernelpoint.clustering import SilhouetteKMeans
+from kernelpoint.clustering import silhouette_kmeans
 from kernelpoint.clustering.features import WORK_COLUMNS, run_features
 from kernelpoint.config import Section
 from kernelpoint.estimation import Bound, Design, Method
@@ -75,5 +75,4 @@ class Gcl(Policy):
         """int64 [number of streams]: the cluster of each; one cluster where all rows agree."""
         if len(features) < 2:
             return np.zeros(len(features), dtype=np.int64)
-        found = SilhouetteKMeans(max_clusters=self.parameters.max_clusters, random_state=seed % 2**31)
-        return found.fit(features, sample_weight=launches).labels_
+        return silhouette_kmeans(features, launches, self.parameters.max_clusters, seed % 2**31)

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from kernelpoint.clustering import ThresholdClusters, run_features
+from kernelpoint.clustering import run_features, threshold_clusters
 from kernelpoint.estimation import AS_DRAWN, SPREADS, Assume, Design, ErrorBudget, strata_from
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.labels import context, first_of_each_process, refined, steps
@@ -162,7 +162,7 @@ def _alike(population: Population, groups: np.ndarray, cycles: np.ndarray, count
     if population.embeddings is None:
         return np.arange(count)
     stream = population.scan_for("kernelpoint").stream_ids.astype(np.int64)
-    cluster = ThresholdClusters(threshold=CLUSTER_DISTANCE).fit_predict(run_features(population.embeddings))[stream]
+    cluster = threshold_clusters(run_features(population.embeddings), CLUSTER_DISTANCE)[stream]
     inside = groups >= 0
     width = int(cluster.max(initial=0)) + 1
     share = np.bincount(groups[inside] * width + cluster[inside], weights=cycles[inside], minlength=count * width)
@@ -183,7 +183,7 @@ def _from_traces(population: Population) -> tuple[list[np.ndarray], np.ndarray, 
     scan, embeddings = population.scan_for("kernelpoint"), population.embeddings_for("kernelpoint")
     stream = scan.stream_ids.astype(np.int64)
     known = stream >= 0
-    alike = ThresholdClusters(threshold=CLUSTER_DISTANCE).fit_predict(run_features(embeddings))[stream]
+    alike = threshold_clusters(run_features(embeddings), CLUSTER_DISTANCE)[stream]
     per_sm = scan.instructions / np.clip(scan.ctas, 1, SMS)
     amount = np.round(np.log2(1.0 + per_sm)).astype(np.int64)
     return [alike, amount, stream, context(stream, population.offsets)], LATENCY + per_sm, known
