@@ -172,7 +172,7 @@ inline void register_option(option_parser_t options) {
 // A pack brings its trace list along, in the place of that of -trace.
 inline void unpack_sample() {
     std::string config = hook().config, list;
-    if (!unpack(&config, &list, &stop_run)) return;
+    if (!unpack(&config, &list)) return;
     printf("kernelpoint: %s: its trace list is %s\n", hook().config, list.c_str());
     hook().config = strdup(config.c_str());
     const char* words[] = {"", "-trace", list.c_str()};

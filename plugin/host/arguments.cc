@@ -63,8 +63,7 @@ Arguments parse_arguments(int argc, char** argv) {
         if (!found->second->empty()) throw fast_model::ConfigError(option + " is given twice; allowed: once");
         *found->second = argv[++i];
     }
-    unpack(&arguments.kernel_sampling, &arguments.trace,
-           [](const std::string& why) { throw fast_model::ConfigError(why); });
+    unpack(&arguments.kernel_sampling, &arguments.trace);
     if (arguments.trace.empty())
         throw fast_model::ConfigError("-trace is missing; allowed: kernelslist.g, or a folder of traces");
     if (arguments.config.empty()) throw fast_model::ConfigError("-config is missing; allowed: v100, rtx, or a file");

@@ -23,23 +23,23 @@
 
 namespace kernelpoint {
 
-// Says why and ends the process with exit code 1, without the host's destructors: the journal is on disk.
+// Says why, unless a command has, and ends the process with exit code 1, without the host's destructors: the journal is
+// on disk.
 inline void stop_run(const std::string& why) {
     std::cout.flush();
     fflush(stdout);
-    fprintf(stderr, "kernelpoint: %s\n", printable(why).c_str());
+    if (!why.empty()) fprintf(stderr, "kernelpoint: %s\n", printable(why).c_str());
     fflush(stderr);
     _exit(1);
 }
 
 // Unpacks a configuration that is a pack, and sets the configuration and the trace list of the pack. False if the
-// configuration is no pack.
-inline bool unpack(std::string* config, std::string* list, void (*fail)(const std::string& why)) {
+// configuration is no pack. Ends the process if the pack cannot be unpacked.
+inline bool unpack(std::string* config, std::string* list) {
     if (!kp_is_pack(config->c_str())) return false;
     char path[PATH_MAX];
     kp_unpack(config->c_str(), path, sizeof(path));
-    if (path[0] == '\0')
-        fail(*config + " was not unpacked by the command `kernelpoint`, which says why, or is not on PATH");
+    if (path[0] == '\0') stop_run(kp_is_privileged() ? *config + " is not unpacked with another user's rights" : "");
     *list = path;
     *config = list->substr(0, list->rfind('/') + 1) + "kernelpoint.yaml";
     return true;

@@ -84,12 +84,16 @@ static inline int kp_is_pack(const char* path) {
 }
 
 /* Unpack a pack beside it with the command `kernelpoint` on PATH, unless that is done: the path of its trace list,
- * beside which stands kernelpoint.yaml. Empty where it cannot be unpacked; the command has said why on standard error.
+ * beside which stands kernelpoint.yaml. Empty where it cannot be unpacked; standard error then says why.
  */
 static inline void kp_unpack(const char* pack, char* list, size_t size) {
     list[0] = '\0';
     if (!kp_is_privileged() && setenv("KERNELPOINT_PACK", pack, 1) == 0)
-        kp_first_line_of("kernelpoint pack --list -- \"$KERNELPOINT_PACK\"", list, size);
+        kp_first_line_of(
+            "if command -v kernelpoint >/dev/null; then kernelpoint pack --list -- \"$KERNELPOINT_PACK\"; else "
+            "echo \"kernelpoint: $KERNELPOINT_PACK: the command 'kernelpoint', which unpacks it, is not on PATH\" "
+            ">&2; fi",
+            list, size);
 }
 
 /* The name of the first function that the library lacks, or NULL. */
