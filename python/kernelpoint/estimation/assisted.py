@@ -105,10 +105,12 @@ class AssistedFit:
 
     def of_other_units(self, y: Floats, s: CellSample, unseen: float) -> AssistedFit:
         """The total of other units, whose predictions s.x and s.mean_x are `corrected` by this fit: difference estimator, with
-        the spread of this one. unseen: the part of their sizes in groups of which this fit has no draw.
+        the spread of this one; `within` is no less than the relative errors of their own draws. unseen: the part of their
+        sizes in groups of which this fit has no draw.
         """
         estimate = s.X + float((s.N * (y - s.x)).sum())
-        return replace(self.lent(float(s.q.sum()), unseen), estimate=estimate)
+        within = max(self.within, float(np.linalg.norm((y - s.x) / s.size)) / math.sqrt(max(len(y), 1)))
+        return replace(self.lent(float(s.q.sum()), unseen), estimate=estimate, within=within)
 
     def lent(self, q: float, unseen: float) -> AssistedFit:
         """This fit with the error that its spread leaves of other units; q: sum over their cells, unseen: as of_other_units."""
