@@ -7,7 +7,8 @@ import pytest
 from command_line import run_command
 from listed_host import Listed
 
-from kernelpoint.estimation import Design, ErrorBudget, engine_for, passes
+from kernelpoint.estimation import Design, ErrorBudget, Tree, engine_for, passes, subtotals
+from kernelpoint.journal import load_run
 from kernelpoint.randomness import generator, permanent_random_numbers
 from kernelpoint.selection import Selection
 from kernelpoint.session.selecting import in_layer
@@ -55,9 +56,11 @@ def test_a_run_over_drawn_layers_states_the_total_of_all_launches_and_its_ranges
     listed = Listed(host, numbers - 1)
     more = f"\nranges: {drawn / 'ranges.csv'}"
     summary = listed.run(listed.open(drawn / "selection.kpselect", trace(numbers), more=more))
-    assert summary["launches"] == 400
-    assert summary["met"]
-    assert abs(summary["estimate"] - host.cycles.sum()) <= summary["half_width"]
+    with (drawn / "ranges.csv").open() as file:
+        paths = np.array([row["path"] for row in csv.DictReader(file)])
+    for path, part in load_run(host.folder / "run.kpjournal").ranges.items():
+        stated, truth = part.estimates["cycles"], host.cycles[np.char.startswith(paths, path)].sum()
+        assert abs(stated.estimate - truth) <= stated.half_width < 0.5 * truth
     layers, count = np.unique(np.array(host.simulated) // 4, return_counts=True)
     assert (count == 4).all()
     assert len(layers) < 60
@@ -96,6 +99,22 @@ def test_the_bound_covers_both_stages(between, inside, drift):
         share.append(len(one.drawn()) / len(y))
     assert np.mean(held) >= 0.93
     assert np.mean(share) < 0.6
+
+
+@pytest.mark.parametrize("between, inside, drift", [(0.05, 0.05, 0.0), (0.0, 0.3, 0.0), (0.02, 0.1, 0.2)])
+def test_the_half_width_of_each_range_covers_both_stages(between, inside, drift):
+    y, held = truth(between, inside, drift), []
+    tree = Tree(np.array([-1] + [0] * 8 + [1 + layer // 8 for layer in range(LAYERS)]), 9 + OF_LAYER)
+    totals = tree.sums(y)[: tree.count]
+    for seed in range(40):
+        one = engine(seed, 0.04)
+        *_, look = passes(one, ("cycles",), y)
+        results = np.isin(np.arange(len(y)), one.drawn())
+        errors = one.unit_errors("cycles")
+        found = subtotals(tree, look.estimates["cycles"], one.predict(np.arange(len(y)))[:, 0], results, errors, False)
+        held.append([part.contains(total) for part, total in zip(found, totals, strict=True)])
+    assert np.mean(held) >= 0.95
+    assert np.mean(held, axis=0)[1:9].min() >= 0.9
 
 
 def test_all_layers_leave_the_error_inside_them():

@@ -124,8 +124,9 @@ class LayerEngine(BaseEngine):
         return replace(look, estimates=estimates, met=met, clusters=[], open_unit=None)
 
     def _widened(self, found: Estimate) -> Estimate:
-        """An estimate of the first stage with the variance inside layers."""
-        inside = self._variance_inside(self.counters.index(found.counter))
+        """An estimate of the first stage with the variance inside layers, sum_g M_g / m_g sum_l V_2l."""
+        units, spreads, weights = self._undrawn(self.counters.index(found.counter))
+        inside = float(((weights - 1.0) * spreads**2).sum())
         if not inside or math.isnan(found.half_width):
             return found
         error = math.hypot(found.std_error, math.sqrt(inside))
@@ -133,17 +134,20 @@ class LayerEngine(BaseEngine):
         half = max(found.half_width, t * error)
         return replace(found, half_width=half, std_error=error, relative_half_width=relative(half, found.estimate, 0.0))
 
-    def _variance_inside(self, column: int) -> float:
-        """sum_g M_g / m_g sum_l V_2l of a counter."""
+    def _undrawn(self, column: int) -> tuple[Ints, Floats, Floats]:
+        """Launches of sampled layers that are not drawn there, and spreads and weights as of UnitErrors.
+
+        Formula: S_i = s_lk sqrt(N / (n (N - n))), w_i = 1 + (N - n) M_g / m_g, N = N_lk and n = n_lk. Summed over the N - n launches
+        of a kernel k in a layer l, S_i is the standard error of their total, and (w_i - 1) S_i^2 is M_g / m_g V_2lk.
+        """
         units = self._inside(np.flatnonzero(self._taken))
-        y, group = self._results.of(units)[:, column], self._groups[units]
-        n = np.bincount(group, minlength=int(self._groups.max(initial=0)) + 1)
-        mean = np.bincount(group, weights=y, minlength=len(n)) / np.maximum(n, 1)
-        squares = np.bincount(group, weights=(y - mean[group]) ** 2, minlength=len(n))
-        N = np.bincount(self._groups, minlength=len(n))
-        V = np.where(n > 1, N * (N - n) * squares / np.maximum(n * (n - 1), 1), 0.0)
-        of_unit = V[group] / np.maximum(n[group], 1)  # of each group once
-        return float((self.inner.expansions(self.layers[units]) * of_unit).sum())
+        y, group, N = self._results.of(units)[:, column], self._groups[units], np.bincount(self._groups)
+        n, sums = np.bincount(group, minlength=len(N)), np.bincount(group, weights=y, minlength=len(N))
+        squares = np.bincount(group, weights=(y - (sums / np.maximum(n, 1))[group]) ** 2, minlength=len(N))
+        left = np.flatnonzero(self._taken[self.layers] & (self.weights == 0.0))
+        N, n, squares = (of_group[self._groups[left]] for of_group in (N, n, squares))
+        spreads = np.sqrt(squares / np.maximum(n - 1, 1) * N / (n * (N - n)))
+        return left, spreads, 1.0 + (N - n) * self.inner.expansions(self.layers[left])
 
     # ---- what it says of units --------------------------------------------------------------------------------------
 
@@ -169,8 +173,17 @@ class LayerEngine(BaseEngine):
         """See BaseEngine."""
         return self.inner.expansions(self.layers[units]) * self.weights[units]
 
-    def _unit_spreads(self, counter: str) -> None:
-        """No half-widths of parts: what is drawn with a launch is its layer."""
+    def _unit_spreads(self, counter: str) -> tuple[Floats, Floats, Floats] | None:
+        """Those of a layer stand at its first drawn launch: parts that do not cut layers have the right sums."""
+        of_layers = self.inner._unit_spreads(counter)
+        if of_layers is None:
+            return None
+        drawn = np.flatnonzero(self.weights > 0.0)
+        at = drawn[np.unique(self.layers[drawn], return_index=True)[1]]
+        weights, residuals, spreads = np.ones(len(self.layers)), np.zeros(len(self.layers)), np.zeros(len(self.layers))
+        weights[at], residuals[at], spreads[at] = of_layers
+        left, spreads[left], weights[left] = self._undrawn(self.counters.index(counter))
+        return weights, residuals, spreads
 
     def _reach(self) -> Reach:
         return Reach(

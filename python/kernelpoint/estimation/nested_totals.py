@@ -208,7 +208,7 @@ def _half_widths(
 ) -> Floats:
     """H_d of each part and rest; nan where none is stated."""
     if errors is None or not np.isfinite(whole.half_width):
-        return np.full(2 * tree.count, 0.0 if whole.half_width == 0.0 else np.nan)
+        return np.append(whole.half_width, np.full(2 * tree.count - 1, 0.0 if whole.half_width == 0.0 else np.nan))
     difference, synthetic = _error_sums(tree, results, errors)
     error = np.minimum(difference, synthetic)
     most = max(MOST_ERRORS, quantile(1.0 - whole.confidence, whole.degrees_of_freedom))

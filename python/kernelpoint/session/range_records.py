@@ -45,7 +45,7 @@ def _targets(ranges: Ranges, sample: Sample, counter: str) -> dict[int, Estimate
 def _of_counter(
     tree: Tree, whole: Estimate, values: np.ndarray, sample: Sample, known: dict[int, Estimate]
 ) -> list[EstimateRecord]:
-    exact = whole.half_width == 0.0
-    errors = None if exact else sample.engine.unit_errors(whole.counter)
+    unknown = whole.half_width == 0.0 or sample.cuts_layers(tree.of_unit)
+    errors = None if unknown else sample.engine.unit_errors(whole.counter)
     parts = subtotals(tree, whole, values, sample.has_result, errors, sample.engine.has_bias, known)
     return [estimate_record(part) for part in parts]

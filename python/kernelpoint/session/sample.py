@@ -85,6 +85,13 @@ class Sample:
         own = {unit for unit, _ in self.engine.records()} if self._known else set()
         return sum(counters.get("cycles", 0.0) for unit, (counters, _) in self._known.items() if unit not in own)
 
+    def cuts_layers(self, of_unit: np.ndarray) -> bool:
+        """True if layers are drawn, and launches of one lie in several ranges (int [N], the innermost of each launch): what
+        parts of layers differ by is not known.
+        """
+        layers = self._design.layers
+        return layers is not None and len(np.unique(np.stack([layers, of_unit]), axis=1).T) > len(np.unique(layers))
+
     def is_exact(self, unit: int) -> bool:
         """True if the launch has a result that is no projection."""
         return bool(self.has_result[unit]) and unit not in self._projected
