@@ -254,6 +254,8 @@ class Config(Section):
     >>> config = parse_config({"version": 1, "policy": "random", "seed": 7})
     >>> config.policy.name, config.seed, config.error_budget.relative_error
     ('random', 7, 0.01)
+    >>> Config(version=1, policy="per-kernel").replay.state
+    'empty'
     """
 
     version: Annotated[
@@ -262,7 +264,8 @@ class Config(Section):
     policy: Annotated[
         Annotated[PolicyChoice, BeforeValidator(_choice)],
         Field(
-            description="`kernelpoint`, `gcl`, `allegro`, `stem`, `sieve`, `pka`, `layer`, `random`, or `all` (the full run); "
+            description="`kernelpoint`, `gcl`, `allegro`, `stem`, `sieve`, `pka`, `layer`, `random`, `all` (the full run), or "
+            "`per-kernel` (all launches, each from empty caches: `all` with `replay.state: empty`); "
             "or a mapping of its name and its own parameters: `{name: stem, epsilon: 0.05}`"
         ),
     ]
@@ -350,6 +353,15 @@ class Config(Section):
         ),
     ] = None
     seed: Annotated[int, Field(ge=0, lt=2**64, description="same seed, same sample")] = 0
+
+    @model_validator(mode="before")
+    @classmethod
+    def _per_kernel(cls, content: Any) -> Any:
+        """Write `policy: per-kernel` as what it stands for."""
+        replay = content.get("replay", {}) if isinstance(content, dict) else None
+        if not isinstance(replay, dict) or content.get("policy") != "per-kernel":
+            return content
+        return {**content, "policy": "all", "replay": {**replay, "state": "empty"}}
 
     def recorded(self) -> dict[str, Any]:
         """The configuration as in a journal: keys that later versions added only where they are given.
