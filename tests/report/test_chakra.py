@@ -153,7 +153,7 @@ def test_times_of_modules_are_means_over_their_repetitions(run, tmp_path):
     attention = [found["prefill/attention"], found["decode/attention"]]
     assert lines[:2] == ["train_iter:1", "attention:"] and lines[5] == "mlp:"
     assert lines[2:5] == [
-        f"    time_gpu_max: {round(max(attention))}",
-        f"    time_gpu_min: {round(min(attention))}",
-        f"    time_gpu_avg: {round(sum(attention) / 2)}",
+        f"    time_gpu_max: {max(attention):.3f}",
+        f"    time_gpu_min: {min(attention):.3f}",
+        f"    time_gpu_avg: {sum(attention) / 2:.3f}",
     ]

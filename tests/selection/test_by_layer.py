@@ -56,6 +56,9 @@ def test_a_run_over_drawn_layers_states_the_total_of_all_launches_and_its_ranges
     listed = Listed(host, numbers - 1)
     more = f"\nranges: {drawn / 'ranges.csv'}"
     summary = listed.run(listed.open(drawn / "selection.kpselect", trace(numbers), more=more))
+    assert summary["launches"] == 400
+    assert summary["met"]
+    assert abs(summary["estimate"] - host.cycles.sum()) <= summary["half_width"]
     with (drawn / "ranges.csv").open() as file:
         paths = np.array([row["path"] for row in csv.DictReader(file)])
     for path, part in load_run(host.folder / "run.kpjournal").ranges.items():

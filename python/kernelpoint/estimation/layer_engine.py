@@ -125,7 +125,7 @@ class LayerEngine(BaseEngine):
 
     def _widened(self, found: Estimate) -> Estimate:
         """An estimate of the first stage with the variance inside layers, sum_g M_g / m_g sum_l V_2l."""
-        units, spreads, weights = self._undrawn(self.counters.index(found.counter))
+        _, spreads, weights = self._undrawn(self.counters.index(found.counter))
         inside = float(((weights - 1.0) * spreads**2).sum())
         if not inside or math.isnan(found.half_width):
             return found
@@ -137,8 +137,8 @@ class LayerEngine(BaseEngine):
     def _undrawn(self, column: int) -> tuple[Ints, Floats, Floats]:
         """Launches of sampled layers that are not drawn there, and spreads and weights as of UnitErrors.
 
-        Formula: S_i = s_lk sqrt(N / (n (N - n))), w_i = 1 + (N - n) M_g / m_g, N = N_lk and n = n_lk. Summed over the N - n launches
-        of a kernel k in a layer l, S_i is the standard error of their total, and (w_i - 1) S_i^2 is M_g / m_g V_2lk.
+        Formula: S_i = s_lk sqrt(N / (n (N - n))), w_i = 1 + (N - n) M_g / m_g, N = N_lk and n = n_lk. Summed over the N - n
+        launches of a kernel k in a layer l, S_i is the standard error of their total, and (w_i - 1) S_i^2 is M_g / m_g V_2lk.
         """
         units = self._inside(np.flatnonzero(self._taken))
         y, group, N = self._results.of(units)[:, column], self._groups[units], np.bincount(self._groups)

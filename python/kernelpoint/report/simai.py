@@ -1,4 +1,4 @@
-"""Times of modules for SimAI's workload generator (AICB's `--comp_filepath`): sections with times in whole microseconds."""
+"""Times of modules for SimAI's workload generator (AICB's `--comp_filepath`): sections with times in microseconds."""
 
 from __future__ import annotations
 
@@ -36,6 +36,6 @@ def write_simai(run: Run, path: Path, megahertz: float | None) -> int:
     lines = ["train_iter:1"]
     for name, times in found.items():
         for key, value in (("max", max(times)), ("min", min(times)), ("avg", sum(times) / len(times))):
-            lines += [f"{name}:"] * (key == "max") + [f"    time_gpu_{key}: {round(value)}"]
+            lines += [f"{name}:"] * (key == "max") + [f"    time_gpu_{key}: {value:.3f}"]
     write_output(path, "\n".join(lines) + "\n")
     return len(found)
