@@ -3,8 +3,8 @@
     python lab/benchmarks/embedding.py [--real LIST [--unseen LIST]] [--synth FOLDER [--held-out FAMILY ...]]
         [--checkpoint FILE ...] [--untrained 3] [--launches 8000] [--max-nodes 20000]
 
-Each alone, with work (at the weight that clusters use, and balanced so that neither drowns the other) and with work and
-context, on two GPU configurations of the embedded host, run in full. The measures are defined in embedding_measures.py.
+Each with the launch's work, at the weight that clusters use, on two GPU configurations of the embedded host, run in full. The
+measures are defined in embedding_measures.py.
 `--unseen` names the list that training excluded: of the real list, launches of its kernels are looked at apart.
 FOLDER holds folders of synthesised traces, each with a kernelslist.g, such as training_data.py writes (with another seed
 than that of training); `--held-out` families, unseen in training, are looked at apart. Several checkpoints or untrained
@@ -21,13 +21,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from embedding_measures import Launches, features, measure, purity
+from embedding_measures import Launches, measure
 
 from kernelpoint.cli.host import program
-from kernelpoint.clustering import run_features, threshold_clusters
+from kernelpoint.clustering import run_features
 from kernelpoint.encoder import embed_streams
 from kernelpoint.graphs import SCHEMA, TraceGraph, build_graph
-from kernelpoint.policies.methods.kernelpoint import CLUSTER_DISTANCE, SMS
+from kernelpoint.policies.methods.kernelpoint import SMS
 from kernelpoint.traces import ScanTable, launch_paths, scan_launches
 from kernelpoint_lab.training.config import TrainingConfig
 from kernelpoint_lab.training.encode import embed_graphs
@@ -94,7 +94,6 @@ def launches_of(scan: ScanTable, families: np.ndarray | None) -> Launches:
         work=np.stack([scan.instructions, scan.ctas, scan.warps, scan.bytes], 1),
         amounts=np.round(np.log2(1 + scan.instructions / np.clip(scan.ctas, 1, SMS))).astype(int),
         cycles={config: simulate(scan.paths, config) for config in CONFIGS},
-        in_order=families is None,
     )
 
 
@@ -106,7 +105,6 @@ def part(launches: Launches, chosen: np.ndarray) -> Launches:
         launches.work[chosen],
         launches.amounts[chosen],
         {config: cycles[chosen] for config, cycles in launches.cycles.items()},
-        launches.in_order,
     )
 
 
@@ -128,36 +126,13 @@ def show(title: str, launches: Launches, compared: dict[str, list[np.ndarray]]) 
     )
     heads: list[str] = []
     for name, repetitions in compared.items():
-        rows = [features(embedding[launches.streams], launches) for embedding in repetitions]
-        for kind in rows[0] if rows else ():
-            found = [measure(each[kind], launches) for each in rows]
-            if not heads:
-                heads = list(found[0])
-                print("| features | " + " | ".join(heads) + " |\n|" + "---|" * (len(heads) + 1))
-            print(
-                f"| {name}{kind} | " + " | ".join(cell([one[head] for one in found]) for head in heads) + " |",
-                flush=True,
-            )
-
-
-def show_threshold(launches: Launches, compared: dict[str, list[np.ndarray]]) -> None:
-    """Clusters of streams that the policy `kernelpoint` makes, and the share of streams of their cluster's main kernel."""
-    print(
-        f"\n| threshold {CLUSTER_DISTANCE} | mean cosine | clusters | purity by name, over streams |\n|---|---|---|---|"
-    )
-    names = launches.names[launches.first]
-    for name, repetitions in compared.items():
-        cosines, counts, pure = [], [], []
-        for embedding in repetitions:
-            rows = run_features(embedding[launches.streams[launches.first]])
-            labels = threshold_clusters(rows, CLUSTER_DISTANCE)
-            cosines.append(float((rows @ rows.T)[~np.eye(len(rows), dtype=bool)].mean()))
-            counts.append(labels.max() + 1)
-            pure.append(purity(labels, names))
-        if repetitions:
-            print(
-                f"| {name} | {cell(cosines)} | {', '.join(str(count) for count in counts)} | {cell(pure)} |", flush=True
-            )
+        found = [measure(run_features(one[launches.streams], launches.work), launches) for one in repetitions]
+        if found and not heads:
+            heads = list(found[0])
+            print("| encoder | " + " | ".join(heads) + " |\n|" + "---|" * (len(heads) + 1))
+        if found:
+            cells = (cell([one[head] for one in found]) for head in heads)
+            print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
 def compare_real(options: argparse.Namespace) -> None:
@@ -165,7 +140,6 @@ def compare_real(options: argparse.Namespace) -> None:
     scan = scan_launches(launch_paths(options.real)[: options.launches])
     launches, compared = launches_of(scan, None), embeddings(scan, options)
     show("Real, all kernels", launches, compared)
-    show_threshold(launches, compared)
     if options.unseen:
         names = set(scan_launches(launch_paths(options.unseen)).kernel_names)
         unseen = np.array([scan.kernel_names[k] in names for k in scan.kernel_ids])
@@ -180,7 +154,6 @@ def compare_synthesised(options: argparse.Namespace) -> None:
     scan = scan_launches([path for one in lists for path in one])
     launches, compared = launches_of(scan, families), embeddings(scan, options)
     show("Synthesised, all", launches, compared)
-    show_threshold(launches, compared)
     held = np.isin(np.array([folder.name for folder in folders])[families], options.held_out)
     if held.any():
         show("Synthesised, families unseen in training", part(launches, np.flatnonzero(held)), compared)

@@ -1,13 +1,11 @@
-"""Measures of embedding.py, each but "cells" and the threshold table defined before the encoders compared were trained.
+"""Measures of embedding.py, each but "cells" defined before the encoders compared were trained.
 
     nn name     share of streams whose nearest other stream is of the same kernel name; ties count in part
     nn shape    the same for the same name, grid and block
     kin         the same among streams of other kernels only: whether the nearest is of the same family
     purity      share of launches in the commonest class (name, grid, block; synthesised: name) of their cluster
     CoV         sum of N_h sigma_h over the total of cycles: what the size of a sample depends on
-    even        sum of N_h sigma_h / mu_h over N: every launch weighs the same, however large
-    even, 4 K   the same with four times as many clusters
-    even, cells the same with every cluster split by the amount of work, as the policy `kernelpoint` does
+    cells       sum of N_h sigma_h / mu_h over N, every cluster split by the amount of work, as the policy `kernelpoint` does
     3nn         mean of |log2 cycles of a stream - mean over its three nearest other streams|, leave one out
 
 Clusters are K-Means with as many clusters as classes; what is said of them is the mean over five seeds of K-Means.
@@ -20,8 +18,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from sklearn.cluster import KMeans
-
-from kernelpoint.clustering.features import run_features, unit_rows
 
 SEEDS = range(5)
 TIE = 1e-7  # squared distances closer than this are equal: rounding
@@ -37,7 +33,6 @@ class Launches:
         work: counts, see `clustering.features.WORK_COLUMNS`.
         amounts: rounded log2 of the instructions of one SM.
         cycles: configuration -> cycles in a full run.
-        in_order: consecutive rows are consecutive launches, so that context means something.
     """
 
     streams: np.ndarray
@@ -47,31 +42,11 @@ class Launches:
     work: np.ndarray
     amounts: np.ndarray
     cycles: dict[str, np.ndarray]
-    in_order: bool
 
     @property
     def first(self) -> np.ndarray:
         """First row of every stream, by stream number."""
         return np.unique(self.streams, return_index=True)[1]
-
-
-def balanced(embedding: np.ndarray, work: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """Embedding and log2 of work, each scaled to a total variance of 1 over streams: neither drowns the other."""
-    parts = [unit_rows(embedding), np.log2(1.0 + work)]
-    return np.hstack([part / np.sqrt(part[first].var(0).sum()) for part in parts])
-
-
-def features(embedding: np.ndarray, launches: Launches) -> dict[str, np.ndarray]:
-    """Every kind of features compared, from the launches' embeddings."""
-    work = launches.work
-    result = {
-        "": run_features(embedding),
-        " + work": run_features(embedding, work),
-        " + work, balanced": balanced(embedding, work, launches.first),
-    }
-    if launches.in_order:
-        result[" + work, context"] = run_features(embedding, work, (-1, 1))
-    return result
 
 
 def squared_distances(rows: np.ndarray) -> np.ndarray:
@@ -116,7 +91,7 @@ def purity(labels: np.ndarray, classes: np.ndarray) -> float:
     return sum(np.bincount(classes[labels == h]).max() for h in np.unique(labels)) / len(labels)
 
 
-def spread(labels: np.ndarray, cycles: np.ndarray, even: bool) -> float:
+def spread(labels: np.ndarray, cycles: np.ndarray, even: bool = False) -> float:
     """Sum over clusters of N_h sigma_h over the total; `even`: of N_h sigma_h / mu_h over N."""
     groups = [cycles[labels == h] for h in np.unique(labels)]
     if even:
@@ -124,16 +99,11 @@ def spread(labels: np.ndarray, cycles: np.ndarray, even: bool) -> float:
     return sum(len(group) * group.std() for group in groups) / cycles.sum()
 
 
-def mean_spread(labellings: list[np.ndarray], cycles: np.ndarray, even: bool) -> float:
-    """`spread`, the mean over several labellings."""
-    return float(np.mean([spread(labels, cycles, even) for labels in labellings]))
-
-
 def measure(rows: np.ndarray, launches: Launches) -> dict[str, float]:
-    """Every measure of one kind of features."""
+    """Every measure of some features."""
     first, count = launches.first, len(np.unique(launches.shapes))
     distances = squared_distances(rows[first])
-    labels, finer = k_means(rows, count), k_means(rows, 4 * count)
+    labels = k_means(rows, count)
     names, shapes, families = (c[first] for c in (launches.names, launches.shapes, launches.families))
     result = {
         "nn name": nearest_alike(distances, names),
@@ -142,13 +112,10 @@ def measure(rows: np.ndarray, launches: Launches) -> dict[str, float]:
         "purity": float(np.mean([purity(one, launches.shapes) for one in labels])),
     }
     cells = [np.unique(one * 100 + launches.amounts, return_inverse=True)[1] for one in labels]
-    result["cells"] = float(np.mean([one.max() + 1 for one in cells]))
     number = np.unique(launches.streams, return_inverse=True)[1].ravel()
     for config, cycles in launches.cycles.items():
         mean = np.bincount(number, cycles) / np.bincount(number)
-        result[f"CoV {config}"] = mean_spread(labels, cycles, even=False)
-        result[f"even {config}"] = mean_spread(labels, cycles, even=True)
-        result[f"even, 4 K {config}"] = mean_spread(finer, cycles, even=True)
-        result[f"even, cells {config}"] = mean_spread(cells, cycles, even=True)
+        result[f"CoV {config}"] = float(np.mean([spread(one, cycles) for one in labels]))
+        result[f"cells {config}"] = float(np.mean([spread(one, cycles, even=True) for one in cells]))
         result[f"3nn {config}"] = neighbour_error(distances, np.log2(mean))
     return result

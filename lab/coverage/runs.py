@@ -96,9 +96,9 @@ class FullRun:
     predictions: dict[str, np.ndarray]
     kernel: np.ndarray
 
-    def case(self, assume: str = "ordinary") -> Case:
-        """Runs with these predictions; kernels are the groups."""
-        base = AssistedDesign(self.predictions, self.kernel, np.zeros(len(self.kernel)), assume)
+    def case(self, assume: str = "ordinary", lines: np.ndarray | None = None) -> Case:
+        """Runs with these predictions; kernels are the groups. lines: correction line of each, None: its own."""
+        base = AssistedDesign(self.predictions, self.kernel, np.zeros(len(self.kernel)), assume, lines=lines)
 
         def engine(budget: ErrorBudget, seed: int) -> BaseEngine:
             return AssistedEngine(replace(base, u=permanent_random_numbers(seed, 0, base.size)), budget)

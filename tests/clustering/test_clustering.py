@@ -84,14 +84,9 @@ def test_the_nearest_center_and_its_distance_are_exact():
     assert labels.tolist() == list(range(len(rows))) and not distances.any()
 
 
-def test_run_features_join_unit_embedding_work_and_neighbours():
+def test_run_features_join_unit_embedding_and_work():
     embedding, work = np.array([[3.0, 4.0], [0.0, 2.0], [0.0, 0.0]]), np.array([[1], [3], [0]])
-    rows = run_features(embedding, work, context=(-1, 1), work_scale=1, context_scale=0.5)
-    assert rows.tolist() == [
-        [0.6, 0.8, 1, 0, 0, 0, 0.5],
-        [0, 1, 2, 0.3, 0.4, 0, 0],
-        [0, 0, 0, 0, 0.5, 0, 0],
-    ]
+    assert run_features(embedding, work, work_scale=1).tolist() == [[0.6, 0.8, 1], [0, 1, 2], [0, 0, 0]]
 
 
 @pytest.mark.parametrize("work", [[[1]], [[-1], [2]]])

@@ -1,4 +1,4 @@
-"""The features by which launches are clustered: embedding, amount of work, and perhaps context; and their distances."""
+"""The features by which launches are clustered, embedding and amount of work, and their distances."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from kernelpoint.errors import ConfigError
 
 WORK_COLUMNS = ("instructions", "ctas", "warps", "bytes")
 WORK_SCALE = 0.1
-CONTEXT_SCALE = 0.25
 
 
 def unit_rows(values: np.ndarray) -> np.ndarray:
@@ -20,9 +19,7 @@ def unit_rows(values: np.ndarray) -> np.ndarray:
 def run_features(
     embedding: np.ndarray,
     work: np.ndarray | None = None,
-    context: tuple[int, ...] = (),
     work_scale: float = WORK_SCALE,
-    context_scale: float = CONTEXT_SCALE,
 ) -> np.ndarray:
     """One row of clustering features per launch of a run.
 
@@ -34,15 +31,12 @@ def run_features(
     Model: the scale is 0.1 because 0.25 and 0.5 drown the embedding: nearest neighbours get worse
     (lab/benchmarks/embedding.py). On one real trace of tiny launches, cycles were most alike without work.
 
-    Model: the context of a launch is the embeddings of its neighbours in program order, at the offsets `context`; beyond
-    the ends of the run there is a neighbour of zeros. Nothing here depends on absolute addresses or on any result.
+    Nothing here depends on absolute addresses or on any result.
 
     Args:
         embedding: [num_launches, width], as `embed_streams` gives it, one row per launch.
         work: [num_launches, any number of columns], counts such as `WORK_COLUMNS`; None leaves work out.
-        context: offsets of neighbours, e.g. (-1, 1); empty leaves context out.
         work_scale: of log2 of the work.
-        context_scale: of a neighbour's unit-length embedding.
 
     Returns:
         float64 [num_launches, number of features].
@@ -60,22 +54,7 @@ def run_features(
         if len(amount) != len(unit) or (amount < 0).any():
             raise ConfigError(f"work: {amount.shape} counts, none negative, are needed for {len(unit)} launches")
         parts.append(work_scale * np.log2(1 + amount))
-    parts += [context_scale * shifted(unit, offset) for offset in context]
     return np.concatenate(parts, axis=1)
-
-
-def shifted(rows: np.ndarray, offset: int) -> np.ndarray:
-    """Row i becomes row i + offset; zeros beyond the ends.
-
-    >>> shifted(np.array([[1], [2], [3]]), -1).ravel().tolist()
-    [0, 1, 2]
-    """
-    result = np.zeros_like(rows)
-    if offset >= 0:
-        result[: max(0, len(rows) - offset)] = rows[offset:]
-    else:
-        result[-offset:] = rows[:offset]
-    return result
 
 
 def nearest(rows: np.ndarray, centers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
