@@ -1,25 +1,22 @@
 """Pages and tables that are made from the code; a test holds them against the documents.
 
-python docs/generated.py        writes docs/commands.md, the two tables of docs/configuration.md and the JSON schema
+python docs/generated.py        writes docs/commands.md and the two tables of docs/configuration.md
 """
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
 
 from pydantic.fields import FieldInfo
 
-import kernelpoint
 from kernelpoint.cli import COMMANDS, command
-from kernelpoint.config.reference import json_schema, keys
+from kernelpoint.config.reference import keys
 from kernelpoint.policies.registry import POLICIES
 
 DOCS = Path(__file__).parent
 COMMANDS_PAGE, CONFIGURATION_PAGE = DOCS / "commands.md", DOCS / "configuration.md"
-SCHEMA = Path(kernelpoint.__file__).parent / "config" / "kernelpoint.schema.json"
 HEAD = """\
 # Commands
 
@@ -95,12 +92,6 @@ def configuration_page() -> str:
     return with_table(with_table(text, keys_table()), parameters_table())
 
 
-def schema_text() -> str:
-    """The JSON schema of the configuration, as the package holds it."""
-    return json.dumps(json_schema(), indent=1) + "\n"
-
-
 if __name__ == "__main__":
-    SCHEMA.write_text(schema_text(), encoding="utf-8")
     COMMANDS_PAGE.write_text(commands_page(), encoding="utf-8")
     CONFIGURATION_PAGE.write_text(configuration_page(), encoding="utf-8")

@@ -4,22 +4,23 @@ import contextlib
 import json
 import shlex
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
 from generated import (
     COMMANDS_PAGE,
     CONFIGURATION_PAGE,
-    SCHEMA,
     commands_page,
     configuration_page,
-    schema_text,
     with_table,
 )
 
 from kernelpoint import cli
 from kernelpoint.cli import COMMANDS, GROUPS, INTERRUPTED, KEPT, command
+from kernelpoint.cli.doctor import doctor
 from kernelpoint.config import parse_config
+from kernelpoint.config.reference import json_schema
 from kernelpoint.errors import ConfigError
 
 PAGE = COMMANDS_PAGE
@@ -34,8 +35,10 @@ def test_the_tables_of_keys_and_parameters_are_made_from_the_schema():
     assert with_table("a\n\n| x |\n| old |\n\nb\n", "| x |\n| new |\n") == "a\n\n| x |\n| new |\n\nb\n"
 
 
-def test_the_json_schema_is_made_from_the_classes_of_the_configuration():
-    assert SCHEMA.read_text() == schema_text(), "python docs/generated.py"
+def test_doctor_writes_the_json_schema_and_prints_its_path(monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("KERNELPOINT_CACHE", str(tmp_path / "cache"))
+    doctor(schema=True)
+    assert json.loads(Path(capsys.readouterr().out.strip()).read_text()) == json_schema()
 
 
 CHECKED = [
@@ -55,7 +58,7 @@ CHECKED = [
 def test_the_json_schema_and_the_run_agree_on_a_configuration(text, good):
     jsonschema = pytest.importorskip("jsonschema")
     content = yaml.safe_load(text)
-    assert jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text())).is_valid(content) is good
+    assert jsonschema.Draft202012Validator(json_schema()).is_valid(content) is good
     with contextlib.nullcontext() if good else pytest.raises(ConfigError):
         parse_config(content)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import os
 import subprocess
 import sys
@@ -23,7 +24,6 @@ from kernelpoint.patching.description import kept_at
 PACKAGE = Path(kernelpoint.__file__).resolve().parent
 PLUGIN = PACKAGE / "lib" / "libkernelpoint.so"
 EMBEDDING = PACKAGE / "lib" / "libkernelpoint_embedding.so"
-SCHEMA = PACKAGE / "config" / "kernelpoint.schema.json"
 PROBE = PACKAGE / "bin" / "kernelpoint-probe"
 DISTRIBUTIONS = ("numpy", "scikit-learn", "pydantic", "safetensors")
 EXTRAS = {"torch": "train", "torch-geometric": "train", "vl-convert-python": "report"}  # distribution: what brings it
@@ -45,7 +45,10 @@ def doctor(
         bool, typer.Option("--include", help="Print only the folder that a simulator's compiler searches (-I).")
     ] = False,
     schema: Annotated[
-        bool, typer.Option("--schema", help="Print only the path of the JSON schema of kernelpoint.yaml, for editors.")
+        bool,
+        typer.Option(
+            "--schema", help="Write the JSON schema of kernelpoint.yaml, for editors, and print only its path."
+        ),
     ] = False,
 ) -> None:
     """Check that simulators can load KernelPoint here, and print versions and paths.
@@ -59,7 +62,7 @@ def doctor(
         sys.stdout.write(f"{kept_at('include', 'plugin/include')}\n")
         return
     if schema:
-        sys.stdout.write(f"{_existing(SCHEMA)}\n")
+        sys.stdout.write(f"{_written_schema()}\n")
         return
     console = Console(soft_wrap=True, highlight=False)
     problems = []
@@ -113,6 +116,20 @@ def _existing(path: Path) -> Path:
     if path.is_file():
         return path
     raise SetupError(f"{path} is missing: build it with `make build`, or reinstall kernelpoint")
+
+
+def _written_schema() -> Path:
+    """The JSON schema of the installed version, in the cache folder."""
+    # here, because what these import may be missing, which is for `findings` to say
+    from kernelpoint.config.reference import json_schema
+    from kernelpoint.files import replacing
+    from kernelpoint.traces.store import cache_folder
+
+    path = cache_folder() / "kernelpoint.schema.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as file:
+        file.write(json.dumps(json_schema(), indent=1).encode())
+    return path
 
 
 def _distribution(name: str) -> Finding:
