@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from runs import arguments, full_runs, print_head, print_row
 
-from kernelpoint.estimation import Design, ErrorBudget, engine_for, passes
+from kernelpoint.estimation import AssistedDesign, ErrorBudget, engine_for, passes
 from kernelpoint.randomness import permanent_random_numbers
 from kernelpoint.session.rehearsal import ranged, rehearse
 
@@ -22,10 +22,7 @@ def run(
 ) -> list[tuple[bool, float]]:
     """Launches and cost of one run: whether each is in its range, and how many times that of the first rehearsal it is."""
     u = permanent_random_numbers(seed, 0, len(truth))
-    groups, count = kernel.astype(np.int32), int(kernel.max()) + 1
-    design = Design(
-        groups, np.ones(count, np.int64), u, predicted, clusters=np.arange(count), predictions={"cycles": predicted}
-    )
+    design = AssistedDesign({"cycles": predicted}, kernel.astype(np.int32), u)
     budget = ErrorBudget(eps)
     rehearsed = rehearse(design, budget, "regression", predicted, seed)
     engine = engine_for(design, budget)

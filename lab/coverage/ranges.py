@@ -19,7 +19,7 @@ from populations import population
 from runs import design as of_policy
 from runs import last_look
 
-from kernelpoint.estimation import Design, ErrorBudget, Tree, engine_for, subtotals
+from kernelpoint.estimation import AssistedDesign, ErrorBudget, Tree, engine_for, subtotals
 from kernelpoint.randomness import generator, permanent_random_numbers
 from kernelpoint.ranges import Ranges
 from kernelpoint.ranges.sources.detected import repeats
@@ -74,7 +74,7 @@ def run(name: str, budget: float, seed: int) -> tuple[np.ndarray, np.ndarray, fl
     wanted = ErrorBudget(budget)
     if name.startswith("model: "):
         x, u = wrong_model(y, signature), permanent_random_numbers(seed, 0, len(y))
-        design = Design(signature, np.ones(int(signature.max()) + 1, int), u, predictions={"cycles": x})
+        design = AssistedDesign({"cycles": x}, signature, u)
     else:
         design = of_policy(made, wanted, seed)
     engine = engine_for(design, wanted)

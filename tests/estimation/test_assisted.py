@@ -36,7 +36,7 @@ def seeded(design: AssistedDesign, seed: int) -> AssistedDesign:
 
 def wrong(name: str, design: AssistedDesign) -> AssistedDesign:
     """The design with predictions made wrong on purpose."""
-    x, group, random = design.predictions["cycles"], np.asarray(design.groups), generator(1, "wrong model")
+    x, group, random = design.means["cycles"], np.asarray(design.groups), generator(1, "wrong model")
     made = {
         "shuffled": lambda: random.permutation(x),
         "constant": lambda: np.full(len(x), x.mean()),
@@ -64,7 +64,7 @@ def sample_of(cells: Cells, n: int, u: np.ndarray, x: np.ndarray, group: np.ndar
 
 def test_cells_hold_every_unit_once_and_nest():
     design, _ = example()
-    cells = Cells(design.predictions["cycles"], design.groups, 0.05)
+    cells = Cells(design.means["cycles"], design.groups, 0.05)
     for n in (cells.first, 13, 40, 41, 600):
         leaves = cells.leaves(n)
         assert len(leaves.node) == n and leaves.units.sum() == 600
@@ -77,7 +77,7 @@ def test_cells_hold_every_unit_once_and_nest():
 
 
 def test_cells_do_not_depend_on_results_or_on_how_far_the_tree_has_grown():
-    x, group = example()[0].predictions["cycles"], np.asarray(example()[0].groups)
+    x, group = example()[0].means["cycles"], np.asarray(example()[0].groups)
     at_once, in_steps = Cells(x, group, 0.05), Cells(x, group, 0.05)
     at_once.grow(300)
     for n in range(10, 60):
@@ -102,7 +102,7 @@ def test_units_of_equal_prediction_are_cut_in_order():
 
 def test_the_sums_of_the_cells_are_those_of_plain_loops():
     design, _ = example()
-    x, group = design.predictions["cycles"], np.asarray(design.groups)
+    x, group = design.means["cycles"], np.asarray(design.groups)
     for part, n in zip(design.parts({"cycles": 0.01}), (20, 4, 3), strict=True):
         part.n = n
         found, units = part.cell_sample(group, Auxiliary(x, x, np.ones(600, bool)))
@@ -115,7 +115,7 @@ def test_the_sums_of_the_cells_are_those_of_plain_loops():
 
 def test_the_slope_of_a_cell_is_the_one_fitted_without_it():
     design, y = example(noise=0.1)
-    x, group = design.predictions["cycles"], np.asarray(design.groups)
+    x, group = design.means["cycles"], np.asarray(design.groups)
     sample, units = sample_of(Cells(x, group, 0.05), 20, design.u, x, group)
     by_hand = sample.X
     for i in range(20):
@@ -139,7 +139,7 @@ def test_the_slope_of_a_cell_is_the_one_fitted_without_it():
 def test_at_a_given_size_no_prediction_biases_the_estimate(model):
     design, y = example(units=200)
     design = wrong(model, design)
-    x, group = design.predictions["cycles"], np.asarray(design.groups)
+    x, group = design.means["cycles"], np.asarray(design.groups)
     cells = Cells(x, group, 0.05)
     estimates = []
     for seed in range(400):
@@ -251,7 +251,7 @@ def test_take_all_units_enter_exactly_and_stand_for_no_other(run_passes):
     groups[:5] = -1
     truth = y.copy()
     truth[:5] = 1e7
-    x = design.predictions["cycles"].copy()
+    x = design.means["cycles"].copy()
     x[:5] = np.nan
     engine = AssistedEngine(AssistedDesign({"cycles": x}, groups, design.u), ErrorBudget(0.05))
     assert set(range(5)) <= set(engine.wanted().tolist())
@@ -261,7 +261,7 @@ def test_take_all_units_enter_exactly_and_stand_for_no_other(run_passes):
 
 def test_other_counters_and_ratios_have_bounds_of_their_own():
     design, y = example()
-    x = design.predictions["cycles"]
+    x = design.means["cycles"]
     instructions = 3.0 * x
     design = AssistedDesign({"cycles": x, "instructions": instructions}, design.groups, design.u)
     engine = AssistedEngine(design, ErrorBudget(0.02), {"ipc": ("instructions", "cycles")})
@@ -279,7 +279,7 @@ def test_a_budget_on_a_rare_counter_needs_its_own_prediction(run_passes):
     reads = np.where(random.random(2000) < 0.02, random.lognormal(8.0, 0.5, 2000), 0.0)
     truth = reads * np.exp(0.03 * random.standard_normal(2000))
     spent = []
-    for predictions in ({"cycles": design.predictions["cycles"]}, {**design.predictions, "dram_reads": reads}):
+    for predictions in ({"cycles": design.means["cycles"]}, {**design.means, "dram_reads": reads}):
         engine = AssistedEngine(
             AssistedDesign(predictions, design.groups, design.u), ErrorBudget(0.05, counter="dram_reads")
         )
@@ -302,7 +302,7 @@ def test_errors_of_results_and_systematic_ones_are_in_what_is_stated(run_passes)
 
 def test_influences_bound_what_a_change_of_one_result_does():
     design, y = example(noise=0.1)
-    x, group = design.predictions["cycles"], np.asarray(design.groups)
+    x, group = design.means["cycles"], np.asarray(design.groups)
     sample, units = sample_of(Cells(x, group, 0.05), 25, design.u, x, group)
     base = fit_total(y[units], sample, 0.05).estimate
     for i in range(25):

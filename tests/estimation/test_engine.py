@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelpoint.errors import ConfigError, HostError, JournalError
-from kernelpoint.estimation import Design, Engine, ErrorBudget, engine_for, passes, strata_from
+from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, engine_for, passes, strata_from
 from kernelpoint.policies.labels import context
 from kernelpoint.randomness import generator, permanent_random_numbers
 
@@ -265,7 +265,6 @@ def test_the_largest_confidence_below_one_is_computed(with_predictions):
     x, u = 100.0 + np.arange(1000) % 7, permanent_random_numbers(0, 0, 1000)
     strata = np.zeros(1000, np.int32)
     budget = ErrorBudget(0.01, math.nextafter(1.0, 0.0))
-    predictions = {"cycles": x} if with_predictions else None
-    design = Design(strata, np.array([4]), u, predictions=predictions)
+    design = AssistedDesign({"cycles": x}, strata, u) if with_predictions else Design(strata, np.array([4]), u)
     *_, look = passes(engine_for(design, budget), ("cycles",), 1.1 * x)
     assert look.met and look.estimates["cycles"].contains(1.1 * x.sum())

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from kernelpoint.estimation import (
-    AS_DRAWN,
-    SPREADS,
     AssistedDesign,
     AssistedEngine,
     ErrorBudget,
+    Prediction,
     SystematicError,
     trajectory_error,
 )
@@ -25,10 +24,9 @@ BUDGET = 0.01
 
 
 def design(seed: int, **more: np.ndarray) -> AssistedDesign:
-    """A population of two kernels; `more` are predictions with the ends of their names."""
+    """A population of two kernels; more: of the prediction of cycles."""
     x = generator(seed, "sizes").uniform(1000.0, 3000.0, N)
-    predictions = {"cycles": x, **{f"cycles{end}": values for end, values in more.items()}}
-    return AssistedDesign(predictions, np.arange(N) % 2, permanent_random_numbers(seed, 0, N))
+    return AssistedDesign({"cycles": Prediction(x, **more)}, np.arange(N) % 2, permanent_random_numbers(seed, 0, N))
 
 
 def simulate(engine: AssistedEngine, values: np.ndarray) -> None:
@@ -39,10 +37,10 @@ def simulate(engine: AssistedEngine, values: np.ndarray) -> None:
 @pytest.mark.parametrize("budget", [0.02, 1e-5])
 def test_the_estimate_is_of_the_mean_though_draws_belong_to_one_course(budget):
     """Draws are 3 % above the mean all over, as predicted of their course; the simulator takes 20 % more than the model."""
-    x = design(3).predictions["cycles"]
+    x = design(3).means["cycles"]
     course = x * (1.03 + generator(3, "course").normal(0.0, 0.1, N))
     values = 1.2 * course + generator(3, "simulator").normal(0.0, 20.0, N)
-    engine = AssistedEngine(design(3, **{AS_DRAWN: course}), ErrorBudget(budget))
+    engine = AssistedEngine(design(3, replayed=course), ErrorBudget(budget))
     while True:
         simulate(engine, values)
         if (look := engine.look()).met or not engine.grow():
@@ -55,9 +53,9 @@ def test_the_estimate_is_of_the_mean_though_draws_belong_to_one_course(budget):
 
 
 def test_draws_that_agree_by_chance_are_not_believed_beyond_what_is_known_to_scatter():
-    x = design(1).predictions["cycles"]
+    x = design(1).means["cycles"]
     errors = []
-    for known in ({}, {SPREADS: 0.1 * x}):
+    for known in ({}, {"spread": 0.1 * x}):
         engine = AssistedEngine(design(1, **known), ErrorBudget(BUDGET))
         simulate(engine, x)
         errors.append(engine.look().estimates["cycles"].std_error)
@@ -75,7 +73,7 @@ def test_predictions_are_doubted_for_what_they_err_by_beyond_what_is_known(known
 @pytest.mark.parametrize("share", [0.7, 0.9])
 def test_an_error_that_all_results_share_leaves_the_rest_of_the_budget_to_draws(share):
     """The sample that meets the rest is far from everything, and is found in few passes."""
-    x = design(2).predictions["cycles"]
+    x = design(2).means["cycles"]
     values = x * (1.0 + generator(2, "scatter").normal(0.0, 0.02, N))
     engine = AssistedEngine(design(2), ErrorBudget(BUDGET))
     engine.set_systematic_errors({"cycles": SystematicError(0.0, share * BUDGET)})

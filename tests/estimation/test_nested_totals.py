@@ -3,7 +3,17 @@
 import numpy as np
 import pytest
 
-from kernelpoint.estimation import Design, ErrorBudget, Estimate, Tree, UnitErrors, engine_for, passes, subtotals
+from kernelpoint.estimation import (
+    AssistedDesign,
+    Design,
+    ErrorBudget,
+    Estimate,
+    Tree,
+    UnitErrors,
+    engine_for,
+    passes,
+    subtotals,
+)
 from kernelpoint.randomness import generator, permanent_random_numbers
 
 N, LAYERS, KERNELS = 3200, 40, 4
@@ -23,7 +33,8 @@ def truth(trouble):
 
 def parts_of(y, seed, predictions=None, bound="sequential"):
     u = permanent_random_numbers(seed, 0, N)
-    design = Design(STRATA, np.full(KERNELS, 8), u, predictions=predictions)
+    strata = Design(STRATA, np.full(KERNELS, 8), u)
+    design = strata if predictions is None else AssistedDesign(predictions, STRATA, u)
     engine = engine_for(design, ErrorBudget(0.02, bound=bound))
     *_, look = passes(engine, ("cycles",), y)
     values, results = engine.predict(np.arange(N))[:, 0], np.isin(np.arange(N), engine.drawn())

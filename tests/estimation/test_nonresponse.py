@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernelpoint.estimation import Design, ErrorBudget, Look, engine_for
+from kernelpoint.estimation import AssistedDesign, Design, ErrorBudget, Look, engine_for
 
 N, GROUPS = 400, 4
 BUDGETS = (0.05, 0.01)
@@ -20,7 +20,7 @@ def population(seed):
 
 def designed(kind, x, strata, u):
     if kind == "assisted":
-        return Design(strata, np.ones(GROUPS, np.int64), u, predictions={"cycles": x, "reads": x})
+        return AssistedDesign({"cycles": x, "reads": x}, strata, u)
     covariate = x if kind == "covariate" else None
     return Design(strata, np.full(GROUPS, 3), u, x=covariate, balanced=True)
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from kernelpoint.config import parse_config
-from kernelpoint.estimation import AssistedEngine, Engine, ErrorBudget, engine_for, passes
+from kernelpoint.estimation import AssistedDesign, AssistedEngine, ErrorBudget, engine_for, passes
 from kernelpoint.policies.methods.kernelpoint import KernelPoint
 from kernelpoint.randomness import generator
 from kernelpoint.session.host_info import HostInfo
@@ -40,7 +40,7 @@ def policy(**keys) -> KernelPoint:
 def test_predictions_become_the_covariates_and_kernels_the_groups():
     people, y = population()
     design = policy(assume="hostile").design(people)
-    assert design.strata.tolist() == (np.arange(300) % 4).tolist()
+    assert design.groups.tolist() == (np.arange(300) % 4).tolist()
     assert set(design.predictions) >= {"cycles", "dram_reads"} and design.assume == "hostile"
     engine = engine_for(design, ErrorBudget(0.05))
     assert isinstance(engine, AssistedEngine)
@@ -52,8 +52,8 @@ def test_kernels_whose_embeddings_are_alike_share_a_correction_line():
     people, y = population()
     people = replace(people, embeddings=np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.05, 0.0], [0.0, 0.0, 1.0]]))
     design = policy().design(people)
-    assert design.strata.tolist() == (np.arange(300) % 4).tolist()
-    assert design.clusters.tolist() == [0, 1, 0, 2]
+    assert design.groups.tolist() == (np.arange(300) % 4).tolist()
+    assert design.lines.tolist() == [0, 1, 0, 2]
     engine = engine_for(design, ErrorBudget(0.05))
     *_, look = passes(engine, ("cycles",), y)
     assert look.estimates["cycles"].contains(y.sum())
@@ -64,7 +64,7 @@ def test_kernels_whose_embeddings_are_alike_share_a_correction_line():
 
 def test_launches_without_a_prediction_are_simulated():
     design = policy().design(population(unpredicted=7)[0])
-    assert np.flatnonzero(design.strata < 0).tolist() == list(range(7))
+    assert np.flatnonzero(design.groups < 0).tolist() == list(range(7))
     assert set(range(7)) <= set(engine_for(design, ErrorBudget(0.05)).wanted().tolist())
 
 
@@ -73,18 +73,11 @@ def test_a_plan_keeps_predictions(tmp_path):
     design = policy().design(people)
     Plan(design, {}).save(tmp_path / "run.kpplan")
     again = Plan.load(tmp_path / "run.kpplan", people.u).design
-    assert {k: v.tolist() for k, v in again.predictions.items()} == {
-        k: v.tolist() for k, v in design.predictions.items()
-    }
+    assert {k: v.tolist() for k, v in again.means.items()} == {k: v.tolist() for k, v in design.means.items()}
     assert (
         engine_for(again, ErrorBudget(0.05)).wanted().tolist()
         == engine_for(design, ErrorBudget(0.05)).wanted().tolist()
     )
-
-
-def test_a_design_without_predictions_is_stratified():
-    design = policy().design(population()[0])
-    assert isinstance(engine_for(replace(design, predictions=None), ErrorBudget(0.05)), Engine)
 
 
 def test_hostile_looks_at_the_begin_of_the_run_and_at_first_launches_of_kernels():
@@ -110,4 +103,4 @@ def test_a_run_says_once_why_its_estimate_rests_on_no_predictions(tmp_path, monk
         setup = prepare(parse_config({"version": 1, "policy": "kernelpoint", **keys}), host, lines.append)
         reasons = [line for line in lines if "does not use the fast model's predictions" in line]
         assert len(reasons) == len(said) and all(text in reasons[0] for text in said)
-        assert (setup.frame.design.predictions is not None) == (keys == {})
+        assert isinstance(setup.frame.design, AssistedDesign) == (keys == {})

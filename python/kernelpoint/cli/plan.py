@@ -75,16 +75,16 @@ def plan(
         console.print(_guessed(made))
     made.save(output)
     keep_plan(made, console.print)
-    strata = len(made.design.first_sizes)
+    strata = made.design.label_count
     budget = budget_of(settings, load_policy(settings.policy), HostInfo(simulator="plan"))
     drawn = len(engine_for(made.design, budget).drawn())
     clusters = "" if made.design.clusters is None else f"{int(made.cluster_of_unit().max()) + 1:,} clusters, "
     stdout = Console(soft_wrap=True)
     stdout.print(
-        f"{output}: {len(made.design.strata):,} launches, {len(made.stream_hashes):,} streams, {clusters}"
+        f"{output}: {len(made.design.labels):,} launches, {len(made.stream_hashes):,} streams, {clusters}"
         f"{strata:,} strata; the first pass simulates {drawn:,} launches"
     )
-    for line in sentences(made.forecast, len(made.design.strata), time.process_time()):
+    for line in sentences(made.forecast, len(made.design.labels), time.process_time()):
         stdout.print(line)
 
 

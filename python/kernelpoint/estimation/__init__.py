@@ -1,6 +1,6 @@
 """Strata, allocation, totals and bounds: survey sampling of any units. See README.md."""
 
-from kernelpoint.estimation.assisted_design import AS_DRAWN, SPREADS, AssistedDesign
+from kernelpoint.estimation.assisted_design import AssistedDesign, Prediction
 from kernelpoint.estimation.assisted_engine import AssistedEngine
 from kernelpoint.estimation.base import BaseEngine
 from kernelpoint.estimation.design import Assume, Bound, Design, ErrorBudget, Method, Scope
@@ -28,10 +28,8 @@ from kernelpoint.estimation.variance_shares import variance_shares
 from kernelpoint.estimation.with_replacement import with_replacement_total
 
 __all__ = [
-    "AS_DRAWN",
     "EXPECTED_CYCLES",
     "OWN_ERROR_SHARE",
-    "SPREADS",
     "AssistedDesign",
     "AssistedEngine",
     "Assume",
@@ -46,6 +44,7 @@ __all__ = [
     "LayerEngine",
     "Look",
     "Method",
+    "Prediction",
     "Scope",
     "SystematicError",
     "Tree",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -22,7 +22,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 Combination = Sequence[tuple[float, str]]  # weights of counters: one counter, or a linearised ratio
-AS_DRAWN, SPREADS = " as drawn", " spreads"  # ends of names of predictions
 
 # Model: a prediction below this part of the mean one may be off by as much as one that is that large
 MIN_SIZE_SHARE = 0.05
@@ -63,13 +62,33 @@ CARE: dict[Assume, Care] = {
 
 
 @dataclass(frozen=True)
+class Prediction:
+    """What is expected of a counter of each unit, float64 [N] each.
+
+    mean: value in the total, 0 or more; replayed: value that a draw has, where that is another one; spread: standard deviation
+    of values about their prediction, as far as it is known beforehand.
+
+    >>> Prediction(np.ones(3), spread=np.full(3, 0.1)).of(np.array([1])).spread.tolist()
+    [0.1]
+    """
+
+    mean: Floats
+    replayed: Floats | None = None
+    spread: Floats | None = None
+
+    def of(self, units: NDArray[np.integer]) -> Prediction:
+        """The predictions of some units."""
+        parts = (getattr(self, part.name) for part in fields(self))
+        return Prediction(*(None if values is None else values[units] for values in parts))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
 class AssistedDesign:
     """A population with predictions of every unit, and what is fixed before the first draw.
 
     Args:
-        predictions: float64 [N] >= 0 by counter; a counter without one is predicted by the budget's, or the first. A name that
-            ends in AS_DRAWN is of the values that draws have, where these are not those that the total is of; one that ends in
-            SPREADS, of the standard deviations of values about their prediction, as far as they are known beforehand.
+        predictions: by counter, a `Prediction` or its mean alone; a counter without one is predicted by the budget's, or the
+            first.
         groups: int [N] from 0, units whose predictions may be off alike (kernels); -1 marks a take-all unit.
         u: float64 [N], permanent random numbers in [0, 1).
         assume: how much may be hidden from the predictions; see CARE.
@@ -82,7 +101,7 @@ class AssistedDesign:
     3
     """
 
-    predictions: Mapping[str, Floats]
+    predictions: Mapping[str, Prediction | Floats]
     groups: NDArray[np.integer]
     u: Floats
     assume: Assume = "ordinary"
@@ -92,16 +111,22 @@ class AssistedDesign:
     def __post_init__(self) -> None:
         if not self.predictions:
             raise ConfigError("design.predictions: there are none; give those of one counter or more")
-        for name, values in {"u": self.u, **self.predictions}.items():
+        given = {"predictions of " + name: one.mean for name, one in self.known.items()}
+        for name, one in self.known.items():
+            more = {f"predictions of {name} as replayed": one.replayed, f"spread of {name}": one.spread}
+            given |= {key: values for key, values in more.items() if values is not None}
+        for name, values in {"u": self.u, **given}.items():
             if len(values) != len(self.groups):
                 raise ConfigError(f"design.{name} has length {len(values)}; {len(self.groups)} units need as many")
         if len(self.u) and not (self.u.min() >= 0.0 and self.u.max() < 1.0):
             raise ConfigError("design.u must lie in [0, 1)")
-        for name, values in self.predictions.items():
+        for name, values in given.items():
             told = values[self.free]
             if not np.isfinite(told).all() or bool((told < 0.0).any()):
-                raise ConfigError(f"design.predictions of {name} must be finite and not negative")
+                raise ConfigError(f"design.{name} must be finite and not negative")
         check_assume(self.assume)
+        if self.lines is not None and len(self.lines) < self.group_count:
+            raise ConfigError(f"design.lines has length {len(self.lines)}; {self.group_count} groups need as many")
 
     def without(self, units: Ints) -> AssistedDesign:
         """The same design with some units in no group."""
@@ -109,10 +134,49 @@ class AssistedDesign:
         groups[units] = -1
         return AssistedDesign(self.predictions, groups, self.u, self.assume, lines=self.lines)
 
+    def within(self, units: NDArray[np.integer]) -> AssistedDesign:
+        """The design of some units (ascending) as a population by itself."""
+        groups = np.asarray(self.groups)[units]
+        kept = np.unique(groups[groups >= 0])
+        numbers = np.where(groups >= 0, np.searchsorted(kept, groups), -1)
+        lines = None if self.lines is None else np.asarray(self.lines)[kept]
+        predictions = {name: one.of(units) for name, one in self.known.items()}
+        return AssistedDesign(predictions, numbers, self.u[units], self.assume, lines=lines)
+
     @property
     def size(self) -> int:
         """The population size N."""
         return len(self.groups)
+
+    @cached_property
+    def known(self) -> dict[str, Prediction]:
+        """Predictions by counter."""
+        return {k: one if isinstance(one, Prediction) else Prediction(one) for k, one in self.predictions.items()}
+
+    @property
+    def means(self) -> dict[str, Floats]:
+        """The mean of each prediction by counter, float64 [N]."""
+        return {name: one.mean for name, one in self.known.items()}
+
+    @property
+    def labels(self) -> NDArray[np.integer]:
+        """Group of each unit, as `groups`: the name that both kinds of design have for what a journal records."""
+        return self.groups
+
+    @property
+    def label_count(self) -> int:
+        """The number of groups."""
+        return self.group_count
+
+    @property
+    def clusters(self) -> NDArray[np.integer] | None:
+        """Cluster of each group: the line that it shares, or None."""
+        return self.lines
+
+    @property
+    def expected(self) -> Floats:
+        """Expectation of each unit, float64 [N]: predicted cycles, else the first prediction."""
+        return self.known[self.predicted_by("cycles", "cycles")].mean
 
     @property
     def care(self) -> Care:
@@ -164,7 +228,7 @@ class AssistedDesign:
         some x are next to nothing."""
         name = self.predicted_by(counter, instead)
         if name not in self._predicted:
-            x = self.of_free(np.asarray(self.predictions[name], dtype=float))
+            x = self.of_free(np.asarray(self.known[name].mean, dtype=float))
             added = self._added(x)
             self._predicted[name] = x, x + added if added else x
         return self._predicted[name]
@@ -180,16 +244,16 @@ class AssistedDesign:
         """Predicted values of units in the total, less those that draws have: float64 [units]."""
         beyond = np.zeros(len(units))
         for weight, name in combination:
-            if (drawn := self.predictions.get(name + AS_DRAWN)) is not None:
-                beyond += weight * (self.predictions[name] - drawn)[units]
+            if name in self.known and (replayed := self.known[name].replayed) is not None:
+                beyond += weight * (self.known[name].mean - replayed)[units]
         return beyond
 
     def least_error(self, counter: str) -> float:
         """Squared relative error of predictions, at least: as known beforehand, no less than MIN_RELATIVE_ERROR^2."""
-        x, spreads = (self.predictions.get(name) for name in (counter, counter + SPREADS))
-        if x is None or spreads is None:
+        if counter not in self.known or (spread := self.known[counter].spread) is None:
             return MIN_SQUARED_ERROR
-        known = float((spreads[self.free] ** 2).sum()) / max(float((x[self.free] ** 2).sum()), 1e-300)
+        x = self.known[counter].mean
+        known = float((spread[self.free] ** 2).sum()) / max(float((x[self.free] ** 2).sum()), 1e-300)
         return max(known, MIN_SQUARED_ERROR)
 
     def parts(self, targets: Mapping[str, float]) -> list[Part]:

@@ -345,7 +345,7 @@ class AssistedEngine(BaseEngine):
 
     @property
     def _frame(self) -> Frame:
-        return self.design.groups, self.design.predictions[self.design.predicted_by(self._target, self._target)], None
+        return self.design.groups, self.design.means[self.design.predicted_by(self._target, self._target)], None
 
     def _expanded_totals(self) -> dict[str, float]:
         whole = self._parts.whole

@@ -112,8 +112,6 @@ class Design:
         chosen: int [..] or None, a purposive sample: exactly these units represent their strata. Nothing is drawn at
             random, so no bound can be stated, and the sample never grows.
         balanced: whether samples are spread over the run (balance.spread_over_run of u), and variances taken from neighbours.
-        predictions: float64 [N] by counter, or None; where there are some, strata are the groups whose predictions may be off
-            alike, and the engine makes cells of its own (assisted_engine.py). assume: how much may hide from them.
         allowance: outlier allowance, how far off an undrawn unit may be, relative to its value, without breaking the budget;
             slow_excess: the same of slow units, of which as many may be undrawn as draws of strata with two or more let expect
             (unseen.unseen_rate); 0: there are none.
@@ -141,8 +139,6 @@ class Design:
     balanced: bool = False
     allowance: float = OUTLIER_ALLOWANCE
     slow_excess: float = 0.0
-    predictions: Mapping[str, NDArray[np.float64]] | None = None
-    assume: Assume = "ordinary"
     layers: NDArray[np.integer] | None = None
     in_layer: NDArray[np.float64] | None = None
     kernels: NDArray[np.integer] | None = None
@@ -203,6 +199,26 @@ class Design:
             if value is not None and (kind := np.asarray(value).dtype).kind not in "iu":
                 raise ConfigError(f"design.{name} is an array of {kind}; expected whole numbers")
 
+    @property
+    def labels(self) -> NDArray[np.integer]:
+        """Stratum of each unit, as `strata`: the name that both kinds of design have for what a journal records."""
+        return self.strata
+
+    @property
+    def label_count(self) -> int:
+        """The number of strata H."""
+        return len(self.first_sizes)
+
+    @property
+    def means(self) -> dict[str, NDArray[np.float64]]:
+        """Predictions by counter: none."""
+        return {}
+
+    @property
+    def expected(self) -> NDArray[np.float64] | None:
+        """Expectation of each unit up to a factor, float64 [N]: the covariate, or None."""
+        return self.x
+
     def without(self, units: NDArray[np.integer]) -> Design:
         """The same design with some units in no stratum."""
         strata = np.array(self.strata)
@@ -217,7 +233,7 @@ class Design:
         """
         strata = np.asarray(self.strata)[units]
         kept = np.unique(strata[strata >= 0])
-        parts: dict[str, Any] = {"predictions": self.predictions and {k: v[units] for k, v in self.predictions.items()}}
+        parts: dict[str, Any] = {}
         for name, rows in (("x", units), ("domains", units), ("cost", kept), ("clusters", kept)):
             value = getattr(self, name)
             parts[name] = None if value is None else value[rows]

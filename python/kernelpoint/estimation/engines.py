@@ -13,7 +13,7 @@ from kernelpoint.estimation.layer_engine import LayerEngine
 
 
 def engine_for(
-    design: Design,
+    design: Design | AssistedDesign,
     budget: ErrorBudget,
     estimate: Method = "regression",
     ratios: Mapping[str, tuple[str, str]] | None = None,
@@ -21,13 +21,12 @@ def engine_for(
     """LayerEngine for a design of layers, AssistedEngine for one with predictions, Engine for any other; arguments as theirs.
 
     >>> import numpy as np
-    >>> design = Design(np.zeros(9, int), np.ones(1, int), np.linspace(0.0, 0.9, 9), predictions={"cycles": np.ones(9)})
+    >>> design = AssistedDesign({"cycles": np.ones(9)}, np.zeros(9, int), np.linspace(0.0, 0.9, 9))
     >>> type(engine_for(design, ErrorBudget(0.01))).__name__
     'AssistedEngine'
     """
+    if isinstance(design, AssistedDesign):
+        return AssistedEngine(design, budget, ratios)
     if design.layers is not None:
         return LayerEngine(design, budget, ratios)
-    if design.predictions is None:
-        return Engine(design, budget, estimate, ratios)
-    assisted = AssistedDesign(design.predictions, design.strata, design.u, design.assume, lines=design.clusters)
-    return AssistedEngine(assisted, budget, ratios)
+    return Engine(design, budget, estimate, ratios)

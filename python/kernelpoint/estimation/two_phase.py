@@ -81,7 +81,7 @@ class TwoPhaseEngine(AssistedEngine):
         m = np.bincount(h, minlength=len(N))
         A = np.where(m < N, N * (N - m) / np.maximum(m, 1), 0.0)
         D = np.bincount(h, weights=(copies - (N / np.maximum(m, 1))[h]) ** 2, minlength=len(N))
-        size = np.asarray(self.design.predictions[self.design.predicted_by(self._target, self._target)])
+        size = np.asarray(self.design.means[self.design.predicted_by(self._target, self._target)])
         mean2 = (np.bincount(h, weights=size[inside], minlength=len(N)) / np.maximum(m, 1)) ** 2
         added = float((D * mean2).sum()) / max(float((A * mean2).sum()), 1e-300)
         return A + D, 1.0 + added

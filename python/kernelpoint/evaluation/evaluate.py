@@ -12,7 +12,7 @@ import numpy as np
 
 from kernelpoint.config import Config, parse_config
 from kernelpoint.errors import KernelPointError
-from kernelpoint.estimation import BaseEngine, Design, ErrorBudget, Look, engine_for, passes
+from kernelpoint.estimation import AssistedDesign, BaseEngine, Design, ErrorBudget, Look, engine_for, passes
 from kernelpoint.evaluation.workload import Workload
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
@@ -92,7 +92,7 @@ class Inputs:
         self.seconds: dict[Need, float] = {}
         self._log = log
         self._made = Population(counts=(workload.size,), seed=0, paths=workload.paths)
-        self._designs: dict[tuple[object, ...], tuple[Design, float]] = {}
+        self._designs: dict[tuple[object, ...], tuple[Design | AssistedDesign, float]] = {}
 
     def population(self, policy: type[Policy], config: Config) -> tuple[Population, frozenset[Need], bool]:
         """The population that the policy may look at, the inputs it needs, and whether it sees the truth's times."""
@@ -124,7 +124,9 @@ class Inputs:
                 self.seconds[need] = time.perf_counter() - start
         return self._made
 
-    def design(self, policy: type[Policy], config: Config, population: Population) -> tuple[Design, float]:
+    def design(
+        self, policy: type[Policy], config: Config, population: Population
+    ) -> tuple[Design | AssistedDesign, float]:
         """The policy's design and the seconds it took; made once where it does not depend on the budget."""
         key = (config.policy.name, config.seed, config.error_budget.model_dump_json() if policy.uses_budget else None)
         if any(other[0] != config.policy.name for other in self._designs):
@@ -168,7 +170,7 @@ def evaluate(inputs: Inputs, cell: Cell) -> Row:
         replayed = replay(design, config, policy, workload)
     except KernelPointError as error:
         return replace(row, reason=str(error))
-    row = replace(row, from_truth=sees_truth, planning_seconds=planning, strata=len(design.first_sizes))
+    row = replace(row, from_truth=sees_truth, planning_seconds=planning, strata=design.label_count)
     return _judged(row, workload, config, policy, replayed)
 
 
@@ -180,7 +182,7 @@ class Replayed(NamedTuple):
     validation: np.ndarray
 
 
-def replay(design: Design, config: Config, policy: type[Policy], workload: Workload) -> Replayed:
+def replay(design: Design | AssistedDesign, config: Config, policy: type[Policy], workload: Workload) -> Replayed:
     """The passes of a run whose results are looked up instead of simulated, and its validation launches."""
     wanted = config.error_budget
     bound = policy.bound_for(config)
@@ -192,7 +194,7 @@ def replay(design: Design, config: Config, policy: type[Policy], workload: Workl
 
 
 def _validation_launches(
-    design: Design, config: Config, bound: str, workload: Workload, engine: BaseEngine
+    design: Design | AssistedDesign, config: Config, bound: str, workload: Workload, engine: BaseEngine
 ) -> np.ndarray:
     """int64 [n]: the validation launches that a run begins with, and the launches before them; empty where it makes none.
 

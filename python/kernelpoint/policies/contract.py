@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from kernelpoint.config import Config, PolicyChoice, Section, check_section
 from kernelpoint.errors import ConfigError
-from kernelpoint.estimation import Bound, Design, Method
+from kernelpoint.estimation import AssistedDesign, Bound, Design, Method
 from kernelpoint.workload import Available, Need, Population
 
 
@@ -96,7 +96,7 @@ class Policy(ABC):
         return config.estimate
 
     @abstractmethod
-    def design(self, population: Population) -> Design:
+    def design(self, population: Population) -> Design | AssistedDesign:
         """Strata and first sample sizes, from facts known without simulation.
 
         Must not change `population`, and must give equal designs for equal populations and configurations.

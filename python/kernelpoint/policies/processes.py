@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from kernelpoint.errors import PolicyError, shown
-from kernelpoint.estimation import Design
+from kernelpoint.estimation import AssistedDesign, Design
 from kernelpoint.policies.contract import Policy
 from kernelpoint.workload import Population
 
 
-def design_of(policy: Policy, population: Population) -> Design:
+def design_of(policy: Policy, population: Population) -> Design | AssistedDesign:
     """The policy's design of a population; with several processes, one design each, side by side.
 
     No stratum contains launches of two processes, so that each process has its own estimand, total and bound.
@@ -25,16 +25,21 @@ def design_of(policy: Policy, population: Population) -> Design:
         return _checked_design(policy, population)
     told = replace(population, model=None)  # predictions carry the design of one application alone
     parts = [_checked_design(policy, told.process(number)) for number in range(len(population.counts))]
-    return combined(parts, population)
-
-
-def _checked_design(policy: Policy, population: Population) -> Design:
-    design, name = policy.design(population), policy.config.policy.name
-    if not isinstance(design, Design):
-        raise PolicyError(f"policy {name}: `design` gave {shown(design)}; expected a kernelpoint.estimation.Design")
-    if len(design.strata) != population.size:
+    strata = [part for part in parts if isinstance(part, Design)]
+    if len(strata) < len(parts):
         raise PolicyError(
-            f"policy {name}: `design` gave strata of {len(design.strata)} launches; there are {population.size}"
+            f"policy {policy.config.policy.name}: `design` gave predictions; runs of several processes need strata"
+        )
+    return combined(strata, population)
+
+
+def _checked_design(policy: Policy, population: Population) -> Design | AssistedDesign:
+    design, name = policy.design(population), policy.config.policy.name
+    if not isinstance(design, Design | AssistedDesign):
+        raise PolicyError(f"policy {name}: `design` gave {shown(design)}; expected a kernelpoint.estimation.Design")
+    if len(design.labels) != population.size:
+        raise PolicyError(
+            f"policy {name}: `design` gave strata of {len(design.labels)} launches; there are {population.size}"
         )
     return design
 

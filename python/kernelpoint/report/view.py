@@ -93,7 +93,7 @@ def view_run(run: Run, plan: Plan, full_run: Run | None = None) -> RunView:
         plan: the plan that the run used.
         full_run: a full run of the same list, where there was one.
     """
-    count = len(plan.design.strata)
+    count = len(plan.design.labels)
     simulated, values, counter = _results(run, count)
     streams = plan.stream_ids if plan.stream_ids is not None and plan.stream_names else None
     names = [base_key(name) for name in plan.stream_names] if streams is not None else []

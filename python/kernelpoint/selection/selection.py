@@ -17,7 +17,7 @@ from kernelpoint.randomness import permanent_random_numbers
 from kernelpoint.selection.census import TRACERS, Census
 
 FORMAT_VERSION = 1
-_DESIGN = tuple(f.name for f in fields(Design) if f.name not in ("u", "predictions"))
+_DESIGN = tuple(f.name for f in fields(Design) if f.name != "u")
 _COLUMNS: tuple[str, ...] = ("name_ids", "grid", "block", "registers", "shared_memory", "stream", "start", "duration")
 
 
@@ -62,10 +62,8 @@ class Selection:
         """Write the file; it appears whole or not at all.
 
         Raises:
-            PlanError: it cannot be written there, or the design has predictions, which selections do not keep.
+            PlanError: it cannot be written there.
         """
-        if self.design.predictions is not None:
-            raise PlanError(f"cannot write the selection {path}: its design has predictions, which need traces")
         launches = self.census.launches
         arrays = {f"design_{n}": np.asarray(v) for n in _DESIGN if (v := getattr(self.design, n)) is not None}
         arrays |= {f"launch_{name}": getattr(launches, name) for name in _COLUMNS}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ import numpy as np
 from kernelpoint import __version__
 from kernelpoint.config import Config
 from kernelpoint.errors import PlanError
-from kernelpoint.estimation import Design
+from kernelpoint.estimation import AssistedDesign, Design
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.processes import design_of
 from kernelpoint.progress import WorkProgress
@@ -154,9 +153,7 @@ def make_plan(
     from kernelpoint.traces.passing import passing
 
     if scan.errors and planned_from_traces:
-        strata = np.array(design.strata)
-        strata[sorted(scan.errors)] = -1
-        design = replace(design, strata=strata)
+        design = design.without(np.array(sorted(scan.errors)))
     return Plan(
         design=design,
         origin=origin,
@@ -171,11 +168,11 @@ def make_plan(
     )
 
 
-def _scan_for_counts(population: Population, design: Design, log: Log) -> ScanTable | None:
+def _scan_for_counts(population: Population, design: Design | AssistedDesign, log: Log) -> ScanTable | None:
     """The scan of the traces, whose counts of launches make exact totals; None where there are none, or every launch is
     simulated anyway.
     """
-    if not population.has_traces or (np.asarray(design.strata) < 0).all():
+    if not population.has_traces or (np.asarray(design.labels) < 0).all():
         return None
     from kernelpoint.traces import scan_launches
 

@@ -109,7 +109,7 @@ def with_proportional(look: Look, engine: BaseEngine, plan: Plan, stay: Iterable
     Args:
         engine: with the results; stay: counters whose estimates stay, such as those that the traces tell.
     """
-    predictions, groups = plan.design.predictions or {}, np.asarray(plan.design.strata)
+    predictions, groups = plan.design.means, np.asarray(plan.design.labels)
     names = [name for name in engine.counters if EVENTS.get(name) in predictions and name not in {*stay}]
     records = dict(engine.records())
     if not names or plan.first_phase is not None or len(records) == len(groups) or not look.index:

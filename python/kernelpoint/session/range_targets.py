@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from kernelpoint.config import Config, matching
 from kernelpoint.errors import ConfigError, did_you_mean
 from kernelpoint.estimation import (
+    AssistedDesign,
     BaseEngine,
     Design,
     ErrorBudget,
@@ -83,7 +84,7 @@ class RangeSample:
 
 
 def range_samples(
-    config: Config, ranges: Ranges | None, design: Design, bound: str, estimate: Method
+    config: Config, ranges: Ranges | None, design: Design | AssistedDesign, bound: str, estimate: Method
 ) -> list[RangeSample]:
     """The samples of the targets that name ranges, as `check_range_targets` lets them be."""
     found = []
@@ -92,7 +93,7 @@ def range_samples(
         units = ranges.launches(path)
         budget = ErrorBudget(error, config.error_budget.confidence, counter, bound=bound)  # type: ignore[arg-type]
         engine = engine_for(design.within(units), budget, estimate, RATIOS)
-        size = (design.predictions or {}).get("cycles", design.x)
+        size = design.expected
         size = np.ones(len(design.u)) if size is None else size
         found.append(RangeSample(path, counter, units, engine, float(size[units].sum() / (size.sum() or 1.0))))
     return found

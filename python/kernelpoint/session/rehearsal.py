@@ -11,7 +11,7 @@ import numpy as np
 
 from kernelpoint.config import Config
 from kernelpoint.errors import PolicyError
-from kernelpoint.estimation import Design, ErrorBudget, Method, SystematicError, engine_for
+from kernelpoint.estimation import AssistedDesign, Design, ErrorBudget, Method, SystematicError, engine_for
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.processes import design_of
 from kernelpoint.randomness import generator
@@ -74,7 +74,7 @@ def forecasts(config: Config, policy: type[Policy], population: Population) -> l
         wanted = config.error_budget.model_copy(update={"relative_error": relative_error})
         budget = ErrorBudget(relative_error, wanted.confidence, "cycles", wanted.scope, bound)
         try:
-            if design is None or design.predictions is None:  # with predictions it is the same for every budget
+            if not isinstance(design, AssistedDesign):  # with predictions it is the same for every budget
                 design = design_of(policy(config.model_copy(update={"error_budget": wanted})), population)
         except PolicyError:
             return []
@@ -85,16 +85,20 @@ def forecasts(config: Config, policy: type[Policy], population: Population) -> l
 
 
 def _with_further_targets(
-    config: Config, policy: type[Policy], population: Population, known: tuple[np.ndarray, str], design: Design | None
+    config: Config,
+    policy: type[Policy],
+    population: Population,
+    known: tuple[np.ndarray, str],
+    design: Design | AssistedDesign | None,
 ) -> list[Forecast]:
     """Forecasts of the run's first target with each further one, and with all; [] without predictions of them."""
     wanted, found = config.error_budget, []
     each = [{name: error} for name, error in wanted.further.items()]
     for further in [*each, *([wanted.further] if len(each) > 1 else [])]:
         counters = {counter for name in further for counter in RATIOS.get(name, (name,))} - {"cycles"}
-        if design is None or design.predictions is None or not counters <= design.predictions.keys():
+        if not isinstance(design, AssistedDesign) or not counters <= design.means.keys():
             continue
-        others = {name: design.predictions[name] for name in sorted(counters)}
+        others = {name: design.means[name] for name in sorted(counters)}
         budget = ErrorBudget(
             wanted.relative_error, wanted.confidence, "cycles", wanted.scope, policy.bound_for(config), further
         )
@@ -105,7 +109,11 @@ def _with_further_targets(
 
 
 def _with_ranges(
-    config: Config, policy: type[Policy], population: Population, known: tuple[np.ndarray, str], design: Design | None
+    config: Config,
+    policy: type[Policy],
+    population: Population,
+    known: tuple[np.ndarray, str],
+    design: Design | AssistedDesign | None,
 ) -> list[Forecast]:
     """Forecast of the run's own target with those of ranges: launches that any of the samples draws; [] without such."""
     wanted, targets = config.error_budget, targets_of_ranges(config)
@@ -126,7 +134,7 @@ def _with_ranges(
 
 
 def rehearse(
-    design: Design,
+    design: Design | AssistedDesign,
     budget: ErrorBudget,
     estimator: Method,
     work: np.ndarray,
@@ -139,9 +147,10 @@ def rehearse(
         work: float64 [N], what is known of each unit's cycles; others: the same of further counters.
     """
     known = {"cycles": work, **(others or {})}
-    strata = np.asarray(design.strata)
-    lines = strata if design.predictions is None or design.clusters is None else np.append(design.clusters, -1)[strata]
-    made_up = zip(*(_made_up(values, strata, lines, seed, name) for name, values in known.items()), strict=True)
+    labels = np.asarray(design.labels)
+    shared = design.lines if isinstance(design, AssistedDesign) else None
+    lines = labels if shared is None else np.append(shared, -1)[labels]
+    made_up = zip(*(_made_up(values, labels, lines, seed, name) for name, values in known.items()), strict=True)
     return [
         _rehearse(engine_for(design, budget, estimator, RATIOS), np.column_stack(values), tuple(known))
         for values in made_up

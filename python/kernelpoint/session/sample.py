@@ -112,7 +112,7 @@ class Sample:
 
     def explain(self, unit: int, record: DecisionRecord) -> None:
         """Write into a decision why the launch is drawn or not, and what is expected of it."""
-        record.stratum = stratum = int(self._design.strata[unit])
+        record.stratum = stratum = int(self._design.labels[unit])
         if stratum < 0 and self._frame.plan.first_phase is None:
             certain = self._design is self._frame.design and unit not in self._frame.plan.broken
             record.take_all = "by design" if certain else "failure"
@@ -120,8 +120,8 @@ class Sample:
             record.u, record.threshold = self.engine.u[unit], self._thresholds[stratum]
         record.cluster, record.stream = self._frame.cluster_and_stream(unit)
         record.prediction = self._predictions.get(unit)
-        if record.action != "skip" and self._design.x is not None:
-            record.x = self._design.x[unit]
+        if record.action != "skip" and self._design.expected is not None:
+            record.x = self._design.expected[unit]
 
     def take(
         self, unit: int, counters: Mapping[str, float], half_widths: Mapping[str, float | None] | None = None
@@ -297,7 +297,7 @@ class Sample:
             return iter(())
         known = kernels_of(self._frame.plan)
         kernels = np.full(len(self.has_result), -1) if known is None else known[1]
-        strata = np.asarray(self._design.strata)
+        strata = np.asarray(self._design.labels)
         return launches_records(self._frame.population.offsets.tolist(), self._cycles(), strata, kernels)
 
     def _cycles(self) -> np.ndarray:

@@ -11,7 +11,15 @@ import numpy as np
 
 from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError
-from kernelpoint.estimation import Design, Engine, ErrorBudget, FirstPhase, LayerEngine, TwoPhaseEngine
+from kernelpoint.estimation import (
+    AssistedDesign,
+    Design,
+    Engine,
+    ErrorBudget,
+    FirstPhase,
+    LayerEngine,
+    TwoPhaseEngine,
+)
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles import Profile
@@ -253,9 +261,9 @@ def _population(census: Census, seed: int) -> Population:
     return Population(counts=(census.size,), seed=seed, profile=census.launches, to_trace=True)
 
 
-def _engine(design: Design, config: Config) -> Engine | LayerEngine:
+def _engine(design: Design | AssistedDesign, config: Config) -> Engine | LayerEngine:
     """The engine of a design, for the order of its draws."""
-    if design.predictions is not None:
+    if isinstance(design, AssistedDesign):
         raise ConfigError("selection: a design with predictions needs the traces of all launches")
     budget = config.error_budget
     wanted = ErrorBudget(budget.relative_error, budget.confidence)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from kernelpoint.errors import HostError, JournalError, SessionError
+from kernelpoint.estimation import AssistedDesign
 from kernelpoint.journal import JournalWriter, RangeRecord, Record, ResultRecord, ResumeRecord, SummaryRecord
 from kernelpoint.journal.text import text_of
 from kernelpoint.session.abi_summary import Summary
@@ -210,7 +211,7 @@ class Session:
             JournalError: the journal is of another run, or does not fit together.
         """
         frame = self.setup.frame
-        check_same_run(records[0], self.setup.record(), frame is not None and frame.design.predictions is not None)
+        check_same_run(records[0], self.setup.record(), frame is not None and isinstance(frame.design, AssistedDesign))
         results = sum(isinstance(record, ResultRecord) for record in records)
         before = [number for number, one in enumerate(records) if not isinstance(one, RangeRecord | SummaryRecord)]
         self._stated = records[before[-1] + 1 :]

@@ -224,13 +224,12 @@ def drawn_whole(frame: Frame | None, budget: ErrorBudget, begun_with: Mapping[st
     """
     from kernelpoint.fast_model.predictions import OF_TOTAL  # here, because it needs the native reader
 
-    if frame is None or OF_TOTAL not in (frame.design.predictions or {}):
+    if frame is None or OF_TOTAL not in frame.design.means:
         return None
     design = Design(
         strata=np.full(frame.population.size, -1, dtype=np.int32),
         first_sizes=np.empty(0, dtype=np.int64),
         u=frame.design.u,
-        domains=frame.design.domains,
     )
     hashes = {**frame.hashes, "design": hash_design(design)}
     is_whole = _draws_all(frame, budget) if begun_with is None else begun_with.get("design") == hashes["design"]

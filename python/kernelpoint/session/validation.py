@@ -106,8 +106,8 @@ def has_trajectories(setup: Setup) -> bool:
     cycles)."""
     from kernelpoint.fast_model.predictions import OF_TOTAL  # here, because it needs the native reader
 
-    predictions = None if setup.frame is None else setup.frame.design.predictions
-    return predictions is not None and OF_TOTAL in predictions and setup.budget.counter == "cycles"
+    known = {} if setup.frame is None else setup.frame.design.means
+    return OF_TOTAL in known and setup.budget.counter == "cycles"
 
 
 def _states_a_bound_on_some(setup: Setup) -> bool:
@@ -145,7 +145,7 @@ def choose(config: Config, frame: Frame, engine: BaseEngine, most: int, least: i
 
 def expected_dependence(frame: Frame, units: NDArray[np.int64]) -> NDArray[np.float64]:
     """float64 [units]: estimation.dependence by the predictions; 1 without any."""
-    predictions = frame.design.predictions or {}
+    predictions = frame.design.means
     if READS not in predictions or "cycles" not in predictions:
         return np.ones(len(units))
     reads, cycles = (np.asarray(predictions[name], dtype=float)[units] for name in (READS, "cycles"))
@@ -427,7 +427,7 @@ def check_without_validation(setup: Setup) -> ReplayCheck:
     from kernelpoint.fast_model.predictions import OF_TOTAL
 
     assert setup.frame is not None, "has_trajectories says that there is one"
-    predictions = setup.frame.design.predictions or {}
+    predictions = setup.frame.design.means
     of_mean = setup.config.replay.total == "mean"
     error = trajectory_error(
         predictions["cycles"], predictions[OF_TOTAL], REPLICATIONS, setup.budget.confidence, of_mean

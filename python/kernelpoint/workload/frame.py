@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelpoint.estimation import Design
+from kernelpoint.estimation import AssistedDesign, Design
 from kernelpoint.journal import StrataRecord
 from kernelpoint.workload import Population
 from kernelpoint.workload.plan import Plan
@@ -43,25 +43,24 @@ class Frame:
         return cls(population, plan, plan_path, hashes)
 
     @property
-    def design(self) -> Design:
+    def design(self) -> Design | AssistedDesign:
         """The frozen sampling design."""
         return self.plan.design
 
     @property
     def is_predicted(self) -> bool:
         """True if the estimate rests on predictions of launches, not on strata."""
-        return self.design.predictions is not None or self.plan.first_phase is not None
+        return isinstance(self.design, AssistedDesign) or self.plan.first_phase is not None
 
     def expected_costs(self, units: np.ndarray) -> np.ndarray:
         """float64 [units]: what launches are expected to cost, in any unit: predicted cycles, else the covariate, else 1."""
-        predictions = self.design.predictions or {}
-        known = predictions.get("cycles", self.design.x)
+        known = self.design.expected
         return np.ones(len(units)) if known is None else np.asarray(known, dtype=float)[units]
 
     def cluster_and_stream(self, unit: int) -> tuple[int | None, str | None]:
         """The cluster of a launch and the hash of its stream, where they are known."""
         clusters, streams = self.design.clusters, self.plan.stream_ids
-        stratum, stream = int(self.design.strata[unit]), -1 if streams is None else int(streams[unit])
+        stratum, stream = int(self.design.labels[unit]), -1 if streams is None else int(streams[unit])
         cluster = int(clusters[stratum]) if clusters is not None and stratum >= 0 else None
         return cluster, self.plan.stream_hashes[stream] if stream >= 0 else None
 
@@ -70,15 +69,26 @@ def strata_record(design: Design) -> StrataRecord:
     """Record of a design in the journal."""
     strata, x, covariate = np.asarray(design.strata), design.x, None
     if x is not None:
-        covariate = np.bincount(strata + 1, weights=x, minlength=len(design.first_sizes) + 1)[1:].tolist()
+        covariate = np.bincount(strata + 1, weights=x, minlength=design.label_count + 1)[1:].tolist()
     clusters = None if design.clusters is None else np.asarray(design.clusters).tolist()
     return StrataRecord(design.sizes.tolist(), covariate, clusters)
 
 
-def hash_design(design: Design) -> str:
+def hash_design(design: Design | AssistedDesign) -> str:
     """Identifies the frozen part of a run: everything that the design fixes."""
     digest = hashlib.blake2b(digest_size=16)
-    parts = (
+    for part in _parts_of_assisted(design) if isinstance(design, AssistedDesign) else _parts_of_strata(design):
+        digest.update(b"none" if part is None else np.ascontiguousarray(part).tobytes())
+    return digest.hexdigest()
+
+
+def _parts_of_assisted(design: AssistedDesign) -> list[np.ndarray | None]:
+    known = [part for _, one in sorted(design.known.items()) for part in (one.mean, one.replayed, one.spread)]
+    return [design.groups, design.u, design.lines, *known]
+
+
+def _parts_of_strata(design: Design) -> list[np.ndarray | None]:
+    return [
         design.strata,
         design.first_sizes,
         design.u,
@@ -88,8 +98,4 @@ def hash_design(design: Design) -> str:
         design.chosen,
         design.domains,
         *((design.layers, design.in_layer, design.kernels) if design.layers is not None else ()),
-        *(values for _, values in sorted((design.predictions or {}).items())),
-    )
-    for part in parts:
-        digest.update(b"none" if part is None else np.ascontiguousarray(part).tobytes())
-    return digest.hexdigest()
+    ]

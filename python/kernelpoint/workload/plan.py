@@ -12,11 +12,13 @@ import numpy as np
 from kernelpoint.archive import read_archive, write_archive
 from kernelpoint.arguments import check, checked
 from kernelpoint.errors import ConfigError, PlanError, shown
-from kernelpoint.estimation import Design, FirstPhase
+from kernelpoint.estimation import AssistedDesign, Design, FirstPhase, Prediction
 from kernelpoint.workload.forecast import Forecast
 
-FORMAT_VERSION = 6
-_DESIGN_PARTS = tuple(f.name for f in fields(Design) if f.name not in ("u", "predictions"))
+FORMAT_VERSION = 7
+_STRATA_PARTS = tuple(f.name for f in fields(Design) if f.name != "u")
+_ASSISTED_PARTS = ("groups", "assume", "lines")
+_PREDICTION_PARTS = tuple(f.name for f in fields(Prediction))
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class Plan:
         first_phase: the traced launches of a selection, where the fast model predicts these; not kept in the file.
     """
 
-    design: Design
+    design: Design | AssistedDesign
     origin: dict[str, Any]
     broken: dict[int, str] = field(default_factory=dict)
     stream_ids: np.ndarray | None = None
@@ -57,11 +59,11 @@ class Plan:
         """int64 [N]: the cluster of each launch, as the engine numbers them: one where the design names none; take-all units
         come last.
         """
-        strata = np.asarray(self.design.strata, dtype=np.int64)
+        labels = np.asarray(self.design.labels, dtype=np.int64)
         clusters = self.design.clusters
-        of_stratum = np.zeros(len(self.design.first_sizes), np.int64) if clusters is None else np.asarray(clusters)
-        last = int(of_stratum.max()) + 1 if len(of_stratum) else 0
-        return np.append(of_stratum, last)[strata]
+        of_label = np.zeros(self.design.label_count, np.int64) if clusters is None else np.asarray(clusters)
+        last = int(of_label.max()) + 1 if len(of_label) else 0
+        return np.append(of_label, last)[labels]
 
     def name_of_unit(self, unit: int) -> str | None:
         """The kernel name of a launch; None where the policy read no traces, or not this one."""
@@ -110,9 +112,10 @@ class Plan:
         Raises:
             PlanError: it cannot be written there.
         """
-        arrays = {f"design_{n}": getattr(self.design, n) for n in _DESIGN_PARTS if getattr(self.design, n) is not None}
-        predictions = self.design.predictions or {}
-        arrays |= {f"prediction_{index}": values for index, values in enumerate(predictions.values())}
+        predictions = self.design.known if isinstance(self.design, AssistedDesign) else {}
+        arrays = _present(self.design, _ASSISTED_PARTS if predictions else _STRATA_PARTS, "design")
+        for index, one in enumerate(predictions.values()):
+            arrays |= _present(one, _PREDICTION_PARTS, f"prediction_{index}")
         for name in ("stream_ids", "stream_map", "stream_counts"):
             if getattr(self, name) is not None:
                 arrays[name] = getattr(self, name)
@@ -144,10 +147,9 @@ class Plan:
                 f"{path}: plan format {about.get('version')!r:.40}, this version reads {FORMAT_VERSION}; make it again"
             )
         try:
-            if len(arrays["design_strata"]) != len(u):
-                raise PlanError(
-                    f"{path}: a plan for {len(arrays['design_strata']):,} launches; this run has {len(u):,}"
-                )
+            labels = arrays["design_groups" if about["predictions"] else "design_strata"]
+            if len(labels) != len(u):
+                raise PlanError(f"{path}: a plan for {len(labels):,} launches; this run has {len(u):,}")
             return cls._of(about, arrays, u)
         except (ConfigError, ValueError, LookupError, TypeError, AttributeError) as error:
             raise PlanError(f"{path}: not a plan: {' '.join(str(error).split())[:200]}") from None
@@ -155,18 +157,19 @@ class Plan:
     @classmethod
     def _of(cls, about: dict[str, Any], arrays: dict[str, np.ndarray], u: np.ndarray) -> Plan:
         """The plan in an archive; raises what is caught above where something does not fit."""
-        parts = {name: arrays[f"design_{name}"] for name in _DESIGN_PARTS if f"design_{name}" in arrays}
-        design: dict[str, Any] = {name: value if value.ndim else value.item() for name, value in parts.items()}
-        if told := about["predictions"]:
-            design["predictions"] = {str(name): arrays[f"prediction_{index}"] for index, name in enumerate(told)}
+        names_of = list(map(str, about["predictions"]))
+        parts = _given(arrays, _ASSISTED_PARTS if names_of else _STRATA_PARTS, "design")
+        known = [_given(arrays, _PREDICTION_PARTS, f"prediction_{index}") for index in range(len(names_of))]
         broken = {int(unit): str(why) for unit, why in about["broken"].items()}
         hashes, names = list(map(str, about["stream_hashes"])), list(map(str, about["stream_names"]))
         streams: dict[str, Any] = {name: arrays.get(name) for name in ("stream_ids", "stream_map", "stream_counts")}
-        _check_arrays(design, streams, len(u), len(hashes))
+        _check_arrays(parts, streams, len(u), len(hashes))
+        _check_predictions(known, len(u))
+        predictions = {name: Prediction(**one) for name, one in zip(names_of, known, strict=True)}
         if len(names) != len(hashes) or not all(0 <= unit < len(u) for unit in broken):
             raise ValueError("instruction sequences or launches are named that it does not have")
         return cls(
-            design=Design(u=u, **design),
+            design=AssistedDesign(predictions, u=u, **parts) if predictions else Design(u=u, **parts),
             origin=about["origin"],
             broken=broken,
             stream_hashes=hashes,
@@ -176,13 +179,26 @@ class Plan:
         )
 
 
+def _present(whole: object, names: tuple[str, ...], prefix: str) -> dict[str, Any]:
+    """Attributes that are not None, by their names in a plan's file."""
+    return {f"{prefix}_{name}": value for name in names if (value := getattr(whole, name)) is not None}
+
+
+def _given(arrays: Mapping[str, np.ndarray], names: tuple[str, ...], prefix: str) -> dict[str, Any]:
+    """The same from the file."""
+    found = {name: arrays[f"{prefix}_{name}"] for name in names if f"{prefix}_{name}" in arrays}
+    return {name: value if value.ndim else value.item() for name, value in found.items()}
+
+
 # Kinds of numbers (numpy's letters) of an array, its dimensions, and of what it has one row: units, strata, streams.
 _ARRAYS = {
     "strata": ("iu", 1, "units"),
+    "groups": ("iu", 1, "units"),
     "first_sizes": ("iu", 1, "strata"),
     "x": ("f", 1, "units"),
     "cost": ("f", 1, "strata"),
     "clusters": ("iu", 1, "strata"),
+    "lines": ("iu", 1, None),
     "chosen": ("iu", 1, None),
     "domains": ("iu", 1, "units"),
     "stream_ids": ("iu", 1, "units"),
@@ -196,15 +212,19 @@ def _check_arrays(design: dict[str, Any], streams: dict[str, np.ndarray | None],
     for name, kind in (("balanced", bool), ("allowance", float), ("slow_excess", float), ("assume", str)):
         if name in design and type(design[name]) is not kind:
             raise ValueError(f"{name} is {design[name]!r:.60}")
-    lengths = {"units": units, "strata": len(design["first_sizes"]), "streams": count}
+    lengths = {"units": units, "strata": len(design.get("first_sizes", ())), "streams": count}
     found = {name: array for name, array in {**design, **streams}.items() if name in _ARRAYS and array is not None}
     for name, array in found.items():
         kinds, dimensions, of = _ARRAYS[name]
         if array.dtype.kind not in kinds or array.ndim != dimensions or (of and len(array) != lengths[of]):
             raise ValueError(f"{name} is an array of {array.shape} {array.dtype}; there are {lengths}")
-    for name, values in design.get("predictions", {}).items():
-        if values.dtype.kind != "f" or values.shape != (units,):
-            raise ValueError(f"the predictions of {name} are an array of {values.shape} {values.dtype}")
     ids = streams["stream_ids"]
     if ids is not None and len(ids) and not -1 <= ids.min() <= ids.max() < count:
         raise ValueError(f"stream_ids go from {ids.min()} to {ids.max()}; there are {count} streams")
+
+
+def _check_predictions(known: list[dict[str, Any]], units: int) -> None:
+    """ValueError where predictions are not one number for each unit."""
+    for name, values in (part for one in known for part in one.items()):
+        if not isinstance(values, np.ndarray) or values.dtype.kind != "f" or values.shape != (units,):
+            raise ValueError(f"a prediction's {name} is {shown(values)}; expected {units} numbers")

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kernelpoint.clustering import run_features, threshold_clusters
-from kernelpoint.estimation import AS_DRAWN, SPREADS, Assume, Design, ErrorBudget, strata_from
+from kernelpoint.estimation import AssistedDesign, Assume, Design, ErrorBudget, Prediction, strata_from
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.labels import context, first_of_each_process, refined, steps
 from kernelpoint.policies.methods.all import full_run
@@ -82,7 +82,7 @@ class KernelPoint(Policy):
             return profile
         return frozenset({Need.TRACES, Need.EMBEDDINGS}) | (frozenset({Need.MODEL}) if available.model else profile)
 
-    def design(self, population: Population) -> Design:
+    def design(self, population: Population) -> Design | AssistedDesign:
         """Strata, first sizes and the covariate; with predictions the groups of launches that they may be off alike for."""
         if why_unassisted(self.config, population) is None and _predicts_most(population):
             return self._assisted(population)
@@ -116,7 +116,7 @@ class KernelPoint(Policy):
             seed=population.seed,
         )
 
-    def _assisted(self, population: Population) -> Design:
+    def _assisted(self, population: Population) -> AssistedDesign:
         """Groups are kernels, and kernels that are alike share a line; launches without a prediction are simulated."""
         from kernelpoint.fast_model.predictions import REPLAYED, SPREAD  # here, because it needs the native reader
 
@@ -126,18 +126,16 @@ class KernelPoint(Policy):
         kernel = np.where(known, kernels(population), -1)
         groups = np.unique(kernel, return_inverse=True)[1].ravel() - (0 if known.all() else 1)
         count = int(groups.max(initial=-1)) + 1
-        predictions = usable(model, known)
-        for name, end in ((REPLAYED, AS_DRAWN), (SPREAD, SPREADS)):
-            if name in predictions:
-                predictions["cycles" + end] = predictions.pop(name)
-        return Design(
-            strata=groups.astype(np.int32),
-            first_sizes=np.ones(count, dtype=np.int64),
-            u=population.u,
-            x=predictions["cycles"],
-            clusters=_alike(population, groups, predictions["cycles"], count),
-            predictions=predictions,
-            assume=self.config.assume,
+        means = usable(model, known)
+        replayed, spread = (means.pop(name, None) for name in (REPLAYED, SPREAD))
+        predictions = {name: Prediction(mean) for name, mean in means.items()}
+        predictions["cycles"] = Prediction(means["cycles"], replayed, spread)
+        return AssistedDesign(
+            predictions,
+            groups.astype(np.int32),
+            population.u,
+            self.config.assume,
+            lines=_alike(population, groups, means["cycles"], count),
         )
 
 
