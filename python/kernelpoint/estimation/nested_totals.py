@@ -224,7 +224,7 @@ def _half_widths(
 def _added_up(tree: Tree, totals: Floats, half: Floats) -> Floats:
     """Totals of parts and rests, so that those inside each part add up to it."""
     parents, totals = tree.whole_parents, totals.copy()
-    weights = np.nan_to_num(half) ** 2
+    weights = np.where(np.isfinite(half), half, 0.0) ** 2
     weights[tree.count :][np.bincount(tree.parents[1:], minlength=tree.count) == 0] = 0.0  # a leaf has no rest
     inside = np.bincount(parents[1:], weights=weights[1:], minlength=tree.count)
     place = np.argsort(parents[1:], kind="stable") + 1
