@@ -89,8 +89,10 @@ class Sample:
         """True if layers are drawn, and launches of one lie in several ranges (int [N], the innermost of each launch): what
         parts of layers differ by is not known.
         """
-        layers = self._design.layers
-        return layers is not None and len(np.unique(np.stack([layers, of_unit]), axis=1).T) > len(np.unique(layers))
+        if not isinstance(self.engine, LayerEngine):
+            return False
+        pairs = np.unique(np.stack([self.engine.layers, of_unit]), axis=1)
+        return pairs.shape[1] > len(np.unique(pairs[0]))
 
     def is_exact(self, unit: int) -> bool:
         """True if the launch has a result that is no projection."""
