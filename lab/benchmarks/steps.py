@@ -42,7 +42,7 @@ from kernelpoint.session.session import Session
 from kernelpoint.session.setup import Setup, budget_of
 from kernelpoint.traces import launch_paths, read_trace_list
 from kernelpoint.workload import Available, Need, Population, complete, population_for
-from kernelpoint.workload.frame import Frame, hash_design
+from kernelpoint.workload.frame import SamplingFrame, hash_design
 from kernelpoint.workload.plan import Plan
 
 BODY = 5000  # launches of a loop body
@@ -229,7 +229,7 @@ def session_of(launches: int, clusters: int, folder: Path) -> Session:
     design = Design(strata=strata, first_sizes=sizes, u=population.u, clusters=np.arange(clusters))
     hashes = [f"{i:032x}" for i in range(clusters)]
     made = Plan(design=design, origin={}, stream_ids=strata, stream_hashes=hashes, stream_names=["k"] * clusters)
-    config, frame = parse_config({"version": 1, "policy": "random"}), Frame(population, made, None, {})
+    config, frame = parse_config({"version": 1, "policy": "random"}), SamplingFrame(population, made, None, {})
     setup = Setup(config, HostInfo("benchmark"), load_policy("random"), ErrorBudget(0.01), "mean", frame)
     session = Session(setup, JournalWriter(folder / "run.kpjournal", resume=False), lambda line: None)
     session.begin()

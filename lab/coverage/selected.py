@@ -32,7 +32,7 @@ from kernelpoint.session.session import Session
 from kernelpoint.session.setup import Setup
 from kernelpoint.traces import launch_paths, read_header
 from kernelpoint.workload import Population
-from kernelpoint.workload.frame import Frame
+from kernelpoint.workload.frame import SamplingFrame
 from kernelpoint.workload.plan import Plan
 
 BUDGETS = (0.05, 0.01, 0.005)
@@ -81,7 +81,7 @@ def run(
         listed=listed,
     )
     phase = None if model is None else first_phase(selection.design, config, population, model.take(listed))
-    frame = Frame.of(population, Plan(selection.design, selection.origin, first_phase=phase), None)
+    frame = SamplingFrame.of(population, Plan(selection.design, selection.origin, first_phase=phase), None)
     setup = Setup(config, HostInfo("coverage"), policy, ErrorBudget(eps), policy.estimate_for(config), frame)
     session = Session(setup, JournalWriter(path.with_suffix(".kpjournal"), resume=False), lambda line: None)
     session.begin()

@@ -19,7 +19,7 @@ from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles import Profile
 from kernelpoint.session.validation import choose, first_number, shortest_list
 from kernelpoint.workload import Available, Need, Population, complete, why_unassisted
-from kernelpoint.workload.frame import Frame
+from kernelpoint.workload.frame import SamplingFrame
 from kernelpoint.workload.plan import Plan
 
 Log = Callable[[str], None]
@@ -174,7 +174,7 @@ def evaluate(inputs: Inputs, cell: Cell) -> Row:
     return _judged(row, workload, config, policy, replayed)
 
 
-class Replayed(NamedTuple):
+class LookedUp(NamedTuple):
     """A run whose results are looked up: its engine, its last interim analysis, and the launches for validation."""
 
     engine: BaseEngine
@@ -182,7 +182,7 @@ class Replayed(NamedTuple):
     validation: np.ndarray
 
 
-def replay(design: Design | AssistedDesign, config: Config, policy: type[Policy], workload: Workload) -> Replayed:
+def replay(design: Design | AssistedDesign, config: Config, policy: type[Policy], workload: Workload) -> LookedUp:
     """The passes of a run whose results are looked up instead of simulated, and its validation launches."""
     wanted = config.error_budget
     bound = policy.bound_for(config)
@@ -190,7 +190,7 @@ def replay(design: Design | AssistedDesign, config: Config, policy: type[Policy]
     engine = engine_for(design, budget, policy.estimate_for(config))
     validation = _validation_launches(design, config, bound, workload, engine)
     *_, look = passes(engine, (workload.counter,), workload.results)
-    return Replayed(engine, look, validation)
+    return LookedUp(engine, look, validation)
 
 
 def _validation_launches(
@@ -204,7 +204,7 @@ def _validation_launches(
     full_run = len(engine.wanted()) == workload.size
     if bound == "none" or full_run or not replayed or workload.size < shortest_list(config.replay):
         return np.zeros(0, np.int64)
-    frame = Frame(Population((workload.size,), config.seed), Plan(design, {}), None, {})
+    frame = SamplingFrame(Population((workload.size,), config.seed), Plan(design, {}), None, {})
     wanted = config.error_budget
     chains = choose(config, frame, engine, first_number(config.replay, wanted.relative_error, wanted.confidence))
     return np.concatenate([np.zeros(0, np.int64), *(np.asarray(chain.launches) for chain in chains)])
@@ -217,7 +217,7 @@ def _config(cell: Cell) -> Config:
     return parse_config({"version": 1, "policy": cell.policy, "seed": cell.seed, "error_budget": budget})
 
 
-def _judged(row: Row, workload: Workload, config: Config, policy: type[Policy], replayed: Replayed) -> Row:
+def _judged(row: Row, workload: Workload, config: Config, policy: type[Policy], replayed: LookedUp) -> Row:
     engine, look, validation = replayed
     estimate = look.estimates[workload.counter]
     error = estimate.estimate / workload.total - 1.0

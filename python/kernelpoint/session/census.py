@@ -20,7 +20,7 @@ from kernelpoint.session.recorder import Recorder
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.worker_protocol import Planned
 from kernelpoint.workload import Available, Population
-from kernelpoint.workload.frame import Frame, strata_record
+from kernelpoint.workload.frame import SamplingFrame, strata_record
 from kernelpoint.workload.plan import Plan
 
 FARTHEST = 1 << 20  # launches that may be asked about ahead of all others; every launch before them takes memory
@@ -107,7 +107,7 @@ class Census:
         paths = (self._paths[process].get(i, "") for process, count in enumerate(counts) for i in range(count))
         return Population(counts=counts, seed=self._setup.config.seed, paths=tuple(paths))
 
-    def frame(self) -> Frame:
+    def frame(self) -> SamplingFrame:
         """The launches and their plan; where none can be made, every launch is simulated (the failure rule)."""
         config, policy, population = self._setup.config, self._setup.policy, self.population()
         needs = policy.inputs(Available.of(population, config))
@@ -118,16 +118,18 @@ class Census:
             what = f"no plan could be made: {type(error).__name__}: {error}"
             self._recorder.degrade(f"{what}; every launch is simulated")
             return self.frame_without_plan()
-        return Frame.of(population, plan, None)
+        return SamplingFrame.of(population, plan, None)
 
-    def frame_without_plan(self) -> Frame:
+    def frame_without_plan(self) -> SamplingFrame:
         """The launches so far, each of which stands for itself only."""
         population = self.population()
         origin = origin_of(self._setup.config, self._setup.policy, population, frozenset())
         alone = np.full(population.size, -1, dtype=np.int32)
-        return Frame.of(population, Plan(Design(alone, np.empty(0, dtype=np.int64), population.u), origin), None)
+        return SamplingFrame.of(
+            population, Plan(Design(alone, np.empty(0, dtype=np.int64), population.u), origin), None
+        )
 
-    def record(self, frame: Frame) -> PopulationRecord:
+    def record(self, frame: SamplingFrame) -> PopulationRecord:
         """The end of the census, as it stands in the journal; the plan lies beside it, for reports."""
         known = self._setup.record().hashes
         path: str | None = f"{self._recorder.path}.kpplan"

@@ -42,7 +42,7 @@ from kernelpoint.session.sampled import SampledLaunches, describe
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.summary import Account, look_record, summarise
 from kernelpoint.session.validation import ReplayCheck, Validation, check_without_validation, needs_validation
-from kernelpoint.workload.frame import Frame
+from kernelpoint.workload.frame import SamplingFrame
 
 
 class Loop:
@@ -56,7 +56,7 @@ class Loop:
         census, validation: None in a run that makes none.
     """
 
-    frame: Frame
+    frame: SamplingFrame
     sample: Sample
     sampled: SampledLaunches
 
@@ -71,7 +71,7 @@ class Loop:
         else:
             self._prepare(setup.frame)
 
-    def _prepare(self, frame: Frame) -> None:
+    def _prepare(self, frame: SamplingFrame) -> None:
         """The launches are known."""
         self.frame = frame
         self.sample = Sample(self._setup, frame)

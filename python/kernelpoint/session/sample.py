@@ -30,7 +30,7 @@ from kernelpoint.session.range_targets import range_samples
 from kernelpoint.session.ratios import RATIOS
 from kernelpoint.session.selecting import write_next
 from kernelpoint.session.setup import Setup
-from kernelpoint.workload.frame import Frame
+from kernelpoint.workload.frame import SamplingFrame
 
 Result = tuple[
     Mapping[str, float], Mapping[str, float | None] | None
@@ -49,7 +49,7 @@ class Sample:
             selection would need to go on, or empty.
     """
 
-    def __init__(self, setup: Setup, frame: Frame) -> None:
+    def __init__(self, setup: Setup, frame: SamplingFrame) -> None:
         self._setup, self._frame, self._design = setup, frame, frame.design
         self.engine: BaseEngine = make_engine(setup, frame)
         self.look: Look | None = None
@@ -321,7 +321,7 @@ class Sample:
         return dict(zip(wanted[known].tolist(), rows[known, 0].tolist(), strict=True))
 
 
-def make_engine(setup: Setup, frame: Frame) -> BaseEngine:
+def make_engine(setup: Setup, frame: SamplingFrame) -> BaseEngine:
     """The engine of a run."""
     if frame.plan.first_phase is not None:
         return TwoPhaseEngine(frame.plan.first_phase, setup.budget, RATIOS)

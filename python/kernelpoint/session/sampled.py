@@ -19,7 +19,7 @@ from kernelpoint.session.sample import Sample
 from kernelpoint.session.setup import Setup
 from kernelpoint.session.trajectories import Trajectories
 from kernelpoint.session.worker_protocol import Planned, Step
-from kernelpoint.workload.frame import Frame
+from kernelpoint.workload.frame import SamplingFrame
 
 
 class SampledLaunches:
@@ -34,7 +34,7 @@ class SampledLaunches:
         result of an equal one, or of an earlier run.
     """
 
-    def __init__(self, setup: Setup, frame: Frame, sample: Sample, recorder: Recorder) -> None:
+    def __init__(self, setup: Setup, frame: SamplingFrame, sample: Sample, recorder: Recorder) -> None:
         self._setup, self._frame, self._sample, self._recorder = setup, frame, sample, recorder
         self.ledger = Ledger(frame.population.offsets)
         trajectories = Trajectories(setup.host, frame.population, recorder.progress.say)

@@ -26,7 +26,7 @@ from kernelpoint.session.ratios import RATIOS, check_counter
 from kernelpoint.session.selecting import selected
 from kernelpoint.session.trace_checks import check_architectures
 from kernelpoint.workload import population_for
-from kernelpoint.workload.frame import Frame, hash_design, strata_record
+from kernelpoint.workload.frame import SamplingFrame, hash_design, strata_record
 from kernelpoint.workload.model import Log
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Setup:
     policy: type[Policy]
     budget: ErrorBudget
     estimate: Method
-    frame: Frame | None
+    frame: SamplingFrame | None
     command: tuple[str, ...] = ()
     is_full_run: bool = False
     ranges: Ranges | None = None
@@ -122,18 +122,18 @@ def _earlier(setup: Setup, path: str, log: Log) -> EarlierResults:
 
 def _frame(
     config: Config, policy: type[Policy], host: HostInfo, log: Log, begun_with: str | None, pool: Pool | None
-) -> Frame:
+) -> SamplingFrame:
     if config.selection is not None:
         population, drawn = selected(config, policy, host, log)
     else:
         population, drawn = population_for(config, host, log, pool), None
     check_architectures(host, population.paths)
     if drawn is not None:
-        return Frame.of(population, drawn, None)
-    return Frame.of(population, *plan_for(config, policy, population, log, begun_with))
+        return SamplingFrame.of(population, drawn, None)
+    return SamplingFrame.of(population, *plan_for(config, policy, population, log, begun_with))
 
 
-def _of_frame(frame: Frame, host: HostInfo) -> dict[str, Any]:
+def _of_frame(frame: SamplingFrame, host: HostInfo) -> dict[str, Any]:
     return {
         "launches": list(frame.population.counts),
         "hashes": {**frame.hashes, "simulator_config": host.config_hash},
@@ -212,7 +212,9 @@ def budget_of(config: Config, policy: type[Policy], host: HostInfo) -> ErrorBudg
 # ---- sampled runs whose first pass draws every launch: they are full runs -------------------------------------------
 
 
-def drawn_whole(frame: Frame | None, budget: ErrorBudget, begun_with: Mapping[str, str | None] | None) -> Frame | None:
+def drawn_whole(
+    frame: SamplingFrame | None, budget: ErrorBudget, begun_with: Mapping[str, str | None] | None
+) -> SamplingFrame | None:
     """The frame of a full run over the same launches, where the first pass would draw every launch anyway; else None.
 
     Each launch then begins with the state that the one before it left, and nothing is estimated: the total is that of the full
@@ -236,7 +238,7 @@ def drawn_whole(frame: Frame | None, budget: ErrorBudget, begun_with: Mapping[st
     return replace(frame, plan=replace(frame.plan, design=design), hashes=hashes) if is_whole else None
 
 
-def _draws_all(frame: Frame, budget: ErrorBudget) -> bool:
+def _draws_all(frame: SamplingFrame, budget: ErrorBudget) -> bool:
     """True if the first pass draws every launch, and all traces can be read."""
     if frame.plan.broken or frame.population.listed is not None:
         return False

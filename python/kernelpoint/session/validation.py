@@ -37,7 +37,7 @@ from kernelpoint.session.ratios import RATIOS
 from kernelpoint.session.replays import KEPT, REPLAYED
 from kernelpoint.session.verdict import OF_MEAN
 from kernelpoint.session.worker_protocol import Planned, Step
-from kernelpoint.workload.frame import Frame
+from kernelpoint.workload.frame import SamplingFrame
 
 if TYPE_CHECKING:
     from kernelpoint.session.sample import Sample
@@ -125,7 +125,7 @@ class Chain:
     chance: float
 
 
-def choose(config: Config, frame: Frame, engine: BaseEngine, most: int, least: int = 1) -> list[Chain]:
+def choose(config: Config, frame: SamplingFrame, engine: BaseEngine, most: int, least: int = 1) -> list[Chain]:
     """At most as many chains as given, in the order in which they are made, each ending in a launch of the first pass.
 
     One launch is chosen after the other, in proportion to its expected part of the estimate times how far launches like it
@@ -143,7 +143,7 @@ def choose(config: Config, frame: Frame, engine: BaseEngine, most: int, least: i
     return [Chain(range(unit - depth(cost, unit, least), unit + 1), chance) for unit, chance in chosen]
 
 
-def expected_dependence(frame: Frame, units: NDArray[np.int64]) -> NDArray[np.float64]:
+def expected_dependence(frame: SamplingFrame, units: NDArray[np.int64]) -> NDArray[np.float64]:
     """float64 [units]: estimation.dependence by the predictions; 1 without any."""
     predictions = frame.design.means
     if READS not in predictions or "cycles" not in predictions:
@@ -197,7 +197,9 @@ class Validation:
         chains: all that may be made, in their order; count: how many of them the run makes, as far as it knows.
     """
 
-    def __init__(self, setup: Setup, frame: Frame, engine: BaseEngine, then: Callable[[], list[Planned]]) -> None:
+    def __init__(
+        self, setup: Setup, frame: SamplingFrame, engine: BaseEngine, then: Callable[[], list[Planned]]
+    ) -> None:
         self._setup, self._frame, self._then = setup, frame, then
         replay, budget = setup.config.replay, setup.budget
         first = first_number(replay, min(budget.targets.values()), budget.confidence)

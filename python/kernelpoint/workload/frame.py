@@ -14,7 +14,7 @@ from kernelpoint.workload.plan import Plan
 
 
 @dataclass(frozen=True)
-class Frame:
+class SamplingFrame:
     """The launches of a run and the plan that divides them (the sampling frame).
 
     plan_path: the file in which the plan lies, if any; hashes: of traces (the list's fingerprint), design, checkpoint, fast
@@ -22,7 +22,7 @@ class Frame:
 
     >>> import kernelpoint as kp
     >>> plan = kp.Plan.from_traces("traces/kernelslist.g", policy="gcl")
-    >>> frame = Frame.of(Population((6,), seed=0), plan, None)
+    >>> frame = SamplingFrame.of(Population((6,), seed=0), plan, None)
     >>> frame.is_predicted, frame.cluster_and_stream(5)[0], sorted(frame.hashes)
     (False, 0, ['checkpoint', 'design', 'traces'])
     """
@@ -33,7 +33,7 @@ class Frame:
     hashes: dict[str, str]
 
     @classmethod
-    def of(cls, population: Population, plan: Plan, plan_path: str | None) -> Frame:
+    def of(cls, population: Population, plan: Plan, plan_path: str | None) -> SamplingFrame:
         """The frame of a population and its plan, with its hashes."""
         hashes = {"traces": plan.origin["traces"], "design": hash_design(plan.design)}
         if "checkpoint" in plan.origin:
