@@ -87,12 +87,6 @@ void TracezFile::open() {
     read(behind, dictionary.data(), dictionary.size());
 }
 
-uint64_t TracezCta::instructions() const {
-    uint64_t sum = 0;
-    for (const TracezWarp& warp : warps) sum += warp.instructions;
-    return sum;
-}
-
 // Model: a launch has exactly the CTAs of its grid, as in text.
 TracezIndex::TracezIndex(const TracezFile& file)
     : file_(file), at_(file.index_begin), buffered_from_(file.index_begin), data_free_from_(file.data_begin) {

@@ -51,7 +51,6 @@ struct TracezCta {
     Dim3 index{0, 0, 0};
     Cluster cluster;
     std::vector<TracezWarp> warps;  // a warp's place is its number
-    uint64_t instructions() const;
 };
 
 // The index, CTA by CTA: memory is bounded by one CTA.
