@@ -42,7 +42,7 @@ def _every(t: np.ndarray, period: int, factor: float) -> np.ndarray:
 
 # (base, place in the run 0 to 1, random) -> factors of the values
 Change = Callable[[Launches, np.ndarray, np.random.Generator], np.ndarray]
-TROUBLE: dict[str, Change] = {
+ORDINARY: dict[str, Change] = {
     "none": lambda p, t, r: np.ones(len(t)),
     "drift": lambda p, t, r: 1.0 + t,
     "blocks": lambda p, t, r: np.exp(0.3 * r.standard_normal(20))[np.minimum((20 * t).astype(int), 19)],
@@ -52,14 +52,20 @@ TROUBLE: dict[str, Change] = {
     "imbalance": lambda p, t, r: np.where(_heavier_half(p), _pareto(t, r), 1.0),
     "periodic": lambda p, t, r: _every(t, 97, 3.0),
     "lazy loading": lambda p, t, r: np.where(rank(p.kernel) < 1, 10.0, 1.0),
+}
+RARE: dict[str, Change] = {
     "first of each signature x10": lambda p, t, r: np.where(rank(p.signature) < 1, 10.0, 1.0),
     "1 % x5": lambda p, t, r: np.where(r.random(len(t)) < 0.01, 5.0, 1.0),
     "1 in 500 x3": lambda p, t, r: np.where(r.random(len(t)) < 0.002, 3.0, 1.0),
     "1 in 500 x10": lambda p, t, r: np.where(r.random(len(t)) < 0.002, 10.0, 1.0),
+}
+FURTHER: dict[str, Change] = {
     "first 5 % x1.5": lambda p, t, r: np.where(t < 0.05, 1.5, 1.0),
     "1 in 50 x1.5": lambda p, t, r: _every(t, 50, 1.5),
     "1 in 200 x3": lambda p, t, r: np.where(r.random(len(t)) < 0.005, 3.0, 1.0),
     "imbalance of all": lambda p, t, r: _pareto(t, r),
+}
+JUDGED: dict[str, Change] = {
     "1 + 2 exp(-t / 3 %)": lambda p, t, r: 1.0 + 2.0 * np.exp(-t / 0.03),
     "first 2 % x4": lambda p, t, r: np.where(t < 0.02, 4.0, 1.0),
     "first 10 % x1.3": lambda p, t, r: np.where(t < 0.1, 1.3, 1.0),
@@ -69,22 +75,14 @@ TROUBLE: dict[str, Change] = {
     ),
     "first five of each kernel x3": lambda p, t, r: np.where(rank(p.kernel) < 5, 3.0, 1.0),
 }
-_NAMES = tuple(TROUBLE)
-GROUPS = {
-    "ordinary": _NAMES[:9],
-    "rare": _NAMES[9:13],
-    "predicted": (
-        "none",
-        "slow early phase",
-        "first 5 % x1.5",
-        "lazy loading",
-        "periodic",
-        *_NAMES[14:16],
-        "drift",
-        _NAMES[16],
-    ),
-    "judged": _NAMES[17:],
-}  # `predicted`: parameters of the engine with predictions were chosen on these; `judged`: they only judge
+TROUBLE = {**ORDINARY, **RARE, **FURTHER, **JUDGED}
+# `predicted`: parameters of the engine with predictions were chosen on these; `judged`: they only judge
+GROUPS: dict[str, tuple[str, ...]] = {
+    "ordinary": tuple(ORDINARY),
+    "rare": tuple(RARE),
+    "predicted": ("none", "slow early phase", "lazy loading", "periodic", "drift", *FURTHER),
+    "judged": tuple(JUDGED),
+}
 
 
 def troubled(base: Launches, trouble: str, seed_of: str) -> np.ndarray:
