@@ -214,7 +214,8 @@ class Sample:
         A full run is exact or nothing, and so is a purposive sample.
         """
         design, traced = self._design, self._frame.population.traced
-        if self._setup.config.policy.name == "all" or design.chosen is not None or design.layers is not None:
+        fixed = isinstance(design, Design) and (design.chosen is not None or design.layers is not None)
+        if self._setup.config.policy.name == "all" or fixed:
             return False
         return self._frame.population.listed is None or bool(traced[self.engine.without(units).wanted()].all())
 
