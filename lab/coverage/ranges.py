@@ -4,8 +4,8 @@
 
 Populations are those of populations.py, and `BASE:TROUBLE` (trouble.py); `model: POPULATION` is predicted by a model made wrong
 on purpose. Ranges: those that are detected; where nothing repeats, ten phases of ten layers each. Of each population: the mean
-share of runs in which a range was held; the least one, of all and of ranges of more than 5 % of the total; the share of runs in
-which all were held at once; the median relative half-width of ranges by depth.
+share of runs in which a range was held, over ranges and weighted by their totals; the least one, of all and of ranges of more
+than 5 % of the total; the median relative half-width of ranges by depth; the share of runs in which all were held at once.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ POPULATIONS = (
     "model: h100_owlv2", "model: v100_df_index", "model: v100_resnet50", "model: drift", "model: late_change", "model: mixed",
 )  # fmt: skip
 HEAD = (
-    "| Population | ranges | run held | ranges held, mean | least | least of those above 5 % (how many) | all at once "
-    "| half-width by depth, % | speedup |"
+    "| Population | ranges | run held | ranges held, mean | weighted | least | least of those above 5 % (how many) "
+    "| half-width by depth, % | speedup | all at once |"
 )
 LARGE = 0.05  # of the total
 
@@ -125,9 +125,10 @@ def line(name: str, held: Held) -> str:
     by_depth = [f"{100 * np.median(widths[held.depths == d]):.1f}" for d in range(min(4, held.depths.max() + 1))]
     least = f"{share[large].min():.3f} ({int(large.sum())})" if large.any() else "-"
     speed = len(held.speedup) / sum(1 / s for s in held.speedup)
+    held_by = (share[0], share[inner].mean(), np.average(share[inner], weights=part[inner]), share[inner].min())
     return (
-        f"| {name} | {int(inner.sum())} | {share[0]:.3f} | {share[inner].mean():.3f} | {share[inner].min():.3f} | {least} | "
-        f"{held.all_held / held.runs:.3f} | {', '.join(by_depth)} | {speed:.1f}x |"
+        f"| {name} | {int(inner.sum())} | {' | '.join(f'{value:.3f}' for value in held_by)} | {least} | "
+        f"{', '.join(by_depth)} | {speed:.1f}x | {held.all_held / held.runs:.3f} |"
     )
 
 
