@@ -1,81 +1,35 @@
 """Coverage of the bound of `kernelpoint compare` on the ratio of two full runs, and how much tighter it is than two bounds.
 
-    python lab/coverage/paired.py LIST... --gpus v100,rtx --seeds 50 --folder out/paired
+    kernelpoint-host -trace LIST -config GPU -results FOLDER/NAME-GPU.csv    # once for each workload and GPU
+    python lab/coverage/paired.py FOLDER NAME=LIST ... --truth v100 --model rtx --seeds 50
 
-`cover` is the share of seeds whose paired interval holds the ratio of the full runs' cycles; `paired` its half-width,
-`separate` the half-width of the ratio from both runs' own bounds, both relative to the ratio; `tighter` the median over
-seeds of one over the other; `common` the launches drawn in both runs.
+Policy `kernelpoint` without predictions, on both GPUs. Cells: share of seeds whose paired interval holds the ratio of the full
+runs' cycles; its half-width, and that of the ratio from both runs' own bounds, relative to the ratio; median over seeds of one
+over the other; mean error; launches drawn in both runs.
 """
 
 from __future__ import annotations
 
-import argparse
-import csv
-from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
-
 import numpy as np
+from full_runs import known_from_traces
+from populations import Population, with_traces
+from runs import arguments, design, full_runs, print_head, print_row, sampled
 
-from kernelpoint.config import parse_config
-from kernelpoint.encoder import embed_streams
-from kernelpoint.estimation import Design, Engine, ErrorBudget, Look, passes
+from kernelpoint.estimation import ErrorBudget
 from kernelpoint.estimation.estimators import Sample
 from kernelpoint.estimation.paired import joint_error_probability, paired_totals
-from kernelpoint.evaluation.workload import full_run
-from kernelpoint.policies.methods.kernelpoint import KernelPoint
-from kernelpoint.traces import ScanTable, launch_paths, scan_launches
-from kernelpoint.workload import Population
-
-say = partial(print, flush=True)  # rows come slowly
+from kernelpoint.traces import launch_paths
 
 
-@dataclass(frozen=True)
-class Replayed:
-    """A trace list, read and embedded, whose results are looked up in full runs of the embedded host."""
-
-    name: str
-    source: str
-    folder: Path
-    scan: ScanTable
-    embeddings: np.ndarray
-    paths: tuple[str, ...]
-
-    @classmethod
-    def read(cls, source: str, folder: Path) -> Replayed:
-        """Reads a list; full runs are kept in `folder`."""
-        paths = tuple(str(path) for path in launch_paths(source))
-        scan = scan_launches(paths)
-        where = Path(source).parent if Path(source).is_file() else Path(source)
-        return cls(where.name, source, folder, scan, embed_streams(scan), paths)
-
-    def cycles(self, gpu: str) -> np.ndarray:
-        """Cycles of every launch in the full run on a configuration of the embedded host."""
-        with full_run(self.source, gpu, self.folder, say).open() as file:
-            return np.array([float(row["cycles"]) for row in csv.DictReader(file)])
-
-    def design(self, budget: float, seed: int) -> Design:
-        """The shipped policy's design."""
-        people = Population((len(self.paths),), seed, self.scan, self.paths, embeddings=self.embeddings)
-        settings = {"version": 1, "policy": "kernelpoint", "seed": seed, "error_budget": {"relative_error": budget}}
-        return KernelPoint(parse_config(settings)).design(people)
-
-
-def sampled(design: Design, y: np.ndarray, budget: float) -> tuple[Engine, Look]:
-    """The passes of a run whose results are looked up instead of simulated."""
-    engine = Engine(design, ErrorBudget(budget))
-    *_, look = passes(engine, ("cycles",), y)
-    return engine, look
-
-
-def compare(workload: Replayed, first: np.ndarray, second: np.ndarray, budget: float, seed: int) -> list[float]:
+def compare(people: Population, second: np.ndarray, eps: float, seed: int) -> list[float]:
     """One seed: whether the interval holds, paired and separate relative half-widths, error, common launches."""
-    design = workload.design(budget, seed)
-    (a, look_a), (b, look_b) = sampled(design, first, budget), sampled(design, second, budget)
+    budget, first = ErrorBudget(eps), people.y
+    made, case = design(people, budget, seed), sampled(people)
+    (a, look_a), (b, look_b) = (case.run(budget, seed, cycles=y) for y in (first, second))
     drawn = np.intersect1d(a.drawn(), b.drawn())
-    inside, exact = drawn[design.strata[drawn] >= 0], drawn[design.strata[drawn] < 0]
-    totals = np.bincount(design.strata + 1, design.x, len(design.first_sizes) + 1)[1:]
-    sample = Sample(design.strata[inside], design.sizes, design.clusters, design.x[inside], totals)
+    inside, exact = drawn[made.strata[drawn] >= 0], drawn[made.strata[drawn] < 0]
+    totals = np.bincount(made.strata + 1, made.x, len(made.first_sizes) + 1)[1:]
+    sample = Sample(made.strata[inside], made.sizes, made.clusters, made.x[inside], totals)
     alpha = joint_error_probability(
         ("sequential", "sequential"), 0.05, (a.pass_state()["kinds"], b.pass_state()["kinds"])
     )
@@ -90,25 +44,23 @@ def compare(workload: Replayed, first: np.ndarray, second: np.ndarray, budget: f
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("lists", nargs="+")
-    parser.add_argument("--gpus", default="v100,rtx", help="two configurations of the embedded host")
-    parser.add_argument("--budgets", default="0.05,0.01")
-    parser.add_argument("--seeds", type=int, default=50)
-    parser.add_argument("--folder", type=Path, default=Path("out/paired"), help="where full runs are kept")
+    parser = arguments(__doc__, 50, "0.05,0.01")
+    parser.add_argument("workloads", nargs="+", help="NAME=LIST")
     options = parser.parse_args()
-    for source in options.lists:
-        workload = Replayed.read(source, options.folder)
-        first, second = (workload.cycles(gpu) for gpu in options.gpus.split(","))
-        for budget in map(float, options.budgets.split(",")):
-            rows = np.array([compare(workload, first, second, budget, seed) for seed in range(options.seeds)])
-            mean = rows.mean(axis=0)
-            say(
-                f"{workload.name:<20} {options.gpus} {100 * budget:g} % ratio {second.sum() / first.sum():.4f} "
-                f"cover {mean[0]:.3f} paired {100 * mean[1]:.3f} % separate {100 * mean[2]:.3f} % "
-                f"tighter {np.median(rows[:, 2] / np.maximum(rows[:, 1], 1e-12)):.1f}x "
-                f"error {100 * np.abs(rows[:, 3]).mean():.3f} % common {mean[4]:.0f}"
-            )
+    lists = dict(workload.split("=", 1) for workload in options.workloads)
+    print_head("Workload", "Ratio", "Budget", "Cover", "Paired", "Separate", "Tighter", "Error", "Common launches")
+    for run in (run for run in full_runs(options) if run.name in lists):
+        people = with_traces(run.name, run.counters["cycles"], known_from_traces(launch_paths(lists[run.name])))
+        second = run.predictions["cycles"]
+        for eps in options.budgets:
+            rows = np.array([compare(people, second, eps, seed) for seed in range(options.seeds)])
+            held, paired, separate, error, common = rows.T
+            print_row(
+                run.name, f"{second.sum() / people.y.sum():.4f}", f"{100 * eps:g} %", f"{held.mean():.3f}",
+                f"{100 * paired.mean():.3f} %", f"{100 * separate.mean():.3f} %",
+                f"{np.median(separate / np.maximum(paired, 1e-12)):.1f}x", f"{100 * np.abs(error).mean():.3f} %",
+                f"{common.mean():.0f}",
+            )  # fmt: skip
 
 
 if __name__ == "__main__":
