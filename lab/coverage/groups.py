@@ -1,7 +1,7 @@
 """Correction lines of the fast model: one for each kernel name, or shared by kernels whose embeddings are alike?
 
     kernelpoint-host -trace LIST -config GPU -results FOLDER/NAME-GPU.csv    # once for each workload and GPU
-    python lab/benchmarks/groups.py FOLDER NAME=LIST ... --truth v100 --model rtx --seeds 60
+    python lab/coverage/groups.py FOLDER NAME=LIST ... --truth v100 --model rtx --seeds 60
 
 Predictions are the cycles of one full run, the truth those of another. Cells: share of runs whose interval holds the total,
 cycle speedup, draws.
@@ -9,13 +9,7 @@ cycle speedup, draws.
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
-
-sys.path.append(str(Path(__file__).parents[1] / "coverage"))
-
 from runs import Case, arguments, full_runs, percents, print_head, print_row
 
 from kernelpoint.clustering import run_features, threshold_clusters
