@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sealed_lines import journal_of
+from simulated_host import failing_once
 
 from kernelpoint.errors import ConfigError, HostError, JournalError, SessionError
 from kernelpoint.journal import DecisionRecord, load_run
@@ -130,15 +131,7 @@ def test_on_error_abort_stops_at_a_launch_that_cannot_be_read(host):
 
 def test_a_launch_that_fails_is_tried_again_in_a_later_pass(host):
     failed = []
-
-    def act(session, index):
-        if not failed:
-            failed.append(index)
-            session.on_abort(0, index, "no memory")
-        else:
-            host.complete(session, index)
-
-    summary = host.walk(host.open(LOOSE), act)
+    summary = host.walk(host.open(LOOSE), failing_once(host, failed))
     assert failed[0] in host.simulated and summary["met"] and summary["degraded"]
 
 

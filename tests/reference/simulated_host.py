@@ -30,6 +30,19 @@ def completed(session: Session, act: Callable[[Session, int], None]) -> dict[str
     return plain(session.summary)
 
 
+def failing_once(host: SimulatedHost, failed: list[int]) -> Callable[[Session, int], None]:
+    """Ends each launch but the first one, which is aborted once and named in `failed`."""
+
+    def act(session: Session, index: int) -> None:
+        if not failed:
+            failed.append(index)
+            session.on_abort(0, index, "no memory")
+        else:
+            host.complete(session, index)
+
+    return act
+
+
 @dataclass
 class SimulatedHost:
     """Walks a session like a simulator does.

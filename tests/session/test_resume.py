@@ -4,6 +4,7 @@ import random
 
 import pytest
 from sealed_lines import journal_of
+from simulated_host import failing_once
 
 from kernelpoint.errors import JournalError
 from kernelpoint.journal import PassRecord, ResumeRecord, load_run, read_records
@@ -205,15 +206,7 @@ def test_a_refused_resume_leaves_the_journal_as_it_was(host):
 
 def test_a_failed_decision_is_still_known_after_a_resume(host):
     failed = []
-
-    def fail_once(session, index):
-        if not failed:
-            failed.append(index)
-            session.on_abort(0, index, "no memory")
-        else:
-            host.complete(session, index)
-
-    whole = host.run(host.open(TIGHT), fail_once)
+    whole = host.run(host.open(TIGHT), failing_once(host, failed))
     data = (host.folder / "run.kpjournal").read_bytes()
     (host.folder / "run.kpjournal").write_bytes(data[: int(len(data) * 0.6)])
     again = host.run(host.open(TIGHT))

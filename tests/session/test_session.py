@@ -4,6 +4,7 @@ import gc
 
 import numpy as np
 import pytest
+from simulated_host import failing_once
 
 from kernelpoint.errors import ConfigError, HostError, SessionError
 from kernelpoint.journal import DecisionRecord, PassRecord, ResultRecord, load_run
@@ -146,15 +147,7 @@ def test_a_launch_outside_the_list_is_refused_with_what_is_allowed(host, process
 
 def test_an_aborted_launch_is_tried_again_in_the_next_pass(host):
     tried = []
-
-    def fail_once(session, index):
-        if not tried:
-            tried.append(index)
-            session.on_abort(0, index, "no memory")
-        else:
-            host.complete(session, index)
-
-    summary = host.run(host.open(LOOSE), fail_once)
+    summary = host.run(host.open(LOOSE), failing_once(host, tried))
     assert tried[0] in host.simulated and summary["simulated"] == 30
     assert summary["half_width"] is not None and "no memory" in summary["degraded"][0]
 
