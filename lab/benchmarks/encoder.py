@@ -2,11 +2,9 @@
 
     python lab/benchmarks/encoder.py LIST [--launches N] [--threads 1] [--nodes 100000]
 
-"whole" is `embed_streams` with an empty cache, reading of traces apart, then with a full one. The first table forwards the
-graphs of all streams: natively, by torch with our convolution, by PyG's own, in single precision, every warp apart instead of
-equal ones once. The second forwards one graph of about `--nodes` nodes, joined from those of the list; "no two nodes alike"
-is the same graph with noise on its features, where computing equal nodes once saves nothing. The last column is how much the
-process's largest memory grew.
+First `embed_streams` with an empty cache, reading of traces apart, then with a full one. Then graphs alone: of all streams; one
+of about `--nodes` nodes, joined from those of the list; the same with noise on its features, where computing equal nodes once
+saves nothing. The last column is how much the process's largest memory grew.
 """
 
 from __future__ import annotations
@@ -28,9 +26,8 @@ from kernelpoint.encoder.embed import NativeEncoder
 from kernelpoint.graphs import TraceGraph, build_graph
 from kernelpoint.randomness import generator
 from kernelpoint.traces import TraceCache, launch_paths, scan_launches
-from kernelpoint_lab.training.batch import collate
 from kernelpoint_lab.training.convolution import Arrivals
-from kernelpoint_lab.training.encode import batches, embed_graphs, load_encoder
+from kernelpoint_lab.training.encode import embed_graphs, load_encoder
 from kernelpoint_lab.training.model import TraceEncoder
 
 
@@ -39,34 +36,6 @@ def timed(action: Callable[[], object]) -> tuple[float, float]:
     cpu, wall = time.process_time(), time.monotonic()
     action()
     return time.process_time() - cpu, time.monotonic() - wall
-
-
-def repeated(graph: TraceGraph, most: int = 20000) -> TraceGraph:
-    """The graph with every warp as often as it weighs, as far as `most` nodes allow: what a plain union would be."""
-    sizes = np.diff(graph.warp_starts)
-    times = np.minimum(graph.warp_weights, max(1, most // graph.num_nodes))
-    nodes = np.concatenate(
-        [np.tile(np.arange(s, s + n), t) for s, n, t in zip(graph.warp_starts, sizes, times, strict=False)]
-    )
-    starts = np.concatenate([[0], np.cumsum(np.repeat(sizes, times))])
-    edges, kinds, offset = [], [], 0
-    warp_of_edge = np.searchsorted(graph.warp_starts, graph.edge_index[0], side="right") - 1
-    for warp, (size, count) in enumerate(zip(sizes, times, strict=True)):
-        own = warp_of_edge == warp
-        for _ in range(count):
-            edges.append(graph.edge_index[:, own] - graph.warp_starts[warp] + offset)
-            kinds.append(graph.edge_type[own])
-            offset += size
-    return replace(
-        graph,
-        kinds=graph.kinds[nodes],
-        tokens=graph.tokens[nodes],
-        features=graph.features[nodes],
-        edge_index=np.concatenate(edges, 1),
-        edge_type=np.concatenate(kinds),
-        warp_starts=starts,
-        warp_weights=np.ones(len(starts) - 1, np.int64),
-    )
 
 
 class PygConvolution(RGCNConv):
@@ -86,12 +55,6 @@ def with_pygs_convolution(encoder: TraceEncoder) -> TraceEncoder:
         plain.load_state_dict(layer.state_dict())
         result.layers[number] = plain.to(layer.root.dtype).eval()
     return result
-
-
-def forward_single(encoder: TraceEncoder, graphs: list[TraceGraph]) -> None:
-    with torch.inference_mode():
-        for batch in batches(graphs):
-            encoder(collate(batch))
 
 
 def joined(graphs: list[TraceGraph], nodes: int) -> TraceGraph:
@@ -152,26 +115,21 @@ def main() -> None:
     for name, (cpu, wall) in {"reading traces": scanning, "embedding": fresh, "embedding, cached": cached}.items():
         rates = f"{len(scan) / cpu:12,.0f} launches/s {len(graphs) / cpu:9,.0f} streams/s {nodes / cpu:11,.0f} nodes/s"
         print(f"{name:18} {cpu:8.2f} s CPU {wall:8.2f} s wall {rates}")
-    native, encoder, single = NativeEncoder(checkpoint, 1), load_encoder(checkpoint), load_encoder(checkpoint).float()
-    pygs, single_pygs = with_pygs_convolution(encoder), with_pygs_convolution(encoder).float()
-    apart = [repeated(graph) for graph in graphs]
-    ways: dict[str, Callable[[], object]] = {
-        "native": lambda: list(native.embed_graphs(graphs)),
-        "torch, our convolution": lambda: list(embed_graphs(encoder, graphs)),
-        "torch, PyG's convolution": lambda: list(embed_graphs(pygs, graphs)),
-        "torch, ours, single precision": lambda: forward_single(single, graphs),
-        "native, equal warps apart": lambda: list(native.embed_graphs(apart)),
-    }
-    table("all streams", ways, len(graphs))
+    native, encoder = NativeEncoder(checkpoint, 1), load_encoder(checkpoint)
+    pygs = with_pygs_convolution(encoder)
     large = joined(graphs, options.nodes)
-    for title, one in (("joined streams", large), ("no two nodes alike", without_equals(large))):
-        of_one: dict[str, Callable[[], object]] = {
-            "native": lambda one=one: list(native.embed_graphs([one])),
-            "torch, our convolution": lambda one=one: list(embed_graphs(encoder, [one])),
-            "torch, PyG's convolution": lambda one=one: list(embed_graphs(pygs, [one])),
-            "torch, PyG's, single precision": lambda one=one: forward_single(single_pygs, [one]),
+    parts = {
+        "all streams": graphs,
+        f"one graph, {large.num_nodes:,} nodes, joined streams": [large],
+        f"one graph, {large.num_nodes:,} nodes, no two alike": [without_equals(large)],
+    }
+    for title, part in parts.items():
+        ways: dict[str, Callable[[], object]] = {
+            "native": lambda part=part: list(native.embed_graphs(part)),
+            "torch, our convolution": lambda part=part: list(embed_graphs(encoder, part)),
+            "torch, PyG's convolution": lambda part=part: list(embed_graphs(pygs, part)),
         }
-        table(f"one graph, {one.num_nodes:,} nodes, {title}", of_one, 1)
+        table(title, ways, len(part))
 
 
 if __name__ == "__main__":
