@@ -13,6 +13,7 @@ from kernelpoint.report.charts import BLUE, GREEN, GREY, VERMILION, charts
 from kernelpoint.report.html import document, section
 from kernelpoint.report.page import html_page
 from kernelpoint.report.sentences import sentences
+from kernelpoint.report.view import Amount, rates_from
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = [
@@ -209,7 +210,7 @@ def test_the_launch_that_breaks_the_budget_unseen_stands_beside_the_verdict(tmp_
 
 
 def test_a_kernel_opens_to_its_variants_and_the_filter_finds_them(page, tmp_path):
-    assert "at::native::f&lt;FillFunctor&lt;long&gt;&gt;" in page and page.count('<tr class="variant" hidden>') == 40
+    assert "at::native::f&lt;FillFunctor&lt;long&gt;&gt;" in page and page.count('<tr class="variant" hidden>') == 60
     script = (
         'document.querySelector("#kernels .open").click();'
         'const shown = () => document.querySelectorAll("#kernels .variant:not([hidden])").length;'
@@ -218,18 +219,40 @@ def test_a_kernel_opens_to_its_variants_and_the_filter_finds_them(page, tmp_path
         "document.body.dataset.found = shown();"
     )
     dom = in_browser(page, tmp_path, script)
-    assert 'data-opened="2"' in dom and 'data-found="40"' in dom
+    assert 'data-opened="3"' in dom and 'data-found="60"' in dom
+
+
+def test_a_kernel_has_its_rates_with_half_widths_and_the_full_run_below(page):
+    first, *inner = re.search(r"<tbody>(<tr data-kernel.*?)</tbody>", page)[1].split("</tr>")[:-1]
+    assert re.findall(r">([^<>]* ± [^<>]*)<", first) == [
+        "1,000,000 ± 20,000",
+        "4,000 ± 80",
+        "3.00 ± 0.06",
+        "25.0 ± 5.0 %",
+    ]
+    assert "full run" in inner[-1] and "1,010,000" in inner[-1] and ">2.97<" in inner[-1]
+
+
+def test_a_miss_rate_is_no_more_than_all():
+    assert rates_from({"l2_misses": Amount(9.0, 3.0), "l2_accesses": Amount(8.0, 0.0)})["l2_miss_rate"] == Amount(
+        1.0, 0.375
+    )
+
+
+def test_tables_that_scroll_are_reached_with_the_keyboard(page):
+    places = re.findall(r'<div class="scroll"[^>]*>', page)
+    assert len(places) == 2 and all('tabindex="0" role="group" aria-label="table by ' in place for place in places)
 
 
 def test_headings_are_buttons_that_say_how_the_table_is_sorted(page, tmp_path):
-    assert page.count('aria-sort="none"><button type="button">') == 9
+    assert page.count('aria-sort="none"><button type="button">') == 11
     script = (
         'const heads = document.querySelectorAll("#kernels th"); heads[1].firstChild.click(); heads[0].firstChild.click();'
         "document.body.dataset.sorts = [...heads].map((head) => head.ariaSort).join();"
         'document.body.dataset.below = document.querySelectorAll("#kernels tbody")[3].rows[1].className;'
     )
     dom = in_browser(page, tmp_path, script)
-    assert f'data-sorts="ascending{",none" * 8}"' in dom and 'data-below="variant"' in dom
+    assert f'data-sorts="ascending{",none" * 10}"' in dom and 'data-below="variant"' in dom
 
 
 def test_every_chart_has_a_label_for_screen_readers(page):

@@ -18,9 +18,12 @@ from kernelpoint.journal import (
     load_run,
 )
 from kernelpoint.report.full_run import FullRun
-from kernelpoint.report.view import Kernel, PassEnd, RunView, Variant
+from kernelpoint.report.view import Amount, Kernel, PassEnd, RunView, Variant
 
 VARIANTS = (Variant("at::native::f<FillFunctor<long>>", 200, 2, 8e5), Variant("at::native::f<mse>", 50, 1, 2e5))
+TOTALS = {"cycles": Amount(1e6, 2e4), "instructions": Amount(3e6, 0.0), "l2_accesses": Amount(400.0, 0.0)}
+TOTALS["l2_misses"] = Amount(100.0, 20.0)
+TRUTH = {"cycles": Amount(1.01e6, 0.0), "instructions": Amount(3e6, 0.0)}
 HOSTILE = "</script><b>[x]</b>"
 
 
@@ -36,7 +39,16 @@ def a_view(kernels: int = 20, launches: int = 5000) -> RunView:
         simulated=simulated,
         values=np.where(simulated, 5000.0, 0.0),
         kernels=[
-            Kernel(name, launches // kernels, int(simulated.sum()) // kernels, 1e6, share, variants=VARIANTS)
+            Kernel(
+                name,
+                launches // kernels,
+                int(simulated.sum()) // kernels,
+                1e6,
+                TOTALS,
+                share,
+                truth=TRUTH,
+                variants=VARIANTS,
+            )
             for name in names
         ],
         kernel_of_launch=of_launch,

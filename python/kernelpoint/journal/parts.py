@@ -137,7 +137,8 @@ class RangeRecord(Typed):
 
 @dataclass(slots=True)
 class KernelRecord(Typed):
-    """A kernel: its launches, those that were simulated, and the estimated cycles of all of them.
+    """A kernel: its launches, those that were simulated, and the estimated cycles of all of them. estimates: its totals of the
+    counters that its rates are made of, each with a half-width.
 
     >>> gemm = KernelRecord("gemm", launches=100, simulated=4, cycles=2.5e6)
     >>> gemm.cycles / gemm.launches
@@ -148,6 +149,7 @@ class KernelRecord(Typed):
     launches: Size
     simulated: Size
     cycles: float | None
+    estimates: Estimates = field(default_factory=dict)
 
 
 @dataclass(slots=True)

@@ -118,11 +118,13 @@ def table(head: Iterable[str], rows: Iterable[str], name: str = "") -> str:
         rows: HTML of the rows; with a name, of groups of rows that stay together.
         name: id of the table, where the page's script sorts it.
     """
+    head = list(head)
+    scroll = f'<div class="scroll" tabindex="0" role="group" aria-label="table by {escape(head[0] if head else name)}">'
     if name:
         cells = "".join(
             f'<th scope="col" aria-sort="none"><button type="button">{escape(text)}</button></th>' for text in head
         )
         groups = "".join(f"<tbody>{group}</tbody>" for group in rows)
-        return f'<div class="scroll"><table id="{name}"><thead><tr>{cells}</tr></thead>{groups}</table></div>'
+        return f'{scroll}<table id="{name}"><thead><tr>{cells}</tr></thead>{groups}</table></div>'
     cells = "".join(f'<th scope="col">{escape(text)}</th>' for text in head)
-    return f'<div class="scroll"><table><thead><tr>{cells}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+    return f"{scroll}<table><thead><tr>{cells}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"

@@ -12,9 +12,10 @@ from kernelpoint.journal import EstimateRecord, Run
 from kernelpoint.report.charts import charts
 from kernelpoint.report.full_run import FullRun, sentence
 from kernelpoint.report.html import document, javascript, section, table
+from kernelpoint.report.kernels import kernel_table, signed
 from kernelpoint.report.ranges import range_tree
 from kernelpoint.report.sentences import WEAK_NOTE, computed, is_weak, number, percent, sentences, total
-from kernelpoint.report.view import Kernel, RunView
+from kernelpoint.report.view import RunView
 from kernelpoint.session.same_run import options_of
 from kernelpoint.session.verdict import EXACT, NOTHING, TOTAL_ERROR, open_launch, verdict
 
@@ -42,12 +43,6 @@ SECTIONS = {
 SIMULATORS = {"accelsim": "Accel-Sim", "macsim": "MacSim", "kernelpoint-host": "the embedded host"}
 USUAL_FOLDERS = ("traces", "NO_ARGS")  # Accel-Sim's tracer and scripts name them so for every workload
 
-COLUMNS = (
-    "Cycles are estimated, mean is cycles over launches. CoV: standard deviation over mean of the simulated launches. Share of "
-    "variance: the kernel's part in the uncertainty of the total. A heading sorts the table; a triangle opens the kernel's "
-    "variants, which the filter finds too."
-)
-
 
 def html_page(run: Run, view: RunView, note: str = "") -> str:
     """The whole page of a finished run; `note` names missing parts."""
@@ -60,7 +55,7 @@ def html_page(run: Run, view: RunView, note: str = "") -> str:
         if name in drawn:
             body.append(section(name, heading, caption))
         if name == "share":
-            body.append(_kernel_table(view))
+            body.append(kernel_table(view))
     body.append(range_tree(run))
     body += ["<h2>Every counter</h2>", counter_table(run, view.truth), _notes(run)]
     return document(title, "".join(body), specs)
@@ -140,49 +135,6 @@ def _gpu(run: Run) -> str:
     return f"{text} ({identity})" if text and identity else text or identity or "-"
 
 
-def _kernel_table(view: RunView) -> str:
-    if not view.kernels:
-        return ""
-    rows = []
-    for kernel in view.kernels:
-        numbers = [
-            (f"{kernel.launches:,}", kernel.launches),
-            (f"{kernel.simulated:,}", kernel.simulated),
-            (f"{kernel.cycles:,.0f}", kernel.cycles),
-            (f"{kernel.cycles / kernel.launches:,.0f}", kernel.cycles / kernel.launches),
-            (_percent(kernel.cov), kernel.cov or 0.0),
-            (f"{100 * kernel.share:.2f} %", kernel.share),
-            (_percent(kernel.variance), kernel.variance or 0.0),
-        ]
-        if view.truth is not None:
-            numbers.append((_percent(kernel.error, "+"), kernel.error or 0.0))
-        cells = "".join(f'<td data-value="{value:.10g}">{text}</td>' for text, value in numbers)
-        name = escape(kernel.name)
-        opened = '<button type="button" class="open" aria-expanded="false" aria-label="variants">▸</button> '
-        first = f'<tr data-kernel="{name}" tabindex="0"><td>{opened if kernel.variants else ""}{name}</td>{cells}</tr>'
-        rows.append(first + _variant_rows(kernel, len(numbers)))
-    head = ["kernel", "launches", "simulated", "cycles", "mean", "CoV", "share of cycles", "share of variance"]
-    head += ["error"] if view.truth is not None else []
-    find = '<p><input id="filter" type="search" placeholder="filter kernels by name" aria-label="filter kernels by name"></p>'
-    return find + table(head, rows, "kernels") + f'<p class="soft">{escape(COLUMNS)}</p>'
-
-
-def _variant_rows(kernel: Kernel, columns: int) -> str:
-    """Hidden rows below a kernel: its instances by template arguments."""
-    rows = []
-    for variant in kernel.variants:
-        mean = variant.cycles / variant.launches if variant.launches else 0.0
-        texts = [f"{n:,.0f}" for n in (variant.launches, variant.simulated, variant.cycles, mean)]
-        texts += [""] * (columns - len(texts))
-        cells = "".join(f"<td>{text}</td>" for text in texts)
-        rows.append(f'<tr class="variant" hidden><td>{escape(variant.name)}</td>{cells}</tr>')
-    return "".join(rows)
-
-
-def _percent(value: float | None, sign: str = "") -> str:
-    return "-" if value is None else f"{100 * value:{sign}.2f} %"
-
-
 def counter_table(run: Run, truth: FullRun | None = None) -> str:
     """HTML table of every counter's estimate, beside the full run where there is one; uncertain ones in grey."""
     totals = None if truth is None else truth.totals
@@ -200,7 +152,7 @@ def _estimate(name: str, row: EstimateRecord, totals: Mapping[str, float] | None
     if totals is not None:
         truth = totals.get(name)
         error = None if not truth or row.estimate is None else row.estimate / truth - 1.0
-        numbers += [number(truth), _percent(error, "+")]
+        numbers += [number(truth), signed(error, "+")]
     return f"<tr{kind}><td>{parts}</td>{''.join(f'<td>{text}</td>' for text in numbers)}</tr>"
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -10,44 +11,93 @@ from kernelpoint.estimation import variance_shares
 from kernelpoint.journal import Run
 from kernelpoint.profiles.names import base_key, readable
 from kernelpoint.report.full_run import FullRun, compare
-from kernelpoint.session.ratios import RATIOS
+from kernelpoint.session.ratios import RATIOS, rates_of
 from kernelpoint.workload.plan import Plan
 
 OTHERS = "other kernels"
 UNNAMED = "(name not known)"
+SHARES = ("l1_miss_rate", "l2_miss_rate")
+
+
+@dataclass(frozen=True)
+class Amount:
+    """A total or a rate, with its half-width: 0 of an exact one, None where none is stated.
+
+    >>> Amount(8.0, 0.4) / Amount(4.0, 0.0)
+    Amount(value=2.0, half_width=0.1)
+    """
+
+    value: float
+    half_width: float | None
+
+    def __add__(self, other: Amount) -> Amount:
+        """The sum; its half-width is the sum of both, as if both errors had one sign."""
+        return Amount(self.value + other.value, _added(self.half_width, other.half_width))
+
+    def __truediv__(self, other: Amount) -> Amount:
+        """The quotient; its relative half-width is the sum of both, as if both errors had opposite signs."""
+        value = self.value / other.value
+        own = None if self.half_width is None else self.half_width / abs(other.value)
+        given = None if other.half_width is None else abs(value) * other.half_width / abs(other.value)
+        return Amount(value, _added(own, given))
+
+
+def _added(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one + other
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A kernel with its template arguments: name as people write it, launches, and the simulated ones; cycles: estimated."""
-
-    name: str
-    launches: int
-    simulated: int
-    cycles: float
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """One kernel of the workload.
-
-    Attributes:
-        launches, simulated: how many; cycles: their estimated total; share: of the estimated total of all kernels.
-        cov: standard deviation over mean of the simulated launches' cycles; None of fewer than two.
-        variance: its part in the variance of the estimate, see `_variances`; None where the run has no estimates of launches.
-        error: relative error of `cycles` against a full run; None where there is none.
-        variants: its instances with other template arguments or namespaces, by falling cycles.
+    """A kernel with its template arguments: name as people write it, launches, and the simulated ones; cycles: estimated;
+    totals: of the counters that its rates are made of.
     """
 
     name: str
     launches: int
     simulated: int
     cycles: float
-    share: float
+    totals: Mapping[str, Amount] = field(default_factory=dict)
+
+    @property
+    def rates(self) -> dict[str, Amount]:
+        """IPC, miss rates and stalls."""
+        return rates_from(self.totals)
+
+
+def rates_from(totals: Mapping[str, Amount]) -> dict[str, Amount]:
+    """IPC, miss rates (at most 1) and stalls, see `rates_of`; without those that divide by zero.
+
+    >>> rates_from({"instructions": Amount(90.0, 0.0), "cycles": Amount(45.0, 0.9)})
+    {'ipc': Amount(value=2.0, half_width=0.04)}
+    """
+    pairs = rates_of(totals).items()
+    found = {name: totals[top] / totals[bottom] for name, (top, bottom) in pairs if totals[bottom].value}
+    return {name: replace(rate, value=min(rate.value, 1.0)) if name in SHARES else rate for name, rate in found.items()}
+
+
+@dataclass(frozen=True)
+class Kernel(Variant):
+    """One kernel of the workload: all of its variants together.
+
+    Attributes:
+        share: of the estimated total of all kernels.
+        cov: standard deviation over mean of the simulated launches' cycles; None of fewer than two.
+        variance: its part in the variance of the estimate, see `_variances`; None where the run has no estimates of launches.
+        truth: its totals in a full run; None where there is none.
+        variants: its instances with other template arguments or namespaces, by falling cycles.
+    """
+
+    share: float = 0.0
     cov: float | None = None
     variance: float | None = None
-    error: float | None = None
+    truth: Mapping[str, Amount] | None = None
     variants: tuple[Variant, ...] = ()
+
+    @property
+    def error(self) -> float | None:
+        """Relative error of `cycles` against a full run; None where there is none."""
+        true = self.truth["cycles"].value if self.truth else 0.0
+        return self.cycles / true - 1.0 if true else None
 
 
 @dataclass(frozen=True)
@@ -114,12 +164,15 @@ def view_run(run: Run, plan: Plan, full_run: Run | None = None) -> RunView:
     )
 
 
-def _truths(full_run: Run | None, kernel: np.ndarray, count: int) -> np.ndarray:
-    """float64 [count]: cycles of each kernel in a full run; zeros where there is none."""
+def _truths(full_run: Run | None, kernel: np.ndarray, count: int) -> list[dict[str, Amount]] | None:
+    """Totals of each kernel in a full run; None where there is none."""
     if full_run is None:
-        return np.zeros(count)
-    cycles = [result.counters["cycles"] for result in full_run.results.values()]
-    return np.bincount(kernel[list(full_run.results)], cycles, count)
+        return None
+    place, results = kernel[list(full_run.results)], full_run.results.values()
+    sums = {
+        name: np.bincount(place, [r.counters.get(name, np.nan) for r in results], count) for name in full_run.counters
+    }
+    return [{name: Amount(float(of[k]), 0.0) for name, of in sums.items()} for k in range(count)]
 
 
 def _kernels(
@@ -149,7 +202,8 @@ def _kernels(
             share=float(cycles[k]) / total,
             cov=covs[k],
             variance=None if variances is None else float(variances[k]),
-            error=float(cycles[k] / truths[k]) - 1.0 if truths[k] else None,
+            totals=_together(variants.get(str(distinct[k]), ())),
+            truth=None if truths is None else truths[k],
             variants=variants.get(str(distinct[k]), ()),
         )
         for k in order.tolist()
@@ -163,9 +217,26 @@ def _variants(run: Run) -> dict[str, tuple[Variant, ...]]:
     """The kernels of the summary by short name, those with the most cycles first."""
     found: dict[str, list[Variant]] = {}
     for known in sorted(run.ended().kernels, key=lambda known: -(known.cycles or 0.0)):
-        variant = Variant(readable(known.name), known.launches, known.simulated, known.cycles or 0.0)
+        totals = {
+            name: Amount(one.estimate, one.half_width)
+            for name, one in known.estimates.items()
+            if one.estimate is not None
+        }
+        variant = Variant(readable(known.name), known.launches, known.simulated, known.cycles or 0.0, totals)
         found.setdefault(base_key(known.name), []).append(variant)
     return {name: tuple(variants) for name, variants in found.items()}
+
+
+def _together(variants: Sequence[Variant]) -> dict[str, Amount]:
+    """Totals of all variants of a kernel, of the counters that each of them has."""
+    if not variants:
+        return {}
+    first, *others = (variant.totals for variant in variants)
+    return {
+        name: sum((other[name] for other in others), own)
+        for name, own in first.items()
+        if all(name in other for other in others)
+    }
 
 
 def _spreads(run: Run, kernel: np.ndarray, count: int) -> tuple[np.ndarray, list[float | None]]:

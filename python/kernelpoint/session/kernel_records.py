@@ -1,4 +1,4 @@
-"""Estimates of every launch, and the kernels that they are of, as records of the journal."""
+"""Estimates of every launch as records of the journal, and the kernel of each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from kernelpoint.journal import KernelRecord, LaunchesRecord
+from kernelpoint.journal import LaunchesRecord
 from kernelpoint.journal.arrays import BLOCK, pack
 from kernelpoint.workload.plan import Plan
 
@@ -20,26 +20,6 @@ def kernels_of(plan: Plan) -> tuple[list[str], np.ndarray] | None:
     present, place = np.unique(of_launch, return_inverse=True)
     names, of_stream = np.unique(np.array([*plan.stream_names, ""])[present], return_inverse=True)
     return names.tolist(), of_stream[place]
-
-
-def kernel_records(
-    names: Sequence[str], kernel: np.ndarray, cycles: np.ndarray, simulated: np.ndarray
-) -> list[KernelRecord]:
-    """Record of each kernel.
-
-    Args:
-        kernel: int [N], place of each launch's kernel in `names`; cycles: float64 [N]; simulated: bool [N].
-
-    >>> kernel_records(["copy", "gemm"], np.array([1, 0, 1]), np.array([9.0, 2.0, 9.5]), np.array([True, True, False]))[1]
-    KernelRecord(name='gemm', launches=2, simulated=1, cycles=18.5)
-    """
-    launches = np.bincount(kernel, minlength=len(names))
-    own = np.bincount(kernel[simulated], minlength=len(names))
-    totals = np.bincount(kernel, weights=cycles, minlength=len(names))
-    return [
-        KernelRecord(name, int(launches[k]), int(own[k]), float(totals[k]) if np.isfinite(totals[k]) else None)
-        for k, name in enumerate(names)
-    ]
 
 
 def launches_records(

@@ -33,7 +33,7 @@ from kernelpoint.journal import (
 from kernelpoint.session.census import Census
 from kernelpoint.session.ledger import MAX_ATTEMPTS
 from kernelpoint.session.queue import Outcome, Queue
-from kernelpoint.session.range_records import range_records
+from kernelpoint.session.range_records import kernel_records, range_records
 from kernelpoint.session.range_targets import widths
 from kernelpoint.session.recorder import Recorder
 from kernelpoint.session.rehearsal import next_budget
@@ -303,7 +303,7 @@ class Loop:
             simulated_totals=sample.engine.simulated_totals(),
             one_per_stream_cycles=sample.one_per_stream_cycles() if look else None,
             processes=sample.processes(),
-            kernels=sample.kernels() if look else [],
+            kernels=kernel_records(self.frame.plan, look, sample) if look else [],
             degraded=list(self._recorder.degraded),
             lost=sorted({*sampled.ledger.lost(), *sample.left_out}),
             never_completed=sorted(sampled.ledger.in_flight),

@@ -1,18 +1,22 @@
-"""Totals of the ranges of a run (phases, layers, modules), as records of the journal."""
+"""Totals of the parts of a run (phases, layers, modules, kernels), as records of the journal."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kernelpoint.estimation import Estimate, Look, Tree, subtotals
-from kernelpoint.journal import EstimateRecord, RangeRecord
+from kernelpoint.journal import EstimateRecord, KernelRecord, RangeRecord
+from kernelpoint.session.kernel_records import kernels_of
+from kernelpoint.session.ratios import rates_of
 from kernelpoint.session.summary import estimate_record
 
 if TYPE_CHECKING:
     from kernelpoint.ranges import Ranges
     from kernelpoint.session.sample import Sample
+    from kernelpoint.workload.plan import Plan
 
 
 def range_records(ranges: Ranges, look: Look, sample: Sample) -> list[RangeRecord]:
@@ -21,18 +25,46 @@ def range_records(ranges: Ranges, look: Look, sample: Sample) -> list[RangeRecor
     Args:
         look: the statement of the run; sample: the sample that it rests on, whose launches are those of the ranges.
     """
-    tree = Tree(ranges.parents, ranges.of_launch)
+    known = {name: _targets(ranges, sample, name) for name in look.estimates}
+    parts = _parts(Tree(ranges.parents, ranges.of_launch), look, sample, known)
+    return [RangeRecord(path, *part) for path, part in zip(ranges.paths, parts, strict=True)]
+
+
+def kernel_records(plan: Plan, look: Look, sample: Sample) -> list[KernelRecord]:
+    """Record of each kernel, by name, with the counters that its rates are made of; none where the plan knows no names.
+
+    Args:
+        look: the statement of the run; sample: the sample that it rests on.
+    """
+    known, counters = kernels_of(plan), look.estimates.keys() & set(sample.engine.counters)
+    if known is None or "cycles" not in counters:
+        return []
+    names, of_launch = known
+    wanted = {"cycles", *(name for pair in rates_of(counters).values() for name in pair)}
+    parts = _parts(
+        Tree(np.array([-1, *[0] * len(names)]), of_launch + 1), look, sample, {name: {} for name in sorted(wanted)}
+    )
+    return [
+        KernelRecord(name, launches, simulated, estimates["cycles"].estimate, estimates)
+        for name, (launches, simulated, estimates) in zip(names, parts[1:], strict=True)
+    ]
+
+
+def _parts(
+    tree: Tree, look: Look, sample: Sample, known: Mapping[str, dict[int, Estimate]]
+) -> list[tuple[int, int, dict[str, EstimateRecord]]]:
+    """Launches, simulated launches, and the estimates of the counters of `known`, of each part of a run."""
     values, results = sample.estimates(), sample.has_result
     columns = {name: column for column, name in enumerate(sample.engine.counters)}
     found = {
-        name: _of_counter(tree, whole, values[:, columns[name]], sample, _targets(ranges, sample, name))
-        for name, whole in look.estimates.items()
-        if name in columns and np.isfinite(values[:, columns[name]]).all()
+        name: _of_counter(tree, look.estimates[name], values[:, columns[name]], sample, own)
+        for name, own in known.items()
+        if name in columns and name in look.estimates and np.isfinite(values[:, columns[name]]).all()
     }
-    launches, simulated = (tree.sums(count)[: tree.count].astype(int) for count in (np.ones(ranges.size), results))
+    launches, simulated = (tree.sums(count)[: tree.count].astype(int) for count in (np.ones(len(results)), results))
     return [
-        RangeRecord(path, int(launches[k]), int(simulated[k]), {name: parts[k] for name, parts in found.items()})
-        for k, path in enumerate(ranges.paths)
+        (int(launches[k]), int(simulated[k]), {name: parts[k] for name, parts in found.items()})
+        for k in range(tree.count)
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from kernelpoint.errors import HostError, did_you_mean, shown
 
@@ -15,6 +15,19 @@ RATIOS: dict[str, tuple[str, str]] = {
     "l2_miss_rate": ("l2_misses", "l2_accesses"),
     "energy_per_cycle": ("energy", "cycles"),
 }
+
+# Cycles of warps that wait, as Nsight Compute has them: of each reason (`memory_stalls` and others) per warp instruction.
+STALLS, PER_INSTRUCTION = "_stalls", "warp_instructions"
+
+
+def rates_of(names: Collection[str]) -> dict[str, tuple[str, str]]:
+    """Rates that describe a kernel: the ratios of RATIOS, and the stalls of each reason per warp instruction.
+
+    >>> rates_of(("cycles", "instructions", "warp_instructions", "memory_stalls"))
+    {'ipc': ('instructions', 'cycles'), 'memory_stalls': ('memory_stalls', 'warp_instructions')}
+    """
+    stalls = {name: (name, PER_INSTRUCTION) for name in names if name.endswith(STALLS)}
+    return {name: pair for name, pair in {**RATIOS, **stalls}.items() if set(pair) <= set(names)}
 
 
 def ratios_of(names: Sequence[str]) -> tuple[str, ...]:

@@ -21,10 +21,10 @@ from kernelpoint.estimation import (
     TwoPhaseEngine,
     engine_for,
 )
-from kernelpoint.journal import DecisionRecord, KernelRecord, LaunchesRecord
+from kernelpoint.journal import DecisionRecord, LaunchesRecord
 from kernelpoint.session.exact import exact_values, with_exact, with_grids
 from kernelpoint.session.identities import with_identities
-from kernelpoint.session.kernel_records import kernel_records, kernels_of, launches_records
+from kernelpoint.session.kernel_records import kernels_of, launches_records
 from kernelpoint.session.proportional import with_proportional
 from kernelpoint.session.range_targets import range_samples
 from kernelpoint.session.ratios import RATIOS
@@ -286,13 +286,6 @@ class Sample:
             return None
         _, first = np.unique(streams, return_index=True)
         return float(self._values(first)[:, self.engine.counters.index("cycles")].sum())
-
-    def kernels(self) -> list[KernelRecord]:
-        """Record of each kernel, by name; none where the plan knows no names."""
-        known = kernels_of(self._frame.plan)
-        if known is None or "cycles" not in self.engine.counters:
-            return []
-        return kernel_records(*known, self._cycles(), self.has_result)
 
     def launches(self) -> Iterator[LaunchesRecord]:
         """Estimates of every launch, in blocks; none where every launch was simulated."""
