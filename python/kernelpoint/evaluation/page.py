@@ -91,7 +91,9 @@ def _sound(line: Line) -> bool:
 
 
 def scatter_of(points: Sequence[Line]) -> dict[str, Any]:
-    """Mean error and harmonic mean of cycle speedups, on logarithmic axes; budgets with equal results share a dot."""
+    """Mean error and harmonic mean of cycle speedups, on logarithmic axes; budgets with equal results share a mark. Marks are
+    outlines, so that two at one place are seen. Budgets are named where there are several.
+    """
     dots: dict[tuple[str, float, float], list[str]] = {}
     for item in points:
         dots.setdefault((item.policy, max(item.error_mean, LEAST_ERROR), item.harmonic), []).append(
@@ -110,7 +112,7 @@ def scatter_of(points: Sequence[Line]) -> dict[str, Any]:
         ),
         y=alt.Y("speedup:Q", title="cycle speedup, harmonic mean", scale=alt.Scale(type="log")),
     )
-    marks = base.mark_point(filled=True, size=110, opacity=1.0).encode(
+    marks = base.mark_point(filled=False, size=90, opacity=1.0, strokeWidth=2.5).encode(
         color=alt.Color(
             "policy:N", scale=alt.Scale(range=OKABE_ITO), legend=alt.Legend(orient="bottom", title=None, columns=4)
         ),
@@ -118,4 +120,5 @@ def scatter_of(points: Sequence[Line]) -> dict[str, Any]:
         tooltip=["policy:N", "budget:N", alt.Tooltip("error:Q", format=".3%"), alt.Tooltip("speedup:Q", format=".1f")],
     )
     names = base.mark_text(align="left", dx=9, dy=-6).encode(text="budget:N")
-    return dict(alt.layer(marks, names).to_dict())
+    layers = [marks, names] if len({item.relative_error for item in points}) > 1 else [marks]
+    return dict(alt.layer(*layers).to_dict())

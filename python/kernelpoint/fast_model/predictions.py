@@ -59,7 +59,7 @@ def in_terms_of(simulator: str, counters: Mapping[str, np.ndarray], options: str
     terms = dict(TERMS.get(simulator, {}))
     if _ALLOCATES_ON_FILL.search(options):
         terms["l1_misses"] = (*terms["l1_misses"], ("l1_global_reads_merged", 1.0))
-    made = {} if simulator != "accelsim" else _sm_cycles(counters, options)
+    made = {} if simulator != "accelsim" else _active_cycles(counters, options)
     made |= {
         name: np.maximum(sum(weight * counters[own] for own, weight in parts), 0.0)
         for name, parts in terms.items()
@@ -68,15 +68,18 @@ def in_terms_of(simulator: str, counters: Mapping[str, np.ndarray], options: str
     return {**counters, **made}
 
 
-def _sm_cycles(counters: Mapping[str, np.ndarray], options: str) -> dict[str, np.ndarray]:
-    """Cycles in which SMs execute a CTA, summed over SMs: those after the launch latency, of as many SMs as there are
-    CTAs."""
+def _active_cycles(counters: Mapping[str, np.ndarray], options: str) -> dict[str, np.ndarray]:
+    """Cycles after the constant launch latency, where there is one; and those in which SMs execute a CTA, summed over SMs:
+    of as many SMs as there are CTAs.
+    """
     given = {name: int(value) for name, value in _WHOLE_NUMBERS.findall(options)}
-    sms = given.get("n_clusters", 0) * given.get("n_cores_per_cluster", 1)
-    if not sms or "ctas" not in counters:
-        return {}
-    busy = np.maximum(counters["cycles"] - given.get("kernel_launch_latency", 0), 0.0)
-    return {"sm_cycles": busy * np.minimum(counters["ctas"], sms)}
+    latency, sms = (
+        given.get("kernel_launch_latency", 0),
+        given.get("n_clusters", 0) * given.get("n_cores_per_cluster", 1),
+    )
+    active = np.maximum(counters["cycles"] - latency, 0.0)
+    made = {"active_cycles": active} if latency else {}
+    return {**made, "sm_cycles": active * np.minimum(counters["ctas"], sms)} if sms and "ctas" in counters else made
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from kernelpoint.report.view import SHARES, Amount, Kernel, RunView, Variant
 
 RATES = {"ipc": "IPC", "l1_miss_rate": "L1 miss rate", "l2_miss_rate": "L2 miss rate"}
 COLUMNS = (
-    "±: half-width of the kernel's estimate, which can be too small for a kernel of less than 5 % of the cycles; ?: none is "
+    "±: half-width of the kernel's estimate, which can be too small where few of its launches were simulated; ?: none is "
     "stated. Mean: cycles of a launch. Stalls: cycles of waiting warps per warp instruction. CoV: standard deviation over "
     "mean of the simulated launches. Share of variance: the kernel's part in the uncertainty of the total. A heading sorts "
     "the table. A triangle opens the kernel's variants and the full run."

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from kernelpoint.errors import HostError
-from kernelpoint.session.ratios import check_names
+from kernelpoint.session.ratios import ACTIVE_CYCLES, check_names
 from kernelpoint.workload import Descriptions
 
 MOST_PROCESSES = 1 << 16
@@ -15,6 +16,7 @@ MOST_LAUNCHES = 1 << 28  # of all processes; what is kept of a launch takes some
 MOST_LINES = 1 << 32  # of the state between launches: caches of 512 GiB
 MOST_SMS = 1 << 16  # kp_touch.sm has 16 bits
 MOST_HISTORY, MOST_COUNTERS = 24, 1 << 30  # bits of a predictor's history; counters of all predictors, one byte each
+LAUNCH_LATENCY = re.compile(r"^-gpgpu_kernel_launch_latency\s+(\d+)", re.MULTILINE)
 LEAST_HOOK = 3  # of patched simulators: "hook 3" in their version; older ones state less than kp_host_info now asks for
 
 
@@ -60,9 +62,21 @@ class HostInfo:
         return self.can_replay or self.restores
 
     @property
+    def launch_latency(self) -> int:
+        """Constant cycles of each launch, by the option of Accel-Sim; 0 where there is none.
+
+        >>> HostInfo("accelsim", configuration="-gpgpu_kernel_launch_latency   5000 # cycles").launch_latency
+        5000
+        """
+        found = LAUNCH_LATENCY.search(self.configuration)
+        return int(found[1]) if found else 0
+
+    @property
     def counters(self) -> tuple[str, ...] | None:
         """Counters of every result, cycles and instructions first; None where the host does not say."""
-        return None if self.counter_names is None else ("cycles", "instructions", *self.counter_names)
+        if self.counter_names is None:
+            return None
+        return ("cycles", "instructions", *self.counter_names, *((ACTIVE_CYCLES,) if self.launch_latency else ()))
 
     @classmethod
     def from_mapping(cls, info: Mapping[str, Any]) -> HostInfo:

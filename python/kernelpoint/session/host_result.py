@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kernelpoint.errors import HostError
-from kernelpoint.session.ratios import check_counter, check_names
+from kernelpoint.session.ratios import ACTIVE_CYCLES, check_counter, check_names
 
 
 class HostResult(NamedTuple):
@@ -28,6 +28,17 @@ class HostResult(NamedTuple):
         """Name and value of every counter, cycles and instructions first."""
         own = (("cycles", float(self.cycles)), ("instructions", float(self.instructions)))
         return (*own, *zip(self.names, self.values, strict=True))
+
+    def with_active_cycles(self, latency: int) -> HostResult:
+        """The same with the counter `active_cycles`: cycles without the constant latency of a launch, where there is one.
+
+        >>> HostResult(False, 5900, 50).with_active_cycles(5000).counters
+        {'cycles': 5900.0, 'instructions': 50.0, 'active_cycles': 900.0}
+        """
+        if not latency:
+            return self
+        active = float(max(self.cycles - latency, 0))
+        return self._replace(names=(*self.names, ACTIVE_CYCLES), values=(*self.values, active))
 
     @property
     def counters(self) -> dict[str, float]:

@@ -16,6 +16,8 @@ RATIOS: dict[str, tuple[str, str]] = {
     "energy_per_cycle": ("energy", "cycles"),
 }
 
+ACTIVE_CYCLES = "active_cycles"  # cycles of a launch without the simulator's constant launch latency
+
 # Cycles of warps that wait, as Nsight Compute has them: of each reason (`memory_stalls` and others) per warp instruction.
 STALLS, PER_INSTRUCTION = "_stalls", "warp_instructions"
 

@@ -127,7 +127,7 @@ class Session:
 
     def on_complete(self, process: int, index: int, *result: Any) -> None:
         """Take the result of a launch in flight, the fields of HostResult, into the journal and the sample."""
-        told = HostResult(*result)
+        told = HostResult(*result).with_active_cycles(self.setup.host.launch_latency)
         launch = self._launch(process, index)
         self.saved.end((process, launch), float(told.cycles))
         self._take(self._queue().complete(process, launch, told))

@@ -22,7 +22,7 @@ from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.intra_kernel import check_inside_kernel
 from kernelpoint.session.planning import plan_for
 from kernelpoint.session.range_targets import check_range_targets
-from kernelpoint.session.ratios import RATIOS, check_counter
+from kernelpoint.session.ratios import ACTIVE_CYCLES, RATIOS, check_counter
 from kernelpoint.session.selecting import selected
 from kernelpoint.session.trace_checks import check_architectures
 from kernelpoint.workload import population_for
@@ -192,7 +192,7 @@ def budget_of(config: Config, policy: type[Policy], host: HostInfo) -> ErrorBudg
     targets = (wanted.counter, *wanted.further)
     for name in targets if host.counters is not None else ():
         check_counter(name, host.counters or ())
-    of_cycles = [name for name in targets if "cycles" in RATIOS.get(name, (name,))]
+    of_cycles = [name for name in targets if {"cycles", ACTIVE_CYCLES} & {*RATIOS.get(name, (name,))}]
     if host.concurrent and of_cycles and config.policy.name != "all":
         raise ConfigError(
             f"error_budget.counter: got {of_cycles[0]!r}, but this host lets kernel launches overlap, so the sum over "

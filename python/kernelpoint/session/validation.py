@@ -33,7 +33,7 @@ from kernelpoint.journal import AbortRecord, DecisionRecord, FurtherValidationsR
 from kernelpoint.randomness import generator
 from kernelpoint.session.host_result import HostResult
 from kernelpoint.session.queue import DONE, END_OF_LIST, OK, PENDING, SIMULATE, SKIP, Answer, Outcome
-from kernelpoint.session.ratios import RATIOS
+from kernelpoint.session.ratios import ACTIVE_CYCLES, RATIOS
 from kernelpoint.session.replays import KEPT, REPLAYED
 from kernelpoint.session.verdict import OF_MEAN
 from kernelpoint.session.worker_protocol import Planned, Step
@@ -402,10 +402,10 @@ def check_of(
     of_drawn = engine.expansions(drawn)
     cycles_of_drawn = of_drawn * np.maximum(_cycles(engine, drawn), 1.0)
     mean = float(np.average(_dependence(engine, drawn), weights=cycles_of_drawn))
-    total_variance = float(((EXPECTED_CYCLES * of_drawn) ** 2).sum() / cycles_of_drawn.sum() ** 2)
     errors = {}
     for column, name in enumerate(engine.counters):
-        of_cycles = float(name == "cycles")
+        of_cycles = float(name in ("cycles", ACTIVE_CYCLES))
+        amounts = of_drawn * np.maximum(np.nan_to_num(engine.predict(drawn)[:, column]), 1.0)
         compared = Compared(
             weights * np.array([kept[unit].get(name, 0.0) for unit in units.tolist()]),
             weights * replayed[:, column],
@@ -414,7 +414,7 @@ def check_of(
             mean,
             len(drawn),
             weights * EXPECTED_CYCLES * of_cycles,
-            total_variance * of_cycles,
+            float(((EXPECTED_CYCLES * of_drawn * of_cycles) ** 2).sum() / amounts.sum() ** 2),
         )
         errors[name] = replay_error(compared, confidence)
     return ReplayCheck(errors, cycles, validations=len(units))
