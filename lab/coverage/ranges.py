@@ -3,8 +3,8 @@
     python lab/coverage/ranges.py [--seeds 200] [--budget 0.01] [POPULATION ...]
 
 Populations are those of populations.py, and `BASE:TROUBLE` (trouble.py); `model: POPULATION` is predicted by a model made wrong
-on purpose. Ranges: those that are detected; where nothing repeats, ten phases of ten layers each. Of each population: the mean
-share of runs in which a range was held, over ranges and weighted by their totals; the least one, of all and of ranges of more
+on purpose. Ranges are those that are detected, and ten phases of ten layers each where nothing repeats; `kernels: POPULATION`
+has a range for each kernel and shape instead. Of each population: the mean share of runs in which a range was held, over ranges and weighted by their totals; the least one, of all and of ranges of more
 than 5 % of the total; the median relative half-width of ranges by depth; the share of runs in which all were held at once.
 """
 
@@ -33,7 +33,13 @@ HEAD = (
     "| Population | ranges | run held | ranges held, mean | weighted | least | least of those above 5 % (how many) "
     "| half-width by depth, % | speedup | all at once |"
 )
+KERNELS = "kernels: "
 LARGE = 0.05  # of the total
+
+
+def base_of(name: str) -> str:
+    """The name of a population by itself."""
+    return name.removeprefix(KERNELS).removeprefix("model: ")
 
 
 @dataclass
@@ -68,12 +74,11 @@ def wrong_model(y: np.ndarray, signature: np.ndarray) -> np.ndarray:
 
 def run(name: str, budget: float, seed: int) -> tuple[np.ndarray, np.ndarray, float, Ranges]:
     """Estimates and half-widths of the ranges of one run, and its speedup."""
-    base = name.removeprefix("model: ")
-    made = population(base)
+    made, is_predicted = population(base_of(name)), "model: " in name
     y, signature = made.y, made.known.profile.signature if made.known.profile is not None else made.signature
-    ranges = known_ranges(base, signature)
+    ranges = known_ranges(name, signature)
     wanted = ErrorBudget(budget)
-    if name.startswith("model: "):
+    if is_predicted:
         x, u = wrong_model(y, signature), permanent_random_numbers(seed, 0, len(y))
         design = AssistedDesign({"cycles": x}, signature, u)
     else:
@@ -94,7 +99,8 @@ _KNOWN: dict[str, Ranges] = {}
 
 def known_ranges(name: str, signature: np.ndarray) -> Ranges:
     if name not in _KNOWN:
-        _KNOWN[name] = ranges_of(signature)
+        of_kernels = [f"kernel.{k}" for k in signature.tolist()] if name.startswith(KERNELS) else []
+        _KNOWN[name] = Ranges.of(of_kernels, "kernels") if of_kernels else ranges_of(signature)
     return _KNOWN[name]
 
 
@@ -104,7 +110,7 @@ def measure(name: str, budget: float, seeds: int) -> Held:
     for seed in range(seeds):
         estimates, halves, speedup, ranges = run(name, budget, seed)
         if held is None:
-            truths = ranges.sums(population(name.removeprefix("model: ")).y)
+            truths = ranges.sums(population(base_of(name)).y)
             held = Held(truths, ranges.depths, held=np.zeros(len(truths)))
         held.runs += 1
         right = np.abs(estimates - held.truths) <= halves + 1e-9 * held.truths

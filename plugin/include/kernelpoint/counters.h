@@ -15,6 +15,7 @@
  * line in MacSim. */
 #define KP_COUNTERS(X)                                                                                             \
     X("cycles", "cycles", "simulated cycles of the launch, launch latency included (kp_result.cycles)")            \
+    X("active_cycles", "cycles", "cycles without the constant launch latency; the session adds them")              \
     X("instructions", "instructions", "thread instructions; in MacSim warp instructions (kp_result.instructions)") \
     X("warp_instructions", "instructions", "warp instructions executed")                                           \
     X("ctas", "CTAs", "CTAs executed")                                                                             \
