@@ -18,7 +18,7 @@ public:
     HiddenOutput() : m_shown(-1) {}
 
     void begin(uint64_t launch) {
-        printf("kernelpoint: launch %llu is simulated to check the replay or to warm up; its output is left out\n",
+        printf("kernelpoint: launch %llu is simulated for validation or to warm up; its output is left out\n",
                static_cast<unsigned long long>(launch));
         flush();
         const int nowhere = open("/dev/null", O_WRONLY);

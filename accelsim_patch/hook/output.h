@@ -68,7 +68,7 @@ public:
     // `natives`: the lines of the counters, in the order of `add`.
     void print(const std::vector<Amount>& natives) const {
         if (!m_differ) return;
-        printf("kernelpoint: the launches above that count, in all\n");
+        printf("kernelpoint: totals of the sampled launches so far\n");
         print_totals(m_totals);
         for (size_t i = 0; i < m_counters.size(); ++i)
             if (natives[i].native != NULL) print_amount(natives[i].native, m_counters[i]);

@@ -184,7 +184,7 @@ def simulate(
     """Simulate a list with the embedded host, in this process, and return the run.
 
     The journal is the one that the program `kernelpoint-host` writes: each can continue the other's run. Ctrl-C
-    keeps every result; the same call goes on. If a launch cannot be simulated, the run goes on without it with a wider bound,
+    keeps every result; the same call resumes. If a launch cannot be simulated, the run goes on without it with a wider bound,
     and `degraded` names the launch.
 
     Args:
@@ -215,7 +215,7 @@ def simulate(
         coordinate(session, host)
         session.finish()
     except KeyboardInterrupt:
-        log(f"interrupted; results in {journal_path} are kept, and the same call goes on")
+        log(f"interrupted; results in {journal_path} are kept, and the same call resumes")
         raise
     finally:
         session.journal.close()

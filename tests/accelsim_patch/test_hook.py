@@ -206,7 +206,7 @@ def test_a_launch_that_does_not_count_is_not_shown_so_that_rows_add_up_to_the_to
     run = simulator.run(workload, "pass 1 2\nuncounted 1\nestimate 70.4 700.4", *ROWS)
     cycles = [int(value) for value in run.values("gpu_sim_cycle")]
     assert len(cycles) == 6 and sum(cycles) == int(run.values("gpu_tot_sim_cycle")[-1])
-    assert run.lines("kernelpoint: launch 1 is simulated to check the replay or to warm up; its output is left out")
+    assert run.lines("kernelpoint: launch 1 is simulated for validation or to warm up; its output is left out")
 
 
 def test_a_skipped_launch_has_the_name_that_the_plugin_knows(simulator, workload):

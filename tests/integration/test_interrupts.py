@@ -1,4 +1,4 @@
-"""Ctrl-C in commands that work for long: one message that says what is kept, and the same command goes on."""
+"""Ctrl-C in commands that work for long: one message that says what is kept, and the same command resumes."""
 
 import os
 import signal

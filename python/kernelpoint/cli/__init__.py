@@ -49,12 +49,12 @@ INTERRUPTED = 130  # exit code of a command that Ctrl-C ended
 NOBODY_READS = 141  # exit code of one whose output nobody reads any more, as in `kernelpoint status | head -1`
 # Subcommand -> what is kept of it when it is interrupted, and how to go on. Others keep nothing and begin anew.
 KEPT = {
-    "cluster": "Traces read and instruction sequences embedded so far are in the cache; the same command goes on.",
-    "compare": "With -o, finished runs are in rows.jsonl in that folder; the same command goes on.",
-    "convert": "Traces converted so far are kept; the same command goes on.",
+    "cluster": "Traces read and instruction sequences embedded so far are in the cache; the same command resumes.",
+    "compare": "With -o, finished runs are in rows.jsonl in that folder; the same command resumes.",
+    "convert": "Traces converted so far are kept; the same command resumes.",
     "demo": "The traces are kept once all are written; the same command runs the simulations again.",
-    "plan": "Traces read and sequences embedded are in the cache, predictions once all are made; the same command goes on.",
-    "run": "Every result in the journal is kept; the same command goes on.",
+    "plan": "Traces read and sequences embedded are in the cache, predictions once all are made; the same command resumes.",
+    "run": "Every result in the journal is kept; the same command resumes.",
     "synth": "The folder is incomplete; the same command with --force writes it again.",
     "train": "Finished epochs are in the file OUTPUT.state; the same command with --resume goes on.",
 }
