@@ -20,7 +20,11 @@ Random = np.random.Generator
 
 @dataclass(frozen=True)
 class Program:
-    """signature: int [N], of each launch; kernel: int [S], of each signature; y: float64 [N], values without trouble."""
+    """Attributes:
+    signature: int [N], of each launch.
+    kernel: int [S], of each signature.
+    y: float64 [N], values without trouble.
+    """
 
     signature: np.ndarray
     kernel: np.ndarray
@@ -61,7 +65,13 @@ def rank(label: np.ndarray) -> np.ndarray:
 def metadata(
     signature: np.ndarray, grid: np.ndarray, kernel: np.ndarray, kernels: int, block: np.ndarray | int = 1
 ) -> Profile:
-    """Names and shapes of launches. grid: blocks of each; kernel: number of its name; signature: told by the registers."""
+    """Names and shapes of launches.
+
+    Args:
+        grid: blocks of each.
+        kernel: number of its name.
+        signature: told by the registers.
+    """
     one = np.ones(len(signature), dtype=np.int64)
     return Profile(
         source="synthetic",

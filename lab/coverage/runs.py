@@ -26,7 +26,12 @@ from kernelpoint.randomness import permanent_random_numbers
 
 @dataclass(frozen=True)
 class Case:
-    """What is sampled. values: truth of every counter, float64 [N]; engine: of a run with a budget and a seed."""
+    """What is sampled.
+
+    Attributes:
+        values: truth of every counter, float64 [N].
+        engine: of a run with a budget and a seed.
+    """
 
     name: str
     values: dict[str, np.ndarray]
@@ -87,8 +92,12 @@ def sampled(people: Population, assume: str = "ordinary") -> Case:
 
 @dataclass(frozen=True)
 class FullRun:
-    """A full run of the embedded host. counters: float64 [N] by name; predictions: the same in a full run with another
-    configuration; kernel: int [N], of each launch.
+    """A full run of the embedded host.
+
+    Attributes:
+        counters: float64 [N] by name.
+        predictions: the same in a full run with another configuration.
+        kernel: int [N], of each launch.
     """
 
     name: str

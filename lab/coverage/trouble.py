@@ -15,7 +15,10 @@ from kernelpoint.randomness import generator
 
 
 class Launches(NamedTuple):
-    """y: float64 [N], values; kernel, signature: int [N] in launch order."""
+    """Attributes:
+    y: float64 [N], values.
+    kernel, signature: int [N] in launch order.
+    """
 
     y: np.ndarray
     kernel: np.ndarray

@@ -111,7 +111,8 @@ class Plan(plans.Plan):
 
         Args:
             traces: a kernelslist.g, or a folder of kernel-N.traceg files.
-            policy: its name; keys: other keys of kernelpoint.yaml (`seed=1`, `error_budget={"relative_error": 0.05}`).
+            policy: its name.
+            keys: other keys of kernelpoint.yaml (`seed=1`, `error_budget={"relative_error": 0.05}`).
             gpu: the simulated GPU, as `kernelpoint plan --gpu` takes it.
             log: takes lines for the user.
 
@@ -134,8 +135,8 @@ class Plan(plans.Plan):
         """Plan a list as a run with this configuration would.
 
         Args:
-            option: the user's word for the profile; pool: workers that read, embed and predict
-                (kernelpoint.coordinator).
+            option: the user's word for the profile.
+            pool: workers that read, embed and predict (kernelpoint.coordinator).
 
         Raises:
             ConfigError: the configuration names a selection. PolicyError: the policy lacks an input.
@@ -189,9 +190,10 @@ def simulate(
 
     Args:
         traces: a kernelslist.g, or a folder of kernel-N.traceg files.
-        journal_path: where the journal goes; one that is there is resumed.
+        journal_path: the journal; an existing one is resumed.
         gpu: v100, rtx, a YAML file or a gpgpusim.config.
-        policy: its name; `all` simulates every launch; keys: other keys of kernelpoint.yaml.
+        policy: its name; `all` simulates every launch.
+        keys: other keys of kernelpoint.yaml.
         log: takes lines for the user.
 
     Raises:

@@ -36,7 +36,7 @@ def write_archive(
     """Write an archive; it appears whole or not at all, and is on the disk when this returns.
 
     Args:
-        about: what JSON can hold.
+        about: any content of JSON.
         arrays: by name; none may be called "about".
         compress: smaller, and slower to read.
 

@@ -45,7 +45,7 @@ class WorkProgress:
 
     Args:
         what: the work, as the line names it.
-        units: what is counted.
+        units: name of the counted things.
         log: takes one line.
         clock: seconds, for tests.
 

@@ -133,7 +133,8 @@ def host(
         config: the YAML file, or its keys.
         launches: one mapping for each launch, with any of `name`, `shape` (integers), `cost` (predicted cycles), `key` (an
             integer, equal for launches of equal content) and `features` (amounts, as many for every launch); or their number.
-        simulator: its name; gpu: identifies the simulated device, which a resumed run has to share.
+        simulator: its name.
+        gpu: identifies the simulated device, which a resumed run has to share.
         stateless: launches leave nothing behind that a later one meets, so the bound is on the total error.
         deterministic: launches of one `key` have equal results, so one launch of each key is simulated.
         execute: runs a launch functionally, without its timing, for a simulator whose launches read what earlier ones wrote.

@@ -36,7 +36,7 @@ def test_every_command_of_the_readme_works_in_order(folder):
     (yaml,) = (block for block in blocks() if block.startswith("version: 1"))
     lines = [line for line in commands() if not line.startswith(ELSEWHERE)]
     assert len(lines) >= 11
-    # What a reader has: traces of either simulator, and its files of options.
+    # Files of a reader: traces of either simulator, and its files of options.
     run("kernelpoint synth iterative-solver -o . --set rows=256 --launches 8", folder)
     run("kernelpoint synth iterative-solver -o traced --set rows=256 --launches 8 --format macsim", folder)
     (folder / "trace_file_list").write_text("1\ntraced/kernel_config.txt\n")

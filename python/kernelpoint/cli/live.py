@@ -24,7 +24,9 @@ def serve(journal: Path, finished: Callable[[Run], str], say: Callable[[str], No
     """Serve the live page of a run until Ctrl-C.
 
     Args:
-        finished: makes the page of a run that has ended; say: gets the address; port: 0 takes a free one.
+        finished: makes the page of a run that has ended.
+        say: gets the address.
+        port: 0 takes a free one.
     """
     with server(journal, finished, port) as live:
         say(f"http://127.0.0.1:{live.server_address[1]}/ (this machine only; Ctrl-C ends it)")

@@ -91,9 +91,8 @@ def status_of(run: Run, state: State | None, locked: bool | None, now: float) ->
     """The status of a run.
 
     Args:
-        state: as the run's coordinator wrote it, if it has one; locked: whether a process has locked the journal,
-            None where one on
-            another machine might.
+        state: as the run's coordinator wrote it, if it has one.
+        locked: True if a process has locked the journal, None where one on another machine might.
     """
     launches = sum(run.launches)
     if run.summary is not None:

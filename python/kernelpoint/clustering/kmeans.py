@@ -28,7 +28,8 @@ def silhouette_kmeans(rows: np.ndarray, weights: np.ndarray, max_clusters: int, 
     launches into one cluster; compare with `threshold_clusters`.
 
     Args:
-        rows: float64 [n, features], two or more; weights: float64 [n], above 0: a row of weight w counts as w equal rows.
+        rows: float64 [n, features], two or more.
+        weights: float64 [n], above 0: a row of weight w counts as w equal rows.
         max_clusters: largest K tried, 2 or more.
 
     Returns:

@@ -15,7 +15,8 @@ def threshold_clusters(rows: np.ndarray, threshold: float) -> np.ndarray:
     K, and it bounds how unlike two launches of a cluster can be.
 
     Args:
-        rows: float64 [n, features]; threshold: largest distance of a row from the centre that it joins, above 0.
+        rows: float64 [n, features].
+        threshold: largest distance of a row from the centre that it joins, above 0.
 
     Returns:
         int64 [n], numbered in the order in which clusters first occur.

@@ -130,7 +130,7 @@ def check_section(model: type[S], content: dict[str, Any], key: str) -> S:
     """The values of a mapping of the file, checked against its model.
 
     Args:
-        key: where the mapping stands, for messages: "policy".
+        key: place of the mapping, for messages: "policy".
 
     Raises:
         ConfigError: a value is unknown, of the wrong type or out of range; the message names each.

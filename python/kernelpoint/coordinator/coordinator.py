@@ -33,7 +33,8 @@ def coordinate(session: Session, simulations: Simulates) -> None:
 
     Args:
         session: of a run whose launches begin from replayed state, where they are simulated in another order than the
-            session's; simulations: hands over outcomes.
+            session's.
+        simulations: hands over outcomes.
     """
     after = BEFORE_FIRST
     while (launch := _next(session, after)) is not None:

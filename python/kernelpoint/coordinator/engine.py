@@ -49,12 +49,12 @@ class Engine:
 
     Args:
         cluster: a Dask cluster that is ended with the run, or the address of a scheduler that is not.
-        workers: how many are asked for.
+        workers: requested number.
         awaited: message shown while no worker is connected; empty: none.
         say: takes one line of text for the user.
 
     Attributes:
-        workers: how many tasks can run at once, as far as is known.
+        workers: tasks that can run at once, as far as is known.
     """
 
     def __init__(self, cluster: Any, workers: int, awaited: str = "", say: Say = lambda line: None) -> None:
@@ -163,7 +163,7 @@ def open_engine(workers: int | None, cluster: str | None, memory: int, say: Say)
     """Start workers on this machine, on a batch system, or find those of a scheduler.
 
     Args:
-        workers: how many; None: as many as cores and memory allow, or as the scheduler has.
+        workers: their number; None: as many as cores and memory allow, or as the scheduler has.
         cluster: None; a file in dask-jobqueue's own configuration; or a scheduler's address.
         memory: bytes that a simulator takes before its first launch.
         say: called with the place of the workers.

@@ -22,7 +22,8 @@ def ask(command: Sequence[str], say: Callable[[str], None]) -> tuple[Hello, int]
     A simulator that is killed from outside meanwhile is started again, START_ATTEMPTS times at most.
 
     Args:
-        command: of the simulator; say: takes one line of text for the user.
+        command: of the simulator.
+        say: takes one line of text for the user.
 
     Raises:
         HostError: the command does not reach KernelPoint; with the simulator's own words.

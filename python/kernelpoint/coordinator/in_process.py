@@ -20,11 +20,12 @@ class InProcess:
     """A list on one simulated GPU; hands over outcomes as coordinator.Simulations does.
 
     Args:
-        traces: the list; configuration: of the simulated GPU.
+        traces: the list.
+        configuration: of the simulated GPU.
 
     Attributes:
-        host: what this host tells a session of itself, which is what the program `kernelpoint-host` tells.
-        session: that is asked for the state that earlier launches leave, and whether to stop a launch inside.
+        host: description of this host, equal to that of the program `kernelpoint-host`.
+        session: gives the state that earlier launches leave, and decides on stops inside launches.
 
     Raises:
         TraceError: the list cannot be read.

@@ -40,7 +40,8 @@ def answering_dashboard(cluster: Any, client: Any) -> str:
     """Address of Dask's page on workers and tasks; empty where no page answers there.
 
     Args:
-        cluster: a Dask cluster whose scheduler runs in this process, or None; client: of its scheduler.
+        cluster: a Dask cluster whose scheduler runs in this process, or None.
+        client: of its scheduler.
     """
     if cluster is None:
         link = str(client.dashboard_link)

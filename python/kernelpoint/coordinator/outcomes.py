@@ -84,7 +84,8 @@ class OutcomeFile:
     """Outcomes of one batch, written as they come. Failed chains are not written: they get a fresh chance.
 
     Args:
-        folder: of the run; name: of the batch.
+        folder: of the run.
+        name: of the batch.
 
     Attributes:
         known: earlier outcomes in the file, of a worker that died.

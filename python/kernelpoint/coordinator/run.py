@@ -34,7 +34,8 @@ def run(command: Sequence[str], config_path: str | None, open_engine: OpenEngine
     """Run to the end, then have one simulator print its closing output.
 
     Args:
-        command: of the simulator; config_path: see with_option.
+        command: of the simulator.
+        config_path: see with_option.
         open_engine: starts the workers, once it is known that the run can begin.
         say: takes one line of text for the user.
 

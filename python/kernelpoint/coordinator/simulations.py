@@ -50,7 +50,8 @@ class Simulations:
     taken so far. Both write the same file of outcomes, so the second begins where the first has come to.
 
     Args:
-        engine: simulates batches; work: what they have in common.
+        engine: simulates batches.
+        work: common settings of the batches.
         known: outcomes from before, of a coordinator that died.
         say: takes one line of text for the user.
         at_each: called with this object after each batch.

@@ -26,7 +26,8 @@ class SimulatorEnded(Exception):
     """A simulator's process ended, or was ended, without an answer.
 
     Attributes:
-        status: its exit status, minus the signal's number where a signal ended it; tail: the last lines of its output.
+        status: its exit status, minus the signal's number where a signal ended it.
+        tail: the last lines of its output.
     """
 
     def __init__(self, status: int, tail: Sequence[str]) -> None:
@@ -56,10 +57,12 @@ class Simulator:
 
     Args:
         command: with KernelPoint's option in it.
-        folder: its working directory; environment: variables beyond those of this process.
+        folder: its working directory.
+        environment: variables beyond those of this process.
 
     Attributes:
-        hello: its description of itself; seconds: from its start until it could simulate.
+        hello: its description of itself.
+        seconds: from its start until it could simulate.
 
     Raises:
         SimulatorEnded: it ended before it called KernelPoint.

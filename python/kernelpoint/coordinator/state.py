@@ -24,8 +24,12 @@ MOST_BYTES = 1 << 16
 class State:
     """Progress of the present pass.
 
-    node, pid: the coordinator; workers: how many batches can be simulated at once; expected, done: launches of the pass;
-    seconds_left: of the pass, None where nothing is known; written: when, in seconds since 1970.
+    Attributes:
+        node, pid: the coordinator.
+        workers: batches that can be simulated at once.
+        expected, done: launches of the pass.
+        seconds_left: of the pass, None where nothing is known.
+        written: when, in seconds since 1970.
     """
 
     node: str
@@ -47,7 +51,9 @@ class Progress:
     """Tells how far a run is: the user every SECONDS_BETWEEN_LINES, others by a file, every SECONDS_BETWEEN.
 
     Args:
-        path: of the file; workers, dashboard: of the run; say: takes one line of text for the user.
+        path: of the file.
+        workers, dashboard: of the run.
+        say: takes one line of text for the user.
     """
 
     def __init__(self, path: Path, workers: int, dashboard: str, say: Callable[[str], None]) -> None:

@@ -18,7 +18,11 @@ PLACE = "{}"  # in the simulator's command: where the file of each configuration
 
 @dataclass(frozen=True)
 class SweepConfig:
-    """One simulated GPU. name: in tables and in the journal's name; command: of the simulator.
+    """One simulated GPU.
+
+    Attributes:
+        name: in tables and in the journal's name.
+        command: of the simulator.
 
     >>> SweepConfig("large-l2", ("accel-sim.out", "-config", "large-l2.config")).command[-1]
     'large-l2.config'

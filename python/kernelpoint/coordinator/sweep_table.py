@@ -31,8 +31,12 @@ class Ratio(NamedTuple):
 
 @dataclass(frozen=True)
 class Row:
-    """A configuration in the table. total, ratio: with their half-widths; tied: equal to the one ranked before it,
-    within the bound; note: reason for a missing ratio, or empty.
+    """A configuration in the table.
+
+    Attributes:
+        total, ratio: with their half-widths.
+        tied: equal to the one ranked before it, within the bound.
+        note: reason for a missing ratio, or empty.
     """
 
     name: str

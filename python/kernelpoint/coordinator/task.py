@@ -25,8 +25,13 @@ COMPARED = ("simulator", "version", "config_hash")  # of the host: what all mach
 class Work:
     """Everything that the batches of a run have in common.
 
-    run: names the run; command: of the simulator; folder: its working directory; outcomes: the folder for them; host: how the
-    coordinator's simulator described itself (COMPARED); kernelpoint: the coordinator's version.
+    Attributes:
+        run: names the run.
+        command: of the simulator.
+        folder: its working directory.
+        outcomes: the folder for them.
+        host: description of the coordinator's simulator (COMPARED).
+        kernelpoint: the coordinator's version.
     """
 
     run: str
@@ -49,9 +54,14 @@ class Batch:
 class Report:
     """End of a batch.
 
-    outcomes: of the chains as far as they came; ended: why the simulator ended while it simulated the next one, or None;
-    was_killed: an external signal ended it; tail: last lines of its output; refusal: why that machine cannot simulate, or
-    None; starts, start_seconds: simulators started for it, and how long that took; node: the machine.
+    Attributes:
+        outcomes: of the launches that were finished.
+        ended: reason for which the simulator ended in the next launch, or None.
+        was_killed: True if an external signal ended it.
+        tail: last lines of its output.
+        refusal: reason for which that machine cannot simulate, or None.
+        starts, start_seconds: simulators started for it, and the time of these starts.
+        node: the machine.
     """
 
     outcomes: Known

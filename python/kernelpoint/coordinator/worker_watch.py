@@ -15,7 +15,9 @@ class WorkerWatch(threading.Thread):
     """Thread that reports a lack of workers after SECONDS_BETWEEN_LOOKS, then every SECONDS_BETWEEN_LINES.
 
     Args:
-        count: number of connected workers; awaited: message on where workers come from; say: prints a line for the user.
+        count: number of connected workers.
+        awaited: message on where workers come from.
+        say: prints a line for the user.
 
     Attributes:
         over: event that ends the thread.

@@ -64,10 +64,10 @@ class Checkpoint:
     """Content of a checkpoint file.
 
     Attributes:
-        path: where it lies.
+        path: its file.
         digest: 16 hexadecimal digits over the file's bytes; part of the key of cached embeddings.
         settings: constructor arguments of `TraceEncoder`.
-        card: how it was trained: data, settings, seeds.
+        card: data, settings and seeds of its training.
 
     Example:
         >>> checkpoint = read_checkpoint()

@@ -170,7 +170,9 @@ def embed_streams(
 class Task:
     """Everything that the pieces of a pool have in common.
 
-    checkpoint: as read_checkpoint takes it; digest: of the one that the coordinator has.
+    Attributes:
+        checkpoint: as read_checkpoint takes it.
+        digest: of the one that the coordinator has.
     """
 
     checkpoint: str

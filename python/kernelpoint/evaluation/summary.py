@@ -16,11 +16,18 @@ class Line:
     """One policy at one budget, over the seeds of one workload or over all workloads.
 
     cycle speedups: harmonic, geometric and arithmetic mean over workloads; of one workload all three are its total over
-    the mean of what was simulated. error_mean, error_max: of |error|; bias: mean of the signed error; spread: standard
-    deviation of the signed error over seeds (mean over workloads). beyond_latency: mean |error| as a share of the total without
-    the launch latency, where a workload names one. held: share of runs whose stated bound held, nan where
-    none stated one. within: share of runs with |error| within the budget. simulated: launches, mean over seeds, summed over
-    workloads. from_truth: whether any run planned from the times that it is judged on. reasons: why runs are missing.
+    the mean of what was simulated.
+
+    Attributes:
+        error_mean, error_max: of |error|.
+        bias: mean of the signed error.
+        spread: standard deviation of the signed error over seeds (mean over workloads).
+        beyond_latency: mean |error| as a share of the total without the launch latency, where a workload names one.
+        held: share of runs whose stated bound held, nan where none stated one.
+        within: share of runs with |error| within the budget.
+        simulated: launches, mean over seeds, summed over workloads.
+        from_truth: True if any run planned from the times that it is judged on.
+        reasons: for missing runs.
     """
 
     workload: str

@@ -34,11 +34,11 @@ class Workload:
         results: float64 [N], cycles or ns of each launch in the full run.
         counter: "cycles" or "ns".
         known: times, counters and shapes known beforehand.
-        from_truth: whether `known` is the truth itself, so that its times may be given only to methods marked so.
-        model: what the fast model predicts, unless it is off or a profile takes its place; rows as in `results`.
-        informed: whether the user asked that methods which can do without those times get them too.
+        from_truth: True if `known` is the truth itself, so that its times may be given only to methods marked so.
+        model: predictions of the fast model, unless it is off or a profile takes its place; rows as in `results`.
+        informed: True if the user asked that methods which can do without those times get them too.
         paths: traces, one per launch, where there are any.
-        notes: what a reader of the table has to know.
+        notes: sentences for a reader of the table.
     """
 
     name: str
@@ -192,12 +192,18 @@ KEYS = ("truth", "name", "traces", "profile", "host", "fast_model", "device", "l
 class Request:
     """A workload as the user names it.
 
-    truth: per-launch results of the full run; name: in tables; traces: its trace list; profile: what methods plan from
-    (none: the truth, for those that cannot do without; "truth": for all that can use its times; "host:NAME": a full run of
-    the embedded host in that configuration; "model": what the fast model predicts; or a file); host: the configuration of the
-    embedded host that makes the truth; fast_model: the model's configuration, as in kernelpoint.yaml (`auto`: another GPU
-    than the host's, else the nearest shipped; `off`); device: GPU of the truth file; latency: cycles of each
-    launch that no method can save, taken off for a second error.
+    Attributes:
+        truth: per-launch results of the full run.
+        name: in tables.
+        traces: its trace list.
+        profile: input of the methods (none: the truth, for those that need times; "truth": for all that can
+            use its times; "host:NAME": a full run of the embedded host in that configuration; "model": what the fast
+            model predicts; or a file).
+        host: the configuration of the embedded host that makes the truth.
+        fast_model: the model's configuration, as in kernelpoint.yaml (`auto`: another GPU than the host's, else the
+            nearest shipped; `off`).
+        device: GPU of the truth file.
+        latency: cycles of each launch that no method can save, taken off for a second error.
     """
 
     name: str

@@ -22,8 +22,11 @@ def no_model() -> None:
 class Projection:
     """The whole launch, projected.
 
-    cycles, instructions: projected amounts. cycles_error, instructions_error: half-width of each at the confidence that the
-    method was made with; nan where the method knows none. scale: n / k, by which every other counter is multiplied.
+    Attributes:
+        cycles, instructions: projected amounts.
+        cycles_error, instructions_error: half-width of each at the confidence that the method was made with; nan where
+            the method knows none.
+        scale: n / k, by which every other counter is multiplied.
 
     >>> whole = Projection(cycles=9000.0, instructions=50_000.0, cycles_error=270.0, instructions_error=0.0, scale=2.5)
     >>> whole.cycles_error / whole.cycles
@@ -45,7 +48,7 @@ class StoppingRule(ABC):
         description: its projections, in the plural, for messages.
         bounded: counters whose projections have a half-width; an error budget on any other is refused. Empty for a method
             that knows no error: a run with its projections states no bound.
-        assumption: what its half-widths rest on, for the summary.
+        assumption: basis of its half-widths, for the summary.
         interval: cycles between two points of a trace.
 
     Args:

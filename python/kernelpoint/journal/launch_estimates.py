@@ -40,7 +40,9 @@ def estimates_of_launches(
     """Estimates from the records of a journal; None where there are none, as in a run that simulated everything.
 
     Args:
-        offsets: int64 [processes + 1], first unit of each process; kernels: how many the summary names; path: of the journal.
+        offsets: int64 [processes + 1], first unit of each process.
+        kernels: number of kernels in the summary.
+        path: of the journal.
 
     Raises:
         JournalError: the records do not contain every launch once.

@@ -13,9 +13,15 @@ from kernelpoint.journal.parts import Count, ProjectionRecord, Stratum, Typed
 
 @dataclass(slots=True)
 class DecisionRecord(Typed):
-    """One launch decided. u, threshold: why, of a launch that may be drawn; take_all: why, of one that is simulated for
-    certain; cluster, stream: where known; prediction: expected cycles, to six digits; x: the covariate; trace:
-    path, where no list is known.
+    """One launch decided.
+
+    Attributes:
+        u, threshold: reason of a launch that may be drawn.
+        take_all: reason of one that is simulated for certain.
+        cluster, stream: where known.
+        prediction: expected cycles, to six digits.
+        x: the covariate.
+        trace: path, where no list is known.
 
     >>> drawn = DecisionRecord(process=0, launch=3, pass_index=0, action="simulate", stratum=1, u=0.02, threshold=0.1)
     >>> drawn.u <= drawn.threshold

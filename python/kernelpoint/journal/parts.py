@@ -61,8 +61,12 @@ class ProjectionRecord(Typed):
 
 @dataclass(slots=True)
 class EstimateRecord(Typed):
-    """One counter, or ratio of counters. simulated: over the simulated launches alone; computed_half_width: that which results
-    show, before it is raised to the error budget; None, which is written: not stated.
+    """One counter, or ratio of counters.
+
+    Attributes:
+        simulated: over the simulated launches alone.
+        computed_half_width: that which results show, before it is raised to the error budget; None, which is written:
+            not stated.
 
     >>> from kernelpoint.journal.text import plain
     >>> plain(EstimateRecord(simulated=40.0))["half_width"] is None  # none is stated, and the journal says so
@@ -97,8 +101,11 @@ class ScreenedRecord(Typed):
 class OpenLaunchRecord(Typed):
     """The unsimulated launch that needs the smallest multiple of its expected cost to break the error budget alone.
 
-    process, launch: its place; kernel: its name, None where it is not known; times: that multiple; probability: of its being
-    drawn, beforehand.
+    Attributes:
+        process, launch: its place.
+        kernel: its name, None where it is not known.
+        times: that multiple.
+        probability: of its being drawn, beforehand.
     """
 
     process: Count

@@ -144,12 +144,19 @@ class ResumeRecord(Typed):
 
 @dataclass(slots=True)
 class SummaryRecord(Typed):
-    """The end of the run. copied: launches that took the result of an equal one, or of an earlier run; lost: units that failed
-    as often as is allowed, and have no result; never_completed: units in flight; one_per_stream_speedup: total over the sum of
-    one launch for each distinct stream; None: not stated. kernels: where the plan knows their names; their cycles add up to the
-    estimate. replay_errors: by counter, from validation launches; restarts: of a full run that was resumed, the units at which
-    it went on; bound_excludes: why the bound is on the sampling error only. further: relative errors of further
-    targets of the error budget, by counter or ratio, or `cycles of decode/*`; range_targets: estimates of those of ranges.
+    """The end of the run.
+
+    Attributes:
+        copied: launches that took the result of an equal one, or of an earlier run.
+        lost: units that failed as often as is allowed, and have no result.
+        never_completed: units in flight.
+        one_per_stream_speedup: total over the sum of one launch for each distinct stream; None: not stated.
+        kernels: empty where the plan knows no names; their cycles add up to the estimate.
+        replay_errors: by counter, from validation launches.
+        restarts: of a full run that was resumed, the units at which it went on.
+        bound_excludes: reason for a bound on the sampling error only.
+        further: relative errors of further targets of the error budget, by counter or ratio, or `cycles of decode/*`.
+        range_targets: estimates of those of ranges.
     """
 
     launches: Count

@@ -90,9 +90,15 @@ def _cure(first: Run, second: Run) -> list[str]:
 
 @dataclass(frozen=True)
 class CounterRow:
-    """One counter. first, second: estimated totals from the common launches; ratio: second / first, with its bound;
-    difference: second - first, with its bound; separate: half-width of the ratio from the bounds that both runs state by
-    themselves (the ratio lies there where both hold, so its confidence is lower); tighter: separate over paired.
+    """One counter.
+
+    Attributes:
+        first, second: estimated totals from the common launches.
+        ratio: second / first, with its bound.
+        difference: second - first, with its bound.
+        separate: half-width of the ratio from the bounds that both runs state by themselves (the ratio lies there where
+            both hold, so its confidence is lower).
+        tighter: separate over paired.
 
     >>> ratio, difference = Interval(1.5, 0.01, 0.004, 9.0), Interval(500.0, 10.0, 4.0, 9.0)
     >>> CounterRow("cycles", 1000.0, 1500.0, ratio, difference, separate=0.04).tighter
@@ -138,7 +144,11 @@ class CounterRow:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two runs compared. common: launches drawn in both; first_drawn, second_drawn: in each.
+    """Two runs compared.
+
+    Attributes:
+        common: launches drawn in both.
+        first_drawn, second_drawn: in each.
 
     >>> import kernelpoint as kp
     >>> from kernelpoint.paired import compare_runs

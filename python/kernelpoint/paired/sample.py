@@ -21,11 +21,16 @@ class DrawnSample:
     """Sample and results of a finished run that stated a bound.
 
     Attributes:
-        units: int64 [n], launches with a result, ascending; stratum: int64 [n], -1 for take-all units; x: float64 [n],
-            the covariate, nan without one.
-        counters: names; values: float64 [n, counters].
-        strata_units: N_h, int64 [H]; strata_covariate: X_h, float64 [H], or None; clusters: int64 [H], 0 where none are named.
-        kinds: the kind of each of its passes; bound, method: its bound and its estimator.
+        units: int64 [n], launches with a result, ascending.
+        stratum: int64 [n], -1 for take-all units.
+        x: float64 [n], the covariate, nan without one.
+        counters: names.
+        values: float64 [n, counters].
+        strata_units: N_h, int64 [H].
+        strata_covariate: X_h, float64 [H], or None.
+        clusters: int64 [H], 0 where none are named.
+        kinds: the kind of each of its passes.
+        bound, method: its bound and its estimator.
 
     >>> import kernelpoint as kp
     >>> drawn = sample_of(kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="all"))

@@ -27,9 +27,9 @@ class Insertion(_Section):
     """One added line of C++, beside the one place in the sources that a pattern finds.
 
     Attributes:
-        name: what the line is for, shown to the user.
+        name: purpose of the line, shown to the user.
         match: an ast-grep pattern; ``$NAME`` stands for one node and can be used as ``{NAME}`` in the line.
-        at: which node around the match counts: the statement, the outermost loop around it, or the function around it.
+        at: the node around the match that counts: the statement, the outermost loop around it, or the function around it.
         place: on which side of that node the line goes; in a function it goes before the first statement.
         line: the added line, or one for each kind of node (tree-sitter's names) that `at` may be.
     """

@@ -49,8 +49,8 @@ class OwnFiles:
 
     Args:
         root: the checkout's folder.
-        description: which simulator, and what is added.
-        launcher: whether files for its job launcher are among them; they stay where an earlier patch laid them down.
+        description: the simulator and the added lines.
+        launcher: True if files for its job launcher are among them; they stay where an earlier patch laid them down.
 
     Raises:
         PatchError: the simulator has no launcher that is known.

@@ -71,8 +71,8 @@ class Tree:
 
     Args:
         root: the checkout's folder.
-        description: which simulator, and what is added.
-        launcher: whether files for its job launcher are added too; they stay where an earlier patch laid them down.
+        description: the simulator and the added lines.
+        launcher: True if files for its job launcher are added too; they stay where an earlier patch laid them down.
 
     Raises:
         PatchError: the simulator has no launcher that is known, or the folder is not a checkout of this simulator; folders

@@ -44,7 +44,8 @@ def context(label: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """int64 [N]: one label for (previous, own, next) of each launch within its process; beyond the ends stands -2.
 
     Args:
-        label: int [N]; offsets: int64 [processes + 1], first unit of each process.
+        label: int [N].
+        offsets: int64 [processes + 1], first unit of each process.
 
     >>> context(np.array([4, 7, 4, 7, 4, 7]), np.array([0, 6])).tolist()
     [0, 2, 3, 2, 3, 1]

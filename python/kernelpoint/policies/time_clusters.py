@@ -74,7 +74,8 @@ class TimeClusters(Policy):
         """The clusters and the sample size of each.
 
         Args:
-            times: float64 [N], in the profile's unit; kernel: int64 [N], -1 for launches that belong to no cluster.
+            times: float64 [N], in the profile's unit.
+            kernel: int64 [N], -1 for launches that belong to no cluster.
             z_over_eps: normal quantile of the confidence level over the relative error.
         """
 

@@ -65,7 +65,7 @@ class ProfileFormat(ABC):
 
         Args:
             path: the file, perhaps compressed (`open_decompressed`).
-            device: which GPU, where the file has launches of several.
+            device: the GPU, where the file has launches of several.
 
         Raises:
             ProfileError: the file is damaged, or is no full profile; the message says where.

@@ -31,10 +31,11 @@ class Launches:
 class Matching:
     """The result of a matching.
 
-    rows: int64 [N], row of the profile for each launch of the list, -1 where there is none.
-    extra: int64 [..], rows of the profile that belong to no launch.
-    how: "order" (the longest common subsequence) or "occurrence" (the k-th launch of a kind with the k-th).
-    by_base: launches matched by function name alone, because template arguments are written differently.
+    Attributes:
+        rows: int64 [N], row of the profile for each launch of the list, -1 where there is none.
+        extra: int64 [..], rows of the profile that belong to no launch.
+        how: "order" (the longest common subsequence) or "occurrence" (the k-th launch of a kind with the k-th).
+        by_base: launches matched by function name alone, because template arguments are written differently.
 
     Example:
         >>> matching = Matching(rows=np.array([0, -1, 1]), extra=np.array([2]), how="order", by_base=0)

@@ -24,16 +24,18 @@ class Profile:
 
     Attributes:
         source: the file.
-        names: distinct kernel names; name_ids: int32 [N], the name of each launch.
+        names: distinct kernel names.
+        name_ids: int32 [N], the name of each launch.
         grid, block: int64 [N, 3]; zeros where unknown.
-        registers: int64 [N], per thread; shared_memory: int64 [N], bytes per CTA, static and dynamic; stream: int64 [N].
-            -1 where unknown.
-        start: int64 [N], nanoseconds on the profiler's clock; duration: float64 [N], nanoseconds. Simulations have none:
-            0 and nan.
+        registers: int64 [N], per thread.
+        shared_memory: int64 [N], bytes per CTA, static and dynamic.
+        stream: int64 [N]. -1 where unknown.
+        start: int64 [N], nanoseconds on the profiler's clock.
+        duration: float64 [N], nanoseconds. Simulations have none: 0 and nan.
         keys: int64 [N], equal for launches whose source says that they do the same work; None where it says nothing.
         counters: float64 [N] by name, as their source calls them; `cycles` for simulations; nan where unknown.
         traces: trace file of each launch, where the source names it.
-        left_out: what the file has besides kernel launches, with its number.
+        left_out: kinds of rows that are no kernel launches, with their numbers.
 
     >>> from kernelpoint.profiles.builder import ProfileBuilder
     >>> builder = ProfileBuilder("example")
@@ -135,7 +137,9 @@ class Profile:
         """One row for each group of launches: its kind as its name, its threads as its grid, sums of times and counters.
 
         Args:
-            groups: int [N], the group of each launch; kinds: int [groups]; first: int [groups], its first launch.
+            groups: int [N], the group of each launch.
+            kinds: int [groups].
+            first: int [groups], its first launch.
 
         >>> from kernelpoint.profiles.builder import ProfileBuilder
         >>> builder = ProfileBuilder("example")

@@ -26,7 +26,7 @@ def read_profile(path: str | Path, device: int | None = None) -> Profile:
 
     Args:
         path: the file.
-        device: which GPU, where the file has launches of several.
+        device: the GPU, where the file has launches of several.
 
     Raises:
         ProfileError: the file is missing, of no known format, or damaged; the message says where.

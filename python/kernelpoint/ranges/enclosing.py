@@ -15,7 +15,8 @@ def enclosing(
     """For each call its number and the names of the ranges of its thread that contain it, outermost first.
 
     Args:
-        ranges: thread, begin, end and name; calls: thread and time. Times of both are on one clock.
+        ranges: thread, begin, end and name.
+        calls: thread and time. Times of both are on one clock.
 
     >>> list(enclosing([(1, 0.0, 9.0, "model"), (1, 2.0, 4.0, "layer"), (2, 0.0, 9.0, "other")], [(1, 3.0), (1, 5.0)]))
     [(0, ['model', 'layer']), (1, ['model'])]

@@ -23,7 +23,7 @@ class Ranges:
         paths: of each range, parts separated by "/"; a range follows the one that contains it.
         parents: int64 [R], the range that each lies in; -1 of the root.
         of_launch: int64 [N], the innermost range of each launch; launches of all processes in one row.
-        source: where they come from, for people.
+        source: their origin, for people.
 
     >>> ranges = Ranges.of(["decode/layer.0", "decode/layer.1", ""], "an example")
     >>> ranges.paths, ranges.parents.tolist(), ranges.of_launch.tolist()

@@ -22,7 +22,9 @@ MATCHED_SHARE = 0.5  # of the launches (of the source's where there are fewer) t
 class Listed(Launches):
     """The launches of a run, in program order, as far as they are known; names, grid and block as of Launches.
 
-    keys: int64 [N], equal for launches of one kernel and shape; traces: trace file of each, empty where there is none.
+    Attributes:
+        keys: int64 [N], equal for launches of one kernel and shape.
+        traces: trace file of each, empty where there is none.
     """
 
     keys: np.ndarray

@@ -67,8 +67,9 @@ def write_chakra(run: Run, times: SystemTimes, path: Path, like: Path | None) ->
     """Write a trace with the times of a run.
 
     Args:
-        times: of the run's launches; like: a Chakra trace whose GPU nodes get them, or PyTorch profiler JSON, whose kernels and
-            collectives become one chain; None: one chain of the launches.
+        times: of the run's launches.
+        like: a Chakra trace whose GPU nodes get them, or PyTorch profiler JSON, whose kernels and collectives become
+            one chain; None: one chain of the launches.
 
     Raises:
         ProfileError: `like` cannot be read, or is of other launches. SetupError: protobuf is not installed.

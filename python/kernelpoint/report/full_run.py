@@ -32,7 +32,8 @@ def compare(run: Run, full: Run) -> FullRun:
     """Compare a finished run with a full run.
 
     Args:
-        run: the sampled run; full: a run of the same list with `policy: all`.
+        run: the sampled run.
+        full: a run of the same list with `policy: all`.
 
     Raises:
         JournalError: one of them has not ended, or the full run is of other traces or another simulated GPU, or not full.

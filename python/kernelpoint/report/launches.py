@@ -20,7 +20,8 @@ class Launch:
     """One launch of a run.
 
     Attributes:
-        process, launch: where it stands; kernel: its name, shortened; empty where it is not known.
+        process, launch: its place.
+        kernel: its name, shortened; empty where it is not known.
         how: simulated, projected (stopped inside, the rest estimated), or estimated.
         cycles: its result or its estimate; None where there is neither.
         stratum: -1 where it was simulated for certain; None where the journal does not say.

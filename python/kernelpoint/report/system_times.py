@@ -19,8 +19,11 @@ CLOCKS = "-gpgpu_clock_domains"  # option of Accel-Sim: MHz of the cores, then o
 
 @dataclass(frozen=True)
 class SystemTimes:
-    """names: of the kernels, empty where not known; nanoseconds: float64 [N]; simulated: bool [N]; half_width: of their sum, in
-    nanoseconds, None where the run states none.
+    """Attributes:
+    names: of the kernels, empty where not known.
+    nanoseconds: float64 [N].
+    simulated: bool [N].
+    half_width: of their sum, in nanoseconds, None where the run states none.
     """
 
     names: list[str]

@@ -61,7 +61,8 @@ def forecast(census: Profile, drawn: np.ndarray, traced: np.ndarray) -> Forecast
 
     Args:
         census: all launches, with counted instructions of warps where they are known.
-        drawn: int64 [n], launches of the first pass; traced: bool [N].
+        drawn: int64 [n], launches of the first pass.
+        traced: bool [N].
 
     >>> from kernelpoint.profiles import read_profile
     >>> import kernelpoint as kp

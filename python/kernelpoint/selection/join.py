@@ -29,7 +29,8 @@ def join_lists(folders: Sequence[Path], output: Path) -> int:
     lists, so the copies of one list, and where a launch stands among them, are those of all.
 
     Args:
-        folders: each holds a list of one tracer run, all of the same CUDA context; output: a folder, made where missing.
+        folders: each holds a list of one tracer run, all of the same CUDA context.
+        output: a folder, made where missing.
 
     Raises:
         TraceError: a folder has no list, lists differ in their copies, or a launch was traced in two runs.

@@ -19,7 +19,8 @@ def kernel_ranges(numbers: np.ndarray, most: int = MOST_CHARACTERS) -> list[str]
     """`DYNAMIC_KERNEL_RANGE` of each tracer run: neighbouring numbers merged, so many items that it stays short enough.
 
     Args:
-        numbers: int64 [n], ascending, each once; most: characters of one value.
+        numbers: int64 [n], ascending, each once.
+        most: characters of one value.
 
     >>> kernel_ranges(np.array([3, 5, 6, 7, 8, 11]))
     ['3 5-8 11']
@@ -47,7 +48,9 @@ def sampled_kernels(strata: np.ndarray, traced: np.ndarray, first: int) -> str:
     Take-all units, which stand for themselves only, come first, as one cluster of as many launches as are traced.
 
     Args:
-        strata: int [N], -1 for take-all units; traced: bool [N]; first: number of launch 0.
+        strata: int [N], -1 for take-all units.
+        traced: bool [N].
+        first: number of launch 0.
 
     >>> print(sampled_kernels(np.array([-1, 0, 0, 0]), np.array([True, True, False, True]), 0), end="")
     launches to trace, made by kernelpoint select
@@ -109,7 +112,8 @@ def write_output(
 
     Args:
         numbers: the tracer's numbers to trace now; by default all of the selection.
-        earlier: joined traces of a selection that this one continues; paths: the range of each launch of the census.
+        earlier: joined traces of a selection that this one continues.
+        paths: the range of each launch of the census.
 
     Raises:
         ConfigError: the folder cannot be made.

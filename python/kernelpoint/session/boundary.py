@@ -74,7 +74,8 @@ def open_run(
     """Open a run of a configuration, or take one over from its journal.
 
     Args:
-        pool: see setup.prepare; command: of the simulator, for the record.
+        pool: see setup.prepare.
+        command: of the simulator, for the record.
 
     Raises:
         KernelPointError: see open.

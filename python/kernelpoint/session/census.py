@@ -30,7 +30,8 @@ class Census:
     """See Queue for the methods.
 
     Args:
-        setup: of a run without a frame; recorder: takes records.
+        setup: of a run without a frame.
+        recorder: takes records.
     """
 
     def __init__(self, setup: Setup, recorder: Recorder) -> None:

@@ -27,7 +27,8 @@ def read_earlier(path: str, now: RunRecord, counters: tuple[str, ...] | None) ->
     """The results in the journal of an earlier run. Launches that were stopped inside are left out.
 
     Args:
-        now: the first record of the run that takes them over; counters: that its simulator reports, where it says.
+        now: the first record of the run that takes them over.
+        counters: of its simulator, where known.
 
     Raises:
         ConfigError: traces, simulated GPU or counters differ, or the earlier run was a full run.

@@ -26,7 +26,7 @@ CANDIDATES: dict[str, tuple[tuple[str, ...], ...]] = {
 # Sectors that the traces name: the fast model counts them, whatever state it is in.
 SECTORS = ("l1_accesses", "l1_global_reads", "l1_global_writes", "l2_global_writes")
 
-# What the header of a trace says and no simulator changes.
+# Counters that stand in the header of a trace.
 GRID = ("ctas", "warps")
 
 

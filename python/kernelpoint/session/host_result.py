@@ -11,7 +11,11 @@ from kernelpoint.session.ratios import ACTIVE_CYCLES, check_counter, check_names
 
 
 class HostResult(NamedTuple):
-    """One launch simulated. stopped: inside; names, values: of the host's further counters.
+    """One launch simulated.
+
+    Attributes:
+        stopped: inside.
+        names, values: of the host's further counters.
 
     >>> HostResult(False, 900, 50, ("reads",), (3.0,)).counters
     {'cycles': 900.0, 'instructions': 50.0, 'reads': 3.0}

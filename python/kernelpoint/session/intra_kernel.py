@@ -56,7 +56,7 @@ class InsideKernel:
         method: "off", or one of intrakernel.METHODS.
         budget: the run's error budget.
         course: gives the course of a launch in the fast model, or None.
-        full_run: whether every launch is simulated, so that projections alone have an error.
+        full_run: True if every launch is simulated, so that projections alone have an error.
     """
 
     def __init__(

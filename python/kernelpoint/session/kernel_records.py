@@ -28,7 +28,8 @@ def launches_records(
     """Estimates of every launch, in blocks of one process each.
 
     Args:
-        offsets: the first unit of each process, and N; cycles, strata, kernels: [N], see LaunchesRecord.
+        offsets: the first unit of each process, and N.
+        cycles, strata, kernels: [N], see LaunchesRecord.
 
     >>> ones = np.ones(5, dtype=np.int64)
     >>> [(record.process, record.first, record.count) for record in launches_records([0, 2, 5], ones, ones, ones)]

@@ -49,10 +49,13 @@ class Loop:
     """The steps of a run.
 
     Args:
-        setup: what is fixed; recorder: takes the records of the run, and has those of the journal that is gone on with.
+        setup: the fixed inputs of the run.
+        recorder: takes the records of the run, and has those of the journal that is gone on with.
 
     Attributes:
-        queue: the launches that the run waits for; sample: the launches drawn and their results; is_done: the run's end.
+        queue: the launches that the run waits for.
+        sample: the launches drawn and their results.
+        is_done: the run's end.
         census, validation: None in a run that makes none.
     """
 

@@ -23,7 +23,8 @@ def range_records(ranges: Ranges, look: Look, sample: Sample) -> list[RangeRecor
     """Record of each range, in the order of `ranges.paths`.
 
     Args:
-        look: the statement of the run; sample: the sample that it rests on, whose launches are those of the ranges.
+        look: the statement of the run.
+        sample: the sample that it rests on, whose launches are those of the ranges.
     """
     known = {name: _targets(ranges, sample, name) for name in look.estimates}
     parts = _parts(Tree(ranges.parents, ranges.of_launch), look, sample, known)
@@ -34,7 +35,8 @@ def kernel_records(plan: Plan, look: Look, sample: Sample) -> list[KernelRecord]
     """Record of each kernel, by name, with the counters that its rates are made of; none where the plan knows no names.
 
     Args:
-        look: the statement of the run; sample: the sample that it rests on.
+        look: the statement of the run.
+        sample: the sample that it rests on.
     """
     known, counters = kernels_of(plan), look.estimates.keys() & set(sample.engine.counters)
     if known is None or "cycles" not in counters:

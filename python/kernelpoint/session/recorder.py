@@ -22,7 +22,7 @@ from kernelpoint.journal import (
 )
 from kernelpoint.session.progress import Progress
 
-# What a journal holds: outcomes of launches, steps of the loop, and what happened in between, all others.
+# Records of a journal: outcomes of launches, and steps of the loop. All others are incidents in between.
 OUTCOMES = (ResultRecord, ValidationRecord, AbortRecord)
 STEPS = (PassRecord, LookRecord, FurtherValidationsRecord, PopulationRecord)
 Step = TypeVar("Step", PassRecord, LookRecord, FurtherValidationsRecord, PopulationRecord)
@@ -33,7 +33,8 @@ class Recorder:
     was done and written before: nothing is written or said.
 
     Args:
-        journal: open for writing; log: takes one line of text for the user.
+        journal: open for writing.
+        log: takes one line of text for the user.
         stops_at_errors: the key `on_error: abort`.
 
     Attributes:

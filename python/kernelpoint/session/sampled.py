@@ -26,11 +26,17 @@ class SampledLaunches:
     """See Queue for the methods.
 
     Args:
-        setup: what is fixed; frame: the launches and their plan; sample: takes results; recorder: takes records.
+        setup: the fixed inputs of the run.
+        frame: the launches and their plan.
+        sample: takes results.
+        recorder: takes records.
 
     Attributes:
-        ledger: what became of each launch of the pass; inside: stops launches; pass_index: of the pass;
-        restarts: of a full run that was resumed, the units at which it went on; copies, copied_cycles: launches that took the
+        ledger: outcome of each launch of the pass.
+        inside: stops launches.
+        pass_index: of the pass.
+        restarts: of a full run that was resumed, the units at which it went on.
+        copies, copied_cycles: launches that took the.
         result of an equal one, or of an earlier run.
     """
 

@@ -30,12 +30,19 @@ NOT_COVERED = ("launches may begin colder or warmer than in a full run", MODEL_E
 class Account:
     """Counts of a run, for its summary.
 
-    copied: launches that took the result of an equal one, or of an earlier run; uncounted_cycles: simulated beyond those of the
-    results: validation launches, less what projections and copies left out.
-    simulated_totals: the sum of each counter over the results; one_per_stream_cycles: predicted, of one launch for each
-    distinct stream; processes: (launches, simulated) of each; lost, never_completed: units; assumptions, warnings: of
-    launches that were stopped inside; checked: the replay error, from validation launches; restarts: of a full run that was
-    resumed, the units at which it went on; open_launch: see OpenLaunchRecord; ranges: samples of targets that name ranges.
+    Attributes:
+        copied: launches that took the result of an equal one, or of an earlier run.
+        uncounted_cycles: simulated beyond those of the results: validation launches, less what projections and copies
+            left out.
+        simulated_totals: the sum of each counter over the results.
+        one_per_stream_cycles: predicted, of one launch for each distinct stream.
+        processes: (launches, simulated) of each.
+        lost, never_completed: units.
+        assumptions, warnings: of launches that were stopped inside.
+        checked: the replay error, from validation launches.
+        restarts: of a full run that was resumed, the units at which it went on.
+        open_launch: see OpenLaunchRecord.
+        ranges: samples of targets that name ranges.
     """
 
     launches: int

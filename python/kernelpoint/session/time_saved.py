@@ -68,7 +68,8 @@ class TimeSaved:
         would be too high.
 
         Args:
-            weights: gives w of each of these launches; total_cycles: C.
+            weights: gives w of each of these launches.
+            total_cycles: C.
         """
         if self.known is not None or not self._took:
             return

@@ -13,10 +13,10 @@ def coverage_of_bound(bounded: bool, left_out: int, replays: bool, checked: bool
     """Name the error that the stated half-width bounds.
 
     Args:
-        bounded: whether a half-width is stated.
+        bounded: True if a half-width is stated.
         left_out: launches that were not simulated, or not to their end.
-        replays: whether launches began with replayed state, not with what the launch before them left.
-        checked: whether the half-width holds the error of that, as it was estimated in the run.
+        replays: True if launches began with replayed state, not with what the launch before them left.
+        checked: True if the half-width holds the error of that, as it was estimated in the run.
 
     >>> coverage_of_bound(bounded=True, left_out=10, replays=True, checked=True)
     'total error'

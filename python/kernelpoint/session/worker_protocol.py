@@ -44,8 +44,12 @@ class Planned(NamedTuple):
 class Outcome:
     """Result of a step: counters by name, cycles and instructions first, as the host reported them.
 
-    stopped: the launch was stopped inside; points: its progress calls, of a stopped launch; reason: why it could not be
-    simulated, else None; seconds: wall time; processor_seconds: of the simulator, state restored before not included.
+    Attributes:
+        stopped: the launch was stopped inside.
+        points: its progress calls, of a stopped launch.
+        reason: for a launch that could not be simulated, else None.
+        seconds: wall time.
+        processor_seconds: of the simulator, state restored before not included.
     """
 
     counters: tuple[tuple[str, float], ...] = ()

@@ -29,7 +29,8 @@ def states_key(fingerprint: str, residency: tuple[int, ...], predictor: tuple[in
     """Key of the states in which MacSim's cores begin the launches of a list.
 
     Args:
-        fingerprint: of the list; residency, predictor: of the simulated GPU, see ``kp_host_info``.
+        fingerprint: of the list.
+        residency, predictor: of the simulated GPU, see ``kp_host_info``.
 
     >>> states_key("f00", (16, 14, 64, 0, 0), (14, 2)).startswith("f00:(16, 14, 64, 0, 0):(14, 2):")
     True

@@ -42,7 +42,7 @@ class TraceCache:
     """Both levels in one file, `scans.sqlite` in the cache folder; safe for several processes at once.
 
     Args:
-        folder: where the file lies; by default :func:`cache_folder`.
+        folder: of the file; by default :func:`cache_folder`.
         log: called if the cache cannot be used, is damaged, or comes from another version.
 
     Example:

@@ -28,7 +28,7 @@ class FootprintStore:
 
     Args:
         residency: of the simulated GPU, see ``kp_host_info``: SMs, and CTAs, warps, registers and shared memory of one.
-        folder: where the file lies; by default :func:`~kernelpoint.traces.store.cache_folder`.
+        folder: of the file; by default :func:`~kernelpoint.traces.store.cache_folder`.
         log: called if the cache cannot be used, is damaged, or comes from another version.
 
     Example:

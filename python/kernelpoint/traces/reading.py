@@ -29,8 +29,12 @@ Progress = Callable[[int, int], None]
 class Chunk:
     """Content of some traces, by position.
 
-    records: of cache.RECORD, zeros where a trace cannot be used; shapes: None there; errors: why; opcodes: warp instructions
-    of opcodes that are in no table; store_data: instructions whose STORE_DATA fields were left out.
+    Attributes:
+        records: of cache.RECORD, zeros where a trace cannot be used.
+        shapes: None there.
+        errors: reason for each failure.
+        opcodes: warp instructions of opcodes that are in no table.
+        store_data: instructions whose STORE_DATA fields were left out.
     """
 
     records: np.ndarray

@@ -55,8 +55,8 @@ class LaunchHeader:
         kernel_id: the tracer's number; a launch index is its position in the list instead.
         binary_version: compute capability, 70 for sm_70.
         stream_id: CUDA stream.
-        shared_base, local_base: where shared and local memory lie in the generic address space.
-        nvbit_version, tracer_version: what wrote the trace.
+        shared_base, local_base: addresses of shared and local memory in the generic address space.
+        nvbit_version, tracer_version: of the trace's writer.
 
     Example:
         >>> header = read_header("traces/kernel-1.traceg")

@@ -21,7 +21,7 @@ class ScanTable:
         stream_ids: int32 [N], numbered in order of first appearance.
         shape_ids: int32 [N], rows of `shapes`, numbered likewise.
         kernel_ids: int32 [N], rows of `kernel_names`, numbered likewise.
-        records: what was read of each file, of cache.RECORD [F]; see :class:`~kernelpoint.traces.Work` for its meaning.
+        records: content of each file, of cache.RECORD [F]; see :class:`~kernelpoint.traces.Work` for its meaning.
         record_ids: int32 [N], rows of `records`.
         streams: void16 [S], the streams' hashes.
         shapes: the distinct shapes.

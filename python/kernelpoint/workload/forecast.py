@@ -16,12 +16,15 @@ class Forecast:
     """Expected cost of a run at an error budget.
 
     Attributes:
-        launches: of the sample; speedup: all cycles over simulated cycles, those for validation included, or over what `source`
-            names in place of cycles; minutes: in the simulator on one core, nan where the instructions are not known. All
-            three are the better ends of ranges in which 80 % of runs are.
+        launches: of the sample.
+        speedup: all cycles over simulated cycles, those for validation included, or over what `source` names in place
+            of cycles.
+        minutes: in the simulator on one core, nan where the instructions are not known. All three are the better ends
+            of ranges in which 80 % of runs are.
         most_launches, least_speedup, most_minutes: the other ends, of a run that is less like its predictions.
         validations: launches for validation, at least, in a simulator that can replay.
-        full_minutes: of a full run, nan where the instructions are not known; simulator: that the minutes are of.
+        full_minutes: of a full run, nan where the instructions are not known.
+        simulator: of the minutes.
         further: the further targets that the same sample meets, as text; empty: none.
 
     >>> one = Forecast(0.01, 14, 30.0, 2.0, "instructions", most_launches=36, least_speedup=12.0, most_minutes=5.0)

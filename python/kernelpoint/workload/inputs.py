@@ -61,8 +61,11 @@ def why_unassisted(config: Config, population: Population) -> str | None:
 class Available:
     """Inputs that a policy may choose from.
 
-    profile: the one that the user named; traces: whether the trace of every launch is on disk; model: whether the
-    estimate may rest on the fast model's predictions; why_no_model: the reason where it may not (why_unassisted).
+    Attributes:
+        profile: the one that the user named.
+        traces: True if the trace of every launch is on disk.
+        model: True if the estimate may rest on the fast model's predictions.
+        why_no_model: the reason where it may not (why_unassisted).
 
     >>> Available(traces=True).model
     False
@@ -84,7 +87,7 @@ def check_available(policy: str, needs: frozenset[Need], available: Available, o
     """Refuse a policy whose inputs are not there.
 
     Args:
-        option: what the user names a profile with.
+        option: the user's option for a profile.
 
     Raises:
         PolicyError: it needs a profile, and none was named.
@@ -116,7 +119,7 @@ def complete(
     """The population with every input that is needed; what it has already is not made again.
 
     Args:
-        needs: what a policy asks for, available as it is (`check_available`).
+        needs: inputs of a policy; all are available (`check_available`).
         encoder: checkpoint and bound on nodes of the embeddings.
         cache: of traces and embeddings; by default the user's.
         read, embedded: called with (done, total) while traces are read, streams embedded; by default progress is shown.

@@ -45,7 +45,7 @@ class ModelSource:
 
     Attributes:
         setting: of the key `fast_model`: `auto`, or a file.
-        simulator: what the host tells of itself.
+        simulator: description of the host.
         paths: traces of all launches.
         lists: trace list of each process.
         log: told which configuration was chosen.
@@ -85,7 +85,7 @@ def with_model_source(population: Population, setting: str, simulator: Simulator
 
     Args:
         setting: `auto`, `off`, or a file; see :func:`kernelpoint.fast_model.configuration_for`.
-        simulator: what the host tells of itself.
+        simulator: description of the host.
 
     Raises:
         ConfigError: the file is refused.
@@ -147,7 +147,8 @@ def usable(model: Profile, known: np.ndarray) -> dict[str, np.ndarray]:
     """Predictions that can serve as covariates, float64 [N] by counter, 0 where not `known`.
 
     Args:
-        model: the fast model's counters; known: bool [N], launches that it predicts.
+        model: the fast model's counters.
+        known: bool [N], launches that it predicts.
 
     >>> from kernelpoint.workload import Population
     >>> from kernelpoint.fast_model import Predictions

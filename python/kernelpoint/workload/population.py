@@ -39,8 +39,8 @@ class Population:
         model: the fast model's cycles and counters of every launch, where the run has them; rows in unit order.
         model_source: where the model's predictions come from, where it may be asked for them.
         unread: why traces could not be opened or read while the inputs were made; another try may read them.
-        to_trace: whether the launches that a design draws are yet to be traced: a selection, whose results will be simulated.
-        measured: whether results are times that a GPU took, not those of a simulator.
+        to_trace: True if the launches that a design draws are yet to be traced: a selection, whose results will be simulated.
+        measured: True if results are times that a GPU took, not those of a simulator.
         first_process: number of the first process; above 0 only in a part of a larger population.
         pool: workers that read, embed and predict; None: this process. Nothing else depends on it.
 

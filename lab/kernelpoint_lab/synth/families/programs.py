@@ -33,7 +33,10 @@ HASH = 2654435761
 class Step:
     """One operation of a program.
 
-    kind: a key of OPCODES or one of MEMORY; chain: which of the values it continues; pattern, stride: of an access.
+    Attributes:
+        kind: a key of OPCODES or one of MEMORY.
+        chain: which of the values it continues.
+        pattern, stride: of an access.
     """
 
     kind: str

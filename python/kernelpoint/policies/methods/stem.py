@@ -45,7 +45,8 @@ def root(times: np.ndarray, units: np.ndarray, z_over_eps: float) -> list[Leaf]:
     A split is kept unless tau_1 + tau_2 > tau. Sizes of 1 and times that are all equal end it.
 
     Args:
-        times: float64 [N], times of all launches; units: int64 [n], the launches of the kernel.
+        times: float64 [N], times of all launches.
+        units: int64 [n], the launches of the kernel.
     """
     order = units[np.argsort(times[units], kind="stable")]
     values = times[order]
