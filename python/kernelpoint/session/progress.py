@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from kernelpoint.progress import duration
-from kernelpoint.session.verdict import width_text
+from kernelpoint.session.verdict import EXACT, width_text
 
 if TYPE_CHECKING:
     from kernelpoint.estimation import ErrorBudget, Look
@@ -75,9 +75,12 @@ class Progress:
         if not texts:
             return
         self._so_far = f"; so far {texts[0]}"
-        word = "within" if look.met else "beyond"
-        self.say(f"pass {pass_index}: {', '.join(texts)}; sampling error {word} the error budget")
+        is_exact = all(text.endswith(EXACT) for text in texts)
+        place = "" if is_exact else f"; sampling error {'within' if look.met else 'beyond'} the error budget"
+        self.say(f"pass {pass_index}: {', '.join(texts)}{place}")
 
 
 def _bound(width: float, error: float) -> str:
+    if width == 0.0:
+        return EXACT
     return f"+- {width_text(width, error)} %" if width == width else "no bound stated"
