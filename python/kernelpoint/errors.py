@@ -1,4 +1,4 @@
-"""Every error a user can cause. Each message says what is wrong, where, the value received and what is allowed."""
+"""Every error a user can cause. Each message names the mistake, its place, the value received and the allowed values."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def duration(seconds: float) -> str:
 
 
 class WorkProgress:
-    """Tells how far a piece of work is and how long it will still take, at the rate so far.
+    """Progress of a piece of work, with the time left at the rate so far.
 
     On a terminal (standard error) one line is written again and again, and cleared at the end; elsewhere `log` gets a line
     at most every ten seconds. Nothing is said in the first two seconds.
@@ -70,7 +70,7 @@ class WorkProgress:
         self._said_at: float | None = None
 
     def __call__(self, done: int, total: int, share: float | None = None, note: str = "") -> None:
-        """So many are done of so many; that is `share` of the work, where units differ. note: what is known by now."""
+        """Report progress. share: of the work, where units differ; note: an intermediate result."""
         now = self._clock()
         if done >= total:
             self._end()
@@ -128,7 +128,7 @@ def follow(share: Callable[[], float]) -> None:
 def telling(
     what: str, log: Callable[[str], None], silent: float = SILENT, expected: float | None = None
 ) -> Iterator[None]:
-    """Tell how long the work in the block takes so far, and how long it will still take where that is known.
+    """Show the time that the work in the block has taken, and the time left where it is known.
 
     It is known where the work calls `follow`, or where about `expected` seconds in all are known beforehand. Nothing is said
     in the first `silent` seconds. On a terminal one line changes every second, elsewhere `log` gets a line every ten seconds.

@@ -139,7 +139,7 @@ def _settle_streams() -> None:
 
 
 def _give_up_output() -> None:
-    """Have what is still to be written to the standard output go nowhere, so that Python's end does not try it again."""
+    """Discard the rest of the standard output, so that Python does not write it again at its end."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

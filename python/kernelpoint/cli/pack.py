@@ -60,7 +60,7 @@ def _unpack(pack: Path, folder: Path, only_list: bool) -> None:
 
 
 def inspect_pack(pack: Path, as_json: bool) -> None:
-    """Show what a pack holds and states."""
+    """Show the content of a pack and the statement of its run."""
     about = about_pack(pack)
     files = about["files"]
     record = {

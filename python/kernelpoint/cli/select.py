@@ -56,7 +56,7 @@ def select(
     """Choose the launches to trace from a census or a profile, and write the tracer's input.
 
     Of each stratum (names, shapes, neighbours, times where a profile knows them) the launches of the first pass are traced,
-    and spare ones for later passes. Says beforehand how many launches, how much disk and simulation time that is. The folder
+    and spare ones for later passes. Forecasts launches, disk space and simulation time. The folder
     gets selection.kpselect for the run, the tracer's files, and trace.sh, which runs the tracer.
 
     Example: kernelpoint select stats_ctx_0x5d0 -o drawn --relative-error 0.05

@@ -125,7 +125,7 @@ class ErrorBudgetConfig(Section):
         Text,
         Field(
             description="any counter that the simulator reports, or a ratio: `ipc`, `l1_miss_rate`, `l2_miss_rate`, "
-            "`energy_per_cycle`"
+            "`energy_per_cycle`; in Accel-Sim also `active_cycles`, the cycles without the constant launch latency"
         ),
     ] = "cycles"
     scope: Annotated[Literal["workload", "cluster"], Field(description="`cluster`: every cluster meets the budget")] = (
@@ -357,7 +357,7 @@ class Config(Section):
     @model_validator(mode="before")
     @classmethod
     def _per_kernel(cls, content: Any) -> Any:
-        """Write `policy: per-kernel` as what it stands for."""
+        """Replace `policy: per-kernel` by the keys that it stands for."""
         replay = content.get("replay", {}) if isinstance(content, dict) else None
         if not isinstance(replay, dict) or content.get("policy") != "per-kernel":
             return content

@@ -1,7 +1,7 @@
 """Accel-Sim traces as traces of MacSim's NVBit front end.
 
 The layout is the one that MacSim's public tracer writes and its simulator reads (trace version 14): ``kernel_config.txt``
-names the launches in order, ``kernel_names.txt`` says what each was, and ``Kernel<N>/`` holds a launch: ``trace.txt``,
+lists the launches in order, ``kernel_names.txt`` describes each, and ``Kernel<N>/`` contains one launch: ``trace.txt``,
 ``trace_info.txt`` and a gzip file of 64-byte records for each warp. plugin/native/convert/records.h lists the fields
 of a record and the losses; opcodes that MacSim has no number for are listed in the result.
 """

@@ -169,7 +169,7 @@ def open_engine(workers: int | None, cluster: str | None, memory: int, say: Say)
         say: called with the place of the workers.
 
     Raises:
-        ConfigError: the request cannot be met; the message says what can.
+        ConfigError: the request cannot be met; the message names the possible ones.
     """
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     dask.config.set(SETTINGS)

@@ -43,7 +43,7 @@ class Engine(Protocol):
 
 
 class Simulations:
-    """Launches simulated beforehand, in whatever order, and handed over in the session's.
+    """Launches simulated ahead of the session in any order, and handed over in its order.
 
     A batch that takes STRAGGLES times its forecast while a worker is free is begun there too, once, and the first result counts
     (backup tasks: Dean and Ghemawat, MapReduce, OSDI 2004). Its forecast is its cost times the seconds that a unit of cost has

@@ -46,9 +46,8 @@ class DecisionRecord(Typed):
 
 @dataclass(slots=True)
 class ResultRecord(Typed):
-    """A launch simulated: its counters; of one that was stopped inside, what it is projected to be; of one that was followed
-    to its end, whether it issued all its CTAs at once. copied: it is that of an equal launch of a deterministic simulator, or
-    of an earlier run.
+    """Result of a launch: its counters, and its projection if it was stopped inside. copied: True if it is the result
+    of an equal launch of a deterministic simulator, or of an earlier run.
 
     >>> ResultRecord(process=0, launch=3, pass_index=1, counters={"cycles": 900.0}).counters["cycles"]
     900.0

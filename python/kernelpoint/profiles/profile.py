@@ -201,7 +201,7 @@ class Profile:
         )
 
     def hash(self) -> str:
-        """Identifies what is known of the launches, whatever the file is called."""
+        """Identifies the content of the profile, whatever its file name."""
         digest = hashlib.blake2b("\n".join(self.names).encode(), digest_size=16)
         columns = (self.name_ids, self.grid, self.block, self.registers, self.shared_memory, self.stream)
         keys = () if self.keys is None else (self.keys,)

@@ -50,8 +50,8 @@ class HostResult(NamedTuple):
         return dict(self.amounts)
 
     def check(self, index: int, known: Sequence[str] | None, wanted: str) -> None:
-        """Refuse counters that are named twice, are others than the `known` ones (of earlier results, or told by the host),
-        lack what the `wanted` one is made of, or are no amounts.
+        """Refuse counters that are named twice, differ from the `known` ones (of earlier results, or of the host's
+        description), lack a part of the `wanted` one, or are no amounts.
 
         Args:
             index: of the launch, for the message.

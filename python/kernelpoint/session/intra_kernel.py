@@ -25,7 +25,7 @@ def check_inside_kernel(config: Config, host: HostInfo) -> None:
     error.
 
     Raises:
-        ConfigError: says what does not go together.
+        ConfigError: names the keys that contradict each other.
     """
     if config.inside_kernel == "off":
         return

@@ -29,8 +29,8 @@ Step = TypeVar("Step", PassRecord, LookRecord, FurtherValidationsRecord, Populat
 
 
 class Recorder:
-    """Writes the records of a run and keeps its failures. While the journal of an earlier process is gone through, what is done
-    was done and written before: nothing is written or said.
+    """Writes the records of a run and keeps its failures. While it repeats the journal of an earlier process, it writes
+    and prints nothing.
 
     Args:
         journal: open for writing.

@@ -113,8 +113,8 @@ class Work:
 class Scan:
     """Header and work of a launch, and the hash of its address-free stream, 32 hexadecimal digits.
 
-    What the hash covers is said in plugin/native/trace/scan.h: launches that run the same instructions with the same strides,
-    sectors and distances agree, on whatever buffers they work.
+    Launches with the same instructions, strides, sectors and distances have equal hashes, whatever their buffers
+    (plugin/native/trace/scan.h).
 
     Attributes:
         unknown_opcodes: warp instructions of opcodes that are in no table, by opcode text; they count as unit "other".

@@ -82,8 +82,8 @@ def cache_folder() -> Path:
 def open_store(path: Path, version: int, schema: str, log: Log) -> Store:
     """Open the cache file, several processes at once; make it where it is missing.
 
-    A file of another version is emptied; a damaged one is moved aside and made anew; where no file can be made, the cache
-    lives in memory and ends with the process. Each of these is said once through `log`.
+    A file of another version is emptied. A damaged one is moved aside and made again. Where no file can be made, the
+    cache is in memory and ends with the process. Each of these is said once through `log`.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

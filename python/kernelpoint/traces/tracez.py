@@ -1,4 +1,4 @@
-"""Accel-Sim's compressed traces beyond what every trace offers: the index alone, and any warp by itself."""
+"""Accel-Sim's compressed traces: reading the index alone, and single warps."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ MATCHED_SHARE = (
 
 
 def aligned(profile: Profile, paths: tuple[str, ...], log: Log) -> Profile:
-    """A profile whose row i belongs to the trace `paths[i]`; says through `log` what has no counterpart.
+    """A profile whose row i belongs to the trace `paths[i]`; `log` gets the rows and launches without a counterpart.
 
     A profile without names and shapes (a journal, the output of MacSim) is matched by position and gets them from the traces.
 

@@ -120,7 +120,7 @@ def compared(
     speedup: float | None,
     further: Mapping[str, float] | None = None,
 ) -> str | None:
-    """One line on what a run took against what was expected; None where nothing was expected at its budget."""
+    """One line that compares a run with its forecast; None where there is no forecast at its budget."""
     for one in found:
         if one.relative_error == relative_error and one.further == targets_text(further or {}) and speedup:
             return (

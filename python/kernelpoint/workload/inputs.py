@@ -161,8 +161,8 @@ def complete(
 def with_profile(population: Population, config: Config, log: Log) -> Population:
     """The population with the profile that the configuration names, if any.
 
-    `profile: model` takes the fast model's predictions. With a trace list the rows are matched with its launches; what did
-    not match is said. Without one the profile has to have exactly one row per launch.
+    `profile: model` takes the fast model's predictions. With a trace list the rows are matched with its launches; `log`
+    gets the others. Without one the profile has to have exactly one row per launch.
 
     Raises:
         ProfileError: the file cannot be read, or does not fit the launches; or the model has nothing to predict.

@@ -46,7 +46,8 @@ class CtaProjection(StoppingRule):
     claims, or more: of small variances the too small ones are those that stop it (see estimation.bounds.stated).
 
     Source: batch means of steady-state simulation (Law and Kelton, Simulation Modeling and Analysis, section 9.5); ratio
-    estimators (Cochran, Sampling Techniques, chapter 6). Model: what comes is to the model as what was since the first wave.
+    estimators (Cochran, Sampling Techniques, chapter 6). Model: the rest of the launch has the ratio to the model that
+    was measured since the first wave.
     Without the model six tenths of the CTAs have to be in it, and a launch that changes its rate later is outside of it.
     Model: TAIL, from CTAs with gamma-distributed cycles on 60 slots.
 
@@ -161,8 +162,8 @@ def _unevenness(course: ProgressTrace, trace: ProgressTrace) -> np.ndarray:
 def _doubt(change: float, cycles: np.ndarray, clock: np.ndarray, variance: float) -> float:
     """Standard deviation of a change of rate that the model foretells, over that change, given those that waves have shown.
 
-    The slope of the cycles in the model's clock is their ratio r to within DISTRUST of it beforehand; waves whose clocks differ
-    show what it is. Its mean square distance from r counts, over r squared, and DISTRUST of the part of the change that is
+    The slope of the cycles in the model's clock is assumed within DISTRUST of their ratio r. Waves whose clocks differ
+    measure it. Its mean square distance from r counts, over r squared, and DISTRUST of the part of the change that is
     larger than what the clocks of these waves differ by.
     """
     rate = cycles.sum() / clock.sum()

@@ -53,8 +53,8 @@ class Allegro(TimeClusters):
 
     Follows the description of the authors' group (the paper's body was not at hand) and their tool, Macsim_tracer, which
     does not carry the name. Departures from that tool: draws are without replacement, so a cluster of fewer than 30 is
-    simulated whole, where the tool draws 30 times from it with replacement; 2-means is solved exactly; times that are all
-    equal are never split. Launches that the profile lacks are simulated.
+    simulated whole. 2-means is solved exactly. Times that are all equal are never split. Launches that the profile
+    lacks are simulated.
     """
 
     def clusters(self, times: np.ndarray, kernel: np.ndarray, z_over_eps: float) -> tuple[list[Leaf], np.ndarray]:

@@ -47,10 +47,11 @@ def has_counters(profile: Profile | None) -> bool:
 class Pka(Policy):
     """Principal kernel selection of PKA (MICRO 2021, DOI 10.1145/3466752.3480100).
 
-    Twelve counters of each launch are scaled to unit variance, reduced by PCA and clustered by K-Means with K = 1, 2, ...,
-    20; the smallest K is taken for which the principal kernels, the first launch of each cluster weighted with its size,
-    project the total within the error budget (the paper's target: 5 %). That total is one known beforehand: the profile's
-    times, or the instructions where no times are known. The total of the evaluated run is never used. If no K is
+    Twelve counters of each launch are scaled to unit variance, reduced by PCA and clustered by K-Means with K = 1, 2,
+    ..., 20. The principal kernels are the first launch of each cluster, weighted with its size. The smallest K is taken
+    with which they project the total within the error budget (the paper's target: 5 %). That total is of the profile's
+    times, or of the
+    instructions where no times are known. The total of the evaluated run is never used. If no K is
     within the target, the K with the least error on the known amounts is taken.
 
     Words: principal kernel = representative. No bound is stated: nothing is drawn at random.
