@@ -4,8 +4,9 @@
 
 Populations are those of populations.py, and `BASE:TROUBLE` (trouble.py); `model: POPULATION` is predicted by a model made wrong
 on purpose. Ranges are those that are detected, and ten phases of ten layers each where nothing repeats; `kernels: POPULATION`
-has a range for each kernel and shape instead. Of each population: the mean share of runs in which a range was held, over ranges and weighted by their totals; the least one, of all and of ranges of more
-than 5 % of the total; the median relative half-width of ranges by depth; the share of runs in which all were held at once.
+has a range for each kernel and shape instead. Of each population: the mean share of runs in which a range was held, over ranges
+and weighted by their totals; the least one, of all and of ranges of more than 5 % of the total; the median relative half-width
+of ranges by depth; the share of runs in which all were held at once.
 """
 
 from __future__ import annotations
