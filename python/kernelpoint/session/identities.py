@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kernelpoint.estimation import BaseEngine, Estimate, Look
-from kernelpoint.session.ratios import RATIOS
+from kernelpoint.session.ratios import ACTIVE_CYCLES, RATIOS
 
 Terms = Mapping[str, float]
 ROUNDING = 1e-4  # relative: simulators print six digits
@@ -42,6 +42,33 @@ AT_MOST = (
     ("l2_global_write_hits", "l2_global_writes"),
     ("llc_misses", "llc_accesses"),
 )
+
+
+def with_active_cycles(look: Look, latency: int, targets: Collection[str]) -> Look:
+    """A look whose cycles and active cycles agree: they differ by a constant, so one total serves both.
+
+    The one with a target keeps its half-width. The other has no larger one.
+
+    Args:
+        latency: cycles by which they differ, over all launches.
+
+    >>> def of(name, total, half):
+    ...     return Estimate(name, total, half, half / total, 1.0, 9.0, 0.95, 0.0)
+    >>> totals = {"cycles": of("cycles", 5100.0, 300.0), "active_cycles": of("active_cycles", 101.0, 5.0)}
+    >>> found = with_active_cycles(Look(1, totals, [], {}, True), 5000, ["active_cycles"]).estimates["cycles"]
+    >>> found.estimate, found.half_width
+    (5101.0, 5.0)
+    """
+    known = look.estimates
+    if not latency or not {"cycles", ACTIVE_CYCLES} <= known.keys():
+        return look
+    first, other = ("cycles", ACTIVE_CYCLES) if "cycles" in targets else (ACTIVE_CYCLES, "cycles")
+    total = known[first].estimate + (latency if other == "cycles" else -latency)
+    own, given = known[other], known[first]
+    if other not in targets and not own.half_width <= given.half_width:
+        own = replace(own, half_width=given.half_width, std_error=given.std_error, computed=given.computed)
+    own = replace(own, estimate=total, relative_half_width=own.half_width / total if total else own.relative_half_width)
+    return replace(look, estimates={**known, other: own})
 
 
 @dataclass

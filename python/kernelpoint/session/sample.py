@@ -23,7 +23,7 @@ from kernelpoint.estimation import (
 )
 from kernelpoint.journal import DecisionRecord, LaunchesRecord
 from kernelpoint.session.exact import exact_values, with_exact, with_grids
-from kernelpoint.session.identities import with_identities
+from kernelpoint.session.identities import with_active_cycles, with_identities
 from kernelpoint.session.kernel_records import kernels_of, launches_records
 from kernelpoint.session.proportional import with_proportional
 from kernelpoint.session.range_targets import range_samples
@@ -263,7 +263,8 @@ class Sample:
             return None
         offsets = self._frame.population.offsets
         exact, targets = self._exact(), self._setup.budget.targets
-        look = with_exact(self.look, exact, offsets)
+        latency = self._setup.host.launch_latency * len(self.has_result)
+        look = with_exact(with_active_cycles(self.look, latency, targets), exact, offsets)
         look = with_proportional(look, self.engine, self._frame.plan, {*exact, *targets})
         look = with_identities(look, self.engine, targets)
         return with_grids(look, self._frame.plan, self.has_result, offsets)
