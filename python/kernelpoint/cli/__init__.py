@@ -113,13 +113,14 @@ def _say_nothing(*warning: object, **more: object) -> None:
 
 
 def _end_interrupted(program: str, name: str) -> NoReturn:
-    """Say what is kept, and end."""
+    """Print the message on kept results, and exit."""
     sys.stderr.write(f"\n{program}: interrupted. {KEPT.get(name, 'Nothing was written.')}\n")
     sys.exit(INTERRUPTED)
 
 
 def _settle_streams() -> None:
-    """Have all three streams: a closed one would be the next file that is opened. Letters that one cannot show are escaped, and
+    """Open all three standard streams: the next opened file would take the place of a closed one. Letters that one
+    cannot show are escaped, and
     control characters are shown.
     """
     from kernelpoint.terminal import PlainStream, unfiltered

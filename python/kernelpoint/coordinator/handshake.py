@@ -52,7 +52,7 @@ def check(config: Config, hello: Hello) -> None:
     """Refuse runs whose launches are not independent of each other, or not known beforehand.
 
     Raises:
-        ConfigError: says why, and what is allowed.
+        ConfigError: versions of KernelPoint differ, launches depend on each other, or they are not known.
     """
     host = host_of(hello)
     if hello.kernelpoint != __version__:

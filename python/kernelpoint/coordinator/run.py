@@ -74,7 +74,7 @@ class Workers:
         return self.engine.workers
 
     def map(self, function: Callable[[Any], Any], pieces: Sequence[Any]) -> Iterator[Any]:
-        """Result of a function for each piece (pool.Pool)."""
+        """Results of a function for each piece; see pool.Pool."""
         return self.engine.map(function, pieces)
 
     def close(self) -> None:

@@ -45,7 +45,7 @@ def _not_the_estimate(first: Run, rows: list[CounterRow]) -> list[str]:
 
 
 def assumptions(run: DrawnSample, rows: np.ndarray) -> list[str]:
-    """Assumptions of the bound on the common launches, which are `rows` of `run`; nothing where all are known."""
+    """Assumptions of the bound on the common launches, the `rows` of `run`; empty if all launches are common."""
     stratum = run.stratum[rows]
     drawn = np.bincount(stratum[stratum >= 0], minlength=len(run.strata_units))
     left = drawn < run.strata_units

@@ -57,7 +57,7 @@ class HostResult(NamedTuple):
             index: of the launch, for the message.
 
         Raises:
-            HostError: says which, and what is allowed.
+            HostError: names the counter and the allowed ones.
 
         >>> HostResult(False, 900, 50, ("cycles",), (2.0,)).check(0, (), "cycles")
         Traceback (most recent call last):

@@ -63,7 +63,7 @@ def check_names(names: Sequence[str]) -> None:
     """Refuse counter names that cannot be typed or displayed.
 
     Raises:
-        HostError: says which.
+        HostError: names the first such counter.
 
     >>> check_names(("reads", ""))
     Traceback (most recent call last):
