@@ -136,3 +136,22 @@ def test_launches_outside_the_parts_of_a_part_take_up_their_share_of_the_differe
     errors = UnitErrors(np.full(4, 2.0), np.array([4.0, 0.0, 0.0, 0.0]), np.ones(4), np.zeros(4), np.zeros(4, int))
     parts = subtotals(tree, whole(40.0, 4.0, 2.0), np.full(4, 10.0), np.zeros(4, bool), errors, False)
     assert parts[1].estimate == pytest.approx(22.0)  # its difference estimate is 24, that of the rest 20
+
+
+@pytest.mark.parametrize("budget", [0.05, 0.01])
+def test_first_launches_are_known_as_well_as_the_drawn_ones_were_predicted(budget):
+    groups, count = 12, 1200
+    numbers = generator(1, "first units")
+    y = 100.0 * numbers.lognormal(0.0, 0.002, count)
+    y[:groups] *= numbers.lognormal(0.0, 0.06, groups)  # too few to matter for the total
+    tree = Tree(np.append(-1, np.zeros(groups + 1, int)), np.minimum(np.arange(count), groups) + 1)
+    held = []
+    for seed in range(20):
+        u = permanent_random_numbers(seed, 0, count)
+        design = AssistedDesign({"cycles": np.full(count, 100.0)}, np.arange(count) % groups, u)
+        engine = engine_for(design, ErrorBudget(budget))
+        *_, look = passes(engine, ("cycles",), y)
+        values, results = engine.predict(np.arange(count))[:, 0], np.isin(np.arange(count), engine.drawn())
+        found = subtotals(tree, look.estimates["cycles"], values, results, engine.unit_errors("cycles"), False)
+        held.append([part.contains(total) for part, total in zip(found, tree.sums(y)[: tree.count], strict=True)])
+    assert np.mean(held) >= 0.95

@@ -3,6 +3,9 @@
 A range is a population by itself, with the strata (or predictions) and the permanent random numbers that the design has for its
 launches, so that launches which one sample draws are likely to be drawn by the other (coordination of samples by permanent
 random numbers: Ohlsson 1995). Each result serves every sample that draws its launch.
+
+Samples are sized one by one. Of ranges that do not overlap, that is the joint optimum (Bethel 1989, whose targets then share no
+stratum); the sample of the run is as large as without ranges.
 """
 
 from __future__ import annotations
