@@ -1,4 +1,4 @@
-"""STEM+ROOT planned from predictions of single launches, many seeds at a time (Chung et al., MICRO 2025)."""
+"""STEM (policies/methods/stem.py) planned from predictions of single launches, many seeds at a time."""
 
 from __future__ import annotations
 
@@ -6,57 +6,20 @@ import numpy as np
 from runs import FullRun
 
 from kernelpoint.estimation.quantiles import two_sided
+from kernelpoint.policies.methods.stem import clusters_of, joint_sizes
 from kernelpoint.randomness import generator
 
 CHUNK = 40  # seeds at a time
 Leaf = tuple[np.ndarray, int]  # units, number of draws
 
 
-def _halves(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Exact 2-means in one dimension: masks of the two parts (by sorting and prefix sums)."""
-    v = np.sort(y)
-    k = np.arange(1, len(v))
-    s, q = np.cumsum(v)[:-1], np.cumsum(v * v)[:-1]
-    cost = q - s * s / k + (q_all := float((v * v).sum())) - q - (v.sum() - s) ** 2 / (len(v) - k)
-    cost = np.where(v[1:] > v[:-1], cost, q_all + 1.0)
-    cut = v[int(np.argmin(cost))]
-    return y <= cut, y > cut
-
-
-def _sizes(parts: list[np.ndarray], z_eps: float) -> tuple[list[float], float]:
-    """Sizes for clusters together (eq. 6), and the expected time."""
-    N, mu, sigma = (np.array([f(p) for p in parts]) for f in (len, np.mean, np.std))
-    below = float((N * mu).sum()) ** 2
-    if below == 0.0:
-        return [1.0] * len(parts), 0.0
-    root = np.sqrt(np.maximum(mu, 1e-12))
-    m = z_eps**2 * float((N * sigma * root).sum()) / below * N * sigma / root
-    m = np.minimum(np.ceil(m), N)
-    return m.tolist(), float((m * mu).sum())
-
-
-def _root(y: np.ndarray, units: np.ndarray, m: float, tau: float, z_eps: float, leaves: list[Leaf]) -> None:
-    if len(units) > 1 and tau > 0.0 and y[units].min() < y[units].max():
-        parts = [units[mask] for mask in _halves(y[units])]
-        sizes, together = _sizes([y[p] for p in parts], z_eps)
-        if together <= tau:
-            for part, size in zip(parts, sizes, strict=True):
-                _root(y, part, size, size * float(y[part].mean()), z_eps, leaves)
-            return
-    leaves.append((units, max(int(m), 1)))
-
-
 def plan(times: np.ndarray, kernel: np.ndarray, eps: float, confidence: float) -> list[Leaf]:
-    """Leaves of all kernels, planned from the given times.
-
-    A leaf takes at least one draw: the artifact gives leaves without variance none, and their time vanishes.
-    """
-    z_eps, leaves = two_sided(1.0 - confidence, np.inf) / eps, []
-    for k in np.unique(kernel):
-        units = np.flatnonzero(kernel == k)
-        (m,), tau = _sizes([times[units]], z_eps)
-        _root(times, units, m, tau, z_eps, leaves)
-    return leaves
+    """Clusters and sizes of the policy `stem`, planned from the given times."""
+    z_eps = two_sided(1.0 - confidence, np.inf) / eps
+    leaves = clusters_of(times, kernel.astype(np.int64), z_eps)
+    N, mean, deviation = (np.array([getattr(leaf, name) for leaf in leaves]) for name in ("N", "mean", "deviation"))
+    sizes = joint_sizes(N, mean, deviation, z_eps).tolist()
+    return [(leaf.units, size) for leaf, size in zip(leaves, sizes, strict=True)]
 
 
 def outcomes(y: np.ndarray, leaves: list[Leaf], seeds: int) -> tuple[np.ndarray, np.ndarray]:
