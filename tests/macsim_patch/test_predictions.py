@@ -60,6 +60,20 @@ def test_a_launch_without_a_readable_trace_is_not_predicted(predicted, paths, tm
     assert np.isnan(cycles).tolist() == np.isnan(mispredictions).tolist() == [False, True, True, False]
 
 
+def test_a_request_for_a_line_on_its_way_is_a_miss(launches_in, instruction, tmp_path):
+    load = [instruction("load", 0, 1 << 20), instruction("other", 16)]
+    two_warps_and_another_core = {0: load, 1: load, 1 << 16: load}
+    config = launches_in("list", [two_warps_and_another_core] * 2)
+    listed = _native.read_trace_list(str(config))[0]
+    gpu = configuration_for("auto", "macsim", KNOBS, "", listed, lambda line: None)
+    none = np.zeros((0, 3), dtype=np.uint64)
+    counters = predict(listed, none, gpu, "list", lambda line: None, folder=tmp_path / "kept").counters
+    assert counters["l1_lookup_misses"].tolist() == [3, 0]
+    assert counters["fetch_misses"].tolist() == [3, 0]
+    assert counters["merged_misses"].tolist() == [2, 0], "the second warp's"
+    assert counters["last_level_misses"].tolist() == [4, 0], "those of both cores"
+
+
 def test_predictions_of_other_knobs_are_not_taken_for_these(predicted, paths):
     before = predicted(paths)
     assert predicted(paths, KNOBS.replace("bp_hist_length 6", "bp_hist_length 2")) != before

@@ -133,7 +133,7 @@ def _of_cores(
     names = ("cycles", SPREAD, "mispredictions", REPLAYED, OF_TOTAL, *OF_CORES)
     found = dict(zip(names, np.ascontiguousarray(table.T), strict=True))
     _widen_by_phases(found)
-    found[REQUESTS] = found["fetch_misses"] + found["l1_misses"]
+    found[REQUESTS] = found["fetch_misses"] + found["l1_lookup_misses"]
     found[BEYOND_L1] = found[REQUESTS] - found["merged_misses"]
     return found, states
 

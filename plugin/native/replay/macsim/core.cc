@@ -188,11 +188,20 @@ uint64_t Core::latency_of(const WarpInstruction& instruction) {
     if (instruction.action == Action::constant) return kTiming.constant;
     if (instruction.line_count == 0) return kTiming.compute;
     const uint64_t line = code_.lines[instruction.first_line + instruction.line_count - 1] / kLineBytes;
-    const int level = sm_.l1.use(line) ? 0 : last_level_.use(line) ? 1 : 2;
+    const int level = sm_.l1.use(line) ? 0 : finds_in_last_level(line, now_) ? 1 : 2;
+    const bool meets_another = level == 0 && on_their_way_.holds(line, now_);
+    if (level > 0) on_their_way_.add(line, now_ + kTiming.load[level]);
     accesses_.l1 += instruction.line_count;
-    accesses_.l1_misses += level > 0;
-    accesses_.last_level_misses += level > 1;
+    accesses_.l1_misses += level > 0 || meets_another;
+    accesses_.merged += meets_another;
     return instruction.action == Action::load ? kTiming.load[level] : kTiming.store[level];
+}
+
+bool Core::finds_in_last_level(uint64_t line, uint64_t now) {
+    const bool found = last_level_.lines.use(line);
+    if (!found) last_level_.on_their_way.add(line, first_ + now + kTiming.load[2] - kTiming.load[1]);
+    accesses_.last_level_misses += last_level_.on_their_way.holds(line, first_ + now);
+    return found;
 }
 
 void Core::resolve(Resident& warp, const InFlight& entry) {
@@ -274,9 +283,8 @@ bool Core::misses(Resident& warp) {
     }
     if (sm_.instructions.use(warp.line)) return false;
     const uint64_t line = code_line(warp.line * kFetchBytes);
-    const bool is_near = last_level_.use(line);
+    const bool is_near = finds_in_last_level(line, now_ + lead_);
     ++accesses_.fetch_misses;
-    accesses_.last_level_misses += !is_near;
     accesses_.merged += std::any_of(arriving_.begin(), arriving_.end(), [&](const auto& other) {
         return other.second > now_ + lead_ && code_line(other.first * kFetchBytes) == line;
     });

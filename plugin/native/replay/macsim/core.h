@@ -44,7 +44,7 @@ struct CtaWarps {
 
 constexpr uint64_t kNever = UINT64_MAX;
 
-// Of one core in a launch, or of all. A request that meets another for its line of the last level is merged.
+// Of one core in a launch, or of all. A request that meets another of its core for its line is merged.
 struct Accesses {
     uint64_t fetch_misses = 0, l1 = 0, l1_misses = 0, merged = 0, last_level_misses = 0;
 
@@ -105,15 +105,24 @@ struct Event {
     bool is_end;  // else it has come to a barrier
 };
 
+// The cache that all cores share, in a launch.
+struct LastLevel {
+    LineSet& lines;
+    LinesOnTheirWay on_their_way;  // by the clock that all cores share
+};
+
 class Core {
 public:
-    Core(const LaunchCode& code, SmState& sm, LineSet& last_level)
+    Core(const LaunchCode& code, SmState& sm, LastLevel& last_level)
         : code_(code),
           sm_(sm),
           last_level_(last_level),
           history_(sm.predictor.history),
           lead_(sm.phase),
           first_scheduler_(sm.scheduler) {}
+
+    // Cycles of the core begin in this one of the clock that all cores share.
+    void begin_in(uint64_t cycle) { first_ = cycle; }
 
     // Cycles of the core: its schedulers' first turn is in 0.
     uint64_t now() const { return now_; }
@@ -159,6 +168,8 @@ private:
     // The oldest instruction of the warp in the window may issue once its sources are ready.
     void make_oldest_ready(uint32_t number);
     uint64_t latency_of(const WarpInstruction& instruction);
+    // True if the last level has the line. A miss is counted, also of a line that is on its way from DRAM.
+    bool finds_in_last_level(uint64_t line, uint64_t now);
     void retire(Resident& warp, uint64_t at);
     void resolve(Resident& warp, const InFlight& entry);
     void fill_window();
@@ -179,7 +190,9 @@ private:
 
     const LaunchCode& code_;
     SmState& sm_;
-    LineSet& last_level_;
+    LastLevel& last_level_;
+    LinesOnTheirWay on_their_way_;  // to the L1
+    uint64_t first_ = 0;
     const uint32_t history_;  // of the predictor before the launch
     uint64_t lead_;           // cycles from the schedulers' turn to the next fetches
     uint64_t fetches_from_ = 0;

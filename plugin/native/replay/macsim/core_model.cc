@@ -23,11 +23,13 @@ struct Room {
 class Cores {
 public:
     Cores(const LaunchCode& code, uint64_t at_once, std::vector<SmState>& sms, LineSet& last_level, const Clock& clock)
-        : at_once_(at_once), clock_(clock) {
-        for (SmState& sm : sms) cores_.emplace_back(code, sm, last_level);
-        for (uint32_t i = 0; i < cores_.size(); ++i)
+        : at_once_(at_once), clock_(clock), last_level_{last_level, {}} {
+        for (SmState& sm : sms) cores_.emplace_back(code, sm, last_level_);
+        for (uint32_t i = 0; i < cores_.size(); ++i) {
             first_.push_back(clock.cycle + kFirstFetch - cores_[i].fetches_at() +
                              (order(i, clock.cycle) < order(clock.core, clock.cycle)));
+            cores_[i].begin_in(first_[i]);
+        }
     }
 
     void run(const std::vector<CtaWarps>& ctas) {
@@ -84,6 +86,7 @@ private:
 
     const uint64_t at_once_;
     const Clock clock_;
+    LastLevel last_level_;
     std::deque<Core> cores_;
     std::vector<uint64_t> first_;  // cycle of the clock in which a core's cycles begin
     std::deque<CtaWarps> waiting_;
