@@ -163,9 +163,10 @@ public:
             if (part == NULL) continue;
             std::string label = kPowerParts[i].label;
             if (label[label.size() - 1] == ',') label.resize(label.size() - 1);
-            const double watts = is_known_amount(*part) ? part->estimate / seconds : NAN;
-            if (watts != watts) (part->simulated > 0 ? wide : unmet) += " " + label;
-            fprintf(file, "gpu_avg_%s = %.6g\n", kPowerParts[i].label, watts);
+            const double watts = part->estimate / seconds;
+            const bool is_known = is_known_amount(*part);
+            if (!is_known) (part->simulated > 0 ? wide : unmet) += " " + label;
+            fprintf(file, "gpu_avg_%s = %.6g\n", kPowerParts[i].label, is_known ? watts : NAN);
             fprintf(file, "kernelpoint_avg_%s_half_width = %.6g\n", label.c_str(),
                     (part->half_width + std::fabs(watts) * late) / seconds);
         }

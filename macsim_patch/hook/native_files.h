@@ -30,13 +30,19 @@ struct NativeName {
     const char* base;
 };
 
-const NativeName kNatives[] = {
-    {"INST_COUNT_TOT", "instructions", NULL, NULL},      {"CYC_COUNT_TOT", "cycles", NULL, NULL},
-    {"L1_HIT_GPU", "l1_accesses", "l1_misses", NULL},    {"L1_MISS_GPU", "l1_misses", NULL, NULL},
-    {"L2_HIT_GPU", "l2_accesses", "l2_misses", NULL},    {"L2_MISS_GPU", "l2_misses", NULL, NULL},
-    {"LLC_HIT_GPU", "llc_accesses", "llc_misses", NULL}, {"LLC_MISS_GPU", "llc_misses", NULL, NULL},
-    {"TOTAL_MEMORY", "memory_requests", NULL, NULL},     {"TOTAL_DRAM", "dram_requests", NULL, NULL},
-    {"DRAM_ACTIVATE", "dram_activates", NULL, NULL},     {"SHARED_MEM_ACCESS", "shared_accesses", NULL, NULL}};
+const NativeName kNatives[] = {{"INST_COUNT_TOT", "instructions", NULL, NULL},
+                               {"CYC_COUNT_TOT", "cycles", NULL, NULL},
+                               {"CYC_COUNT_ACC", "cycles", NULL, NULL},
+                               {"L1_HIT_GPU", "l1_accesses", "l1_misses", NULL},
+                               {"L1_MISS_GPU", "l1_misses", NULL, NULL},
+                               {"L2_HIT_GPU", "l2_accesses", "l2_misses", NULL},
+                               {"L2_MISS_GPU", "l2_misses", NULL, NULL},
+                               {"LLC_HIT_GPU", "llc_accesses", "llc_misses", NULL},
+                               {"LLC_MISS_GPU", "llc_misses", NULL, NULL},
+                               {"TOTAL_MEMORY", "memory_requests", NULL, NULL},
+                               {"TOTAL_DRAM", "dram_requests", NULL, NULL},
+                               {"DRAM_ACTIVATE", "dram_activates", NULL, NULL},
+                               {"SHARED_MEM_ACCESS", "shared_accesses", NULL, NULL}};
 
 class NativeFiles {
 public:

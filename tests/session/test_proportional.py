@@ -1,11 +1,13 @@
-"""Totals of counters that are estimated as ratios to predicted counters: coverage, and totals that are not stated."""
+"""Totals of counters that are estimated from predicted counters: coverage, and totals that are not stated."""
 
 import math
 
 import numpy as np
 import pytest
 
-from kernelpoint.session.proportional import ratio_total
+from kernelpoint.estimation import Design, ErrorBudget, engine_for, passes
+from kernelpoint.session.proportional import ratio_total, with_proportional
+from kernelpoint.workload.plan import Plan
 
 
 def drawn_totals(seeds, between, within, drawn_groups):
@@ -45,3 +47,41 @@ def test_zero_draws_say_nothing_of_others():
 def test_a_value_where_nothing_is_predicted_contradicts_the_proportion():
     y, x = np.ones(6), np.array([1.0, 1.0, 1.0, 1.0, 1.0, 0.0])
     assert math.isnan(ratio_total(y, x, np.arange(6), np.ones(9), np.arange(9), 0.95)[0])
+
+
+GROUPS = np.repeat(np.arange(20), 10)
+RARE = (GROUPS % 7 == 0).astype(float)
+
+
+def estimates_of(counters, predictions, seed=1):
+    """Estimates of a sample of 200 launches of 20 kernels whose cycles are met at 1 %; `counters` beside cycles."""
+    rng = np.random.default_rng(seed)
+    predictions = {"cycles": 1000.0 + 100.0 * GROUPS, **predictions}
+    counters = {"cycles": predictions["cycles"] * (1.0 + 0.02 * rng.standard_normal(200)), **counters}
+    design = Design(GROUPS, np.full(20, 2), rng.random(200), predictions=predictions)
+    engine = engine_for(design, ErrorBudget(0.01))
+    *_, look = passes(engine, tuple(counters), np.stack(list(counters.values()), axis=1))
+    return with_proportional(look, engine, Plan(design, {}), {"cycles"}).estimates, engine.drawn()
+
+
+def test_a_rare_counter_that_is_predicted_has_a_total():
+    estimates, drawn = estimates_of({"l1_global_read_hits": 7.0 * RARE}, {"l1_global_read_hits": 7.0 * RARE})
+    total = estimates["l1_global_read_hits"]
+    assert len(drawn) < 100
+    assert total.estimate == pytest.approx(210.0)
+    assert 0.05 < total.relative_half_width < 0.25
+
+
+def test_misses_that_replay_gets_wrong_are_the_models():
+    simulated, predicted = 3.0 + RARE, 1.0 + 0.0 * RARE
+    total = estimates_of({"l1_misses": simulated}, {"l1_lookup_misses": predicted})[0]["l1_misses"]
+    assert total.estimate == 200.0
+    assert total.relative_half_width == pytest.approx(0.196, abs=1e-3)
+    assert math.isnan(total.simulated), "what launches from replayed state count is no part of it"
+
+
+def test_a_counter_of_cycles_is_as_uncertain_as_they_are():
+    estimates, _ = estimates_of({"dram_channel0_dbus_idle": 6000.0 + 600.0 * GROUPS}, {})
+    cycles, idle = estimates["cycles"], estimates["dram_channel0_dbus_idle"]
+    assert idle.contains(float((6000.0 + 600.0 * GROUPS).sum()))
+    assert cycles.relative_half_width <= idle.relative_half_width < 0.02
