@@ -27,11 +27,12 @@ py::tuple run_cores(const std::vector<std::string>& paths, const Derived& config
             return launch % 64 != 0 || asks([&] { progress(launch, all); });
         });
     });
-    py::array_t<double> table({static_cast<py::ssize_t>(found.launches.size()), py::ssize_t{10}});
+    py::array_t<double> table({static_cast<py::ssize_t>(found.launches.size()), py::ssize_t{11}});
     double* out = table.mutable_data();
     for (const replay::macsim::Prediction& one : found.launches)
-        for (const double value : {one.cycles, one.spread, one.mispredictions, one.replayed, one.of_total,
-                                   one.fetch_misses, one.l1_accesses, one.l1_misses, one.merged, one.last_level_misses})
+        for (const double value :
+             {one.cycles, one.spread, one.mispredictions, one.replayed, one.of_total, one.fetch_misses, one.l1_accesses,
+              one.l1_misses, one.merged, one.last_level_misses, one.last_level_fills})
             *out++ = one.cycles == 0 ? NAN : value;
     return py::make_tuple(table, py::bytes(found.states));
 }

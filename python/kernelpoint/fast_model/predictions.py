@@ -38,7 +38,7 @@ TERMS: Mapping[str, Terms] = {
 # replay begins it with.
 SPREAD, OF_TOTAL, REPLAYED = "cycles_spread", "cycles_of_total", "cycles_replayed"
 # Further counters of the model of MacSim's cores; warps that wait for an instruction line miss it each.
-OF_CORES = ("fetch_misses", "l1_lookups", "l1_lookup_misses", "merged_misses", "last_level_misses")
+OF_CORES = ("fetch_misses", "l1_lookups", "l1_lookup_misses", "merged_misses", "last_level_misses", "last_level_fills")
 REQUESTS, BEYOND_L1 = "requests", "requests_beyond_l1"  # of these: all, and those that met none on its way
 
 

@@ -200,6 +200,7 @@ uint64_t Core::latency_of(const WarpInstruction& instruction) {
 bool Core::finds_in_last_level(uint64_t line, uint64_t now) {
     const bool found = last_level_.lines.use(line);
     if (!found) last_level_.on_their_way.add(line, first_ + now + kTiming.load[2] - kTiming.load[1]);
+    accesses_.last_level_fills += !found;
     accesses_.last_level_misses += last_level_.on_their_way.holds(line, first_ + now);
     return found;
 }
