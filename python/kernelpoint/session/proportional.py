@@ -49,7 +49,7 @@ REPLAY = {
 }
 # Model: relative standard deviation of totals that are the model's own: launches from replayed state have up to 2.5 times the
 # L1 misses of the full run, and few launches have most of the misses of the last level. On simpletorch and two stretches of
-# simpleopacus the model is off by -1 to +4 % (L1), -10 to +21 % (misses of the last level), -4 to -3 % (lines that it loads).
+# simpleopacus the model is off by -1 to +4 % (L1), -10 to +21 % (misses of the last level), -4 to -1 % (lines that it loads).
 PREDICTED = {"l1_lookup_misses": 0.1, "last_level_misses": 0.125, "last_level_fills": 0.1}
 # Model: the same of totals of counters that are predicted themselves. In Accel-Sim the model counts 1,261 of 1,262 launches
 # right in the L1, and 1,220 in the L2; the others are not like any that was drawn.
