@@ -122,10 +122,13 @@ class Tree:
             inside = np.flatnonzero(part > 0)
             part, stratum, values = self.parents[part[inside]], stratum[inside], values[inside]
         parts, stratum, values = map(np.concatenate, zip(*found, strict=True))
-        pairs, which = np.unique(np.stack([parts, stratum]), axis=1, return_inverse=True)
-        largest = np.zeros(pairs.shape[1])
-        np.maximum.at(largest, which.reshape(-1), values)
-        sums = np.bincount(pairs[0], weights=largest**2, minlength=2 * self.count).astype(np.float64)
+        strata_count = int(stratum.max(initial=-1)) + 2  # from -1
+        pairs, which = np.unique(
+            parts * strata_count + stratum + 1, return_inverse=True
+        )  # one number a pair: a fast sort
+        largest = np.zeros(len(pairs))
+        np.maximum.at(largest, which, values)
+        sums = np.bincount(pairs // strata_count, weights=largest**2, minlength=2 * self.count).astype(np.float64)
         sums[self.count :][self._leaf] = 0.0
         return sums
 
