@@ -20,6 +20,8 @@ from kernelpoint.estimation import AssistedDesign, AssistedEngine, Design, Engin
 from kernelpoint.estimation.base import BaseEngine
 from kernelpoint.estimation.inference import Inference
 from kernelpoint.estimation.stratify import Stratification, strata_from, stratify
+from kernelpoint.fast_model import in_terms_of
+from kernelpoint.fast_model.configuration import configuration_of_host
 from kernelpoint.policies.methods import kernelpoint as shipped
 from kernelpoint.randomness import permanent_random_numbers
 
@@ -128,10 +130,12 @@ def arguments(about: str | None, seeds: int, budgets: str) -> ArgumentParser:
 
 def full_runs(options: Namespace) -> Iterator[FullRun]:
     """The full runs FOLDER/NAME-TRUTH.csv, each with the predictions of FOLDER/NAME-MODEL.csv (`kernelpoint-host -results`)."""
+    latency = int(configuration_of_host(options.model).values["launch_latency"])
     for path in sorted(options.folder.glob(f"*-{options.truth}.csv")):
         name = path.name.removesuffix(f"-{options.truth}.csv")
         counters, kernel = _read(path)
-        yield FullRun(name, counters, _read(options.folder / f"{name}-{options.model}.csv")[0], kernel)
+        predictions = _read(options.folder / f"{name}-{options.model}.csv")[0]
+        yield FullRun(name, counters, in_terms_of("kernelpoint-host", predictions, latency=latency), kernel)
 
 
 def _read(path: Path) -> tuple[dict[str, np.ndarray], np.ndarray]:

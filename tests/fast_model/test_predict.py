@@ -204,12 +204,12 @@ class TestPredictions:
         merged = told["l1_misses"] + own["l1_global_reads_merged"]
         assert np.array_equal(on_fill["l1_misses"], merged, equal_nan=True)
 
-    def test_cycles_of_sms_in_accelsim_are_those_behind_the_latency_of_as_many_sms_as_there_are_ctas(self):
+    def test_cycles_of_sms_in_accelsim_are_those_after_the_latency_of_as_many_sms_as_there_are_ctas(self):
         own = {"cycles": np.array([5100.0, 5300.0, 4000.0]), "ctas": np.array([2.0, 500.0, 2.0])}
-        options = (
-            "-gpgpu_n_clusters  40 # clusters\n-gpgpu_n_cores_per_cluster 2 #\n-gpgpu_kernel_launch_latency 5000 # us\n"
-        )
-        assert in_terms_of("accelsim", own, options)["sm_cycles"].tolist() == [200.0, 24000.0, 0.0]
+        options = "-gpgpu_n_clusters  40 # clusters\n-gpgpu_n_cores_per_cluster 2 #\n"
+        told = in_terms_of("accelsim", own, options, latency=5000)
+        assert told["sm_cycles"].tolist() == [200.0, 24000.0, 0.0]
+        assert told["active_cycles"].tolist() == [100.0, 300.0, 0.0]
         assert "sm_cycles" not in in_terms_of("accelsim", own)
 
     def test_a_simulator_without_terms_has_the_models_own_counters(self, table):

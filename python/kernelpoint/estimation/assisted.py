@@ -28,12 +28,16 @@ ALPHA_SHARE_IF_DOUBTED = 0.2  # share of the error probability that is spent the
 DEGREES_PER_DRAW = (
     2.0  # degrees of freedom of a spread are at most this times the effective number of draws that make it up
 )
+EXPECTED_DEGREES = 0.5  # degrees of freedom that the expected scatter of single units counts for
 
 
 @dataclass(frozen=True)
 class Trust:
-    """Trust in predictions: least, their squared relative error at least; of_budget: whether the budget is about this counter,
-    or it is a ratio with that one.
+    """Trust in predictions.
+
+    least: their squared relative error at least.
+    of_budget: whether the budget is about this counter, or it is a ratio with that one.
+    expected: squared relative error of single predictions before any draw, which counts for EXPECTED_DEGREES.
 
     Of several estimates of the spread the least counts for the counter of the budget, whose cells and number of draws allow for
     that, and the largest for any other.
@@ -41,6 +45,7 @@ class Trust:
 
     least: float = MIN_SQUARED_ERROR
     of_budget: bool = True
+    expected: float = 0.0
 
 
 FULL_TRUST = Trust()
@@ -244,6 +249,18 @@ def _spreads(y: Floats, s: CellSample, line: _Line, least: float) -> list[Spread
     return found
 
 
+def _with_expected(spread: Spread, expected: float) -> Spread:
+    """The spread of few draws that agree by chance, pooled with what is expected before any draw.
+
+    Formula: K = (nu K + m e^2) / (nu + m) where K < e^2; m = EXPECTED_DEGREES, e^2 `expected`: the mean of a scaled inverse
+    chi-squared prior and the data (Gelman et al., Bayesian Data Analysis, section 2.6).
+    """
+    if expected <= spread.K:
+        return spread
+    nu = spread.nu + EXPECTED_DEGREES
+    return replace(spread, K=(spread.nu * spread.K + EXPECTED_DEGREES * expected) / nu, nu=nu)
+
+
 def quantile(alpha: float, nu: float) -> float:
     """Of |t| with nu degrees of freedom; infinite without any. Numerics: nu down to quarters, for the cache."""
     return math.inf if nu <= 0.0 else two_sided(alpha, max(math.floor(min(nu, 400.0) * 4.0) / 4.0, 0.25))
@@ -279,7 +296,7 @@ def fit_total(
     estimate = s.X + float((s.N * (r + line.others * (s.mean_x - s.x))).sum())
     q = s.q
     sums = (float(q.sum()), float((q * s.mixed).sum()), float((s.N * (s.N - 1.0) * s.spread).sum()))
-    spreads = _spreads(y, s, line, trust.least)
+    spreads = [_with_expected(spread, trust.expected) for spread in _spreads(y, s, line, trust.least)]
     best = (min if trust.of_budget else max)(
         spreads, key=lambda k: quantile(alpha, k.nu) * math.sqrt(k.variance(*sums))
     )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation.cell_sample import MIN_SQUARED_ERROR
-from kernelpoint.estimation.cells import BLOCK, Cells
+from kernelpoint.estimation.cells import BLOCK, EXPECTED_NOISE, Cells
 from kernelpoint.estimation.design import Assume, check_assume
 from kernelpoint.estimation.numbering import in_order
 from kernelpoint.estimation.parts import Part
@@ -22,6 +22,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 Combination = Sequence[tuple[float, str]]  # weights of counters: one counter, or a linearised ratio
+
+ACTIVE_CYCLES = "active_cycles"  # cycles of a unit without those that are the same for all
 
 # Model: a prediction below this part of the mean one may be off by as much as one that is that large
 MIN_SIZE_SHARE = 0.05
@@ -255,6 +257,17 @@ class AssistedDesign:
         x = self.known[counter].mean
         known = float((spread[self.free] ** 2).sum()) / max(float((x[self.free] ** 2).sum()), 1e-300)
         return max(known, MIN_SQUARED_ERROR)
+
+    def expected_error(self, counter: str) -> float:
+        """Squared relative error of single predictions that is expected before any draw.
+
+        Model: cycles without the constant launch latency scatter by EXPECTED_NOISE, and so does any other counter.
+        """
+        varies = 1.0
+        if counter == "cycles" and ACTIVE_CYCLES in self.known:
+            cycles, active = (float(self.known[name].mean.sum()) for name in (counter, ACTIVE_CYCLES))
+            varies = active / cycles if cycles else 1.0
+        return (EXPECTED_NOISE * varies) ** 2
 
     def parts(self, targets: Mapping[str, float]) -> list[Part]:
         """Rest, begin and first units of the groups, without draws; one part only where `assume`, or their size, says so. Their

@@ -165,7 +165,11 @@ class AssistedEngine(BaseEngine):
 
     def _fit(self, combination: Combination, of_budget: bool = True) -> TotalFit:
         """The fit of a combination of counters."""
-        least = min(self.design.least_error(name) for _, name in combination)
+        least, expected = (
+            min(error(name) for _, name in combination)
+            for error in (self.design.least_error, self.design.expected_error)
+        )
+        trust = Trust(least, of_budget, expected if of_budget else 0.0)
         if len(combination) == 1 and combination[0][0] == 1.0:
             known = self.known(combination[0][1])
         else:
@@ -173,7 +177,7 @@ class AssistedEngine(BaseEngine):
             x = sum((weight * told for weight, (told, _) in pairs), np.zeros(len(self._free)))
             size = sum((abs(weight) * sizes for weight, (_, sizes) in pairs), np.zeros(len(self._free)))
             known = Auxiliary(x, size, self._has)
-        return self.fit(partial(self._values, combination), known, self._alpha(self.looks), Trust(least, of_budget))
+        return self.fit(partial(self._values, combination), known, self._alpha(self.looks), trust)
 
     def _is_of_budget(self, name: str) -> bool:
         """True if a target is about the counter, or the counter is a part of the ratio."""
@@ -237,7 +241,7 @@ class AssistedEngine(BaseEngine):
             lambda places: self._values(values, self._free[places]),
             self.known(counter),
             self._alpha(self.looks),
-            Trust(self.design.least_error(counter)),
+            Trust(self.design.least_error(counter), expected=self.design.expected_error(counter)),
             eps,
         )
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Model: what is expected, before any draw, of the error of a prediction, relative to it. Only the order of splits rests on it.
-EXPECTED_NOISE = 0.02  # scatter of single units
+# Model: what is expected, before any draw, of the error of a prediction, relative to it.
+EXPECTED_NOISE = 0.03  # scatter of single units
 EXPECTED_SLOPE_ERROR = 0.15  # how far the slope of truth on prediction may be from 1
 EXPECTED_GROUP_ERROR = 0.05  # how far the levels of two groups may lie apart
 

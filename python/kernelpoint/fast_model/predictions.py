@@ -19,7 +19,7 @@ _L2_READS = (("l2_accesses", 1.0), ("l2_global_writes", -1.0))
 _L2_WRITE_MISSES = (("l2_global_writes", 1.0), ("l2_global_write_hits", -1.0))
 # An L1 of Accel-Sim that allocates a line when its data arrives finds none while that is on its way: a miss once more.
 _ALLOCATES_ON_FILL = re.compile(r"^-gpgpu_cache:dl1\s+[^,\s]+,\w:\w:[fs]", re.MULTILINE)
-_WHOLE_NUMBERS = re.compile(r"^-gpgpu_(n_clusters|n_cores_per_cluster|kernel_launch_latency)\s+(\d+)", re.MULTILINE)
+_WHOLE_NUMBERS = re.compile(r"^-gpgpu_(n_clusters|n_cores_per_cluster)\s+(\d+)", re.MULTILINE)
 Terms = Mapping[str, tuple[tuple[str, float], ...]]
 TERMS: Mapping[str, Terms] = {
     "accelsim": {
@@ -42,13 +42,16 @@ OF_CORES = ("fetch_misses", "l1_lookups", "l1_lookup_misses", "merged_misses", "
 REQUESTS, BEYOND_L1 = "requests", "requests_beyond_l1"  # of these: all, and those that met none on its way
 
 
-def in_terms_of(simulator: str, counters: Mapping[str, np.ndarray], options: str = "") -> dict[str, np.ndarray]:
+def in_terms_of(
+    simulator: str, counters: Mapping[str, np.ndarray], options: str = "", latency: int = 0
+) -> dict[str, np.ndarray]:
     """Predictions under the names of a simulator's counters, in its units; none below 0.
 
     Args:
         simulator: as it calls itself; options: of it, as it states them; counters: predictions by the model's own names
             (plugin/include/kernelpoint/counters.h gives their meaning), which are kept where the simulator has no other
             counter of that name.
+        latency: constant cycles of each launch in these predictions.
 
     >>> x = {"cycles": np.array([70.0]), "l1_accesses": np.array([5.0]), "l1_global_writes": np.array([2.0])}
     >>> {name: value.tolist() for name, value in in_terms_of("accelsim", x).items()}["l1_accesses"]
@@ -59,7 +62,7 @@ def in_terms_of(simulator: str, counters: Mapping[str, np.ndarray], options: str
     terms = dict(TERMS.get(simulator, {}))
     if _ALLOCATES_ON_FILL.search(options):
         terms["l1_misses"] = (*terms["l1_misses"], ("l1_global_reads_merged", 1.0))
-    made = {} if simulator != "accelsim" else _active_cycles(counters, options)
+    made = _active_cycles(counters, options, latency)
     made |= {
         name: np.maximum(sum(weight * counters[own] for own, weight in parts), 0.0)
         for name, parts in terms.items()
@@ -68,15 +71,12 @@ def in_terms_of(simulator: str, counters: Mapping[str, np.ndarray], options: str
     return {**counters, **made}
 
 
-def _active_cycles(counters: Mapping[str, np.ndarray], options: str) -> dict[str, np.ndarray]:
+def _active_cycles(counters: Mapping[str, np.ndarray], options: str, latency: int) -> dict[str, np.ndarray]:
     """Cycles after the constant launch latency, where there is one; and those in which SMs execute a CTA, summed over SMs:
     of as many SMs as there are CTAs.
     """
     given = {name: int(value) for name, value in _WHOLE_NUMBERS.findall(options)}
-    latency, sms = (
-        given.get("kernel_launch_latency", 0),
-        given.get("n_clusters", 0) * given.get("n_cores_per_cluster", 1),
-    )
+    sms = given.get("n_clusters", 0) * given.get("n_cores_per_cluster", 1)
     active = np.maximum(counters["cycles"] - latency, 0.0)
     made = {"active_cycles": active} if latency else {}
     return {**made, "sm_cycles": active * np.minimum(counters["ctas"], sms)} if sms and "ctas" in counters else made

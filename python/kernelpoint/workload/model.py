@@ -138,8 +138,8 @@ def predicted(population: Population, source: ModelSource, log: Log) -> Populati
     )
     unread = (*population.unread, *passing(found.failures.values()))
     profile = found.profile()
-    told = source.simulator
-    profile = replace(profile, counters=in_terms_of(told.simulator, profile.counters, told.configuration))
+    told, latency = source.simulator, int(configuration.values["launch_latency"])
+    profile = replace(profile, counters=in_terms_of(told.simulator, profile.counters, told.configuration, latency))
     return replace(population, model=profile, unread=unread)
 
 
