@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from kernelpoint.estimation import Design, Engine, ErrorBudget
-from kernelpoint.estimation.bounds import PASSES, error_probability
+from kernelpoint.estimation.bounds import error_probability
+from kernelpoint.estimation.steps import PASSES
 from kernelpoint.randomness import generator, permanent_random_numbers
 
 

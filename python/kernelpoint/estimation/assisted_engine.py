@@ -17,18 +17,15 @@ from kernelpoint.estimation.assisted_design import AssistedDesign, Combination
 from kernelpoint.estimation.assisted_parts import Parts
 from kernelpoint.estimation.assisted_total import Demand, TotalFit
 from kernelpoint.estimation.base import BaseEngine, Frame
-from kernelpoint.estimation.bounds import PASSES, relative, stated
+from kernelpoint.estimation.bounds import relative, stated
 from kernelpoint.estimation.cell_sample import CellSample
 from kernelpoint.estimation.design import ErrorBudget
 from kernelpoint.estimation.look import Estimate, Look, unbounded_parts
 from kernelpoint.estimation.measurement_error import Reach
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.parts import Auxiliary
+from kernelpoint.estimation.steps import EARLY_PASSES, MAX_GROWTH_FACTOR, MIN_GROWTH_FACTOR, PASSES
 from kernelpoint.estimation.unseen import OpenUnit, breaking
-
-# Numerics: from trials on pairs of model and truth; see README.md
-MAX_GROWTH_FACTOR = 3.25  # the first four growths are at most by this
-MIN_GROWTH_FACTOR = 1.5  # and every one after the third at least by this
 
 Values = Callable[[Ints], Floats]  # of units
 
@@ -292,8 +289,9 @@ class AssistedEngine(BaseEngine):
         parts, n = self._parts, self._parts.rest.n
         if last is None or last.met or parts.whole or self.budget.bound == "none":
             return False
-        most = math.ceil(MAX_GROWTH_FACTOR * n) if self.looks <= 4 else parts.rest.count
-        least = n + (not parts.odd) if self.looks <= 3 else math.ceil(MIN_GROWTH_FACTOR * n)
+        early = self.looks <= EARLY_PASSES
+        most = math.ceil(MAX_GROWTH_FACTOR * n) if early else parts.rest.count
+        least = n + (not parts.odd) if early else math.ceil(MIN_GROWTH_FACTOR * n)
         parts.set(parts.counts if self.looks >= PASSES - 1 else self._needed(last, least, most))
         return True
 

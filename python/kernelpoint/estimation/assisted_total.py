@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from kernelpoint.estimation.assisted import AssistedFit, quantile
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.parts import Auxiliary, Part
+from kernelpoint.estimation.steps import SIZING_MARGIN
 from kernelpoint.estimation.unseen import Draws
 
 # Numerics: see README.md
-SIZING_MARGIN = 1.15  # a sample is sized so that its half-width should be this much below the budget
 MOST_DEGREES = 400.0
 
 # Model: cells are made for the counter of the budget; of another one a draw may be this much off its prediction

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Literal
 
 from kernelpoint.estimation.design import Bound
+from kernelpoint.estimation.steps import PASSES
 
 Kind = Literal["first", "learning", "sized"]
 
-PASSES = 8  # looks of a run at most; the last pass simulates whatever is left
 SHARES = {"first": 0.25, "learning": 0.1, "sized": 0.65}  # of alpha, over all looks of a kind; tuned
 
 

@@ -8,27 +8,16 @@ from dataclasses import replace
 import numpy as np
 
 from kernelpoint.estimation.allocation import cheapest, neyman
-from kernelpoint.estimation.bounds import PASSES, Kind
+from kernelpoint.estimation.bounds import Kind
 from kernelpoint.estimation.inference import Inference
 from kernelpoint.estimation.influence import max_undrawn, outlier_allowances
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.pooling import PRIOR_DEGREES
+from kernelpoint.estimation.steps import EARLY_PASSES, MAX_GROWTH_FACTOR, MIN_GROWTH_FACTOR, PASSES, SIZING_MARGIN
 from kernelpoint.estimation.stratify import least_draws
 from kernelpoint.estimation.unseen import unseen_slow
 
 MIN_DRAWS_PER_STRATUM = 2  # draws of every stratum once a sample grows: one draw gives no variance within its stratum
-MAX_GROWTH_FACTOR = 3  # a stratum's sample may grow to at most this many times its size in one pass
-EARLY_LOOKS = 2  # looks after which a pass is sized for what it needs, whatever the step
-# The cost of the sample grows at least by this factor in a pass: in the first two, and later. With smaller steps, runs reach
-# the eighth pass, which simulates everything (tests/estimation/test_measurement_error.py).
-MIN_COST_GROWTH_FACTORS = (1.05, 1.3)
-BUDGET_SHARES = (
-    0.95,
-    0.85,
-    0.7,
-    0.5,
-    0.35,
-)  # part of the budget that a pass is sized for: the first that adds that much
 
 
 def draw_cost(look: Inference, prior: Floats | None) -> Floats:
@@ -99,25 +88,27 @@ def _sizes_of_target(look: Inference, prior_cost: Floats | None) -> tuple[Ints, 
 
     Neyman allocation over all strata of a group jointly, the group being the workload (each domain of it) or, in scope
     "cluster", each cluster that has not met the budget. The variance allowed is (margin * eps * that / t)^2, t the
-    quantile of the next look at the degrees of freedom expected there. Every stratum gets at least MIN_DRAWS_PER_STRATUM
-    draws. No stratum grows by more than MAX_GROWTH_FACTOR times in a pass: where one would have to, its spread is still a
-    guess from few draws (or from other strata), and a pass that first learns it is cheaper than one sized for the guess.
-    Such a pass is "learning", any other "sized".
+    quantile of the next look at the degrees of freedom expected there, and margin 1 / SIZING_MARGIN. Every stratum gets at least
+    MIN_DRAWS_PER_STRATUM draws. In the early passes no stratum grows by more than MAX_GROWTH_FACTOR: where one would have to,
+    its spread is still a guess from few draws (or from other strata), and a pass that first learns it is cheaper than one sized
+    for the guess. Such a pass is "learning", any other "sized". In later ones the margin is raised to the first power that adds
+    MIN_GROWTH_FACTOR of what is spent: with smaller steps a run reaches the last pass, which simulates everything.
     """
     cost = draw_cost(look, prior_cost)
     N, low = look.sample.N, minimum_sizes(look, cost)
     looks = len(look.targets.looks)
     if looks >= PASSES - 1:
         return N.copy(), "sized"
-    most = np.maximum(np.minimum(np.where(look.n > 0, MAX_GROWTH_FACTOR * look.n, 1), N), low)
-    if looks >= EARLY_LOOKS:  # enough was learned
-        most = N
-    least = MIN_COST_GROWTH_FACTORS[looks >= EARLY_LOOKS] * float((look.n * cost).sum())
-    for margin in BUDGET_SHARES:
-        wanted = _sizes(look, cost, low, margin)
-        sizes = np.minimum(wanted, most)
-        if float((sizes * cost).sum()) >= least:
-            break
+    margin = 1.0 / SIZING_MARGIN
+    sizes = wanted = _sizes(look, cost, low, margin)
+    if looks <= EARLY_PASSES:
+        sizes = np.minimum(wanted, np.maximum(np.where(look.n > 0, MAX_GROWTH_FACTOR * look.n, 1), low))
+    else:
+        everything = _sizes(look, cost, low, 0.0)
+        least = min(MIN_GROWTH_FACTOR * float((look.n * cost).sum()), float((everything * cost).sum()))
+        while float((wanted * cost).sum()) < least:
+            margin /= SIZING_MARGIN
+            sizes = wanted = _sizes(look, cost, low, margin)
     kind: Kind = "sized" if (sizes == wanted).all() else "learning"
     return (np.minimum(sizes + 1, N) if (sizes == look.n).all() else sizes), kind
 

@@ -50,7 +50,7 @@ def first_sizes(
     """
     share = pruned.total / max(float(pruned.total.sum()), 1e-300)
     wanted = np.maximum(pruned.sizes * FIRST_SIZE_SHARE, 1.0 + SECOND_DRAW_PROBABILITY)
-    wanted = np.maximum(wanted, least_draws(share, budget.relative_error, allowance))
+    wanted = np.maximum(wanted, np.ceil(least_draws(share, budget.relative_error, allowance)))
     N = np.bincount(pruned.strata, minlength=len(wanted))
     alpha, allowed = 1.0 - budget.confidence, budget.relative_error / max(slow_excess, 1e-300)
     return cheapest(
