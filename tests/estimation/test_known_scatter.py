@@ -16,7 +16,8 @@ from kernelpoint.estimation import (
     trajectory_error,
 )
 from kernelpoint.estimation.assisted import Trust, fit_total
-from kernelpoint.estimation.cell_sample import MIN_SQUARED_ERROR, CellSample
+from kernelpoint.estimation.cell_sample import CellSample
+from kernelpoint.estimation.constants import MIN_SQUARED_ERROR
 from kernelpoint.randomness import generator, permanent_random_numbers
 
 N = 2000

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelpoint.estimation.pooling import PRIOR_DEGREES, fit
+from kernelpoint.estimation.constants import PRIOR_DEGREES
+from kernelpoint.estimation.pooling import fit
 from kernelpoint.randomness import generator
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from kernelpoint.estimation import Design, Engine, ErrorBudget
 from kernelpoint.estimation.bounds import error_probability
-from kernelpoint.estimation.steps import PASSES
+from kernelpoint.estimation.constants import PASSES
 from kernelpoint.randomness import generator, permanent_random_numbers
 
 

@@ -15,7 +15,7 @@ from troubles import KINDS, TROUBLES, engine_of, values
 
 from kernelpoint.config import parse_config
 from kernelpoint.estimation import Engine, ErrorBudget, passes
-from kernelpoint.estimation.steps import PASSES
+from kernelpoint.estimation.constants import PASSES
 from kernelpoint.policies.methods.kernelpoint import KernelPoint
 from kernelpoint.profiles import read_profile
 from kernelpoint.workload import Population

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelpoint.estimation import Design, Engine, ErrorBudget, FirstPhase, TwoPhaseEngine
+from kernelpoint.estimation.constants import FIRST_SHARE
 from kernelpoint.estimation.first_phase import donors
-from kernelpoint.estimation.two_phase import FIRST_SHARE
 from kernelpoint.randomness import generator, permanent_random_numbers
 
 UNITS, STRATA = 600, 12

@@ -8,27 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.estimation.cell_sample import MIN_SQUARED_ERROR, CellSample
-from kernelpoint.estimation.cells import EXPECTED_SLOPE_ERROR
+from kernelpoint.estimation import constants
+from kernelpoint.estimation.cell_sample import CellSample
 from kernelpoint.estimation.quantiles import two_sided
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-# Numerics and Model: from trials on model and truth pairs; see README.md
-MIN_PAIRS = 4  # differences of neighbours that their spread needs
-DEGREES_PER_PAIR = 0.67  # degrees of freedom of one of them (each draw is in two)
-OUTLIER_DEVIATIONS = (
-    5.0  # an odd unit lies this many standard deviations of the relative error off, more where these are large
-)
-MAX_TRUSTED_ERROR = 0.12  # predictions with relative errors (std) above this are doubted,
-MAX_TRUSTED_SLOPE = 0.3  # and those whose slope is off by more than this
-DEGREES_BETWEEN_GROUPS = 4.0  # degrees of freedom for which "units of a group differ as groups do" counts
-ALPHA_SHARE_IF_DOUBTED = 0.2  # share of the error probability that is spent then
-DEGREES_PER_DRAW = (
-    2.0  # degrees of freedom of a spread are at most this times the effective number of draws that make it up
-)
-EXPECTED_DEGREES = 0.5  # degrees of freedom that the expected scatter of single units counts for
 
 
 @dataclass(frozen=True)
@@ -37,13 +22,13 @@ class Trust:
 
     least: their squared relative error at least.
     of_budget: whether the budget is about this counter, or it is a ratio with that one.
-    expected: squared relative error of single predictions before any draw, which counts for EXPECTED_DEGREES.
+    expected: squared relative error of single predictions before any draw, which counts for constants.EXPECTED_DEGREES.
 
     Of several estimates of the spread the least counts for the counter of the budget, whose cells and number of draws allow for
     that, and the largest for any other.
     """
 
-    least: float = MIN_SQUARED_ERROR
+    least: float = constants.MIN_SQUARED_ERROR
     of_budget: bool = True
     expected: float = 0.0
 
@@ -91,12 +76,16 @@ class AssistedFit:
         the one with one level for all groups.
         """
         K, nu = self.spread.K, self.spread.nu
-        return (nu * K + DEGREES_BETWEEN_GROUPS * max(self.common**2, K)) / (nu + DEGREES_BETWEEN_GROUPS)
+        return (nu * K + constants.DEGREES_BETWEEN_GROUPS * max(self.common**2, K)) / (
+            nu + constants.DEGREES_BETWEEN_GROUPS
+        )
 
     @property
     def doubted(self) -> bool:
         """True if predictions are so wrong that little may be concluded from where they agree: beyond what is `known`."""
-        return self.believed > MAX_TRUSTED_ERROR**2 + self.known or abs(self.slope) > MAX_TRUSTED_SLOPE
+        return (
+            self.believed > constants.MAX_TRUSTED_ERROR**2 + self.known or abs(self.slope) > constants.MAX_TRUSTED_SLOPE
+        )
 
     def oddity(self, least: float) -> float:
         """Largest deviation of an unseen unit from its prediction, relative: `least`, or what is far as seen."""
@@ -139,12 +128,12 @@ class AssistedFit:
 
     def spent(self, alpha: float) -> float:
         """Error probability that a look spends of alpha."""
-        return ALPHA_SHARE_IF_DOUBTED * alpha if self.doubted else alpha
+        return constants.ALPHA_SHARE_IF_DOUBTED * alpha if self.doubted else alpha
 
 
 def _far(K: float) -> float:
     """OUTLIER_DEVIATIONS of a squared relative error K, and more where that is large."""
-    far = OUTLIER_DEVIATIONS * math.sqrt(K)
+    far = constants.OUTLIER_DEVIATIONS * math.sqrt(K)
     return far * (1.0 + far)
 
 
@@ -187,8 +176,8 @@ def _fit_line(y: Floats, s: CellSample) -> _Line:
 
     def fitted(xx: Floats, xr: Floats, rr: Floats, df: int) -> tuple[Floats, Floats]:
         k2 = np.maximum(rr - xr * xr / np.maximum(xx, 1e-300), 0.0) / max(df, 1)
-        below = np.maximum(k2, MIN_SQUARED_ERROR) / EXPECTED_SLOPE_ERROR**2
-        return xr / (xx + below), EXPECTED_SLOPE_ERROR**2 * below / (xx + below)
+        below = np.maximum(k2, constants.MIN_SQUARED_ERROR) / constants.EXPECTED_SLOPE_ERROR**2
+        return xr / (xx + below), constants.EXPECTED_SLOPE_ERROR**2 * below / (xx + below)
 
     xx, xr, rr = (np.array([(w * v).sum()]) for v in (x * x, x * r, r * r))
     slope, uncertain = fitted(xx, xr, rr, n - groups - 1)
@@ -214,7 +203,7 @@ def _candidate(z: Floats, q: Floats, df: float, most: float, scale: float, least
     K = max(plain, weighted)
     nu = min(df, most)
     if least < K:
-        nu = min(nu, max(DEGREES_PER_DRAW * effective, 1.0))
+        nu = min(nu, max(constants.DEGREES_PER_DRAW * effective, 1.0))
     return max(K, least), nu
 
 
@@ -237,14 +226,14 @@ def _spreads(y: Floats, s: CellSample, line: _Line, least: float) -> list[Spread
     relative, group, weight = (within / s.size)[order], s.group[order], q[order]
     same = group[1:] == group[:-1]
     pairs = int(same.sum())
-    if pairs >= MIN_PAIRS:
+    if pairs >= constants.MIN_PAIRS:
         z = 0.5 * (relative[1:] - relative[:-1])[same] ** 2
         joint = 0.5 * (weight[1:] + weight[:-1])[same]
         K, effective = float(z.mean()), _total(z, joint, z)[1]
         if joint.sum() > 0.0:
             K = max(K, float((joint * z).sum() / joint.sum()))
-        nu = min(DEGREES_PER_PAIR * pairs, most)
-        nu = min(nu, max(DEGREES_PER_DRAW * effective, 1.0)) if least < K else nu
+        nu = min(constants.DEGREES_PER_PAIR * pairs, most)
+        nu = min(nu, max(constants.DEGREES_PER_DRAW * effective, 1.0)) if least < K else nu
         found.append(Spread(max(K, least), K0, trust, nu))
     return found
 
@@ -252,13 +241,13 @@ def _spreads(y: Floats, s: CellSample, line: _Line, least: float) -> list[Spread
 def _with_expected(spread: Spread, expected: float) -> Spread:
     """The spread of few draws that agree by chance, pooled with what is expected before any draw.
 
-    Formula: K = (nu K + m e^2) / (nu + m) where K < e^2; m = EXPECTED_DEGREES, e^2 `expected`: the mean of a scaled inverse
+    Formula: K = (nu K + m e^2) / (nu + m) where K < e^2; m = constants.EXPECTED_DEGREES, e^2 `expected`: the mean of a scaled inverse
     chi-squared prior and the data (Gelman et al., Bayesian Data Analysis, section 2.6).
     """
     if expected <= spread.K:
         return spread
-    nu = spread.nu + EXPECTED_DEGREES
-    return replace(spread, K=(spread.nu * spread.K + EXPECTED_DEGREES * expected) / nu, nu=nu)
+    nu = spread.nu + constants.EXPECTED_DEGREES
+    return replace(spread, K=(spread.nu * spread.K + constants.EXPECTED_DEGREES * expected) / nu, nu=nu)
 
 
 def quantile(alpha: float, nu: float) -> float:
@@ -305,7 +294,7 @@ def fit_total(
     error = math.sqrt(best.variance(*sums))
     common = math.sqrt(spreads[0].K)
     scatter = float((line.w * (line.r - line.slope * line.x) ** 2).sum()) / max(len(y) - line.groups - 1, 1)
-    known = trust.least if trust.least > MIN_SQUARED_ERROR else 0.0
+    known = trust.least if trust.least > constants.MIN_SQUARED_ERROR else 0.0
     return AssistedFit(estimate, line.slope, level, line.weight > 0.0, best, common, math.sqrt(scatter), error, known)
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.errors import ConfigError
-from kernelpoint.estimation.cell_sample import MIN_SQUARED_ERROR
-from kernelpoint.estimation.cells import BLOCK, EXPECTED_NOISE, Cells
+from kernelpoint.estimation import constants
+from kernelpoint.estimation.cells import BLOCK, Cells
 from kernelpoint.estimation.design import Assume, check_assume
 from kernelpoint.estimation.numbering import in_order
 from kernelpoint.estimation.parts import Part
@@ -23,18 +23,8 @@ Ints = NDArray[np.int64]
 
 Combination = Sequence[tuple[float, str]]  # weights of counters: one counter, or a linearised ratio
 
+
 ACTIVE_CYCLES = "active_cycles"  # cycles of a unit without those that are the same for all
-
-# Model: a prediction below this part of the mean one may be off by as much as one that is that large
-MIN_SIZE_SHARE = 0.05
-
-# Model: what predictions do not tell happens at the begin of a run, and when a kernel comes for the first time, if anywhere
-EARLY = 0.1
-COLD_PART = 1.0 / 3.0  # of first units: if fewer are odd, none of them may be drawn
-FIRSTS = 2  # first units that are drawn at least
-EARLY_UNITS = 5  # first units of a group: the first of all stands apart, the others belong to the begin of the run
-MAX_BEGIN_SHARE = 0.3  # of the total; where both make up more, they are no parts of their own
-APART = 0.05  # groups with a larger share of the total have a first leaf each, whatever the budget: its cells nest so
 
 
 @dataclass(frozen=True)
@@ -240,7 +230,7 @@ class AssistedDesign:
         mean = float(x.mean()) if len(x) else 0.0
         if mean == 0.0:
             return 1.0
-        return MIN_SIZE_SHARE * mean if float(x.min()) < MIN_SIZE_SHARE * mean else 0.0
+        return constants.MIN_SIZE_SHARE * mean if float(x.min()) < constants.MIN_SIZE_SHARE * mean else 0.0
 
     def departure(self, combination: Combination, units: Ints) -> Floats:
         """Predicted values of units in the total, less those that draws have: float64 [units]."""
@@ -253,10 +243,10 @@ class AssistedDesign:
     def least_error(self, counter: str) -> float:
         """Squared relative error of predictions, at least: as known beforehand, no less than MIN_RELATIVE_ERROR^2."""
         if counter not in self.known or (spread := self.known[counter].spread) is None:
-            return MIN_SQUARED_ERROR
+            return constants.MIN_SQUARED_ERROR
         x = self.known[counter].mean
         known = float((spread[self.free] ** 2).sum()) / max(float((x[self.free] ** 2).sum()), 1e-300)
-        return max(known, MIN_SQUARED_ERROR)
+        return max(known, constants.MIN_SQUARED_ERROR)
 
     def expected_error(self, counter: str) -> float:
         """Squared relative error of single predictions that is expected before any draw.
@@ -267,7 +257,7 @@ class AssistedDesign:
         if counter == "cycles" and ACTIVE_CYCLES in self.known:
             cycles, active = (float(self.known[name].mean.sum()) for name in (counter, ACTIVE_CYCLES))
             varies = active / cycles if cycles else 1.0
-        return (EXPECTED_NOISE * varies) ** 2
+        return (constants.EXPECTED_NOISE * varies) ** 2
 
     def parts(self, targets: Mapping[str, float]) -> list[Part]:
         """Rest, begin and first units of the groups, without draws; one part only where `assume`, or their size, says so. Their
@@ -283,7 +273,7 @@ class AssistedDesign:
             x, added = self._joint(targets)
             units = self._units_of_parts(x + added if added else x)
             self._trees[key] = [
-                (of, Cells(x[of], self.free_groups[of], 1.0 if k else APART, k > 0, key, added))
+                (of, Cells(x[of], self.free_groups[of], 1.0 if k else constants.APART, k > 0, key, added))
                 for k, of in enumerate(units)
             ]
         if key not in self._draws:
@@ -325,16 +315,16 @@ class AssistedDesign:
         """
         if part < 2:
             return self.care.early * part
-        odd = max(allowed / max(self.care.cold, 1e-300), COLD_PART)
-        return max(draws_to_see(math.ceil(odd * count), count) if odd < 1.0 else 1, min(FIRSTS, count))
+        odd = max(allowed / max(self.care.cold, 1e-300), constants.COLD_PART)
+        return max(draws_to_see(math.ceil(odd * count), count) if odd < 1.0 else 1, min(constants.FIRSTS, count))
 
     def _units_of_parts(self, size: Floats) -> list[Ints]:
         """Places in `free` of the units of each part, none of them empty but the first: rest; begin, with early units of groups
         before all others; first units. As much of it as is no more than MAX_BEGIN_SHARE of the total.
         """
-        place, rank = np.arange(len(self.free)), ranks(self.free_groups, EARLY_UNITS)
-        begin, most = place < EARLY * len(place), MAX_BEGIN_SHARE * float(size.sum())
-        for early in (EARLY_UNITS, 1):
+        place, rank = np.arange(len(self.free)), ranks(self.free_groups, constants.EARLY_UNITS)
+        begin, most = place < constants.EARLY * len(place), constants.MAX_BEGIN_SHARE * float(size.sum())
+        for early in (constants.EARLY_UNITS, 1):
             soon = rank < early
             if self.care.early and float(size[begin | soon].sum()) <= most:
                 first = rank == 0

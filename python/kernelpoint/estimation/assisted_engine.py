@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.errors import ConfigError, JournalError
+from kernelpoint.estimation import constants
 from kernelpoint.estimation.assisted import FULL_TRUST, Trust
 from kernelpoint.estimation.assisted_design import AssistedDesign, Combination
 from kernelpoint.estimation.assisted_parts import Parts
@@ -24,7 +25,6 @@ from kernelpoint.estimation.look import Estimate, Look, unbounded_parts
 from kernelpoint.estimation.measurement_error import Reach
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.parts import Auxiliary
-from kernelpoint.estimation.steps import EARLY_PASSES, MAX_GROWTH_FACTOR, MIN_GROWTH_FACTOR, PASSES
 from kernelpoint.estimation.unseen import OpenUnit, breaking
 
 Values = Callable[[Ints], Floats]  # of units
@@ -67,7 +67,6 @@ class AssistedEngine(BaseEngine):
         self.u = np.asarray(design.u, dtype=float)
         self._fits: dict[str, TotalFit] = {}
         self._scales: dict[str, float] = {}  # of counters without predictions of their own
-        self._last: Look | None = None
         self._parts = Parts(design, self._predicted_targets())
         self._parts.set(self._parts.first(design.care, budget))
 
@@ -283,16 +282,15 @@ class AssistedEngine(BaseEngine):
         """Relative error that draws may leave in a target."""
         return self._left.allowed(target)
 
-    def grow(self) -> bool:
-        """More cells: as many as the last look says are needed, in few steps. False where the sample cannot grow."""
-        last, self._last = self._last, None
+    def _grow(self, last: Look) -> bool:
+        """More cells: as many as the last look says are needed, in few steps."""
         parts, n = self._parts, self._parts.rest.n
-        if last is None or last.met or parts.whole or self.budget.bound == "none":
+        if parts.whole:
             return False
-        early = self.looks <= EARLY_PASSES
-        most = math.ceil(MAX_GROWTH_FACTOR * n) if early else parts.rest.count
-        least = n + (not parts.odd) if early else math.ceil(MIN_GROWTH_FACTOR * n)
-        parts.set(parts.counts if self.looks >= PASSES - 1 else self._needed(last, least, most))
+        early = self.looks <= constants.EARLY_PASSES
+        most = math.ceil(constants.MAX_GROWTH_FACTOR * n) if early else parts.rest.count
+        least = n + (not parts.odd) if early else math.ceil(constants.MIN_GROWTH_FACTOR * n)
+        parts.set(parts.counts if self.looks >= constants.PASSES - 1 else self._needed(last, least, most))
         return True
 
     def _needed(self, look: Look, least: int, most: int) -> list[int]:
@@ -376,25 +374,18 @@ class AssistedEngine(BaseEngine):
         self._parts.set(cells or ())
         self._parts.odd = bool(odd)
 
-    def predict(self, units: Iterable[int]) -> Floats:
-        """float64 [units, counters]: own result where simulated, else the corrected prediction; nan before the first look.
-
-        Corrected: x + level of the group + slope x, and what these leave of the estimate in proportion to the size. So
-        over all units, predictions add up to the estimated total. nan for take-all units without a result.
+    def _predict(self, units: Ints) -> Floats:
+        """Corrected: x + level of the group + slope x, and what these leave of the estimate in proportion to the size. So
+        over all units, predictions add up to the estimated total.
         """
-        array = np.asarray(list(units) if not isinstance(units, np.ndarray) else units, dtype=np.int64)
-        simulated = self._results.rows[array] >= 0
-        if simulated.all():  # no prediction is asked for, and one costs a pass over all units
-            return self._results.of(array)
-        values = np.full((len(array), len(self.counters)), np.nan)
-        inside = slice(None) if array is self._free else np.flatnonzero(np.asarray(self.design.groups)[array] >= 0)
-        place = slice(None) if array is self._free else np.searchsorted(self._free, array[inside])
+        values = np.full((len(units), len(self.counters)), np.nan)
+        inside = slice(None) if units is self._free else np.flatnonzero(np.asarray(self.design.groups)[units] >= 0)
+        place = slice(None) if units is self._free else np.searchsorted(self._free, units[inside])
         has = np.flatnonzero(self.design.of_free(self._results.rows) >= 0)
         results = self._results.of(self._free[has])
         for name, fit in self._fits.items():
             column, told = self.counters.index(name), self._prediction(name)
             values[inside, column] = fit.corrected(*told, self.design.free_groups, has, results[:, column])[place]
-        values[simulated] = self._results.of(array[simulated])
         return values
 
     def _unit_spreads(self, counter: str) -> tuple[Floats, Floats, Floats] | None:

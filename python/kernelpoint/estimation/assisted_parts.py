@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from kernelpoint.estimation import constants
 from kernelpoint.estimation.assisted import AssistedFit, Trust, fit_errors, fit_total
 from kernelpoint.estimation.assisted_design import AssistedDesign, Care
 from kernelpoint.estimation.assisted_total import Demand, TotalFit
@@ -17,9 +18,6 @@ from kernelpoint.estimation.parts import Auxiliary
 from kernelpoint.estimation.unseen import Draws, sentences, unseen_share
 
 # Model: see README.md
-DRAWS_IF_ODD = 16  # of the begin of the run, at least, once it was found odd
-COLD = 0.15  # what is less odd than this tells of its own part only: caches are cold when a kernel comes for the first time
-MATERIAL = 0.2  # part of the budget below which what is odd in the begin does not matter
 
 # a budget at least, cells of the first pass beyond one for each group, and draws beyond Care.draws
 FIRST_PASS = ((0.05, 0, 0), (0.01, 2, 2), (0.0, 3, 2))
@@ -125,7 +123,7 @@ class Parts:
 
     def needed(self, demands: Sequence[Demand], alpha: float, least: int, most: int) -> list[int]:
         """The least numbers of cells, `least` to `most` in the rest, that should do for all demands."""
-        n, early = least, DRAWS_IF_ODD
+        n, early = least, constants.DRAWS_IF_ODD
         while True:
             cells = self.cells(min(n, most), early)
             if cells == self.counts:
@@ -192,11 +190,11 @@ class Parts:
             return False
         first, corrected, _ = self._lines(values, known, alpha, trust)
         totals = [float(known.size[part.units].sum()) for part in self._begin]
-        matters = MATERIAL * eps * float(known.size.sum())
+        matters = constants.MATERIAL * eps * float(known.size.sum())
         for part, total in zip(self._begin, totals, strict=True):
             sample, units = part.cell_sample(self._groups, corrected)
             oddest = first.oddest(values(units), sample, self._odd_by)
-            if oddest * (sum(totals) if oddest > COLD else total) > matters:
+            if oddest * (sum(totals) if oddest > constants.COLD else total) > matters:
                 return True
         return False
 

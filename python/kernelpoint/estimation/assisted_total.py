@@ -9,17 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelpoint.estimation import constants
 from kernelpoint.estimation.assisted import AssistedFit, quantile
 from kernelpoint.estimation.moments import Floats, Ints
 from kernelpoint.estimation.parts import Auxiliary, Part
-from kernelpoint.estimation.steps import SIZING_MARGIN
 from kernelpoint.estimation.unseen import Draws
-
-# Numerics: see README.md
-MOST_DEGREES = 400.0
-
-# Model: cells are made for the counter of the budget; of another one a draw may be this much off its prediction
-ODD_IN_OTHERS = 0.1
 
 
 @dataclass(frozen=True)
@@ -88,15 +82,15 @@ class TotalFit:
         """Change of the total if the unit that stands for most is as odd as it may be, and Draws.unseen_counts; of a counter
         that cells were not made for, also with what draws of it stand for.
 
-        Model: of such a counter a draw may be off by ODD_IN_OTHERS at least. A sample that suffices for the budget may hold no
-        draw of a kernel that makes up much of another counter, and its predictions are not tested then.
+        Model: of such a counter a draw may be off by OUTLIER_IN_OTHERS at least. A sample that suffices for the budget may
+        hold no draw of a kernel that makes up much of another counter, and its predictions are not tested then.
         """
         guard = max(self.guards({part: part.n for part in self.parts}, self.known))
         if self.draws is None:
             return guard
         if self.of_budget:
             return max(guard, self.unseen_counts(alpha))
-        odd = max(ODD_IN_OTHERS, *(fit.oddity(self.odd) for fit in self.fits))
+        odd = max(constants.OUTLIER_IN_OTHERS, *(fit.oddity(self.odd) for fit in self.fits))
         return max(guard, odd * self.draws.largest, self.unseen_counts(alpha))
 
     def unseen_counts(self, alpha: float) -> float:
@@ -116,7 +110,7 @@ class TotalFit:
         for fit, part in zip(self.fits, self.parts, strict=True):
             n = cells[part]
             variances.append(fit.spread.variance(*part.sums(n, known)))
-            nus.append(max(min(fit.spread.nu + n - part.n, MOST_DEGREES), 1.0))
+            nus.append(max(fit.spread.nu + n - part.n, 1.0))
         nu = self._degrees(variances, nus)
         return quantile(self.spent(alpha), nu) * math.sqrt(sum(variances)), variances
 
@@ -160,6 +154,6 @@ class Demand:
         if fit.mixes(cells[parts[0]]) or self.unseen * drawn > self.half_width * sum(cells.values()):
             return parts[0]
         half, variances = fit.error_with(cells, self.known, alpha)
-        if SIZING_MARGIN * half > self.half_width:
+        if constants.SIZING_MARGIN * half > self.half_width:
             return parts[int(np.argmax([v / cells[part] for v, part in zip(variances, parts, strict=True)]))]
         return None

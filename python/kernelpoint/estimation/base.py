@@ -52,6 +52,7 @@ class BaseEngine(ABC):
         self._nonresponse = Nonresponse()
         self._wants_exact = False
         self._left = budget  # of the last look: what errors of the results leave for the sampling design
+        self._last: Any = None  # what the last look knows, if no result was missing and the sample did not grow since
 
     # ---- what a design decides --------------------------------------------------------------------------------------
 
@@ -60,12 +61,12 @@ class BaseEngine(ABC):
         """Units of the present sample and take-all units, int64, ascending."""
 
     @abstractmethod
-    def grow(self) -> bool:
-        """Sizes the sample of the next pass from the last look; False where the sample cannot grow."""
+    def _grow(self, last: Any) -> bool:
+        """Sizes the sample of the next pass from what the last look knows; False where nothing is left to draw."""
 
     @abstractmethod
-    def predict(self, units: Iterable[int]) -> Floats:
-        """float64 [units, counters]: own result where simulated, else the prediction; they add up to the estimate."""
+    def _predict(self, units: Ints) -> Floats:
+        """float64 [units, counters]: predictions, whatever is simulated; they add up to the estimate with the results."""
 
     @property
     @abstractmethod
@@ -224,7 +225,32 @@ class BaseEngine(ABC):
         units = self._results.units
         return dict(zip(self.counters, self._results.of(units).sum(axis=0).tolist(), strict=True))
 
+    def predict(self, units: Iterable[int]) -> Floats:
+        """float64 [units, counters]: own result where simulated, else the prediction; they add up to the estimate. nan before
+        the first look, and for take-all units without a result.
+        """
+        array = np.asarray(list(units) if not isinstance(units, np.ndarray) else units, dtype=np.int64)
+        simulated = self._results.rows[array] >= 0
+        if simulated.all():  # no prediction is asked for, and one may cost a pass over all units
+            return self._results.of(array)
+        values = self._predict(array)
+        values[simulated] = self._results.of(array[simulated])
+        return values
+
     # ---- looks ------------------------------------------------------------------------------------------------------
+
+    def grow(self) -> bool:
+        """Sizes the sample of the next pass from the last look.
+
+        Returns:
+            False where the sample cannot grow: all is drawn, the design is purposive, no bound is wanted, the budget is
+            met, or results are missing (retry wanted() and look again, or end without a bound).
+        """
+        last = self._last
+        if last is None or last.met or self.budget.bound == "none" or not self._grow(last):
+            return False
+        self._last = None
+        return True
 
     def look(self) -> Look:
         """The end of a pass: estimates of everything. Spends error probability, unless results are missing.

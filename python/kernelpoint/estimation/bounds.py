@@ -6,12 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
+from kernelpoint.estimation import constants
 from kernelpoint.estimation.design import Bound
-from kernelpoint.estimation.steps import PASSES
 
 Kind = Literal["first", "learning", "sized"]
-
-SHARES = {"first": 0.25, "learning": 0.1, "sized": 0.65}  # of alpha, over all looks of a kind; tuned
 
 
 def error_probability(bound: Bound, alpha: float, kinds: Sequence[Kind]) -> float:
@@ -36,8 +34,8 @@ def error_probability(bound: Bound, alpha: float, kinds: Sequence[Kind]) -> floa
     elif kind == "learning":
         share = 0.5**number
     else:
-        share = 0.6 if number == 1 else 0.4 / (PASSES - 2)
-    return max(alpha * SHARES[kind] * share, 1e-12)  # Numerics: a quantile must exist
+        share = 0.6 if number == 1 else 0.4 / (constants.PASSES - 2)
+    return max(alpha * constants.SHARES[kind] * share, 1e-12)  # Numerics: a quantile must exist
 
 
 def stated(computed: float, estimate: float, relative_error: float, influence: float = 0.0) -> float:

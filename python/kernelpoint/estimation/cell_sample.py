@@ -6,10 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelpoint.estimation.cells import EXPECTED_SLOPE_ERROR
+from kernelpoint.estimation import constants
 from kernelpoint.estimation.moments import Floats, Ints
-
-MIN_SQUARED_ERROR = 1e-6  # squared relative error of predictions about their line, at least
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ class CellSample:
         weight = np.bincount(self.group, weights=w, minlength=self.count)
         centre = np.bincount(self.group, weights=w * self.x, minlength=self.count) / np.where(weight > 0.0, weight, 1.0)
         x: Floats = self.x - centre[self.group]
-        below = float((w * x * x).sum()) + MIN_SQUARED_ERROR / EXPECTED_SLOPE_ERROR**2
+        below = float((w * x * x).sum()) + constants.MIN_SQUARED_ERROR / constants.EXPECTED_SLOPE_ERROR**2
         return np.asarray(self.N + w * np.abs(x) / below * float(np.abs(self.N * (self.mean_x - self.x)).sum()))
 
     @property

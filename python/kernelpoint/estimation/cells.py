@@ -12,13 +12,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelpoint.estimation import constants
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Model: what is expected, before any draw, of the error of a prediction, relative to it.
-EXPECTED_NOISE = 0.03  # scatter of single units
-EXPECTED_SLOPE_ERROR = 0.15  # how far the slope of truth on prediction may be from 1
-EXPECTED_GROUP_ERROR = 0.05  # how far the levels of two groups may lie apart
 
 Correction = Callable[[Floats, NDArray[np.integer]], Floats]  # of values, by groups
 
@@ -130,9 +128,9 @@ class Cells:
         mixed = max(1.0 - float(share @ share), 0.0) if N > 1 else 0.0
         mixed = 0.0 if mixed < 1e-12 else mixed
         a, b, c = (
-            EXPECTED_NOISE**2 * square,
-            EXPECTED_SLOPE_ERROR**2 * spread * (not self.in_order),
-            EXPECTED_GROUP_ERROR**2 * mean * mean * mixed * (not self.in_order),
+            constants.EXPECTED_NOISE**2 * square,
+            constants.EXPECTED_SLOPE_ERROR**2 * spread * (not self.in_order),
+            constants.EXPECTED_GROUP_ERROR**2 * mean * mean * mixed * (not self.in_order),
         )
         how = 0 if c > 0.0 and (c >= b or b <= a) else 1 if b > 0.0 else 2
         if N > 1:

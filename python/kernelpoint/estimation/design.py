@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 
 from kernelpoint.arguments import check
 from kernelpoint.errors import ConfigError, shown
+from kernelpoint.estimation import constants
 
 Scope = Literal["workload", "cluster"]
 Bound = Literal["sequential", "fixed", "none"]
 Method = Literal["regression", "ratio", "mean", "separate_ratio"]
 Assume = Literal["repetitive", "ordinary", "hostile"]
-
-OUTLIER_ALLOWANCE = 0.2  # if one draw is off by this share of its value, the total moves by the error budget at most
 
 
 def check_assume(value: str) -> None:
@@ -137,7 +136,7 @@ class Design:
     chosen: NDArray[np.integer] | None = None
     domains: NDArray[np.integer] | None = None
     balanced: bool = False
-    allowance: float = OUTLIER_ALLOWANCE
+    allowance: float = constants.OUTLIER_ALLOWANCE
     slow_excess: float = 0.0
     layers: NDArray[np.integer] | None = None
     in_layer: NDArray[np.float64] | None = None

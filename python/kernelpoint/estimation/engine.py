@@ -87,7 +87,6 @@ class Engine(BaseEngine):
         self.u = spread_over_run(design.u, design.strata) if design.balanced else design.u
         self._order = self._unit_order()
         self.covariate_totals = self._covariate_totals()
-        self._last: Inference | None = None
         self._fits: list[Fit] | None = None
         self.sizes: Ints = np.minimum(np.maximum(design.first_sizes, 1), self._population).astype(np.int64)
         if design.chosen is not None:
@@ -261,22 +260,13 @@ class Engine(BaseEngine):
         ratio = np.append(self.design.sizes / np.maximum(self.sizes, 1), 1.0)
         return np.asarray(ratio[np.asarray(self.design.strata)[units]], dtype=float)
 
-    def grow(self) -> bool:
-        """Sizes for the next pass: joint Neyman allocation under the budget, from the last look.
-
-        Returns:
-            False where the sample cannot grow: all is drawn, the design is purposive, no bound is wanted, the budget is
-            met, or results are missing (retry wanted() and look again, or end without a bound).
-        """
-        last = self._last
-        if last is None or last.met or self.design.chosen is not None or self.budget.bound == "none":
-            return False
-        if bool((self.sizes >= self._population).all()):
+    def _grow(self, last: Inference) -> bool:
+        """Joint Neyman allocation under the budget."""
+        if self.design.chosen is not None or bool((self.sizes >= self._population).all()):
             return False
         grown, kind = next_sizes(last, self.design.cost)
         self._kinds = (*self._kinds, kind)
         self.sizes = np.minimum(self.sizes + np.maximum(grown - last.n, 0), self._population)
-        self._last = None
         return True
 
     def pass_state(self) -> dict[str, Any]:
@@ -298,23 +288,16 @@ class Engine(BaseEngine):
             raise JournalError("the sizes of a pass in the journal do not fit this design")
         self.sizes, self._kinds = sizes, cast("tuple[Kind, ...]", kinds)
 
-    def predict(self, units: Iterable[int]) -> Floats:
-        """float64 [units, counters]: own result where simulated, else the prediction of the unit's stratum.
-
-        Over all units of the strata, predictions add up to the estimated total. nan before the first look, and for
-        take-all units without a result.
-        """
-        array = np.asarray(list(units) if not isinstance(units, np.ndarray) else units, dtype=np.int64)
-        values = np.full((len(array), len(self.counters)), np.nan)
-        h = np.asarray(self.design.strata)[array]
+    def _predict(self, units: Ints) -> Floats:
+        """The prediction of each unit's stratum."""
+        values = np.full((len(units), len(self.counters)), np.nan)
+        h = np.asarray(self.design.strata)[units]
         known = h >= 0
         if self._fits is not None:
             for index, fit in enumerate(self._fits):
                 values[known, index] = fit.intercept[h[known]]
                 if self.design.x is not None:
-                    values[known, index] += fit.slope[h[known]] * self.design.x[array[known]]
-        simulated = self._results.rows[array] >= 0
-        values[simulated] = self._results.of(array[simulated])
+                    values[known, index] += fit.slope[h[known]] * self.design.x[units[known]]
         return values
 
     def _unit_spreads(self, counter: str) -> tuple[Floats, Floats, Floats] | None:

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.estimation.design import OUTLIER_ALLOWANCE, Method
+from kernelpoint.estimation import constants
+from kernelpoint.estimation.design import Method
 from kernelpoint.estimation.moments import Floats, Ints, Moments
-
-MIN_OTHER_DRAWS_FOR_LINE = 8  # other draws of a cluster that a line needs; fewer add more noise than they take away
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class Sample:
     x: Floats | None = None
     X: Floats | None = None
     balanced: bool = False
-    allowance: float = OUTLIER_ALLOWANCE
+    allowance: float = constants.OUTLIER_ALLOWANCE
     slow_excess: float = 0.0
 
     @property
@@ -79,7 +78,7 @@ def leave_one_out_slopes(y: Floats, sample: Sample) -> Floats:
     some = np.maximum(m, 1.0)
     sx, sy = others(x), others(v)
     sxx, sxy, syy = others(x * x) - sx * sx / some, others(x * v) - sx * sy / some, others(v * v) - sy * sy / some
-    usable = (m >= MIN_OTHER_DRAWS_FOR_LINE) & (sxx > 1e-9 * others(x * x)) & (sxx > 0.0)
+    usable = (m >= constants.MIN_OTHER_DRAWS_FOR_LINE) & (sxx > 1e-9 * others(x * x)) & (sxx > 0.0)
     slope = np.where(usable, sxy / np.where(usable, sxx, 1.0), 0.0)
     explained = slope * sxy
     error = np.maximum(syy - explained, 1e-12 * np.maximum(syy, 0.0)) / np.maximum(m - 2.0, 1.0)

@@ -7,17 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from kernelpoint.estimation import constants
 from kernelpoint.estimation.allocation import cheapest, neyman
 from kernelpoint.estimation.bounds import Kind
 from kernelpoint.estimation.inference import Inference
 from kernelpoint.estimation.influence import max_undrawn, outlier_allowances
 from kernelpoint.estimation.moments import Floats, Ints, Moments
-from kernelpoint.estimation.pooling import PRIOR_DEGREES
-from kernelpoint.estimation.steps import EARLY_PASSES, MAX_GROWTH_FACTOR, MIN_GROWTH_FACTOR, PASSES, SIZING_MARGIN
 from kernelpoint.estimation.stratify import least_draws
 from kernelpoint.estimation.unseen import unseen_slow
-
-MIN_DRAWS_PER_STRATUM = 2  # draws of every stratum once a sample grows: one draw gives no variance within its stratum
 
 
 def draw_cost(look: Inference, prior: Floats | None) -> Floats:
@@ -68,7 +65,7 @@ def expected_degrees(look: Inference, S2: Floats, n: Ints, part: Ints) -> float:
     S2 = np.where(np.isin(np.arange(len(N)), part), S2, 0.0)
     A = np.where(n < N, N.astype(float) ** 2 * (1.0 - n / np.maximum(N, 1)) / np.maximum(n, 1), 0.0)
     v = A * S2
-    below = (v * v / (PRIOR_DEGREES + n - 1.0)).sum()
+    below = (v * v / (constants.PRIOR_DEGREES + n - 1.0)).sum()
     return float(v.sum() ** 2 / below) if below > 0.0 else np.inf
 
 
@@ -88,26 +85,26 @@ def _sizes_of_target(look: Inference, prior_cost: Floats | None) -> tuple[Ints, 
 
     Neyman allocation over all strata of a group jointly, the group being the workload (each domain of it) or, in scope
     "cluster", each cluster that has not met the budget. The variance allowed is (margin * eps * that / t)^2, t the
-    quantile of the next look at the degrees of freedom expected there, and margin 1 / SIZING_MARGIN. Every stratum gets at least
-    MIN_DRAWS_PER_STRATUM draws. In the early passes no stratum grows by more than MAX_GROWTH_FACTOR: where one would have to,
-    its spread is still a guess from few draws (or from other strata), and a pass that first learns it is cheaper than one sized
-    for the guess. Such a pass is "learning", any other "sized". In later ones the margin is raised to the first power that adds
-    MIN_GROWTH_FACTOR of what is spent: with smaller steps a run reaches the last pass, which simulates everything.
+    quantile of the next look at the degrees of freedom expected there, and margin 1 / SIZING_MARGIN. Every stratum gets at
+    least MIN_DRAWS_PER_STRATUM draws. In the early passes no stratum grows by more than MAX_GROWTH_FACTOR: where one would
+    have to, its spread is still a guess from few draws (or from other strata), and a pass that first learns it is cheaper than
+    one sized for the guess. Such a pass is "learning", any other "sized". In later ones the margin is raised to the first power
+    that adds MIN_GROWTH_FACTOR of what is spent: with smaller steps a run reaches the last pass, which simulates everything.
     """
     cost = draw_cost(look, prior_cost)
     N, low = look.sample.N, minimum_sizes(look, cost)
     looks = len(look.targets.looks)
-    if looks >= PASSES - 1:
+    if looks >= constants.PASSES - 1:
         return N.copy(), "sized"
-    margin = 1.0 / SIZING_MARGIN
+    margin = 1.0 / constants.SIZING_MARGIN
     sizes = wanted = _sizes(look, cost, low, margin)
-    if looks <= EARLY_PASSES:
-        sizes = np.minimum(wanted, np.maximum(np.where(look.n > 0, MAX_GROWTH_FACTOR * look.n, 1), low))
+    if looks <= constants.EARLY_PASSES:
+        sizes = np.minimum(wanted, np.maximum(np.where(look.n > 0, constants.MAX_GROWTH_FACTOR * look.n, 1), low))
     else:
         everything = _sizes(look, cost, low, 0.0)
-        least = min(MIN_GROWTH_FACTOR * float((look.n * cost).sum()), float((everything * cost).sum()))
+        least = min(constants.MIN_GROWTH_FACTOR * float((look.n * cost).sum()), float((everything * cost).sum()))
         while float((wanted * cost).sum()) < least:
-            margin /= SIZING_MARGIN
+            margin /= constants.SIZING_MARGIN
             sizes = wanted = _sizes(look, cost, low, margin)
     kind: Kind = "sized" if (sizes == wanted).all() else "learning"
     return (np.minimum(sizes + 1, N) if (sizes == look.n).all() else sizes), kind
@@ -126,13 +123,19 @@ def minimum_sizes(look: Inference, cost: Floats) -> Ints:
     share = look.sizes(index) / np.where(whole > 0.0, whole, 1.0)[groups.of_stratum]
     N, eps, allowance = look.sample.N, budget.relative_error, outlier_allowances(look.sample, look.values[:, index])
     low = np.maximum(look.n, np.ceil(least_draws(share, eps, allowance)).astype(np.int64))
-    low = np.minimum(np.maximum(low, MIN_DRAWS_PER_STRATUM), N)
+    low = np.minimum(np.maximum(low, constants.MIN_DRAWS_PER_STRATUM), N)
     if not look.sample.slow_excess:
         return low
     slow = allowance > look.sample.allowance
     low = np.where(slow, np.maximum(low, N - max_undrawn(N, share, allowance, eps)), low)
     alpha, allowed = 1.0 - budget.confidence, eps / look.sample.slow_excess
-    return cheapest(low.astype(float), N, cost, lambda n: unseen_slow(N, n, share, alpha) <= allowed, power=1.0)
+    return cheapest(
+        low.astype(float),
+        N,
+        cost,
+        lambda n: unseen_slow(N, n, share, alpha, constants.LEAST_RATE) <= allowed,
+        power=1.0,
+    )
 
 
 def _sizes(look: Inference, cost: Floats, low: Ints, margin: float) -> Ints:

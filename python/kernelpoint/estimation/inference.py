@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelpoint.estimation import constants
 from kernelpoint.estimation.bounds import relative, stated
 from kernelpoint.estimation.estimators import Fit, Sample, estimate_totals
 from kernelpoint.estimation.influence import borrowed_totals, outlier_allowances, outlier_effects
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.targets import Groups, Targets
-from kernelpoint.estimation.unseen import MIN_COUNTS, OpenUnit, sentences
+from kernelpoint.estimation.unseen import OpenUnit, sentences
 from kernelpoint.estimation.variance import (
     SlowDraws,
     Spread,
@@ -23,8 +24,6 @@ from kernelpoint.estimation.variance import (
     scales,
     variance_and_degrees,
 )
-
-MIN_DEGREES = 2.0  # Model: degrees of freedom that the bound of a counter needs which the budget is not about
 
 
 @dataclass
@@ -116,8 +115,8 @@ class Inference:
         wanted = self.targets.budget.targets
         if any(self.targets.counters[index] in self.targets.ratios.get(name, (name,)) for name in wanted):
             return np.zeros(len(degrees), dtype=bool)
-        few = bool(self._nothing(index)[0].any()) and np.count_nonzero(self.values[:, index]) < MIN_COUNTS
-        return np.asarray((degrees < MIN_DEGREES) | few)
+        few = bool(self._nothing(index)[0].any()) and np.count_nonzero(self.values[:, index]) < constants.MIN_COUNTS
+        return np.asarray((degrees < constants.MIN_DEGREES) | few)
 
     def _allowances(self, index: int) -> Floats:
         """Largest deviation of an unseen unit of each stratum in a counter, relative to its value, float64 [H]."""

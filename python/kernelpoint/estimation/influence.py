@@ -6,13 +6,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelpoint.estimation import constants
 from kernelpoint.estimation.design import Method
-from kernelpoint.estimation.estimators import MIN_OTHER_DRAWS_FOR_LINE, Sample
+from kernelpoint.estimation.estimators import Sample
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.unseen import unseen_rate
 from kernelpoint.estimation.variance import SlowDraws, scales
-
-SLOW_UNITS = 2  # Model: undrawn units of a stratum that may all be slow, once draws are
 
 
 def influences(method: Method, sample: Sample) -> Floats:
@@ -60,7 +59,7 @@ def _through_lines(sample: Sample, expansion: Floats, given_x: Floats, X: Floats
     m = np.bincount(group, minlength=count)[group] - 1.0
     sx, squares = total(x) - x, total(x * x) - x * x
     sxx = squares - sx * sx / np.maximum(m, 1.0)
-    usable = (m >= MIN_OTHER_DRAWS_FOR_LINE) & (sxx > 1e-9 * squares) & (sxx > 0.0)
+    usable = (m >= constants.MIN_OTHER_DRAWS_FOR_LINE) & (sxx > 1e-9 * squares) & (sxx > 0.0)
     drawn = np.bincount(strata, weights=given_x, minlength=H)
     rest = (sample.N - sample.n)[strata]
     k = np.where(rest > 0, (X - drawn)[strata] - rest * given_x, 0.0) / sample.n[strata]
@@ -108,7 +107,7 @@ def max_undrawn(N: Ints, share: Floats, allowance: Floats, relative_error: float
     [10, 1, 0]
     """
     fit = np.floor(relative_error / np.maximum(allowance * share / np.maximum(N, 1), 1e-300))
-    return np.where(fit < SLOW_UNITS, fit, N).astype(np.int64)
+    return np.where(fit < constants.SLOW_UNITS, fit, N).astype(np.int64)
 
 
 def outlier_effects(
@@ -131,7 +130,7 @@ def outlier_effects(
     np.maximum.at(most, groups, allowance * rest / np.maximum(n, 1))
     if not sample.slow_excess:
         return most
-    undrawn = np.where(allowance > sample.allowance, np.minimum(sample.N - n, SLOW_UNITS), 0)
+    undrawn = np.where(allowance > sample.allowance, np.minimum(sample.N - n, constants.SLOW_UNITS), 0)
     np.maximum.at(most, groups, allowance * undrawn * size / np.maximum(sample.N, 1))
-    slow = sample.slow_excess * unseen_rate(n, alpha)
+    slow = sample.slow_excess * unseen_rate(n, alpha, constants.LEAST_RATE)
     return np.maximum(most, slow * np.bincount(groups, weights=rest, minlength=count))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -86,8 +86,8 @@ class LayerEngine(BaseEngine):
         """Launches of samples of layers that are `factor` times as large, int64, ascending (Engine.with_spare)."""
         return self._inside(self.inner.with_spare(factor))
 
-    def grow(self) -> bool:
-        """See BaseEngine: more layers."""
+    def _grow(self, last: Look) -> bool:
+        """More layers."""
         return self.inner.grow()
 
     def pass_state(self) -> dict[str, Any]:
@@ -121,7 +121,9 @@ class LayerEngine(BaseEngine):
         estimates = {name: self._widened(found) for name, found in look.estimates.items()}
         stated = {**look.ratios, **estimates}
         met = look.met and all(stated[name].relative_half_width <= error for name, error in budget.targets.items())
-        return replace(look, estimates=estimates, met=met, clusters=[], open_unit=None)
+        found = replace(look, estimates=estimates, met=met, clusters=[], open_unit=None)
+        self._last = None if missing else found
+        return found
 
     def _widened(self, found: Estimate) -> Estimate:
         """An estimate of the first stage with the variance inside layers, sum_g M_g / m_g sum_l V_2l."""
@@ -151,9 +153,8 @@ class LayerEngine(BaseEngine):
 
     # ---- what it says of units --------------------------------------------------------------------------------------
 
-    def predict(self, units: Iterable[int]) -> Floats:
-        """See BaseEngine: of a launch without a result the mean of those of its kernel, in proportion to what its layer has."""
-        array = np.asarray(list(units) if not isinstance(units, np.ndarray) else units, dtype=np.int64)
+    def _predict(self, units: Ints) -> Floats:
+        """Of a launch without a result the mean of those of its kernel, in proportion to what its layer has."""
         has, kernels = self._results.rows >= 0, np.asarray(self.design.kernels)
         values = np.zeros((len(has), len(self.counters)))
         values[has] = self._results.of(np.flatnonzero(has))
@@ -167,7 +168,7 @@ class LayerEngine(BaseEngine):
             below = np.bincount(self.layers, weights=base)
             scale = (of_layers[:, column] - known) / np.where(below > 0.0, below, 1.0)
             y += base * scale[self.layers]
-        return values[array]
+        return values[units]
 
     def expansions(self, units: Ints) -> Floats:
         """See BaseEngine."""

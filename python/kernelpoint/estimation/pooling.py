@@ -7,17 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kernelpoint.estimation import constants
 from kernelpoint.estimation.moments import Floats
-
-# Numerics and Model: tuned on the named tuning populations of tests/coverage, judged on the others.
-NO_SPREAD = 2.5e-5  # squared CoVs below (0.5 %)^2 are read as that: clocks that tick in whole units read 0
-PRIOR_TAU2 = 3.0  # tau^2 expected before the data, a factor of exp(sqrt(3)) = 6 between typical squared CoVs
-PRIOR_WEIGHT = 5.0  # and how many strata that expectation counts for
-MOST_TAU2 = 4.0  # tau^2 is not believed beyond: clocks in whole units make the log-normal's left tail, not its right
-# nu_0: what many other strata tell of a stratum's spread counts as much as so many more draws of it
-PRIOR_DEGREES = 40.0
-# and the part of that where only one stratum tells. One stratum of 2,000 units of CoV 0.5, 5 %, 40 seeds: 3.3x; with 1, 2.7x
-ALONE = 0.15
 
 
 def digamma(x: Floats) -> Floats:
@@ -60,7 +51,7 @@ class LogNormal:
     mu: float
     tau2: float
     uncertainty: float
-    degrees: float = PRIOR_DEGREES
+    degrees: float = constants.PRIOR_DEGREES
 
     @property
     def mean(self) -> float:
@@ -83,7 +74,7 @@ class LogNormal:
 def _logarithms(own: Floats, degrees: Floats) -> tuple[Floats, Floats]:
     """t_h, an unbiased estimate of log c_h^2, and its variance."""
     half = np.asarray(degrees, dtype=float) / 2.0
-    return np.log(np.maximum(own, NO_SPREAD)) - digamma(half) + np.log(half), trigamma(half)
+    return np.log(np.maximum(own, constants.MIN_SQUARED_ERROR)) - digamma(half) + np.log(half), trigamma(half)
 
 
 def fit(own: Floats, degrees: Floats, weight: Floats) -> LogNormal:
@@ -110,6 +101,7 @@ def fit(own: Floats, degrees: Floats, weight: Floats) -> LogNormal:
     mu = float((w * t).sum())
     effective = 1.0 / float((w * w).sum())
     between = float((w * (t - mu) ** 2).sum()) * effective / max(effective - 1.0, 0.5) - float((w * noise).sum())
-    tau2 = (min(max(between, 0.0), MOST_TAU2) * effective + PRIOR_TAU2 * PRIOR_WEIGHT) / (effective + PRIOR_WEIGHT)
-    nu0 = PRIOR_DEGREES * (1.0 - (1.0 - ALONE) / effective)
+    weight0 = constants.PRIOR_WEIGHT
+    tau2 = (max(between, 0.0) * effective + constants.PRIOR_TAU2 * weight0) / (effective + weight0)
+    nu0 = max(constants.PRIOR_DEGREES * (1.0 - 1.0 / effective), 1.0)
     return LogNormal(mu, tau2, float((w * w * (tau2 + noise)).sum()), nu0)

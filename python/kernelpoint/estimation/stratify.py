@@ -9,19 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.errors import ConfigError
+from kernelpoint.estimation import constants
 from kernelpoint.estimation.allocation import cheapest
-from kernelpoint.estimation.design import OUTLIER_ALLOWANCE, Design, ErrorBudget
+from kernelpoint.estimation.design import Design, ErrorBudget
 from kernelpoint.estimation.pruning import Pruned, nested_cells, prune_to_budget, sized_for
 from kernelpoint.estimation.unseen import unseen_slow
 from kernelpoint.randomness import generator
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-# Model: tuned on the named tuning populations of tests/coverage, judged on the others.
-SECOND_DRAW_PROBABILITY = 0.25  # least chance of a second draw: one draw in most strata, two in a random part of them
-FIRST_SIZE_SHARE = 0.2  # first sizes: this share of what the expected spreads would need
-FIRST_LEAST_RATE = 0.005  # slow units that are rarer are not looked for before it is known which draws are cheap
 
 
 def least_draws(share: Floats, relative_error: float, allowance: Floats | float) -> Floats:
@@ -37,7 +33,11 @@ def least_draws(share: Floats, relative_error: float, allowance: Floats | float)
 
 
 def first_sizes(
-    pruned: Pruned, budget: ErrorBudget, seed: int, allowance: float = OUTLIER_ALLOWANCE, slow_excess: float = 0.0
+    pruned: Pruned,
+    budget: ErrorBudget,
+    seed: int,
+    allowance: float = constants.OUTLIER_ALLOWANCE,
+    slow_excess: float = 0.0,
 ) -> Ints:
     """Sizes of the first samples, int64 [H]: FIRST_SIZE_SHARE times the expected ones, rounded up or down at random.
 
@@ -49,7 +49,7 @@ def first_sizes(
     [2]
     """
     share = pruned.total / max(float(pruned.total.sum()), 1e-300)
-    wanted = np.maximum(pruned.sizes * FIRST_SIZE_SHARE, 1.0 + SECOND_DRAW_PROBABILITY)
+    wanted = np.maximum(pruned.sizes * constants.FIRST_SIZE_SHARE, 1.0 + constants.SECOND_DRAW_PROBABILITY)
     wanted = np.maximum(wanted, np.ceil(least_draws(share, budget.relative_error, allowance)))
     N = np.bincount(pruned.strata, minlength=len(wanted))
     alpha, allowed = 1.0 - budget.confidence, budget.relative_error / max(slow_excess, 1e-300)
@@ -58,7 +58,7 @@ def first_sizes(
             wanted,
             N,
             pruned.total / np.maximum(N, 1),
-            lambda n: unseen_slow(N, n, share, alpha, FIRST_LEAST_RATE) <= allowed,
+            lambda n: unseen_slow(N, n, share, alpha, constants.FIRST_LEAST_RATE) <= allowed,
         ),
         rounding=generator(seed, "second draws").random(len(wanted)),
     )
@@ -77,7 +77,7 @@ class Stratification:
     strata: NDArray[np.integer]
     x: Floats | None
     clusters: Ints | None
-    allowance: float = OUTLIER_ALLOWANCE
+    allowance: float = constants.OUTLIER_ALLOWANCE
     slow_excess: float = 0.0
 
     def design(self, u: Floats, seed: int) -> Design:
@@ -104,7 +104,7 @@ def stratify(
     x: Floats | None = None,
     cluster: NDArray[np.integer] | None = None,
     take_all: NDArray[np.integer] | None = None,
-    allowance: float = OUTLIER_ALLOWANCE,
+    allowance: float = constants.OUTLIER_ALLOWANCE,
     slow_excess: float = 0.0,
     design_error: float | None = None,
 ) -> Stratification:
@@ -143,7 +143,7 @@ def strata_from(
     x: Floats | None = None,
     cluster: NDArray[np.integer] | None = None,
     take_all: NDArray[np.integer] | None = None,
-    allowance: float = OUTLIER_ALLOWANCE,
+    allowance: float = constants.OUTLIER_ALLOWANCE,
     slow_excess: float = 0.0,
     design_error: float | None = None,
     seed: int = 0,

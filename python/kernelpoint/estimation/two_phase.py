@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelpoint.estimation import constants
 from kernelpoint.estimation.assisted import quantile
 from kernelpoint.estimation.assisted_design import AssistedDesign, Combination
 from kernelpoint.estimation.assisted_engine import AssistedEngine
@@ -22,13 +23,6 @@ from kernelpoint.estimation.first_phase import FirstPhase, donors
 from kernelpoint.estimation.influence import borrowed_totals, outlier_effects
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.moments import Floats, Ints
-
-# Numerics:
-FIRST_SHARE = 0.7  # part of the budget that a larger first sample is sized for
-LEAST_SHARE = 0.1  # part of it that the second sample is sized for at least
-MOST_SCATTER = (
-    0.5  # of the first sample's variance that predictions may scatter by where traces are asked for on their word
-)
 
 
 class TwoPhaseEngine(AssistedEngine):
@@ -119,7 +113,7 @@ class TwoPhaseEngine(AssistedEngine):
 
     def _look_at_first(self, budget: ErrorBudget) -> Engine:
         """The first sample with corrected predictions for results, and results where there are some."""
-        share = FIRST_SHARE / math.sqrt(self._weights[1])
+        share = constants.FIRST_SHARE / math.sqrt(self._weights[1])
         known = {name: pair for name, pair in self.ratios.items() if set(pair) <= set(self.counters)}
         engine = self._phase.engine.anew(replace(budget, relative_error=share * budget.relative_error), known)
         units = np.flatnonzero(self._sample)
@@ -189,12 +183,11 @@ class TwoPhaseEngine(AssistedEngine):
             outlier_effects(sample, total, np.full(len(N), design.allowance), 1.0 - self.budget.confidence, one, 1)[0]
         )
 
-    def predict(self, units: Iterable[int]) -> Floats:
+    def _predict(self, units: Ints) -> Floats:
         """See AssistedEngine; a unit of a part that is drawn whole has the result of its donor."""
-        array = np.asarray(list(units) if not isinstance(units, np.ndarray) else units, dtype=np.int64)
-        values = super().predict(array)
+        values = super()._predict(units)
         lacking = np.flatnonzero(np.isnan(values).any(axis=1))
-        donor = self._donor[array[lacking]]
+        donor = self._donor[units[lacking]]
         known = self._results.rows[donor] >= 0
         values[lacking[known]] = self._results.of(donor[known])
         return values
@@ -223,7 +216,7 @@ class TwoPhaseEngine(AssistedEngine):
     def _allowed(self, target: str) -> float:
         """Relative error that is left for the second sample; the first one is sized for the first target."""
         eps, first = super()._allowed(target), self._error_of_first()
-        return math.sqrt(max(eps * eps - first * first, (LEAST_SHARE * eps) ** 2))
+        return math.sqrt(max(eps * eps - first * first, (constants.LEAST_SHARE * eps) ** 2))
 
     def _error_of_first(self) -> float:
         """Relative half-width that the first sample alone leaves."""
@@ -239,30 +232,29 @@ class TwoPhaseEngine(AssistedEngine):
         if self._parts.whole:
             return True
         told, scatter = self._variances_of_first(self._target, [(1.0, self._target)])
-        if self._fits[self._target].fits[0].doubted or scatter > MOST_SCATTER * told:
+        if self._fits[self._target].fits[0].doubted or scatter > constants.MOST_SCATTER * told:
             return False
         eps, total = self.budget.relative_error, abs(self._of_first(self._target).estimate)
         return self._error_of_first() > eps or self._first_guard(self._target) > eps * total
 
-    def grow(self) -> bool:
+    def _grow(self, last: Look) -> bool:
         """More cells, or, where the first sample leaves too much, more of that; see `drawn`."""
-        last = self._last
-        if last is None or last.met or self._first is None or self.budget.bound == "none":
+        if self._first is None:
             return False
         if not self._first_is_short():
-            return self._grow_second()
+            return self._grow_second(last)
         more = self._look_at_first(self.budget)
         more.look()
         if not more.grow():
             if not self._parts.whole or bool(self._sample.all()):
-                return self._grow_second()
+                return self._grow_second(last)
             more.restrict_to(np.ones(len(self._sample), dtype=bool))  # it is nearly everything: take the rest
-        self._more, self._last = more, None
+        self._more = more
         return True
 
-    def _grow_second(self) -> bool:
+    def _grow_second(self, last: Look) -> bool:
         """More cells, so many that one unit at least has to be simulated, unless all of the first sample is."""
-        if not super().grow():
+        if not super()._grow(last):
             return False
         while not self._parts.whole and not len(self.wanted()):
             n = next_number(self._parts.rest.n)

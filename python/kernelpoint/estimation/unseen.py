@@ -9,11 +9,10 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelpoint.estimation import constants
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-MIN_COUNTS = 5  # Model: draws that are no zeros which a bound on a count needs, if others are
-LEAST_RATE = 0.0025  # Model: slow units that are rarer than this are what `assume: ordinary` does not promise
 
 
 def unseen_share(shares: Floats, alpha: float) -> float:
@@ -39,24 +38,24 @@ def unseen_share(shares: Floats, alpha: float) -> float:
     return float((t[: k + 1] - mu[k]).sum())
 
 
-def unseen_rate(n: Ints, alpha: float, least: float = LEAST_RATE) -> float:
+def unseen_rate(n: Ints, alpha: float, least: float) -> float:
     """Rate of slow units of which, with a probability of alpha, none is among the compared draws, those of strata with two or
     more; 0 where that is no more than `least`, so rare that nothing is promised of it.
 
     Args:
         n: int64 [H], draws of each stratum.
 
-    >>> round(unseen_rate(np.full(10, 10), 0.05), 4), unseen_rate(np.full(10, 120), 0.05)
+    >>> round(unseen_rate(np.full(10, 10), 0.05, 0.0025), 4), unseen_rate(np.full(10, 120), 0.05, 0.0025)
     (0.0295, 0.0)
     """
     rate = 1.0 - alpha ** (1.0 / max(int(n[n > 1].sum()), 1))
     return float(rate) if rate > least else 0.0
 
 
-def unseen_slow(N: Ints, n: Ints, size: Floats, alpha: float, least: float = LEAST_RATE) -> float:
+def unseen_slow(N: Ints, n: Ints, size: Floats, alpha: float, least: float) -> float:
     """Amount of undrawn units that may be slow: unseen_rate of sum_h T_h (1 - n_h / N_h), T_h = size float64 [H].
 
-    >>> round(unseen_slow(np.full(10, 20), np.full(10, 10), np.full(10, 2.0), 0.05), 4)
+    >>> round(unseen_slow(np.full(10, 20), np.full(10, 10), np.full(10, 2.0), 0.05, 0.0025), 4)
     0.2951
     """
     return unseen_rate(n, alpha, least) * float((size * np.where(n < N, 1.0 - n / np.maximum(N, 1), 0.0)).sum())
@@ -100,7 +99,7 @@ class Draws:
         hidden = float(self.units[nothing].sum())
         if hidden == 0.0:
             return 0.0
-        if np.count_nonzero(self.values) < MIN_COUNTS:
+        if np.count_nonzero(self.values) < constants.MIN_COUNTS:
             return math.inf
         usual = float(np.abs(self.errors[self.values != 0.0]).mean())
         return unseen_share(self.units[nothing] / hidden, alpha) * hidden * usual

@@ -8,14 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelpoint.estimation import constants
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.pooling import fit
-
-SLOW = 1.0  # a draw is slow if it exceeds the mean of its stratum's other draws by more than this part of it
-# P(slow units take as many times as long in longer strata, not as many cycles more) before any draw. Held and speed at 1 % of
-# 1, 0.85, 0.7 (60 seeds) and 0 (30): "gc pauses" 1.00, 0.95, 0.87, 0.40; V100 df_index 3.7x, 4.6x, 5.1x, 6.8x
-PRIOR_TIMES = 0.85
-FEW = 2.0  # degrees of freedom are at most this times the number of strata that make up what was seen of a variance
 
 
 @dataclass(frozen=True)
@@ -85,13 +80,13 @@ class SlowDraws:
         h, values = strata[several], y[several]
         others = (total[h] - values) / (n[h] - 1)
         excess = np.where(others > 0.0, values / np.where(others > 0.0, others, 1.0) - 1.0, 0.0)
-        slow = np.flatnonzero(excess > SLOW)
+        slow = np.flatnonzero(excess > constants.SLOW)
         slow = slow[np.argsort(others[slow], kind="stable")]
         if not len(slow):
-            return cls(np.empty(0), np.empty(0), len(h), PRIOR_TIMES)
+            return cls(np.empty(0), np.empty(0), len(h), constants.PRIOR_TIMES)
         shorter = float((others <= values[slow].max()).mean())
-        likely = PRIOR_TIMES * shorter ** len(slow)
-        times = likely / (likely + 1.0 - PRIOR_TIMES)
+        likely = constants.PRIOR_TIMES * shorter ** len(slow)
+        times = likely / (likely + 1.0 - constants.PRIOR_TIMES)
         return cls(excess[slow], others[slow], len(h), times)
 
     def _sums(self, mean: Floats, power: int) -> Floats:
@@ -178,5 +173,7 @@ def variance_and_degrees(
         np.bincount(groups, weights=v, minlength=count)
         for v in (shown, shown * shown / np.maximum(spread.degrees, 1.0))
     )
-    few = np.where(squares > 0.0, FEW * sums * sums / np.where(squares > 0.0, squares, 1.0), np.inf)
+    few = np.where(
+        squares > 0.0, constants.DEGREES_PER_DRAW * sums * sums / np.where(squares > 0.0, squares, 1.0), np.inf
+    )
     return V, np.where(V > 0.0, np.minimum(nu, np.maximum(few, 1.0)), np.inf)
