@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelpoint.estimation import estimators
 from kernelpoint.estimation.allocation import neyman, variance_of_total
 from kernelpoint.estimation.estimators import Sample, mean_total, ratio_total, regression_total
 from kernelpoint.estimation.moments import Moments
@@ -40,8 +39,7 @@ def test_over_all_samples_an_unbiased_estimator_averages_to_the_total(estimator,
 
 
 @pytest.mark.parametrize("sizes", [(3, 2), (4, 3)])
-def test_over_all_samples_lines_from_few_draws_leave_the_estimator_unbiased(monkeypatch, sizes):
-    monkeypatch.setattr(estimators, "MIN_OTHER_DRAWS_FOR_LINE", 2)
+def test_over_all_samples_lines_from_few_draws_leave_the_estimator_unbiased(sizes):
     fits = [regression_total(Y[units], sample_of(units)) for units in all_samples(sizes)]
     assert max(fit.slope.max() for fit in fits) > 1.0  # the lines are in use
     assert np.mean([fit.totals for fit in fits], axis=0) == pytest.approx(np.bincount(STRATA, weights=Y), rel=1e-12)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -90,13 +91,13 @@ def test_a_run_with_own_errors_meets_its_budget_or_says_why_not(seed, own, bound
 
 
 def test_the_sample_grows_where_own_errors_leave_less_for_sampling():
-    design, values = population()
-    sizes = []
-    for own in (None, dict.fromkeys(NAMES, 0.01)):
+    sizes = {0.0: 0, 0.01: 0}
+    for seed, own in product(range(8), sizes):
+        design, values = population(seed)
         engine = Engine(design, ErrorBudget(0.02), "mean")
-        assert all_passes(engine, values, own).met
-        sizes.append(len(engine.drawn()))
-    assert sizes[0] < sizes[1] < len(values)
+        assert all_passes(engine, values, dict.fromkeys(NAMES, own) if own else None).met
+        sizes[own] += len(engine.drawn())
+    assert sizes[0.0] < sizes[0.01] < 8 * len(values)
 
 
 def test_exact_results_are_wanted_once_errors_keep_a_look_from_its_budget():

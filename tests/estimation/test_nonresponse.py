@@ -89,7 +89,7 @@ def test_ratios_and_domains_hold_what_has_no_result():
     y, _, strata, u, lacking = population(2)
     domains = (strata >= 2).astype(np.int32)
     design = Design(strata, np.full(GROUPS, 4), u, domains=domains)
-    engine = engine_for(design, ErrorBudget(0.05), ratios={"reads_per_cycle": ("reads", "cycles")})
+    engine = engine_for(design, ErrorBudget(0.02), ratios={"reads_per_cycle": ("reads", "cycles")})
     look, engine = run(engine, y, lacking)
     assert engine.nonresponse() and look.ratios["reads_per_cycle"].contains(2.0)
     totals = [y[domains == part].sum() for part in (0, 1)]

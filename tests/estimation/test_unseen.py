@@ -33,6 +33,9 @@ def test_what_may_be_missed_is_no_more_than_what_the_look_says(engine_of, every,
     for seed in range(SEEDS):
         engine = engine_of(seed, x)
         *_, look = passes(engine, ("cycles",), y)
+        if len(engine.drawn()) == UNITS:  # then nothing is said
+            held += 1
+            continue
         text = next(line for line in look.assumptions if "kinds of units that were never sampled" in line)
         stated = float(re.search(r"make up at most ([\d.]+) %", text)[1]) / 100.0
         unseen = not slow[engine.drawn()].any()

@@ -22,7 +22,7 @@ class Trust:
 
     least: their squared relative error at least.
     of_budget: whether the budget is about this counter, or it is a ratio with that one.
-    expected: squared relative error of single predictions before any draw, which counts for constants.EXPECTED_DEGREES.
+    expected: squared relative error of single predictions before any draw, which counts for EXPECTED_DEGREES.
 
     Of several estimates of the spread the least counts for the counter of the budget, whose cells and number of draws allow for
     that, and the largest for any other.
@@ -232,7 +232,7 @@ def _spreads(y: Floats, s: CellSample, line: _Line, least: float) -> list[Spread
         K, effective = float(z.mean()), _total(z, joint, z)[1]
         if joint.sum() > 0.0:
             K = max(K, float((joint * z).sum() / joint.sum()))
-        nu = min(constants.DEGREES_PER_PAIR * pairs, most)
+        nu = min(2.0 / 3.0 * pairs, most)  # each draw is in two pairs (von Neumann 1941)
         nu = min(nu, max(constants.DEGREES_PER_DRAW * effective, 1.0)) if least < K else nu
         found.append(Spread(max(K, least), K0, trust, nu))
     return found
@@ -241,7 +241,7 @@ def _spreads(y: Floats, s: CellSample, line: _Line, least: float) -> list[Spread
 def _with_expected(spread: Spread, expected: float) -> Spread:
     """The spread of few draws that agree by chance, pooled with what is expected before any draw.
 
-    Formula: K = (nu K + m e^2) / (nu + m) where K < e^2; m = constants.EXPECTED_DEGREES, e^2 `expected`: the mean of a scaled inverse
+    Formula: K = (nu K + m e^2) / (nu + m) where K < e^2; m = EXPECTED_DEGREES, e^2 `expected`: the mean of a scaled inverse
     chi-squared prior and the data (Gelman et al., Bayesian Data Analysis, section 2.6).
     """
     if expected <= spread.K:

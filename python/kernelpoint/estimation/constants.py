@@ -11,16 +11,11 @@ EARLY_PASSES = 3  # passes after which a sample grows by MAX_GROWTH_FACTOR at mo
 MAX_GROWTH_FACTOR = 3
 MIN_GROWTH_FACTOR = 1.3
 SIZING_MARGIN = 1.05  # a sample is sized so that its half-width should be this much below the budget
-SHARES = {
-    "first": 0.25,
-    "learning": 0.1,
-    "sized": 0.65,
-}  # of the error probability, over all looks of a kind (bounds.py)
+# of the error probability, over all looks of a kind (bounds.py)
+SHARES = {"first": 0.25, "learning": 0.1, "sized": 0.65}
 
 # Degrees of freedom and spreads
-DEGREES_PER_DRAW = (
-    2.0  # degrees of freedom of a variance are at most this times the number of draws, or strata, that make it up
-)
+DEGREES_PER_DRAW = 2.0  # degrees of freedom of a variance are at most this times the draws, or strata, behind it
 MIN_SQUARED_ERROR = 1e-6  # squared relative spread, at least
 MIN_DEGREES = 2.0  # degrees of freedom that the bound of a counter needs which the budget is not about
 MIN_COUNTS = 5  # draws that are no zeros which a bound on a count needs, if others are
@@ -30,7 +25,6 @@ OUTLIER_ALLOWANCE = 0.2  # if one draw is off by this share of its value, the to
 FIRST_SIZE_SHARE = 0.2  # first sizes: this share of what the expected spreads would need
 SECOND_DRAW_PROBABILITY = 0.25  # least chance of a second draw: one draw in most strata, two in a random part of them
 MIN_DRAWS_PER_STRATUM = 2  # draws of every stratum once a sample grows: one draw gives no variance within its stratum
-MIN_OTHER_DRAWS_FOR_LINE = 8  # other draws of a cluster that a line needs; fewer add more noise than they take away
 PRIOR_DEGREES = 40.0  # nu_0: what other strata tell of a stratum's spread counts as much as so many more draws of it
 PRIOR_TAU2 = 3.0  # tau^2 expected before the data, a factor of exp(sqrt(3)) = 6 between typical squared CoVs
 PRIOR_WEIGHT = 5.0  # and how many strata that expectation counts for
@@ -40,7 +34,6 @@ SLOW = 1.0  # a draw is slow if it exceeds the mean of its stratum's other draws
 SLOW_UNITS = 2  # undrawn units of a stratum that may all be slow, once draws are
 PRIOR_TIMES = 0.85  # P(slow units take as many times as long in longer strata, not as many cycles more) before any draw
 LEAST_RATE = 0.0025  # slow units that are rarer than this are what `assume: ordinary` does not promise
-FIRST_LEAST_RATE = 0.005  # slow units that are rarer are not looked for before it is known which draws are cheap
 
 # Predictions: expected errors, relative, before any draw. The order of splits and the shrinking of slopes rest on them.
 EXPECTED_NOISE = 0.03  # scatter of single units
@@ -51,11 +44,8 @@ MIN_SIZE_SHARE = 0.05  # a prediction below this part of the mean one may be off
 
 # Predictions: what draws tell of them
 MIN_PAIRS = 4  # differences of neighbours that their spread needs
-DEGREES_PER_PAIR = 0.67  # degrees of freedom of one of them (each draw is in two)
 DEGREES_BETWEEN_GROUPS = 4.0  # degrees of freedom for which "units of a group differ as groups do" counts
-OUTLIER_DEVIATIONS = (
-    5.0  # an outlier lies this many standard deviations of the relative error off, more where these are large
-)
+OUTLIER_DEVIATIONS = 5.0  # an outlier is so many standard deviations of relative errors off, more where these are large
 OUTLIER_IN_OTHERS = 0.1  # of a counter that cells are not made for, a draw may be this much off its prediction
 MAX_TRUSTED_ERROR = 0.12  # predictions with relative errors (std) above this are doubted,
 MAX_TRUSTED_SLOPE = 0.3  # and those whose slope is off by more than this
@@ -65,7 +55,7 @@ ALPHA_SHARE_IF_DOUBTED = 0.2  # share of the error probability that is spent the
 EARLY = 0.1  # part of the run that is its beginning
 EARLY_UNITS = 5  # first units of a group: the first of all stands apart, the others belong to the beginning
 MAX_BEGIN_SHARE = 0.3  # of the total; where both make up more, they are no parts of their own
-FIRSTS = 2  # first units that are drawn at least
+FIRSTS = 2  # first units of groups that are drawn at least
 COLD_PART = 1.0 / 3.0  # of first units: if fewer are outliers, none of them may be drawn
 COLD = 0.15  # an outlier below this tells of its own part only: caches are cold when a kernel comes for the first time
 MATERIAL = 0.2  # part of the budget below which outliers in the beginning do not matter
@@ -75,6 +65,4 @@ APART = 0.05  # groups with a larger share of the total have a first leaf each, 
 # A sample in two phases
 FIRST_SHARE = 0.7  # part of the budget that a larger first sample is sized for
 LEAST_SHARE = 0.1  # part of it that the second sample is sized for at least
-MOST_SCATTER = (
-    0.5  # of the first sample's variance that predictions may scatter by where traces are asked for on their word
-)
+MOST_SCATTER = 0.5  # of its variance, by which predictions may scatter where traces are asked for on their word

@@ -136,7 +136,7 @@ class Design:
     chosen: NDArray[np.integer] | None = None
     domains: NDArray[np.integer] | None = None
     balanced: bool = False
-    allowance: float = constants.OUTLIER_ALLOWANCE
+    allowance: float = field(default_factory=lambda: constants.OUTLIER_ALLOWANCE)
     slow_excess: float = 0.0
     layers: NDArray[np.integer] | None = None
     in_layer: NDArray[np.float64] | None = None

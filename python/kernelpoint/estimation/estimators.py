@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ class Sample:
     x: Floats | None = None
     X: Floats | None = None
     balanced: bool = False
-    allowance: float = constants.OUTLIER_ALLOWANCE
+    allowance: float = field(default_factory=lambda: constants.OUTLIER_ALLOWANCE)
     slow_excess: float = 0.0
 
     @property
@@ -78,7 +78,7 @@ def leave_one_out_slopes(y: Floats, sample: Sample) -> Floats:
     some = np.maximum(m, 1.0)
     sx, sy = others(x), others(v)
     sxx, sxy, syy = others(x * x) - sx * sx / some, others(x * v) - sx * sy / some, others(v * v) - sy * sy / some
-    usable = (m >= constants.MIN_OTHER_DRAWS_FOR_LINE) & (sxx > 1e-9 * others(x * x)) & (sxx > 0.0)
+    usable = (m > 2.0) & (sxx > 1e-9 * others(x * x)) & (sxx > 0.0)
     slope = np.where(usable, sxy / np.where(usable, sxx, 1.0), 0.0)
     explained = slope * sxy
     error = np.maximum(syy - explained, 1e-12 * np.maximum(syy, 0.0)) / np.maximum(m - 2.0, 1.0)

@@ -59,7 +59,7 @@ def _through_lines(sample: Sample, expansion: Floats, given_x: Floats, X: Floats
     m = np.bincount(group, minlength=count)[group] - 1.0
     sx, squares = total(x) - x, total(x * x) - x * x
     sxx = squares - sx * sx / np.maximum(m, 1.0)
-    usable = (m >= constants.MIN_OTHER_DRAWS_FOR_LINE) & (sxx > 1e-9 * squares) & (sxx > 0.0)
+    usable = (m > 2.0) & (sxx > 1e-9 * squares) & (sxx > 0.0)
     drawn = np.bincount(strata, weights=given_x, minlength=H)
     rest = (sample.N - sample.n)[strata]
     k = np.where(rest > 0, (X - drawn)[strata] - rest * given_x, 0.0) / sample.n[strata]

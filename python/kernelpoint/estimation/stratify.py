@@ -36,7 +36,7 @@ def first_sizes(
     pruned: Pruned,
     budget: ErrorBudget,
     seed: int,
-    allowance: float = constants.OUTLIER_ALLOWANCE,
+    allowance: float,
     slow_excess: float = 0.0,
 ) -> Ints:
     """Sizes of the first samples, int64 [H]: FIRST_SIZE_SHARE times the expected ones, rounded up or down at random.
@@ -45,7 +45,7 @@ def first_sizes(
     that units which are off by `slow_excess` are drawn, or too few to break the budget (unseen.unseen_slow).
 
     >>> pruned = Pruned(np.zeros(9, np.int64), np.array([10.0]), np.array([1.0]), np.array([0.1]))
-    >>> first_sizes(pruned, ErrorBudget(0.5), 0).tolist()
+    >>> first_sizes(pruned, ErrorBudget(0.5), 0, 0.2).tolist()
     [2]
     """
     share = pruned.total / max(float(pruned.total.sum()), 1e-300)
@@ -58,7 +58,7 @@ def first_sizes(
             wanted,
             N,
             pruned.total / np.maximum(N, 1),
-            lambda n: unseen_slow(N, n, share, alpha, constants.FIRST_LEAST_RATE) <= allowed,
+            lambda n: unseen_slow(N, n, share, alpha, constants.LEAST_RATE) <= allowed,
         ),
         rounding=generator(seed, "second draws").random(len(wanted)),
     )
@@ -77,7 +77,7 @@ class Stratification:
     strata: NDArray[np.integer]
     x: Floats | None
     clusters: Ints | None
-    allowance: float = constants.OUTLIER_ALLOWANCE
+    allowance: float
     slow_excess: float = 0.0
 
     def design(self, u: Floats, seed: int) -> Design:
@@ -104,7 +104,7 @@ def stratify(
     x: Floats | None = None,
     cluster: NDArray[np.integer] | None = None,
     take_all: NDArray[np.integer] | None = None,
-    allowance: float = constants.OUTLIER_ALLOWANCE,
+    allowance: float | None = None,
     slow_excess: float = 0.0,
     design_error: float | None = None,
 ) -> Stratification:
@@ -130,6 +130,7 @@ def stratify(
     if cluster is not None:
         clusters = np.zeros(len(pruned.sizes), np.int64)
         clusters[pruned.strata] = np.asarray(cluster)[free]
+    allowance = constants.OUTLIER_ALLOWANCE if allowance is None else allowance
     return Stratification(pruned, budget, strata, x, clusters, allowance, slow_excess)
 
 
@@ -143,7 +144,7 @@ def strata_from(
     x: Floats | None = None,
     cluster: NDArray[np.integer] | None = None,
     take_all: NDArray[np.integer] | None = None,
-    allowance: float = constants.OUTLIER_ALLOWANCE,
+    allowance: float | None = None,
     slow_excess: float = 0.0,
     design_error: float | None = None,
     seed: int = 0,
