@@ -9,10 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from tries import take
 
 # A runner in the background ignores Ctrl-C, and so would the programs that tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# No test is timed: an example may take long on a busy machine.
+settings.register_profile("untimed", settings(), deadline=None)
+settings.load_profile("untimed")
 
 # Programs, not tests: they import much, which every process of the suite would pay for.
 collect_ignore = ["setup"]
