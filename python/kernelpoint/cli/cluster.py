@@ -11,6 +11,7 @@ from rich.table import Table
 
 from kernelpoint.cli.console import Console
 from kernelpoint.config import Config, parse_config
+from kernelpoint.estimation import Design
 from kernelpoint.files import write_output
 from kernelpoint.policies.processes import design_of
 from kernelpoint.policies.registry import load_policy
@@ -44,6 +45,7 @@ def cluster(
     )
     population = _read(traces, config)
     design = design_of(load_policy(config.policy)(config), population)
+    assert isinstance(design, Design), "nothing is predicted here"
     clusters = np.zeros(len(design.first_sizes), np.int64) if design.clusters is None else np.asarray(design.clusters)
     scan = population.scan_for(policy)
     readable = np.where(scan.stream_ids >= 0, np.asarray(design.strata), -1)

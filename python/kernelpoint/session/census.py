@@ -139,8 +139,10 @@ class Census:
         except PlanError as error:
             self._recorder.progress.say(str(error))
             path = None
+        strata = strata_record(frame.design)
+        assert strata is not None, "a list that is not known beforehand has no predictions"
         hashes: dict[str, str | None] = {name: value for name, value in frame.hashes.items() if name not in known}
-        return PopulationRecord(list(frame.population.counts), path, hashes, strata_record(frame.design))
+        return PopulationRecord(list(frame.population.counts), path, hashes, strata)
 
     # ---- small parts ------------------------------------------------------------------------------------------------
 

@@ -70,11 +70,17 @@ def draw(
     if ranges is not None:
         design = _layers(config, policy, population, needs, origin, ranges, log)
     else:
-        design = make_plan(config, policy, population, needs, origin, log).design
+        design = _strata(make_plan(config, policy, population, needs, origin, log))
     engine = _engine(design, config)
     traced = np.zeros(population.size, dtype=bool)
     traced[engine.with_spare(spare)] = True
     return Selection(census, design, origin, traced, spare), engine.drawn()
+
+
+def _strata(plan: Plan) -> Design:
+    """The design of a plan that is made before there are traces."""
+    assert isinstance(plan.design, Design), "only traces are predicted"
+    return plan.design
 
 
 def ranges_of(census: Census, config: Config, log: Log) -> Ranges:
@@ -118,7 +124,7 @@ def _layers(
     of_layers = Population(
         counts=(len(kinds),), seed=config.seed, profile=launches.merged(layers, kinds, first), to_trace=True
     )
-    made = make_plan(config, policy, of_layers, needs, {**origin, "launches": [len(kinds)]}, log).design
+    made = _strata(make_plan(config, policy, of_layers, needs, {**origin, "launches": [len(kinds)]}, log))
     u = generator(config.seed, "launches in layers").random(len(keys))
     return replace(
         made,
@@ -181,7 +187,7 @@ def _with_model(
     plan: Plan, config: Config, policy: type[Policy], population: Population, host: HostInfo, log: Log
 ) -> Plan:
     """The plan with the fast model's predictions of the traced launches, where the policy uses them."""
-    if plan.design.layers is not None:
+    if _strata(plan).layers is not None:
         return plan
     assert population.listed is not None
     paths = tuple(population.paths[launch] for launch in population.listed.tolist())
@@ -193,7 +199,7 @@ def _with_model(
     if reason is None and traced.model_source is not None:
         model = predicted(traced, traced.model_source, log).model
         assert model is not None
-        phase = first_phase(plan.design, config, population, model)
+        phase = first_phase(_strata(plan), config, population, model)
         if phase is not None:
             origin = {**plan.origin, "fast_model": traced.model_source.identity()}
             return replace(plan, first_phase=phase, origin=origin)

@@ -65,8 +65,10 @@ class SamplingFrame:
         return cluster, self.plan.stream_hashes[stream] if stream >= 0 else None
 
 
-def strata_record(design: Design) -> StrataRecord:
-    """Record of a design in the journal."""
+def strata_record(design: Design | AssistedDesign) -> StrataRecord | None:
+    """Record of the strata of a design in the journal; None where cells of predictions are sampled."""
+    if isinstance(design, AssistedDesign):
+        return None
     strata, x, covariate = np.asarray(design.strata), design.x, None
     if x is not None:
         covariate = np.bincount(strata + 1, weights=x, minlength=design.label_count + 1)[1:].tolist()
