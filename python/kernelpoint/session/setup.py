@@ -138,7 +138,7 @@ def _of_frame(frame: SamplingFrame, host: HostInfo) -> dict[str, Any]:
         "launches": list(frame.population.counts),
         "hashes": {**frame.hashes, "simulator_config": host.config_hash},
         "plan": frame.plan_path,
-        "strata": strata_record(frame.design),
+        "strata": None if frame.is_predicted else strata_record(frame.design),
     }
 
 
