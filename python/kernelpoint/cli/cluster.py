@@ -45,7 +45,7 @@ def cluster(
     )
     population = _read(traces, config)
     design = design_of(load_policy(config.policy)(config), population)
-    assert isinstance(design, Design), "nothing is predicted here"
+    assert isinstance(design, Design)  # nothing is predicted here
     clusters = np.zeros(len(design.first_sizes), np.int64) if design.clusters is None else np.asarray(design.clusters)
     scan = population.scan_for(policy)
     readable = np.where(scan.stream_ids >= 0, np.asarray(design.strata), -1)

@@ -79,7 +79,7 @@ def draw(
 
 def _strata(plan: Plan) -> Design:
     """The design of a plan that is made before there are traces."""
-    assert isinstance(plan.design, Design), "only traces are predicted"
+    assert isinstance(plan.design, Design)  # only traces are predicted
     return plan.design
 
 
