@@ -74,7 +74,7 @@ class LogNormal:
 def _logarithms(own: Floats, degrees: Floats) -> tuple[Floats, Floats]:
     """t_h, an unbiased estimate of log c_h^2, and its variance."""
     half = np.asarray(degrees, dtype=float) / 2.0
-    return np.log(np.maximum(own, constants.MIN_SQUARED_ERROR)) - digamma(half) + np.log(half), trigamma(half)
+    return np.log(np.maximum(own, constants.NO_SPREAD)) - digamma(half) + np.log(half), trigamma(half)
 
 
 def fit(own: Floats, degrees: Floats, weight: Floats) -> LogNormal:
