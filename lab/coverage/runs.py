@@ -129,8 +129,10 @@ def arguments(about: str | None, seeds: int, budgets: str) -> ArgumentParser:
 
 
 def full_runs(options: Namespace) -> Iterator[FullRun]:
-    """The full runs FOLDER/NAME-TRUTH.csv, each with the predictions of FOLDER/NAME-MODEL.csv (`kernelpoint-host -results`)."""
-    latency = int(configuration_of_host(options.model).values["launch_latency"])
+    """The full runs FOLDER/NAME-TRUTH.csv, each with the predictions of FOLDER/NAME-MODEL.csv (`kernelpoint-host -results`, or
+    recorded.py)."""
+    is_packaged = options.model != "predictions"
+    latency = int(configuration_of_host(options.model).values["launch_latency"]) if is_packaged else 0
     for path in sorted(options.folder.glob(f"*-{options.truth}.csv")):
         name = path.name.removesuffix(f"-{options.truth}.csv")
         counters, kernel = _read(path)
