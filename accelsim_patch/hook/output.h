@@ -176,7 +176,8 @@ inline void print_no_totals(uint64_t launches, uint64_t seconds) {
     printf("gpgpu_silicon_slowdown = nanx\n");
     printf("kernelpoint: nan, of a single launch: gpu_ipc gpu_occupancy L2_BW\n");
     printf("kernelpoint: nan, speed of a full run: gpgpu_simulation_rate gpgpu_silicon_slowdown\n");
-    printf("kernelpoint: a statistic that is not listed here has no total; lines of it above count simulated launches\n");
+    printf(
+        "kernelpoint: a statistic that is not listed here has no total; lines of it above count simulated launches\n");
     const unsigned s = static_cast<unsigned>(seconds);
     printf("gpgpu_simulation_time = %u days, %u hrs, %u min, %u sec (%u sec)\n", s / 86400, s / 3600 % 24, s / 60 % 60,
            s % 60, s);
