@@ -2,11 +2,13 @@
 
 import random
 
+import numpy as np
 import pytest
 from sealed_lines import journal_of
 from simulated_host import failing_once
 
 from kernelpoint.errors import JournalError
+from kernelpoint.estimation import AssistedEngine
 from kernelpoint.journal import PassRecord, ResumeRecord, load_run, read_records
 from kernelpoint.journal.lines import split_lines
 
@@ -226,6 +228,23 @@ def test_a_run_killed_just_after_its_estimate_failed_still_simulates_everything(
     (host.folder / "run.kpjournal").write_bytes(b"".join(lines[: last + 1]))
     summary = host.run(host.open(TIGHT))
     assert summary["simulated"] == 200 and summary["estimate"] == host.cycles.sum()
+
+
+def test_a_run_with_predictions_whose_estimate_fails_simulates_every_launch(host, monkeypatch, tmp_path):
+    from kernelpoint_lab.commands.synth import synth
+
+    synth("cnn-inference", tmp_path / "t", launches=60)
+    info = {"list_paths": [str(tmp_path / "t" / "kernelslist.g")], "launch_counts": [60]}
+    host.cycles = np.where(np.arange(60) % 2, 9000.0, 3000.0)  # far from any prediction, so the sample has to grow
+    session = host.open("policy: kernelpoint\nerror_budget: {relative_error: 0.001}", **info)
+    assert isinstance(session.loop.sample.engine, AssistedEngine)
+
+    def explode():
+        raise ZeroDivisionError("boom")
+
+    monkeypatch.setattr(session.loop.sample.engine, "grow", explode)
+    summary = host.run(session)
+    assert summary["simulated"] == 60 and summary["estimate"] == host.cycles.sum()
 
 
 def test_a_launch_that_failed_for_good_gets_a_fresh_chance_in_the_next_process(host):

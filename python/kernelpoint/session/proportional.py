@@ -89,7 +89,7 @@ def ratio_total(
     >>> x, groups = np.ones(6), np.array([0, 0, 0, 1, 1, 1])
     >>> total, half_width = ratio_total(2.0 * x, x, groups, np.ones(8), np.array([*groups, 0, 2]), 0.95)
     >>> total, round(half_width, 2)
-    (16.0, 0.11)
+    (16.0, 0.37)
     """
     count = int(all_of.max()) + 1
     n, Y, X, whole = (
