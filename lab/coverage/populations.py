@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import gzip
 import os
+import sys
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -60,7 +61,11 @@ def _profile(name: str) -> Population:
 
     name: of the shared data, or a file.
     """
-    file = Path(name) if Path(name).is_file() else shared_data() / "profiles" / f"{name}.csv.gz"
+    file, folder = Path(name), shared_data()
+    if not file.is_file():
+        if folder is None:
+            sys.exit(f"{name}: no such file, and no shared profiles; set KERNELPOINT_SHARED_DATA to their folder")
+        file = folder / "profiles" / f"{name}.csv.gz"
     full = read_profile(file).without_communication()
     return with_metadata(name, full.duration, full.without_results())
 

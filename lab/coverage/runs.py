@@ -28,7 +28,7 @@ from kernelpoint.randomness import permanent_random_numbers
 
 @dataclass(frozen=True)
 class Case:
-    """What is sampled.
+    """A population that runs sample.
 
     Attributes:
         values: truth of every counter, float64 [N].

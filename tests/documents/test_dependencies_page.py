@@ -1,4 +1,4 @@
-"""What `make` installs is pinned with hashes, and its licences stand on a page."""
+"""Packages that `make` installs are pinned with hashes, and a page lists their licences."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Why the engine looks only at the ends of passes, and pays for every look."""
+"""The engine makes interim analyses at the ends of passes only, and each spends error probability."""
 
 from __future__ import annotations
 

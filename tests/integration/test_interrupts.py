@@ -1,4 +1,4 @@
-"""Ctrl-C in commands that work for long: one message that says what is kept, and the same command resumes."""
+"""Ctrl-C ends a long command with one message about the results that are kept. The same command resumes."""
 
 import os
 import signal

@@ -7,7 +7,7 @@ from kernelpoint.traces import scan_trace
 
 @pytest.fixture
 def unread(launches_in, instruction):
-    """What MacSim leaves out of a launch of one warp, from the kinds of its records."""
+    """Count the records of a one-warp launch that MacSim leaves out, from their kinds."""
 
     def ask(*kinds):
         warp = [instruction(k.split()[0], 16, 128 * i, further="further" in k) for i, k in enumerate(kinds)]

@@ -239,7 +239,7 @@ def _spreads(y: Floats, s: CellSample, line: _Line, least: float) -> list[Spread
 
 
 def _with_expected(spread: Spread, expected: float) -> Spread:
-    """The spread of few draws that agree by chance, pooled with what is expected before any draw.
+    """Pool a spread with the scatter that is expected before any draw, because few draws may agree by chance.
 
     Formula: K = (nu K + m e^2) / (nu + m) where K < e^2; m = EXPECTED_DEGREES, e^2 `expected`: the mean of a scaled inverse
     chi-squared prior and the data (Gelman et al., Bayesian Data Analysis, section 2.6).

@@ -55,7 +55,7 @@ CARE: dict[Assume, Care] = {
 
 @dataclass(frozen=True)
 class Prediction:
-    """What is expected of a counter of each unit, float64 [N] each.
+    """Expected values of one counter, float64 [N] each.
 
     mean: value in the total, 0 or more; replayed: value that a draw has, where that is another one; spread: standard deviation
     of values about their prediction, as far as it is known beforehand.
@@ -152,7 +152,7 @@ class AssistedDesign:
 
     @property
     def labels(self) -> NDArray[np.integer]:
-        """Group of each unit, as `groups`: the name that both kinds of design have for what a journal records."""
+        """The group of each unit. A `Design` has its strata under this name."""
         return self.groups
 
     @property

@@ -22,7 +22,7 @@ MIN_DEGREES = 2.0  # degrees of freedom that the bound of a counter needs which 
 MIN_COUNTS = 5  # draws that are no zeros which a bound on a count needs, if others are
 
 # Strata
-OUTLIER_ALLOWANCE = 0.2  # if one draw is off by this share of its value, the total moves by the error budget at most
+OUTLIER_ALLOWANCE = 0.2  # relative error of one draw that changes the total by the error budget at most
 FIRST_SIZE_SHARE = 0.2  # first sizes: this share of what the expected spreads would need
 SECOND_DRAW_PROBABILITY = 0.25  # least chance of a second draw: one draw in most strata, two in a random part of them
 MIN_DRAWS_PER_STRATUM = 2  # draws of every stratum once a sample grows: one draw gives no variance within its stratum
@@ -48,8 +48,8 @@ MIN_PAIRS = 4  # differences of neighbours that their spread needs
 DEGREES_BETWEEN_GROUPS = 4.0  # degrees of freedom for which "units of a group differ as groups do" counts
 OUTLIER_DEVIATIONS = 5.0  # an outlier is so many standard deviations of relative errors off, more where these are large
 OUTLIER_IN_OTHERS = 0.1  # of a counter that cells are not made for, a draw may be this much off its prediction
-MAX_TRUSTED_ERROR = 0.12  # predictions with relative errors (std) above this are doubted,
-MAX_TRUSTED_SLOPE = 0.3  # and those whose slope is off by more than this
+MAX_TRUSTED_ERROR = 0.12  # predictions are doubted if their relative errors have a larger standard deviation
+MAX_TRUSTED_SLOPE = 0.3  # predictions are doubted if the slope of results on them differs from 1 by more
 ALPHA_SHARE_IF_DOUBTED = 0.2  # share of the error probability that is spent then
 
 # Beginning of a run, and first units of groups

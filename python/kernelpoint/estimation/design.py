@@ -200,7 +200,7 @@ class Design:
 
     @property
     def labels(self) -> NDArray[np.integer]:
-        """Stratum of each unit, as `strata`: the name that both kinds of design have for what a journal records."""
+        """The stratum of each unit. An `AssistedDesign` has its groups under this name."""
         return self.strata
 
     @property
