@@ -29,7 +29,7 @@ import numpy as np
 
 from kernelpoint import api
 from kernelpoint.config import parse_config
-from kernelpoint.estimation import AssistedDesign, AssistedEngine, Design, Engine, ErrorBudget, engine_for, strata_from
+from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, strata_from
 from kernelpoint.journal import JournalWriter
 from kernelpoint.policies.labels import context
 from kernelpoint.policies.methods.kernelpoint import MADE_FOR_PROFILES
@@ -145,7 +145,7 @@ def plan(options: argparse.Namespace, folder: Path) -> None:
     steps("hash of the design", lambda: hash_design(made.design))
     steps("plan, written", lambda: made.save(output))
     budget = budget_of(config, policy, HostInfo(simulator="benchmark"))
-    engine = steps("engine, first draw", lambda: engine_for(made.design, budget))
+    engine = steps("engine, first draw", lambda: Engine(made.design, budget))
     steps.end()
     size = output.stat().st_size / len(made.design.strata)
     print(f"{len(engine.drawn()):,} launches drawn first; the plan's file: {size:.1f} bytes a launch")
@@ -174,7 +174,7 @@ def walk(options: argparse.Namespace, folder: Path) -> None:
     population, steps, random = Population((N,), 0), Steps(N), generator(0, "benchmark results")
     u = steps("permanent random numbers", lambda: population.u)
     if options.predictions:
-        engine = steps("engine", lambda: AssistedEngine(AssistedDesign({"cycles": x}, signature, u), budget))
+        engine = steps("engine", lambda: Engine(AssistedDesign({"cycles": x}, signature, u), budget))
     else:
         labels = steps("context", lambda: [signature, context(signature, population.offsets)])
         settings: dict[str, Any] = {"spreads": (1.5, 0.05), "x": x, "design_error": MADE_FOR_PROFILES}

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from runs import arguments, full_runs, print_head, print_row
 
-from kernelpoint.estimation import AssistedDesign, ErrorBudget, engine_for, passes
+from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, passes
 from kernelpoint.randomness import permanent_random_numbers
 from kernelpoint.session.rehearsal import ranged, rehearse
 
@@ -25,7 +25,7 @@ def run(
     design = AssistedDesign({"cycles": predicted}, kernel.astype(np.int32), u)
     budget = ErrorBudget(eps)
     rehearsed = rehearse(design, budget, "regression", predicted, seed)
-    engine = engine_for(design, budget)
+    engine = Engine(design, budget)
     for _ in passes(engine, ("cycles",), truth):
         pass
     drawn, found = engine.drawn(), []

@@ -16,8 +16,8 @@ from populations import Population, with_traces
 from runs import arguments, design, full_runs, print_head, print_row, sampled
 
 from kernelpoint.estimation import ErrorBudget
-from kernelpoint.estimation.estimators import Sample
 from kernelpoint.estimation.paired import joint_error_probability, paired_totals
+from kernelpoint.estimation.strata.estimators import Sample
 from kernelpoint.traces import launch_paths
 
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelpoint.estimation.estimators import Sample
 from kernelpoint.estimation.paired import paired_totals
+from kernelpoint.estimation.strata.estimators import Sample
 
 STRATA, UNITS = 40, 60
 SHAPES = ("even", "two", "skewed", "half")

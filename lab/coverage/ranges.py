@@ -20,7 +20,7 @@ from populations import population
 from runs import design as of_policy
 from runs import last_look
 
-from kernelpoint.estimation import AssistedDesign, ErrorBudget, Tree, engine_for, subtotals
+from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, Tree, subtotals
 from kernelpoint.randomness import generator, permanent_random_numbers
 from kernelpoint.ranges import Ranges
 from kernelpoint.ranges.sources.detected import repeats
@@ -84,7 +84,7 @@ def run(name: str, budget: float, seed: int) -> tuple[np.ndarray, np.ndarray, fl
         design = AssistedDesign({"cycles": x}, signature, u)
     else:
         design = of_policy(made, wanted, seed)
-    engine = engine_for(design, wanted)
+    engine = Engine(design, wanted)
     look = last_look(engine, ("cycles",), y)
     values = engine.predict(np.arange(len(y)))[:, 0]
     results = np.zeros(len(y), bool)

@@ -16,10 +16,9 @@ from populations import Population
 from scipy.stats import binom
 
 from kernelpoint.config import parse_config
-from kernelpoint.estimation import AssistedDesign, AssistedEngine, Design, Engine, ErrorBudget, Look, passes
-from kernelpoint.estimation.base import BaseEngine
-from kernelpoint.estimation.inference import Inference
-from kernelpoint.estimation.stratify import Stratification, strata_from, stratify
+from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, Look, passes
+from kernelpoint.estimation.strata.inference import Inference
+from kernelpoint.estimation.strata.stratify import Stratification, strata_from, stratify
 from kernelpoint.fast_model import in_terms_of
 from kernelpoint.fast_model.configuration import configuration_of_host
 from kernelpoint.policies.methods import kernelpoint as shipped
@@ -37,7 +36,7 @@ class Case:
 
     name: str
     values: dict[str, np.ndarray]
-    engine: Callable[[ErrorBudget, int], BaseEngine]
+    engine: Callable[[ErrorBudget, int], Engine]
 
     @property
     def y(self) -> np.ndarray:
@@ -46,13 +45,13 @@ class Case:
 
     def run(
         self, budget: ErrorBudget, seed: int, counters: tuple[str, ...] = ("cycles",), **changed: np.ndarray
-    ) -> tuple[BaseEngine, Look]:
+    ) -> tuple[Engine, Look]:
         """The engine after its passes on these counters, and its last look; changed: other values of counters."""
         engine, columns = self.engine(budget, seed), {**self.values, **changed}
         return engine, last_look(engine, counters, np.stack([columns[name] for name in counters], axis=1))
 
 
-def last_look(engine: BaseEngine, counters: tuple[str, ...], values: np.ndarray) -> Look:
+def last_look(engine: Engine, counters: tuple[str, ...], values: np.ndarray) -> Look:
     """Passes until the budget is met or nothing is left to draw. Reports of single clusters are left out, for speed."""
     with mock.patch.object(Inference, "_parts", lambda self, groups, name: []):
         *_, look = passes(engine, counters, values)
@@ -111,8 +110,8 @@ class FullRun:
         """Runs with these predictions; kernels are the groups. lines: correction line of each, None: its own."""
         base = AssistedDesign(self.predictions, self.kernel, np.zeros(len(self.kernel)), assume, lines=lines)
 
-        def engine(budget: ErrorBudget, seed: int) -> BaseEngine:
-            return AssistedEngine(replace(base, u=permanent_random_numbers(seed, 0, base.size)), budget)
+        def engine(budget: ErrorBudget, seed: int) -> Engine:
+            return Engine(replace(base, u=permanent_random_numbers(seed, 0, base.size)), budget)
 
         return Case(self.name, self.counters, engine)
 

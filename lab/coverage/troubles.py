@@ -13,8 +13,7 @@ from itertools import product
 import numpy as np
 from runs import arguments, print_head, print_row
 
-from kernelpoint.estimation import AssistedDesign, AssistedEngine, Engine, ErrorBudget, passes, strata_from
-from kernelpoint.estimation.base import BaseEngine
+from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, passes, strata_from
 from kernelpoint.randomness import generator, permanent_random_numbers
 
 TROUBLES = ("none", "first units", "begin", "tails", "drift", "wrong groups")
@@ -40,13 +39,11 @@ def values(seed: int, units: int, trouble: str) -> tuple[np.ndarray, np.ndarray,
     return group, x, y * factor
 
 
-def engine_of(
-    kind: str, group: np.ndarray, x: np.ndarray, seed: int, eps: float, assume: str = "ordinary"
-) -> BaseEngine:
+def engine_of(kind: str, group: np.ndarray, x: np.ndarray, seed: int, eps: float, assume: str = "ordinary") -> Engine:
     """The engine of a run with that budget: with predictions, or from names alone."""
     u, budget = permanent_random_numbers(seed, 0, len(x)), ErrorBudget(eps)
     if kind == "assisted":
-        return AssistedEngine(AssistedDesign({"cycles": x}, group, u, assume), budget)
+        return Engine(AssistedDesign({"cycles": x}, group, u, assume), budget)
     neighbour = np.concatenate(([0], group[:-1]))
     levels = [group, group * 100 + neighbour]
     return Engine(

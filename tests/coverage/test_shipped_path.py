@@ -12,7 +12,7 @@ from full_runs import known_from_traces
 from populations import Population, with_traces
 from runs import design, policy
 
-from kernelpoint.estimation import BaseEngine, Engine, ErrorBudget, engine_for
+from kernelpoint.estimation import Engine, ErrorBudget
 from kernelpoint.fast_model import predict, shipped
 from kernelpoint.journal import load_run
 from kernelpoint.randomness import generator
@@ -58,7 +58,7 @@ def in_session(
     return passes, run.content()
 
 
-def engine(people: Population, list_path: Path, budget: ErrorBudget, seed: int, fast_model: str) -> BaseEngine:
+def engine(people: Population, list_path: Path, budget: ErrorBudget, seed: int, fast_model: str) -> Engine:
     """The engine on the shipped policy's design."""
     if fast_model == "off":
         return Engine(design(people, budget, seed), budget)
@@ -66,7 +66,7 @@ def engine(people: Population, list_path: Path, budget: ErrorBudget, seed: int, 
     identity = fingerprint((len(listed.paths),), listed.paths)
     found = predict(listed.paths, listed.copies, shipped("v100"), identity, lambda line: None)
     told = replace(people.known, seed=seed, model=found.profile())
-    return engine_for(policy(budget, seed).design(told), budget)
+    return Engine(policy(budget, seed).design(told), budget)
 
 
 @pytest.mark.parametrize(

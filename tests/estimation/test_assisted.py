@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelpoint.errors import ConfigError, HostError, JournalError
-from kernelpoint.estimation import AssistedDesign, AssistedEngine, ErrorBudget, SystematicError, passes
-from kernelpoint.estimation.assisted import fit_total
-from kernelpoint.estimation.assisted_total import TotalFit
-from kernelpoint.estimation.cell_sample import CellSample
-from kernelpoint.estimation.cells import Cells
-from kernelpoint.estimation.parts import Auxiliary
+from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, SystematicError, passes
+from kernelpoint.estimation.cells.fit import fit_total
+from kernelpoint.estimation.cells.part import Auxiliary
+from kernelpoint.estimation.cells.sample import CellSample
+from kernelpoint.estimation.cells.total import TotalFit
+from kernelpoint.estimation.cells.tree import Cells
 from kernelpoint.randomness import generator, permanent_random_numbers
 
 EPS = (0.05, 0.01, 0.005)
@@ -153,7 +153,7 @@ def test_at_a_given_size_no_prediction_biases_the_estimate(model):
 @given(st.integers(0, 10_000), st.sampled_from([0.3, 0.05, 0.001]), st.sampled_from([0.0, 0.02, 0.5]))
 def test_a_run_ends_within_eight_passes_with_the_budget_met(run_passes, seed, eps, noise):
     design, y = example(seed, 300, noise)
-    engine = AssistedEngine(design, ErrorBudget(eps))
+    engine = Engine(design, ErrorBudget(eps))
     looks = run_passes(engine, y)
     assert looks[-1].met and len(looks) <= 8
     assert looks[-1].estimates["cycles"].relative_half_width <= eps
@@ -171,7 +171,7 @@ def test_a_wrong_model_costs_draws_and_not_coverage(run_passes, model):
     for design in (wrong(model, right), right):
         spent = []
         for seed in range(40):
-            engine = AssistedEngine(seeded(design, seed), ErrorBudget(0.05))
+            engine = Engine(seeded(design, seed), ErrorBudget(0.05))
             held += run_passes(engine, y)[-1].estimates["cycles"].contains(y.sum())
             spent.append(y[engine.drawn()].sum())
         cost.append(np.mean(spent))
@@ -183,7 +183,7 @@ def test_a_looser_budget_simulates_no_more_than_a_tighter_one_on_average(run_pas
     design, y = example()
     spent = []
     for eps in EPS:
-        engines = [AssistedEngine(seeded(design, seed), ErrorBudget(eps)) for seed in range(20)]
+        engines = [Engine(seeded(design, seed), ErrorBudget(eps)) for seed in range(20)]
         for engine in engines:
             run_passes(engine, y)
         spent.append(np.mean([y[engine.drawn()].sum() for engine in engines]))
@@ -192,7 +192,7 @@ def test_a_looser_budget_simulates_no_more_than_a_tighter_one_on_average(run_pas
 
 def test_results_of_simulated_units_are_given_without_predicting_all_others(run_passes, monkeypatch):
     design, y = example()
-    engine = AssistedEngine(design, ErrorBudget(0.05))
+    engine = Engine(design, ErrorBudget(0.05))
     run_passes(engine, y)
     drawn = engine.drawn()
     monkeypatch.setattr(TotalFit, "corrected", lambda *_: pytest.fail("predictions were computed"))
@@ -203,9 +203,9 @@ def test_the_more_is_assumed_to_be_hidden_the_more_is_drawn():
     design, _ = example()
     draws = [
         sum(
-            AssistedEngine(
+            Engine(
                 AssistedDesign(design.predictions, design.groups, design.u, assume), ErrorBudget(0.005)
-            ).cells
+            ).sampling.cells
         )
         for assume in ("repetitive", "ordinary", "hostile")
     ]
@@ -214,7 +214,7 @@ def test_the_more_is_assumed_to_be_hidden_the_more_is_drawn():
 
 def test_samples_nest_from_pass_to_pass_and_thresholds_are_not_needed():
     design, y = example(noise=0.2)
-    engine = AssistedEngine(design, ErrorBudget(0.005))
+    engine = Engine(design, ErrorBudget(0.005))
     assert engine.thresholds is None
     before: set[int] = set()
     for _ in range(4):
@@ -228,7 +228,7 @@ def test_samples_nest_from_pass_to_pass_and_thresholds_are_not_needed():
 
 def test_the_order_of_results_does_not_matter_and_a_pass_can_be_restored():
     design, y = example(noise=0.1)
-    engines = [AssistedEngine(design, ErrorBudget(0.01)) for _ in range(2)]
+    engines = [Engine(design, ErrorBudget(0.01)) for _ in range(2)]
     for engine, step in zip(engines, (1, -1), strict=True):
         for _ in range(2):
             for unit in engine.wanted()[::step]:
@@ -236,7 +236,7 @@ def test_the_order_of_results_does_not_matter_and_a_pass_can_be_restored():
             engine.look()
             engine.grow()
     assert engines[0].pass_state() == engines[1].pass_state()
-    again = AssistedEngine(design, ErrorBudget(0.01))
+    again = Engine(design, ErrorBudget(0.01))
     again.restore_pass(engines[0].pass_state())
     assert again.drawn().tolist() == engines[0].drawn().tolist()
     with pytest.raises(JournalError, match="do not fit"):
@@ -253,7 +253,7 @@ def test_take_all_units_enter_exactly_and_stand_for_no_other(run_passes):
     truth[:5] = 1e7
     x = design.means["cycles"].copy()
     x[:5] = np.nan
-    engine = AssistedEngine(AssistedDesign({"cycles": x}, groups, design.u), ErrorBudget(0.05))
+    engine = Engine(AssistedDesign({"cycles": x}, groups, design.u), ErrorBudget(0.05))
     assert set(range(5)) <= set(engine.wanted().tolist())
     look = run_passes(engine, truth)[-1]
     assert look.estimates["cycles"].contains(truth.sum())
@@ -264,7 +264,7 @@ def test_other_counters_and_ratios_have_bounds_of_their_own():
     x = design.means["cycles"]
     instructions = 3.0 * x
     design = AssistedDesign({"cycles": x, "instructions": instructions}, design.groups, design.u)
-    engine = AssistedEngine(design, ErrorBudget(0.02), {"ipc": ("instructions", "cycles")})
+    engine = Engine(design, ErrorBudget(0.02), ratios={"ipc": ("instructions", "cycles")})
     wanted = engine.wanted()
     engine.record_many(wanted, ("cycles", "instructions"), np.column_stack([y, instructions])[wanted])
     look = engine.look()
@@ -280,9 +280,7 @@ def test_a_budget_on_a_rare_counter_needs_its_own_prediction(run_passes):
     truth = reads * np.exp(0.03 * random.standard_normal(2000))
     spent = []
     for predictions in ({"cycles": design.means["cycles"]}, {**design.means, "dram_reads": reads}):
-        engine = AssistedEngine(
-            AssistedDesign(predictions, design.groups, design.u), ErrorBudget(0.05, counter="dram_reads")
-        )
+        engine = Engine(AssistedDesign(predictions, design.groups, design.u), ErrorBudget(0.05, counter="dram_reads"))
         *_, look = passes(engine, ("cycles", "dram_reads"), np.column_stack([y, truth]))
         assert look.estimates["dram_reads"].contains(truth.sum())
         spent.append(len(engine.drawn()))
@@ -291,7 +289,7 @@ def test_a_budget_on_a_rare_counter_needs_its_own_prediction(run_passes):
 
 def test_errors_of_results_and_systematic_ones_are_in_what_is_stated(run_passes):
     design, y = example()
-    engine = AssistedEngine(design, ErrorBudget(0.05))
+    engine = Engine(design, ErrorBudget(0.05))
     engine.set_systematic_errors({"cycles": SystematicError(0.01, 0.0)})
     for unit in engine.wanted().tolist():
         engine.record(unit, ("cycles",), [y[unit]], {"cycles": 0.001 * y[unit]})
@@ -314,7 +312,7 @@ def test_influences_bound_what_a_change_of_one_result_does():
 
 def test_a_missing_result_leaves_no_bound():
     design, y = example()
-    engine = AssistedEngine(design, ErrorBudget(0.05))
+    engine = Engine(design, ErrorBudget(0.05))
     wanted = engine.wanted()
     engine.record_many(wanted[1:], ("cycles",), y[wanted[1:]][:, None])
     look = engine.look()
@@ -323,7 +321,7 @@ def test_a_missing_result_leaves_no_bound():
 
 def test_the_statement_says_what_it_cannot_see():
     design, y = example()
-    engine = AssistedEngine(design, ErrorBudget(0.05))
+    engine = Engine(design, ErrorBudget(0.05))
     wanted = engine.wanted()
     engine.record_many(wanted, ("cycles",), y[wanted][:, None])
     assert any("kinds of units that were never sampled" in line for line in engine.look().assumptions)
@@ -348,9 +346,9 @@ def test_designs_that_cannot_be_are_refused(change, message):
 def test_budgets_on_clusters_and_units_that_are_not_there_are_refused():
     design, _ = example()
     with pytest.raises(ConfigError, match="scope"):
-        AssistedEngine(design, ErrorBudget(0.05, scope="cluster"))
+        Engine(design, ErrorBudget(0.05, scope="cluster"))
     with pytest.raises(HostError, match="not in the population"):
-        AssistedEngine(design, ErrorBudget(0.05)).record(600, ("cycles",), [1.0])
+        Engine(design, ErrorBudget(0.05)).record(600, ("cycles",), [1.0])
 
 
 def test_groups_that_are_off_by_a_level_each_are_not_doubted_once_draws_agree_inside_them():
@@ -361,9 +359,9 @@ def test_groups_that_are_off_by_a_level_each_are_not_doubted_once_draws_agree_in
     y = x * np.array([0.7, 0.9, 1.0, 1.2, 1.4])[group] * random.lognormal(0.0, 0.01, 4000)
     doubted = {}
     for draws in (10, 100):
-        engine = AssistedEngine(AssistedDesign({"cycles": x}, group, random.random(4000)), ErrorBudget(0.01))
-        engine._parts.set(engine._parts.cells(draws))
+        engine = Engine(AssistedDesign({"cycles": x}, group, random.random(4000)), ErrorBudget(0.01))
+        engine.sampling._parts.set(engine.sampling._parts.cells(draws))
         engine.record_many(engine.wanted(), ("cycles",), y[engine.wanted()].reshape(-1, 1))
         engine.look()
-        doubted[draws] = engine._fits["cycles"].fits[0].doubted
+        doubted[draws] = engine.sampling._fits["cycles"].fits[0].doubted
     assert doubted == {10: True, 100: False}

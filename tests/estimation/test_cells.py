@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kernelpoint.estimation.cells import Cells
+from kernelpoint.estimation.cells.tree import Cells
 
 
 def test_means_over_leaves_are_those_of_plain_loops_kept_or_not():

@@ -12,13 +12,11 @@ import pytest
 
 from kernelpoint.estimation import (
     AssistedDesign,
-    AssistedEngine,
-    BaseEngine,
     Design,
     Engine,
     ErrorBudget,
-    FirstPhase,
-    TwoPhaseEngine,
+    StrataSampling,
+    TwoPhaseDesign,
     constants,
     passes,
     strata_from,
@@ -34,14 +32,14 @@ FIRST = np.arange(UNITS) < 6
 RANDOM = generator(0, "constants")
 X = RANDOM.lognormal(6.0, 1.0, 6)[GROUP] * RANDOM.lognormal(0.0, 0.5, UNITS)
 NOISE = RANDOM.lognormal(0.0, 0.02, UNITS)
-Run = Callable[[], tuple[BaseEngine, tuple[str, ...], np.ndarray]]
+Run = Callable[[], tuple[Engine, tuple[str, ...], np.ndarray]]
 
 
 def predicted(eps: float, factor: np.ndarray | float = 1.0, x: np.ndarray = X, group: np.ndarray = GROUP) -> Run:
     """Predictions x of units of six groups, which are off by a factor and some noise."""
     u = permanent_random_numbers(1, 0, UNITS)
     return lambda: (
-        AssistedEngine(AssistedDesign({"cycles": x}, group, u), ErrorBudget(eps)),
+        Engine(AssistedDesign({"cycles": x}, group, u), ErrorBudget(eps)),
         ("cycles",),
         X * NOISE * factor,
     )
@@ -53,7 +51,7 @@ def counted(rare: float) -> Run:
     misses = 0.1 * X * NOISE if rare == 1.0 else np.where(random.random(UNITS) < rare, 25.0, 0.0)
     design = AssistedDesign({"cycles": X, "misses": 0.1 * X}, GROUP, permanent_random_numbers(1, 0, UNITS))
     return lambda: (
-        AssistedEngine(design, ErrorBudget(0.01)),
+        Engine(design, ErrorBudget(0.01)),
         ("cycles", "misses"),
         np.stack([X * NOISE, misses], axis=1),
     )
@@ -70,7 +68,7 @@ def named(eps: float, spread: float, slow: float = 0.0, counters: int = 1, strat
     reads = np.where(random.random(2 * UNITS) < 0.05, y, 0.0)
     u = permanent_random_numbers(1, 0, 2 * UNITS)
 
-    def run() -> tuple[BaseEngine, tuple[str, ...], np.ndarray]:
+    def run() -> tuple[Engine, tuple[str, ...], np.ndarray]:
         budget = ErrorBudget(eps)
         measured = {"slow_excess": 2.0} if slow else {}
         x = y * random_of_x
@@ -88,11 +86,13 @@ def in_two_phases(wrong: float, eps: float) -> Run:
     strata = np.arange(4 * UNITS) % 20
     y = random.lognormal(3.0, 1.0, 20)[strata] * random.lognormal(0.0, 0.1, 4 * UNITS)
     observed = np.zeros(4 * UNITS, dtype=bool)
-    first = Engine(Design(strata, np.full(20, 12), permanent_random_numbers(3, 0, 4 * UNITS)), ErrorBudget(eps), "mean")
+    first = StrataSampling(
+        Design(strata, np.full(20, 12), permanent_random_numbers(3, 0, 4 * UNITS)), ErrorBudget(eps), "mean"
+    )
     observed[first.drawn()] = True
     x = {"cycles": np.where(observed, y * random.lognormal(0.0, wrong, 4 * UNITS), np.nan)}
-    phase = FirstPhase(first, observed, x, strata % 5, random.random(4 * UNITS))
-    return lambda: (TwoPhaseEngine(phase, ErrorBudget(eps)), ("cycles",), y)
+    phase = TwoPhaseDesign(first, observed, x, strata % 5, random.random(4 * UNITS))
+    return lambda: (Engine(phase, ErrorBudget(eps)), ("cycles",), y)
 
 
 RUNS: dict[str, Run] = {
@@ -129,7 +129,7 @@ def outcome(run: Run) -> list[float]:
         found.append(len(engine.drawn()))
         for one in look.estimates.values():
             found += [one.estimate, one.half_width, one.computed, one.degrees_of_freedom]
-        if len(found) > 5 and found[-1] == found[-6] and isinstance(engine, TwoPhaseEngine):
+        if len(found) > 5 and found[-1] == found[-6] and isinstance(engine, Engine):
             return [*found, len(engine.drawn())]  # the first sample has to grow
     return found
 

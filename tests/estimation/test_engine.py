@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelpoint.errors import ConfigError, HostError, JournalError
-from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, engine_for, passes, strata_from
+from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, passes, strata_from
 from kernelpoint.policies.labels import context
 from kernelpoint.randomness import generator, permanent_random_numbers
 
@@ -34,7 +34,7 @@ def in_context(label: np.ndarray) -> np.ndarray:
 
 def state(engine: Engine) -> tuple:
     look = engine.look()
-    return engine.sizes.tolist(), {name: vars(e) for name, e in look.estimates.items()}, look.met
+    return engine.sampling.sizes.tolist(), {name: vars(e) for name, e in look.estimates.items()}, look.met
 
 
 @settings(max_examples=25, deadline=None)
@@ -124,7 +124,7 @@ def test_an_engine_that_takes_sizes_and_results_from_a_journal_is_in_the_same_st
 
 def test_sizes_that_do_not_fit_the_design_are_refused():
     engine = Engine(example()[0], ErrorBudget(0.01))
-    for odd in ({"sizes": (engine.sizes - 1).tolist(), "kinds": ["first"]}, {}, {"sizes": "x", "kinds": None}):
+    for odd in ({"sizes": (engine.sampling.sizes - 1).tolist(), "kinds": ["first"]}, {}, {"sizes": "x", "kinds": None}):
         with pytest.raises(JournalError, match="the sizes of a pass in the journal do not fit"):
             engine.restore_pass(odd)
 
@@ -135,7 +135,7 @@ def test_a_missing_result_leaves_no_bound_and_spends_nothing():
     wanted = engine.wanted()
     engine.record_many(wanted[1:], ("cycles",), y[wanted[1:]][:, None])
     look = engine.look()
-    assert engine.missing().tolist() == [wanted[0]]
+    assert engine.wanted().tolist() == [wanted[0]]
     assert math.isnan(look.estimates["cycles"].half_width) and not look.met and look.index == 0
     assert "1 sampled units have no result" in look.warnings[0]
     assert not engine.grow()
@@ -266,5 +266,5 @@ def test_the_largest_confidence_below_one_is_computed(with_predictions):
     strata = np.zeros(1000, np.int32)
     budget = ErrorBudget(0.01, math.nextafter(1.0, 0.0))
     design = AssistedDesign({"cycles": x}, strata, u) if with_predictions else Design(strata, np.array([4]), u)
-    *_, look = passes(engine_for(design, budget), ("cycles",), 1.1 * x)
+    *_, look = passes(Engine(design, budget), ("cycles",), 1.1 * x)
     assert look.met and look.estimates["cycles"].contains(1.1 * x.sum())

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelpoint.estimation.allocation import neyman, variance_of_total
-from kernelpoint.estimation.estimators import Sample, mean_total, ratio_total, regression_total
 from kernelpoint.estimation.moments import Moments
 from kernelpoint.estimation.quantiles import two_sided
+from kernelpoint.estimation.strata.allocation import neyman, variance_of_total
+from kernelpoint.estimation.strata.estimators import Sample, mean_total, ratio_total, regression_total
 from kernelpoint.randomness import generator
 
 STRATA = np.array([0, 0, 0, 0, 0, 1, 1, 1, 1])

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelpoint.estimation import Design, Engine, ErrorBudget, strata_from
-from kernelpoint.estimation.balance import spread_over_run
-from kernelpoint.estimation.growth import expected_means, next_sizes
 from kernelpoint.estimation.moments import Moments
+from kernelpoint.estimation.strata.balance import spread_over_run
+from kernelpoint.estimation.strata.growth import expected_means, next_sizes
 from kernelpoint.randomness import generator, permanent_random_numbers
 
 
@@ -76,13 +76,13 @@ def test_a_stratum_grows_alike_whatever_its_own_draws_are():
     wanted = engine.wanted()
     engine.record_many(wanted, ("cycles",), y[wanted][:, None])
     engine.look()
-    means = expected_means(engine._last)
+    means = expected_means(engine.sampling._last)
     for h in (0, 7, 12):
         other = Engine(design, ErrorBudget(0.02))
         changed = np.where(design.strata == h, 3.0 * y, y)
         other.record_many(wanted, ("cycles",), changed[wanted][:, None])
         other.look()
-        again = expected_means(other._last)
+        again = expected_means(other.sampling._last)
         assert again[h] == pytest.approx(means[h], rel=1e-12)
         assert not np.allclose(np.delete(again, h), np.delete(means, h))
 
@@ -132,7 +132,7 @@ def test_a_stratum_whose_few_draws_are_short_may_be_like_the_others_of_its_clust
     half = [engine.look().estimates["cycles"].half_width for engine in (alike, apart)]
     assert half[0] >= 2.0 * 50 * 500.0 * (1.0 - 1 / 50) > 2.0 * half[1]
     assert alike.grow() and apart.grow()
-    assert alike.sizes[0] >= apart.sizes[0]
+    assert alike.sampling.sizes[0] >= apart.sampling.sizes[0]
 
 
 def test_after_the_seventh_look_everything_is_drawn():
@@ -141,7 +141,7 @@ def test_after_the_seventh_look_everything_is_drawn():
     wanted = engine.wanted()
     engine.record_many(wanted, ("cycles",), y[wanted][:, None])
     engine.look()
-    last = engine._last
+    last = engine.sampling._last
     late = replace(last, targets=replace(last.targets, looks=("first",) * 7))
     assert next_sizes(late, None)[0].tolist() == design.sizes.tolist()
 

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelpoint.estimation import Design, Engine, ErrorBudget
-from kernelpoint.estimation.estimators import Sample, estimate_totals
-from kernelpoint.estimation.influence import influences
+from kernelpoint.estimation.strata.estimators import Sample, estimate_totals
+from kernelpoint.estimation.strata.influence import influences
 
 
 def workload(seed, spread=0.01):
@@ -64,4 +64,4 @@ def test_the_engine_gives_a_take_all_unit_the_influence_1():
         Design(np.array([0] * 20 + [-1], np.int32), np.array([4]), np.linspace(0.1, 0.9, 21)), ErrorBudget(0.01)
     )
     engine.record_many(engine.wanted(), ("cycles",), np.full((5, 1), 7.0))
-    assert engine.influences([20, *engine.wanted(), 0]).tolist() == [1.0, 5.0]
+    assert engine.sampling.influences(np.array([20, *engine.wanted(), 0])).tolist() == [1.0, 5.0]

@@ -7,16 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from kernelpoint.estimation import (
-    AssistedDesign,
-    AssistedEngine,
-    ErrorBudget,
-    Prediction,
-    SystematicError,
-    trajectory_error,
-)
-from kernelpoint.estimation.assisted import Trust, fit_total
-from kernelpoint.estimation.cell_sample import CellSample
+from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, Prediction, SystematicError, trajectory_error
+from kernelpoint.estimation.cells.fit import Trust, fit_total
+from kernelpoint.estimation.cells.sample import CellSample
 from kernelpoint.estimation.constants import MIN_SQUARED_ERROR
 from kernelpoint.randomness import generator, permanent_random_numbers
 
@@ -30,7 +23,7 @@ def design(seed: int, **more: np.ndarray) -> AssistedDesign:
     return AssistedDesign({"cycles": Prediction(x, **more)}, np.arange(N) % 2, permanent_random_numbers(seed, 0, N))
 
 
-def simulate(engine: AssistedEngine, values: np.ndarray) -> None:
+def simulate(engine: Engine, values: np.ndarray) -> None:
     units = engine.wanted()
     engine.record_many(units, ("cycles",), values[units][:, None])
 
@@ -41,7 +34,7 @@ def test_the_estimate_is_of_the_mean_though_draws_belong_to_one_course(budget):
     x = design(3).means["cycles"]
     course = x * (1.03 + generator(3, "course").normal(0.0, 0.1, N))
     values = 1.2 * course + generator(3, "simulator").normal(0.0, 20.0, N)
-    engine = AssistedEngine(design(3, replayed=course), ErrorBudget(budget))
+    engine = Engine(design(3, replayed=course), ErrorBudget(budget))
     while True:
         simulate(engine, values)
         if (look := engine.look()).met or not engine.grow():
@@ -57,7 +50,7 @@ def test_draws_that_agree_by_chance_are_not_believed_beyond_what_is_known_to_sca
     x = design(1).means["cycles"]
     errors = []
     for known in ({}, {"spread": 0.1 * x}, {"spread": 0.2 * x}):
-        engine = AssistedEngine(design(1, **known), ErrorBudget(BUDGET))
+        engine = Engine(design(1, **known), ErrorBudget(BUDGET))
         simulate(engine, x)
         errors.append(engine.look().estimates["cycles"].std_error)
     assert errors[0] < 0.5 * errors[1] and errors[2] == pytest.approx(2.0 * errors[1], rel=0.05)
@@ -71,7 +64,7 @@ def test_bounds_are_right_where_one_kernel_of_many_scatters_and_few_draws_show_i
         numbers = generator(seed, "one kernel scatters")
         factor = np.where(kernel == 4, 1.0 + 0.07 * numbers.choice((-1.0, 1.0), len(x)), 1.0)
         values = x * factor * (1.0 + 0.001 * numbers.standard_normal(len(x)))
-        engine = AssistedEngine(
+        engine = Engine(
             AssistedDesign({"cycles": x}, kernel, permanent_random_numbers(seed, 0, len(x))), ErrorBudget(0.005)
         )
         simulate(engine, values)
@@ -94,7 +87,7 @@ def test_an_error_that_all_results_share_leaves_the_rest_of_the_budget_to_draws(
     """The sample that meets the rest is far from everything, and is found in few passes."""
     x = design(2).means["cycles"]
     values = x * (1.0 + generator(2, "scatter").normal(0.0, 0.02, N))
-    engine = AssistedEngine(design(2), ErrorBudget(BUDGET))
+    engine = Engine(design(2), ErrorBudget(BUDGET))
     engine.set_systematic_errors({"cycles": SystematicError(0.0, share * BUDGET)})
     simulate(engine, values)
     while not (look := engine.look()).met and engine.grow():

@@ -50,14 +50,14 @@ def test_own_errors_add_up_to_what_their_results_stand_for(own):
     engine = Engine(design, ErrorBudget(0.3), "mean")
     look = one_pass(engine, values, dict.fromkeys(NAMES, own))
     drawn = engine.drawn()
-    weight = np.append(design.sizes / engine.sizes, 1.0)[design.strata[drawn]]
+    weight = np.append(design.sizes / engine.sampling.sizes, 1.0)[design.strata[drawn]]
     added = own * float((weight * values[drawn, 0]).sum())
     share = min(0.6, added / look.estimates["cycles"].estimate / 0.3)
     alone = one_pass(Engine(design, ErrorBudget(0.3 * math.sqrt(1 - share**2)), "mean"), values)
     sampling = alone.estimates["cycles"].half_width
     assert look.estimates["cycles"].half_width == pytest.approx(math.hypot(sampling, added), rel=1e-6)
     for cluster in look.clusters:
-        inside = np.append(engine.clusters, -1)[design.strata[drawn]] == cluster["cluster"]
+        inside = np.append(engine.sampling.clusters, -1)[design.strata[drawn]] == cluster["cluster"]
         part = own * float((weight * values[drawn, 0])[inside].sum())
         without = alone.clusters[cluster["cluster"]]["estimates"]["cycles"].half_width
         assert cluster["estimates"]["cycles"].half_width == pytest.approx(math.hypot(without, part), rel=1e-6)

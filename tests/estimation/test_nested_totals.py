@@ -6,11 +6,11 @@ import pytest
 from kernelpoint.estimation import (
     AssistedDesign,
     Design,
+    Engine,
     ErrorBudget,
     Estimate,
     Tree,
     UnitErrors,
-    engine_for,
     passes,
     subtotals,
 )
@@ -35,7 +35,7 @@ def parts_of(y, seed, predictions=None, bound="sequential"):
     u = permanent_random_numbers(seed, 0, N)
     strata = Design(STRATA, np.full(KERNELS, 8), u)
     design = strata if predictions is None else AssistedDesign(predictions, STRATA, u)
-    engine = engine_for(design, ErrorBudget(0.02, bound=bound))
+    engine = Engine(design, ErrorBudget(0.02, bound=bound))
     *_, look = passes(engine, ("cycles",), y)
     values, results = engine.predict(np.arange(N))[:, 0], np.isin(np.arange(N), engine.drawn())
     errors = engine.unit_errors("cycles")
@@ -71,7 +71,7 @@ def test_a_part_is_held_where_nearly_all_units_are_drawn_and_few_are_unlike_the_
     truths, tree, covered = np.bincount(parts, weights=y), Tree(np.array([-1, *[0] * 12]), parts + 1), []
     for seed in range(200):
         u = permanent_random_numbers(seed, 0, 48)
-        engine = engine_for(Design(np.zeros(48, int), np.array([40]), u), ErrorBudget(0.01))
+        engine = Engine(Design(np.zeros(48, int), np.array([40]), u), ErrorBudget(0.01))
         engine.record_many(drawn := engine.drawn(), ("cycles",), y[drawn])
         whole, results = engine.look().estimates["cycles"], np.isin(np.arange(48), drawn)
         found = subtotals(
@@ -149,7 +149,7 @@ def test_first_launches_are_known_as_well_as_the_drawn_ones_were_predicted(budge
     for seed in range(20):
         u = permanent_random_numbers(seed, 0, count)
         design = AssistedDesign({"cycles": np.full(count, 100.0)}, np.arange(count) % groups, u)
-        engine = engine_for(design, ErrorBudget(budget))
+        engine = Engine(design, ErrorBudget(budget))
         *_, look = passes(engine, ("cycles",), y)
         values, results = engine.predict(np.arange(count))[:, 0], np.isin(np.arange(count), engine.drawn())
         found = subtotals(tree, look.estimates["cycles"], values, results, engine.unit_errors("cycles"), False)

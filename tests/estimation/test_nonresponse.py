@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernelpoint.estimation import AssistedDesign, Design, ErrorBudget, Look, engine_for
+from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, Look
 
 N, GROUPS = 400, 4
 BUDGETS = (0.05, 0.01)
@@ -45,7 +45,7 @@ def test_the_interval_holds_the_total_where_drawn_units_have_no_result(kind, bud
     lacked = inside = 0
     for seed in range(40):
         y, x, strata, u, lacking = population(seed)
-        look, engine = run(engine_for(designed(kind, x, strata, u), ErrorBudget(budget)), y, lacking)
+        look, engine = run(Engine(designed(kind, x, strata, u), ErrorBudget(budget)), y, lacking)
         found = engine.nonresponse()
         lacked += len(found)
         inside += look.estimates["cycles"].contains(y.sum())
@@ -60,7 +60,7 @@ def test_the_interval_holds_the_total_where_drawn_units_have_no_result(kind, bud
 @pytest.mark.parametrize("kind", ["strata", "covariate", "assisted"])
 def test_results_predictions_and_what_has_no_result_add_up_to_the_estimate(kind):
     y, x, strata, u, lacking = population(3)
-    look, engine = run(engine_for(designed(kind, x, strata, u), ErrorBudget(0.01)), y, lacking)
+    look, engine = run(Engine(designed(kind, x, strata, u), ErrorBudget(0.01)), y, lacking)
     values = engine.predict(np.arange(N))
     for unit, range_ in engine.nonresponse().items():
         assert np.isnan(values[unit]).all()
@@ -72,7 +72,7 @@ def test_a_unit_of_which_nothing_is_known_may_be_as_large_as_the_largest():
     y, x, strata, u, _ = population(0)
     strata[7] = -1
     x[7] = 0.0
-    _, engine = run(engine_for(designed("assisted", x, strata, u), ErrorBudget(0.01)), y, {7})
+    _, engine = run(Engine(designed("assisted", x, strata, u), ErrorBudget(0.01)), y, {7})
     range_ = engine.nonresponse()[7]
     assert range_.middle[0] + range_.half[0] >= max(values[0] for _, values in engine.records())
 
@@ -80,7 +80,7 @@ def test_a_unit_of_which_nothing_is_known_may_be_as_large_as_the_largest():
 def test_a_bound_that_more_draws_do_not_narrow_ends_the_run():
     y, x, strata, u, _ = population(1)
     y[5] = x[5] = 60.0 * y.max()
-    look, engine = run(engine_for(designed("assisted", x, strata, u), ErrorBudget(0.01)), y, {5})
+    look, engine = run(Engine(designed("assisted", x, strata, u), ErrorBudget(0.01)), y, {5})
     assert not look.met and engine.nonresponse() and look.estimates["cycles"].contains(y.sum())
     assert sum(1 for _ in engine.records()) < N / 2 and "1 launch has no result" in look.warnings[0]
 
@@ -89,7 +89,7 @@ def test_ratios_and_domains_hold_what_has_no_result():
     y, _, strata, u, lacking = population(2)
     domains = (strata >= 2).astype(np.int32)
     design = Design(strata, np.full(GROUPS, 4), u, domains=domains)
-    engine = engine_for(design, ErrorBudget(0.02), ratios={"reads_per_cycle": ("reads", "cycles")})
+    engine = Engine(design, ErrorBudget(0.02), ratios={"reads_per_cycle": ("reads", "cycles")})
     look, engine = run(engine, y, lacking)
     assert engine.nonresponse() and look.ratios["reads_per_cycle"].contains(2.0)
     totals = [y[domains == part].sum() for part in (0, 1)]
@@ -103,10 +103,10 @@ def test_ratios_and_domains_hold_what_has_no_result():
 
 def test_a_journal_finds_the_engine_as_it_was():
     y, x, strata, u, _ = population(4)
-    first = engine_for(designed("assisted", x, strata, u), ErrorBudget(0.01))
+    first = Engine(designed("assisted", x, strata, u), ErrorBudget(0.01))
     lacking = {int(first.wanted()[0])}
     look, engine = run(first, y, lacking)
-    again = engine_for(designed("assisted", x, strata, u), ErrorBudget(0.01)).without(sorted(lacking))
+    again = Engine(designed("assisted", x, strata, u), ErrorBudget(0.01)).without(sorted(lacking))
     again.restore_pass(engine.pass_state())
     for unit, values in engine.records():
         again.record(unit, ("cycles", "reads"), values)

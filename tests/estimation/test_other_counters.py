@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from kernelpoint.estimation import AssistedDesign, AssistedEngine, Design, Engine, ErrorBudget, passes
+from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, passes
 from kernelpoint.randomness import generator, permanent_random_numbers
 
 UNITS, SEEDS = 2000, 30
@@ -15,9 +15,7 @@ CYCLES = 100.0 * generator(0, "cycles").lognormal(0.0, 0.02, UNITS)
 
 def assisted(seed, **others):
     predictions = {"cycles": CYCLES, **others}
-    return AssistedEngine(
-        AssistedDesign(predictions, KERNEL, permanent_random_numbers(seed, 0, UNITS)), ErrorBudget(0.01)
-    )
+    return Engine(AssistedDesign(predictions, KERNEL, permanent_random_numbers(seed, 0, UNITS)), ErrorBudget(0.01))
 
 
 def sampled(seed):
@@ -82,7 +80,7 @@ def test_the_ratio_of_a_rare_count_is_known_no_better_than_the_count():
             KERNEL,
             permanent_random_numbers(seed, 0, UNITS),
         )
-        engine = AssistedEngine(design, ErrorBudget(0.01), {"rate": ("misses", "accesses")})
+        engine = Engine(design, ErrorBudget(0.01), ratios={"rate": ("misses", "accesses")})
         *_, look = passes(engine, ("cycles", "misses", "accesses"), values)
         assert look.ratios["rate"].contains(misses.sum() / values[:, 2].sum())
         assert not look.ratios["rate"].relative_half_width <= 0.25
@@ -94,7 +92,7 @@ def test_a_counter_without_predictions_is_in_proportion_to_the_one_of_the_budget
     cycles = 5000.0 + 40.0 * (np.arange(n) % 37)
     joules = 2e-8 * cycles * (1.0 + 0.02 * np.sin(np.arange(n)))
     design = AssistedDesign({"cycles": cycles}, np.arange(n) % 5, np.random.default_rng(1).random(n))
-    engine = AssistedEngine(design, ErrorBudget(0.01))
+    engine = Engine(design, ErrorBudget(0.01))
     for unit in engine.wanted():
         engine.record(int(unit), ("cycles", "energy", "energy_texp"), (cycles[unit], joules[unit], 0.0))
     look = engine.look()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelpoint.estimation import AssistedDesign, AssistedEngine, ErrorBudget
+from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget
 from kernelpoint.randomness import generator, permanent_random_numbers
 
 UNITS, GROUPS = 2000, 6
@@ -39,10 +39,10 @@ def test_a_slow_begin_and_slow_first_units_are_found_and_cost_draws_there_only(r
     held, rest = 0, []
     for seed in range(30):
         design, y = example(seed)
-        engine = AssistedEngine(design, ErrorBudget(0.01))
+        engine = Engine(design, ErrorBudget(0.01))
         look = run_passes(engine, y * factor)[-1]
         held += look.estimates["cycles"].contains(float((y * factor).sum()))
-        rest.append(engine.cells[0])
+        rest.append(engine.sampling.cells[0])
         assert engine.pass_state()["odd"] and set(np.flatnonzero(FIRST)) <= set(engine.drawn().tolist())
         assert any("unlike the rest" in line for line in look.assumptions)
         assert engine.predict(np.arange(UNITS)).sum() == pytest.approx(look.estimates["cycles"].estimate)
@@ -53,7 +53,7 @@ def test_a_begin_like_the_rest_is_not_found_odd_and_the_estimate_is_not_biased(r
     odd, errors = 0, []
     for seed in range(40):
         design, y = example(seed)
-        engine = AssistedEngine(design, ErrorBudget(0.01))
+        engine = Engine(design, ErrorBudget(0.01))
         errors.append(run_passes(engine, y)[-1].estimates["cycles"].estimate / y.sum() - 1.0)
         odd += engine.pass_state()["odd"]
     assert odd <= 10 and abs(np.mean(errors)) < 3.5 * np.std(errors) / np.sqrt(40)
@@ -61,8 +61,8 @@ def test_a_begin_like_the_rest_is_not_found_odd_and_the_estimate_is_not_biased(r
 
 def test_a_restored_pass_knows_that_the_begin_was_odd(run_passes):
     design, y = example(1)
-    engine = AssistedEngine(design, ErrorBudget(0.01))
+    engine = Engine(design, ErrorBudget(0.01))
     run_passes(engine, np.where(FIRST, 10.0, 1.0) * y)
-    again = AssistedEngine(design, ErrorBudget(0.01))
+    again = Engine(design, ErrorBudget(0.01))
     again.restore_pass(engine.pass_state())
     assert again.drawn().tolist() == engine.drawn().tolist() and again.pass_state() == engine.pass_state()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kernelpoint.errors import HostError
 from kernelpoint.estimation import Compared, SystematicError, dependence, enough_validations, replay_error
-from kernelpoint.estimation.replay_error import EXPECTED_CYCLES, EXPECTED_SPREAD, READING, _successive_sums
+from kernelpoint.estimation.nonsampling.replay_error import EXPECTED_CYCLES, EXPECTED_SPREAD, READING, _successive_sums
 
 
 def compared(kept, replayed, drawn, chances=None, reading=None, mean=1.0):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kernelpoint.errors import ConfigError
-from kernelpoint.estimation import AssistedDesign, AssistedEngine, Design, Engine, ErrorBudget, passes
+from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, passes
 from kernelpoint.randomness import generator, permanent_random_numbers
 
 UNITS, SEEDS = 3000, 20
@@ -24,7 +24,7 @@ BOTH = ErrorBudget(0.01, further={"reads": 0.03})
 def assisted(seed, budget, predictions=None):
     known = {"cycles": CYCLES, "reads": READS} if predictions is None else predictions
     design = AssistedDesign(known, KERNEL, permanent_random_numbers(seed, 0, UNITS))
-    return AssistedEngine(design, budget, {"reads_per_cycle": ("reads", "cycles")})
+    return Engine(design, budget, ratios={"reads_per_cycle": ("reads", "cycles")})
 
 
 def stratified(seed, budget):
@@ -84,8 +84,8 @@ def test_cells_for_both_targets_cost_less_than_a_sample_that_ignores_one():
 
 def ignoring_reads(seed):
     engine = assisted(seed, BOTH)
-    engine._parts = type(engine._parts)(engine.design, {"cycles": 0.01})
-    engine._parts.set(engine._parts.first(engine.design.care, ErrorBudget(0.01)))
+    engine.sampling._parts = type(engine.sampling._parts)(engine.sampling.design, {"cycles": 0.01})
+    engine.sampling._parts.set(engine.sampling._parts.first(engine.sampling.design.care, ErrorBudget(0.01)))
     return engine
 
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 
 from kernelpoint.estimation import Design, Engine, ErrorBudget, passes, strata_from
-from kernelpoint.estimation.allocation import cheapest
 from kernelpoint.estimation.constants import LEAST_RATE
-from kernelpoint.estimation.estimators import Sample
-from kernelpoint.estimation.influence import max_undrawn, outlier_effects
+from kernelpoint.estimation.strata.allocation import cheapest
+from kernelpoint.estimation.strata.estimators import Sample
+from kernelpoint.estimation.strata.influence import max_undrawn, outlier_effects
+from kernelpoint.estimation.strata.variance import SlowDraws
 from kernelpoint.estimation.unseen import unseen_rate
-from kernelpoint.estimation.variance import SlowDraws
 from kernelpoint.randomness import generator, permanent_random_numbers
 
 

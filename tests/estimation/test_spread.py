@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernelpoint.estimation.constants import PRIOR_DEGREES
-from kernelpoint.estimation.pooling import fit
+from kernelpoint.estimation.strata.pooling import fit
 from kernelpoint.randomness import generator
 
 

@@ -26,7 +26,9 @@ def ever_wrong(bound: str, runs: int = 150) -> float:
                 wrong += 1
                 break
             engine.grow()
-            engine.sizes = np.minimum(8 * 2 ** np.array([engine.looks]), len(y))  # the same six looks for both bounds
+            engine.sampling.sizes = np.minimum(
+                8 * 2 ** np.array([engine.looks]), len(y)
+            )  # the same six looks for both bounds
     return wrong / runs
 
 

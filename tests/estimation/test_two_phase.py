@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelpoint.estimation import Design, Engine, ErrorBudget, FirstPhase, TwoPhaseEngine
+from kernelpoint.estimation import Design, Engine, ErrorBudget, StrataSampling, TwoPhaseDesign
 from kernelpoint.estimation.constants import FIRST_SHARE
-from kernelpoint.estimation.first_phase import donors
+from kernelpoint.estimation.stages.first_phase import donors
 from kernelpoint.randomness import generator, permanent_random_numbers
 
 UNITS, STRATA = 600, 12
@@ -24,18 +24,18 @@ def truth(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return strata, y
 
 
-def phase_of(strata, y, seed: int, drawn: int = 8, wrong: float = 0.02, eps: float = 0.001) -> FirstPhase:
+def phase_of(strata, y, seed: int, drawn: int = 8, wrong: float = 0.02, eps: float = 0.001) -> TwoPhaseDesign:
     """A first sample of `drawn` units in each stratum, predicted up to `wrong`; 20 % too small as a whole."""
     design = Design(
         strata, np.full(STRATA, drawn), permanent_random_numbers(seed, 0, UNITS), allowance=0.1, balanced=True
     )
-    first = Engine(design, ErrorBudget(eps), "mean")
+    first = StrataSampling(design, ErrorBudget(eps), "mean")
     observed = np.zeros(UNITS, dtype=bool)
     observed[first.drawn()] = True
     noise = np.exp(wrong * generator(0, "wrong").standard_normal(UNITS))
     x = np.where(observed, 0.8 * y * noise, np.nan)
     u = generator(seed, "second sample").random(UNITS)
-    return FirstPhase(first, observed, {"cycles": x}, np.maximum(strata, 0) % 5, u)
+    return TwoPhaseDesign(first, observed, {"cycles": x}, np.maximum(strata, 0) % 5, u)
 
 
 @settings(max_examples=60, deadline=None)
@@ -61,7 +61,7 @@ def test_the_estimate_is_unbiased_and_its_standard_error_is_what_it_errs_by(wron
     strata, y = truth()
     errors, claimed = [], []
     for seed in range(40):
-        engine = TwoPhaseEngine(phase_of(strata, y, seed, wrong=wrong), ErrorBudget(0.001))
+        engine = Engine(phase_of(strata, y, seed, wrong=wrong), ErrorBudget(0.001))
         wanted = engine.wanted()
         engine.record_many(wanted, ("cycles",), y[wanted][:, None])
         found = engine.look().estimates["cycles"]
@@ -78,7 +78,7 @@ def test_stated_intervals_hold_whatever_the_model_is(run_passes, wrong):
     held, simulated = 0, []
     for seed in range(20):
         phase = phase_of(strata, y, seed, wrong=wrong)
-        engine = TwoPhaseEngine(phase, ErrorBudget(0.05))
+        engine = Engine(phase, ErrorBudget(0.05))
         while True:
             wanted = engine.wanted()
             if not phase.observed[wanted].all():
@@ -98,19 +98,19 @@ def test_where_all_observed_units_are_simulated_it_is_the_stratified_estimator()
     strata = np.arange(UNITS) % STRATA
     y = truth()[1]
     phase = phase_of(strata, y, 3, drawn=10)
-    engine = TwoPhaseEngine(phase, ErrorBudget(0.001))
+    engine = Engine(phase, ErrorBudget(0.001))
     units = np.flatnonzero(phase.observed)
-    while not engine._parts.whole:
+    while not engine.sampling._parts.whole:
         wanted = engine.wanted()
         engine.record_many(wanted, ("cycles",), y[wanted][:, None])
         engine.look()
-        engine._parts.set(engine._parts.counts)
+        engine.sampling._parts.set(engine.sampling._parts.counts)
     wanted = engine.wanted()
     engine.record_many(wanted, ("cycles",), y[wanted][:, None])
     found = engine.look().estimates["cycles"]
-    plain = phase_of(strata, y, 3, drawn=10).engine
-    plain.record_many(units, ("cycles",), y[units][:, None])
-    other = plain.look().estimates["cycles"]
+    plain = phase_of(strata, y, 3, drawn=10).first
+    plain.results.add_many(units, ("cycles",), y[units][:, None])
+    other = plain.look(0, plain.budget).estimates["cycles"]
     assert (found.estimate, found.std_error) == pytest.approx((other.estimate, other.std_error))
     assert found.simulated == pytest.approx(float(y[units].sum()))
 
@@ -119,19 +119,19 @@ def test_a_first_sample_that_is_short_asks_for_further_units_and_then_meets_the_
     strata, y = truth()
     eps, drawn, looks = 0.01, 3, 0
     phase = phase_of(strata, y, 5, drawn=drawn, eps=eps)
-    engine = TwoPhaseEngine(phase, ErrorBudget(eps))
+    engine = Engine(phase, ErrorBudget(eps))
     results: dict[int, float] = {}
     while True:
         wanted = engine.wanted()
         if not phase.observed[wanted].all():
-            more = engine.with_spare(2.0)
+            more = engine.sampling.with_spare(2.0)
             assert phase.observed[engine.drawn()].sum() < len(engine.drawn()) and set(wanted) - set(results) <= set(
                 more
             )
             phase.observed[more] = True
             phase.predictions["cycles"][more] = 0.8 * y[more]
-            phase.engine.restrict_to(phase.observed)
-            engine = TwoPhaseEngine(phase, ErrorBudget(eps))
+            phase.first.restrict_to(phase.observed)
+            engine = Engine(phase, ErrorBudget(eps))
             for unit, value in results.items():
                 engine.record(unit, ("cycles",), [value])
             wanted = engine.wanted()
@@ -148,16 +148,16 @@ def test_units_behind_a_gap_in_the_order_of_draws_are_not_of_the_first_sample():
     strata, y = truth()
     phase = phase_of(strata, y, 1)
     order = np.flatnonzero(phase.observed & (strata == 0))
-    kept = phase.engine.u[order].argsort()
+    kept = phase.first.u[order].argsort()
     phase.observed[order[kept[3]]] = False
-    phase.engine.restrict_to(phase.observed)
+    phase.first.restrict_to(phase.observed)
     assert sorted(np.flatnonzero(phase.sample & (strata == 0)).tolist()) == sorted(order[kept[:3]].tolist())
 
 
 def test_a_unit_that_can_have_no_result_gives_way_to_others_of_its_stratum():
     strata, y = truth()
     phase = phase_of(strata, y, 1)
-    engine = TwoPhaseEngine(phase, ErrorBudget(0.05))
+    engine = Engine(phase, ErrorBudget(0.05))
     lost = int(next(unit for unit in engine.wanted() if strata[unit] >= 0))
     other = engine.without([lost])
     assert lost not in other.wanted() and phase.observed[other.wanted()].all()
@@ -169,15 +169,15 @@ def test_a_unit_that_can_have_no_result_gives_way_to_others_of_its_stratum():
 
 def test_predictions_add_up_to_the_estimate_and_a_restored_pass_draws_the_same():
     strata, y = truth()
-    engine = TwoPhaseEngine(phase_of(strata, y, 2, wrong=0.5), ErrorBudget(0.002))
+    engine = Engine(phase_of(strata, y, 2, wrong=0.5), ErrorBudget(0.002))
     for whole in (False, True):
         if whole:
-            engine._parts.set(engine._parts.counts)
+            engine.sampling._parts.set(engine.sampling._parts.counts)
         wanted = engine.wanted()
         engine.record_many(wanted, ("cycles",), y[wanted][:, None])
         look = engine.look()
         assert engine.predict(np.arange(UNITS)).sum() == pytest.approx(look.estimates["cycles"].estimate)
-    again = TwoPhaseEngine(phase_of(strata, y, 2), ErrorBudget(0.002))
+    again = Engine(phase_of(strata, y, 2), ErrorBudget(0.002))
     again.restore_pass(engine.pass_state())
     assert again.drawn().tolist() == engine.drawn().tolist()
 
@@ -186,9 +186,9 @@ def test_every_pass_but_that_of_the_whole_first_sample_has_something_to_simulate
     """Copies of few units: most further draws are of units that have a result."""
     strata, y = truth()
     for seed in range(10):
-        engine = TwoPhaseEngine(phase_of(strata, y, seed, drawn=3, wrong=0.5, eps=0.02), ErrorBudget(0.02))
-        while len(wanted := engine.wanted()) or engine._parts.whole:
-            if not engine._phase.observed[wanted].all():
+        engine = Engine(phase_of(strata, y, seed, drawn=3, wrong=0.5, eps=0.02), ErrorBudget(0.02))
+        while len(wanted := engine.wanted()) or engine.sampling._parts.whole:
+            if not engine.sampling._phases.observed[wanted].all():
                 break
             engine.record_many(wanted, ("cycles",), y[wanted][:, None])
             if engine.look().met or not engine.grow():
@@ -201,14 +201,13 @@ def test_a_first_sample_that_is_short_is_sized_for_its_share_of_the_budget():
     strata, y = truth()
     sizes = {}
     for eps in (0.01, 0.01 * FIRST_SHARE):
-        engine = TwoPhaseEngine(phase_of(strata, y, 1, drawn=20, wrong=0.0), ErrorBudget(eps))
+        engine = Engine(phase_of(strata, y, 1, drawn=20, wrong=0.0), ErrorBudget(eps))
         engine.record_many(engine.wanted(), ("cycles",), y[engine.wanted()][:, None])
         engine.look()
-        first = engine._look_at_first(engine.budget)
-        assert first.budget.relative_error < eps and (first.drawn() == engine._phase.engine.drawn()).all()
-        assert engine._phase.engine.budget == ErrorBudget(0.001), "the first sample's own budget stays"
-        first.look()
-        assert first.grow()
+        first, _ = engine.sampling._first_with_results(engine.budget)
+        assert first.budget.relative_error < eps and (first.drawn() == engine.sampling._phases.first.drawn()).all()
+        assert engine.sampling._phases.first.budget == ErrorBudget(0.001), "the first sample's own budget stays"
+        assert first.grow(first.budget)
         sizes[eps] = int(first.sizes.sum())
     assert sizes[0.01] < sizes[0.01 * FIRST_SHARE]
 
@@ -220,10 +219,10 @@ def test_a_first_sample_whose_few_units_are_short_may_be_like_the_others_of_its_
     for clusters in ([0, 0], [0, 1]):
         u = permanent_random_numbers(0, 0, 200)
         design = Design(strata, np.array([2, 10]), u, x=np.ones(200), clusters=np.array(clusters), allowance=2.0)
-        first = Engine(design, ErrorBudget(0.05), "mean")
+        first = StrataSampling(design, ErrorBudget(0.05), "mean")
         observed = np.isin(np.arange(200), first.drawn())
         x = {"cycles": np.where(observed, y, np.nan)}
-        engine = TwoPhaseEngine(FirstPhase(first, observed, x, strata, u[::-1]), ErrorBudget(0.05))
+        engine = Engine(TwoPhaseDesign(first, observed, x, strata, u[::-1]), ErrorBudget(0.05))
         wanted = engine.wanted()
         engine.record_many(wanted, ("cycles",), y[wanted][:, None])
         half.append(engine.look().estimates["cycles"].half_width)

@@ -5,14 +5,14 @@ import re
 import numpy as np
 import pytest
 
-from kernelpoint.estimation import AssistedDesign, AssistedEngine, Design, Engine, ErrorBudget, passes
+from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, passes
 from kernelpoint.randomness import generator, permanent_random_numbers
 
 UNITS, SEEDS = 2000, 60
 
 
 def predicted(seed, x):
-    return AssistedEngine(
+    return Engine(
         AssistedDesign({"cycles": x}, np.arange(UNITS) % 4, permanent_random_numbers(seed, 0, UNITS)), ErrorBudget(0.01)
     )
 
@@ -78,8 +78,6 @@ def test_an_open_unit_is_drawn_as_often_as_the_look_says(engine_of):
 
 
 def test_a_run_that_draws_everything_has_no_open_unit():
-    engine = AssistedEngine(
-        AssistedDesign({"cycles": np.ones(5)}, np.zeros(5, int), np.linspace(0, 0.9, 5)), ErrorBudget(0.01)
-    )
+    engine = Engine(AssistedDesign({"cycles": np.ones(5)}, np.zeros(5, int), np.linspace(0, 0.9, 5)), ErrorBudget(0.01))
     *_, look = passes(engine, ("cycles",), np.array([1.0, 90.0, 3.0, 700.0, 2.0]))
     assert len(engine.drawn()) == 5 and look.open_unit is None

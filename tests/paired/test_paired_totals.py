@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelpoint.estimation.estimators import Sample
 from kernelpoint.estimation.paired import joint_error_probability, paired_totals
 from kernelpoint.estimation.quantiles import two_sided
+from kernelpoint.estimation.strata.estimators import Sample
 
 KINDS = ("first", "learning", "sized", "sized", "sized")
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from kernelpoint.errors import JournalError
-from kernelpoint.estimation import AssistedDesign, AssistedEngine, ErrorBudget
-from kernelpoint.estimation.assisted_paired import assisted_pair
+from kernelpoint.estimation import AssistedDesign, CellSampling, ErrorBudget
+from kernelpoint.estimation.cells.paired import assisted_pair
 from kernelpoint.fast_model.configuration import configuration_of_host
 from kernelpoint.journal import load_run
 from kernelpoint.paired import compare_runs
@@ -85,15 +85,15 @@ def test_runs_that_predicted_for_their_own_gpus_are_refused_with_what_to_do(pair
     assert "hashes.design" in str(other.value) and "give both" not in str(other.value)
 
 
-def drawn_in_both(y: np.ndarray, x: np.ndarray, group: np.ndarray, seed: int) -> tuple[AssistedEngine, np.ndarray]:
-    """The engine of a first pass at 1 %, and both results of its units, nan elsewhere."""
+def drawn_in_both(y: np.ndarray, x: np.ndarray, group: np.ndarray, seed: int) -> tuple[CellSampling, np.ndarray]:
+    """The cells of a first pass at 1 %, and both results of its units, nan elsewhere."""
     u = permanent_random_numbers(seed, 0, len(x))
-    engine = AssistedEngine(AssistedDesign({"cycles": x}, group, u), ErrorBudget(0.01))
+    cells = CellSampling(AssistedDesign({"cycles": x}, group, u), ErrorBudget(0.01))
     values = np.full(y.shape, np.nan)
-    units = engine.wanted()
+    units = cells.drawn()
     values[units] = y[units]
-    engine.record_many(units, ("cycles",), y[units][:, :1])
-    return engine, values
+    cells.results.add_many(units, ("cycles",), y[units][:, :1])
+    return cells, values
 
 
 @pytest.mark.parametrize("change", ["one factor", "a factor for each kernel", "scattered"])

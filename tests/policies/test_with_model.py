@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from kernelpoint.config import parse_config
-from kernelpoint.estimation import AssistedDesign, AssistedEngine, ErrorBudget, engine_for, passes
+from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, passes
 from kernelpoint.policies.methods.kernelpoint import KernelPoint
 from kernelpoint.randomness import generator
 from kernelpoint.session.host_info import HostInfo
@@ -42,8 +42,8 @@ def test_predictions_become_the_covariates_and_kernels_the_groups():
     design = policy(assume="hostile").design(people)
     assert design.groups.tolist() == (np.arange(300) % 4).tolist()
     assert set(design.predictions) >= {"cycles", "dram_reads"} and design.assume == "hostile"
-    engine = engine_for(design, ErrorBudget(0.05))
-    assert isinstance(engine, AssistedEngine)
+    engine = Engine(design, ErrorBudget(0.05))
+    assert isinstance(engine, Engine)
     *_, look = passes(engine, ("cycles",), y)
     assert look.met and look.estimates["cycles"].contains(y.sum()) and len(engine.drawn()) < 150
 
@@ -54,18 +54,18 @@ def test_kernels_whose_embeddings_are_alike_share_a_correction_line():
     design = policy().design(people)
     assert design.groups.tolist() == (np.arange(300) % 4).tolist()
     assert design.lines.tolist() == [0, 1, 0, 2]
-    engine = engine_for(design, ErrorBudget(0.05))
+    engine = Engine(design, ErrorBudget(0.05))
     *_, look = passes(engine, ("cycles",), y)
     assert look.estimates["cycles"].contains(y.sum())
     assert [part["units"] for part in look.clusters] == [150, 75, 75]
-    level = engine._fits["cycles"].fits[0].level
+    level = engine.sampling._fits["cycles"].fits[0].level
     assert level[0] == level[2] and len(set(level)) == 3
 
 
 def test_launches_without_a_prediction_are_simulated():
     design = policy().design(population(unpredicted=7)[0])
     assert np.flatnonzero(design.groups < 0).tolist() == list(range(7))
-    assert set(range(7)) <= set(engine_for(design, ErrorBudget(0.05)).wanted().tolist())
+    assert set(range(7)) <= set(Engine(design, ErrorBudget(0.05)).wanted().tolist())
 
 
 def test_a_plan_keeps_predictions(tmp_path):
@@ -74,17 +74,14 @@ def test_a_plan_keeps_predictions(tmp_path):
     Plan(design, {}).save(tmp_path / "run.kpplan")
     again = Plan.load(tmp_path / "run.kpplan", people.u).design
     assert {k: v.tolist() for k, v in again.means.items()} == {k: v.tolist() for k, v in design.means.items()}
-    assert (
-        engine_for(again, ErrorBudget(0.05)).wanted().tolist()
-        == engine_for(design, ErrorBudget(0.05)).wanted().tolist()
-    )
+    assert Engine(again, ErrorBudget(0.05)).wanted().tolist() == Engine(design, ErrorBudget(0.05)).wanted().tolist()
 
 
 def test_hostile_looks_at_the_begin_of_the_run_and_at_first_launches_of_kernels():
     people, _ = population()
     for seed in range(8):
         design = policy(assume="hostile").design(replace(people, seed=seed))
-        wanted = engine_for(design, ErrorBudget(0.05)).wanted()
+        wanted = Engine(design, ErrorBudget(0.05)).wanted()
         assert (wanted < 4).any() and ((wanted >= 4) & (wanted < 15)).any()
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from kernelpoint.config import parse_config
 from kernelpoint.errors import ConfigError, JournalError
-from kernelpoint.estimation import Design, ErrorBudget, SystematicError, engine_for
+from kernelpoint.estimation import Design, Engine, ErrorBudget, SystematicError
 from kernelpoint.journal import PassRecord, ResultRecord, load_run
 from kernelpoint.session.range_targets import RangeSample
 
@@ -116,7 +116,7 @@ def test_targets_of_ranges_are_held_as_often_as_stated(host, table):
 
 def test_a_range_shares_the_replay_error_of_the_run_as_the_same_fraction_of_its_own_total():
     design = Design(np.zeros(40, int), np.array([40]), np.linspace(0.0, 0.9, 40)).within(np.arange(4))
-    sample = RangeSample("decode", "cycles", np.arange(4), engine_for(design, ErrorBudget(0.02)), share=0.1)
+    sample = RangeSample("decode", "cycles", np.arange(4), Engine(design, ErrorBudget(0.02)), share=0.1)
     for unit in sample.engine.wanted():
         sample.engine.record(int(unit), ("cycles",), [100.0])
     sample.set_systematic_errors({"cycles": SystematicError(0.01, 0.005)})

@@ -7,7 +7,7 @@ import pytest
 from command_line import run_command
 from listed_host import Listed
 
-from kernelpoint.estimation import Design, ErrorBudget, Tree, engine_for, passes, subtotals
+from kernelpoint.estimation import Design, Engine, ErrorBudget, Tree, passes, subtotals
 from kernelpoint.journal import load_run
 from kernelpoint.randomness import generator, permanent_random_numbers
 from kernelpoint.selection import Selection
@@ -81,7 +81,7 @@ def engine(seed, budget):
     weights = in_layer(OF_LAYER, KERNELS, second)
     strata, first = np.zeros(len(KERNELS), int), np.array([6])
     design = Design(strata, first, u[OF_LAYER], layers=OF_LAYER, in_layer=weights, kernels=KERNELS, balanced=True)
-    return engine_for(design, ErrorBudget(budget))
+    return Engine(design, ErrorBudget(budget))
 
 
 def truth(between, inside, drift=0.0):
@@ -124,7 +124,7 @@ def test_all_layers_leave_the_error_inside_them():
     y, one = truth(0.0, 0.5), engine(0, 0.001)
     *_, look = passes(one, ("cycles",), y)
     found = look.estimates["cycles"]
-    assert len(one.inner.drawn()) == LAYERS
+    assert len(one.sampling.inner.drawn()) == LAYERS
     assert len(one.drawn()) < len(y)
     assert not look.met
     assert 0.0 < abs(found.estimate - y.sum()) <= found.half_width < 0.02 * y.sum()

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from kernelpoint.estimation import AssistedDesign, ErrorBudget, engine_for, passes
+from kernelpoint.estimation import AssistedDesign, Engine, ErrorBudget, passes
 from kernelpoint.session.proportional import ratio_total, with_proportional
 from kernelpoint.workload.plan import Plan
 
@@ -59,7 +59,7 @@ def estimates_of(counters, predictions, seed=1):
     predictions = {"cycles": 1000.0 + 100.0 * GROUPS, **predictions}
     counters = {"cycles": predictions["cycles"] * (1.0 + 0.02 * rng.standard_normal(200)), **counters}
     design = AssistedDesign(predictions, GROUPS, rng.random(200))
-    engine = engine_for(design, ErrorBudget(0.01))
+    engine = Engine(design, ErrorBudget(0.01))
     *_, look = passes(engine, tuple(counters), np.stack(list(counters.values()), axis=1))
     return with_proportional(look, engine, Plan(design, {}), {"cycles"}).estimates, engine.drawn()
 

@@ -8,7 +8,7 @@ from sealed_lines import journal_of
 from simulated_host import failing_once
 
 from kernelpoint.errors import JournalError
-from kernelpoint.estimation import AssistedEngine
+from kernelpoint.estimation import Engine
 from kernelpoint.journal import PassRecord, ResumeRecord, load_run, read_records
 from kernelpoint.journal.lines import split_lines
 
@@ -237,7 +237,7 @@ def test_a_run_with_predictions_whose_estimate_fails_simulates_every_launch(host
     info = {"list_paths": [str(tmp_path / "t" / "kernelslist.g")], "launch_counts": [60]}
     host.cycles = np.where(np.arange(60) % 2, 9000.0, 3000.0)  # far from any prediction, so the sample has to grow
     session = host.open("policy: kernelpoint\nerror_budget: {relative_error: 0.001}", **info)
-    assert isinstance(session.loop.sample.engine, AssistedEngine)
+    assert isinstance(session.loop.sample.engine, Engine)
 
     def explode():
         raise ZeroDivisionError("boom")

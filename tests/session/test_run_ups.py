@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelpoint.errors import HostError
-from kernelpoint.estimation.replay_error import EXPECTED_SPREAD
+from kernelpoint.estimation.nonsampling.replay_error import EXPECTED_SPREAD
 from kernelpoint.journal import FurtherValidationsRecord, ResultRecord, ValidationRecord, load_run
 from kernelpoint.session.queue import DONE
 from kernelpoint.session.replays import KEPT, REPLAYED

@@ -57,7 +57,7 @@ def plan(
     from kernelpoint.api import Plan
     from kernelpoint.cli.console import Console
     from kernelpoint.config import load_config
-    from kernelpoint.estimation import engine_for
+    from kernelpoint.estimation import Engine
     from kernelpoint.policies.registry import load_policy
     from kernelpoint.session.host_info import HostInfo
     from kernelpoint.session.planning import keep_plan
@@ -77,7 +77,7 @@ def plan(
     keep_plan(made, console.print)
     strata = made.design.label_count
     budget = budget_of(settings, load_policy(settings.policy), HostInfo(simulator="plan"))
-    drawn = len(engine_for(made.design, budget).drawn())
+    drawn = len(Engine(made.design, budget).drawn())
     clusters = "" if made.design.clusters is None else f"{int(made.cluster_of_unit().max()) + 1:,} clusters, "
     stdout = Console(soft_wrap=True)
     stdout.print(

@@ -1,18 +1,13 @@
 """Strata, allocation, totals and bounds: survey sampling of any units. See README.md."""
 
-from kernelpoint.estimation.assisted_design import AssistedDesign, Prediction
-from kernelpoint.estimation.assisted_engine import AssistedEngine
-from kernelpoint.estimation.base import BaseEngine
-from kernelpoint.estimation.design import Assume, Bound, Design, ErrorBudget, Method, Scope
+from kernelpoint.estimation.budget import Assume, Bound, ErrorBudget, Method, Scope
+from kernelpoint.estimation.cells.design import AssistedDesign, Prediction
+from kernelpoint.estimation.cells.sampling import CellSampling
 from kernelpoint.estimation.engine import Engine
-from kernelpoint.estimation.engines import engine_for
-from kernelpoint.estimation.first_phase import FirstPhase
-from kernelpoint.estimation.layer_engine import LayerEngine
 from kernelpoint.estimation.look import Estimate, Look
-from kernelpoint.estimation.measurement_error import OWN_ERROR_SHARE
 from kernelpoint.estimation.nested_totals import Tree, UnitErrors, subtotals
-from kernelpoint.estimation.passes import passes
-from kernelpoint.estimation.replay_error import (
+from kernelpoint.estimation.nonsampling.measurement_error import OWN_ERROR_SHARE
+from kernelpoint.estimation.nonsampling.replay_error import (
     EXPECTED_CYCLES,
     Compared,
     dependence,
@@ -21,9 +16,14 @@ from kernelpoint.estimation.replay_error import (
     replay_error,
     trajectory_error,
 )
-from kernelpoint.estimation.stratify import strata_from
-from kernelpoint.estimation.systematic_error import SystematicError
-from kernelpoint.estimation.two_phase import TwoPhaseEngine
+from kernelpoint.estimation.nonsampling.systematic_error import SystematicError
+from kernelpoint.estimation.passes import passes
+from kernelpoint.estimation.sampling import Sampling
+from kernelpoint.estimation.stages.first_phase import TwoPhaseDesign
+from kernelpoint.estimation.stages.layers import LayerSampling
+from kernelpoint.estimation.strata.design import Design
+from kernelpoint.estimation.strata.sampling import StrataSampling
+from kernelpoint.estimation.strata.stratify import strata_from
 from kernelpoint.estimation.variance_shares import variance_shares
 from kernelpoint.estimation.with_replacement import with_replacement_total
 
@@ -31,27 +31,26 @@ __all__ = [
     "EXPECTED_CYCLES",
     "OWN_ERROR_SHARE",
     "AssistedDesign",
-    "AssistedEngine",
     "Assume",
-    "BaseEngine",
     "Bound",
+    "CellSampling",
     "Compared",
     "Design",
     "Engine",
     "ErrorBudget",
     "Estimate",
-    "FirstPhase",
-    "LayerEngine",
+    "LayerSampling",
     "Look",
     "Method",
     "Prediction",
+    "Sampling",
     "Scope",
+    "StrataSampling",
     "SystematicError",
     "Tree",
-    "TwoPhaseEngine",
+    "TwoPhaseDesign",
     "UnitErrors",
     "dependence",
-    "engine_for",
     "enough_validations",
     "first_validations",
     "passes",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from kernelpoint.estimation import constants
-from kernelpoint.estimation.design import Bound
+from kernelpoint.estimation.budget import Bound
 
 Kind = Literal["first", "learning", "sized"]
 

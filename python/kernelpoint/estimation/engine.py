@@ -1,46 +1,51 @@
-"""The engine of a run: passes, records, looks and growth of the sample."""
+"""The engine of a run: passes, results, interim analyses, and the end."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import index
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kernelpoint.arguments import checked
-from kernelpoint.errors import ConfigError, JournalError, shown
-from kernelpoint.estimation.balance import spread_over_run
-from kernelpoint.estimation.base import BaseEngine, Frame
-from kernelpoint.estimation.bounds import Kind
-from kernelpoint.estimation.design import Design, ErrorBudget, Method
-from kernelpoint.estimation.estimators import ESTIMATORS, Fit, Sample
-from kernelpoint.estimation.growth import next_sizes
-from kernelpoint.estimation.inference import Inference, infer
-from kernelpoint.estimation.influence import influences
+from kernelpoint.errors import ConfigError, HostError, did_you_mean, shown
+from kernelpoint.estimation.budget import ErrorBudget, Method
+from kernelpoint.estimation.cells.design import AssistedDesign
+from kernelpoint.estimation.cells.sampling import CellSampling
 from kernelpoint.estimation.look import Look
-from kernelpoint.estimation.measurement_error import Reach
 from kernelpoint.estimation.moments import Floats, Ints
-from kernelpoint.estimation.numbering import in_order
-from kernelpoint.estimation.targets import Groups, Targets
-from kernelpoint.estimation.unseen import OpenUnit, breaking
+from kernelpoint.estimation.nested_totals import UnitErrors
+from kernelpoint.estimation.nonsampling.measurement_error import MeasurementErrors, Reach, check_half_widths
+from kernelpoint.estimation.nonsampling.nonresponse import Nonresponse, Range, part_added, with_nonresponse
+from kernelpoint.estimation.nonsampling.systematic_error import SystematicError
+from kernelpoint.estimation.sampling import Ratios, Sampling
+from kernelpoint.estimation.stages.first_phase import TwoPhaseDesign
+from kernelpoint.estimation.stages.layers import LayerSampling
+from kernelpoint.estimation.stages.two_phase import TwoPhaseSampling
+from kernelpoint.estimation.strata.design import Design
+from kernelpoint.estimation.strata.sampling import StrataSampling
 
 
-class Engine(BaseEngine):
+class Engine:
     """Draws passes, takes results in any order, looks at the end of each pass, grows the sample until the budget is met.
 
-    The state is a function of (design, budget, sizes per pass, results and their errors): not of the order in which results
-    come, nor of time or threads. Thresholds never change inside a pass, and nothing stops inside one.
+    The state is a function of (design, budget, state of each pass, results and their errors): not of the order in which
+    results come, nor of time or threads. Nothing is drawn, and nothing stops, inside a pass. At the beginning of each pass
+    `pass_state()` goes into the journal; a fresh engine that is given, in the same order, every `restore_pass`, `record` and
+    `look` of a journal is in the state that it was in.
 
     Args:
-        design: strata, first sizes, permanent random numbers, covariate.
+        design: strata, or predictions of every unit, or of the units of a first sample.
         budget: error allowed, confidence, counter, scope, bound.
-        estimate: "regression" (difference estimator with leave-one-out lines), "ratio" (combined) or "mean";
+        estimate: of strata: "regression" (difference estimator with leave-one-out lines), "ratio" (combined) or "mean";
             "separate_ratio" for purposive designs only.
         ratios: name -> (counter above, counter below), e.g. {"ipc": ("instructions", "cycles")}.
 
     Raises:
-        ConfigError: an estimator that the design cannot support.
+        ConfigError: an estimator or a budget that the design cannot support.
+
+    Attributes:
+        sampling: the design at work (strata, cells, or one of two stages).
 
     >>> u = np.random.default_rng(0).random(1000)
     >>> y = 100.0 + np.arange(1000) % 7
@@ -58,269 +63,248 @@ class Engine(BaseEngine):
     @checked
     def __init__(
         self,
-        design: Design,
+        design: Design | AssistedDesign | TwoPhaseDesign,
         budget: ErrorBudget,
         estimate: Method = "regression",
-        ratios: Mapping[str, tuple[str, str]] | None = None,
+        ratios: Ratios | None = None,
     ) -> None:
-        if estimate not in ESTIMATORS:
-            raise ConfigError(f"estimate: {shown(estimate)} is not allowed; give one of {', '.join(ESTIMATORS)}")
-        if estimate in ("ratio", "separate_ratio") and design.x is None:
-            raise ConfigError(
-                f"estimate: {estimate!r} needs a covariate, and the design has none; give regression or mean"
-            )
-        if budget.scope == "cluster" and budget.counter in (ratios or {}):
-            raise ConfigError(
-                f"error_budget.scope: 'cluster' bounds totals, and {budget.counter!r} is a ratio of totals"
-            )
-        if estimate == "separate_ratio" and design.chosen is None:
-            raise ConfigError("estimate: 'separate_ratio' is biased in small samples; it serves purposive designs only")
-        super().__init__(len(design.strata), budget, ratios)
-        self.design, self.method = design, estimate
-        self._kinds: tuple[Kind, ...] = ("first",)
-        self._population = design.sizes
-        self.clusters = (
-            np.zeros(len(self._population), np.int64) if design.clusters is None else np.asarray(design.clusters)
-        )
-        self._certain = np.flatnonzero(np.asarray(design.strata) == -1)
-        self._start = np.concatenate(([0], np.cumsum(self._population)))
-        self.u = spread_over_run(design.u, design.strata) if design.balanced else design.u
-        self._order = self._unit_order()
-        self.covariate_totals = self._covariate_totals()
-        self._fits: list[Fit] | None = None
-        self.sizes: Ints = np.minimum(np.maximum(design.first_sizes, 1), self._population).astype(np.int64)
-        if design.chosen is not None:
-            self.sizes = np.bincount(design.strata[design.chosen] + 1, minlength=len(self.sizes) + 1)[1:]
+        self._begin(_sampling(design, budget, estimate, ratios))
 
-    def _unit_order(self) -> NDArray[np.integer]:
-        """Units in order of (stratum, u); a purposive sample stands first in its stratum."""
-        u = self.u
-        if self.design.chosen is not None:
-            u = np.full(len(u), 0.5)
-            u[self.design.chosen] = 0.0
-        return in_order(self.design.strata, u)[len(self._certain) :]
+    def _begin(self, sampling: Sampling) -> None:
+        self.sampling, self.budget, self.ratios = sampling, sampling.budget, sampling.ratios
+        self._results = sampling.results
+        self._errors = MeasurementErrors(self.budget, self.ratios)
+        self._nonresponse = Nonresponse()
+        self._wants_exact = False
+        self._left = self.budget  # of the last look: what errors of the results leave for the sampling design
+        self._last: Look | None = None  # of the sampling design; None if results were missing, or the sample grew since
 
-    def _covariate_totals(self) -> Floats | None:
-        if self.design.x is None:
-            return None
-        totals = np.zeros(len(self._population) + 1)
-        for start in range(0, len(self.design.x), 1 << 20):
-            block = slice(start, start + (1 << 20))
-            totals += np.bincount(self.design.strata[block] + 1, weights=self.design.x[block], minlength=len(totals))
-        return totals[1:]
+    # ---- units ------------------------------------------------------------------------------------------------------
 
     @property
-    def thresholds(self) -> Floats:
-        """T_h, float64 [H]: unit i of stratum h is drawn if u_i <= T_h (`u` of the engine); -1 for a stratum without draws."""
-        last = np.maximum(self._start[:-1] + self.sizes - 1, 0)
-        if not len(self._order):
-            return np.full(len(self.sizes), -1.0)
-        return np.where(self.sizes > 0, self.u[self._order[np.minimum(last, len(self._order) - 1)]], -1.0)
+    def looks(self) -> int:
+        """Interim analyses so far."""
+        return self.sampling.looks
 
     @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays that grow with the number of units, beyond those of the design."""
-        return int(self._order.nbytes + self._results.rows.nbytes + self._certain.nbytes)
+    def u(self) -> Floats:
+        """float64 [N], the numbers that decide which unit is drawn."""
+        return self.sampling.u
 
-    def _prefixes(self, sizes: Ints) -> Ints:
-        """The first units of every stratum, so many of each."""
-        ends = np.cumsum(sizes)
-        offset = np.repeat(self._start[:-1] - (ends - sizes), sizes)
-        return self._order[offset + np.arange(ends[-1] if len(ends) else 0)].astype(np.int64)
+    @property
+    def thresholds(self) -> Floats | None:
+        """See Sampling."""
+        return self.sampling.thresholds
 
     def drawn(self) -> Ints:
-        """Units inside the thresholds and take-all units, int64, ascending."""
-        return np.unique(np.concatenate((self._prefixes(self.sizes), self._certain)))
+        """See Sampling."""
+        return self.sampling.drawn()
 
-    def restrict_to(self, known: NDArray[np.bool_]) -> None:
-        """Take the largest samples that hold known units (bool [N]) only: in each stratum those before the first that is not.
+    def wanted(self) -> Ints:
+        """Drawn units without a result, int64, ascending: what this pass (or its retry) still has to simulate."""
+        drawn = self.drawn()
+        return np.setdiff1d(drawn[self._results.rows[drawn] < 0], self._nonresponse.units, assume_unique=True)
 
-        >>> engine = Engine(Design(np.zeros(3, int), np.ones(1, int), np.array([0.3, 0.1, 0.2])), ErrorBudget(0.1))
-        >>> engine.restrict_to(np.array([False, True, True]))
-        >>> engine.sizes.tolist()
-        [2]
+    def grow(self) -> bool:
+        """Sizes the sample of the next pass from the last look.
+
+        Returns:
+            False where the sample cannot grow: all is drawn, the design is purposive, no bound is wanted, the budget is
+            met, or results are missing (retry wanted() and look again, or end without a bound).
         """
-        h = np.asarray(self.design.strata)[self._order]
-        unknown = np.concatenate(([0], np.cumsum(~known[self._order])))
-        before = unknown[1:] == unknown[self._start[h]]
-        self.sizes = np.bincount(h[before], minlength=len(self._population)).astype(np.int64)
+        last = self._last
+        if last is None or last.met or self.budget.bound == "none" or not self.sampling.grow(self._left):
+            return False
+        self._last = None
+        return True
 
-    def with_spare(self, factor: float) -> Ints:
-        """Units of samples that are `factor` times as large in every stratum, rounded up, and take-all units, int64,
-        ascending: samples grow in one order, so growth within these sizes draws no other unit.
+    def pass_state(self) -> dict[str, object]:
+        """See Sampling."""
+        return self.sampling.pass_state()
 
-        >>> engine = Engine(Design(np.zeros(9, int), np.ones(1, int), np.linspace(0.9, 0.1, 9)), ErrorBudget(0.1))
-        >>> engine.drawn().tolist(), engine.with_spare(2.0).tolist()
-        ([8], [7, 8])
+    def restore_pass(self, state: Mapping[str, object]) -> None:
+        """See Sampling."""
+        self.sampling.restore_pass(state)
+
+    # ---- results ----------------------------------------------------------------------------------------------------
+
+    @property
+    def counters(self) -> tuple[str, ...]:
+        """Names of the counters, in the order of the first record; empty before it."""
+        return self._results.counters
+
+    def check(self, unit: int, counters: Sequence[str], values: Sequence[float]) -> None:
+        """Refuse what `record` would refuse, with HostError; nothing is kept."""
+        self._results.check(*_row(unit, counters, values))
+
+    def record(
+        self,
+        unit: int,
+        counters: Sequence[str],
+        values: Sequence[float],
+        half_widths: Mapping[str, float | None] | None = None,
+    ) -> None:
+        """The counters of one simulated unit. Results of units that are not drawn wait until they are.
+
+        Args:
+            half_widths: where the values are not exact (a projection): the half-width of each, at the run's confidence, by
+                counter. None, or no entry, means that the error of that counter is not known, and no bound can be stated
+                for it. Errors enter what a look states, and take their part of the error budget (measurement_error.py).
+
+        Raises:
+            HostError: unknown unit, second result of a unit, other counters than before, a value that is not finite, or a
+                half-width below 0.
         """
-        sizes = np.minimum(np.ceil(max(factor, 1.0) * self.sizes), self._population).astype(np.int64)
-        return np.unique(np.concatenate((self._prefixes(sizes), self._certain)))
+        if half_widths is not None:
+            check_half_widths(unit, half_widths)
+        self._results.add(*_row(unit, counters, values))
+        if half_widths is not None:
+            self._errors.add(unit, half_widths)
 
-    def _sample(self) -> tuple[Sample, Ints, Ints]:
-        """The sample of the strata, its units, and the take-all units, as far as they have results."""
-        units = np.sort(self._prefixes(self.sizes))
-        units = units[self._results.rows[units] >= 0]
-        certain = self._certain[self._results.rows[self._certain] >= 0]
-        x = None if self.design.x is None else self.design.x[units]
-        return (
-            Sample(
-                np.asarray(self.design.strata)[units],
-                self._population,
-                self.clusters,
-                x,
-                self.covariate_totals,
-                self.design.balanced,
-                self.design.allowance,
-                self.design.slow_excess,
-            ),
-            units,
-            certain,
-        )
+    def record_many(self, units: Iterable[int], counters: Sequence[str], values: Floats) -> None:
+        """The same for many units: values is float64 [units, counters]."""
+        self._results.add_many(units, counters, values)
 
-    def _infer(self, complete: bool, budget: ErrorBudget) -> Inference:
-        sample, units, certain = self._sample()
-        states_bound = self.design.chosen is None and self.budget.bound != "none" and complete
-        if states_bound and bool(((sample.n == 0) & (sample.N > 0)).any()):
-            states_bound = False
-        targets = Targets(budget, self.method, self.ratios, self.counters, self._kinds if states_bound else ())
-        of_cluster = np.append(self.clusters, -1)[self.design.strata[certain]]  # stratum -1 has no cluster
-        clusters = Groups(self.clusters, of_cluster, int(self.clusters.max(initial=-1)) + 1)
-        exact = self._results.of(certain)
-        return infer(targets, sample, self._results.of(units), exact, clusters, self._domains(certain))
+    def take_over(self, other: Engine) -> None:
+        """All results of another engine over the same units, with their errors."""
+        units = other._results.units
+        if len(units):
+            self.record_many(units, other.counters, other._results.of(units))
+        self._errors.take_over(other._errors)
 
-    def _domains(self, certain: Ints) -> Groups:
-        of_unit = self.design.domains
-        if of_unit is None:
-            return Groups(np.zeros(len(self.sizes), np.int64), np.zeros(len(certain), np.int64), 1)
-        of_stratum = np.zeros(len(self.sizes) + 1, np.int64)
-        of_stratum[self.design.strata] = of_unit  # every stratum lies in one domain; take-all units come last
-        return Groups(of_stratum[:-1], of_unit[certain].astype(np.int64), int(of_unit.max(initial=0)) + 1)
+    def without(self, units: Sequence[int]) -> Engine:
+        """The same engine where some units can have no result: they are not wanted, strata are sampled without them, and what
+        they may be is in every look (nonresponse.py).
+        """
+        other = object.__new__(Engine)
+        other._begin(self.sampling.lacking(np.asarray(units, dtype=np.int64)))
+        other.take_over(self)
+        other.sampling.looks, other._wants_exact = self.looks, self._wants_exact
+        strata = np.asarray(self.sampling.frame.strata)
+        other._nonresponse.strata |= self._nonresponse.strata | {unit: int(strata[unit]) for unit in units}
+        return other
 
-    def _look(self, missing: int, budget: ErrorBudget) -> Look:
-        inference = self._infer(not missing, budget)
-        self._last = None if missing else inference
-        self._fits = inference.fits
-        return inference.report(missing, None if missing else self._open_unit(inference))
+    def nonresponse(self) -> dict[int, Range]:
+        """Range of each unit that can have no result, in the order of `counters`; {} while there are no results."""
+        units = self._results.units
+        if not self._nonresponse.strata or not len(units):
+            return {}
+        frame = self.sampling.frame
+        x = frame.x
+        own = {} if x is None else {unit: float(x[unit]) for unit in self._nonresponse.units}
+        known = None if x is None else np.asarray(x, dtype=float)[units]
+        return self._nonresponse.ranges(self._results.of(units), np.asarray(frame.strata)[units], known, own)
 
-    def _open_unit(self, inference: Inference) -> OpenUnit | None:
-        """The next unit of the stratum with the largest T_h / N_h that is not drawn whole; see breaking."""
-        found, N, n = inference.budgeted_totals(), inference.sample.N, inference.n
-        h = np.flatnonzero((n > 0) & (n < N))
-        if found is None or not len(h) or not inference.targets.looks:
-            return None
-        _, totals, whole = found
-        means = totals[h] / N[h]
-        first = h[int(np.argmax(means))]
-        unit = int(self._order[self._start[first] + self.sizes[first]])
-        eps = inference.targets.budget.relative_error
-        return breaking(unit, float(means.max()), whole, eps, float(n[first] / N[first]))
+    def set_systematic_errors(self, errors: Mapping[str, SystematicError]) -> None:
+        """Errors that all results share (replay), by counter, from the next look on; they replace those set before."""
+        self._errors.systematic = dict(errors)
+
+    @property
+    def wants_exact_results(self) -> bool:
+        """True if results with errors of their own have kept a look from the budget: those to come should have none."""
+        return self._wants_exact
+
+    @property
+    def has_bias(self) -> bool:
+        """True if results may all err to one side, or units have none: no part is known better than the whole."""
+        return self._errors.known or bool(self._nonresponse.strata)
+
+    def records(self) -> Iterator[tuple[int, Floats]]:
+        """Every result so far: (unit, float64 [counters]), by unit."""
+        units = self._results.units
+        return zip(units.tolist(), self._results.of(units), strict=True)
+
+    def simulated_totals(self) -> dict[str, float]:
+        """The sum of each counter over the simulated units, without any estimate."""
+        units = self._results.units
+        return dict(zip(self.counters, self._results.of(units).sum(axis=0).tolist(), strict=True))
+
+    # ---- estimates --------------------------------------------------------------------------------------------------
+
+    def look(self) -> Look:
+        """The end of a pass: estimates of everything. Spends error probability, unless results are missing.
+
+        Errors of the results themselves are in the half-widths, and the sampling design gets what they leave of the budget.
+
+        Raises:
+            ConfigError: the budget's counter is not among those that the host reports.
+        """
+        self._check_targets()
+        missing = len(self.wanted())
+        if not missing:
+            self.sampling.looks += 1
+        reach = self._reach()
+        totals = self.sampling.expanded_totals() if self._errors.known else {}
+        budget: ErrorBudget | None = self._errors.design_budget(reach, totals)
+        while budget is not None:
+            self._left = budget
+            sampled = self.sampling.look(missing, budget)
+            self._last = None if missing else sampled
+            whole = with_nonresponse(sampled, self.nonresponse(), self.budget, self.ratios, self.sampling.frame.domains)
+            look = self._errors.widened(whole, reach)
+            added = {one.counter: part_added(sampled, whole, one) for one in self.budget.each()}
+            tighten = sampled.met and not look.met
+            budget = self._errors.tightened(budget, look, reach, totals, added) if tighten else None
+            self._wants_exact |= budget is not None and len(self._errors.units) > 0
+        return look
+
+    def _check_targets(self) -> None:
+        """Raises ConfigError where a target is not among the counters of the results."""
+        for target in self.budget.targets:
+            if self.counters and not set(self.ratios.get(target, (target,))) <= set(self.counters):
+                near, allowed = did_you_mean(target, self.counters), ", ".join(self.counters)
+                raise ConfigError(f"error_budget.counter: {target!r} is not reported{near}; allowed: {allowed}")
 
     def _reach(self) -> Reach:
         """Positions of the results with errors of their own, and how far each moves the total."""
-        units = self._errors.units
-        strata = np.asarray(self.design.strata)[units]
-        domains = None if self.design.domains is None else self.design.domains[units]
-        weights = self.influences(units) if len(units) else np.empty(0)
-        return Reach(weights, np.append(self.clusters, -1)[strata], domains, shared=self.method == "ratio")
+        units, domains = np.array(self._errors.units, dtype=np.int64), self.sampling.frame.domains
+        return Reach(
+            self.sampling.influences(units) if len(units) else np.empty(0),
+            self.sampling.clusters_of(units),
+            None if domains is None else domains[units],
+            self.sampling.errors_are_shared,
+        )
 
-    def anew(self, budget: ErrorBudget, ratios: Mapping[str, tuple[str, str]]) -> Engine:
-        """The same sample for another budget and other ratios, without results.
-
-        >>> engine = Engine(Design(np.zeros(3, int), np.ones(1, int), np.array([0.3, 0.1, 0.2])), ErrorBudget(0.1))
-        >>> engine.anew(ErrorBudget(0.01), {}).drawn().tolist()
-        [1]
-        """
-        return self._of(self.design, budget, ratios)
-
-    def _lacking(self, units: Ints) -> Engine:
-        return self._of(self.design.without(units), self.budget, self.ratios)
-
-    def _of(self, design: Design, budget: ErrorBudget, ratios: Mapping[str, tuple[str, str]]) -> Engine:
-        """The same sizes and order of draws over a design that may lack some units."""
-        other = Engine(design, budget, self.method, ratios)
-        other.u = self.u  # spread over the run as before, so that all that is drawn stays drawn
-        other._order = other._unit_order()
-        other.sizes = np.minimum(self.sizes, other._population)
-        other._kinds = self._kinds
-        return other
-
-    @property
-    def _frame(self) -> Frame:
-        return self.design.strata, self.design.x, self.design.domains
-
-    def _expanded_totals(self) -> dict[str, float]:
-        """Results times N_h / n_h: the totals, nearly, before there is a look; {} where no error asks for them."""
-        if not self._errors.known:
-            return {}
-        units = self._results.units
-        return dict(zip(self.counters, (self.expansions(units) @ self._results.of(units)).tolist(), strict=True))
+    def predict(self, units: Iterable[int]) -> Floats:
+        """See Sampling."""
+        return self.sampling.predict(np.asarray(list(units) if not isinstance(units, np.ndarray) else units, np.int64))
 
     def expansions(self, units: Ints) -> Floats:
-        """N_h / n_h of the stratum of each unit, float64 [units]; 1 for take-all units."""
-        ratio = np.append(self.design.sizes / np.maximum(self.sizes, 1), 1.0)
-        return np.asarray(ratio[np.asarray(self.design.strata)[units]], dtype=float)
+        """See Sampling."""
+        return self.sampling.expansions(units)
 
-    def _grow(self, last: Inference) -> bool:
-        """Joint Neyman allocation under the budget."""
-        if self.design.chosen is not None or bool((self.sizes >= self._population).all()):
-            return False
-        grown, kind = next_sizes(last, self.design.cost)
-        self._kinds = (*self._kinds, kind)
-        self.sizes = np.minimum(self.sizes + np.maximum(grown - last.n, 0), self._population)
-        return True
-
-    def pass_state(self) -> dict[str, Any]:
-        """State of the present pass that a journal has to keep: sizes of the strata, and the kind of each pass so far."""
-        return {"sizes": self.sizes.tolist(), "kinds": list(self._kinds)}
-
-    def restore_pass(self, state: Mapping[str, Any]) -> None:
-        """Take a pass from a journal instead of allocating it again; sizes only grow.
-
-        Raises:
-            JournalError: another number of strata, a stratum that shrinks, or a state that is not of this engine.
-        """
-        try:
-            sizes, kinds = np.asarray(state["sizes"], dtype=np.int64), tuple(map(str, state["kinds"]))
-            fits = len(sizes) == len(self.sizes) and bool(((sizes >= self.sizes) & (sizes <= self._population)).all())
-        except (LookupError, TypeError, ValueError, OverflowError):
-            fits = False
-        if not fits:
-            raise JournalError("the sizes of a pass in the journal do not fit this design")
-        self.sizes, self._kinds = sizes, cast("tuple[Kind, ...]", kinds)
-
-    def _predict(self, units: Ints) -> Floats:
-        """The prediction of each unit's stratum."""
-        values = np.full((len(units), len(self.counters)), np.nan)
-        h = np.asarray(self.design.strata)[units]
-        known = h >= 0
-        if self._fits is not None:
-            for index, fit in enumerate(self._fits):
-                values[known, index] = fit.intercept[h[known]]
-                if self.design.x is not None:
-                    values[known, index] += fit.slope[h[known]] * self.design.x[units[known]]
-        return values
-
-    def _unit_spreads(self, counter: str) -> tuple[Floats, Floats, Floats] | None:
-        if self._last is None:
+    def unit_errors(self, counter: str) -> UnitErrors | None:
+        """Errors of the units in a counter, as the last look has them; None where it states no bound, or has no look."""
+        spread = self.sampling.unit_spreads(counter) if self._last is not None else None
+        if spread is None:
             return None
-        index, strata = self.counters.index(counter), np.asarray(self.design.strata)
-        sizes = np.append(self._last.sample.N / np.maximum(self._last.n, 1), 1.0)
-        spreads = np.append(np.sqrt(self._last.plain_variances(index)), 0.0)
-        residuals = np.zeros(len(strata))
-        _, drawn, _ = self._sample()
-        fit, h = self._last.fits[index], strata[drawn]
-        x = 0.0 if self.design.x is None else self.design.x[drawn]
-        residuals[drawn] = self._results.of(drawn)[:, index] - fit.intercept[h] - fit.slope[h] * x
-        return sizes[strata], residuals, spreads[strata]
+        own, column = np.zeros(len(self._results.rows)), self.counters.index(counter)
+        for unit, found in self.nonresponse().items():
+            own[unit] = found.half[column]
+        if len(self._errors.units):
+            own[self._errors.units] += self._errors.half_widths(counter) * self._reach().weights
+        return UnitErrors(*spread, own, np.asarray(self.sampling.frame.strata))
 
-    def influences(self, units: Iterable[int]) -> Floats:
-        """float64 [units]: how far the estimated total moves at most per unit of change of each result (influence.py);
-        1 for take-all units.
-        """
-        sample, drawn, _ = self._sample()
-        array = np.asarray(list(units), dtype=np.int64)
-        place = np.minimum(np.searchsorted(drawn, array), max(len(drawn) - 1, 0))
-        inside = drawn[place] == array if len(drawn) else np.zeros(len(array), dtype=bool)
-        weight = np.ones(len(array))
-        weight[inside] = influences(self.method, sample)[place[inside]]
-        return weight
+
+def _sampling(
+    design: Design | AssistedDesign | TwoPhaseDesign, budget: ErrorBudget, estimate: Method, ratios: Ratios | None
+) -> Sampling:
+    """The sampling that goes with a design."""
+    if isinstance(design, AssistedDesign):
+        return CellSampling(design, budget, ratios)
+    if isinstance(design, TwoPhaseDesign):
+        return TwoPhaseSampling(design, budget, ratios)
+    if design.layers is not None:
+        return LayerSampling(design, budget, ratios)
+    return StrataSampling(design, budget, estimate, ratios)
+
+
+def _row(unit: int, counters: Sequence[str], values: Sequence[float]) -> tuple[Ints, tuple[str, ...], Floats]:
+    """One result as arrays; HostError where it is made of other things than numbers and names."""
+    try:
+        row = np.asarray(values, dtype=float).reshape(1, -1)
+        return np.array([index(unit)], dtype=np.int64), tuple(counters), row
+    except (TypeError, ValueError, OverflowError):
+        raise HostError(
+            f"unit {shown(unit)}: got {shown(values)} for the counters {shown(counters)}; expected numbers and their names"
+        ) from None

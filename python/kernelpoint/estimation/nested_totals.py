@@ -34,14 +34,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.estimation.assisted import quantile
 from kernelpoint.estimation.bounds import relative
 from kernelpoint.estimation.look import Estimate
 from kernelpoint.estimation.moments import Floats
+from kernelpoint.estimation.quantiles import quantile
 
 MOST_ERRORS = (
     4.0  # Numerics: standard errors in a half-width, at most, unless the quantile has more; from lab/coverage/ranges.py
 )
+
+
+Spreads = tuple[Floats, Floats, Floats]  # weights, residuals and spreads of UnitErrors
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelpoint.estimation.bounds import Kind, error_probability
-from kernelpoint.estimation.design import Bound, Method
-from kernelpoint.estimation.estimators import Fit, Sample, estimate_totals
+from kernelpoint.estimation.budget import Bound, Method
 from kernelpoint.estimation.moments import Floats, Moments
 from kernelpoint.estimation.quantiles import two_sided
-from kernelpoint.estimation.variance import pooled_spread, scales, variance_and_degrees
+from kernelpoint.estimation.strata.estimators import Fit, Sample, estimate_totals
+from kernelpoint.estimation.strata.variance import pooled_spread, scales, variance_and_degrees
 
 PRIOR_DEGREES_OF_CHANGE = (
     2.0  # Model: degrees of freedom that "a stratum spreads by as much as it moved" counts for, before the draws

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kernelpoint.estimation.base import BaseEngine
+from kernelpoint.estimation.engine import Engine
 from kernelpoint.estimation.look import Look
 from kernelpoint.estimation.moments import Floats
 
 
-def passes(engine: BaseEngine, counters: Sequence[str], results: Floats) -> Iterator[Look]:
+def passes(engine: Engine, counters: Sequence[str], results: Floats) -> Iterator[Look]:
     """Simulate pass after pass until the budget is met or the sample cannot grow; yields the look at the end of each.
 
     The engine grows when the next look is asked for, so that it may be examined between passes.

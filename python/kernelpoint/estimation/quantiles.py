@@ -70,3 +70,8 @@ def two_sided(alpha: float, degrees_of_freedom: float) -> float:
         if math.isfinite(high) and high - low <= 1e-13 * high:
             break
     return t
+
+
+def quantile(alpha: float, nu: float) -> float:
+    """Of |t| with nu degrees of freedom; infinite without any. Numerics: nu down to quarters, for the cache."""
+    return math.inf if nu <= 0.0 else two_sided(alpha, max(math.floor(min(nu, 400.0) * 4.0) / 4.0, 0.25))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -61,6 +63,11 @@ class Results:
         self._units[self.count : needed] = units
         self.rows[units] = np.arange(self.count, needed, dtype=np.int32)
         self.count = needed
+
+    def add_many(self, units: Iterable[int], counters: Sequence[str], values: Floats) -> None:
+        """`add`, of units and values (float64 [units, counters]) in any form."""
+        array = np.asarray(list(units) if not isinstance(units, np.ndarray) else units, dtype=np.int64)
+        self.add(array, tuple(counters), np.asarray(values, dtype=float).reshape(len(array), len(counters)))
 
     def _refuse(self, units: Ints, values: Floats, counters: tuple[str, ...]) -> None:
         if values.shape != (len(units), len(counters)):

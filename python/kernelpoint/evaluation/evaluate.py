@@ -12,7 +12,7 @@ import numpy as np
 
 from kernelpoint.config import Config, parse_config
 from kernelpoint.errors import KernelPointError
-from kernelpoint.estimation import AssistedDesign, BaseEngine, Design, ErrorBudget, Look, engine_for, passes
+from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, Look, passes
 from kernelpoint.evaluation.workload import Workload
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
@@ -177,7 +177,7 @@ def evaluate(inputs: Inputs, cell: Cell) -> Row:
 class LookedUp(NamedTuple):
     """A run whose results are looked up: its engine, its last interim analysis, and the launches for validation."""
 
-    engine: BaseEngine
+    engine: Engine
     look: Look
     validation: np.ndarray
 
@@ -187,14 +187,14 @@ def replay(design: Design | AssistedDesign, config: Config, policy: type[Policy]
     wanted = config.error_budget
     bound = policy.bound_for(config)
     budget = ErrorBudget(wanted.relative_error, wanted.confidence, workload.counter, wanted.scope, bound)
-    engine = engine_for(design, budget, policy.estimate_for(config))
+    engine = Engine(design, budget, policy.estimate_for(config))
     validation = _validation_launches(design, config, bound, workload, engine)
     *_, look = passes(engine, (workload.counter,), workload.results)
     return LookedUp(engine, look, validation)
 
 
 def _validation_launches(
-    design: Design | AssistedDesign, config: Config, bound: str, workload: Workload, engine: BaseEngine
+    design: Design | AssistedDesign, config: Config, bound: str, workload: Workload, engine: Engine
 ) -> np.ndarray:
     """int64 [n]: the validation launches that a run begins with, and the launches before them; empty where it makes none.
 

@@ -74,7 +74,7 @@ class RunRecord(Typed):
 class PassRecord(Typed):
     """The beginning of a pass: its number of launches (None while it is not known) and the state of the engine, which
     is
-    the engine's own affair (estimation.BaseEngine.pass_state).
+    the engine's own affair (estimation.Engine.pass_state).
     """
 
     pass_index: Count

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelpoint.estimation.assisted_paired import assisted_pair
-from kernelpoint.estimation.estimators import Sample
+from kernelpoint.estimation.cells.paired import assisted_pair
 from kernelpoint.estimation.paired import PairedTotals, joint_error_probability, paired_totals
+from kernelpoint.estimation.strata.estimators import Sample
 from kernelpoint.journal import Run
 from kernelpoint.paired.apart import compare_apart, exact_row, separate_half_width
 from kernelpoint.paired.comparison import Comparison, CounterRow, assumptions, check_shared, notes
-from kernelpoint.paired.sample import DrawnSample, engine_of, is_predicted, predicts_traced, results_of, sample_of
+from kernelpoint.paired.sample import DrawnSample, cells_of, is_predicted, predicts_traced, results_of, sample_of
 
 
 def compare_runs(first: Run, second: Run) -> Comparison:
@@ -59,14 +59,14 @@ def compare_runs(first: Run, second: Run) -> Comparison:
 
 def _compare_predicted(first: Run, second: Run) -> Comparison:
     """The same for runs whose estimates rest on predictions: cells nest, so the smaller sample of a part is drawn in both."""
-    a, b = engine_of(first), engine_of(second)
+    a, b = cells_of(first), cells_of(second)
     check_shared(first, second, "assume", "error_budget.relative_error", "error_budget.counter")
     joint, run = a, first
     joint.restrict_to(b)
     names = [name for name in first.counters if name in second.counters]
     drawn = joint.drawn()
     kept = np.array([[run.results[int(unit)].counters[name] for name in run.counters] for unit in drawn])
-    joint.record_many(drawn, tuple(run.counters), kept)
+    joint.results.add_many(drawn, tuple(run.counters), kept)
     confidence = min(run.ended().confidence for run in (first, second))
     alpha = (1.0 - confidence) * (0.5 ** max(len(first.looks), len(second.looks)) if joint.design.care.shares else 1.0)
     rows = []

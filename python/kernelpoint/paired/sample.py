@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from kernelpoint.errors import ConfigError, JournalError, PlanError
-from kernelpoint.estimation import AssistedEngine, Bound, ErrorBudget, Method, engine_for
+from kernelpoint.estimation import AssistedDesign, Bound, CellSampling, ErrorBudget, Method
 from kernelpoint.estimation.bounds import Kind
 from kernelpoint.journal import DecisionRecord, DegradedRecord, PassRecord, Run, StrataRecord
 from kernelpoint.workload import Population
@@ -157,8 +157,8 @@ def predicts_traced(run: Run) -> bool:
     return run.frozen.strata is None and run.setting("selection") is not None
 
 
-def engine_of(run: Run) -> AssistedEngine:
-    """The engine of a finished run in its last pass, without results.
+def cells_of(run: Run) -> CellSampling:
+    """The cells of a finished run in its last pass, without results.
 
     Raises:
         JournalError: the run says nothing that a comparison could use, or its plan is gone or not its own any more.
@@ -167,14 +167,16 @@ def engine_of(run: Run) -> AssistedEngine:
     u = Population(tuple(run.launches), int(run.setting("seed"))).u
     try:
         design = Plan.load(str(run.header.plan), u).design
-        engine = engine_for(design, _budget(run))
+        if not isinstance(design, AssistedDesign):
+            raise ConfigError("it has no predictions")
+        cells = CellSampling(design, _budget(run))
     except (PlanError, ConfigError) as error:
         raise JournalError(f"{run.path}: the plan of the run is needed: {error}") from None
-    if hash_design(design) != run.hashes.get("design") or not isinstance(engine, AssistedEngine):
+    if hash_design(design) != run.hashes.get("design"):
         raise JournalError(f"{run.path}: {run.header.plan} is not the plan of this run any more")
     for record in run.of(PassRecord):
-        engine.restore_pass(record.state or {})
-    return engine
+        cells.restore_pass(record.state or {})
+    return cells
 
 
 def results_of(run: Run, counter: str) -> np.ndarray:

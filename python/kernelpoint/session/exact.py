@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from kernelpoint.estimation import BaseEngine, Estimate, Look
+from kernelpoint.estimation import Engine, Estimate, Look
 from kernelpoint.session.ratios import RATIOS
 from kernelpoint.workload.plan import Plan
 
@@ -30,7 +30,7 @@ SECTORS = ("l1_accesses", "l1_global_reads", "l1_global_writes", "l2_global_writ
 GRID = ("ctas", "warps")
 
 
-def exact_values(plan: Plan, engine: BaseEngine, projected: set[int]) -> dict[str, np.ndarray]:
+def exact_values(plan: Plan, engine: Engine, projected: set[int]) -> dict[str, np.ndarray]:
     """Counter -> float64 [N], its value for every launch, where the traces give it.
 
     A counter is exact if every launch simulated to its end has exactly the value of its trace. Launches whose

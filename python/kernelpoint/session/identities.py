@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kernelpoint.estimation import BaseEngine, Estimate, Look
+from kernelpoint.estimation import Engine, Estimate, Look
 from kernelpoint.session.ratios import ACTIVE_CYCLES, RATIOS
 
 Terms = Mapping[str, float]
@@ -134,7 +134,7 @@ class Balance:
         return half if math.isfinite(half) else 10.0 * (abs(self.values[name]) + least)
 
 
-def with_identities(look: Look, engine: BaseEngine, fixed: Collection[str]) -> Look:
+def with_identities(look: Look, engine: Engine, fixed: Collection[str]) -> Look:
     """A look whose estimates agree with each other.
 
     Model: an identity that is true in each simulated launch is true in all.
@@ -170,7 +170,7 @@ def _identities(known: Iterable[str]) -> list[Terms]:
     return [identity for identity in (*IDENTITIES, *energy) if set(identity) <= names]
 
 
-def _holds(identity: Terms, engine: BaseEngine) -> bool:
+def _holds(identity: Terms, engine: Engine) -> bool:
     """True if the identity is true in every simulated launch, to the digits that simulators print; False where there
     is none."""
     if not set(identity) <= set(engine.counters):

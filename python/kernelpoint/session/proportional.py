@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.estimation import BaseEngine, Estimate, Look
+from kernelpoint.estimation import Engine, Estimate, Look
 from kernelpoint.estimation.quantiles import two_sided
 from kernelpoint.workload.plan import Plan
 
@@ -120,7 +120,7 @@ def ratio_total(
     return total, two_sided(1.0 - confidence, nu) * math.sqrt(parts.sum())
 
 
-def with_proportional(look: Look, engine: BaseEngine, plan: Plan, stay: Iterable[str]) -> Look:
+def with_proportional(look: Look, engine: Engine, plan: Plan, stay: Iterable[str]) -> Look:
     """A look in which counters of EVENTS have `ratio_total` where its half-width is the smaller one, and so have counters that
     are predicted themselves where the look knows little of them. Counters of PREDICTED have the sum of their predictions; what
     was simulated of them is no part of it (nan).

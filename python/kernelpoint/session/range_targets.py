@@ -20,17 +20,7 @@ from numpy.typing import NDArray
 
 from kernelpoint.config import Config, matching
 from kernelpoint.errors import ConfigError, did_you_mean
-from kernelpoint.estimation import (
-    AssistedDesign,
-    BaseEngine,
-    Design,
-    ErrorBudget,
-    Estimate,
-    Look,
-    Method,
-    SystematicError,
-    engine_for,
-)
+from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, Estimate, Look, Method, SystematicError
 from kernelpoint.policies.contract import Policy
 from kernelpoint.session.ratios import RATIOS
 
@@ -50,7 +40,7 @@ class RangeSample:
     estimate: result of the last interim analysis.
 
     >>> design = Design(np.zeros(6, int), np.array([2]), np.linspace(0.0, 0.9, 6))
-    >>> engine = engine_for(design.within(np.array([2, 3, 5])), ErrorBudget(0.02))
+    >>> engine = Engine(design.within(np.array([2, 3, 5])), ErrorBudget(0.02))
     >>> RangeSample("decode", "cycles", np.array([2, 3, 5]), engine, 0.5).wanted().tolist()
     [2, 3]
     """
@@ -58,7 +48,7 @@ class RangeSample:
     path: str
     counter: str
     units: NDArray[np.int64]
-    engine: BaseEngine
+    engine: Engine
     share: float
     estimate: Estimate | None = None
 
@@ -95,7 +85,7 @@ def range_samples(
         assert ranges is not None
         units = ranges.launches(path)
         budget = ErrorBudget(error, config.error_budget.confidence, counter, bound=bound)  # type: ignore[arg-type]
-        engine = engine_for(design.within(units), budget, estimate, RATIOS)
+        engine = Engine(design.within(units), budget, estimate, RATIOS)
         size = design.expected
         size = np.ones(len(design.u)) if size is None else size
         found.append(RangeSample(path, counter, units, engine, float(size[units].sum() / (size.sum() or 1.0))))

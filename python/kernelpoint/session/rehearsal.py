@@ -11,7 +11,7 @@ import numpy as np
 
 from kernelpoint.config import Config
 from kernelpoint.errors import PolicyError
-from kernelpoint.estimation import AssistedDesign, Design, ErrorBudget, Method, SystematicError, engine_for
+from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, Method, SystematicError
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.processes import design_of
 from kernelpoint.randomness import generator
@@ -152,7 +152,7 @@ def rehearse(
     lines = labels if shared is None else np.append(shared, -1)[labels]
     made_up = zip(*(_made_up(values, labels, lines, seed, name) for name, values in known.items()), strict=True)
     return [
-        _rehearse(engine_for(design, budget, estimator, RATIOS), np.column_stack(values), tuple(known))
+        _rehearse(Engine(design, budget, estimator, RATIOS), np.column_stack(values), tuple(known))
         for values in made_up
     ]
 
@@ -191,7 +191,7 @@ def next_budget(setup: Setup, sample: Sample, replay: Mapping[str, SystematicErr
     of_budget *= np.where(sample.has_result, 1.0, 1.0 + redrawn)
     if not np.isfinite(values).all():
         return None
-    rehearsed = engine_for(design, replace(budget, relative_error=smaller), setup.estimate, RATIOS)
+    rehearsed = Engine(design, replace(budget, relative_error=smaller), setup.estimate, RATIOS)
     rehearsed.set_systematic_errors(replay)
     more = _rehearse(rehearsed, values, engine.counters)
     lacking = more[~sample.has_result[more]]

@@ -6,21 +6,12 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from kernelpoint.errors import KernelPointError
-from kernelpoint.estimation import (
-    BaseEngine,
-    Design,
-    Engine,
-    LayerEngine,
-    Look,
-    SystematicError,
-    TwoPhaseEngine,
-    engine_for,
-)
+from kernelpoint.estimation import Design, Engine, LayerSampling, Look, SystematicError
 from kernelpoint.journal import DecisionRecord, LaunchesRecord
 from kernelpoint.session.exact import exact_values, with_exact, with_grids
 from kernelpoint.session.identities import with_active_cycles, with_identities
@@ -51,7 +42,7 @@ class Sample:
 
     def __init__(self, setup: Setup, frame: SamplingFrame) -> None:
         self._setup, self._frame, self._design = setup, frame, frame.design
-        self.engine: BaseEngine = make_engine(setup, frame)
+        self.engine: Engine = make_engine(setup, frame)
         self.look: Look | None = None
         self.results = 0
         self.further = ""
@@ -89,9 +80,10 @@ class Sample:
         """True if layers are drawn, and launches of one lie in several ranges (int [N], the innermost of each launch): what
         parts of layers differ by is not known.
         """
-        if not isinstance(self.engine, LayerEngine):
+        sampling = self.engine.sampling
+        if not isinstance(sampling, LayerSampling):
             return False
-        pairs = np.unique(np.stack([self.engine.layers, of_unit]), axis=1)
+        pairs = np.unique(np.stack([sampling.layers, of_unit]), axis=1)
         return pairs.shape[1] > len(np.unique(pairs[0]))
 
     def is_exact(self, unit: int) -> bool:
@@ -199,9 +191,7 @@ class Sample:
         lacking = int((~self._frame.population.traced[wanted]).sum())
         self.further = f"the next pass wants {lacking:,} launches that were not traced"
         try:
-            path, added = write_next(
-                self._setup.config, self._setup.host, cast("Engine | LayerEngine | TwoPhaseEngine", grown)
-            )
+            path, added = write_next(self._setup.config, self._setup.host, grown)
         except KernelPointError as error:
             self.further += f"; the selection that continues this one cannot be written: {error}"
         else:
@@ -317,8 +307,6 @@ class Sample:
         return dict(zip(wanted[known].tolist(), rows[known, 0].tolist(), strict=True))
 
 
-def make_engine(setup: Setup, frame: SamplingFrame) -> BaseEngine:
+def make_engine(setup: Setup, frame: SamplingFrame) -> Engine:
     """The engine of a run."""
-    if frame.plan.first_phase is not None:
-        return TwoPhaseEngine(frame.plan.first_phase, setup.budget, RATIOS)
-    return engine_for(frame.design, setup.budget, setup.estimate, RATIOS)
+    return Engine(frame.plan.first_phase or frame.design, setup.budget, setup.estimate, RATIOS)

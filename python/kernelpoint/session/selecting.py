@@ -11,15 +11,7 @@ import numpy as np
 
 from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError
-from kernelpoint.estimation import (
-    AssistedDesign,
-    Design,
-    Engine,
-    ErrorBudget,
-    FirstPhase,
-    LayerEngine,
-    TwoPhaseEngine,
-)
+from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, StrataSampling, TwoPhaseDesign
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.profiles import Profile
@@ -73,7 +65,7 @@ def draw(
         design = _strata(make_plan(config, policy, population, needs, origin, log))
     engine = _engine(design, config)
     traced = np.zeros(population.size, dtype=bool)
-    traced[engine.with_spare(spare)] = True
+    traced[engine.sampling.with_spare(spare)] = True
     return Selection(census, design, origin, traced, spare), engine.drawn()
 
 
@@ -208,7 +200,7 @@ def _with_model(
     return plan
 
 
-def first_phase(design: Design, config: Config, population: Population, model: Profile) -> FirstPhase | None:
+def first_phase(design: Design, config: Config, population: Population, model: Profile) -> TwoPhaseDesign | None:
     """The traced launches as a first sample with predictions; None where a stratum, or a take-all unit, has none.
 
     Args:
@@ -218,17 +210,18 @@ def first_phase(design: Design, config: Config, population: Population, model: P
     observed, row = np.zeros(population.size, dtype=bool), np.full(population.size, -1)
     row[population.listed] = np.arange(model.size)
     observed[population.listed] = model.counters["cycles"] > 0.0
-    engine = Engine(design, ErrorBudget(config.error_budget.relative_error, config.error_budget.confidence), "mean")
-    engine.restrict_to(observed)
-    if not observed[engine.drawn()].all() or bool(((engine.sizes == 0) & (design.sizes > 0)).any()):
+    wanted = ErrorBudget(config.error_budget.relative_error, config.error_budget.confidence)
+    first = StrataSampling(design, wanted, "mean")
+    first.restrict_to(observed)
+    if not observed[first.drawn()].all() or bool(((first.sizes == 0) & (design.sizes > 0)).any()):
         return None
     u = generator(config.seed, "second sample").random(population.size)
     groups = np.unique(kernels(population), return_inverse=True)[1].ravel()
     predictions = usable(model.take(row), observed)
-    return FirstPhase(engine, observed, predictions, groups, u, config.assume)
+    return TwoPhaseDesign(first, observed, predictions, groups, u, config.assume)
 
 
-def write_next(config: Config, host: HostInfo, grown: Engine | LayerEngine | TwoPhaseEngine) -> tuple[Path, int]:
+def write_next(config: Config, host: HostInfo, grown: Engine) -> tuple[Path, int]:
     """Write the selection that continues one whose traces did not do, beside it: its file, and how many launches it adds.
 
     Args:
@@ -239,7 +232,7 @@ def write_next(config: Config, host: HostInfo, grown: Engine | LayerEngine | Two
     """
     path = Path(config.selection or "")
     selection = Selection.load(path)
-    further = selection.with_traced(grown.with_spare(selection.spare))
+    further = selection.with_traced(grown.sampling.with_spare(selection.spare))
     added = np.flatnonzero(further.traced & ~selection.traced) + selection.census.first
     lists = host.list_paths[0] or ""
     earlier = Path(lists) if Path(lists).is_dir() else Path(lists).parent
@@ -267,10 +260,10 @@ def _population(census: Census, seed: int) -> Population:
     return Population(counts=(census.size,), seed=seed, profile=census.launches, to_trace=True)
 
 
-def _engine(design: Design | AssistedDesign, config: Config) -> Engine | LayerEngine:
+def _engine(design: Design | AssistedDesign, config: Config) -> Engine:
     """The engine of a design, for the order of its draws."""
     if isinstance(design, AssistedDesign):
         raise ConfigError("selection: a design with predictions needs the traces of all launches")
     budget = config.error_budget
     wanted = ErrorBudget(budget.relative_error, budget.confidence)
-    return Engine(design, wanted, "mean") if design.layers is None else LayerEngine(design, wanted)
+    return Engine(design, wanted, "mean")

@@ -12,7 +12,7 @@ import numpy as np
 from kernelpoint import __version__
 from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError
-from kernelpoint.estimation import Design, ErrorBudget, Method, engine_for
+from kernelpoint.estimation import Design, Engine, ErrorBudget, Method
 from kernelpoint.journal import HostRecord, RunRecord
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
@@ -242,4 +242,4 @@ def _draws_all(frame: SamplingFrame, budget: ErrorBudget) -> bool:
     """True if the first pass draws every launch, and all traces can be read."""
     if frame.plan.broken or frame.population.listed is not None:
         return False
-    return len(engine_for(frame.design, budget).wanted()) == frame.population.size
+    return len(Engine(frame.design, budget).wanted()) == frame.population.size

@@ -19,8 +19,8 @@ from kernelpoint.config.schema import ReplayConfig
 from kernelpoint.errors import HostError
 from kernelpoint.estimation import (
     EXPECTED_CYCLES,
-    BaseEngine,
     Compared,
+    Engine,
     ErrorBudget,
     SystematicError,
     dependence,
@@ -125,7 +125,7 @@ class Chain:
     chance: float
 
 
-def choose(config: Config, frame: SamplingFrame, engine: BaseEngine, most: int, least: int = 1) -> list[Chain]:
+def choose(config: Config, frame: SamplingFrame, engine: Engine, most: int, least: int = 1) -> list[Chain]:
     """At most as many chains as given, in the order in which they are made, each ending in a launch of the first pass.
 
     One launch is chosen after the other, in proportion to its expected part of the estimate times how far launches like it
@@ -197,9 +197,7 @@ class Validation:
         chains: all that may be made, in their order; count: how many of them the run makes, as far as it knows.
     """
 
-    def __init__(
-        self, setup: Setup, frame: SamplingFrame, engine: BaseEngine, then: Callable[[], list[Planned]]
-    ) -> None:
+    def __init__(self, setup: Setup, frame: SamplingFrame, engine: Engine, then: Callable[[], list[Planned]]) -> None:
         self._setup, self._frame, self._then = setup, frame, then
         replay, budget = setup.config.replay, setup.budget
         first = first_number(replay, min(budget.targets.values()), budget.confidence)
@@ -437,7 +435,7 @@ def check_without_validation(setup: Setup) -> ReplayCheck:
     return ReplayCheck({"cycles": error}, assumption=OF_MEAN if of_mean else OF_TRAJECTORIES)
 
 
-def _dependence(engine: BaseEngine, units: NDArray[np.int64]) -> NDArray[np.float64]:
+def _dependence(engine: Engine, units: NDArray[np.int64]) -> NDArray[np.float64]:
     """Of simulated units, by their reads from DRAM; 1 where the host does not count these."""
     if READS not in engine.counters:
         return np.ones(len(units))
@@ -445,5 +443,5 @@ def _dependence(engine: BaseEngine, units: NDArray[np.int64]) -> NDArray[np.floa
     return dependence(np.nan_to_num(reads), _cycles(engine, units))
 
 
-def _cycles(engine: BaseEngine, units: NDArray[np.int64]) -> NDArray[np.float64]:
+def _cycles(engine: Engine, units: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.nan_to_num(engine.predict(units)[:, engine.counters.index("cycles")])

@@ -12,7 +12,7 @@ import numpy as np
 from kernelpoint.archive import read_archive, write_archive
 from kernelpoint.arguments import check, checked
 from kernelpoint.errors import ConfigError, PlanError, shown
-from kernelpoint.estimation import AssistedDesign, Design, FirstPhase, Prediction
+from kernelpoint.estimation import AssistedDesign, Design, Prediction, TwoPhaseDesign
 from kernelpoint.workload.forecast import Forecast
 
 FORMAT_VERSION = 7
@@ -53,7 +53,7 @@ class Plan:
     known_counts: Mapping[str, np.ndarray] = field(default_factory=dict)
     files: str = ""
     unread: tuple[str, ...] = ()
-    first_phase: FirstPhase | None = None
+    first_phase: TwoPhaseDesign | None = None
 
     def cluster_of_unit(self) -> np.ndarray:
         """int64 [N]: the cluster of each launch, as the engine numbers them: one where the design names none; take-all units

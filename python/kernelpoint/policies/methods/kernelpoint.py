@@ -52,7 +52,7 @@ class KernelPoint(Policy):
     """Design section 4: strata frozen beforehand, permanent random numbers, passes, pooled variances, regression on work.
 
     Where every launch is traced, the fast model's predictions are the covariates of every counter, and the engine makes
-    cells from them (estimation/assisted_engine.py); kernels are the groups that the model may be off alike for, and those
+    cells from them (estimation/cells/sampling.py); kernels are the groups that the model may be off alike for, and those
     whose embeddings are near share one correction line.
 
     Without predictions (workload.why_unassisted) but with traces, cells nest in four levels: streams whose embeddings are

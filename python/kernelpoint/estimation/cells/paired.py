@@ -7,54 +7,55 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kernelpoint.estimation.assisted import Trust, quantile
-from kernelpoint.estimation.assisted_engine import AssistedEngine
-from kernelpoint.estimation.assisted_total import TotalFit
+from kernelpoint.estimation.cells.fit import Trust
+from kernelpoint.estimation.cells.sampling import CellSampling
+from kernelpoint.estimation.cells.total import TotalFit
 from kernelpoint.estimation.moments import Floats
 from kernelpoint.estimation.paired import Interval, PairedTotals
+from kernelpoint.estimation.quantiles import quantile
 
 
-def assisted_pair(engine: AssistedEngine, values: Floats, counter: str, alpha: float = 0.05) -> PairedTotals:
+def assisted_pair(cells: CellSampling, values: Floats, counter: str, alpha: float = 0.05) -> PairedTotals:
     """Ratio and difference of the totals of one counter under two configurations, a_i and b_i of unit i.
 
-    Formula: A and B by the model-assisted estimator (assisted.fit_total), R = B / A. R - R_true is nearly the total of
+    Formula: A and B by the model-assisted estimator (fit.fit_total), R = B / A. R - R_true is nearly the total of
     e_i = (b_i - R a_i) / A (Sarndal, Swensson, Wretman 1992, section 5.6), and that total is estimated and bounded like one
     whose predictions are 0: levels of groups and a slope on x are taken from e itself. The half-width is no less than what an
     unseen unit may change it by (AssistedFit.oddity times the largest share of a draw). The difference B - A is the same
     with R = 1 and without the division, but for a change by one factor, which every unit may have.
 
     Args:
-        engine: of either run, at the number of cells of the smaller sample, with results.
+        cells: of either run, at the number of cells of the smaller sample, with results.
         values: float64 [N, 2], a_i and b_i of each unit, nan where it was not drawn in both.
         counter: whose predictions are taken; alpha: error probability of either interval.
 
     >>> from kernelpoint.estimation import AssistedDesign, ErrorBudget
     >>> x = 100.0 + np.arange(500) % 7
     >>> design = AssistedDesign({"cycles": x}, np.zeros(500, int), np.random.default_rng(0).random(500))
-    >>> engine = AssistedEngine(design, ErrorBudget(0.05))
-    >>> engine.record_many(engine.wanted(), ("cycles",), x[engine.wanted()][:, None])
-    >>> pair = assisted_pair(engine, np.column_stack([x, 1.25 * x]), "cycles")
+    >>> cells = CellSampling(design, ErrorBudget(0.05))
+    >>> cells.results.add_many(cells.drawn(), ("cycles",), x[cells.drawn()])
+    >>> pair = assisted_pair(cells, np.column_stack([x, 1.25 * x]), "cycles")
     >>> round(float(pair.ratio.value), 4), pair.ratio.half_width < 0.02
     (1.25, True)
     """
-    design = engine.design
+    design = cells.design
     certain = values[np.asarray(design.groups) < 0].sum(axis=0)
-    if engine.largest_share == 0.0:
+    if cells.largest_share == 0.0:
         first, second = (float(total) for total in values[design.free].sum(axis=0) + certain)
         ratio = math.nan if first == 0.0 else second / first
         exact = 0.0 if math.isfinite(ratio) else math.nan
         return PairedTotals(
             first, second, Interval(ratio, exact, exact, math.inf), Interval(second - first, 0.0, 0.0, math.inf)
         )
-    engine.set_scales()
-    known = engine.known(counter)
+    cells.set_scales()
+    known = cells.known(counter)
     predicted = np.full(design.size, np.nan)
     predicted[design.free] = known.x
 
-    trust = Trust(of_budget=counter == engine.target)
+    trust = Trust(of_budget=counter == cells.target)
 
     def fit(change: Callable[[Floats, Floats, Floats], Floats]) -> TotalFit:
-        return engine.fit(lambda u: change(values[u, 0], values[u, 1], predicted[u]), known, alpha, trust)
+        return cells.fit(lambda u: change(values[u, 0], values[u, 1], predicted[u]), known, alpha, trust)
 
     of_first, of_second = fit(lambda a, b, x: a), fit(lambda a, b, x: b)
     first, second = of_first.estimate + float(certain[0]), of_second.estimate + float(certain[1])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kernelpoint.estimation import constants
 from kernelpoint.estimation.moments import Floats, Ints, Moments
-from kernelpoint.estimation.pooling import fit
+from kernelpoint.estimation.strata.pooling import fit
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.estimation.bounds import relative
-from kernelpoint.estimation.design import ErrorBudget
+from kernelpoint.estimation.budget import ErrorBudget
 from kernelpoint.estimation.look import Estimate, Look
 
 Floats = NDArray[np.float64]

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.errors import HostError
-from kernelpoint.estimation.assisted import quantile
-from kernelpoint.estimation.systematic_error import SystematicError
+from kernelpoint.estimation.nonsampling.systematic_error import SystematicError
+from kernelpoint.estimation.quantiles import quantile
 
 # Model: standard deviation of relative replay errors of launches, before any validation launch, without DRAM reads;
 # measured in Accel-Sim (accelsim_patch/README.md), as are the others

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.estimation.cell_sample import CellSample
-from kernelpoint.estimation.cells import Cells, Correction, Leaves
+from kernelpoint.estimation.cells.sample import CellSample
+from kernelpoint.estimation.cells.tree import Cells, Correction, Leaves
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -42,7 +42,7 @@ class Auxiliary:
 class Part:
     """Units of a design with cells of their own: of each of `n` cells the unit with the least permanent random number is drawn.
 
-    Only n depends on results. Which cells there are (cells.py), and which unit of each is drawn, never does. So samples nest,
+    Only n depends on results. Which cells there are (tree.py), and which unit of each is drawn, never does. So samples nest,
     and no cell grows because of its own draw.
 
     Args:

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.estimation import constants
-from kernelpoint.estimation.design import Method
-from kernelpoint.estimation.estimators import Sample
+from kernelpoint.estimation.budget import Method
 from kernelpoint.estimation.moments import Floats, Ints, Moments
+from kernelpoint.estimation.strata.estimators import Sample
+from kernelpoint.estimation.strata.variance import SlowDraws, scales
 from kernelpoint.estimation.unseen import unseen_rate
-from kernelpoint.estimation.variance import SlowDraws, scales
 
 
 def influences(method: Method, sample: Sample) -> Floats:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.estimation.design import Assume
-from kernelpoint.estimation.engine import Engine
+from kernelpoint.estimation.budget import Assume
 from kernelpoint.estimation.moments import Floats, Ints
+from kernelpoint.estimation.strata.sampling import StrataSampling
 
 
 def donors(strata: NDArray[np.integer], sample: NDArray[np.bool_]) -> Ints:
@@ -37,25 +36,26 @@ def donors(strata: NDArray[np.integer], sample: NDArray[np.bool_]) -> Ints:
 
 
 @dataclass(frozen=True)
-class FirstPhase:
+class TwoPhaseDesign:
     """A first sample, whose units can be predicted and simulated; the rest of the population cannot.
 
     Args:
-        engine: of the strata that the first sample was drawn from, without results.
+        first: of the strata that the first sample was drawn from, without results.
         observed: bool [N], units of it and take-all units; predictions: float64 [N] by counter, finite for these.
         groups: int [N], units whose predictions may be off alike; u: float64 [N], random numbers of the second sample, others
             than those of the first; assume: as in AssistedDesign.
 
-    >>> from kernelpoint.estimation.design import Design, ErrorBudget
+    >>> from kernelpoint.estimation.budget import ErrorBudget
+    >>> from kernelpoint.estimation.strata.design import Design
     >>> strata, u = np.zeros(10, dtype=int), np.random.default_rng(0).random(10)
-    >>> engine = Engine(Design(strata, np.array([4]), u), ErrorBudget(0.05))
-    >>> traced = np.isin(np.arange(10), engine.drawn())
-    >>> first = FirstPhase(engine, traced, {"cycles": np.where(traced, 900.0, np.nan)}, strata, 1.0 - u)
-    >>> int(first.sample.sum())
+    >>> first = StrataSampling(Design(strata, np.array([4]), u), ErrorBudget(0.05))
+    >>> traced = np.isin(np.arange(10), first.drawn())
+    >>> design = TwoPhaseDesign(first, traced, {"cycles": np.where(traced, 900.0, np.nan)}, strata, 1.0 - u)
+    >>> int(design.sample.sum())
     4
     """
 
-    engine: Engine
+    first: StrataSampling
     observed: NDArray[np.bool_]
     predictions: Mapping[str, Floats]
     groups: NDArray[np.integer]
@@ -66,13 +66,13 @@ class FirstPhase:
     def sample(self) -> NDArray[np.bool_]:
         """bool [N]: observed units that the order of draws reaches without a gap, and take-all units."""
         inside = np.zeros(len(self.observed), dtype=bool)
-        inside[self.engine.drawn()] = True
+        inside[self.first.drawn()] = True
         return inside & self.observed
 
-    def without(self, units: Ints) -> FirstPhase:
+    def without(self, units: Ints) -> TwoPhaseDesign:
         """The same where some units can have no result: they stand for none, and others take their place."""
         observed, groups = self.observed.copy(), np.array(self.groups)
         observed[units], groups[units] = False, -1
-        engine = cast(Engine, self.engine.without(units.tolist()))
-        engine.restrict_to(observed)
-        return replace(self, engine=engine, observed=observed, groups=groups)
+        first = self.first.lacking(units)
+        first.restrict_to(observed)
+        return replace(self, first=first, observed=observed, groups=groups)

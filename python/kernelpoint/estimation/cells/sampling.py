@@ -1,4 +1,4 @@
-"""The engine of a run whose every unit has a prediction: one draw in each cell, more cells in each pass."""
+"""A sample of units with predictions: one draw in each cell, more cells in each pass."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from numpy.typing import NDArray
 
 from kernelpoint.errors import ConfigError, JournalError
 from kernelpoint.estimation import constants
-from kernelpoint.estimation.assisted import FULL_TRUST, Trust
-from kernelpoint.estimation.assisted_design import AssistedDesign, Combination
-from kernelpoint.estimation.assisted_parts import Parts
-from kernelpoint.estimation.assisted_total import Demand, TotalFit
-from kernelpoint.estimation.base import BaseEngine, Frame
 from kernelpoint.estimation.bounds import relative, stated
-from kernelpoint.estimation.cell_sample import CellSample
-from kernelpoint.estimation.design import ErrorBudget
+from kernelpoint.estimation.budget import ErrorBudget
+from kernelpoint.estimation.cells.design import AssistedDesign, Combination
+from kernelpoint.estimation.cells.fit import FULL_TRUST, Trust
+from kernelpoint.estimation.cells.part import Auxiliary
+from kernelpoint.estimation.cells.parts import Parts
+from kernelpoint.estimation.cells.sample import CellSample
+from kernelpoint.estimation.cells.total import Demand, TotalFit
 from kernelpoint.estimation.look import Estimate, Look, unbounded_parts
-from kernelpoint.estimation.measurement_error import Reach
 from kernelpoint.estimation.moments import Floats, Ints
-from kernelpoint.estimation.parts import Auxiliary
+from kernelpoint.estimation.nested_totals import Spreads
+from kernelpoint.estimation.sampling import Frame, Ratios, Sampling
 from kernelpoint.estimation.unseen import OpenUnit, breaking
 
 Values = Callable[[Ints], Floats]  # of units
 
 
-class AssistedEngine(BaseEngine):
+class CellSampling(Sampling):
     """Model-assisted sampling: predictions of all units, corrected by a sample.
 
-    Only the number of cells depends on results, not which there are (cells.py), nor which unit of each is drawn: the one
+    Only the number of cells depends on results, not which there are (tree.py), nor which unit of each is drawn: the one
     with the least permanent random number. So samples nest, and no cell grows because of its own draw.
 
     Args:
@@ -44,19 +44,14 @@ class AssistedEngine(BaseEngine):
         ConfigError: the budget is on clusters.
 
     >>> x, u = 100.0 + np.arange(1000) % 7, np.random.default_rng(0).random(1000)
-    >>> engine = AssistedEngine(AssistedDesign({"cycles": x}, np.zeros(1000, int), u), ErrorBudget(0.01))
-    >>> for unit in engine.wanted():
-    ...     engine.record(int(unit), ("cycles",), [1.1 * x[unit]])
-    >>> look = engine.look()
+    >>> cells = CellSampling(AssistedDesign({"cycles": x}, np.zeros(1000, int), u), ErrorBudget(0.01))
+    >>> cells.results.add_many(cells.drawn(), ("cycles",), 1.1 * x[cells.drawn()])
+    >>> look = cells.look(0, cells.budget)
     >>> look.met, look.estimates["cycles"].contains(1.1 * x.sum())
     (True, True)
     """
 
-    thresholds: Floats | None = None  # of no use here: a unit is drawn by its cell, not by a number alone
-
-    def __init__(
-        self, design: AssistedDesign, budget: ErrorBudget, ratios: Mapping[str, tuple[str, str]] | None = None
-    ) -> None:
+    def __init__(self, design: AssistedDesign, budget: ErrorBudget, ratios: Ratios | None = None) -> None:
         if budget.scope != "workload":
             raise ConfigError(f"error_budget.scope: {budget.scope!r} is not allowed with predictions; give workload")
         super().__init__(design.size, budget, ratios)
@@ -66,6 +61,8 @@ class AssistedEngine(BaseEngine):
         self._certain = np.flatnonzero(np.asarray(design.groups) < 0)
         self.u = np.asarray(design.u, dtype=float)
         self._fits: dict[str, TotalFit] = {}
+        self._left = budget  # of the last growth
+        self._last: Look | None = None
         self._scales: dict[str, float] = {}  # of counters without predictions of their own
         self._parts = Parts(design, self._predicted_targets())
         self._parts.set(self._parts.first(design.care, budget))
@@ -99,7 +96,7 @@ class AssistedEngine(BaseEngine):
         """The largest part of the first target that one draw stands for; 0 where every unit is drawn."""
         return self._parts.largest_share(self.cells, next(iter(self._predicted_targets())))
 
-    def restrict_to(self, other: AssistedEngine) -> None:
+    def restrict_to(self, other: CellSampling) -> None:
         """The sample that is drawn in another run of the same design too."""
         self._parts.set(np.minimum(self.cells, other.cells).tolist())
 
@@ -117,12 +114,12 @@ class AssistedEngine(BaseEngine):
     @property
     def _has(self) -> NDArray[np.bool_]:
         """Units with results, bool [free]."""
-        return self.design.of_free(self._results.rows) >= 0
+        return self.design.of_free(self.results.rows) >= 0
 
     def _results_of(self, combination: Combination, units: Ints) -> Floats:
         """The combination of the results of units, float64 [units]."""
         columns = [self.counters.index(name) for _, name in combination]
-        return np.asarray(self._results.of(units)[:, columns] @ np.array([weight for weight, _ in combination]))
+        return np.asarray(self.results.of(units)[:, columns] @ np.array([weight for weight, _ in combination]))
 
     def _values(self, combination: Combination, units: Ints) -> Floats:
         """Values that simulated units have in the total, float64 [units]."""
@@ -182,14 +179,14 @@ class AssistedEngine(BaseEngine):
 
     def _simulated(self, combination: Combination, units: Ints) -> float:
         """Sum of results over simulated units."""
-        return float(self._results_of(combination, units[self._results.rows[units] >= 0]).sum())
+        return float(self._results_of(combination, units[self.results.rows[units] >= 0]).sum())
 
     def _estimate(self, name: str, combination: Combination, budget: ErrorBudget, states: bool) -> Estimate:
         """The estimate of a combination of counters, with the half-width that this look states."""
-        simulated = self._simulated(combination, self._results.units)
+        simulated = self._simulated(combination, self.results.units)
         if self._parts.whole:
             half = 0.0 if states else math.nan
-            value = float(self._values(combination, self._results.units).sum())
+            value = float(self._values(combination, self.results.units).sum())
             return Estimate(name, value, half, half, 0.0, math.inf, budget.confidence, simulated, half)
         fit = self._fits[name] = self._fit(combination, self._is_of_budget(name))
         value = fit.estimate + self._simulated(combination, self._certain)
@@ -200,7 +197,8 @@ class AssistedEngine(BaseEngine):
         part = relative(half, value, budget.allowed(name))
         return Estimate(name, value, half, part, fit.error, fit.nu, budget.confidence, simulated, computed)
 
-    def _look(self, missing: int, budget: ErrorBudget) -> Look:
+    def look(self, missing: int, budget: ErrorBudget) -> Look:
+        """See Sampling."""
         states = not missing and budget.bound != "none"
         self._fits = {}
         self.set_scales()
@@ -223,9 +221,8 @@ class AssistedEngine(BaseEngine):
         whole = not states or self._parts.whole
         open_unit = None if whole else self._open_unit(predicted, estimates[self._target].estimate)
         index = self.looks if states else 0
-        look = Look(index, estimates, clusters, ratios, met, [], assumptions, warnings, open_unit)
-        self._last = None if missing else look
-        return look
+        self._last = Look(index, estimates, clusters, ratios, met, [], assumptions, warnings, open_unit)
+        return self._last
 
     def _finds_odd(self, target: str, eps: float) -> bool:
         """Parts.finds_odd in the counter of a target."""
@@ -271,7 +268,7 @@ class AssistedEngine(BaseEngine):
 
     def _open_unit(self, predicted: Floats, total: float) -> OpenUnit | None:
         """The unit without a result of which most is expected, by `predict` of all free units; see breaking."""
-        expected = np.where(self._results.rows[self._free] < 0, predicted[:, self.counters.index(self._target)], 0.0)
+        expected = np.where(self.results.rows[self._free] < 0, predicted[:, self.counters.index(self._target)], 0.0)
         place = int(np.argmax(expected))
         unit, eps = int(self._free[place]), self.budget.relative_error
         return breaking(unit, float(expected[place]), total, eps, self._parts.probability(place))
@@ -282,11 +279,12 @@ class AssistedEngine(BaseEngine):
         """Relative error that draws may leave in a target."""
         return self._left.allowed(target)
 
-    def _grow(self, last: Look) -> bool:
+    def grow(self, left: ErrorBudget) -> bool:
         """More cells: as many as the last look says are needed, in few steps."""
-        parts, n = self._parts, self._parts.rest.n
-        if parts.whole:
+        last, parts, n = self._last, self._parts, self._parts.rest.n
+        if last is None or parts.whole:
             return False
+        self._left = left
         early = self.looks <= constants.EARLY_PASSES
         most = math.ceil(constants.MAX_GROWTH_FACTOR * n) if early else parts.rest.count
         least = n + (not parts.odd) if early else math.ceil(constants.MIN_GROWTH_FACTOR * n)
@@ -313,13 +311,12 @@ class AssistedEngine(BaseEngine):
 
     # ---- errors of results, state, predictions ----------------------------------------------------------------------
 
-    def _reach(self) -> Reach:
-        units = np.array(self._errors.units, dtype=np.int64)
-        weights = self._of_draws(units, lambda sample: sample.influences)
-        return Reach(weights, np.asarray(self.design.groups)[units], None, shared=False)
+    def influences(self, units: Ints) -> Floats:
+        """See Sampling."""
+        return self._of_draws(units, lambda sample: sample.influences)
 
     def expansions(self, units: Ints) -> Floats:
-        """See BaseEngine: the units of its cell."""
+        """See Sampling: the units of its cell."""
         return self._of_draws(units, lambda sample: sample.N)
 
     def _of_draws(self, units: Ints, values: Callable[[CellSample], Floats]) -> Floats:
@@ -329,11 +326,12 @@ class AssistedEngine(BaseEngine):
         result[self._free] = self._parts.of_draws(values, self.known(self._target))
         return result[units]
 
-    def _anew(self, units: Ints) -> AssistedEngine:
-        """The engine of its first pass where some units can have no result."""
-        return AssistedEngine(self.design.without(units), self.budget, self.ratios)
+    def _anew(self, units: Ints) -> CellSampling:
+        """The sampling of its first pass where some units can have no result."""
+        return CellSampling(self.design.without(units), self.budget, self.ratios)
 
-    def _lacking(self, units: Ints) -> AssistedEngine:
+    def lacking(self, units: Ints) -> CellSampling:
+        """See Sampling."""
         other = self._anew(units)
         counts = other._parts.counts
         if self._parts.whole:
@@ -344,18 +342,20 @@ class AssistedEngine(BaseEngine):
         return other
 
     @property
-    def _frame(self) -> Frame:
-        return self.design.groups, self.design.means[self.design.predicted_by(self._target, self._target)], None
+    def frame(self) -> Frame:
+        """See Sampling."""
+        return Frame(self.design.groups, self.design.means[self.design.predicted_by(self._target, self._target)])
 
-    def _expanded_totals(self) -> dict[str, float]:
+    def expanded_totals(self) -> dict[str, float]:
+        """See Sampling."""
         whole = self._parts.whole
         return {
             name: self._simulated([(1.0, name)], self._free) if whole else self._fit([(1.0, name)]).estimate
-            for name in (self.counters if self._errors.known else ())
+            for name in self.counters
         }
 
     def pass_state(self) -> dict[str, Any]:
-        """All that a pass adds to the engine's state, as plain values."""
+        """See Sampling: the numbers of cells, and whether the beginning is odd."""
         return {"cells": self.cells, "odd": self._parts.odd}
 
     def restore_pass(self, state: Mapping[str, Any]) -> None:
@@ -381,18 +381,19 @@ class AssistedEngine(BaseEngine):
         values = np.full((len(units), len(self.counters)), np.nan)
         inside = slice(None) if units is self._free else np.flatnonzero(np.asarray(self.design.groups)[units] >= 0)
         place = slice(None) if units is self._free else np.searchsorted(self._free, units[inside])
-        has = np.flatnonzero(self.design.of_free(self._results.rows) >= 0)
-        results = self._results.of(self._free[has])
+        has = np.flatnonzero(self.design.of_free(self.results.rows) >= 0)
+        results = self.results.of(self._free[has])
         for name, fit in self._fits.items():
             column, told = self.counters.index(name), self._prediction(name)
             values[inside, column] = fit.corrected(*told, self.design.free_groups, has, results[:, column])[place]
         return values
 
-    def _unit_spreads(self, counter: str) -> tuple[Floats, Floats, Floats] | None:
+    def unit_spreads(self, counter: str) -> Spreads | None:
+        """See Sampling."""
         weights, residuals, spreads = np.ones(self.design.size), np.zeros(self.design.size), np.zeros(self.design.size)
         if self._parts.whole:
             return weights, residuals, spreads
-        if self._last is None or counter not in self._fits:
+        if counter not in self._fits:
             return None
         known, fit = self.known(counter), self._fits[counter]
         weights[self._free], spreads[self._free] = self._parts.unit_spreads(fit, known)

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from kernelpoint.estimation import constants
-from kernelpoint.estimation.assisted import AssistedFit, Trust, fit_errors, fit_total
-from kernelpoint.estimation.assisted_design import AssistedDesign, Care
-from kernelpoint.estimation.assisted_total import Demand, TotalFit
-from kernelpoint.estimation.cell_sample import CellSample
-from kernelpoint.estimation.design import ErrorBudget
+from kernelpoint.estimation.budget import ErrorBudget
+from kernelpoint.estimation.cells.design import AssistedDesign, Care
+from kernelpoint.estimation.cells.fit import AssistedFit, Trust, fit_errors, fit_total
+from kernelpoint.estimation.cells.part import Auxiliary
+from kernelpoint.estimation.cells.sample import CellSample
+from kernelpoint.estimation.cells.total import Demand, TotalFit
 from kernelpoint.estimation.moments import Floats, Ints
-from kernelpoint.estimation.parts import Auxiliary
 from kernelpoint.estimation.unseen import Draws, sentences, unseen_share
 
 # Model: see README.md

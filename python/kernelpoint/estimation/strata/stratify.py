@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import constants
-from kernelpoint.estimation.allocation import cheapest
-from kernelpoint.estimation.design import Design, ErrorBudget
-from kernelpoint.estimation.pruning import Pruned, nested_cells, prune_to_budget, sized_for
+from kernelpoint.estimation.budget import ErrorBudget
+from kernelpoint.estimation.strata.allocation import cheapest
+from kernelpoint.estimation.strata.design import Design
+from kernelpoint.estimation.strata.pruning import Pruned, nested_cells, prune_to_budget, sized_for
 from kernelpoint.estimation.unseen import unseen_slow
 from kernelpoint.randomness import generator
 

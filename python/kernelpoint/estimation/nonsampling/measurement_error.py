@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.errors import HostError
-from kernelpoint.estimation.design import ErrorBudget
+from kernelpoint.estimation.budget import ErrorBudget
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.moments import Floats
-from kernelpoint.estimation.systematic_error import SystematicError
+from kernelpoint.estimation.nonsampling.systematic_error import SystematicError
 
 OWN_ERROR_SHARE = (
     0.6  # of the error budget, for errors of single results; sqrt(1 - 0.6^2) = 0.8 of it is left for sampling

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.estimation import constants
-from kernelpoint.estimation.assisted import AssistedFit, quantile
+from kernelpoint.estimation.cells.fit import AssistedFit
+from kernelpoint.estimation.cells.part import Auxiliary, Part
 from kernelpoint.estimation.moments import Floats, Ints
-from kernelpoint.estimation.parts import Auxiliary, Part
+from kernelpoint.estimation.quantiles import quantile
 from kernelpoint.estimation.unseen import Draws
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,42 +11,43 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.estimation import constants
-from kernelpoint.estimation.assisted import quantile
-from kernelpoint.estimation.assisted_design import AssistedDesign, Combination
-from kernelpoint.estimation.assisted_engine import AssistedEngine
-from kernelpoint.estimation.assisted_parts import next_number
 from kernelpoint.estimation.bounds import error_probability, relative, stated
-from kernelpoint.estimation.design import ErrorBudget
-from kernelpoint.estimation.engine import Engine
-from kernelpoint.estimation.estimators import Sample
-from kernelpoint.estimation.first_phase import FirstPhase, donors
-from kernelpoint.estimation.influence import borrowed_totals, outlier_effects
+from kernelpoint.estimation.budget import ErrorBudget
+from kernelpoint.estimation.cells.design import AssistedDesign, Combination
+from kernelpoint.estimation.cells.parts import next_number
+from kernelpoint.estimation.cells.sampling import CellSampling
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.moments import Floats, Ints
+from kernelpoint.estimation.quantiles import quantile
+from kernelpoint.estimation.sampling import Ratios
+from kernelpoint.estimation.stages.first_phase import TwoPhaseDesign, donors
+from kernelpoint.estimation.strata.estimators import Sample
+from kernelpoint.estimation.strata.influence import borrowed_totals, outlier_effects
+from kernelpoint.estimation.strata.sampling import StrataSampling
 
 
-class TwoPhaseEngine(AssistedEngine):
-    """AssistedEngine over a population in which every unit that is not observed is a copy of one that is (hot deck).
+class TwoPhaseSampling(CellSampling):
+    """CellSampling over a population in which every unit that is not observed is a copy of one that is (hot deck).
 
-    Formula: T = sum_i yhat(donor(i)), estimated as in AssistedEngine from a second sample of the N units: a drawn unit is
+    Formula: T = sum_i yhat(donor(i)), estimated as in CellSampling from a second sample of the N units: a drawn unit is
     simulated as its donor. Given the first sample, its error is that of the second, V2. The first adds
     V1 = sum_h (A_h + D_h) S_h^2, A_h = N_h^2 (1 - m_h / N_h) / m_h for m_h observed of N_h (Sarndal, Swensson, Wretman 1992,
-    section 9.3), D_h for shares that are not equal. S_h^2 is the pooled variance within strata (`Engine`) of corrected
+    section 9.3), D_h for shares that are not equal. S_h^2 is the pooled variance within strata (`StrataSampling`) of corrected
     predictions of the observed units, and what predictions scatter by. The half-width is t sqrt(V1 + V2), no less
     than what outliers may change in either sample.
 
     Where V1 alone exceeds the budget, the sample can only grow by units that are not observed: `drawn` then names them.
 
-    >>> from kernelpoint.estimation import Design
+    >>> from kernelpoint.estimation import Design, Engine
     >>> strata, u = np.arange(4000) % 40, np.random.default_rng(0).random(4000)
-    >>> first = Engine(Design(strata, np.full(40, 5), u), ErrorBudget(0.05))
+    >>> first = StrataSampling(Design(strata, np.full(40, 5), u), ErrorBudget(0.05))
     >>> y = 100.0 + strata + np.random.default_rng(1).random(4000)
     >>> x = np.full(4000, np.nan)
     >>> observed = np.zeros(4000, bool)
     >>> observed[first.drawn()] = True
     >>> x[observed] = 0.9 * y[observed]
-    >>> phase = FirstPhase(first, observed, {"cycles": x}, strata, np.random.default_rng(2).random(4000))
-    >>> engine = TwoPhaseEngine(phase, ErrorBudget(0.05))
+    >>> design = TwoPhaseDesign(first, observed, {"cycles": x}, strata, np.random.default_rng(2).random(4000))
+    >>> engine = Engine(design, ErrorBudget(0.05))
     >>> for unit in engine.wanted():
     ...     engine.record(int(unit), ("cycles",), [y[unit]])
     >>> look = engine.look()
@@ -54,22 +55,20 @@ class TwoPhaseEngine(AssistedEngine):
     (True, True, True, True)
     """
 
-    def __init__(
-        self, phase: FirstPhase, budget: ErrorBudget, ratios: Mapping[str, tuple[str, str]] | None = None
-    ) -> None:
-        self._phase = phase
-        self._sample = phase.sample
-        self._donor = donors(np.asarray(phase.engine.design.strata), self._sample)
+    def __init__(self, phases: TwoPhaseDesign, budget: ErrorBudget, ratios: Ratios | None = None) -> None:
+        self._phases = phases
+        self._sample = phases.sample
+        self._donor = donors(np.asarray(phases.first.design.strata), self._sample)
         self._first: Look | None = None
-        self._more: Engine | None = None  # the first sample that this one has to grow from
-        predictions = {name: values[self._donor] for name, values in phase.predictions.items()}
-        super().__init__(AssistedDesign(predictions, phase.groups, phase.u, phase.assume), budget, ratios)
+        self._more: StrataSampling | None = None  # the first sample that this one has to grow from
+        predictions = {name: values[self._donor] for name, values in phases.predictions.items()}
+        super().__init__(AssistedDesign(predictions, phases.groups, phases.u, phases.assume), budget, ratios)
         self._weights = self._first_weights()
 
     def _first_weights(self) -> tuple[Floats, float]:
         """A_h + D_h by stratum, and by how much D_h adds to the whole, float64 [H]; the latter where all spread alike."""
-        strata = np.asarray(self._phase.engine.design.strata)
-        N, inside = self._phase.engine.design.sizes, np.flatnonzero(self._sample & (strata >= 0))
+        strata = np.asarray(self._phases.first.design.strata)
+        N, inside = self._phases.first.design.sizes, np.flatnonzero(self._sample & (strata >= 0))
         copies = np.bincount(self._donor, minlength=len(strata))[inside].astype(float)
         h = strata[inside]
         m = np.bincount(h, minlength=len(N))
@@ -87,7 +86,7 @@ class TwoPhaseEngine(AssistedEngine):
         inside = np.unique(self._donor[super().drawn()])
         return inside if self._more is None else np.union1d(inside, self._more.drawn())
 
-    def _unit_spreads(self, counter: str) -> None:
+    def unit_spreads(self, counter: str) -> None:
         """No half-widths of parts: which launches the first sample holds adds an error that is not known by parts."""
 
     def with_spare(self, factor: float) -> Ints:
@@ -96,29 +95,30 @@ class TwoPhaseEngine(AssistedEngine):
 
     @property
     def _has(self) -> NDArray[np.bool_]:
-        return np.asarray(self._results.rows[self._donor[self._free]] >= 0)
+        return np.asarray(self.results.rows[self._donor[self._free]] >= 0)
 
     def _results_of(self, combination: Combination, units: Ints) -> Floats:
         return super()._results_of(combination, self._donor[units])
 
     # ---- looks ------------------------------------------------------------------------------------------------------
 
-    def _look(self, missing: int, budget: ErrorBudget) -> Look:
+    def look(self, missing: int, budget: ErrorBudget) -> Look:
+        """See Sampling."""
         self._first = None
         if self.counters:
             self.set_scales()
             self._fits = {} if self._parts.whole else {name: self._fit([(1.0, name)]) for name in self.counters}
-            self._first = self._look_at_first(budget).look()
-        return super()._look(missing, budget)
+            self._first = self._first_with_results(budget)[1]
+        return super().look(missing, budget)
 
-    def _look_at_first(self, budget: ErrorBudget) -> Engine:
-        """The first sample with corrected predictions for results, and results where there are some."""
+    def _first_with_results(self, budget: ErrorBudget) -> tuple[StrataSampling, Look]:
+        """The first sample and a look at it, with corrected predictions for results, and results where there are some."""
         share = constants.FIRST_SHARE / math.sqrt(self._weights[1])
         known = {name: pair for name, pair in self.ratios.items() if set(pair) <= set(self.counters)}
-        engine = self._phase.engine.anew(replace(budget, relative_error=share * budget.relative_error), known)
+        first = self._phases.first.anew(replace(budget, relative_error=share * budget.relative_error), known)
         units = np.flatnonzero(self._sample)
-        engine.record_many(units, self.counters, np.maximum(self.predict(units), 0.0))
-        return engine
+        first.results.add_many(units, self.counters, np.maximum(self.predict(units), 0.0))
+        return first, first.look(len(np.setdiff1d(first.drawn(), units, assume_unique=True)), first.budget)
 
     def _estimate(self, name: str, combination: Combination, budget: ErrorBudget, states: bool) -> Estimate:
         found = super()._estimate(name, combination, budget, states)
@@ -143,7 +143,7 @@ class TwoPhaseEngine(AssistedEngine):
 
     @property
     def _first_alpha(self) -> float:
-        """Error probability that the first sample may spend: what `Engine` spends at its first look."""
+        """Error probability that the first sample may spend: that of the first look at strata."""
         return error_probability(self.budget.bound, 1.0 - self.budget.confidence, ("first",))
 
     def _of_first(self, name: str) -> Estimate:
@@ -152,7 +152,7 @@ class TwoPhaseEngine(AssistedEngine):
 
     def _sizes(self, combination: Combination) -> tuple[Ints, Floats]:
         """Stratum and size of the observed units of the strata."""
-        strata = np.asarray(self._phase.engine.design.strata)
+        strata = np.asarray(self._phases.first.design.strata)
         inside = np.flatnonzero(self._sample[self._free] & (strata[self._free] >= 0))
         size = sum(abs(weight) * self._prediction(name)[1][inside] for weight, name in combination)
         return strata[self._free[inside]], np.asarray(size)
@@ -168,7 +168,7 @@ class TwoPhaseEngine(AssistedEngine):
         """Change of the total of a counter, 0 of a ratio, by outliers that the first sample does not hold."""
         if name not in self.counters:
             return 0.0
-        first = self._phase.engine
+        first = self._phases.first
         design, units, N = first.design, np.flatnonzero(self._sample), first.design.sizes
         units = units[np.asarray(design.strata)[units] >= 0]
         h = np.asarray(design.strata)[units]
@@ -184,17 +184,17 @@ class TwoPhaseEngine(AssistedEngine):
         )
 
     def _predict(self, units: Ints) -> Floats:
-        """See AssistedEngine; a unit of a part that is drawn whole has the result of its donor."""
+        """See CellSampling; a unit of a part that is drawn whole has the result of its donor."""
         values = super()._predict(units)
         lacking = np.flatnonzero(np.isnan(values).any(axis=1))
         donor = self._donor[units[lacking]]
-        known = self._results.rows[donor] >= 0
-        values[lacking[known]] = self._results.of(donor[known])
+        known = self.results.rows[donor] >= 0
+        values[lacking[known]] = self.results.of(donor[known])
         return values
 
     def _groups(self, values: Floats) -> list[dict[str, Any]]:
         found = super()._groups(values)
-        known = self._results.rows[self._free] >= 0
+        known = self.results.rows[self._free] >= 0
         counts = np.bincount(self.design.free_groups[known], minlength=len(found))
         return [{**group, "simulated": int(n)} for group, n in zip(found, counts, strict=True)]
 
@@ -237,38 +237,37 @@ class TwoPhaseEngine(AssistedEngine):
         eps, total = self.budget.relative_error, abs(self._of_first(self._target).estimate)
         return self._error_of_first() > eps or self._first_guard(self._target) > eps * total
 
-    def _grow(self, last: Look) -> bool:
+    def grow(self, left: ErrorBudget) -> bool:
         """More cells, or, where the first sample leaves too much, more of that; see `drawn`."""
         if self._first is None:
             return False
         if not self._first_is_short():
-            return self._grow_second(last)
-        more = self._look_at_first(self.budget)
-        more.look()
-        if not more.grow():
+            return self._grow_second(left)
+        more, look = self._first_with_results(self.budget)
+        if look.met or not more.grow(more.budget):
             if not self._parts.whole or bool(self._sample.all()):
-                return self._grow_second(last)
+                return self._grow_second(left)
             more.restrict_to(np.ones(len(self._sample), dtype=bool))  # it is nearly everything: take the rest
         self._more = more
         return True
 
-    def _grow_second(self, last: Look) -> bool:
+    def _grow_second(self, left: ErrorBudget) -> bool:
         """More cells, so many that one unit at least has to be simulated, unless all of the first sample is."""
-        if not super()._grow(last):
+        if not super().grow(left):
             return False
-        while not self._parts.whole and not len(self.wanted()):
+        while not self._parts.whole and bool((self.results.rows[self.drawn()] >= 0).all()):
             n = next_number(self._parts.rest.n)
             self._parts.set(
                 self._parts.counts if n >= self._parts.rest.count else self._parts.cells(n, max(self.cells))
             )
         return True
 
-    def _anew(self, units: Ints) -> AssistedEngine:
-        return TwoPhaseEngine(self._phase.without(units), self.budget, self.ratios)
+    def _anew(self, units: Ints) -> CellSampling:
+        return TwoPhaseSampling(self._phases.without(units), self.budget, self.ratios)
 
     def _of_draws(self, units: Ints, values: Any) -> Floats:
         of_units = super()._of_draws(np.arange(self.design.size), values)
-        drawn = AssistedEngine.drawn(self)
+        drawn = CellSampling.drawn(self)
         of_donors = np.bincount(self._donor[drawn], weights=of_units[drawn], minlength=self.design.size)
         return np.asarray(of_donors[units], dtype=float)
 

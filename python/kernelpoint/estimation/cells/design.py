@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import constants
-from kernelpoint.estimation.cells import BLOCK, Cells
-from kernelpoint.estimation.design import Assume, check_assume
+from kernelpoint.estimation.budget import Assume, check_assume
+from kernelpoint.estimation.cells.part import Part
+from kernelpoint.estimation.cells.tree import BLOCK, Cells
 from kernelpoint.estimation.numbering import in_order
-from kernelpoint.estimation.parts import Part
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -1,97 +1,16 @@
-"""Definitions that are fixed before the first unit is drawn: the design of the sample and the error budget."""
+"""The design of a sample from strata, fixed before the first unit is drawn."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.arguments import check
-from kernelpoint.errors import ConfigError, shown
+from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import constants
-
-Scope = Literal["workload", "cluster"]
-Bound = Literal["sequential", "fixed", "none"]
-Method = Literal["regression", "ratio", "mean", "separate_ratio"]
-Assume = Literal["repetitive", "ordinary", "hostile"]
-
-
-def check_assume(value: str) -> None:
-    """Raises ConfigError where there is no such assumption."""
-    if value not in get_args(Assume):
-        raise ConfigError(f"assume: {value!r} is not allowed; give one of {', '.join(get_args(Assume))}")
-
-
-@dataclass(frozen=True)
-class ErrorBudget:
-    """Error allowed in each of one or more totals: |estimate - truth| <= relative_error * estimate with probability confidence.
-
-    One sample serves all targets, and a run ends once each of them meets its error. Each is bounded at this confidence alone.
-
-    Args:
-        relative_error: half-width over estimate at which a run may stop, above 0 and below 1.
-        confidence: 1 - alpha, between 0 and 1 exclusive.
-        counter: the counter, or ratio, whose total is bounded: the first target.
-        scope: "workload": its total; "cluster": the total of every cluster, each by itself at that confidence (Allegro).
-        bound: "sequential", "fixed" or "none"; see bounds.py.
-        further: relative errors of further targets, by counter or ratio.
-
-    Raises:
-        ConfigError: a value is not allowed.
-
-    >>> budget = ErrorBudget(0.01, further={"dram_reads": 0.05})
-    >>> budget.confidence, budget.targets
-    (0.95, {'cycles': 0.01, 'dram_reads': 0.05})
-    """
-
-    relative_error: float
-    confidence: float = 0.95
-    counter: str = "cycles"
-    scope: Scope = "workload"
-    bound: Bound = "sequential"
-    further: Mapping[str, float] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        shares = {"relative_error": self.relative_error, "confidence": self.confidence, **self.further}
-        for name, value in shares.items():
-            check(f"error_budget.{name}", value, float)
-            if not 0.0 < value < 1.0:
-                raise ConfigError(
-                    f"error_budget.{name}: {shown(value)} is not allowed; give a number above 0 and below 1"
-                )
-        if self.counter in self.further:
-            raise ConfigError(f"error_budget.{self.counter}: this target is given twice; give it once")
-        for name, allowed in (("scope", get_args(Scope)), ("bound", get_args(Bound))):
-            if not isinstance(value := getattr(self, name), str) or value not in allowed:
-                raise ConfigError(
-                    f"error_budget.{name}: {shown(value)} is not allowed; give one of {', '.join(allowed)}"
-                )
-
-    @property
-    def targets(self) -> dict[str, float]:
-        """The relative error of each target, by counter or ratio; that of `counter` first."""
-        return {self.counter: self.relative_error, **self.further}
-
-    def allowed(self, name: str) -> float:
-        """The relative error of a target; of any other counter, that of the first target."""
-        return self.targets.get(name, self.relative_error)
-
-    def each(self) -> list[ErrorBudget]:
-        """The budget of each target alone, in the order of `targets`.
-
-        >>> [one.relative_error for one in ErrorBudget(0.01, further={"dram_reads": 0.05}).each()]
-        [0.01, 0.05]
-        """
-        return [replace(self, counter=name, relative_error=e, further={}) for name, e in self.targets.items()]
-
-    @staticmethod
-    def joined(budgets: Sequence[ErrorBudget]) -> ErrorBudget:
-        """The budget of which `each` gives these."""
-        first, *others = budgets
-        return replace(first, further={other.counter: other.relative_error for other in others})
 
 
 @dataclass(frozen=True)
@@ -118,7 +37,7 @@ class Design:
             that must meet the budget (several applications in one run). A stratum lies in one domain.
         layers: int [N] or None, the layer of each unit, numbered from 0: layers are drawn, and of each the units with a weight
             in_layer, float64 [N], units of their kernel (kernels, int [N]) in the layer for each drawn one. Strata, first sizes
-            and u are then those of layers (layer_engine.py).
+            and u are then those of layers (stages/layers.py).
 
     Raises:
         ConfigError: shapes or values do not fit together.

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from kernelpoint.estimation import constants
-from kernelpoint.estimation.allocation import cheapest, neyman
 from kernelpoint.estimation.bounds import Kind
-from kernelpoint.estimation.inference import Inference
-from kernelpoint.estimation.influence import max_undrawn, outlier_allowances
 from kernelpoint.estimation.moments import Floats, Ints, Moments
-from kernelpoint.estimation.stratify import least_draws
+from kernelpoint.estimation.strata.allocation import cheapest, neyman
+from kernelpoint.estimation.strata.inference import Inference
+from kernelpoint.estimation.strata.influence import max_undrawn, outlier_allowances
+from kernelpoint.estimation.strata.stratify import least_draws
 from kernelpoint.estimation.unseen import unseen_slow
 
 

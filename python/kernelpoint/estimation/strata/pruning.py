@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelpoint.estimation.allocation import bisect
-from kernelpoint.estimation.design import ErrorBudget
+from kernelpoint.estimation.budget import ErrorBudget
 from kernelpoint.estimation.numbering import number_labels
 from kernelpoint.estimation.quantiles import two_sided
+from kernelpoint.estimation.strata.allocation import bisect
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

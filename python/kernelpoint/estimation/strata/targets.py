@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.estimation.bounds import Kind, error_probability
-from kernelpoint.estimation.design import ErrorBudget, Method
+from kernelpoint.estimation.budget import ErrorBudget, Method
 from kernelpoint.estimation.moments import Ints
 from kernelpoint.estimation.quantiles import two_sided
 

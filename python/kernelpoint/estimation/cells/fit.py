@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.estimation import constants
-from kernelpoint.estimation.cell_sample import CellSample
-from kernelpoint.estimation.quantiles import two_sided
+from kernelpoint.estimation.cells.sample import CellSample
+from kernelpoint.estimation.quantiles import quantile
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -248,11 +248,6 @@ def _with_expected(spread: Spread, expected: float) -> Spread:
         return spread
     nu = spread.nu + constants.EXPECTED_DEGREES
     return replace(spread, K=(spread.nu * spread.K + constants.EXPECTED_DEGREES * expected) / nu, nu=nu)
-
-
-def quantile(alpha: float, nu: float) -> float:
-    """Of |t| with nu degrees of freedom; infinite without any. Numerics: nu down to quarters, for the cache."""
-    return math.inf if nu <= 0.0 else two_sided(alpha, max(math.floor(min(nu, 400.0) * 4.0) / 4.0, 0.25))
 
 
 def fit_total(

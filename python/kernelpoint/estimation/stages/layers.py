@@ -1,4 +1,4 @@
-"""The engine of a sample in two stages: layers, and launches in them."""
+"""A sample in two stages: layers, and launches in them."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from typing import Any
 import numpy as np
 
 from kernelpoint.errors import ConfigError
-from kernelpoint.estimation.base import BaseEngine, Frame
 from kernelpoint.estimation.bounds import relative
-from kernelpoint.estimation.design import Design, ErrorBudget
-from kernelpoint.estimation.engine import Engine
+from kernelpoint.estimation.budget import ErrorBudget
 from kernelpoint.estimation.look import Estimate, Look
-from kernelpoint.estimation.measurement_error import Reach
 from kernelpoint.estimation.moments import Floats, Ints
+from kernelpoint.estimation.nested_totals import Spreads
 from kernelpoint.estimation.quantiles import two_sided
+from kernelpoint.estimation.sampling import Frame, Ratios, Sampling
+from kernelpoint.estimation.strata.design import Design
+from kernelpoint.estimation.strata.sampling import StrataSampling
 
 
-class LayerEngine(BaseEngine):
-    """Draws layers, with an `Engine` whose units are layers, and in each the launches with a weight.
+class LayerSampling(Sampling):
+    """Draws layers, with a `StrataSampling` whose units are layers, and in each the launches with a weight.
 
     Formula (Sarndal, Swensson, Wretman 1992, section 4.3): a drawn layer l has the estimate z_l = sum_i w_i y_i over its
     drawn launches, w_i = N_lk / n_lk of N_lk launches of one kernel k. The z_l take the place of totals of layers in the
@@ -36,15 +37,11 @@ class LayerEngine(BaseEngine):
     >>> layers, strata = np.repeat(np.arange(30), 4), np.zeros(120, int)
     >>> u, ones = np.repeat(np.linspace(0.0, 0.9, 30), 4), np.ones(120)
     >>> design = Design(strata, np.array([3]), u, layers=layers, in_layer=ones, kernels=strata)
-    >>> LayerEngine(design, ErrorBudget(0.05)).drawn().tolist()
+    >>> LayerSampling(design, ErrorBudget(0.05)).drawn().tolist()
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]
     """
 
-    thresholds: Floats | None = None  # a launch is drawn by its layer
-
-    def __init__(
-        self, design: Design, budget: ErrorBudget, ratios: Mapping[str, tuple[str, str]] | None = None
-    ) -> None:
+    def __init__(self, design: Design, budget: ErrorBudget, ratios: Ratios | None = None) -> None:
         if design.layers is None or design.in_layer is None:
             raise ConfigError(
                 "design.layers: there are none; give the layer of each unit, and weights of units in layers"
@@ -53,7 +50,7 @@ class LayerEngine(BaseEngine):
         self.design, self.layers, self.weights = design, np.asarray(design.layers), np.asarray(design.in_layer)
         first = np.unique(self.layers, return_index=True)[1]
         self.u = design.u
-        self.inner = Engine(
+        self.inner = StrataSampling(
             replace(
                 design,
                 strata=design.strata[first],
@@ -67,7 +64,7 @@ class LayerEngine(BaseEngine):
             "mean",
             ratios,
         )
-        self._taken = np.zeros(len(first), dtype=bool)  # layers whose estimate the inner engine has
+        self._taken = np.zeros(len(first), dtype=bool)  # layers whose estimate the first stage has
         self._groups = np.unique(np.stack([self.layers, np.asarray(design.kernels)]), axis=1, return_inverse=True)[1]
 
     # ---- which units ------------------------------------------------------------------------------------------------
@@ -79,51 +76,50 @@ class LayerEngine(BaseEngine):
         return np.flatnonzero(chosen[self.layers] & (self.weights > 0.0))
 
     def drawn(self) -> Ints:
-        """See BaseEngine."""
+        """See Sampling."""
         return self._inside(self.inner.drawn())
 
     def with_spare(self, factor: float) -> Ints:
-        """Launches of samples of layers that are `factor` times as large, int64, ascending (Engine.with_spare)."""
+        """Launches of samples of layers that are `factor` times as large, int64, ascending (StrataSampling.with_spare)."""
         return self._inside(self.inner.with_spare(factor))
 
-    def _grow(self, last: Look) -> bool:
+    def grow(self, left: ErrorBudget) -> bool:
         """More layers."""
-        return self.inner.grow()
+        return self.inner.grow(left)
 
     def pass_state(self) -> dict[str, Any]:
-        """See BaseEngine: that of the layers."""
+        """See Sampling: that of the layers."""
         return self.inner.pass_state()
 
     def restore_pass(self, state: Mapping[str, Any]) -> None:
-        """See BaseEngine."""
+        """See Sampling."""
         self.inner.restore_pass(state)
 
     # ---- looks ------------------------------------------------------------------------------------------------------
 
     def _take_layers(self) -> None:
-        """Give the inner engine the estimate of each layer whose launches all have results."""
+        """Give the first stage the estimate of each layer whose launches all have results."""
         lacking = (
-            np.bincount(self.layers[(self._results.rows < 0) & (self.weights > 0.0)], minlength=len(self._taken)) > 0
+            np.bincount(self.layers[(self.results.rows < 0) & (self.weights > 0.0)], minlength=len(self._taken)) > 0
         )
         new = np.flatnonzero(~lacking & ~self._taken)
         if len(new):
             units = self._inside(new)
-            values = self.weights[units, None] * self._results.of(units)
+            values = self.weights[units, None] * self.results.of(units)
             sums = np.stack(
                 [np.bincount(self.layers[units], weights=v, minlength=len(lacking)) for v in values.T], axis=1
             )
-            self.inner.record_many(new, self.counters, sums[new].astype(np.float64))
+            self.inner.results.add_many(new, self.counters, sums[new].astype(np.float64))
             self._taken[new] = True
 
-    def _look(self, missing: int, budget: ErrorBudget) -> Look:
+    def look(self, missing: int, budget: ErrorBudget) -> Look:
+        """See Sampling."""
         self._take_layers()
-        look = self.inner._look(missing, budget)
+        look = self.inner.look(missing, budget)
         estimates = {name: self._widened(found) for name, found in look.estimates.items()}
         stated = {**look.ratios, **estimates}
         met = look.met and all(stated[name].relative_half_width <= error for name, error in budget.targets.items())
-        found = replace(look, estimates=estimates, met=met, clusters=[], open_unit=None)
-        self._last = None if missing else found
-        return found
+        return replace(look, estimates=estimates, met=met, clusters=[], open_unit=None)
 
     def _widened(self, found: Estimate) -> Estimate:
         """An estimate of the first stage with the variance inside layers, sum_g M_g / m_g sum_l V_2l."""
@@ -143,7 +139,7 @@ class LayerEngine(BaseEngine):
         launches of a kernel k in a layer l, S_i is the standard error of their total, and (w_i - 1) S_i^2 is M_g / m_g V_2lk.
         """
         units = self._inside(np.flatnonzero(self._taken))
-        y, group, N = self._results.of(units)[:, column], self._groups[units], np.bincount(self._groups)
+        y, group, N = self.results.of(units)[:, column], self._groups[units], np.bincount(self._groups)
         n, sums = np.bincount(group, minlength=len(N)), np.bincount(group, weights=y, minlength=len(N))
         squares = np.bincount(group, weights=(y - (sums / np.maximum(n, 1))[group]) ** 2, minlength=len(N))
         left = np.flatnonzero(self._taken[self.layers] & (self.weights == 0.0))
@@ -155,9 +151,9 @@ class LayerEngine(BaseEngine):
 
     def _predict(self, units: Ints) -> Floats:
         """Of a launch without a result the mean of those of its kernel, in proportion to what its layer has."""
-        has, kernels = self._results.rows >= 0, np.asarray(self.design.kernels)
+        has, kernels = self.results.rows >= 0, np.asarray(self.design.kernels)
         values = np.zeros((len(has), len(self.counters)))
-        values[has] = self._results.of(np.flatnonzero(has))
+        values[has] = self.results.of(np.flatnonzero(has))
         of_layers = self.inner.predict(np.arange(len(self._taken)))
         for column in range(len(self.counters)):
             y = values[:, column]
@@ -171,12 +167,12 @@ class LayerEngine(BaseEngine):
         return values[units]
 
     def expansions(self, units: Ints) -> Floats:
-        """See BaseEngine."""
+        """See Sampling."""
         return self.inner.expansions(self.layers[units]) * self.weights[units]
 
-    def _unit_spreads(self, counter: str) -> tuple[Floats, Floats, Floats] | None:
+    def unit_spreads(self, counter: str) -> Spreads | None:
         """Those of a layer stand at its first drawn launch: parts that do not cut layers have the right sums."""
-        of_layers = self.inner._unit_spreads(counter)
+        of_layers = self.inner.unit_spreads(counter)
         if of_layers is None:
             return None
         drawn = np.flatnonzero(self.weights > 0.0)
@@ -186,17 +182,15 @@ class LayerEngine(BaseEngine):
         left, spreads[left], weights[left] = self._undrawn(self.counters.index(counter))
         return weights, residuals, spreads
 
-    def _reach(self) -> Reach:
-        return Reach(
-            self.expansions(np.array(self._errors.units, dtype=np.int64)), np.empty(0, np.int64), None, shared=False
-        )
-
-    def _lacking(self, units: Ints) -> BaseEngine:
+    def lacking(self, units: Ints) -> Sampling:
+        """A sample of layers needs all of their launches."""
         raise ConfigError("a launch of a drawn layer has no result; a sample of layers needs all of them")
 
     @property
-    def _frame(self) -> Frame:
-        return self.design.strata, self.design.x, None
+    def frame(self) -> Frame:
+        """See Sampling."""
+        return Frame(self.design.strata, self.design.x)
 
-    def _expanded_totals(self) -> dict[str, float]:
+    def expanded_totals(self) -> dict[str, float]:
+        """Not known before a look."""
         return {}

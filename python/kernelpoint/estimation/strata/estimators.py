@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelpoint.estimation import constants
-from kernelpoint.estimation.design import Method
+from kernelpoint.estimation.budget import Method
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 
 

@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 
 from kernelpoint.estimation import constants
 from kernelpoint.estimation.bounds import relative, stated
-from kernelpoint.estimation.estimators import Fit, Sample, estimate_totals
-from kernelpoint.estimation.influence import borrowed_totals, outlier_allowances, outlier_effects
 from kernelpoint.estimation.look import Estimate, Look
 from kernelpoint.estimation.moments import Floats, Ints, Moments
-from kernelpoint.estimation.targets import Groups, Targets
-from kernelpoint.estimation.unseen import OpenUnit, sentences
-from kernelpoint.estimation.variance import (
+from kernelpoint.estimation.strata.estimators import Fit, Sample, estimate_totals
+from kernelpoint.estimation.strata.influence import borrowed_totals, outlier_allowances, outlier_effects
+from kernelpoint.estimation.strata.targets import Groups, Targets
+from kernelpoint.estimation.strata.variance import (
     SlowDraws,
     Spread,
     pooled_spread,
     scales,
     variance_and_degrees,
 )
+from kernelpoint.estimation.unseen import OpenUnit, sentences
 
 
 @dataclass

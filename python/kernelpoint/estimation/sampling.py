@@ -1,0 +1,158 @@
+"""A sampling design at work: the units that it draws, and the totals that their results tell."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelpoint.errors import ConfigError
+from kernelpoint.estimation.budget import ErrorBudget
+from kernelpoint.estimation.look import Look
+from kernelpoint.estimation.moments import Floats, Ints
+from kernelpoint.estimation.nested_totals import Spreads
+from kernelpoint.estimation.results import Results
+
+Ratios = Mapping[str, tuple[str, str]]  # name -> (counter above, counter below)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Attributes of each unit, [N].
+
+    Attributes:
+        strata: int, stratum or group, -1 of a take-all unit.
+        x: float64, covariate, or None.
+        domains: int, or None where there is one.
+    """
+
+    strata: NDArray[np.integer]
+    x: Floats | None = None
+    domains: NDArray[np.integer] | None = None
+
+
+class Sampling(ABC):
+    """Draws units, and estimates totals from their results, as if these were exact and complete.
+
+    `Engine` adds the rest: errors of the results, units without a result, interim analyses, the end of a run.
+
+    Args:
+        units: the population size N.
+        budget: error allowed.
+        ratios: name -> (counter above, counter below).
+
+    Attributes:
+        results: the results so far.
+        looks: interim analyses so far.
+        u: float64 [N], the numbers that decide which unit is drawn.
+    """
+
+    u: Floats
+
+    def __init__(self, units: int, budget: ErrorBudget, ratios: Ratios | None = None) -> None:
+        self.budget, self.ratios = budget, dict(ratios or {})
+        self.results = Results(units)
+        self.looks = 0
+
+    @property
+    def counters(self) -> tuple[str, ...]:
+        """Names of the counters, in the order of the first record; empty before it."""
+        return self.results.counters
+
+    # ---- units ------------------------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def frame(self) -> Frame:
+        """Stratum, covariate and domain of each unit."""
+
+    @abstractmethod
+    def drawn(self) -> Ints:
+        """Units of the present sample and take-all units, int64, ascending."""
+
+    @abstractmethod
+    def grow(self, left: ErrorBudget) -> bool:
+        """Size the sample of the next pass from the last look; False where nothing is left to draw.
+
+        Args:
+            left: the error budget without the errors of the results.
+        """
+
+    def with_spare(self, factor: float) -> Ints:
+        """Units of a sample that is `factor` times as large, int64, ascending: growth within it draws no other unit.
+
+        Raises:
+            ConfigError: the design has no such sample.
+        """
+        raise ConfigError("selection: a design with predictions needs the traces of all launches")
+
+    @property
+    def thresholds(self) -> Floats | None:
+        """float64 [H]: unit i of stratum h is drawn in this pass if u_i <= T_h; None where no such rule draws."""
+        return None
+
+    @abstractmethod
+    def pass_state(self) -> dict[str, Any]:
+        """State of the present pass that a journal has to keep, as JSON's types."""
+
+    @abstractmethod
+    def restore_pass(self, state: Mapping[str, Any]) -> None:
+        """Take a pass from a journal instead of drawing it again.
+
+        Raises:
+            JournalError: it is not of this design.
+        """
+
+    @abstractmethod
+    def lacking(self, units: Ints) -> Sampling:
+        """The same with the present sizes, over strata that lack some units; without results."""
+
+    # ---- estimates --------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def look(self, missing: int, budget: ErrorBudget) -> Look:
+        """An interim analysis; `missing` drawn units have no result."""
+
+    def predict(self, units: Ints) -> Floats:
+        """float64 [units, counters]: own result where simulated, else the prediction; they add up to the estimate. nan before
+        the first look, and for take-all units without a result.
+        """
+        simulated = self.results.rows[units] >= 0
+        if simulated.all():  # no prediction is asked for, and one may cost a pass over all units
+            return self.results.of(units)
+        values = self._predict(units)
+        values[simulated] = self.results.of(units[simulated])
+        return values
+
+    @abstractmethod
+    def _predict(self, units: Ints) -> Floats:
+        """float64 [units, counters]: predictions, whatever is simulated."""
+
+    @abstractmethod
+    def expansions(self, units: Ints) -> Floats:
+        """float64 [units]: how many units each drawn one stands for in the present sample; 1 for all others."""
+
+    @abstractmethod
+    def expanded_totals(self) -> dict[str, float]:
+        """The totals, nearly, before there is a look."""
+
+    def influences(self, units: Ints) -> Floats:
+        """float64 [units]: how far the estimated total moves at most per unit of change of each result."""
+        return self.expansions(units)
+
+    def clusters_of(self, units: Ints) -> NDArray[np.integer]:
+        """int [units], the cluster of each in a look's report, -1 of a take-all unit."""
+        return np.asarray(self.frame.strata)[units]
+
+    @property
+    def errors_are_shared(self) -> bool:
+        """True if one estimated ratio serves all strata, so that an error of any result moves every part."""
+        return False
+
+    @abstractmethod
+    def unit_spreads(self, counter: str) -> Spreads | None:
+        """Weights, residuals and spreads of the units; None where the last look states no bound, or there is none."""

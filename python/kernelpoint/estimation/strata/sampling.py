@@ -1,0 +1,309 @@
+"""A sample from strata: thresholds, totals and bounds from its draws, growth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelpoint.errors import ConfigError, JournalError, shown
+from kernelpoint.estimation.bounds import Kind
+from kernelpoint.estimation.budget import ErrorBudget, Method
+from kernelpoint.estimation.look import Look
+from kernelpoint.estimation.moments import Floats, Ints
+from kernelpoint.estimation.nested_totals import Spreads
+from kernelpoint.estimation.numbering import in_order
+from kernelpoint.estimation.sampling import Frame, Ratios, Sampling
+from kernelpoint.estimation.strata.balance import spread_over_run
+from kernelpoint.estimation.strata.design import Design
+from kernelpoint.estimation.strata.estimators import ESTIMATORS, Sample
+from kernelpoint.estimation.strata.growth import next_sizes
+from kernelpoint.estimation.strata.inference import Inference, infer
+from kernelpoint.estimation.strata.influence import influences
+from kernelpoint.estimation.strata.targets import Groups, Targets
+from kernelpoint.estimation.unseen import OpenUnit, breaking
+
+
+class StrataSampling(Sampling):
+    """Simple random samples from strata, nested as they grow: unit i of stratum h is drawn if u_i <= T_h.
+
+    Args:
+        design: strata, first sizes, permanent random numbers, covariate.
+        budget, ratios: as of Sampling.
+        method: the estimator of totals, `estimate` of Engine.
+
+    Raises:
+        ConfigError: an estimator that the design cannot support.
+
+    >>> u = np.array([0.3, 0.1, 0.2])
+    >>> StrataSampling(Design(np.zeros(3, int), np.array([2]), u), ErrorBudget(0.1)).drawn().tolist()
+    [1, 2]
+    """
+
+    def __init__(
+        self, design: Design, budget: ErrorBudget, method: Method = "regression", ratios: Ratios | None = None
+    ) -> None:
+        if method not in ESTIMATORS:
+            raise ConfigError(f"estimate: {shown(method)} is not allowed; give one of {', '.join(ESTIMATORS)}")
+        if method in ("ratio", "separate_ratio") and design.x is None:
+            raise ConfigError(
+                f"estimate: {method!r} needs a covariate, and the design has none; give regression or mean"
+            )
+        if budget.scope == "cluster" and budget.counter in (ratios or {}):
+            raise ConfigError(
+                f"error_budget.scope: 'cluster' bounds totals, and {budget.counter!r} is a ratio of totals"
+            )
+        if method == "separate_ratio" and design.chosen is None:
+            raise ConfigError("estimate: 'separate_ratio' is biased in small samples; it serves purposive designs only")
+        super().__init__(len(design.strata), budget, ratios)
+        self.design, self.method = design, method
+        self._kinds: tuple[Kind, ...] = ("first",)
+        self._population = design.sizes
+        self.clusters = (
+            np.zeros(len(self._population), np.int64) if design.clusters is None else np.asarray(design.clusters)
+        )
+        self._certain = np.flatnonzero(np.asarray(design.strata) == -1)
+        self._start = np.concatenate(([0], np.cumsum(self._population)))
+        self.u = spread_over_run(design.u, design.strata) if design.balanced else design.u
+        self._order = self._unit_order()
+        self.covariate_totals = self._covariate_totals()
+        self._last: Inference | None = None  # of the last look
+        self.sizes: Ints = np.minimum(np.maximum(design.first_sizes, 1), self._population).astype(np.int64)
+        if design.chosen is not None:
+            self.sizes = np.bincount(design.strata[design.chosen] + 1, minlength=len(self.sizes) + 1)[1:]
+
+    def _unit_order(self) -> NDArray[np.integer]:
+        """Units in order of (stratum, u); a purposive sample stands first in its stratum."""
+        u = self.u
+        if self.design.chosen is not None:
+            u = np.full(len(u), 0.5)
+            u[self.design.chosen] = 0.0
+        return in_order(self.design.strata, u)[len(self._certain) :]
+
+    def _covariate_totals(self) -> Floats | None:
+        if self.design.x is None:
+            return None
+        totals = np.zeros(len(self._population) + 1)
+        for start in range(0, len(self.design.x), 1 << 20):
+            block = slice(start, start + (1 << 20))
+            totals += np.bincount(self.design.strata[block] + 1, weights=self.design.x[block], minlength=len(totals))
+        return totals[1:]
+
+    @property
+    def thresholds(self) -> Floats:
+        """T_h, float64 [H]: unit i of stratum h is drawn if u_i <= T_h (`u` of the engine); -1 for a stratum without draws."""
+        last = np.maximum(self._start[:-1] + self.sizes - 1, 0)
+        if not len(self._order):
+            return np.full(len(self.sizes), -1.0)
+        return np.where(self.sizes > 0, self.u[self._order[np.minimum(last, len(self._order) - 1)]], -1.0)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays that grow with the number of units, beyond those of the design."""
+        return int(self._order.nbytes + self.results.rows.nbytes + self._certain.nbytes)
+
+    def _prefixes(self, sizes: Ints) -> Ints:
+        """The first units of every stratum, so many of each."""
+        ends = np.cumsum(sizes)
+        offset = np.repeat(self._start[:-1] - (ends - sizes), sizes)
+        return self._order[offset + np.arange(ends[-1] if len(ends) else 0)].astype(np.int64)
+
+    def drawn(self) -> Ints:
+        """Units inside the thresholds and take-all units, int64, ascending."""
+        return np.unique(np.concatenate((self._prefixes(self.sizes), self._certain)))
+
+    def restrict_to(self, known: NDArray[np.bool_]) -> None:
+        """Take the largest samples that hold known units (bool [N]) only: in each stratum those before the first that is not.
+
+        >>> one = StrataSampling(Design(np.zeros(3, int), np.ones(1, int), np.array([0.3, 0.1, 0.2])), ErrorBudget(0.1))
+        >>> one.restrict_to(np.array([False, True, True]))
+        >>> one.sizes.tolist()
+        [2]
+        """
+        h = np.asarray(self.design.strata)[self._order]
+        unknown = np.concatenate(([0], np.cumsum(~known[self._order])))
+        before = unknown[1:] == unknown[self._start[h]]
+        self.sizes = np.bincount(h[before], minlength=len(self._population)).astype(np.int64)
+
+    def with_spare(self, factor: float) -> Ints:
+        """Units of samples that are `factor` times as large in every stratum, rounded up, and take-all units, int64,
+        ascending: samples grow in one order, so growth within these sizes draws no other unit.
+
+        >>> one = StrataSampling(Design(np.zeros(9, int), np.ones(1, int), np.linspace(0.9, 0.1, 9)), ErrorBudget(0.1))
+        >>> one.drawn().tolist(), one.with_spare(2.0).tolist()
+        ([8], [7, 8])
+        """
+        sizes = np.minimum(np.ceil(max(factor, 1.0) * self.sizes), self._population).astype(np.int64)
+        return np.unique(np.concatenate((self._prefixes(sizes), self._certain)))
+
+    def _sample(self) -> tuple[Sample, Ints, Ints]:
+        """The sample of the strata, its units, and the take-all units, as far as they have results."""
+        units = np.sort(self._prefixes(self.sizes))
+        units = units[self.results.rows[units] >= 0]
+        certain = self._certain[self.results.rows[self._certain] >= 0]
+        x = None if self.design.x is None else self.design.x[units]
+        return (
+            Sample(
+                np.asarray(self.design.strata)[units],
+                self._population,
+                self.clusters,
+                x,
+                self.covariate_totals,
+                self.design.balanced,
+                self.design.allowance,
+                self.design.slow_excess,
+            ),
+            units,
+            certain,
+        )
+
+    def _infer(self, complete: bool, budget: ErrorBudget) -> Inference:
+        sample, units, certain = self._sample()
+        states_bound = self.design.chosen is None and self.budget.bound != "none" and complete
+        if states_bound and bool(((sample.n == 0) & (sample.N > 0)).any()):
+            states_bound = False
+        targets = Targets(budget, self.method, self.ratios, self.counters, self._kinds if states_bound else ())
+        of_cluster = np.append(self.clusters, -1)[self.design.strata[certain]]  # stratum -1 has no cluster
+        clusters = Groups(self.clusters, of_cluster, int(self.clusters.max(initial=-1)) + 1)
+        exact = self.results.of(certain)
+        return infer(targets, sample, self.results.of(units), exact, clusters, self._domains(certain))
+
+    def _domains(self, certain: Ints) -> Groups:
+        of_unit = self.design.domains
+        if of_unit is None:
+            return Groups(np.zeros(len(self.sizes), np.int64), np.zeros(len(certain), np.int64), 1)
+        of_stratum = np.zeros(len(self.sizes) + 1, np.int64)
+        of_stratum[self.design.strata] = of_unit  # every stratum lies in one domain; take-all units come last
+        return Groups(of_stratum[:-1], of_unit[certain].astype(np.int64), int(of_unit.max(initial=0)) + 1)
+
+    def look(self, missing: int, budget: ErrorBudget) -> Look:
+        """See Sampling."""
+        self._last = inference = self._infer(not missing, budget)
+        return inference.report(missing, None if missing else self._open_unit(inference))
+
+    def _open_unit(self, inference: Inference) -> OpenUnit | None:
+        """The next unit of the stratum with the largest T_h / N_h that is not drawn whole; see breaking."""
+        found, N, n = inference.budgeted_totals(), inference.sample.N, inference.n
+        h = np.flatnonzero((n > 0) & (n < N))
+        if found is None or not len(h) or not inference.targets.looks:
+            return None
+        _, totals, whole = found
+        means = totals[h] / N[h]
+        first = h[int(np.argmax(means))]
+        unit = int(self._order[self._start[first] + self.sizes[first]])
+        eps = inference.targets.budget.relative_error
+        return breaking(unit, float(means.max()), whole, eps, float(n[first] / N[first]))
+
+    def clusters_of(self, units: Ints) -> NDArray[np.integer]:
+        """See Sampling."""
+        return np.append(self.clusters, -1)[np.asarray(self.design.strata)[units]]
+
+    @property
+    def errors_are_shared(self) -> bool:
+        """See Sampling."""
+        return self.method == "ratio"
+
+    def anew(self, budget: ErrorBudget, ratios: Ratios) -> StrataSampling:
+        """The same sample for another budget and other ratios, without results.
+
+        >>> one = StrataSampling(Design(np.zeros(3, int), np.ones(1, int), np.array([0.3, 0.1, 0.2])), ErrorBudget(0.1))
+        >>> one.anew(ErrorBudget(0.01), {}).drawn().tolist()
+        [1]
+        """
+        return self._of(self.design, budget, ratios)
+
+    def lacking(self, units: Ints) -> StrataSampling:
+        """See Sampling."""
+        return self._of(self.design.without(units), self.budget, self.ratios)
+
+    def _of(self, design: Design, budget: ErrorBudget, ratios: Ratios) -> StrataSampling:
+        """The same sizes and order of draws over a design that may lack some units."""
+        other = StrataSampling(design, budget, self.method, ratios)
+        other.u = self.u  # spread over the run as before, so that all that is drawn stays drawn
+        other._order = other._unit_order()
+        other.sizes = np.minimum(self.sizes, other._population)
+        other._kinds = self._kinds
+        return other
+
+    @property
+    def frame(self) -> Frame:
+        """See Sampling."""
+        return Frame(self.design.strata, self.design.x, self.design.domains)
+
+    def expanded_totals(self) -> dict[str, float]:
+        """Results times N_h / n_h."""
+        units = self.results.units
+        return dict(zip(self.counters, (self.expansions(units) @ self.results.of(units)).tolist(), strict=True))
+
+    def expansions(self, units: Ints) -> Floats:
+        """N_h / n_h of the stratum of each unit, float64 [units]; 1 for take-all units."""
+        ratio = np.append(self.design.sizes / np.maximum(self.sizes, 1), 1.0)
+        return np.asarray(ratio[np.asarray(self.design.strata)[units]], dtype=float)
+
+    def grow(self, left: ErrorBudget) -> bool:
+        """Joint Neyman allocation under the budget of the last look."""
+        last = self._last
+        if last is None or self.design.chosen is not None or bool((self.sizes >= self._population).all()):
+            return False
+        grown, kind = next_sizes(last, self.design.cost)
+        self._kinds = (*self._kinds, kind)
+        self.sizes = np.minimum(self.sizes + np.maximum(grown - last.n, 0), self._population)
+        return True
+
+    def pass_state(self) -> dict[str, Any]:
+        """State of the present pass that a journal has to keep: sizes of the strata, and the kind of each pass so far."""
+        return {"sizes": self.sizes.tolist(), "kinds": list(self._kinds)}
+
+    def restore_pass(self, state: Mapping[str, Any]) -> None:
+        """Take a pass from a journal instead of allocating it again; sizes only grow.
+
+        Raises:
+            JournalError: another number of strata, a stratum that shrinks, or a state that is not of this engine.
+        """
+        try:
+            sizes, kinds = np.asarray(state["sizes"], dtype=np.int64), tuple(map(str, state["kinds"]))
+            fits = len(sizes) == len(self.sizes) and bool(((sizes >= self.sizes) & (sizes <= self._population)).all())
+        except (LookupError, TypeError, ValueError, OverflowError):
+            fits = False
+        if not fits:
+            raise JournalError("the sizes of a pass in the journal do not fit this design")
+        self.sizes, self._kinds = sizes, cast("tuple[Kind, ...]", kinds)
+
+    def _predict(self, units: Ints) -> Floats:
+        """The prediction of each unit's stratum."""
+        values = np.full((len(units), len(self.counters)), np.nan)
+        h = np.asarray(self.design.strata)[units]
+        known = h >= 0
+        for index, fit in enumerate([] if self._last is None else self._last.fits):
+            values[known, index] = fit.intercept[h[known]]
+            if self.design.x is not None:
+                values[known, index] += fit.slope[h[known]] * self.design.x[units[known]]
+        return values
+
+    def unit_spreads(self, counter: str) -> Spreads | None:
+        """See Sampling."""
+        if (last := self._last) is None:
+            return None
+        index, strata = self.counters.index(counter), np.asarray(self.design.strata)
+        sizes = np.append(last.sample.N / np.maximum(last.n, 1), 1.0)
+        spreads = np.append(np.sqrt(last.plain_variances(index)), 0.0)
+        residuals = np.zeros(len(strata))
+        _, drawn, _ = self._sample()
+        fit, h = last.fits[index], strata[drawn]
+        x = 0.0 if self.design.x is None else self.design.x[drawn]
+        residuals[drawn] = self.results.of(drawn)[:, index] - fit.intercept[h] - fit.slope[h] * x
+        return sizes[strata], residuals, spreads[strata]
+
+    def influences(self, units: Ints) -> Floats:
+        """float64 [units]: how far the estimated total moves at most per unit of change of each result (influence.py);
+        1 for take-all units.
+        """
+        sample, drawn, _ = self._sample()
+        array = np.asarray(units, dtype=np.int64)
+        place = np.minimum(np.searchsorted(drawn, array), max(len(drawn) - 1, 0))
+        inside = drawn[place] == array if len(drawn) else np.zeros(len(array), dtype=bool)
+        weight = np.ones(len(array))
+        weight[inside] = influences(self.method, sample)[place[inside]]
+        return weight
