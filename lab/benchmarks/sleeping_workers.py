@@ -41,10 +41,7 @@ for line in os.fdopen(chains):
     chain = json.loads(line)
     took = [slow * seconds[step[1]] for step in chain]
     time.sleep(sum(took))
-    outcomes = [
-        {"counters": [["cycles", 1.0], ["instructions", 1.0]], "stopped": False, "points": [], "reason": None, "seconds": t}
-        for t in took
-    ]
+    outcomes = [{"counters": [["cycles", 1.0], ["instructions", 1.0]], "seconds": t} for t in took]
     os.write(answers, (json.dumps({"chain": chain, "outcomes": outcomes}) + "\\n").encode())
 """
 

@@ -12,7 +12,6 @@ pytest.importorskip("dask_jobqueue", reason="kernelpoint[cluster] is not install
 pytest.importorskip("cryptography", reason="kernelpoint[cluster] is not installed")
 
 from kernelpoint.coordinator import engine as engines
-from kernelpoint.coordinator import worker_watch as watches
 from kernelpoint.extras import missing_package
 
 COMMON = "cores: 2, memory: 3GB, processes: 2, interface: lo, job-script-prologue: [source env.sh]"
@@ -90,7 +89,7 @@ def test_how_many_jobs_has_to_be_said(slurm):
 
 
 def test_jobs_that_do_not_begin_are_said(slurm, monkeypatch):
-    monkeypatch.setattr(watches, "SECONDS_BETWEEN_LOOKS", 0.05)
+    monkeypatch.setattr(engines, "SECONDS_BETWEEN_LOOKS", 0.05)
     said, heard = [], threading.Event()
 
     def say(line):
@@ -108,11 +107,10 @@ def test_no_worker_is_said_after_a_few_seconds_and_then_each_minute_and_when_som
     counts = iter([0, 0, 0, -1, 0, 2, 2, 0])
     clock = iter(range(0, 1000, 35))
     said: list[str] = []
-    monkeypatch.setattr(watches.time, "monotonic", lambda: next(clock))
-    watch = watches.WorkerWatch(lambda: next(counts), "start some", said.append)
-    looks = iter([False] * 8 + [True])
-    watch.over.wait = lambda seconds: next(looks)  # type: ignore[method-assign]
-    watch.run()
+    monkeypatch.setattr(engines.time, "monotonic", lambda: next(clock))
+    over, looks = threading.Event(), iter([False] * 8 + [True])
+    over.wait = lambda seconds: next(looks)  # type: ignore[method-assign]
+    engines.report_lack_of_workers(lambda: next(counts), "start some", said.append, over)
     assert said == [
         "no worker is there since 35 s: start some",
         "no worker is there since 70 s: start some",

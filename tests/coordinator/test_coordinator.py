@@ -9,9 +9,8 @@ from gpu import FakeEngine
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kernelpoint.coordinator.batches import MOST, batches
-from kernelpoint.coordinator.outcomes import OutcomeFile, name_of, prepare_folder, read_all
-from kernelpoint.coordinator.task import Report
+from kernelpoint.coordinator.simulations import MOST, batches
+from kernelpoint.coordinator.task import OutcomeFile, Report, prepare_folder, read_all
 from kernelpoint.errors import SessionError
 from kernelpoint.session.worker_protocol import Outcome, Planned, Step
 
@@ -187,7 +186,7 @@ def test_a_flipped_bit_of_the_outcomes_gives_the_outcomes_or_none(tmp_path):
 
 
 def test_failed_launches_are_not_kept_on_disk(tmp_path):
-    file = OutcomeFile(tmp_path, name_of([CHAIN]))
+    file = OutcomeFile(tmp_path, "batch")
     file.add(CHAIN, (OUTCOMES[0], Outcome(reason="no trace")))
     file.close()
     assert read_all(tmp_path) == {}

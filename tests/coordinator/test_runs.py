@@ -14,9 +14,8 @@ import pytest
 from coordinated import BUDGET, Bench
 
 from kernelpoint.cli.host import program
-from kernelpoint.coordinator.outcomes import folder_of
 from kernelpoint.coordinator.simulator import Simulator, SimulatorEnded
-from kernelpoint.coordinator.task import Batch, Work, end_simulators, simulate
+from kernelpoint.coordinator.task import Batch, OutcomeFile, Work, end_simulators, folder_of, simulate
 from kernelpoint.errors import ConfigError, HostError, SessionError
 from kernelpoint.journal import ResumeRecord, load_run, read_records
 from kernelpoint.session.worker_protocol import Step
@@ -207,7 +206,7 @@ def work_of(bench, **changes) -> Work:
     return Work(**{**known, **changes, "host": {**host, **changes.get("host", {})}})
 
 
-BATCH = Batch("batch", ((Step(0, 5, 1),), (Step(0, 7, 1),)))
+BATCH = Batch(((Step(0, 5, 1),), (Step(0, 7, 1),)))
 
 
 @pytest.mark.parametrize(
@@ -216,8 +215,8 @@ BATCH = Batch("batch", ((Step(0, 5, 1),), (Step(0, 7, 1),)))
         ({"host": {"config_hash": "other"}}, "another build or configuration of the simulator: config_hash is "),
         ({"kernelpoint": "9.9"}, "is installed here, 9.9 where the run was started"),
         ({"command": ("/absent/sim",)}, "cannot start /absent/sim in .*: No such file"),
-        ({"outcomes": "/dev/full"}, "cannot write /dev/full/batch.jsonl"),
-        ({"outcomes": "/absent"}, "cannot write /absent/batch.jsonl: No such file"),
+        ({"outcomes": "/dev/full"}, rf"cannot write /dev/full/{BATCH.name}.jsonl"),
+        ({"outcomes": "/absent"}, rf"cannot write /absent/{BATCH.name}.jsonl: No such file"),
     ],
 )
 def test_a_machine_that_is_not_fit_for_the_run_says_why(bench, changes, refusal):
@@ -228,7 +227,7 @@ def test_a_machine_that_is_not_fit_for_the_run_says_why(bench, changes, refusal)
 
 def test_a_disk_that_takes_no_more_is_named(bench):
     work, limits = work_of(bench), resource.getrlimit(resource.RLIMIT_FSIZE)
-    simulate(work, Batch("first", BATCH.chains[:1]))  # its simulator was started without the limit
+    simulate(work, Batch(BATCH.chains[:1]))  # its simulator was started without the limit
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
     try:
         report = simulate(work, BATCH)
@@ -240,7 +239,10 @@ def test_a_disk_that_takes_no_more_is_named(bench):
 
 def test_a_batch_that_a_dead_worker_began_goes_on_where_it_was(bench):
     work = work_of(bench)
-    first = simulate(work, Batch("batch", BATCH.chains[:1]))
+    first = simulate(work, Batch(BATCH.chains[:1]))
+    file = OutcomeFile(bench.folder, BATCH.name)
+    file.add(BATCH.chains[0], first.outcomes[BATCH.chains[0]])
+    file.close()
     again = simulate(work, BATCH)
     end_simulators()
     assert first.starts == 1 and again.starts == 0  # the simulator stayed warm

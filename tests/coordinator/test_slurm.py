@@ -9,7 +9,7 @@ import slurm
 from coordinated import BUDGET
 
 from kernelpoint.cli.host import program
-from kernelpoint.coordinator.outcomes import folder_of
+from kernelpoint.coordinator.task import folder_of
 
 pytest.importorskip("dask_jobqueue", reason="kernelpoint[cluster] is not installed")
 pytest.importorskip("cryptography", reason="kernelpoint[cluster] is not installed")

@@ -148,9 +148,8 @@ def workers(folder: Path, journal: Path) -> dict[str, object]:
 def simulators(folder: Path, journal: Path) -> dict[str, object]:
     """A run with run-ups and a sample on Dask's workers, each with an embedded host; the outcomes lie beside the journal."""
     from kernelpoint.cli.host import program
-    from kernelpoint.coordinator.command import with_option
     from kernelpoint.coordinator.engine import open_engine
-    from kernelpoint.coordinator.handshake import ask
+    from kernelpoint.coordinator.handshake import ask, with_option
     from kernelpoint.coordinator.run import Workers, run_one
     from kernelpoint_lab.commands import synth
 

@@ -15,7 +15,6 @@ from samples import CENSUS, MACSIM_CENSUS
 
 import kernelpoint as kp
 from kernelpoint.cli.host import program
-from kernelpoint.coordinator.state import State, read_state, state_path
 from kernelpoint.errors import KernelPointError
 from kernelpoint.files import replacing
 from kernelpoint.patching import Tree, load_description
@@ -98,19 +97,6 @@ def test_a_function_does_not_wait_for_somebody_who_reads_its_journal(own_cache, 
     os.mkfifo(own_cache / "run.kpjournal")
     with in_time(), pytest.raises(KernelPointError, match=r"run\.kpjournal"):
         kp.simulate(traces, own_cache / "run.kpjournal", policy="random")
-
-
-def test_the_state_of_a_run_is_not_waited_for(own_cache):
-    path = state_path(own_cache / "run.kpjournal")
-    path.parent.mkdir()
-    os.mkfifo(path)
-    with in_time():
-        assert read_state(path) is None
-    path.unlink()
-    path.symlink_to("/dev/zero")
-    with in_time():
-        assert read_state(path) is None
-    assert State.__doc__
 
 
 def test_what_stands_beside_a_file_that_is_replaced_is_not_opened(own_cache):

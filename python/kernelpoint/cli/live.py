@@ -9,10 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from kernelpoint.cli.status import is_locked, status_of
-from kernelpoint.coordinator.state import read_state, state_path
 from kernelpoint.errors import KernelPointError
 from kernelpoint.journal import Run, load_run
-from kernelpoint.progress import duration
 from kernelpoint.report.html import document
 
 SECONDS = 3  # between two loads of the page
@@ -60,12 +58,11 @@ def live_page(journal: Path, finished: Callable[[Run], str]) -> str:
         return _page(journal.name, f"<p>{escape(str(error))}</p>")
     if run.summary is not None:
         return finished(run)
-    found = status_of(run, read_state(state_path(journal)), is_locked(journal), time.time())
-    left = "" if found.left is None else f"; about {duration(found.left)} left in the pass"
+    found = status_of(run, is_locked(journal), time.time())
     share = f'<progress value="{found.simulated}" max="{found.launches}" aria-label="simulated launches"></progress>'
     body = (
         f'<div class="verdict"><b>{escape(found.estimate)}</b><strong>{escape(found.state)}; '
-        f"{escape(found.pass_text)}{left}</strong><p>{share} {found.simulated:,} of {found.launches:,} launches "
+        f"{escape(found.pass_text)}</strong><p>{share} {found.simulated:,} of {found.launches:,} launches "
         f"simulated</p></div><h2>The interval after each pass</h2>{_intervals(run)}"
     )
     return _page(journal.name, body)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,10 +12,9 @@ from typing import Annotated
 import typer
 
 from kernelpoint.cli.console import Console
-from kernelpoint.coordinator.state import State, read_state, state_path
+from kernelpoint.coordinator.task import written
 from kernelpoint.errors import ConfigError, JournalError
 from kernelpoint.journal import EstimateRecord, PassRecord, ResultRecord, Run, load_run
-from kernelpoint.progress import duration
 from kernelpoint.report.sentences import percent
 
 SECONDS = 3.0  # between two screens of --watch
@@ -27,15 +25,13 @@ LOCAL = {"ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "bcachefs", "jfs
 
 @dataclass(frozen=True)
 class Status:
-    """State of a run in words and numbers. left: seconds of the pass, None where nothing is known."""
+    """State of a run in words and numbers."""
 
     state: str
     pass_text: str
     simulated: int
     launches: int
     estimate: str
-    left: float | None
-    workers: int | None
 
 
 def status(
@@ -45,7 +41,7 @@ def status(
     ] = Path(),
     watch: Annotated[bool, typer.Option("--watch", help="Show it every three seconds, while a run goes on.")] = False,
 ) -> None:
-    """Show for each run whether it goes on, how far it is, its estimate and bound so far, and the time that its pass takes.
+    """Show for each run whether it goes on, how far it is, and its estimate and bound so far.
 
     Example: kernelpoint status runs/
     """
@@ -78,44 +74,32 @@ def _all_lines(place: Path) -> list[str]:
 
 
 def _lines(path: Path) -> list[str]:
-    found = status_of(load_run(path), read_state(state_path(path)), is_locked(path), time.time())
-    left = "" if found.left is None else f"; about {duration(found.left)} left in the pass"
-    workers = "" if found.workers is None else f"; {found.workers:,} workers"
+    found = status_of(load_run(path), is_locked(path), time.time())
     return [
-        f"{path}: {found.state}; {found.pass_text}{left}{workers}",
+        f"{path}: {found.state}; {found.pass_text}",
         f"  {found.simulated:,} of {found.launches:,} launches simulated; {found.estimate}",
     ]
 
 
-def status_of(run: Run, state: State | None, locked: bool | None, now: float) -> Status:
+def status_of(run: Run, locked: bool | None, now: float) -> Status:
     """The status of a run.
 
     Args:
-        state: as the run's coordinator wrote it, if it has one.
         locked: True if a process has locked the journal, None where one on another machine might.
     """
     launches = sum(run.launches)
     if run.summary is not None:
         estimate = _estimate(run.summary.counter, run.estimates().get(run.summary.counter))
         passes = "one pass" if run.summary.passes == 1 else f"{run.summary.passes} passes"
-        return Status("ended", passes, run.summary.simulated, launches, estimate, None, None)
-    written = max(run.path.stat().st_mtime, state.written if state else 0.0)
-    if locked is None and state is not None and state.node == socket.gethostname():
-        locked = False
-    running = now - written < FRESH if locked is None else locked
-    pass_text, left = _pass(run), None
-    if state is not None:
-        pass_text += f"; simulated: {state.done:,} of {state.expected:,}"
-        left = state.seconds_left if running else None
+        return Status("ended", passes, run.summary.simulated, launches, estimate)
+    running = now - written(run.path) < FRESH if locked is None else locked
     counter = str(run.setting("error_budget.counter"))
     look = run.looks[-1] if run.looks else None
     found = {**look.estimates, **look.ratios}.get(counter) if look else None
-    workers = state.workers if state and running else None
-    here = bool(locked) or state is not None
     told = "stopped; start it again to go on"
     if running:
-        told = "running" if here else "running elsewhere, or stopped in the last two minutes"
-    return Status(told, pass_text, len(run.results), launches, _estimate(counter, found), left, workers)
+        told = "running" if locked else "running elsewhere, or stopped in the last two minutes"
+    return Status(told, _pass(run), len(run.results), launches, _estimate(counter, found))
 
 
 def is_locked(path: Path) -> bool | None:

@@ -7,6 +7,7 @@ import logging
 import math
 import os
 import socket
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +18,6 @@ from kernelpoint import __version__
 from kernelpoint.coordinator.batch_systems import BATCH_SYSTEMS, SCHEMES, batch_cluster, close, read_cluster_file
 from kernelpoint.coordinator.network import LOOPBACK, answering_dashboard, dashboard_address, insecure_scheduler
 from kernelpoint.coordinator.task import Batch, Report, Work, end_simulators, simulate
-from kernelpoint.coordinator.worker_watch import Say, WorkerWatch
 from kernelpoint.errors import ConfigError, KernelPointError, SessionError
 from kernelpoint.extras import needs_extra
 
@@ -42,6 +42,9 @@ SETTINGS = {
 }
 MEMORY_MARGIN = 2.0  # Model: a simulator grows to at most that multiple of what it takes before its first launch
 LEAST_MEMORY = 1 << 30  # bytes for a simulator
+SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_LINES = 5.0, 60.0  # at the number of workers, and about a lack of them
+
+Say = Callable[[str], None]
 
 
 class Engine:
@@ -69,9 +72,10 @@ class Engine:
         self._done = distributed.as_completed(loop=self._client.loop)
         threads = sum(self._client.nthreads().values())
         self.workers = max(workers, threads)
-        self._attendance = WorkerWatch(lambda: len(self._client.nthreads()), awaited, say)
+        self._over = threading.Event()
         if awaited:
-            self._attendance.start()
+            watch = partial(report_lack_of_workers, lambda: len(self._client.nthreads()), awaited, say, self._over)
+            threading.Thread(target=watch, name="kernelpoint worker watch", daemon=True).start()
 
     @cached_property
     def dashboard(self) -> str:
@@ -124,7 +128,7 @@ class Engine:
 
     def close(self) -> None:
         """End simulators and workers; a scheduler that was there before stays."""
-        self._attendance.over.set()
+        self._over.set()
         if self._client.status == "running":
             with contextlib.suppress(Exception):  # what waits is not begun when the simulators are gone
                 self._client.cancel(list(self._done.futures))
@@ -149,6 +153,29 @@ class Engine:
             else:
                 why = f"Dask's scheduler at {self._where} is lost ({type(error).__name__}: {error})"
             raise SessionError(f"{why}; start the same command again to go on") from error
+
+
+def report_lack_of_workers(count: Callable[[], int], awaited: str, say: Say, over: threading.Event) -> None:
+    """Report after SECONDS_BETWEEN_LOOKS that no worker is connected, then every SECONDS_BETWEEN_LINES.
+
+    Args:
+        count: number of connected workers.
+        awaited: message on where workers come from.
+        over: ends it.
+    """
+    begun, told = time.monotonic(), 0
+    while not over.wait(SECONDS_BETWEEN_LOOKS):
+        workers = -1
+        with contextlib.suppress(Exception):  # the scheduler is lost, which whoever waits for a task is told
+            workers = count()
+        waited = time.monotonic() - begun
+        if workers > 0 and told:
+            say(f"{workers} workers are there")
+        if workers > 0:
+            begun, told = time.monotonic(), 0
+        elif workers == 0 and waited >= told * SECONDS_BETWEEN_LINES:
+            say(f"no worker is there since {waited:.0f} s: {awaited}")
+            told += 1
 
 
 def _checked(kernelpoint: str, function: Callable[[Any], Any], piece: Any) -> Any:

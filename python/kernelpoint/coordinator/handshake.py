@@ -1,19 +1,70 @@
-"""Handshake with a simulator before a run: its description, and whether the run can be spread over several of it."""
+"""The simulator of a run before it begins: its command, its description, and whether its launches can be spread."""
 
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Sequence
 
 from kernelpoint import __version__
 from kernelpoint.config import Config
 from kernelpoint.coordinator.simulator import Simulator, SimulatorEnded
-from kernelpoint.coordinator.task import said
 from kernelpoint.errors import ConfigError, HostError
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.worker_protocol import Hello
 
+OPTION = "kernel_sampling"
 START_ATTEMPTS = 5  # of a simulator that something else ends, as memory that runs out does
+
+
+def with_option(command: Sequence[str], config: str | None) -> tuple[list[str], str]:
+    """The simulator's command with KernelPoint's option, and the configuration that the option names.
+
+    The option is added where the command lacks it, in the form that the command's other options have.
+
+    Raises:
+        ConfigError: the option is missing, or named twice, or there is no such program.
+
+    >>> with_option(["true", "-trace", "list.g"], "kp.yaml")
+    (['true', '-trace', 'list.g', '-kernel_sampling', 'kp.yaml'], 'kp.yaml')
+    >>> with_option(["true", "--x=1"], "kp.yaml")[0]
+    ['true', '--x=1', '--kernel_sampling=kp.yaml']
+    >>> with_option(["true", "-kernel_sampling", "own.yaml"], None)[1]
+    'own.yaml'
+    """
+    if not command:
+        raise ConfigError("no simulator is named; give its command after --, e.g. -- accel-sim.out -trace LIST ...")
+    check_program(command[0])
+    named = configuration_in(command)
+    if named is not None and config is not None:
+        raise ConfigError(f"-c {config}: the command names the configuration {named} already; allowed: one of them")
+    if named is not None:
+        return list(command), named
+    if config is None:
+        raise ConfigError(f"no configuration is named; allowed: -c FILE, or -{OPTION} FILE in the simulator's command")
+    takes_equals = any(part.startswith("--") and "=" in part for part in command[1:])
+    added = [f"--{OPTION}={config}"] if takes_equals else [f"-{OPTION}", config]
+    return [*command, *added], config
+
+
+def configuration_in(command: Sequence[str]) -> str | None:
+    """The configuration that a simulator's command names; None where it names none."""
+    for position, part in enumerate(command):
+        if part.lstrip("-") == OPTION and part.startswith("-"):
+            return command[position + 1] if position + 1 < len(command) else ""
+        if part.lstrip("-").startswith(f"{OPTION}=") and part.startswith("-"):
+            return part.split("=", 1)[1]
+    return None
+
+
+def check_program(name: str) -> None:
+    """Refuse a program that cannot be started here.
+
+    Raises:
+        ConfigError: there is none of that name, or it cannot be executed.
+    """
+    if shutil.which(name) is None:
+        raise ConfigError(f"{name}: no such program, or it cannot be executed; give the simulator's path")
 
 
 def ask(command: Sequence[str], say: Callable[[str], None]) -> tuple[Hello, int]:
@@ -34,7 +85,7 @@ def ask(command: Sequence[str], say: Callable[[str], None]) -> tuple[Hello, int]
             break
         except SimulatorEnded as error:
             if not (error.was_killed and left):
-                raise HostError(f"{error} before it could simulate; {said(error)}") from None
+                raise HostError(f"{error} before it could simulate; {error.output}") from None
             say(f"kernelpoint: {error} before it could simulate; it is started again")
         except OSError as error:
             raise ConfigError(f"cannot start {command[0]}: {error.strerror}") from None

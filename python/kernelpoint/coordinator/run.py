@@ -10,24 +10,24 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernelpoint import __version__
 from kernelpoint.config import Config, load_config
-from kernelpoint.coordinator.command import with_option
 from kernelpoint.coordinator.coordinator import coordinate
-from kernelpoint.coordinator.handshake import ask, check, host_of
-from kernelpoint.coordinator.outcomes import prepare_folder, read_all, remove_folder
-from kernelpoint.coordinator.simulations import Engine, Simulations
-from kernelpoint.coordinator.state import Progress, state_path
-from kernelpoint.coordinator.task import COMPARED, Work
+from kernelpoint.coordinator.handshake import ask, check, host_of, with_option
+from kernelpoint.coordinator.simulations import Simulations
+from kernelpoint.coordinator.task import COMPARED, Work, prepare_folder, read_all, remove_folder
 from kernelpoint.session.boundary import open_run
 from kernelpoint.session.session import Session
 from kernelpoint.session.time_saved import TimeSaved
 from kernelpoint.session.worker_protocol import JOURNAL_ENV, TIME_ENV, Hello
 
+if TYPE_CHECKING:
+    from kernelpoint.coordinator.engine import Engine
+
 Say = Callable[[str], None]
-OpenEngine = Callable[[int], Engine]  # given the bytes of memory that a simulator takes before its first launch
+OpenEngine = Callable[[int], "Engine"]  # given the bytes of memory that a simulator takes before its first launch
 
 
 def run(command: Sequence[str], config_path: str | None, open_engine: OpenEngine, say: Say) -> int:
@@ -110,11 +110,8 @@ def work_through(session: Session, engine: Engine, command: Sequence[str], hello
         host={key: hello.host[key] for key in COMPARED},
         kernelpoint=__version__,
     )
-    progress = Progress(state_path(journal), engine.workers, engine.dashboard, say)
     session.recorder.progress.tells_results = False
-    simulations = Simulations(
-        engine, work, read_all(outcomes), say, lambda now: progress.take(now.expected, now.done, now.left)
-    )
+    simulations = Simulations(engine, work, read_all(outcomes), say)
     begun = time.monotonic()
     coordinate(session, simulations)
     session.finish()

@@ -3,43 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
-from kernelpoint.coordinator.batches import batches
-from kernelpoint.coordinator.outcomes import Known, name_of
-from kernelpoint.coordinator.task import Batch, Report, Work
+from kernelpoint.coordinator.task import Batch, Known, Report, Work
 from kernelpoint.errors import HostError, SessionError
+from kernelpoint.progress import WorkProgress
 from kernelpoint.session.ledger import ENDED_SIMULATOR
 from kernelpoint.session.replays import KEPT
 from kernelpoint.session.worker_protocol import Chain, Outcome, Planned, Step
+
+if TYPE_CHECKING:
+    from kernelpoint.coordinator.engine import Engine
 
 ATTEMPTS = 2  # a launch that ends its simulator so often is given up in this pass
 ATTEMPTS_KILLED = 5  # where something else ends it, which may be the batch system, or memory running out
 STRAGGLES = 3.0  # times its forecast that a batch takes before a free worker is given it too
 LEAST_SECONDS = 1.0  # that a batch takes before that
-
-
-class Engine(Protocol):
-    """The part of engine.Engine that a run uses; workers: how many batches are simulated at once."""
-
-    workers: int
-
-    @property
-    def dashboard(self) -> str:
-        """Address of a page on the workers."""
-
-    def close(self) -> None:
-        """End the workers."""
-
-    def begin(self, work: Work, batch: Batch, urgency: int) -> Any:
-        """Hand out a batch."""
-
-    def next_report(self, seconds: float | None = None) -> tuple[Any, Report] | None:
-        """Wait for a batch to end; None if none does within so many seconds."""
-
-    def map(self, function: Callable[[Any], Any], pieces: Sequence[Any]) -> Iterator[Any]:
-        """Result of a function for each piece, in their order: the engine is a pool.Pool too."""
+SHARE = 4  # a batch holds at most 1 / (SHARE x workers) of the cost that is left
+MOST = 64  # chains of a batch; a batch's outcomes come back together
 
 
 class Simulations:
@@ -54,22 +36,13 @@ class Simulations:
         work: common settings of the batches.
         known: outcomes from before, of a coordinator that died.
         say: takes one line of text for the user.
-        at_each: called with this object after each batch.
 
     Attributes:
         starts, start_seconds, seconds: simulators started, how long that took, and how long they simulated.
-        expected, done: chains of this pass, and those of them that are simulated.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        work: Work,
-        known: Known,
-        say: Callable[[str], None],
-        at_each: Callable[[Simulations], None] = lambda simulations: None,
-    ) -> None:
-        self._engine, self._work, self._say, self._at_each = engine, work, say, at_each
+    def __init__(self, engine: Engine, work: Work, known: Known, say: Callable[[str], None]) -> None:
+        self._engine, self._work, self._say = engine, work, say
         self._known = dict(known)
         self._outcomes: dict[Chain, tuple[Outcome, ...]] = {}
         self._chain_of: dict[Step, Chain] = {}
@@ -81,14 +54,16 @@ class Simulations:
         self._costs: dict[Chain, float] = {}  # costs of chains in progress
         self._attempts: dict[Chain, list[int]] = {}  # by itself, by others
         self._urgency = 0
-        self._pass_cost = 0.0
-        self.starts = self.expected = self.done = 0
+        self._pass_cost, self._expected = 0.0, 0  # of all chains of this pass
+        self._progress = WorkProgress("this pass", "simulated", say)
+        self.starts = 0
         self.start_seconds = self.seconds = 0.0
 
     def expect(self, planned: Iterable[Planned]) -> None:
         """Hand out the launches that will be asked for and are not on their way."""
         if not self._costs:
-            self._pass_cost, self.expected, self.done = 0.0, 0, 0
+            self._pass_cost, self._expected = 0.0, 0
+            self._progress = WorkProgress("this pass", "simulated", self._say)
         new = []
         for plan in planned:
             self._chain_of.update(dict.fromkeys(plan.chain, plan.chain))
@@ -99,7 +74,7 @@ class Simulations:
                 new.append(plan)
         self._costs.update((plan.chain, plan.cost) for plan in new)
         self._pass_cost += sum(plan.cost for plan in new)
-        self.expected += len(new)
+        self._expected += len(new)
         for batch in batches(new, self._engine.workers):
             self._begin(batch)
 
@@ -130,17 +105,13 @@ class Simulations:
             self._running.pop(handle, None)
             self._take(self._batches.pop(handle), report)
             self._note_running()
-            self._at_each(self)
+            left = sum(self._costs.values()) / self._pass_cost if self._pass_cost else 0.0
+            self._progress(self._expected - len(self._costs), self._expected, 1.0 - left)
         outcome = self._outcomes[chain][chain.index(step)]
         self._launches.discard(step[:2])
         if not any(other in self._chain_of for other in chain):
             del self._outcomes[chain]
         return outcome
-
-    @property
-    def left(self) -> float:
-        """Share of the pass's expected cost that is not simulated yet."""
-        return sum(self._costs.values()) / self._pass_cost if self._pass_cost else 0.0
 
     # ---- small parts ------------------------------------------------------------------------------------------------
 
@@ -190,7 +161,6 @@ class Simulations:
         new = {chain: outcomes for chain, outcomes in report.outcomes.items() if chain in self._costs}
         self._outcomes |= new
         self._done_cost += sum(self._costs.pop(chain) for chain in new)
-        self.done += len(new)
         self.starts += report.starts
         self.start_seconds += report.start_seconds
         self.seconds += sum(outcome.seconds for outcomes in new.values() for outcome in outcomes)
@@ -215,11 +185,38 @@ class Simulations:
             del self._attempts[chain], self._costs[chain]
         else:
             self._say(f"{what}; it is simulated again")
-            self._begin(Batch(name_of([chain]), (chain,)))
+            self._begin(Batch((chain,)))
         if others:
-            self._begin(Batch(name_of(others), tuple(others)))
+            self._begin(Batch(tuple(others)))
 
 
 def _why(attempts: Sequence[int], report: Report) -> str:
     """Reason of an abort; it is for good where nothing else ended the simulators."""
     return f"{ENDED_SIMULATOR if attempts[False] >= ATTEMPTS else 'the simulator was lost'}: it {report.ended} again"
+
+
+def batches(planned: Sequence[Planned], workers: int) -> list[Batch]:
+    """Batches in the order in which they are to be begun.
+
+    Longest processing time first (Graham 1969) with batches that shrink towards the end (guided self-scheduling:
+    Polychronopoulos and Kuck 1987): the last ones are single cheap launches, so no worker keeps the others waiting longer
+    than the longest launch does. As simulators stay warm between batches, small ones cost a message each and no start.
+
+    >>> from kernelpoint.session.worker_protocol import Step
+    >>> work = [Planned((Step(0, i, 1),), cost) for i, cost in enumerate([1.0, 9.0, 1.0, 1.0])]
+    >>> [[chain[0].launch for chain in batch.chains] for batch in batches(work, 1)]
+    [[1], [0], [2], [3]]
+    """
+    order = sorted(range(len(planned)), key=lambda i: (-planned[i].cost, i))
+    left = sum(planned[i].cost for i in order)
+    made: list[Batch] = []
+    chains: list[Chain] = []
+    cost, limit = 0.0, left / (SHARE * workers)
+    for i in order:
+        if chains and (len(chains) == MOST or cost + planned[i].cost > limit):
+            made.append(Batch(tuple(chains)))
+            left -= cost
+            chains, cost, limit = [], 0.0, left / (SHARE * workers)
+        chains.append(planned[i].chain)
+        cost += planned[i].cost
+    return [*made, Batch(tuple(chains))] if chains else made

@@ -47,6 +47,11 @@ class SimulatorEnded(Exception):
         return f"ended with exit status {self.status}"
 
     @property
+    def output(self) -> str:
+        """Part of a message: the last lines of its output."""
+        return "its output ended:\n  " + "\n  ".join(self.tail) if self.tail else "it printed nothing"
+
+    @property
     def was_killed(self) -> bool:
         """True if an external signal ended it: of a user, a batch system, or a machine out of memory."""
         return self.status in KILLED

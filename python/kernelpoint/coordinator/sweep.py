@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kernelpoint.config import Config, load_config
-from kernelpoint.coordinator.command import with_option
-from kernelpoint.coordinator.handshake import ask, check
+from kernelpoint.coordinator.handshake import ask, check, with_option
 from kernelpoint.coordinator.run import OpenEngine, Say, Workers, run_one
 from kernelpoint.coordinator.sweep_configs import SweepConfig, sweep_configs
 from kernelpoint.coordinator.sweep_table import Ratio, Row

@@ -1,23 +1,32 @@
 """A task of the engine: one batch of launches, simulated on whichever machine it lands on.
 
 Simulators stay warm: each thread of a worker keeps the one it started last, and gives it every batch of the same run.
+
+Outcomes lie on disk until they are in the journal, so they survive crashes of workers and coordinator. Launches end in any
+order and the journal has them in its own, so until then they lie in a folder beside it: one file for each batch, one sealed
+line (journal/lines.py) for each chain. Lines that are torn or damaged count as not simulated.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import os
+import shutil
 import socket
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from kernelpoint import __version__
-from kernelpoint.coordinator.outcomes import Known, OutcomeFile
 from kernelpoint.coordinator.simulator import Simulator, SimulatorEnded
-from kernelpoint.session.worker_protocol import Chain, Hello
+from kernelpoint.errors import JournalError
+from kernelpoint.files import open_regular, open_to_append
+from kernelpoint.journal.lines import seal, unseal
+from kernelpoint.session.worker_protocol import Chain, Hello, Outcome, decode_outcomes, encode_outcomes
 
+Known = dict[Chain, tuple[Outcome, ...]]
 COMPARED = ("simulator", "version", "config_hash")  # of the host: what all machines have in common
 
 
@@ -44,13 +53,17 @@ class Work:
 
 @dataclass(frozen=True)
 class Batch:
-    """Chains that one simulator simulates one after the other. name: the same for the same chains."""
+    """Chains that one simulator simulates one after the other."""
 
-    name: str
     chains: tuple[Chain, ...]
 
+    @property
+    def name(self) -> str:
+        """The same for the same chains, in every process."""
+        return hashlib.blake2b(repr(self.chains).encode(), digest_size=12).hexdigest()
 
-@dataclass(frozen=True)
+
+@dataclass
 class Report:
     """End of a batch.
 
@@ -64,7 +77,7 @@ class Report:
         node: the machine.
     """
 
-    outcomes: Known
+    outcomes: Known = field(default_factory=dict)
     ended: str | None = None
     was_killed: bool = False
     tail: tuple[str, ...] = ()
@@ -80,17 +93,17 @@ class Refused(Exception):
 
 def simulate(work: Work, batch: Batch) -> Report:
     """Simulate a batch; chains that a worker before this one has simulated are taken from its file."""
-    found: dict[str, Any] = {"outcomes": {}, "node": socket.gethostname()}
+    report = Report(node=socket.gethostname())
     try:
-        _simulate(work, batch, found)
+        _simulate(work, batch, report)
     except SimulatorEnded as error:
         _KEPT.pop(threading.get_ident(), None)
-        found |= {"ended": error.how, "was_killed": error.was_killed, "tail": error.tail}
+        report.ended, report.was_killed, report.tail = error.how, error.was_killed, error.tail
     except Refused as error:
-        found["refusal"] = str(error)
+        report.refusal = str(error)
     except OSError as error:
-        found["refusal"] = f"cannot write {error.filename or work.outcomes}: {error.strerror}"
-    return Report(**found)
+        report.refusal = f"cannot write {error.filename or work.outcomes}: {error.strerror}"
+    return report
 
 
 def end_simulators() -> None:
@@ -103,17 +116,16 @@ def end_simulators() -> None:
 _KEPT: dict[int, tuple[str, Simulator]] = {}  # by thread: the run, and the simulator that works for it
 
 
-def _simulate(work: Work, batch: Batch, found: dict[str, Any]) -> None:
-    """Fill in a report's fields, as far as the batch gets."""
-    outcomes: Known = found["outcomes"]
+def _simulate(work: Work, batch: Batch, report: Report) -> None:
+    """Fill in a report, as far as the batch gets."""
     with contextlib.closing(OutcomeFile(Path(work.outcomes), batch.name)) as file:
         for chain in batch.chains:
             if chain in file.known:
-                outcomes[chain] = file.known[chain]
+                report.outcomes[chain] = file.known[chain]
                 continue
-            simulator = _kept(work) or _started(work, found)
-            outcomes[chain] = simulator.simulate(chain)
-            file.add(chain, outcomes[chain])
+            simulator = _kept(work) or _started(work, report)
+            report.outcomes[chain] = simulator.simulate(chain)
+            file.add(chain, report.outcomes[chain])
 
 
 def _kept(work: Work) -> Simulator | None:
@@ -126,7 +138,7 @@ def _kept(work: Work) -> Simulator | None:
     return simulator
 
 
-def _started(work: Work, found: dict[str, Any]) -> Simulator:
+def _started(work: Work, report: Report) -> Simulator:
     """A fresh simulator, which is the coordinator's own to the hash of its configuration."""
     if work.kernelpoint != __version__:
         raise Refused(f"KernelPoint {__version__} is installed here, {work.kernelpoint} where the run was started")
@@ -137,19 +149,14 @@ def _started(work: Work, found: dict[str, Any]) -> Simulator:
     except SimulatorEnded as error:
         if error.was_killed:
             raise
-        raise Refused(f"{error} before it could simulate; {said(error)}") from None
+        raise Refused(f"{error} before it could simulate; {error.output}") from None
     if complaint := _differing(work, simulator.hello):
         simulator.end()
         raise Refused(complaint)
     _KEPT[threading.get_ident()] = work.run, simulator
-    found["starts"] = found.get("starts", 0) + 1
-    found["start_seconds"] = found.get("start_seconds", 0.0) + simulator.seconds
+    report.starts += 1
+    report.start_seconds += simulator.seconds
     return simulator
-
-
-def said(error: SimulatorEnded) -> str:
-    """Part of a message: the last lines of a simulator's output."""
-    return "its output ended:\n  " + "\n  ".join(error.tail) if error.tail else "it printed nothing"
 
 
 def _differing(work: Work, hello: Hello) -> str:
@@ -162,3 +169,104 @@ def _differing(work: Work, hello: Hello) -> str:
         if hello.host.get(key) != work.host.get(key)
     ]
     return f"another build or configuration of the simulator: {'; '.join(found)}" if found else ""
+
+
+# ---- outcomes on disk -------------------------------------------------------------------------------------------------
+
+
+def folder_of(journal: str | Path) -> Path:
+    """The folder for the outcomes of a run.
+
+    >>> folder_of("runs/run.kpjournal").as_posix()
+    'runs/run.kpjournal.outcomes'
+    """
+    return Path(f"{journal}.outcomes")
+
+
+def written(journal: str | Path) -> float:
+    """Time, in seconds since 1970, at which a run wrote its journal or an outcome last."""
+    latest = 0.0
+    for path in (Path(journal), *folder_of(journal).glob("*/*.jsonl")):
+        with contextlib.suppress(FileNotFoundError):  # the run has ended since
+            latest = max(latest, path.stat().st_mtime)
+    return latest
+
+
+def prepare_folder(journal: str | Path) -> Path:
+    """The folder of the run that the journal has begun, made where it is missing; files of another run are removed.
+
+    Raises:
+        JournalError: it cannot be made.
+    """
+    path, folder = Path(journal), folder_of(journal).absolute()
+    try:
+        with open_regular(path) as file:
+            run = hashlib.blake2b(file.readline(), digest_size=16).hexdigest()
+        own = folder / run
+        if folder.is_dir() and not own.is_dir():
+            shutil.rmtree(folder)
+        own.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise JournalError(f"cannot keep outcomes in {folder}: {error.strerror}") from None
+    return own
+
+
+def remove_folder(journal: str | Path) -> None:
+    """Remove the outcomes of a run whose journal has all of them."""
+    shutil.rmtree(folder_of(journal), ignore_errors=True)
+
+
+def read_all(folder: Path) -> Known:
+    """Outcomes of every batch in the folder."""
+    return {chain: outcomes for path in sorted(folder.glob("*.jsonl")) for chain, outcomes in read(path)}
+
+
+def read(path: Path) -> Iterator[tuple[Chain, tuple[Outcome, ...]]]:
+    """Outcomes of a batch, as far as they are whole; none where there is no file."""
+    data = b""
+    with contextlib.suppress(OSError), open_regular(path) as file:
+        data = file.read()
+    for line in data.split(b"\n"):
+        content = unseal(line)
+        if content is not None:
+            with contextlib.suppress(ValueError):
+                yield decode_outcomes(content)
+
+
+class OutcomeFile:
+    """Outcomes of one batch, written as they come. Failed chains are not written: they get a fresh chance.
+
+    Args:
+        folder: of the run.
+        name: of the batch.
+
+    Attributes:
+        known: earlier outcomes in the file, of a worker that died.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+
+    def __init__(self, folder: Path, name: str) -> None:
+        path = folder / f"{name}.jsonl"
+        self.known: Known = dict(read(path))
+        self._file = open_to_append(path)
+        if size := self._file.seek(0, os.SEEK_END):
+            self._file.seek(size - 1)
+            if self._file.read(1) != b"\n":  # torn
+                self._file.write(b"\n")
+
+    def add(self, chain: Chain, outcomes: Sequence[Outcome]) -> None:
+        """Append the outcome of a chain; OSError if that fails."""
+        if any(outcome.reason is not None for outcome in outcomes):
+            return
+        line = seal(encode_outcomes(chain, outcomes))
+        if self._file.write(line) != len(line):
+            raise OSError(28, os.strerror(28))
+
+    def close(self) -> None:
+        """Bring everything to the disk."""
+        try:
+            os.fdatasync(self._file.fileno())
+        finally:
+            self._file.close()

@@ -9,7 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any, NamedTuple
+
+from pydantic import TypeAdapter
 
 WORKER_PIPES_ENV = "KERNELPOINT_WORKER"  # two file descriptors: chains come from the first, answers go to the second
 JOURNAL_ENV = "KERNELPOINT_JOURNAL"  # a journal to go on with instead of the configuration's `journal:`
@@ -98,22 +101,22 @@ def decode_outcomes(line: str | bytes) -> tuple[Chain, tuple[Outcome, ...]]:
     """A chain and its outcomes, from a line.
 
     Raises:
-        ValueError, KeyError, TypeError: the line is none that encode_outcomes made.
+        ValueError: the line is none that encode_outcomes made.
 
     >>> chain = (Step(0, 7, 1),)
     >>> decode_outcomes(encode_outcomes(chain, [Outcome((("cycles", 0.1),))]))[1][0].counters
     (('cycles', 0.1),)
     """
-    found = json.loads(line)
-    outcomes = tuple(
-        Outcome(
-            counters=tuple((str(name), float(value)) for name, value in each["counters"]),
-            stopped=bool(each["stopped"]),
-            points=tuple(tuple(map(int, point)) for point in each["points"]),
-            reason=each["reason"],
-            seconds=float(each["seconds"]),
-            processor_seconds=float(each.get("processor_seconds", 0.0)),
-        )
-        for each in found["outcomes"]
-    )
-    return decode_chain(found["chain"]), outcomes
+    found = _adapter().validate_json(line)
+    return found.chain, found.outcomes
+
+
+@dataclass(frozen=True)
+class _Answer:
+    chain: Chain
+    outcomes: tuple[Outcome, ...]
+
+
+@cache
+def _adapter() -> TypeAdapter[_Answer]:
+    return TypeAdapter(_Answer)
