@@ -12,7 +12,8 @@ from kernelpoint.errors import JournalError
 from kernelpoint.estimation.paired import Interval
 from kernelpoint.journal import Run
 from kernelpoint.paired.sample import DrawnSample, is_predicted
-from kernelpoint.session.summary import NOT_COVERED, number
+from kernelpoint.session.records import number
+from kernelpoint.session.summary import NOT_COVERED
 
 FEW = 2  # common launches of a stratum, from which on it may hide much
 

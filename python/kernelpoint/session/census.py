@@ -6,19 +6,15 @@ At its end every launch is known, so the plan is made as if the list had been th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from kernelpoint.errors import HostError, PlanError
 from kernelpoint.estimation import Design
 from kernelpoint.journal import DecisionRecord, PopulationRecord
-from kernelpoint.session.host_result import HostResult
 from kernelpoint.session.planning import make_plan, origin_of
-from kernelpoint.session.queue import DONE, END_OF_LIST, OK, PENDING, SKIP, Answer, Outcome
+from kernelpoint.session.queue import DONE, END_OF_LIST, OK, PENDING, SKIP, Answer, Queue
 from kernelpoint.session.recorder import Recorder
 from kernelpoint.session.setup import Setup
-from kernelpoint.session.worker_protocol import Planned
 from kernelpoint.workload import Available, Population
 from kernelpoint.workload.frame import SamplingFrame, strata_record
 from kernelpoint.workload.plan import Plan
@@ -26,7 +22,7 @@ from kernelpoint.workload.plan import Plan
 FARTHEST = 1 << 20  # launches that may be asked about ahead of all others; every launch before them takes memory
 
 
-class Census:
+class Census(Queue):
     """See Queue for the methods.
 
     Args:
@@ -58,10 +54,6 @@ class Census:
             index += 1
         return index
 
-    def pending_chains(self) -> list[Planned]:
-        """See Queue: nothing is simulated."""
-        return []
-
     def decide(self, process: int, index: int, trace_path: str | None = None) -> Answer:
         """See Queue: every launch is skipped, and its trace taken down."""
         self._check(process, index)
@@ -76,29 +68,6 @@ class Census:
         self._check(record.process, record.launch)
         self._paths[record.process][record.launch] = record.trace or ""
         self._reach[record.process] = max(self._reach[record.process], record.launch + 1)
-
-    def copy(self, process: int, index: int) -> Outcome | None:
-        """See Queue: nothing is simulated."""
-        return None
-
-    def stops(self, process: int, index: int, point: Sequence[int]) -> bool:
-        """See Queue."""
-        raise self._not_in_flight(process, index)
-
-    def complete(self, process: int, index: int, result: HostResult) -> Outcome:
-        """See Queue."""
-        raise self._not_in_flight(process, index)
-
-    def abort(self, process: int, index: int, reason: str | None) -> Outcome:
-        """See Queue."""
-        raise self._not_in_flight(process, index)
-
-    def take(self, outcome: Outcome) -> None:
-        """See Queue."""
-        raise self._not_in_flight(outcome.process, outcome.launch)
-
-    def forget_in_flight(self) -> None:
-        """See Queue: nothing is ever in flight."""
 
     # ---- the end ----------------------------------------------------------------------------------------------------
 
@@ -160,7 +129,3 @@ class Census:
                 f"launch index of process {process}: got {index:,}; launch indices count launches in program order, and "
                 f"{known:,} have come: allowed are those below {known + FARTHEST:,}"
             )
-
-    @staticmethod
-    def _not_in_flight(process: int, index: int) -> HostError:
-        return HostError(f"launch {index} of process {process} is not in flight: nothing is simulated in a census")

@@ -61,13 +61,6 @@ class Ledger:
         """The host received the request to simulate the unit."""
         self.in_flight.add(unit)
 
-    def in_flight_unit(self, process: int, index: int, what: str) -> int:
-        """The unit of a launch for which `what` came; refused unless it is in flight."""
-        if (unit := self.unit(process, index)) not in self.in_flight:
-            where = f"launch {index} of process {process}"
-            raise HostError(f"{what} {where}, which is not in flight: each launch is counted once")
-        return unit
-
     def forget_in_flight(self) -> None:
         """The process that simulated them is gone: units in flight are wanted again, failed ones get a fresh chance, those that
         ended it none.

@@ -15,14 +15,12 @@ from collections.abc import Generator
 import numpy as np
 
 from kernelpoint.errors import JournalError, SessionError
-from kernelpoint.estimation import Look
 from kernelpoint.journal import (
     DecisionRecord,
     DegradedRecord,
     FurtherValidationsRecord,
     LeftOutRecord,
     LookRecord,
-    OpenLaunchRecord,
     PassRecord,
     PopulationRecord,
     RangeRecord,
@@ -33,14 +31,14 @@ from kernelpoint.journal import (
 from kernelpoint.session.census import Census
 from kernelpoint.session.ledger import MAX_ATTEMPTS
 from kernelpoint.session.queue import Outcome, Queue
-from kernelpoint.session.range_records import kernel_records, range_records
 from kernelpoint.session.range_targets import widths
 from kernelpoint.session.recorder import Recorder
+from kernelpoint.session.records import look_record, range_records
 from kernelpoint.session.rehearsal import next_budget
 from kernelpoint.session.sample import Sample
 from kernelpoint.session.sampled import SampledLaunches, describe
 from kernelpoint.session.setup import Setup
-from kernelpoint.session.summary import Account, look_record, summarise
+from kernelpoint.session.summary import summarise
 from kernelpoint.session.validation import ReplayCheck, Validation, check_without_validation, needs_validation
 from kernelpoint.workload.frame import SamplingFrame
 
@@ -291,41 +289,8 @@ class Loop:
         """Statement of the run at its end; no estimate where it ends earlier."""
         if self.census is not None and self.queue is self.census:
             self._prepare(self.census.frame_without_plan())
-        sample, sampled, look = self.sample, self.sampled, self.sample.statement() if self.is_done else None
-        checked = self._replay_check()
-        account = Account(
-            launches=self.frame.population.size,
-            simulated=sample.results - sampled.copies,
-            copied=sampled.copies,
-            passes=sampled.pass_index + 1,
-            uncounted_cycles=checked.cycles
-            + sample.cycles_of_ranges
-            - sampled.inside.saved_cycles
-            - sampled.copied_cycles,
-            projected=sampled.inside.projected,
-            simulated_totals=sample.engine.simulated_totals(),
-            one_per_stream_cycles=sample.one_per_stream_cycles() if look else None,
-            processes=sample.processes(),
-            kernels=kernel_records(self.frame.plan, look, sample) if look else [],
-            degraded=list(self._recorder.degraded),
-            lost=sorted({*sampled.ledger.lost(), *sample.left_out}),
-            never_completed=sorted(sampled.ledger.in_flight),
-            assumptions=sampled.inside.assumptions() if look else [],
-            warnings=[*sampled.inside.warnings(look.met), *sample.warnings()] if look else [],
-            checked=checked,
-            restarts=sampled.restarts,
-            open_launch=self._open_launch(look),
-            ranges=sample.ranges if look else [],
-        )
-        return summarise(self._setup, account, look)
-
-    def _open_launch(self, look: Look | None) -> OpenLaunchRecord | None:
-        """The launch that breaks the error budget first, with its kernel's name."""
-        if look is None or (found := look.open_unit) is None:
-            return None
-        process, launch = self.sampled.ledger.place(found.unit)
-        name = self.frame.plan.name_of_unit(found.unit)
-        return OpenLaunchRecord(process, launch, name, found.times, found.probability)
+        look = self.sample.statement() if self.is_done else None
+        return summarise(self._setup, self.sampled, self._replay_check(), look, self._recorder.degraded)
 
     def next_budget(self) -> str | None:
         """One line: the cost of the next smaller error budget."""

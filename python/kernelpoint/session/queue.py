@@ -1,10 +1,11 @@
-"""Interface of a queue of launches that the run waits for, and of its answers to a simulator."""
+"""Contract of a queue of launches that the run waits for, and of its answers to a simulator."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
+from kernelpoint.errors import HostError
 from kernelpoint.journal import AbortRecord, DecisionRecord, ResultRecord, ValidationRecord
 from kernelpoint.session.host_result import HostResult
 from kernelpoint.session.worker_protocol import Planned
@@ -33,43 +34,55 @@ class Answer(NamedTuple):
     latency: int = 0
 
 
-class Queue(Protocol):
-    """Launches that the run waits for.
+class Queue:
+    """Launches that the run waits for. As it stands here nothing of them is ever simulated.
 
-    `complete` and `abort` refuse impossible outcomes, and change nothing: their record is written to the journal
-    first. `take` does what it says, and so does `recall` with a decision, in the process that wrote the record as in
-    one that
-    goes on with the journal.
+    `complete` and `abort` refuse impossible outcomes, and change nothing: their record is written to the journal first. `take`
+    does what the record says, and so does `recall` with a decision, in the process that wrote the record as in one that goes on
+    with the journal.
     """
 
     def next(self, process: int, after: int) -> tuple[int, int]:
         """The next launch to ask about after `after`: (OK, launch index); (PENDING, -1) while others are in flight; (DONE, -1)
         where every launch has its outcome.
         """
-
-    def pending_chains(self) -> list[Planned]:
-        """Launches that `next` will name, as far as they are known, in its order: they can be simulated beforehand."""
+        raise NotImplementedError
 
     def decide(self, process: int, index: int, trace_path: str | None) -> Answer:
         """Decide a launch; asked twice, the same answer."""
+        raise NotImplementedError
 
     def recall(self, record: DecisionRecord) -> None:
         """Take a decision of the journal."""
 
+    def pending_chains(self) -> list[Planned]:
+        """Launches that `next` will name, as far as they are known, in its order: they can be simulated beforehand."""
+        return []
+
     def stops(self, process: int, index: int, point: Sequence[int]) -> bool:
         """True if a launch in flight is to be stopped, given (cycles, instructions, issued, completed, total CTAs)."""
+        raise not_in_flight(process, index)
 
     def complete(self, process: int, index: int, result: HostResult) -> Outcome:
         """Outcome of a launch in flight that was simulated."""
+        raise not_in_flight(process, index)
 
     def copy(self, process: int, index: int) -> Outcome | None:
         """Outcome of the next launch without simulating it: that of an equal one, or of an earlier run; None: simulate it."""
+        return None
 
     def abort(self, process: int, index: int, reason: str | None) -> Outcome:
         """Outcome of a launch in flight that could not be simulated."""
+        raise not_in_flight(process, index)
 
     def take(self, outcome: Outcome) -> None:
         """Take the outcome of a launch."""
+        raise not_in_flight(outcome.process, outcome.launch)
 
     def forget_in_flight(self) -> None:
         """The process that simulated the launches in flight is gone."""
+
+
+def not_in_flight(process: int, index: int) -> HostError:
+    """The error of an outcome that nobody asked for."""
+    return HostError(f"launch {index} of process {process} is not in flight: each launch is counted once")

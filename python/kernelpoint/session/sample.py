@@ -15,10 +15,10 @@ from kernelpoint.estimation import Design, Engine, LayerSampling, Look, Systemat
 from kernelpoint.journal import DecisionRecord, LaunchesRecord
 from kernelpoint.session.exact import exact_values, with_exact, with_grids
 from kernelpoint.session.identities import with_active_cycles, with_identities
-from kernelpoint.session.kernel_records import kernels_of, launches_records
 from kernelpoint.session.proportional import with_proportional
 from kernelpoint.session.range_targets import range_samples
 from kernelpoint.session.ratios import RATIOS
+from kernelpoint.session.records import launches_records
 from kernelpoint.session.selecting import write_next
 from kernelpoint.session.setup import Setup
 from kernelpoint.workload.frame import SamplingFrame
@@ -283,13 +283,9 @@ class Sample:
         """Estimates of every launch, in blocks; none where every launch was simulated."""
         if "cycles" not in self.engine.counters or self.has_result.all():
             return iter(())
-        known = kernels_of(self._frame.plan)
-        kernels = np.full(len(self.has_result), -1) if known is None else known[1]
-        strata = np.asarray(self._design.labels)
-        return launches_records(self._frame.population.offsets.tolist(), self._cycles(), strata, kernels)
-
-    def _cycles(self) -> np.ndarray:
-        return self.estimates()[:, self.engine.counters.index("cycles")]
+        cycles = self.estimates()[:, self.engine.counters.index("cycles")]
+        offsets = self._frame.population.offsets.tolist()
+        return launches_records(self._frame.plan, offsets, cycles, np.asarray(self._design.labels))
 
     def processes(self) -> list[tuple[int, int]]:
         """Launches of each process, and how many of them have a result."""

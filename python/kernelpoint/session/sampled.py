@@ -12,7 +12,19 @@ from kernelpoint.journal import AbortRecord, DecisionRecord, ResultRecord
 from kernelpoint.session.host_result import HostResult
 from kernelpoint.session.intra_kernel import InsideKernel
 from kernelpoint.session.ledger import Ledger
-from kernelpoint.session.queue import BEFORE_FIRST, DONE, END_OF_LIST, OK, PENDING, SIMULATE, SKIP, Answer, Outcome
+from kernelpoint.session.queue import (
+    BEFORE_FIRST,
+    DONE,
+    END_OF_LIST,
+    OK,
+    PENDING,
+    SIMULATE,
+    SKIP,
+    Answer,
+    Outcome,
+    Queue,
+    not_in_flight,
+)
 from kernelpoint.session.recorder import Recorder
 from kernelpoint.session.replays import KEPT, REPLAYED
 from kernelpoint.session.sample import Sample
@@ -22,26 +34,25 @@ from kernelpoint.session.worker_protocol import Planned, Step
 from kernelpoint.workload.frame import SamplingFrame
 
 
-class SampledLaunches:
+class SampledLaunches(Queue):
     """See Queue for the methods.
 
     Args:
         setup: the fixed inputs of the run.
-        frame: the launches and their plan.
-        sample: takes results.
         recorder: takes records.
 
     Attributes:
+        frame: the launches and their plan.
+        sample: takes results.
         ledger: outcome of each launch of the pass.
         inside: stops launches.
         pass_index: of the pass.
         restarts: of a full run that was resumed, the units at which it went on.
-        copies, copied_cycles: launches that took the.
-        result of an equal one, or of an earlier run.
+        copies, copied_cycles: launches that took the result of an equal one, or of an earlier run.
     """
 
     def __init__(self, setup: Setup, frame: SamplingFrame, sample: Sample, recorder: Recorder) -> None:
-        self._setup, self._frame, self._sample, self._recorder = setup, frame, sample, recorder
+        self._setup, self.frame, self.sample, self._recorder = setup, frame, sample, recorder
         self.ledger = Ledger(frame.population.offsets)
         trajectories = Trajectories(setup.host, frame.population, recorder.progress.say)
         self.inside = InsideKernel(setup.config.inside_kernel, setup.budget, trajectories.of, setup.is_full_run)
@@ -71,7 +82,7 @@ class SampledLaunches:
         units = np.array(
             [unit for unit in self.ledger.open_units().tolist() if self._copied(unit) is None], dtype=np.int64
         )
-        costs = self._frame.expected_costs(units).tolist()
+        costs = self.frame.expected_costs(units).tolist()
         return [
             Planned((Step(*self.ledger.place(unit), REPLAYED, self.inside.interval),), cost)
             for unit, cost in zip(units.tolist(), costs, strict=True)
@@ -79,7 +90,7 @@ class SampledLaunches:
 
     def first_chains(self) -> list[Planned]:
         """The chains of the first pass, before it begins: no validation launch changes them."""
-        self.ledger.begin_pass(self._sample.wanted())
+        self.ledger.begin_pass(self.sample.wanted())
         return self.pending_chains()
 
     # ---- decisions --------------------------------------------------------------------------------------------------
@@ -89,7 +100,7 @@ class SampledLaunches:
         unit = self.ledger.unit(process, index)
         if unit not in self.ledger.in_flight:
             record = DecisionRecord(process, index, self.pass_index, self.ledger.action(unit))
-            self._sample.explain(unit, record)
+            self.sample.explain(unit, record)
             self._recorder.write(record)
             self.recall(record)
             if record.action == "skip":
@@ -121,7 +132,7 @@ class SampledLaunches:
 
     def stops(self, process: int, index: int, point: Sequence[int]) -> bool:
         """See Queue."""
-        unit = self.ledger.in_flight_unit(process, index, "progress of")
+        unit = self._in_flight(process, index)
         try:
             return self.inside.stops(unit, *point)
         except (ArithmeticError, LookupError, ValueError) as error:  # the failure rule: leave nothing out by mistake
@@ -131,7 +142,7 @@ class SampledLaunches:
 
     def complete(self, process: int, index: int, result: HostResult) -> Outcome:
         """See Queue. Results that the engine would refuse are refused before they are journalled."""
-        unit, engine = self.ledger.in_flight_unit(process, index, "a result for"), self._sample.engine
+        unit, engine = self._in_flight(process, index), self.sample.engine
         if result.stopped and not self.inside.was_told_to_stop(unit):
             raise HostError(f"launch {index} was stopped inside although the answer was to continue")
         result.check(index, engine.counters or self._setup.host.counters, self._setup.budget.counter)
@@ -155,13 +166,19 @@ class SampledLaunches:
 
     def _key(self, unit: int) -> int:
         """Equal for launches of equal results; 0 where nothing is known of that."""
-        described = self._frame.population.described
+        described = self.frame.population.described
         return int(described.keys[unit]) if described is not None and described.is_deterministic else 0
 
     def abort(self, process: int, index: int, reason: str | None) -> Outcome:
         """See Queue: once more in the next pass, then never."""
-        self.ledger.in_flight_unit(process, index, "an abort of")
+        self._in_flight(process, index)
         return AbortRecord(process, index, self.pass_index, reason)
+
+    def _in_flight(self, process: int, index: int) -> int:
+        """The unit of a launch in flight."""
+        if (unit := self.ledger.unit(process, index)) not in self.ledger.in_flight:
+            raise not_in_flight(process, index)
+        return unit
 
     def take(self, outcome: Outcome) -> None:
         """See Queue."""
@@ -173,10 +190,10 @@ class SampledLaunches:
         if isinstance(outcome, ResultRecord):
             projection = outcome.projection
             self._take_copy(unit, outcome)
-            self._sample.take(unit, outcome.counters, projection.half_widths if projection else None)
+            self.sample.take(unit, outcome.counters, projection.half_widths if projection else None)
             self.inside.forget(unit)
             self.inside.take(outcome)
-        self._recorder.progress.completed(self.pass_index, self._sample.results, self.ledger.open_count)
+        self._recorder.progress.completed(self.pass_index, self.sample.results, self.ledger.open_count)
 
     def _take_copy(self, unit: int, outcome: ResultRecord) -> None:
         """Count a copied result; keep another one for equal launches."""
@@ -190,7 +207,7 @@ class SampledLaunches:
         self.inside.forget(unit)
         seen = unit in self.ledger.attempts
         self.ledger.abort(unit, outcome.reason)
-        if not seen and unit not in self._frame.plan.broken:  # of these it was said before
+        if not seen and unit not in self.frame.plan.broken:  # of these it was said before
             why = outcome.reason or "no reason given"
             launch, process = outcome.launch, outcome.process
             self._recorder.degrade(f"launch {launch} of process {process} could not be simulated: {why}")

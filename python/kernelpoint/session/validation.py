@@ -29,10 +29,21 @@ from kernelpoint.estimation import (
     replay_error,
     trajectory_error,
 )
-from kernelpoint.journal import AbortRecord, DecisionRecord, FurtherValidationsRecord, ValidationRecord
+from kernelpoint.journal import AbortRecord, FurtherValidationsRecord, ValidationRecord
 from kernelpoint.randomness import generator
 from kernelpoint.session.host_result import HostResult
-from kernelpoint.session.queue import DONE, END_OF_LIST, OK, PENDING, SIMULATE, SKIP, Answer, Outcome
+from kernelpoint.session.queue import (
+    DONE,
+    END_OF_LIST,
+    OK,
+    PENDING,
+    SIMULATE,
+    SKIP,
+    Answer,
+    Outcome,
+    Queue,
+    not_in_flight,
+)
 from kernelpoint.session.ratios import ACTIVE_CYCLES, RATIOS
 from kernelpoint.session.replays import KEPT, REPLAYED
 from kernelpoint.session.verdict import OF_MEAN
@@ -186,7 +197,7 @@ class ChainStep(NamedTuple):
     is_last: bool
 
 
-class Validation:
+class Validation(Queue):
     """The queue of validation launches; see Queue for the methods.
 
     Args:
@@ -257,17 +268,14 @@ class Validation:
         self._in_flight = True
         return Answer(SIMULATE, 0, 0, step.state, 1)
 
-    def recall(self, record: DecisionRecord) -> None:
-        """See Queue: no decision on a validation launch stands in the journal."""
-
     def stops(self, process: int, index: int, point: Sequence[int]) -> bool:
         """See Queue: never."""
-        self._running(index, "progress of")
+        self._running(process, index)
         return False
 
     def complete(self, process: int, index: int, result: HostResult) -> Outcome:
         """See Queue."""
-        step = self._running(index, "a result for")
+        step = self._running(process, index)
         if result.stopped:
             raise HostError(f"launch {index} was stopped inside although the answer was to continue")
         known = tuple(next(iter(self._results.values()), ())) or self._setup.host.counters
@@ -285,7 +293,7 @@ class Validation:
 
     def abort(self, process: int, index: int, reason: str | None) -> Outcome:
         """See Queue: the chain is given up."""
-        self._running(index, "an abort of")
+        self._running(process, index)
         return AbortRecord(process, index, 0, reason)
 
     def take(self, outcome: Outcome) -> None:
@@ -316,10 +324,10 @@ class Validation:
     def _step(self) -> ChainStep | None:
         return self._steps[self._position] if self._position < len(self._steps) else None
 
-    def _running(self, index: int, what: str) -> ChainStep:
+    def _running(self, process: int, index: int) -> ChainStep:
         step = self._step()
         if step is None or step.launch != index or not self._in_flight:
-            raise HostError(f"{what} launch {index}, which is not in flight: each launch is counted once")
+            raise not_in_flight(process, index)
         return step
 
     # ---- the error of replay ----------------------------------------------------------------------------------------

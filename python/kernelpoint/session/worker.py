@@ -15,14 +15,14 @@ import numpy as np
 
 from kernelpoint import __version__
 from kernelpoint.config import Config
-from kernelpoint.errors import HostError, SessionError
+from kernelpoint.errors import SessionError
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.session.abi_summary import NO_BOUND, Summary
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.host_result import HostResult
 from kernelpoint.session.intra_kernel import InsideKernel
 from kernelpoint.session.ledger import ENDED_SIMULATOR
-from kernelpoint.session.queue import DONE, OK, SIMULATE, SKIP, Answer
+from kernelpoint.session.queue import DONE, OK, SIMULATE, SKIP, Answer, not_in_flight
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.setup import budget_of, latency_of
 from kernelpoint.session.trace_checks import TraceIntegrity
@@ -138,7 +138,7 @@ class WorkerSession:
     def _in_flight(self, process: int, index: int) -> None:
         step = self._step()
         if step is None or (step.process, step.launch) != (process, index):
-            raise HostError(f"launch {index} of process {process} is not in flight: each launch is counted once")
+            raise not_in_flight(process, index)
 
     def _seconds(self) -> float:
         return time.monotonic() - self._begun
