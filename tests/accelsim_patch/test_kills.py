@@ -21,7 +21,7 @@ from .test_accelsim import PROGRAM, start, values
 pytestmark = pytest.mark.skipif(not PROGRAM, reason="KERNELPOINT_ACCELSIM names no patched accel-sim.out")
 
 KILLS = int(os.environ.get("KERNELPOINT_ACCELSIM_KILLS", "60"))
-LAUNCHES = 90  # the shortest list with run-ups
+LAUNCHES = 90  # the shortest list with validation launches
 PLUGIN = Path(kernelpoint.__file__).parent / "lib" / "libkernelpoint.so"
 SAMPLED = ("-kernel_sampling", "kernelpoint.yaml", "-kernel_sampling_rows", "1")
 SMALL = ("-gpgpu_n_clusters", "8", "-gpgpu_kernel_launch_latency", "200")  # a GPU that is soon simulated

@@ -50,7 +50,7 @@ def by_program(traces, journal, **keys):
         {"policy": "kernelpoint", "clusters": "online", "error_budget": BUDGET},
         {"policy": "random", "inside_kernel": "pka"},
     ],
-    ids=["all", "run-ups", "online", "stopped inside and warmed up"],
+    ids=["all", "validation", "online", "stopped inside and warmed up"],
 )
 def test_the_records_are_those_of_the_program(traces, tmp_path, keys):
     run = kp.simulate(traces, tmp_path / "here.kpjournal", **keys)

@@ -43,7 +43,7 @@ def test_described_launches_take_few_simulations_and_the_bound_contains_the_tota
         with kp.host(keys(tmp_path, seed=seed, journal=journal), described, stateless=True, log=silent) as run:
             simulated(run, cycles)
         assert run.summary.simulated < 0.1 * len(cycles)
-        assert run.summary.covers == "total error" and run.summary.met and run.summary.degraded == []
+        assert run.summary.bound_scope == "total error" and run.summary.met and run.summary.degraded == []
         assert abs(run.summary.estimate - cycles.sum()) <= run.summary.half_width
 
 
@@ -61,7 +61,7 @@ def test_launches_that_may_leave_state_behind_have_a_bound_on_the_sampling_error
     described, cycles = workload(400)
     with kp.host(keys(tmp_path), described, log=silent) as run:
         simulated(run, cycles)
-    assert run.summary.covers == "sampling error"
+    assert run.summary.bound_scope == "sampling error"
 
 
 def test_launches_of_which_only_the_number_is_known_are_sampled_at_random_with_a_warning(tmp_path):
@@ -98,7 +98,7 @@ def test_launches_that_are_not_simulated_are_executed_in_program_order(tmp_path)
     with kp.host(keys(tmp_path), len(cycles), stateless=True, execute=program.execute, log=silent) as run:
         for launch in run:
             run.result(launch, cycles=program.simulate(launch))
-    assert run.summary.simulated == len(program.simulated) < 200 and run.summary.covers == "total error"
+    assert run.summary.simulated == len(program.simulated) < 200 and run.summary.bound_scope == "total error"
     assert all(cycles[launch] == simulated for launch, simulated in program.simulated.items())
     assert abs(run.summary.estimate - sum(cycles)) <= run.summary.half_width
 
@@ -131,7 +131,10 @@ def test_without_replay_the_bound_of_a_host_that_executes_leaves_caches_out(tmp_
     with kp.host(keys(tmp_path), 300, execute=lambda launch: None, log=silent) as run:
         for launch in run:
             run.result(launch, cycles=1000 + launch % 5)
-    assert run.summary.covers == "sampling error" and "runs skipped launches functionally" in run.summary.bound_excludes
+    assert (
+        run.summary.bound_scope == "sampling error"
+        and "runs skipped launches functionally" in run.summary.bound_scope_reason
+    )
 
 
 def test_a_run_that_was_left_by_an_exception_goes_on_where_it_was(tmp_path):
@@ -181,7 +184,7 @@ def test_a_deterministic_simulator_runs_one_launch_of_each_key_and_the_total_is_
     with kp.host(keys(tmp_path), described, deterministic=True, log=silent) as run:
         simulated(run, cycles)
     assert run.summary.simulated == len(SHAPES) and run.summary.skipped == len(cycles) - len(SHAPES)
-    assert (run.summary.estimate, run.summary.half_width, run.summary.covers) == (cycles.sum(), 0.0, "exact")
+    assert (run.summary.estimate, run.summary.half_width, run.summary.bound_scope) == (cycles.sum(), 0.0, "exact")
     first = {one["key"]: launch for launch, one in reversed(list(enumerate(described)))}
     assert run.summary.cycle_speedup == pytest.approx(cycles.sum() / cycles[list(first.values())].sum())
 
@@ -232,11 +235,11 @@ def test_a_description_that_cannot_be_is_refused_before_anything_is_simulated(tm
 class Cached:
     """A simulator whose launches are faster the more launches were simulated directly before, up to three."""
 
-    def __init__(self, run_up):
-        self.run_up, self.warm = run_up, []
+    def __init__(self, depth):
+        self.depth, self.warm = depth, []
 
     def restore(self, launch):
-        self.warm = list(range(max(launch - self.run_up, 0), launch))
+        self.warm = list(range(max(launch - self.depth, 0), launch))
 
     def simulate(self, launch):
         self.warm = [*self.warm[-2:], launch]
@@ -244,14 +247,14 @@ class Cached:
         return 10_000 + launch % 7 + 500 * lacking
 
 
-@pytest.mark.parametrize(("run_up", "met"), [(3, True), (1, False)])
-def test_what_a_simulator_does_not_restore_by_itself_is_measured_and_is_in_the_bound(tmp_path, run_up, met):
-    full, simulator = Cached(0), Cached(run_up)
+@pytest.mark.parametrize(("depth", "met"), [(3, True), (1, False)])
+def test_what_a_simulator_does_not_restore_by_itself_is_measured_and_is_in_the_bound(tmp_path, depth, met):
+    full, simulator = Cached(0), Cached(depth)
     total = sum(full.simulate(launch) for launch in range(2000))
     with kp.host(keys(tmp_path), 2000, restore=simulator.restore, log=silent) as run:
         for launch in run:
             run.result(launch, cycles=simulator.simulate(launch))
     stated = run.summary
-    assert stated.covers == "total error" and stated.met == met
+    assert stated.bound_scope == "total error" and stated.met == met
     assert abs(stated.estimate - total) <= stated.half_width
     assert any("more than 8 before" in line for line in stated.assumptions)

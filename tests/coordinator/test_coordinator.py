@@ -15,7 +15,9 @@ from kernelpoint.errors import SessionError
 from kernelpoint.session.worker_protocol import Outcome, Planned, Step
 
 RANDOM = "policy: random\nerror_budget: {relative_error: 0.002}"
-FURTHER = "policy: random\nerror_budget: {relative_error: 0.03}"  # launches are 2 % off: one run-up is not enough
+FURTHER = (
+    "policy: random\nerror_budget: {relative_error: 0.03}"  # launches are 2 % off: one validation launch is not enough
+)
 STARTED = 1  # REPLAYED
 
 
@@ -23,8 +25,8 @@ STARTED = 1  # REPLAYED
 @pytest.mark.parametrize("workers", [1, 2, 4, 16])
 def test_the_journal_is_that_of_one_process_to_the_byte(gpu, yaml, workers):
     alone = gpu.alone(yaml)
-    assert b'"run_up"' in alone or "check: 0" in yaml
-    assert b'"further_run_ups"' in alone or yaml is not FURTHER
+    assert b'"validation"' in alone or "check: 0" in yaml
+    assert b'"further_validations"' in alone or yaml is not FURTHER
     assert gpu.spread(yaml, FakeEngine(gpu, workers)) == alone
 
 
@@ -39,7 +41,7 @@ def test_every_launch_is_simulated_once_where_nobody_dies(gpu):
     assert len(set(gpu.simulated)) == len(gpu.simulated) > 9
 
 
-def test_the_first_draws_do_not_wait_for_run_ups(gpu):
+def test_the_first_draws_do_not_wait_for_validations(gpu):
     session = gpu.open(RANDOM)
     handed_out = {step for plan in session.pending_chains() for step in plan.chain}
     gpu.end(session)
@@ -119,7 +121,7 @@ def test_outcomes_of_a_coordinator_that_died_are_not_simulated_again(gpu):
     known = {(step,): (gpu.simulate(step),) for step in list(gpu.simulated)}
     gpu.simulated.clear()
     assert gpu.spread(RANDOM, FakeEngine(gpu), known) == first
-    assert len(gpu.simulated) == 10  # five run-ups of two launches: chains that `known` does not have
+    assert len(gpu.simulated) == 10  # five validation launches of two launches: chains that `known` does not have
 
 
 @given(st.lists(st.floats(0.0, 1e6), max_size=300), st.integers(1, 50))

@@ -65,8 +65,8 @@ def write_list(folder: Path, launches: int) -> Path:
     return path
 
 
-def run_ups(folder: Path, journal: Path) -> dict[str, object]:
-    """A sample with run-ups before it: launches take 1 % more from replayed state."""
+def validations(folder: Path, journal: Path) -> dict[str, object]:
+    """A sample with validation launches before it: launches take 1 % more from replayed state."""
     host = _host(folder, 120)
     yaml = f"policy: random\nerror_budget.relative_error: 0.02\njournal: {journal}"
     session = host.open(yaml, state_lines=64, list_paths=[str(write_list(folder, 120))])
@@ -125,7 +125,7 @@ def selection(folder: Path, journal: Path) -> dict[str, object]:
 
 
 def workers(folder: Path, journal: Path) -> dict[str, object]:
-    """A run with run-ups and a sample, spread over two workers."""
+    """A run with validation launches and a sample, spread over two workers."""
     gpu = Gpu(folder, 80)
     config = folder / "kernelpoint.yaml"
     config.write_text(
@@ -146,7 +146,7 @@ def workers(folder: Path, journal: Path) -> dict[str, object]:
 
 
 def simulators(folder: Path, journal: Path) -> dict[str, object]:
-    """A run with run-ups and a sample on Dask's workers, each with an embedded host; the outcomes lie beside the journal."""
+    """A run with validation launches on Dask's workers, each with an embedded host; outcomes lie beside the journal."""
     from kernelpoint.cli.host import program
     from kernelpoint.coordinator.engine import open_engine
     from kernelpoint.coordinator.handshake import ask, with_option
@@ -175,7 +175,7 @@ def print_nothing(line: str) -> None:
 RUNS = {
     "sample": sample,
     "left out": left_out,
-    "run-ups": run_ups,
+    "validation": validations,
     "selection": selection,
     "workers": workers,
     "simulators": simulators,

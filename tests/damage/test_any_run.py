@@ -1,4 +1,4 @@
-"""Runs with run-ups, over a selection, and spread over workers: any host, any order, aborts, lies, kills.
+"""Runs with validation launches, over a selection, and spread over workers: any host, any order, aborts, lies, kills.
 
 As test_any_host.py does for a sample: a state machine calls at random, right and wrong, and beside it stands a model that is
 slow and obvious. At the end every run is completed, and says what a run without disturbance says.
@@ -28,10 +28,10 @@ from kernelpoint.session.replays import KEPT
 from kernelpoint.session.worker_protocol import Outcome
 
 OK, DONE, PENDING, SIMULATE = 0, 1, 2, 0
-SAME = ("launches", "simulated", "estimate", "half_width", "counters", "covers", "replay_errors")
+SAME = ("launches", "simulated", "estimate", "half_width", "counters", "bound_scope", "replay_errors")
 KINDS = {
-    "run-ups": (64, "policy: random\nreplay.check: 2\nerror_budget.relative_error: 0.02"),
-    "further run-ups": (96, "policy: random\nerror_budget.relative_error: 0.02"),
+    "validation": (64, "policy: random\nreplay.check: 2\nerror_budget.relative_error: 0.02"),
+    "further validation": (96, "policy: random\nerror_budget.relative_error: 0.02"),
     "selection": (40, "policy: kernelpoint\nerror_budget.relative_error: 0.05"),
 }
 EXAMPLES = settings(
@@ -43,7 +43,7 @@ EXAMPLES = settings(
 
 
 class AnyRun(RuleBasedStateMachine):
-    """Calls of a host in a run with run-ups or over a selection."""
+    """Calls of a host in a run with validation launches or over a selection."""
 
     @initialize(kind=st.sampled_from(sorted(KINDS)), seed=st.integers(0, 3))
     def begin(self, kind, seed):
@@ -65,7 +65,7 @@ class AnyRun(RuleBasedStateMachine):
         self.session = self.host.open(self.yaml, **self.how)
 
     def cost(self, index, state):
-        """One in a hundred more from replayed state, so that run-ups have something to find."""
+        """One in a hundred more from replayed state, so that validation launches have something to find."""
         return int(self.cycles[index] * (1.0 if state == KEPT else 1.01))
 
     def ask(self, session, index):
@@ -138,7 +138,7 @@ class AnyRun(RuleBasedStateMachine):
         journal = self.session.journal.path
         self.session.journal.close()
         if torn:
-            line = b'{"type":"run_up","process":0,"launch":3,"run_up":0,"state":"kept","counters":{"cycles":5000.0}'
+            line = b'{"type":"validation","process":0,"launch":3,"validation":0,"state":"kept","counters":{"cycles":5000.0}'
             journal.write_bytes(journal.read_bytes() + line[: cut % len(line)])
         self.states.clear()
         self.last = None
@@ -166,7 +166,7 @@ class AnyRun(RuleBasedStateMachine):
         with self.folders:
             self.session.journal.close()
             found = self.complete(self.host.open(self.yaml, **self.how))
-            if self.aborted:  # a run-up or a launch may be given up for it
+            if self.aborted:  # a validation launch or a launch may be given up for it
                 assert found["launches"] >= len(self.cycles)
                 return
             calm = self.complete(self.host.open(f"{self.yaml}\njournal: {self.folders.name}/calm", **self.how))

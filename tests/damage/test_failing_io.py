@@ -34,7 +34,7 @@ def layer(tmp_path_factory):
 
 
 # Kind of run -> every how many operations the suite lets one fail.
-RUNS = {"sample": 3, "left out": 5, "run-ups": 16, "selection": 9, "workers": 16, "simulators": 90}
+RUNS = {"sample": 3, "left out": 5, "validation": 16, "selection": 9, "workers": 16, "simulators": 90}
 
 
 def outcomes(layer, tmp_path, what: str, stride: int, run: str = "sample") -> dict[str, int]:
@@ -60,7 +60,8 @@ def test_a_run_whose_file_operations_fail_says_so_and_is_resumed_to_the_same_res
     operations = found.pop("operations")
     assert operations > 40
     assert set(found) <= {"stopped, then the full result", "completed, then the full result"}, found
-    assert found["stopped, then the full result"] > 0.9 * sum(found.values())
+    # With simulators also outcomes of an earlier process are read; those that cannot be read are simulated again.
+    assert found["stopped, then the full result"] > (0.4 if run == "simulators" else 0.9) * sum(found.values())
 
 
 @pytest.mark.parametrize("run", [run for run in RUNS if run != "simulators"])  # whose outcomes lie in folders

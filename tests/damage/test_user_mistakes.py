@@ -286,7 +286,7 @@ def test_no_warning_of_a_library_reaches_a_user(tmp_path):
     assert done.returncode == 0 and done.stderr == ""
 
 
-def test_run_ups_are_chosen_without_a_warning_where_a_launch_has_no_chance():
+def test_validations_are_chosen_without_a_warning_where_a_launch_has_no_chance():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert successive(np.array([0.5, 0.0, 0.5]), np.array([0.5, 0.5, 0.1])) == [2, 0, 1]

@@ -44,13 +44,13 @@ def test_successive_sums_estimate_the_sum_over_all_launches_whatever_the_chances
     assert total == pytest.approx(missed.sum()) and kept.sum() > 0.0
 
 
-def test_run_ups_over_the_whole_sample_leave_no_doubt():
+def test_validations_over_the_whole_sample_leave_no_doubt():
     kept = np.array([100.0, 110.0, 90.0])
     error = replay_error(compared(kept, kept + 1.0, 3), 0.95)
     assert (error.error, error.half_width) == (pytest.approx(0.01), 0.0)
 
 
-def test_run_ups_that_agree_leave_an_error_possible_that_shrinks_with_their_number():
+def test_validations_that_agree_leave_an_error_possible_that_shrinks_with_their_number():
     widths = [replay_error(compared(np.ones(n), np.ones(n), 10**6), 0.95).half_width for n in (1, 2, 3, 12)]
     t = [4.303, 3.182, 2.776, 2.160]
     expected = [q * EXPECTED_SPREAD * (2 / (n + 1) / n) ** 0.5 for q, n in zip(t, (1, 2, 3, 12), strict=True)]
@@ -104,7 +104,7 @@ def test_long_launches_count_as_they_were_measured():
 
 
 @given(st.floats(1e-4, 0.1), st.floats(0.0, 0.1), st.floats(1e-5, 0.2), st.integers(1, 11))
-def test_further_run_ups_are_as_many_as_are_needed_and_none_where_they_do_not_help(eps, bias, half, n):
+def test_further_validations_are_as_many_as_are_needed_and_none_where_they_do_not_help(eps, bias, half, n):
     enough = enough_validations(SystematicError(bias, half), n, eps, 0.95, 12)
     assert n <= enough <= 12
     if half <= 0.6 * (eps - bias) or bias - half > eps:

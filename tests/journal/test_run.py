@@ -4,10 +4,12 @@ import sys
 
 import numpy as np
 import pytest
+from sealed_lines import journal_of
 
 from kernelpoint.errors import JournalError, SetupError
 from kernelpoint.journal import (
     DecisionRecord,
+    FurtherValidationsRecord,
     JournalWriter,
     KernelRecord,
     LaunchesRecord,
@@ -15,12 +17,14 @@ from kernelpoint.journal import (
     PopulationRecord,
     ResultRecord,
     RunRecord,
-    ScreenedRecord,
     StrataRecord,
     SummaryRecord,
+    ValidationRecord,
     load_run,
+    read_records,
 )
-from kernelpoint.journal.arrays import pack
+from kernelpoint.journal.launch_estimates import pack
+from kernelpoint.journal.lines import split_lines
 
 
 def write(path, *records):
@@ -89,13 +93,24 @@ def test_where_nobody_knows_the_launches_those_seen_count(tmp_path):
     assert run.launches == [5] and run.content()["skipped"] == 5
 
 
-def test_a_screened_population_takes_the_place_of_the_first_record(tmp_path):
-    population = PopulationRecord([3], None, {"design": "d"}, StrataRecord([2]), ScreenedRecord([1], [0], [4.0]))
-    records = [first([0]), PassRecord(0), DecisionRecord(0, 1, 0, "simulate"), ResultRecord(0, 1, 0, {"cycles": 1.0})]
+def test_a_population_takes_the_place_of_the_first_record(tmp_path):
+    population = PopulationRecord([3], None, {"design": "d"}, StrataRecord([2]))
+    records = [first([0]), PassRecord(0), DecisionRecord(0, 1, 0, "skip")]
     run = load_run(write(tmp_path / "run.kpjournal", *records, population))
     assert run.launches == [3] and run.hashes == {"a": "1", "design": "d"} and run.frozen.strata.units == [2]
-    pytest.importorskip("pandas")
-    assert np.isnan(run.to_frame()["stratum"][0]) and run.to_frame()["stratum"][1] == 0
+
+
+def test_names_of_earlier_versions_are_read_as_those_of_today(tmp_path):
+    validations = ValidationRecord(0, 1, 0, "kept", {"cycles": 1.0}), FurtherValidationsRecord(0, 2)
+    new = write(tmp_path / "new.kpjournal", first([9]), *validations, summary(9, 0))
+    text = b"\n".join(split_lines(new.read_bytes(), "new")[0]).decode()
+    for today, then in (("further_validation", "further_run_up"), ("validation", "run_up"), ("bound_scope", "covers")):
+        text = text.replace(f'"{today}', f'"{then}')
+    old = tmp_path / "old.kpjournal"
+    old.write_bytes(journal_of(text.encode().split(b"\n")))
+    _, validation, further, stated = read_records(old)
+    assert (validation.validation, further.validations, stated.bound_scope) == (0, 2, "total error")
+    assert stated == read_records(new)[-1] and validation.type == "run_up"
 
 
 def test_a_setting_that_the_journal_lacks_is_an_error(tmp_path):
@@ -109,11 +124,11 @@ def summary(launches, simulated):
     return SummaryRecord(
         **dict.fromkeys(("estimate", "half_width", "relative_half_width", "cycle_speedup", "one_per_stream_speedup")),
         **dict.fromkeys(("passes", "projected", "seed"), 0),
-        **dict.fromkeys(("inside_kernel", "bound", "covers", "policy"), ""),
+        **dict.fromkeys(("inside_kernel", "bound", "policy"), ""),
         **{key: [] for key in ("clusters", "processes", "degraded", "lost", "never_completed")},
         **{key: [] for key in ("assumptions", "warnings", "not_covered")},
         **{key: {} for key in ("counters", "ratios")},
-        launches=launches, simulated=simulated, skipped=launches - simulated, counter="cycles",
+        launches=launches, simulated=simulated, skipped=launches - simulated, counter="cycles", bound_scope="total error",
         confidence=0.95, relative_error=0.01, met=True, kernels=[KernelRecord("gemm", launches, simulated, 1.0)],
     )  # fmt: skip
 

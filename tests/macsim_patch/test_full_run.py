@@ -64,14 +64,14 @@ def test_a_list_that_is_drawn_whole_keeps_the_simulators_state_and_its_total_is_
     session = opened()
     assert run(session) == [KEPT] * 3 and not check_without_validation(session.setup).errors
     summary = summary_of(session, tmp_path)
-    assert (summary.estimate, summary.half_width, summary.covers) == (sum(CYCLES), 0.0, "exact")
+    assert (summary.estimate, summary.half_width, summary.bound_scope) == (sum(CYCLES), 0.0, "exact")
 
 
 def test_workers_simulate_such_a_list_from_replayed_state_with_a_bound(opened, tmp_path):
     session = opened(pool=OneWorker())
     assert run(session) == [REPLAYED] * 3
     summary = summary_of(session, tmp_path)
-    assert summary.covers == "total error" and summary.relative_half_width > 0.02
+    assert summary.bound_scope == "total error" and summary.relative_half_width > 0.02
 
 
 def test_a_run_that_workers_began_goes_on_as_it_began(opened, tmp_path):

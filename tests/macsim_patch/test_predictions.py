@@ -124,7 +124,7 @@ def setup(paths):
     return make
 
 
-def test_the_replay_error_of_cycles_is_that_between_courses_instead_of_run_ups(setup):
+def test_the_replay_error_of_cycles_is_that_between_courses_instead_of_validations(setup):
     run = setup()
     check = check_without_validation(run)
     assert not needs_validation(run)

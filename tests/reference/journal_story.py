@@ -21,6 +21,7 @@ KEPT = (
 )
 # Sentences, and what belongs to the line itself.
 NOT_STATED = (
+    "bound_scope",
     "covers",
     "kernels",
     "pass",
@@ -47,7 +48,7 @@ def story(journal: Path) -> list[Any]:
             of_screening = {"sizes": record.get("sizes", []), "kinds": record.get("kinds", ["first"])}
             state = record.get("state") or of_screening
             told.append([kind, number_of_pass(record), record.get("wanted"), *state.values()])
-        elif kind in ("look", "seen", "summary", "degraded"):
+        elif kind in ("look", "summary", "degraded"):
             told.append([kind, {k: plain(v) for k, v in record.items() if k not in NOT_STATED and k != "reason"}])
     return told
 

@@ -27,8 +27,14 @@ from recorded_programs import accelsim, embedded_host, macsim, miniatures
 
 from kernelpoint.session import boundary
 
-# Names of format 1, and those of format 2.
-RENAMED = {"floor": "one_per_stream_speedup", "cluster": "number", "process": "number", "units": "launches"}
+# Names of earlier versions, and those of this one.
+RENAMED = {
+    "floor": "one_per_stream_speedup",
+    "cluster": "number",
+    "process": "number",
+    "units": "launches",
+    "bound_excludes": "bound_scope_reason",
+}
 
 PARTS = (without_traces, with_traces, not_known_beforehand, embedded_host, miniatures, accelsim, macsim)
 

@@ -46,7 +46,7 @@ def in_browser(page: str, folder, script: str = "", width: int = 1200, dark: boo
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
 
 
-def test_the_first_thing_on_the_page_says_what_the_bound_covers(page):
+def test_the_first_thing_on_the_page_says_what_the_bound_bound_scope(page):
     body = page[page.index("<body>") :]
     first = re.sub(r"<[^>]+>", " ", body)[:400]
     assert "bound on sampling error only" in first or "total within" in first or "exact" in first
@@ -59,7 +59,7 @@ def test_the_page_is_self_contained_and_under_three_megabytes(page):
 
 
 @pytest.mark.parametrize(
-    ("covers", "met", "inside", "colour"),
+    ("bound_scope", "met", "inside", "colour"),
     [
         ("exact", True, None, "good"),
         ("total error", True, None, "good"),
@@ -70,14 +70,14 @@ def test_the_page_is_self_contained_and_under_three_megabytes(page):
         ("total error", True, False, "bad"),
     ],
 )
-def test_the_colour_of_the_verdict_tells_whether_the_number_can_be_trusted(tmp_path, covers, met, inside, colour):
-    run = a_run(tmp_path / "run.kpjournal", covers=covers, met=met)
+def test_the_colour_of_the_verdict_tells_whether_the_number_can_be_trusted(tmp_path, bound_scope, met, inside, colour):
+    run = a_run(tmp_path / "run.kpjournal", bound_scope=bound_scope, met=met)
     truth = None if inside is None else replace(a_view().truth, inside=inside)
     assert f'<div class="verdict {colour}">' in html_page(run, replace(a_view(), truth=truth))
 
 
 def test_a_full_run_that_was_resumed_is_not_shown_as_certain(tmp_path):
-    run = a_run(tmp_path / "run.kpjournal", covers="exact", met=True, restarts=[1])
+    run = a_run(tmp_path / "run.kpjournal", bound_scope="exact", met=True, restarts=[1])
     assert '<div class="verdict warn">' in html_page(run, a_view())
 
 

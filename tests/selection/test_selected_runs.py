@@ -40,7 +40,7 @@ def test_the_estimate_is_of_all_launches_and_only_traced_ones_are_wanted(select,
     assert summary["launches"] == 400 and summary["simulated"] == len(host.simulated) < 400
     assert abs(summary["estimate"] - total) <= summary["half_width"] and summary["met"]
     assert set(host.simulated) <= set((selection.numbers - 1).tolist())
-    assert summary["covers"] == "sampling error" and "traced" in summary["bound_excludes"]
+    assert summary["bound_scope"] == "sampling error" and "traced" in summary["bound_scope_reason"]
 
 
 def test_ctas_are_exact_because_the_census_knows_every_grid(select, trace, host):

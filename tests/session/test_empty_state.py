@@ -25,13 +25,13 @@ def test_each_launch_takes_as_long_as_the_first_one(traces, tmp_path):
     warm, first = full.results, full.results[0].counters
     assert all(cold.results[unit].counters == first for unit in range(40))
     assert all(warm[unit].counters["cycles"] < first["cycles"] for unit in range(1, 40))
-    assert (cold.ended().covers, cold.ended().half_width) == ("exact", 0.0)
+    assert (cold.ended().bound_scope, cold.ended().half_width) == ("exact", 0.0)
 
 
 def test_a_sample_estimates_the_total_of_launches_by_themselves(traces, tmp_path):
     cold = kp.simulate(traces, tmp_path / "cold.kpjournal", policy="random", replay=EMPTY).ended()
     first = kp.simulate(traces, tmp_path / "full.kpjournal", policy="all").results[0].counters["cycles"]
-    assert abs(cold.estimate - 40 * first) <= cold.half_width and cold.covers == "total error"
+    assert abs(cold.estimate - 40 * first) <= cold.half_width and cold.bound_scope == "total error"
     assert cold.simulated < 40 and not cold.replay_errors
 
 

@@ -81,7 +81,7 @@ def test_a_drawn_launch_with_a_damaged_trace_is_left_out_with_a_wider_bound(simu
     assert summary.half_width > 0.5 * simulator.cycles.min()
 
 
-def test_a_damaged_trace_in_a_run_up_is_not_simulated_either(simulator):
+def test_a_damaged_trace_in_a_validation_is_not_simulated_either(simulator):
     yaml = "policy: random\nreplay.check: 2\nerror_budget.relative_error: 0.1"
     session = simulator.open(yaml, state_lines=64)
     index = session.next(0, -1)[1]

@@ -166,7 +166,7 @@ def _percent(error: float | None) -> str:
 
 
 def _name_of_bound(summary: SummaryRecord) -> str:
-    return "bound on sampling error only" if summary.covers == SAMPLING_ERROR else "stated bound"
+    return "bound on sampling error only" if summary.bound_scope == SAMPLING_ERROR else "stated bound"
 
 
 def _judgement(full: Run, sampled: Run) -> str:

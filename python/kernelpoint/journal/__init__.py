@@ -13,38 +13,32 @@ Example:
 """
 
 from kernelpoint.journal.launch_estimates import LaunchEstimates
-from kernelpoint.journal.launch_records import (
-    AbortRecord,
-    DecisionRecord,
-    FurtherValidationsRecord,
-    LaunchesRecord,
-    LeftOutRecord,
-    ResultRecord,
-    ValidationRecord,
-)
-from kernelpoint.journal.parts import (
-    EstimateRecord,
-    HostRecord,
-    KernelRecord,
-    OpenLaunchRecord,
-    PartRecord,
-    ProjectionRecord,
-    RangeRecord,
-    ReplayErrorRecord,
-    ScreenedRecord,
-    StrataRecord,
-)
 from kernelpoint.journal.reader import read_records
 from kernelpoint.journal.records import (
+    AbortRecord,
+    DecisionRecord,
     DegradedRecord,
+    EstimateRecord,
+    FurtherValidationsRecord,
+    HostRecord,
+    KernelRecord,
+    LaunchesRecord,
+    LeftOutRecord,
     LookRecord,
+    OpenLaunchRecord,
+    PartRecord,
     PassRecord,
     PopulationRecord,
+    ProjectionRecord,
+    RangeRecord,
     Record,
+    ReplayErrorRecord,
+    ResultRecord,
     ResumeRecord,
     RunRecord,
-    SeenRecord,
+    StrataRecord,
     SummaryRecord,
+    ValidationRecord,
 )
 from kernelpoint.journal.run import Run, load_run
 from kernelpoint.journal.writer import JournalWriter
@@ -74,8 +68,6 @@ __all__ = [
     "ResumeRecord",
     "Run",
     "RunRecord",
-    "ScreenedRecord",
-    "SeenRecord",
     "StrataRecord",
     "SummaryRecord",
     "ValidationRecord",

@@ -11,9 +11,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from kernelpoint.errors import JournalError, shown
 from kernelpoint.files import open_regular, read_to_hole
-from kernelpoint.journal.launch_records import ResultRecord
 from kernelpoint.journal.lines import split_lines
-from kernelpoint.journal.records import PopulationRecord, Record, RunRecord, SummaryRecord
+from kernelpoint.journal.records import PopulationRecord, Record, ResultRecord, RunRecord, SummaryRecord
 from kernelpoint.progress import follow
 
 

@@ -13,35 +13,289 @@ Example:
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
-
-from kernelpoint.journal.launch_records import (
-    AbortRecord,
-    DecisionRecord,
-    FurtherValidationsRecord,
-    LaunchesRecord,
-    LeftOutRecord,
-    ResultRecord,
-    ValidationRecord,
-)
-from kernelpoint.journal.parts import (
-    Count,
-    Estimates,
-    HostRecord,
-    KernelRecord,
-    OpenLaunchRecord,
-    PartRecord,
-    RangeRecord,
-    ReplayErrorRecord,
-    ScreenedRecord,
-    Size,
-    StrataRecord,
-    Typed,
-)
+from pydantic import AliasChoices, ConfigDict, Field
 
 FORMAT_VERSION = 2
+BLOCK = 65_536  # launches in one record of their estimates
+
+Count = Annotated[int, Field(ge=0, lt=2**64)]
+Size = Annotated[int, Field(ge=0, lt=2**40)]
+Stratum = Annotated[int, Field(ge=-1, lt=2**31)]  # -1: a take-all unit
+
+
+def _once(name: str, old: str) -> Any:
+    """A field that earlier versions of the journal call `old`."""
+    return Field(validation_alias=AliasChoices(name, old))
+
+
+@dataclass(slots=True)
+class Typed:
+    """A part of a record; the reader refuses fields that are missing, unknown, of another type or not finite.
+
+    >>> from pydantic import TypeAdapter
+    >>> TypeAdapter(KernelRecord).validate_json('{"name": "gemm"}')  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    pydantic_core._pydantic_core.ValidationError: 3 validation errors for KernelRecord...
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+
+
+@dataclass(slots=True)
+class HostRecord(Typed):
+    """The simulator: its name, its version, the trace list of each process, the simulated GPU's options where it
+    states them."""
+
+    simulator: str
+    version: str = ""
+    lists: list[str | None] = field(default_factory=list)
+    configuration: str = ""
+
+
+@dataclass(slots=True)
+class StrataRecord(Typed):
+    """Launches, total of the covariate and cluster of each stratum: with the decisions, all that an estimate needs of a
+    design.
+    """
+
+    units: list[Size]
+    covariate: list[float] | None = None
+    clusters: list[Size] | None = None
+
+
+@dataclass(slots=True)
+class ProjectionRecord(Typed):
+    """A launch that was stopped inside: by which method, after how many of its CTAs and cycles; half-widths by counter."""
+
+    method: str
+    ctas: Count
+    of: Count
+    simulated_cycles: float
+    half_widths: dict[str, float | None]
+
+
+@dataclass(slots=True)
+class EstimateRecord(Typed):
+    """One counter, or ratio of counters.
+
+    Attributes:
+        simulated: over the simulated launches alone.
+        computed_half_width: that which results show, before it is raised to the error budget; None, which is written:
+            not stated.
+
+    >>> from kernelpoint.journal.text import plain
+    >>> plain(EstimateRecord(simulated=40.0))["half_width"] is None  # none is stated, and the journal says so
+    True
+    """
+
+    writes_none: ClassVar[bool] = True
+
+    estimate: float | None = None
+    half_width: float | None = None
+    relative_half_width: float | None = None
+    std_error: float | None = None
+    degrees_of_freedom: float | None = None
+    confidence: float | None = None
+    simulated: float | None = None
+    computed_half_width: float | None = None
+
+
+Estimates = dict[str, EstimateRecord]
+
+
+@dataclass(slots=True)
+class OpenLaunchRecord(Typed):
+    """The unsimulated launch that needs the smallest multiple of its expected cost to break the error budget alone.
+
+    Attributes:
+        process, launch: its place.
+        kernel: its name, None where it is not known.
+        times: that multiple.
+        probability: of its being drawn, beforehand.
+    """
+
+    process: Count
+    launch: Count
+    kernel: str | None
+    times: float
+    probability: float
+
+
+@dataclass(slots=True)
+class PartRecord(Typed):
+    """A process, or a cluster, by itself."""
+
+    number: Count
+    launches: Size
+    simulated: Size
+    estimates: Estimates
+
+
+@dataclass(slots=True)
+class RangeRecord(Typed):
+    """A range of a run (phase, layer, module) before the summary: its path, parts separated by "/", empty of the whole run; and
+    its estimates, those of the ranges inside it and of its other launches included.
+
+    >>> layer = RangeRecord("decode/layer.0", 8, 2, {"cycles": EstimateRecord(9000.0, half_width=300.0)})
+    >>> layer.estimates["cycles"].half_width
+    300.0
+    """
+
+    path: str
+    launches: Size
+    simulated: Size
+    estimates: Estimates
+    type: Literal["range"] = "range"
+
+
+@dataclass(slots=True)
+class KernelRecord(Typed):
+    """A kernel: its launches, those that were simulated, and the estimated cycles of all of them. estimates: its totals of the
+    counters that its rates are made of, each with a half-width.
+
+    >>> gemm = KernelRecord("gemm", launches=100, simulated=4, cycles=2.5e6)
+    >>> gemm.cycles / gemm.launches
+    25000.0
+    """
+
+    name: str
+    launches: Size
+    simulated: Size
+    cycles: float | None
+    estimates: Estimates = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class ReplayErrorRecord(Typed):
+    """Error of replay in a counter, as a fraction of its total, and the half-width of that estimate."""
+
+    writes_none: ClassVar[bool] = True
+
+    error: float | None
+    half_width: float | None
+
+
+# ---- single launches --------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class DecisionRecord(Typed):
+    """One launch decided.
+
+    Attributes:
+        u, threshold: reason of a launch that may be drawn.
+        take_all: reason of one that is simulated for certain.
+        cluster, stream: where known.
+        prediction: expected cycles, to six digits.
+        x: the covariate.
+        trace: path, where no list is known.
+
+    >>> drawn = DecisionRecord(process=0, launch=3, pass_index=0, action="simulate", stratum=1, u=0.02, threshold=0.1)
+    >>> drawn.u <= drawn.threshold
+    True
+    """
+
+    process: Count
+    launch: Count
+    pass_index: Count
+    action: Literal["simulate", "skip"]
+    stratum: Stratum | None = None
+    u: float | None = None
+    threshold: float | None = None
+    take_all: str | None = None
+    cluster: Count | None = None
+    stream: str | None = None
+    prediction: float | None = None
+    x: float | None = None
+    trace: str | None = None
+    type: Literal["decision"] = "decision"
+
+
+@dataclass(slots=True)
+class ResultRecord(Typed):
+    """Result of a launch: its counters, and its projection if it was stopped inside. copied: True if it is the result
+    of an equal launch of a deterministic simulator, or of an earlier run.
+
+    >>> ResultRecord(process=0, launch=3, pass_index=1, counters={"cycles": 900.0}).counters["cycles"]
+    900.0
+    """
+
+    process: Count
+    launch: Count
+    pass_index: Count
+    counters: dict[str, float]
+    projection: ProjectionRecord | None = None
+    at_once: bool | None = None
+    copied: bool | None = None
+    type: Literal["result"] = "result"
+
+
+@dataclass(slots=True)
+class ValidationRecord(Typed):
+    """A launch simulated for validation, from real or from replayed state; it is not part of the sample. copied: it is that of
+    an earlier run.
+    """
+
+    process: Count
+    launch: Count
+    validation: Annotated[Count, _once("validation", "run_up")]
+    state: Literal["kept", "replayed"]
+    counters: dict[str, float]
+    copied: bool | None = None
+    type: Literal["validation", "run_up"] = "validation"
+
+
+@dataclass(slots=True)
+class FurtherValidationsRecord(Typed):
+    """The first validation launches leave too little of the error budget: more follow, `validations` in all."""
+
+    pass_index: Count
+    validations: Annotated[Count, _once("validations", "run_ups")]
+    type: Literal["further_validations", "further_run_ups"] = "further_validations"
+
+
+@dataclass(slots=True)
+class AbortRecord(Typed):
+    """A launch that could not be simulated, and why."""
+
+    process: Count
+    launch: Count
+    pass_index: Count
+    reason: str | None = None
+    type: Literal["abort"] = "abort"
+
+
+@dataclass(slots=True)
+class LeftOutRecord(Typed):
+    """Launches, each (process, launch), that failed as often as is allowed; the run goes on, with a wider bound."""
+
+    pass_index: Count
+    launches: list[tuple[Count, Count]]
+    type: Literal["left_out"] = "left_out"
+
+
+@dataclass(slots=True)
+class LaunchesRecord(Typed):
+    """Estimates of `count` launches from launch `first` on, before the summary of a run that skipped some.
+
+    Each text is an array (journal.arrays) with one number for a launch: cycles, float64, its own result or its estimate; over
+    all launches they add up to the estimated total. strata, int32: its stratum, -1 where it was simulated for certain.
+    kernels, int32: its place in the summary's `kernels`, -1 where no name is known.
+    """
+
+    process: Count
+    first: Count
+    count: Annotated[int, Field(ge=1, le=BLOCK)]
+    cycles: str
+    strata: str
+    kernels: str
+    type: Literal["launches"] = "launches"
+
+
+# ---- the run ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -72,9 +326,8 @@ class RunRecord(Typed):
 
 @dataclass(slots=True)
 class PassRecord(Typed):
-    """The beginning of a pass: its number of launches (None while it is not known) and the state of the engine, which
-    is
-    the engine's own affair (estimation.Engine.pass_state).
+    """The beginning of a pass: its number of launches (None while it is not known) and the state of the engine, which is the
+    engine's own affair (estimation.Engine.pass_state).
     """
 
     pass_index: Count
@@ -96,7 +349,6 @@ class DegradedRecord(Typed):
 class LookRecord(Typed):
     """The end of a pass: estimates by counter, and whether the error budget is met.
 
-    >>> from kernelpoint.journal.parts import EstimateRecord
     >>> look = LookRecord(0, met=True, estimates={"cycles": EstimateRecord(1000.0, half_width=8.0)}, ratios={})
     >>> look.estimates["cycles"].half_width
     8.0
@@ -110,19 +362,6 @@ class LookRecord(Typed):
 
 
 @dataclass(slots=True)
-class SeenRecord(Typed):
-    """In journals of earlier versions: counts and estimates of the launches that came so far."""
-
-    seen: Count
-    simulated: Count
-    clusters: Count
-    met: bool
-    estimates: Estimates
-    ratios: Estimates
-    type: Literal["seen"] = "seen"
-
-
-@dataclass(slots=True)
 class PopulationRecord(Typed):
     """The launch list, once the census has seen all of it."""
 
@@ -130,7 +369,6 @@ class PopulationRecord(Typed):
     plan: str | None
     hashes: dict[str, str | None]
     strata: StrataRecord
-    simulated: ScreenedRecord | None = None  # in journals of earlier versions: launches that this pass simulated
     type: Literal["population"] = "population"
 
 
@@ -154,7 +392,8 @@ class SummaryRecord(Typed):
         kernels: empty where the plan knows no names; their cycles add up to the estimate.
         replay_errors: by counter, from validation launches.
         restarts: of a full run that was resumed, the units at which it went on.
-        bound_excludes: reason for a bound on the sampling error only.
+        bound_scope: the error that the half-width covers: exact, total error, sampling error, nothing.
+        bound_scope_reason: reason for a bound on the sampling error only.
         further: relative errors of further targets of the error budget, by counter or ratio, or `cycles of decode/*`.
         range_targets: estimates of those of ranges.
     """
@@ -173,7 +412,7 @@ class SummaryRecord(Typed):
     relative_error: float
     met: bool
     bound: str
-    covers: str
+    bound_scope: Annotated[str, _once("bound_scope", "covers")]
     cycle_speedup: float | None
     one_per_stream_speedup: float | None
     clusters: list[PartRecord]
@@ -191,7 +430,7 @@ class SummaryRecord(Typed):
     kernels: list[KernelRecord] = field(default_factory=list)
     replay_errors: dict[str, ReplayErrorRecord] = field(default_factory=dict)
     restarts: list[Count] = field(default_factory=list)
-    bound_excludes: str | None = None
+    bound_scope_reason: Annotated[str | None, _once("bound_scope_reason", "bound_excludes")] = None
     open_launch: OpenLaunchRecord | None = None
     copied: Count | None = None
     further: dict[str, float] = field(default_factory=dict)
@@ -210,7 +449,6 @@ Record = Annotated[
     | LeftOutRecord
     | DegradedRecord
     | LookRecord
-    | SeenRecord
     | PopulationRecord
     | ResumeRecord
     | LaunchesRecord

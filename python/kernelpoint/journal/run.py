@@ -11,28 +11,33 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from kernelpoint.arguments import check, checked
-from kernelpoint.errors import ConfigError, JournalError, shown
+from kernelpoint.errors import ConfigError, JournalError, SetupError, shown
 from kernelpoint.journal.launch_estimates import LaunchEstimates, estimates_of_launches
-from kernelpoint.journal.launch_records import DecisionRecord, LaunchesRecord, ResultRecord
-from kernelpoint.journal.parts import EstimateRecord, RangeRecord
 from kernelpoint.journal.reader import read_records
 from kernelpoint.journal.records import (
+    DecisionRecord,
+    EstimateRecord,
+    LaunchesRecord,
     LookRecord,
     PassRecord,
     PopulationRecord,
+    RangeRecord,
     Record,
+    ResultRecord,
     ResumeRecord,
     RunRecord,
-    ScreenedRecord,
     SummaryRecord,
 )
-from kernelpoint.journal.table import table_of
 from kernelpoint.journal.text import plain
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Kind = TypeVar("Kind")
+OF_DECISION = (
+    *("pass_index", "action", "stratum", "cluster", "stream"),
+    *("u", "threshold", "take_all", "prediction", "x"),
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,15 +74,10 @@ class Run:
 
     @cached_property
     def frozen(self) -> RunRecord | PopulationRecord:
-        """The record that says which launches there are and how they were divided: the end of a screening pass, or the first
-        record where the launches were known.
+        """The record that says which launches there are and how they were divided: that of the end of a census, or the first
+        record.
         """
         return next(self.of(PopulationRecord), self.header)
-
-    @property
-    def screened(self) -> ScreenedRecord | None:
-        """Strata of the launches of a screening pass, which were decided before there were strata."""
-        return self.frozen.simulated if isinstance(self.frozen, PopulationRecord) else None
 
     @cached_property
     def launches(self) -> list[int]:
@@ -227,8 +227,38 @@ class Run:
 
         Raises:
             SetupError: pandas is not installed.
+
+        >>> import kernelpoint as kp
+        >>> table = kp.simulate("traces/kernelslist.g", "run.kpjournal", policy="all").to_frame()
+        >>> len(table), table["action"].unique().tolist()
+        (6, ['simulate'])
         """
-        return table_of(self)
+        try:
+            import pandas as pd
+        except ImportError:
+            raise SetupError(
+                "to_frame needs pandas, which is not installed: pip install 'kernelpoint[pandas]'"
+            ) from None
+        rows: list[dict[str, Any]] = [
+            {"process": process, "launch": launch}
+            for process, count in enumerate(self.launches)
+            for launch in range(count)
+        ]
+        for decision in self.of(DecisionRecord):
+            rows[self.unit(decision)] |= {name: getattr(decision, name) for name in OF_DECISION}
+        for unit, row in enumerate(rows):
+            result = self.results.get(unit)
+            row["simulated"] = result is not None
+            row.update(result.counters if result else {})
+        if (estimates := self.launch_estimates) is not None:
+            for unit, (row, cycles) in enumerate(zip(rows, estimates.cycles.tolist(), strict=True)):
+                row |= {
+                    "kernel": self.name_of(unit),
+                    "estimated_cycles": cycles,
+                    "stratum": int(estimates.strata[unit]),
+                }
+        columns = ["process", "launch", "kernel", *OF_DECISION, "simulated", "estimated_cycles", *self.counters]
+        return pd.DataFrame(rows, columns=columns)
 
 
 def load_run(path: str | Path) -> Run:

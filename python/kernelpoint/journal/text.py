@@ -6,8 +6,7 @@ import json
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from kernelpoint.journal.launch_records import DecisionRecord
-from kernelpoint.journal.records import Record
+from kernelpoint.journal.records import DecisionRecord, Record
 
 _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 

@@ -122,9 +122,6 @@ def _places(run: Run) -> tuple[dict[int, int], dict[int, float]]:
             stratum[unit] = -1 if record.stratum is None else record.stratum
             if record.x is not None:
                 x[unit] = record.x
-    if (screened := run.screened) is not None:  # decided before there were strata
-        stratum.update(zip(screened.units, screened.strata, strict=True))
-        x.update(zip(screened.units, screened.x, strict=False))
     return stratum, x
 
 

@@ -82,9 +82,9 @@ def _verdict(run: Run, view: RunView) -> str:
 def _trust(run: Run, view: RunView) -> str:
     """Colour of the verdict: good, warn or bad."""
     s = run.ended()
-    if s.estimate is None or s.covers == NOTHING or (view.truth is not None and view.truth.inside is False):
+    if s.estimate is None or s.bound_scope == NOTHING or (view.truth is not None and view.truth.inside is False):
         return "bad"
-    return "good" if (s.covers == EXACT and not s.restarts) or (s.covers == TOTAL_ERROR and s.met) else "warn"
+    return "good" if (s.bound_scope == EXACT and not s.restarts) or (s.bound_scope == TOTAL_ERROR and s.met) else "warn"
 
 
 def _facts(run: Run) -> str:

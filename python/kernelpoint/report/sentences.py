@@ -62,7 +62,7 @@ def sentences(run: Run) -> list[str]:
         so_far = run.content()
         return [f"{so_far['simulated']:,} of {so_far['launches']:,} launches simulated so far", _NOT_ENDED]
     lines = [verdict(s), *open_launch(s), _counts(s.simulated, s.launches, s.passes), *_costs(run, s)]
-    if s.covers != EXACT:
+    if s.bound_scope != EXACT:
         word = "within" if s.met else "beyond"
         budget = "".join(f", {name} {100 * error:g} %" for name, error in s.further.items())
         lines.append(

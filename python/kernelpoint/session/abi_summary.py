@@ -58,7 +58,7 @@ class Summary:
 
 def of_sampling_only(record: SummaryRecord) -> set[str]:
     """Names of the counters and ratios whose half-widths contain the sampling error only."""
-    if record.covers not in (TOTAL_ERROR, SAMPLING_ERROR):
+    if record.bound_scope not in (TOTAL_ERROR, SAMPLING_ERROR):
         return set()
     names = {n for n, e in record.counters.items() if e.half_width and n not in record.replay_errors}
     return names | {name for name in record.ratios if names & set(RATIOS[name])}

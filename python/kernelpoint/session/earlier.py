@@ -49,6 +49,6 @@ def read_earlier(path: str, now: RunRecord, counters: tuple[str, ...] | None) ->
         )
     chains: dict[int, dict[int, Counters]] = {}
     for record in run.of(ValidationRecord):
-        chains.setdefault(record.run_up, {})[record.launch] = record.counters
+        chains.setdefault(record.validation, {})[record.launch] = record.counters
     results = {(r.process, r.launch): r.counters for r in run.of(ResultRecord) if r.projection is None}
     return EarlierResults(results, {tuple(sorted(chain)): chain for chain in chains.values()})

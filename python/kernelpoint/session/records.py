@@ -11,7 +11,8 @@ import numpy as np
 
 from kernelpoint.estimation import Estimate, Look, Tree, subtotals
 from kernelpoint.journal import EstimateRecord, KernelRecord, LaunchesRecord, LookRecord, RangeRecord
-from kernelpoint.journal.arrays import BLOCK, pack
+from kernelpoint.journal.launch_estimates import pack
+from kernelpoint.journal.records import BLOCK
 from kernelpoint.session.ratios import rates_of
 from kernelpoint.workload.plan import Plan
 

@@ -40,7 +40,7 @@ def summarise(
     launches, simulated = len(sample.has_result), sample.results - sampled.copies
     bounded = main.half_width is not None
     estimated = launches - sample.results + sampled.inside.projected
-    covers = _covers(setup, checked, bounded, estimated)
+    bound_scope = _bound_scope(setup, checked, bounded, estimated)
     targets = {one.name: one.estimate for one in sample.ranges if one.estimate} if look else {}
     return SummaryRecord(
         launches=launches,
@@ -74,13 +74,13 @@ def summarise(
         copied=sampled.copies or None,
         further={**budget.further, **targets_of_ranges(setup.config)},
         range_targets=estimate_records(targets) or None,
-        **_sentences(setup, sampled, checked, look, covers),
+        **_sentences(setup, sampled, checked, look, bound_scope),
         degraded=list(degraded),
     )
 
 
-def _covers(setup: Setup, checked: ReplayCheck, bounded: bool, estimated: int) -> str:
-    """Name of the error that the bound covers; estimated: launches without a whole result of their own."""
+def _bound_scope(setup: Setup, checked: ReplayCheck, bounded: bool, estimated: int) -> str:
+    """Name of the error that the bound bound_scope; estimated: launches without a whole result of their own."""
     empty = setup.config.replay.state == "empty"
     replays = setup.host.restores_state and not setup.is_full_run and not empty
     begins_alike = (setup.host.stateless or empty) and estimated > 0  # each launch begins as in the full run
@@ -88,10 +88,10 @@ def _covers(setup: Setup, checked: ReplayCheck, bounded: bool, estimated: int) -
 
 
 def _sentences(
-    setup: Setup, sampled: SampledLaunches, checked: ReplayCheck, look: Look | None, covers: str
+    setup: Setup, sampled: SampledLaunches, checked: ReplayCheck, look: Look | None, bound_scope: str
 ) -> dict[str, Any]:
     """Statements on the bound and on the run, as fields of its summary."""
-    inside, sampling_only = sampled.inside, covers == SAMPLING_ERROR
+    inside, sampling_only = sampled.inside, bound_scope == SAMPLING_ERROR
     assumptions, warnings = [], ["the run ended before its pass was complete: no estimate is stated"]
     if look is not None:
         assumptions = [*look.assumptions, *inside.assumptions(), *filter(None, [checked.assumption])]
@@ -99,11 +99,11 @@ def _sentences(
         warnings += _of_restarts(setup, sampled.restarts)
     state = [f"{NOT_COVERED[0]}, and by how much is not known: {checked.reason}"] if sampling_only else []
     return {
-        "covers": covers,
+        "bound_scope": bound_scope,
         "assumptions": assumptions,
         "warnings": warnings,
         "not_covered": [*state, MODEL_ERROR],
-        "bound_excludes": checked.reason if sampling_only else None,
+        "bound_scope_reason": checked.reason if sampling_only else None,
     }
 
 

@@ -300,9 +300,9 @@ class Validation(Queue):
         """See Queue."""
         step = self._step()
         if isinstance(outcome, ValidationRecord):
-            if step is None or (step.launch, step.chain) != (outcome.launch, outcome.run_up):
+            if step is None or (step.launch, step.chain) != (outcome.launch, outcome.validation):
                 raise HostError(
-                    f"a result of launch {outcome.launch} in validation {outcome.run_up} that the run does not have"
+                    f"a result of launch {outcome.launch} in validation {outcome.validation} that the run does not have"
                 )
             self._results[self._position] = outcome.counters
             if outcome.copied:
@@ -368,7 +368,7 @@ class Validation(Queue):
     def extend(self, record: FurtherValidationsRecord) -> None:
         """Take further chains into the queue."""
         self._extensions += 1
-        self.count = min(record.run_ups, len(self.chains))
+        self.count = min(record.validations, len(self.chains))
         self._steps = self._first_steps()
 
 

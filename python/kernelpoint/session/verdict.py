@@ -49,22 +49,22 @@ def verdict(summary: SummaryRecord) -> str:
 
 
 def _stated(summary: SummaryRecord) -> str:
-    covers, width = summary.covers, summary.relative_half_width
-    if covers == EXACT and summary.restarts:
+    scope, width = summary.bound_scope, summary.relative_half_width
+    if scope == EXACT and summary.restarts:
         return (
             f"every launch was simulated; the run was resumed {_times(len(summary.restarts))}, which may move the total"
         )
-    if covers == EXACT:
+    if scope == EXACT:
         every = "every launch was simulated" if not summary.skipped else "one launch of each content was simulated"
         return f"exact: {every}"
-    if width is None or covers == NOTHING:
+    if width is None or scope == NOTHING:
         return "no bound stated"
     interval = f"+- {width_text(width, summary.relative_error)} % at {100 * summary.confidence:g} %"
     interval += "".join(f", {name} {_width(summary, name)}" for name in summary.further)
-    if covers == TOTAL_ERROR:
+    if scope == TOTAL_ERROR:
         total = "mean of equally likely full runs" if OF_MEAN in summary.assumptions else "total"
         return f"{total} within {interval}; error budget {'met' if summary.met else 'not met'}"
-    reason = f" ({summary.bound_excludes})" if summary.bound_excludes else ""
+    reason = f" ({summary.bound_scope_reason})" if summary.bound_scope_reason else ""
     return f"bound on sampling error only{reason}: {interval}"
 
 

@@ -50,16 +50,16 @@ class ReplayingHost:
         return self.host.run(session, lambda s, i: self.step(s, i, **how))
 
 
-def test_run_ups_come_first_and_end_in_launches_that_the_sample_simulates_from_replayed_state(host):
+def test_validations_come_first_and_end_in_launches_that_the_sample_simulates_from_replayed_state(host):
     found = ReplayingHost(host)
     session = found.open()
-    run_ups = [run_up.launches for run_up in session.loop.validation.chains]
+    validations = [validation.launches for validation in session.loop.validation.chains]
     found.run(session)
-    steps = [(n, KEPT if n > launches[0] else REPLAYED) for launches in run_ups for n in launches]
-    assert len(run_ups) == 3 and all(len(launches) >= 2 for launches in run_ups)
+    steps = [(n, KEPT if n > launches[0] else REPLAYED) for launches in validations for n in launches]
+    assert len(validations) == 3 and all(len(launches) >= 2 for launches in validations)
     assert found.seen[: len(steps)] == steps
     sample = found.seen[len(steps) :]
-    assert {(launches[-1], REPLAYED) for launches in run_ups} <= set(sample)
+    assert {(launches[-1], REPLAYED) for launches in validations} <= set(sample)
     assert len(sample) == len(set(sample)) and all(state == REPLAYED for _, state in sample)
 
 
@@ -67,7 +67,7 @@ def test_what_replay_misses_is_in_the_half_width_and_the_first_line(host):
     exact = ReplayingHost(host).run(ReplayingHost(host).open(LOOSE + "\nresume: never"))
     biased = ReplayingHost(host, bias=0.02)
     summary = biased.run(biased.open(LOOSE + "\nresume: never"))
-    assert exact["covers"] == summary["covers"] == "total error"
+    assert exact["bound_scope"] == summary["bound_scope"] == "total error"
     assert exact["replay_errors"]["cycles"]["error"] == 0.0
     left = 1.0 - 3 / exact["simulated"]
     expected = 2.776 * EXPECTED_SPREAD * (left * 2 / 4 / 3) ** 0.5
@@ -84,7 +84,7 @@ def test_an_error_of_replay_above_the_budget_is_not_called_met(host):
     assert any("total within +- " in line and "error budget not met" in line for line in host.log)
 
 
-def test_run_ups_count_as_simulated_cycles(host):
+def test_validations_count_as_simulated_cycles(host):
     found = ReplayingHost(host)
     summary = found.run(found.open())
     cycles = sum(host.cycles[index] for index, _ in found.seen)
@@ -109,49 +109,49 @@ def test_run_ups_count_as_simulated_cycles(host):
         ),
     ],
 )
-def test_without_run_ups_the_first_line_says_why_the_bound_is_on_sampling_error_only(host, yaml, info, reason):
+def test_without_validations_the_first_line_says_why_the_bound_is_on_sampling_error_only(host, yaml, info, reason):
     found = ReplayingHost(host)
     session = found.host.open(yaml, **{"state_lines": 64, "list_paths": [str(host.folder / "kernelslist.g")], **info})
     summary = found.run(session)
-    assert summary["covers"] == "sampling error" and summary["bound_excludes"] == reason
+    assert summary["bound_scope"] == "sampling error" and summary["bound_scope_reason"] == reason
     assert any(f"bound on sampling error only ({reason})" in line for line in host.log)
     assert any(reason in text for text in summary["not_covered"])
 
 
-def test_a_run_killed_at_random_bytes_also_in_its_run_ups_ends_with_the_same_summary(host):
+def test_a_run_killed_at_random_bytes_also_in_its_validations_ends_with_the_same_summary(host):
     found = ReplayingHost(host, bias=0.01)
     whole = found.run(found.open())
     journal = host.folder / "run.kpjournal"
     data = journal.read_bytes()
     chance = random.Random(3)
     points = chance.sample(range(data.index(b"\n") + 1, len(data)), 15)
-    last_run_up = data.rindex(b'"type":"run_up"')
-    for point in [*points, *chance.sample(range(data.index(b"\n") + 1, last_run_up), 15)]:
+    last_validation = data.rindex(b'"type":"validation"')
+    for point in [*points, *chance.sample(range(data.index(b"\n") + 1, last_validation), 15)]:
         journal.write_bytes(data[:point])
         assert found.run(found.open()) == whole
 
 
-def test_a_run_up_that_fails_is_left_out(host):
+def test_a_validation_that_fails_is_left_out(host):
     found = ReplayingHost(host)
     session = found.open()
     first = session.loop.validation.chains[0].launches[1]
     for _ in range(2):
         found.step(session, session.next(0, -1)[1], fails=(first,))
     summary = found.run(session)
-    assert summary["covers"] == "total error" and not summary["degraded"]
+    assert summary["bound_scope"] == "total error" and not summary["degraded"]
 
 
-def test_three_failed_run_ups_of_three_leave_the_error_unknown(host):
+def test_three_failed_validations_of_three_leave_the_error_unknown(host):
     found = ReplayingHost(host)
     session = found.open()
-    fails = {run_up.launches[0] for run_up in session.loop.validation.chains}
+    fails = {validation.launches[0] for validation in session.loop.validation.chains}
     for _ in range(3):
         found.step(session, session.next(0, -1)[1], fails=fails)
     summary = found.run(session)
-    assert summary["bound_excludes"] == "too few validation launches could be simulated"
+    assert summary["bound_scope_reason"] == "too few validation launches could be simulated"
 
 
-def test_a_launch_that_is_not_the_next_of_its_run_up_is_skipped_and_cannot_have_a_result(host):
+def test_a_launch_that_is_not_the_next_of_its_validation_is_skipped_and_cannot_have_a_result(host):
     found = ReplayingHost(host)
     session = found.open()
     launch = session.next(0, -1)[1]
@@ -175,23 +175,23 @@ def test_a_full_run_keeps_the_state_and_says_where_it_was_resumed(host):
     assert summary["restarts"] == [3] and "resumed at launch unit 3, with replayed state" in summary["warnings"][0]
     text = verdict(load_run(host.folder / "run.kpjournal").ended())
     assert text.endswith("; every launch was simulated; the run was resumed once, which may move the total")
-    assert '"type":"run_up"' not in (host.folder / "run.kpjournal").read_text()
+    assert '"type":"validation"' not in (host.folder / "run.kpjournal").read_text()
 
 
 def test_an_uninterrupted_full_run_warns_of_nothing(host):
     found = ReplayingHost(host)
     summary = found.run(found.open("policy: all"))
-    assert summary["restarts"] == [] and summary["covers"] == "exact" and not summary["warnings"]
+    assert summary["restarts"] == [] and summary["bound_scope"] == "exact" and not summary["warnings"]
 
 
-def test_the_journal_holds_the_results_of_a_run_up_and_the_sample_the_other_one(host):
+def test_the_journal_holds_the_results_of_a_validation_and_the_sample_the_other_one(host):
     found = ReplayingHost(host, bias=0.01)
     session = found.open()
-    lengths = [len(run_up.launches) for run_up in session.loop.validation.chains]
-    last = {run_up.launches[-1] for run_up in session.loop.validation.chains}
+    lengths = [len(validation.launches) for validation in session.loop.validation.chains]
+    last = {validation.launches[-1] for validation in session.loop.validation.chains}
     found.run(session)
     run = load_run(host.folder / "run.kpjournal")
-    states = [(record.run_up, record.state) for record in run.of(ValidationRecord)]
+    states = [(record.validation, record.state) for record in run.of(ValidationRecord)]
     assert states == [(i, "kept" if n else "replayed") for i, length in enumerate(lengths) for n in range(length)]
     assert np.isfinite([record.counters["cycles"] for record in run.of(ValidationRecord)]).all()
     assert last <= {record.launch for record in run.of(ResultRecord)}
@@ -230,44 +230,50 @@ class UnevenHost(ReplayingHost):
 
 
 @pytest.mark.parametrize(("budget", "count"), [(0.05, 1), (0.02, 1), (0.01, 2), (0.005, 2)])
-def test_a_budget_begins_with_as_many_run_ups_as_it_needs_where_they_agree(host, budget, count):
+def test_a_budget_begins_with_as_many_validations_as_it_needs_where_they_agree(host, budget, count):
     session = ReplayingHost(host).open(f"policy: random\nerror_budget: {{relative_error: {budget}}}")
     assert session.loop.validation.count == count
 
 
-def test_run_ups_that_disagree_are_followed_by_further_ones_before_the_look(host):
+def test_validations_that_disagree_are_followed_by_further_ones_before_the_look(host):
     found = UnevenHost(host, bias=0.03)
     summary = found.run(found.open("policy: random\nerror_budget: {relative_error: 0.05}"))
     run = load_run(host.folder / "run.kpjournal")
-    types = [record.type for record in run.records if record.type in ("run_up", "further_run_ups", "pass", "look")]
-    first, look = types.index("further_run_ups"), types.index("look")
-    assert types[:first].count("run_up") == 2 and types[first:look].count("run_up") >= 2 and "pass" in types[:first]
-    made = [record.run_ups for record in run.of(FurtherValidationsRecord)]
+    types = [
+        record.type for record in run.records if record.type in ("validation", "further_validations", "pass", "look")
+    ]
+    first, look = types.index("further_validations"), types.index("look")
+    assert (
+        types[:first].count("validation") == 2
+        and types[first:look].count("validation") >= 2
+        and "pass" in types[:first]
+    )
+    made = [record.validations for record in run.of(FurtherValidationsRecord)]
     assert made == sorted(set(made)) and made[-1] <= 12
-    assert summary["covers"] == "total error" and abs(summary["replay_errors"]["cycles"]["error"]) < 0.05
+    assert summary["bound_scope"] == "total error" and abs(summary["replay_errors"]["cycles"]["error"]) < 0.05
 
 
-def test_a_run_killed_in_its_further_run_ups_ends_with_the_same_summary(host):
+def test_a_run_killed_in_its_further_validations_ends_with_the_same_summary(host):
     found = UnevenHost(host, bias=0.03)
     yaml = "policy: random\nerror_budget: {relative_error: 0.05}"
     whole = found.run(found.open(yaml))
     journal = host.folder / "run.kpjournal"
     data = journal.read_bytes()
-    begin = data.index(b'"type":"further_run_ups"')
+    begin = data.index(b'"type":"further_validations"')
     end = data.index(b'"type":"look"', begin)
     for point in random.Random(5).sample(range(begin - 200, end + 200), 25):
         journal.write_bytes(data[:point])
         assert found.run(found.open(yaml)) == whole
 
 
-def test_a_further_run_up_that_fails_is_left_out(host):
+def test_a_further_validation_that_fails_is_left_out(host):
     found = UnevenHost(host, bias=0.03)
     session = found.open("policy: random\nerror_budget: {relative_error: 0.05}")
-    later = {run_up.launches[0] for run_up in session.loop.validation.chains[1:]}
-    run_ups = session.loop.validation
+    later = {validation.launches[0] for validation in session.loop.validation.chains[1:]}
+    validations = session.loop.validation
     last = -1
     while (status := session.next(0, last))[0] != DONE:
         last = status[1]
-        found.step(session, last, fails=later if session.loop.queue is run_ups else ())
+        found.step(session, last, fails=later if session.loop.queue is validations else ())
     session.finish()
-    assert load_run(host.folder / "run.kpjournal").ended().covers == "total error"
+    assert load_run(host.folder / "run.kpjournal").ended().bound_scope == "total error"
