@@ -205,8 +205,7 @@ def simulate(
     >>> run.ended().simulated, run.ended().half_width
     (6, 0.0)
     """
-    from kernelpoint.coordinator.coordinator import coordinate
-    from kernelpoint.coordinator.in_process import InProcess
+    from kernelpoint.coordinator.coordinator import InProcess, coordinate
     from kernelpoint.fast_model.configuration import configuration_of_host
     from kernelpoint.session.boundary import open_run, own_command
 

@@ -4,8 +4,7 @@ import pytest
 from caches import new_cache
 
 from kernelpoint.cli.host import program
-from kernelpoint.coordinator.sweep import ranked, run_sweep
-from kernelpoint.coordinator.sweep_configs import sweep_configs
+from kernelpoint.coordinator.sweep import ranked, run_sweep, sweep_configs
 from kernelpoint.coordinator.sweep_table import cells, html_page
 from kernelpoint.errors import ConfigError
 from kernelpoint.journal import load_run

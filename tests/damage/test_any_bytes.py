@@ -26,7 +26,7 @@ from kernelpoint.archive import read_archive, write_archive
 from kernelpoint.config import load_config
 from kernelpoint.config.reference import commented_yaml
 from kernelpoint.coordinator.batch_systems import read_cluster_file
-from kernelpoint.coordinator.sweep_configs import sweep_configs
+from kernelpoint.coordinator.sweep import sweep_configs
 from kernelpoint.encoder.checkpoint import _ZEROS, BUILTIN, _checksum, checkpoint_path, read_checkpoint, read_tensors
 from kernelpoint.errors import KernelPointError
 from kernelpoint.journal import load_run

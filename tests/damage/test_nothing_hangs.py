@@ -17,7 +17,7 @@ from kernelpoint import cli
 from kernelpoint.cli.host import program
 from kernelpoint.config import load_config
 from kernelpoint.coordinator.batch_systems import read_cluster_file
-from kernelpoint.coordinator.sweep_configs import sweep_configs
+from kernelpoint.coordinator.sweep import sweep_configs
 from kernelpoint.encoder import read_checkpoint
 from kernelpoint.errors import KernelPointError, TraceError
 from kernelpoint.fast_model import shipped

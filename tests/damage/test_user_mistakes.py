@@ -20,8 +20,7 @@ from kernelpoint.errors import ConfigError, HostError, KernelPointError
 from kernelpoint.journal import load_run
 from kernelpoint.report.launches import write_csv
 from kernelpoint.session import boundary, embedded
-from kernelpoint.session.host_info import MOST_LAUNCHES, HostInfo
-from kernelpoint.session.host_result import HostResult
+from kernelpoint.session.host_info import MOST_LAUNCHES, HostInfo, HostResult
 from kernelpoint.session.validation import successive
 from kernelpoint.spreadsheet import safe_cell
 

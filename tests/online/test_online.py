@@ -171,7 +171,7 @@ def test_a_second_result_of_a_launch_is_refused(host):
 def test_a_result_in_the_census_is_refused(host):
     session = host.open(LOOSE)
     session.on_launch(0, 0, host.paths[0])
-    with pytest.raises(HostError, match="nothing is simulated in a census"):
+    with pytest.raises(HostError, match="launch 0 of process 0 is not in flight"):
         host.complete(session, 0)
 
 

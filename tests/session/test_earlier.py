@@ -60,7 +60,7 @@ def test_a_run_that_was_helped_is_resumed_at_any_line(traces, loose, tmp_path):
 
 
 def test_workers_are_not_asked_for_what_is_known(traces, loose, tmp_path, monkeypatch):
-    from kernelpoint.coordinator.in_process import InProcess
+    from kernelpoint.coordinator.coordinator import InProcess
 
     expected = []
     monkeypatch.setattr(InProcess, "expect", lambda _, planned: expected.extend(planned))

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from kernelpoint.config import read_yaml
-from kernelpoint.coordinator.network import LOOPBACK, dashboard_address
 from kernelpoint.errors import ConfigError
 from kernelpoint.extras import needs_extra
 from kernelpoint.files import write_output
@@ -29,6 +28,12 @@ BATCH_SYSTEMS = {
 }
 SCHEMES = ("tcp://", "tls://", "ucx://", "ws://", "wss://")
 SECONDS_TO_SUBMIT = 60.0
+LOOPBACK = "127.0.0.1:0"  # this machine only, any free port
+
+
+def dashboard_address() -> str:
+    """Address on which Dask's dashboard listens: on loopback, unless KERNELPOINT_DASHBOARD names another."""
+    return os.environ.get("KERNELPOINT_DASHBOARD", LOOPBACK)
 
 
 def batch_cluster(path: str, workers: int, say: Callable[[str], None]) -> Any:

@@ -12,11 +12,21 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
 from typing import Any
+from urllib.parse import urlsplit
 
 from kernelpoint import __version__
-from kernelpoint.coordinator.batch_systems import BATCH_SYSTEMS, SCHEMES, batch_cluster, close, read_cluster_file
-from kernelpoint.coordinator.network import LOOPBACK, answering_dashboard, dashboard_address, insecure_scheduler
+from kernelpoint.coordinator.batch_systems import (
+    BATCH_SYSTEMS,
+    LOOPBACK,
+    SCHEMES,
+    batch_cluster,
+    close,
+    dashboard_address,
+    read_cluster_file,
+)
 from kernelpoint.coordinator.task import Batch, Report, Work, end_simulators, simulate
 from kernelpoint.errors import ConfigError, KernelPointError, SessionError
 from kernelpoint.extras import needs_extra
@@ -42,6 +52,9 @@ SETTINGS = {
 }
 MEMORY_MARGIN = 2.0  # Model: a simulator grows to at most that multiple of what it takes before its first launch
 LEAST_MEMORY = 1 << 30  # bytes for a simulator
+SECURE = ("tls://", "wss://")
+SECONDS_TO_ANSWER = 5.0
+HEALTH = "/health"  # of Dask: answers at once, where the dashboard itself is drawn first
 SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_LINES = 5.0, 60.0  # at the number of workers, and about a lack of them
 
 Say = Callable[[str], None]
@@ -238,3 +251,51 @@ def _local(workers: int) -> Any:
         worker_dashboard_address=LOOPBACK,
         silence_logs=logging.CRITICAL,
     )
+
+
+# ---- who listens, and who is answered ---------------------------------------------------------------------------------
+
+
+def insecure_scheduler(address: str) -> str:
+    """Warning for a scheduler without encryption; empty where its connections are encrypted.
+
+    >>> insecure_scheduler("tls://10.0.0.1:8786")
+    ''
+    >>> insecure_scheduler("tcp://10.0.0.1:8786").partition(":")[0]
+    'warning'
+    """
+    if address.startswith(SECURE):
+        return ""
+    return (
+        f"warning: {address} has no encryption and no password: everybody who reaches it can run programs as you; "
+        "use a scheduler with certificates (tls://)"
+    )
+
+
+def answering_dashboard(cluster: Any, client: Any) -> str:
+    """Address of Dask's page on workers and tasks; empty where no page answers there.
+
+    Args:
+        cluster: a Dask cluster whose scheduler runs in this process, or None.
+        client: of its scheduler.
+    """
+    if cluster is None:
+        link = str(client.dashboard_link)
+    else:
+        server = cluster.scheduler.http_server
+        link = f"http://{server.address}:{server.port}/status"
+    return link if _answers(link) else ""
+
+
+def _answers(link: str) -> bool:
+    """True if a server of Dask's pages is found at an address."""
+    page = urlsplit(link)
+    if page.hostname is None:
+        return False
+    connection = HTTPConnection(page.hostname, page.port, timeout=SECONDS_TO_ANSWER)
+    with contextlib.closing(connection):
+        try:
+            connection.request("GET", HEALTH)
+            return connection.getresponse().status == HTTPStatus.OK
+        except (OSError, HTTPException, ValueError):
+            return False

@@ -16,7 +16,7 @@ from kernelpoint.report.kernels import kernel_table, signed
 from kernelpoint.report.ranges import range_tree
 from kernelpoint.report.sentences import WEAK_NOTE, computed, is_weak, number, percent, sentences, total
 from kernelpoint.report.view import RunView
-from kernelpoint.session.same_run import options_of
+from kernelpoint.session.earlier_run import options_of
 from kernelpoint.session.verdict import EXACT, NOTHING, TOTAL_ERROR, open_launch, verdict
 
 SECTIONS = {

@@ -11,7 +11,7 @@ import numpy as np
 from kernelpoint.errors import ConfigError
 from kernelpoint.journal import Run
 from kernelpoint.report.launches import SIMULATED, launches
-from kernelpoint.session.same_run import options_of
+from kernelpoint.session.earlier_run import options_of
 
 End = Literal["estimate", "low", "high"]
 CLOCKS = "-gpgpu_clock_domains"  # option of Accel-Sim: MHz of the cores, then of others

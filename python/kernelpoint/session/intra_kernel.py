@@ -6,14 +6,22 @@ import functools
 import math
 from collections.abc import Callable, Mapping
 
+import numpy as np
+
+from kernelpoint import _native
 from kernelpoint.config import Config
-from kernelpoint.errors import ConfigError
+from kernelpoint.errors import ConfigError, KernelPointError
 from kernelpoint.estimation import OWN_ERROR_SHARE, ErrorBudget
 from kernelpoint.intrakernel import ProgressTrace, Projection, StoppingRule, load_method
 from kernelpoint.journal import ProjectionRecord, ResultRecord
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.ratios import RATIOS
+from kernelpoint.session.replays import Replays
+from kernelpoint.workload import Population
 
+INTERVAL = 25  # cycles between two points of a trajectory
+MEMORY = 64 << 20  # bytes of footprints
+NOTHING = np.zeros((0, 4), dtype=np.uint64)
 PROJECTED = ("cycles", "instructions")  # all others are scaled with the CTAs
 FULL_RUN_SHARE = (
     0.95  # of the error budget, for projections where every launch is simulated: none of it goes to sampling
@@ -55,7 +63,7 @@ class InsideKernel:
     Args:
         method: "off", or one of intrakernel.METHODS.
         budget: the run's error budget.
-        course: gives the course of a launch in the fast model, or None.
+        trajectory: gives that of a launch in the fast model, or None.
         full_run: True if every launch is simulated, so that projections alone have an error.
     """
 
@@ -63,11 +71,11 @@ class InsideKernel:
         self,
         method: str,
         budget: ErrorBudget,
-        course: Callable[[int], ProgressTrace | None] | None = None,
+        trajectory: Callable[[int], ProgressTrace | None] | None = None,
         full_run: bool = False,
     ) -> None:
         self.method = method
-        self._course = course or (lambda unit: None)
+        self._trajectory = trajectory or (lambda unit: None)
         self._whole = self._at_once = 0  # launches followed to their end; those that issued all their CTAs at once
         self._rule = None if method == "off" else load_method(method)
         share = FULL_RUN_SHARE if full_run else OWN_ERROR_SHARE
@@ -90,7 +98,7 @@ class InsideKernel:
         """A launch begins: how many cycles shall lie between its progress calls; 0 for none."""
         if self._rule is None or not self.interval:
             return 0
-        model = functools.cache(functools.partial(self._course, unit))
+        model = functools.cache(functools.partial(self._trajectory, unit))
         self._followed.setdefault(unit, (ProgressTrace(), self._rule(*self._made_with, model)))
         return self._rule.interval
 
@@ -185,3 +193,51 @@ class InsideKernel:
 def _projected(counters: Mapping[str, float], projection: Projection) -> dict[str, float]:
     scaled = {name: value * projection.scale for name, value in counters.items()}
     return {**scaled, "cycles": projection.cycles, "instructions": projection.instructions}
+
+
+# ---- trajectories -----------------------------------------------------------------------------------------------------
+
+
+class Trajectories:
+    """Trajectories by simulation: the fast model runs a launch from its first CTA to its last when it is asked about it.
+
+    The launch begins with what the launches before it leave in L2, where the host names its trace list.
+
+    Args:
+        host: the simulator.
+        population: of the run; its model source says whether there is a model, and for which GPU.
+        log: told once that a launch could not be simulated.
+    """
+
+    def __init__(self, host: HostInfo, population: Population, log: Callable[[str], None]) -> None:
+        self._host, self._population, self._log = host, population, log
+        self._replays = Replays(host, MEMORY, lambda text: None)  # the run's own tells of traces that cannot be read
+        self._told = False
+
+    def of(self, unit: int) -> ProgressTrace | None:
+        """The trajectory of one launch; None where there is no model, or it cannot simulate the launch."""
+        source, paths = self._population.model_source, self._population.paths
+        if source is None or not paths or not paths[unit]:
+            return None
+        try:
+            touches = self._touches(unit)
+            points = _native.fast_model.course(paths[unit], source.configuration, touches, INTERVAL)
+        except KernelPointError as error:
+            if not self._told:
+                self._log(f"the fast model cannot simulate a launch, which is projected without it: {error}")
+            self._told = True
+            return None
+        trace = ProgressTrace()
+        for cycles, instructions, issued, completed in points.tolist():
+            trace.add(cycles, instructions, issued, completed, int(points[-1, 2]))
+        return trace
+
+    def _touches(self, unit: int) -> np.ndarray:
+        """uint64 [n, 4]: address, sectors touched, sectors written, whether copied; none where nothing can be replayed."""
+        if not self._host.can_replay or self._population.listed is not None:
+            return NOTHING
+        offsets = self._population.offsets
+        process = int(np.searchsorted(offsets, unit, side="right")) - 1
+        touches = self._replays.before(process, unit - int(offsets[process])).touches
+        fields = [touches[name].astype(np.uint64) for name in ("line", "touched", "written", "copied")]
+        return np.stack(fields, axis=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,11 +17,11 @@ from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.processes import design_of
 from kernelpoint.progress import WorkProgress
 from kernelpoint.registry import foreign_code
+from kernelpoint.traces import cache_folder, scan_launches
+from kernelpoint.traces.passing import passing
+from kernelpoint.traces.scan_table import ScanTable
 from kernelpoint.workload import Available, Need, Population, check_available, complete
 from kernelpoint.workload.plan import Plan
-
-if TYPE_CHECKING:
-    from kernelpoint.traces.scan_table import ScanTable
 
 Log = Callable[[str], None]
 
@@ -95,8 +95,6 @@ def _kept_plan(
 
 def _warn_of_unread(path: str, plan: Plan, log: Log) -> None:
     """Say that a named plan was made while traces could not be read."""
-    from kernelpoint.traces.passing import passing
-
     if unread := passing(plan.broken.values()):
         log(
             f"kernelpoint: {path}: {len(unread):,} launches are simulated for certain, because their traces could not be "
@@ -150,8 +148,6 @@ def make_plan(
     scan = population.scan if planned_from_traces else _scan_for_counts(population, design, log)
     if scan is None:
         return Plan(design, origin, unread=population.unread, files=files)
-    from kernelpoint.traces.passing import passing
-
     if scan.errors and planned_from_traces:
         design = design.without(np.array(sorted(scan.errors)))
     return Plan(
@@ -174,8 +170,6 @@ def _scan_for_counts(population: Population, design: Design | AssistedDesign, lo
     """
     if not population.has_traces or (np.asarray(design.labels) < 0).all():
         return None
-    from kernelpoint.traces import scan_launches
-
     return scan_launches(
         population.paths, progress=WorkProgress("reading", "traces", log), log=log, pool=population.pool
     )
@@ -237,8 +231,6 @@ def check_origin(path: str, found: dict[str, Any], wanted: dict[str, Any], log: 
 
 
 def _cache_path(origin: dict[str, Any], files: str) -> Path:
-    from kernelpoint.traces import cache_folder
-
     name = hashlib.blake2b(repr((*sorted(origin.items()), files)).encode(), digest_size=16).hexdigest()
     return cache_folder() / "plans" / f"{name}.kpplan"
 

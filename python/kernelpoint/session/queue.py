@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kernelpoint.errors import HostError
 from kernelpoint.journal import AbortRecord, DecisionRecord, ResultRecord, ValidationRecord
-from kernelpoint.session.host_result import HostResult
+from kernelpoint.session.host_info import HostResult
 from kernelpoint.session.worker_protocol import Planned
 
 OK, DONE, PENDING = 0, 1, 2

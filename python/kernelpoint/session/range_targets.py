@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +21,8 @@ from kernelpoint.config import Config, matching
 from kernelpoint.errors import ConfigError, did_you_mean
 from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, Estimate, Look, Method, SystematicError
 from kernelpoint.policies.contract import Policy
+from kernelpoint.ranges import Ranges
 from kernelpoint.session.ratios import RATIOS
-
-if TYPE_CHECKING:
-    from kernelpoint.ranges import Ranges
 
 
 @dataclass

@@ -13,11 +13,11 @@ from kernelpoint.estimation import Estimate, Look, Tree, subtotals
 from kernelpoint.journal import EstimateRecord, KernelRecord, LaunchesRecord, LookRecord, RangeRecord
 from kernelpoint.journal.launch_estimates import pack
 from kernelpoint.journal.records import BLOCK
+from kernelpoint.ranges import Ranges
 from kernelpoint.session.ratios import rates_of
 from kernelpoint.workload.plan import Plan
 
 if TYPE_CHECKING:
-    from kernelpoint.ranges import Ranges
     from kernelpoint.session.sample import Sample
 
 

@@ -15,6 +15,7 @@ from kernelpoint.estimation import AssistedDesign, Design, Engine, ErrorBudget, 
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.processes import design_of
 from kernelpoint.randomness import generator
+from kernelpoint.ranges import ranges_for
 from kernelpoint.session.range_targets import check_range_targets, range_samples, targets_of_ranges
 from kernelpoint.session.ratios import RATIOS
 from kernelpoint.session.validation import first_number, shortest_list
@@ -119,8 +120,6 @@ def _with_ranges(
     wanted, targets = config.error_budget, targets_of_ranges(config)
     if not targets or design is None or wanted.further:
         return []
-    from kernelpoint.ranges import ranges_for
-
     ranges = ranges_for(config.ranges, population, lambda line: None)
     check_range_targets(config, policy, ranges)
     bound, estimate = policy.bound_for(config), policy.estimate_for(config)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from kernelpoint.errors import HostError
 from kernelpoint.session.host_info import HostInfo
-
-if TYPE_CHECKING:
-    from kernelpoint.traces.replay import Replay, Replayed
+from kernelpoint.traces import launch_paths
+from kernelpoint.traces.artefacts import STATES, artefacts_folder, recall, states_key
+from kernelpoint.traces.replay import Replay, Replayed, StateInfo
+from kernelpoint.workload import fingerprint
 
 KEPT, REPLAYED = 0, 1  # kp_state
 
@@ -48,9 +48,6 @@ class Replays:
             raise HostError(f"kp_replay_before: {error}") from error
 
     def _open(self, process: int) -> Replay:
-        # here, because a run that replays nothing does not need the native reader
-        from kernelpoint.traces.replay import Replay, StateInfo
-
         host, path = self._host, self._host.list_paths[process]
         assert path is not None, "can_replay says that there is a list"
         state = StateInfo(
@@ -66,10 +63,6 @@ class Replays:
 
     def _trained(self, path: str) -> bytes:
         """States of the cores that were recorded with the list's predictions."""
-        from kernelpoint.traces import launch_paths
-        from kernelpoint.traces.artefacts import STATES, artefacts_folder, recall, states_key
-        from kernelpoint.workload import fingerprint
-
         if self._host.predictor[0] == 0:
             return b""
         paths = launch_paths(path)

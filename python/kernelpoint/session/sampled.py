@@ -9,8 +9,8 @@ import numpy as np
 
 from kernelpoint.errors import HostError
 from kernelpoint.journal import AbortRecord, DecisionRecord, ResultRecord
-from kernelpoint.session.host_result import HostResult
-from kernelpoint.session.intra_kernel import InsideKernel
+from kernelpoint.session.host_info import HostResult
+from kernelpoint.session.intra_kernel import InsideKernel, Trajectories
 from kernelpoint.session.ledger import Ledger
 from kernelpoint.session.queue import (
     BEFORE_FIRST,
@@ -29,7 +29,6 @@ from kernelpoint.session.recorder import Recorder
 from kernelpoint.session.replays import KEPT, REPLAYED
 from kernelpoint.session.sample import Sample
 from kernelpoint.session.setup import Setup
-from kernelpoint.session.trajectories import Trajectories
 from kernelpoint.session.worker_protocol import Planned, Step
 from kernelpoint.workload.frame import SamplingFrame
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -12,22 +12,20 @@ from kernelpoint.estimation import AssistedDesign
 from kernelpoint.journal import JournalWriter, RangeRecord, Record, ResultRecord, ResumeRecord, SummaryRecord
 from kernelpoint.journal.text import text_of
 from kernelpoint.session.abi_summary import Summary
-from kernelpoint.session.host_result import HostResult
+from kernelpoint.session.earlier_run import check_same_run
+from kernelpoint.session.host_info import HostResult
 from kernelpoint.session.loop import Loop
 from kernelpoint.session.queue import DONE, END_OF_LIST, EXECUTE, OK, SIMULATE, SKIP, Answer, Outcome, Queue
 from kernelpoint.session.recorder import OUTCOMES, STEPS, Recorder
 from kernelpoint.session.replays import Replays
-from kernelpoint.session.same_run import check_same_run
 from kernelpoint.session.setup import Setup, latency_of
 from kernelpoint.session.summary import sentence
 from kernelpoint.session.time_saved import TimeSaved
 from kernelpoint.session.trace_checks import TraceIntegrity
 from kernelpoint.session.verdict import open_launch
 from kernelpoint.session.worker_protocol import Planned
+from kernelpoint.traces.replay import Replayed
 from kernelpoint.workload.forecast import compared
-
-if TYPE_CHECKING:
-    from kernelpoint.traces.replay import Replayed
 
 
 class Session:

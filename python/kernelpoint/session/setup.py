@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,11 +13,13 @@ from kernelpoint import __version__
 from kernelpoint.config import Config
 from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import Design, Engine, ErrorBudget, Method
+from kernelpoint.fast_model.predictions import OF_TOTAL
 from kernelpoint.journal import HostRecord, RunRecord
 from kernelpoint.policies.contract import Policy
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.pool import Pool
-from kernelpoint.session.earlier import EarlierResults, read_earlier
+from kernelpoint.ranges import Ranges, ranges_for
+from kernelpoint.session.earlier_run import EarlierResults, read_earlier
 from kernelpoint.session.host_info import HostInfo
 from kernelpoint.session.intra_kernel import check_inside_kernel
 from kernelpoint.session.planning import plan_for
@@ -28,9 +30,6 @@ from kernelpoint.session.trace_checks import check_architectures
 from kernelpoint.workload import population_for
 from kernelpoint.workload.frame import SamplingFrame, hash_design, strata_record
 from kernelpoint.workload.model import Log
-
-if TYPE_CHECKING:
-    from kernelpoint.ranges import Ranges
 
 
 @dataclass(frozen=True)
@@ -97,8 +96,6 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
         )
     ranges = None
     if frame is not None and config.ranges is not None:
-        from kernelpoint.ranges import ranges_for  # a run without ranges imports no reader of them
-
         ranges = ranges_for(config.ranges, frame.population, log)
     check_range_targets(config, policy, ranges)
     full = config.policy.name == "all" and config.replay.state == "real"
@@ -224,8 +221,6 @@ def drawn_whole(
     Args:
         begun_with: hashes of the journal that the run goes on with, if any: the run stays what it began as.
     """
-    from kernelpoint.fast_model.predictions import OF_TOTAL  # here, because it needs the native reader
-
     if frame is None or OF_TOTAL not in frame.design.means:
         return None
     design = Design(

@@ -9,6 +9,7 @@ import numpy as np
 
 from kernelpoint.errors import TraceError
 from kernelpoint.session.host_info import HostInfo
+from kernelpoint.traces import read_header, scan_trace
 
 LOOKED_AT = (
     2000  # Model: headers read of a longer list, evenly spread; a program's code is of one architecture, or of few
@@ -30,8 +31,6 @@ def check_architectures(host: HostInfo, paths: Sequence[str]) -> None:
     known = host.architectures
     if not known:
         return
-    from kernelpoint.traces import read_header  # needs the native reader, which other runs do not
-
     distinct = [path for path in dict.fromkeys(paths) if path]
     places = np.unique(np.linspace(0, max(len(distinct) - 1, 0), LOOKED_AT).astype(int))
     for path in (distinct[place] for place in places.tolist() if distinct):
@@ -68,8 +67,6 @@ class TraceIntegrity:
         """The reason why a trace cannot be simulated; empty where nothing is known against it."""
         if not self._are_needed or path is None:
             return ""
-        from kernelpoint.traces import scan_trace  # here, because a host without traces needs no native reader
-
         try:
             status = os.stat(path)
             version = status.st_size, status.st_ino, status.st_mtime_ns, status.st_ctime_ns

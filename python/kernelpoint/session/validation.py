@@ -29,9 +29,11 @@ from kernelpoint.estimation import (
     replay_error,
     trajectory_error,
 )
+from kernelpoint.fast_model import REPLICATIONS
+from kernelpoint.fast_model.predictions import OF_TOTAL
 from kernelpoint.journal import AbortRecord, FurtherValidationsRecord, ValidationRecord
 from kernelpoint.randomness import generator
-from kernelpoint.session.host_result import HostResult
+from kernelpoint.session.host_info import HostResult
 from kernelpoint.session.queue import (
     DONE,
     END_OF_LIST,
@@ -115,8 +117,6 @@ def why_not_checked(setup: Setup) -> str:
 def has_trajectories(setup: Setup) -> bool:
     """True if predictions include the scatter of launches over equally likely trajectories of the list (MacSim's
     cycles)."""
-    from kernelpoint.fast_model.predictions import OF_TOTAL  # here, because it needs the native reader
-
     known = {} if setup.frame is None else setup.frame.design.means
     return OF_TOTAL in known and setup.budget.counter == "cycles"
 
@@ -431,9 +431,6 @@ def check_without_validation(setup: Setup) -> ReplayCheck:
     reason = why_not_checked(setup)
     if reason or not has_trajectories(setup) or not _states_a_bound_on_some(setup):
         return ReplayCheck(reason=reason)
-    from kernelpoint.fast_model import REPLICATIONS
-    from kernelpoint.fast_model.predictions import OF_TOTAL
-
     assert setup.frame is not None, "has_trajectories says that there is one"
     predictions = setup.frame.design.means
     of_mean = setup.config.replay.total == "mean"

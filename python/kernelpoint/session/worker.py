@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,20 +18,16 @@ from kernelpoint.config import Config
 from kernelpoint.errors import SessionError
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.session.abi_summary import NO_BOUND, Summary
-from kernelpoint.session.host_info import HostInfo
-from kernelpoint.session.host_result import HostResult
-from kernelpoint.session.intra_kernel import InsideKernel
+from kernelpoint.session.host_info import HostInfo, HostResult
+from kernelpoint.session.intra_kernel import InsideKernel, Trajectories
 from kernelpoint.session.ledger import ENDED_SIMULATOR
 from kernelpoint.session.queue import DONE, OK, SIMULATE, SKIP, Answer, not_in_flight
 from kernelpoint.session.replays import Replays
 from kernelpoint.session.setup import budget_of, latency_of
 from kernelpoint.session.trace_checks import TraceIntegrity
-from kernelpoint.session.trajectories import Trajectories
 from kernelpoint.session.worker_protocol import Chain, Outcome, Step, decode_chain, encode_outcomes
+from kernelpoint.traces.replay import Replayed
 from kernelpoint.workload import population_of, with_model_source
-
-if TYPE_CHECKING:
-    from kernelpoint.traces.replay import Replayed
 
 
 class WorkerSession:
@@ -160,11 +156,11 @@ class WorkerSession:
 
 def inside_of(config: Config, host: HostInfo, log: Callable[[str], None]) -> InsideKernel:
     """The rule that stops launches inside, as the session has it."""
-    courses = None
+    trajectories = None
     if config.inside_kernel != "off":
         population = with_model_source(population_of(host, config.seed), config.fast_model, host, log)
-        courses = Trajectories(host, population, log).of
-    return InsideKernel(config.inside_kernel, budget_of(config, load_policy(config.policy), host), courses)
+        trajectories = Trajectories(host, population, log).of
+    return InsideKernel(config.inside_kernel, budget_of(config, load_policy(config.policy), host), trajectories)
 
 
 def _read_chains(descriptor: int, into: SimpleQueue[Chain | None]) -> None:

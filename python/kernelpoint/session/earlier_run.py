@@ -1,13 +1,18 @@
-"""Refusal of a journal that belongs to another run, with the differences that one can act on."""
+"""Journals of earlier runs: one that this run goes on with, or one whose results it takes over; refused where they do not fit.
+
+Each launch begins with replayed state, whatever else is simulated, so its result depends on neither the sample, nor the error
+budget, nor the counter that the budget is put on: it is taken over in the place of simulating the launch again.
+"""
 
 from __future__ import annotations
 
 import reprlib
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kernelpoint.errors import ConfigError, JournalError
-from kernelpoint.journal import Record, RunRecord
+from kernelpoint.journal import Record, ResultRecord, RunRecord, ValidationRecord, load_run
 from kernelpoint.journal.text import plain
 
 # The only keys in which a resumed run may differ from the one that began the journal; looks are computed again anyway. The
@@ -88,17 +93,6 @@ def check_same_run(old: Record, new: RunRecord, predicted: bool = False) -> None
         )
 
 
-def check_same_simulations(old: Record, new: RunRecord, what: str) -> None:
-    """Refuse results that another list, simulator or simulated GPU gave; `what` begins the message.
-
-    Raises:
-        ConfigError: names each difference, with both values.
-    """
-    before, after = _flatten(plain(old)), _flatten(plain(new))
-    if differing := [key for key in _OF_RESULTS if before.get(key) != after.get(key)]:
-        raise ConfigError(f"{what} has results of other simulations:\n" + format_differences(differing, before, after))
-
-
 def _flatten(record: Any, prefix: str = "") -> dict[str, Any]:
     if not isinstance(record, dict):
         return {prefix[:-1]: record}
@@ -162,3 +156,50 @@ def options_of(text: str) -> dict[str, str]:
         if key:
             found[key.rstrip(":=")] = " ".join(value.split())
     return found
+
+
+# ---- results ----------------------------------------------------------------------------------------------------------
+
+Counters = dict[str, float]
+
+
+@dataclass(frozen=True)
+class EarlierResults:
+    """Results by launch (process, index), and those of validation launches by the launches of their chain, then by launch."""
+
+    of_launch: dict[tuple[int, int], Counters] = field(default_factory=dict)
+    of_chain: dict[tuple[int, ...], dict[int, Counters]] = field(default_factory=dict)
+
+
+def read_earlier(path: str, now: RunRecord, counters: tuple[str, ...] | None) -> EarlierResults:
+    """The results in the journal of an earlier run. Launches that were stopped inside are left out.
+
+    Args:
+        now: the first record of the run that takes them over.
+        counters: of its simulator, where known.
+
+    Raises:
+        ConfigError: traces, simulated GPU or counters differ, or the earlier run was a full run.
+        JournalError: the journal cannot be read.
+    """
+    run = load_run(path)
+    strata = run.frozen.strata
+    if strata is not None and not strata.units:
+        raise ConfigError(
+            f"results_from: {path} is of a full run, whose launches begin with other state than those of a sample; allowed: "
+            "the journal of a sampled run"
+        )
+    before, after = _flatten(plain(replace(run.header, hashes=run.hashes))), _flatten(plain(now))
+    if differing := [key for key in _OF_RESULTS if before.get(key) != after.get(key)]:
+        differences = format_differences(differing, before, after)
+        raise ConfigError(f"results_from: {path} has results of other simulations:\n{differences}")
+    if counters is not None and run.counters and tuple(run.counters) != counters:
+        lacking = sorted(set(counters) ^ set(run.counters))
+        raise ConfigError(
+            f"results_from: {path} has other counters than this simulator reports: {', '.join(lacking)[:200]}"
+        )
+    chains: dict[int, dict[int, Counters]] = {}
+    for record in run.of(ValidationRecord):
+        chains.setdefault(record.validation, {})[record.launch] = record.counters
+    results = {(r.process, r.launch): r.counters for r in run.of(ResultRecord) if r.projection is None}
+    return EarlierResults(results, {tuple(sorted(chain)): chain for chain in chains.values()})
