@@ -37,24 +37,14 @@ def summarise(
     ratios = estimate_records(look.ratios) if look else {}
     main = {**ratios, **counters}.get(budget.counter, EstimateRecord()) if look else EstimateRecord()
     cycles = counters.get("cycles", EstimateRecord())
-    launches, simulated = len(sample.has_result), sample.results - sampled.copies
     bounded = main.half_width is not None
-    estimated = launches - sample.results + sampled.inside.projected
+    estimated = len(sample.has_result) - sample.results + sampled.inside.projected
     bound_scope = _bound_scope(setup, checked, bounded, estimated)
     targets = {one.name: one.estimate for one in sample.ranges if one.estimate} if look else {}
     return SummaryRecord(
-        launches=launches,
-        simulated=simulated,
-        skipped=launches - simulated,
-        passes=sampled.pass_index + 1,
-        inside_kernel=setup.config.inside_kernel,
-        projected=sampled.inside.projected,
-        counter=budget.counter,
         estimate=main.estimate,
         half_width=main.half_width,
         relative_half_width=main.relative_half_width,
-        confidence=budget.confidence,
-        relative_error=budget.relative_error,
         met=bool(look.met) if look else False,
         bound=budget.bound if bounded else "none",
         cycle_speedup=_over(cycles.estimate, _simulated_cycles(cycles, sampled, checked)),
@@ -63,20 +53,46 @@ def summarise(
         counters=counters,
         ratios=ratios,
         processes=_processes(sample, look),
-        lost=sorted({*sampled.ledger.lost(), *sample.left_out}),
-        never_completed=sorted(sampled.ledger.in_flight),
-        policy=setup.config.policy.name,
-        seed=setup.config.seed,
         kernels=kernel_records(plan, look, sample) if look else [],
         replay_errors={n: ReplayErrorRecord(number(e.error), number(e.half_width)) for n, e in checked.errors.items()},
-        restarts=list(sampled.restarts),
         open_launch=_open_launch(plan, sampled, look) if bounded else None,
-        copied=sampled.copies or None,
-        further={**budget.further, **targets_of_ranges(setup.config)},
         range_targets=estimate_records(targets) or None,
+        **_settings(setup),
+        **_books(sampled),
         **_sentences(setup, sampled, checked, look, bound_scope),
         degraded=list(degraded),
     )
+
+
+def _settings(setup: Setup) -> dict[str, Any]:
+    """The part of the configuration that a reader needs beside the estimate, as fields of the summary."""
+    config, budget = setup.config, setup.budget
+    return {
+        "policy": config.policy.name,
+        "seed": config.seed,
+        "inside_kernel": config.inside_kernel,
+        "counter": budget.counter,
+        "confidence": budget.confidence,
+        "relative_error": budget.relative_error,
+        "further": {**budget.further, **targets_of_ranges(config)},
+    }
+
+
+def _books(sampled: SampledLaunches) -> dict[str, Any]:
+    """Counts of launches, as fields of the summary."""
+    sample, ledger = sampled.sample, sampled.ledger
+    launches, simulated = len(sample.has_result), sample.results - sampled.copies
+    return {
+        "launches": launches,
+        "simulated": simulated,
+        "skipped": launches - simulated,
+        "copied": sampled.copies or None,
+        "passes": sampled.pass_index + 1,
+        "projected": sampled.inside.projected,
+        "lost": sorted({*ledger.lost(), *sample.left_out}),
+        "never_completed": sorted(ledger.in_flight),
+        "restarts": list(sampled.restarts),
+    }
 
 
 def _bound_scope(setup: Setup, checked: ReplayCheck, bounded: bool, estimated: int) -> str:
