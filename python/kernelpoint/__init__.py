@@ -35,19 +35,7 @@ _MODULES = {
     "load_policy": "kernelpoint.policies.registry",
     "simulate": "kernelpoint.api",
 }
-__all__ = [
-    "Engine",
-    "Plan",
-    "Run",
-    "TraceEncoder",
-    "cluster",
-    "compare",
-    "compare_runs",
-    "embed",
-    "host",
-    "load_policy",
-    "simulate",
-]
+__all__ = [*_MODULES]
 
 
 def __getattr__(name: str) -> Any:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,7 +90,7 @@ class Run(journal.Run):
         from kernelpoint.report.page import counter_table
         from kernelpoint.report.sentences import sentences
 
-        lines = "".join(f"<p>{line}</p>" for line in _escaped(sentences(self)[:3]))
+        lines = "".join(f"<p>{escape(line)}</p>" for line in sentences(self)[:3])
         return lines + counter_table(self)
 
 
@@ -296,9 +297,3 @@ def _stand_in(traces: str | Path, gpu: Sequence[str]) -> HostInfo:
 
     stated: dict[str, Any] = dict(stated_by(list(gpu))) if gpu else {"simulator": "the simulator"}
     return HostInfo(list_paths=(str(traces),), **stated)
-
-
-def _escaped(lines: Sequence[str]) -> list[str]:
-    from html import escape
-
-    return [escape(line) for line in lines]

@@ -22,13 +22,10 @@ from kernelpoint.errors import HostError, shown
 from kernelpoint.journal import SummaryRecord
 from kernelpoint.session.boundary import open_run, own_command
 from kernelpoint.session.host_info import HostInfo
+from kernelpoint.session.queue import BEFORE_FIRST, EXECUTE, OK, SIMULATE
 from kernelpoint.session.replays import REPLAYED
 from kernelpoint.session.session import Session
 from kernelpoint.workload import Descriptions
-
-OK, PENDING = 0, 2  # kp_status
-SIMULATE, EXECUTE = 0, 2  # kp_action
-BEFORE_FIRST = -1
 
 Log = Callable[[str], None]
 

@@ -55,7 +55,7 @@ class Simulations:
         self._attempts: dict[Chain, list[int]] = {}  # by itself, by others
         self._urgency = 0
         self._pass_cost, self._expected = 0.0, 0  # of all chains of this pass
-        self._progress = WorkProgress("this pass", "simulated", say)
+        self._progress = WorkProgress("this pass", "simulated", say, terminal=False)
         self.starts = 0
         self.start_seconds = self.seconds = 0.0
 
@@ -63,7 +63,7 @@ class Simulations:
         """Hand out the launches that will be asked for and are not on their way."""
         if not self._costs:
             self._pass_cost, self._expected = 0.0, 0
-            self._progress = WorkProgress("this pass", "simulated", self._say)
+            self._progress = WorkProgress("this pass", "simulated", self._say, terminal=False)
         new = []
         for plan in planned:
             self._chain_of.update(dict.fromkeys(plan.chain, plan.chain))

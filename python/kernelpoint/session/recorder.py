@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -22,13 +21,12 @@ from kernelpoint.journal import (
     ResultRecord,
     ValidationRecord,
 )
-from kernelpoint.progress import duration
+from kernelpoint.progress import WorkProgress
 from kernelpoint.session.verdict import EXACT, width_text
 
 # Records of a journal: outcomes of launches, and steps of the loop. All others are incidents in between.
 OUTCOMES = (ResultRecord, ValidationRecord, AbortRecord)
 STEPS = (PassRecord, LookRecord, FurtherValidationsRecord, PopulationRecord)
-SECONDS_BETWEEN_LINES = 10.0
 Step = TypeVar("Step", PassRecord, LookRecord, FurtherValidationsRecord, PopulationRecord)
 
 
@@ -175,7 +173,7 @@ class Progress:
         self._so_far = ""
         self.is_muted = False  # True while a journal is gone through, whose passes were told of when they happened
         self.tells_results = True  # False: the coordinator of a run tells how far it is
-        self._pass_start = self._last = time.monotonic()
+        self._work: WorkProgress | None = None  # of the pass
 
     def say_plainly(self, line: str) -> None:
         """One line as it is."""
@@ -190,21 +188,14 @@ class Progress:
     def pass_begins(self, pass_index: int, wanted: int, launches: int) -> None:
         """A pass over `launches` launches starts and will simulate `wanted` of them."""
         self._launches, self._wanted = launches, wanted
-        self._pass_start = self._last = time.monotonic()
+        self._work = WorkProgress(f"pass {pass_index}", "launches", self.say_plainly, terminal=False)
         self.say(f"pass {pass_index}: {wanted:,} of {self._launches:,} launches to simulate")
 
-    def completed(self, pass_index: int, simulated: int, left: int) -> None:
+    def completed(self, simulated: int, left: int) -> None:
         """A result came in; says so only now and then."""
-        now = time.monotonic()
-        if now - self._last < SECONDS_BETWEEN_LINES or not left or not self.tells_results:
-            return
-        self._last = now
-        done = self._wanted - left
-        seconds = (now - self._pass_start) / max(done, 1) * left
-        self.say(
-            f"pass {pass_index}: {done:,} of {self._wanted:,} done, {simulated:,} of {self._launches:,} launches simulated, "
-            f"about {duration(seconds)} left in this pass{self._so_far}"
-        )
+        if self._work is not None and self.tells_results:
+            note = f"{simulated:,} of {self._launches:,} in all{self._so_far}"
+            self._work(self._wanted - left, self._wanted, note=note)
 
     def looked(
         self, look: Look, pass_index: int, budget: ErrorBudget, ranges: Sequence[tuple[str, float, float]] = ()

@@ -192,7 +192,7 @@ class SampledLaunches(Queue):
             self.sample.take(unit, outcome.counters, projection.half_widths if projection else None)
             self.inside.forget(unit)
             self.inside.take(outcome)
-        self._recorder.progress.completed(self.pass_index, self.sample.results, self.ledger.open_count)
+        self._recorder.progress.completed(self.sample.results, self.ledger.open_count)
 
     def _take_copy(self, unit: int, outcome: ResultRecord) -> None:
         """Count a copied result; keep another one for equal launches."""
