@@ -48,7 +48,7 @@ def by_program(traces, journal, **keys):
         {"policy": "all"},
         {"policy": "kernelpoint", "error_budget": BUDGET},
         {"policy": "kernelpoint", "clusters": "online", "error_budget": BUDGET},
-        {"policy": "random", "inside_kernel": "pka"},
+        {"policy": "random", "intra_kernel": "pka"},
     ],
     ids=["all", "validation", "online", "stopped inside and warmed up"],
 )

@@ -21,11 +21,11 @@ FURTHER = (
 STARTED = 1  # REPLAYED
 
 
-@pytest.mark.parametrize("yaml", [RANDOM, FURTHER, RANDOM + "\nreplay: {check: 0}"])
+@pytest.mark.parametrize("yaml", [RANDOM, FURTHER, RANDOM + "\nreplay: {validation: 0}"])
 @pytest.mark.parametrize("workers", [1, 2, 4, 16])
 def test_the_journal_is_that_of_one_process_to_the_byte(gpu, yaml, workers):
     alone = gpu.alone(yaml)
-    assert b'"validation"' in alone or "check: 0" in yaml
+    assert b'"validation"' in alone or "validation: 0" in yaml
     assert b'"further_validations"' in alone or yaml is not FURTHER
     assert gpu.spread(yaml, FakeEngine(gpu, workers)) == alone
 
@@ -37,7 +37,7 @@ def test_neither_the_order_in_which_launches_end_nor_killed_simulators_change_an
 
 
 def test_every_launch_is_simulated_once_where_nobody_dies(gpu):
-    gpu.spread(RANDOM + "\nreplay: {check: 0}", FakeEngine(gpu))
+    gpu.spread(RANDOM + "\nreplay: {validation: 0}", FakeEngine(gpu))
     assert len(set(gpu.simulated)) == len(gpu.simulated) > 9
 
 
@@ -58,7 +58,7 @@ def test_chains_that_go_on_from_each_other_stay_in_one_simulator(gpu):
 
 
 def test_a_launch_that_ends_its_simulator_twice_is_named_with_the_last_lines_and_handled_by_the_failure_rule(gpu):
-    yaml = "policy: random\nerror_budget: {relative_error: 0.0001}\nreplay: {check: 0}"
+    yaml = "policy: random\nerror_budget: {relative_error: 0.0001}\nreplay: {validation: 0}"
     engine = FakeEngine(gpu, crashing=[17])
     journal = gpu.spread(yaml, engine).decode()
     assert journal.count('"launch":17,') == 2  # decided and aborted, in one pass
@@ -70,7 +70,7 @@ def test_a_launch_that_ends_its_simulator_twice_is_named_with_the_last_lines_and
 
 def test_a_launch_whose_simulator_others_end_is_tried_more_often_and_not_for_ever(gpu):
     engine = FakeEngine(gpu, crashing=[17], by_others=True)
-    gpu.spread("policy: random\nerror_budget: {relative_error: 0.0001}\nreplay: {check: 0}", engine)
+    gpu.spread("policy: random\nerror_budget: {relative_error: 0.0001}\nreplay: {validation: 0}", engine)
     assert any(", 5 times" in line for line in engine.said)
 
 

@@ -47,7 +47,7 @@ def bench(bench_of_all, monkeypatch):
     ("yaml", "workers"),
     [
         (BUDGET, 4),
-        (f"{BUDGET}\ninside_kernel: cta", 2),
+        (f"{BUDGET}\nintra_kernel: cta", 2),
     ],
 )
 def test_the_journal_is_that_of_the_simulator_alone_to_the_byte(bench, yaml, workers):
@@ -325,7 +325,7 @@ host.kill()
 
 
 def test_a_launch_that_ends_its_simulator_each_time_is_named_with_its_last_lines_and_the_run_goes_on(bench):
-    yaml = f"{BUDGET.replace('0.02', '0.0001')}\nreplay: {{check: 0}}"
+    yaml = f"{BUDGET.replace('0.02', '0.0001')}\nreplay: {{validation: 0}}"
     simulator = bench.folder / "simulator"
     simulator.write_text(CRASHING.format(python=sys.executable, program=str(program()), launch=17))
     simulator.chmod(0o755)

@@ -11,7 +11,7 @@ from kernelpoint.coordinator.task import prepare_folder
 from kernelpoint.journal import load_run
 from kernelpoint.session.worker_protocol import Step
 
-YAML = "policy: random\nerror_budget: {relative_error: 0.002}\nreplay: {check: 0}"
+YAML = "policy: random\nerror_budget: {relative_error: 0.002}\nreplay: {validation: 0}"
 
 
 def begin(gpu, results):

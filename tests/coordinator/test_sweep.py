@@ -65,7 +65,7 @@ def test_a_sweep_ranks_simulated_gpus_by_paired_ratios_that_hold_the_true_ones(t
     for name, change in {"a": "2000", "b": "1000", "c": "2000"}.items():
         (tmp_path / f"{name}.yaml").write_text(base.replace("launch_latency: 2000", f"launch_latency: {change}"))
     (tmp_path / "kp.yaml").write_text(
-        "version: 1\npolicy: random\nfast_model: off\njournal: run.kpjournal\nreplay: {check: 0}\n"
+        "version: 1\npolicy: random\nfast_model: off\njournal: run.kpjournal\nreplay: {validation: 0}\n"
     )
     command = [str(program()), "-trace", "traces/kernelslist.g", "-config", "{}"]
     rows = run_sweep(

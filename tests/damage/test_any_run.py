@@ -30,7 +30,7 @@ from kernelpoint.session.worker_protocol import Outcome
 OK, DONE, PENDING, SIMULATE = 0, 1, 2, 0
 SAME = ("launches", "simulated", "estimate", "half_width", "counters", "bound_scope", "replay_errors")
 KINDS = {
-    "validation": (64, "policy: random\nreplay.check: 2\nerror_budget.relative_error: 0.02"),
+    "validation": (64, "policy: random\nreplay.validation: 2\nerror_budget.relative_error: 0.02"),
     "further validation": (96, "policy: random\nerror_budget.relative_error: 0.02"),
     "selection": (40, "policy: kernelpoint\nerror_budget.relative_error: 0.05"),
 }
@@ -227,7 +227,7 @@ class AnyCoordinator(RuleBasedStateMachine):
     def begin(self, budget, workers):
         self.folders = tempfile.TemporaryDirectory(prefix="any-workers-")
         self.gpu = Gpu(Path(self.folders.name), 70)
-        self.yaml = f"policy: random\nreplay.check: 2\nerror_budget: {{relative_error: {budget}}}"
+        self.yaml = f"policy: random\nreplay.validation: 2\nerror_budget: {{relative_error: {budget}}}"
         self.workers = workers
         self.known = {}
 

@@ -44,13 +44,13 @@ def test_doctor_writes_the_json_schema_and_prints_its_path(monkeypatch, tmp_path
 CHECKED = [
     ("version: 1\npolicy: kernelpoint\nerror_budget: {relative_error: 0.01, confidence: 0.95}\n", True),
     (
-        "version: 1\npolicy: {name: stem, epsilon: 0.05}\nerror_budget.relative_error: 0.05\nreplay: {check: auto}\n",
+        "version: 1\npolicy: {name: stem, epsilon: 0.05}\nerror_budget.relative_error: 0.05\nreplay: {validation: auto}\n",
         True,
     ),
     ("version: 1\npolicy: random\nerror_budget: {relative_error: 5}\n", False),
     ("version: 1\npolicy: random\nseeds: 1\n", False),
     ("policy: random\n", False),
-    ("version: 1\npolicy: random\nreplay.check: -1\n", False),
+    ("version: 1\npolicy: random\nreplay.validation: -1\n", False),
 ]
 
 

@@ -32,9 +32,9 @@ const Kind kKinds[] = {
     {"policy: random\nerror_budget.relative_error: 0.2\n", 6},
     {"policy: all\n", 6},
     {"policy: random\nerror_budget.relative_error: 0.001\n", 6},
-    {"policy: random\nerror_budget.relative_error: 0.1\nreplay.check: 2\n", 64},
+    {"policy: random\nerror_budget.relative_error: 0.1\nreplay.validation: 2\n", 64},
     {"policy: kernelpoint\nclusters: online\n", 6},
-    {"policy: random\ninside_kernel: pka\n", 6},
+    {"policy: random\nintra_kernel: pka\n", 6},
     {"policy: nosuch\n", 6},
 };
 

@@ -51,7 +51,7 @@ def summary_of(tmp_path):
 
 def test_cta_saves_cycles_and_its_bound_holds(simulate, tmp_path):
     full = float(simulate(None)["gpu_tot_sim_cycle"])
-    lines = simulate("policy: all\ninside_kernel: cta\nerror_budget: {relative_error: 0.05}")
+    lines = simulate("policy: all\nintra_kernel: cta\nerror_budget: {relative_error: 0.05}")
     summary = summary_of(tmp_path)
     assert summary["projected"] == int(lines["kernelpoint_projected"]) > 0
     assert 0 < summary["half_width"] <= 0.05 * summary["estimate"]
@@ -61,7 +61,7 @@ def test_cta_saves_cycles_and_its_bound_holds(simulate, tmp_path):
 
 def test_pka_saves_cycles_and_states_no_bound(simulate, tmp_path):
     full = float(simulate(None)["gpu_tot_sim_cycle"])
-    lines = simulate("policy: all\ninside_kernel: pka")
+    lines = simulate("policy: all\nintra_kernel: pka")
     summary = summary_of(tmp_path)
     assert summary["projected"] > 0 and lines["kernelpoint_bound"] == "none"
     assert summary["estimate"] == pytest.approx(full, rel=0.15) and summary["half_width"] is None
@@ -69,7 +69,7 @@ def test_pka_saves_cycles_and_states_no_bound(simulate, tmp_path):
 
 def test_the_projection_is_nearer_than_scaling_by_ctas(simulate, tmp_path):
     full = float(simulate(None)["gpu_tot_sim_cycle"])
-    simulate("policy: all\ninside_kernel: cta\nerror_budget: {relative_error: 0.05}")
+    simulate("policy: all\nintra_kernel: cta\nerror_budget: {relative_error: 0.05}")
     stops = [r.projection for r in load_run(tmp_path / "run.kpjournal").results.values()]
     scaled = sum(stop.simulated_cycles * stop.of / stop.ctas for stop in stops)
     assert abs(summary_of(tmp_path)["estimate"] - full) < 0.5 * abs(scaled - full)
@@ -77,14 +77,14 @@ def test_the_projection_is_nearer_than_scaling_by_ctas(simulate, tmp_path):
 
 def test_off_changes_nothing(simulate, tmp_path):
     full = simulate(None)["gpu_tot_sim_cycle"]
-    lines = simulate("policy: all\ninside_kernel: off")
+    lines = simulate("policy: all\nintra_kernel: off")
     assert lines["gpu_tot_sim_cycle"] == full and lines["kernelpoint_projected"] == "0"
 
 
 class TestTwoSms:
     """A GPU cut to two SMs, and launches of 256 CTAs: 16 waves, which `cta` without a model never stopped."""
 
-    YAML = "policy: all\ninside_kernel: cta\nerror_budget: {relative_error: 0.05}"
+    YAML = "policy: all\nintra_kernel: cta\nerror_budget: {relative_error: 0.05}"
 
     @pytest.fixture(scope="class")
     @staticmethod
@@ -107,7 +107,7 @@ class TestTwoSms:
 
     def test_a_method_that_stopped_nothing_says_so(self, simulate, tmp_path):
         simulate(self.YAML.replace("0.05", "0.0001"))
-        assert f"inside_kernel: cta had no effect: none of the {LAUNCHES} simulated" in " ".join(
+        assert f"intra_kernel: cta had no effect: none of the {LAUNCHES} simulated" in " ".join(
             summary_of(tmp_path)["warnings"]
         )
 

@@ -89,7 +89,7 @@ def test_a_curve_that_says_nothing_stops_nothing():
 
 
 def test_an_unknown_method_is_refused():
-    with pytest.raises(ConfigError, match="inside_kernel: got 'magic'; allowed: off, cta, pka"):
+    with pytest.raises(ConfigError, match="intra_kernel: got 'magic'; allowed: off, cta, pka"):
         load_method("magic")
 
 

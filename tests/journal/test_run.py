@@ -106,9 +106,11 @@ def test_names_of_earlier_versions_are_read_as_those_of_today(tmp_path):
     text = b"\n".join(split_lines(new.read_bytes(), "new")[0]).decode()
     for today, then in (("further_validation", "further_run_up"), ("validation", "run_up"), ("bound_scope", "covers")):
         text = text.replace(f'"{today}', f'"{then}')
+    text = text.replace('"policy":"random"', '"policy":"random","inside_kernel":"cta","replay":{"check":0}', 1)
     old = tmp_path / "old.kpjournal"
     old.write_bytes(journal_of(text.encode().split(b"\n")))
-    _, validation, further, stated = read_records(old)
+    begun, validation, further, stated = read_records(old)
+    assert begun.config["intra_kernel"] == "cta" and begun.config["replay"] == {"validation": 0}
     assert (validation.validation, further.validations, stated.bound_scope) == (0, 2, "total error")
     assert stated == read_records(new)[-1] and validation.type == "run_up"
 
@@ -124,7 +126,7 @@ def summary(launches, simulated):
     return SummaryRecord(
         **dict.fromkeys(("estimate", "half_width", "relative_half_width", "cycle_speedup", "one_per_stream_speedup")),
         **dict.fromkeys(("passes", "projected", "seed"), 0),
-        **dict.fromkeys(("inside_kernel", "bound", "policy"), ""),
+        **dict.fromkeys(("intra_kernel", "bound", "policy"), ""),
         **{key: [] for key in ("clusters", "processes", "degraded", "lost", "never_completed")},
         **{key: [] for key in ("assumptions", "warnings", "not_covered")},
         **{key: {} for key in ("counters", "ratios")},

@@ -142,7 +142,7 @@ def test_the_mean_of_all_full_runs_has_a_narrower_bound_than_one_of_them(setup):
     ("more", "reason"),
     [
         ({"error_budget": {"counter": "llc_misses"}}, "branch predictors learn"),
-        ({"replay": {"check": 0}}, "replay.check is 0"),
+        ({"replay": {"validation": 0}}, "replay.validation is 0"),
         ({"fast_model": "off"}, "branch predictors learn"),
     ],
 )

@@ -34,6 +34,7 @@ RENAMED = {
     "process": "number",
     "units": "launches",
     "bound_excludes": "bound_scope_reason",
+    "inside_kernel": "intra_kernel",
 }
 
 PARTS = (without_traces, with_traces, not_known_beforehand, embedded_host, miniatures, accelsim, macsim)

@@ -6,7 +6,7 @@ from kernelpoint.errors import ConfigError
 from kernelpoint.estimation import ErrorBudget
 from kernelpoint.intrakernel import METHODS, load_method
 from kernelpoint.journal import ResultRecord
-from kernelpoint.session.intra_kernel import InsideKernel
+from kernelpoint.session.intra_kernel import IntraKernel
 
 HALF = '''
 from kernelpoint.intrakernel import Projection, StoppingRule
@@ -31,11 +31,11 @@ class Half(StoppingRule):
 
 
 def test_a_method_of_another_package_stops_and_projects(install):
-    with pytest.raises(ConfigError, match="inside_kernel: got 'half'; allowed: off, cta, pka"):
+    with pytest.raises(ConfigError, match="intra_kernel: got 'half'; allowed: off, cta, pka"):
         load_method("half")
     install("halves", HALF, "kernelpoint.intrakernel", half="Half")
     assert METHODS.names() == ["cta", "half", "pka"]
-    inside = InsideKernel("half", ErrorBudget(0.1))
+    inside = IntraKernel("half", ErrorBudget(0.1))
     assert inside.follow(0) > 0
     assert not inside.stops(0, 100, 10, 40, 0, 100) and inside.stops(0, 200, 20, 50, 0, 100)
     taken, record = inside.result(0, True, {"cycles": 300.0, "instructions": 30.0, "l2_misses": 5.0})

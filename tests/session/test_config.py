@@ -53,7 +53,7 @@ def test_defaults_are_those_of_the_design():
             "error_budget.bound: got 'two_stage'; this bound was removed; write `seq",
         ),
         ({"clusters": "plan"}, "clusters: got 'plan'; this value was removed; `auto` makes the plan beforehand"),
-        ({"replay": None}, "replay: got None; input should be a mapping of check"),
+        ({"replay": None}, "replay: got None; input should be a mapping of validation"),
         ({"warmup": {"launches": 1}}, "warmup: this key was removed: replay puts the state"),
         ({"warmup.launches": 1}, "warmup.launches: this key was removed: replay puts the state"),
         ({"resume": "maybe"}, "resume: got 'maybe'; input should be 'auto' or 'never'"),
@@ -182,3 +182,10 @@ def test_a_file_with_very_many_unknown_keys_is_refused_with_few_lines():
     with pytest.raises(ConfigError, match="80 more keys are refused") as error:
         parse_config({**GOOD, **{f"key{number}": 1 for number in range(100)}})
     assert len(str(error.value).splitlines()) == 21
+
+
+def test_names_of_earlier_versions_are_read_and_both_names_are_refused():
+    config = parse_config({"version": 1, "policy": "random", "inside_kernel": "pka", "replay.check": 2})
+    assert (config.intra_kernel, config.replay.validation) == ("pka", 2)
+    with pytest.raises(ConfigError, match="inside_kernel: unknown key"):
+        parse_config({"version": 1, "policy": "random", "inside_kernel": "pka", "intra_kernel": "pka"})

@@ -6,7 +6,7 @@ import pytest
 
 from kernelpoint.session.queue import DONE, EXECUTE, OK, SIMULATE
 
-YAML = "policy: random\nerror_budget: {relative_error: 0.005}\nreplay: {check: 2}\nresume: never"
+YAML = "policy: random\nerror_budget: {relative_error: 0.005}\nreplay: {validation: 2}\nresume: never"
 
 
 def walked(host, ahead, **info):

@@ -55,8 +55,8 @@ def gpu(tmp_path):
     return StoppableHost(np.zeros(60), tmp_path)
 
 
-CTA = "policy: random\ninside_kernel: cta\nerror_budget: {relative_error: 0.03}"
-PKA = "policy: random\ninside_kernel: pka\nerror_budget: {relative_error: 0.03}"
+CTA = "policy: random\nintra_kernel: cta\nerror_budget: {relative_error: 0.03}"
+PKA = "policy: random\nintra_kernel: pka\nerror_budget: {relative_error: 0.03}"
 
 
 def open_(gpu, yaml):
@@ -64,7 +64,7 @@ def open_(gpu, yaml):
 
 
 def test_off_is_the_default_and_wants_no_progress(host):
-    session = host.open("policy: all\ninside_kernel: off")
+    session = host.open("policy: all\nintra_kernel: off")
     assert session.on_launch(0, 0)[2] == 0
     assert session.on_progress(0, 0, 100, 100, 1, 0, 10) == 0
 
@@ -72,18 +72,18 @@ def test_off_is_the_default_and_wants_no_progress(host):
 @pytest.mark.parametrize(
     ("yaml", "info", "message"),
     [
-        (CTA, {}, "inside_kernel: got 'cta', but this host cannot stop a launch inside; allowed: off"),
+        (CTA, {}, "intra_kernel: got 'cta', but this host cannot stop a launch inside; allowed: off"),
         (
-            "policy: all\ninside_kernel: cta",
+            "policy: all\nintra_kernel: cta",
             {"can_stop": True, "concurrent": True},
-            "inside_kernel: got 'cta', but this host lets kernel launches overlap",
+            "intra_kernel: got 'cta', but this host lets kernel launches overlap",
         ),
         (
-            "policy: random\ninside_kernel: cta\nerror_budget: {counter: l2_misses}",
+            "policy: random\nintra_kernel: cta\nerror_budget: {counter: l2_misses}",
             {"can_stop": True},
             "error_budget.counter: got 'l2_misses', of which CTA-level projections know no error",
         ),
-        ("policy: random\ninside_kernel: magic", {"can_stop": True}, "inside_kernel: got 'magic'"),
+        ("policy: random\nintra_kernel: magic", {"can_stop": True}, "intra_kernel: got 'magic'"),
     ],
 )
 def test_what_does_not_go_together_is_refused(gpu, yaml, info, message):
@@ -94,7 +94,7 @@ def test_what_does_not_go_together_is_refused(gpu, yaml, info, message):
 
 def test_projections_enter_the_total_with_their_own_error(gpu):
     summary = gpu.run(open_(gpu, CTA), gpu.act)
-    assert summary["projected"] == summary["simulated"] > 0 and summary["inside_kernel"] == "cta"
+    assert summary["projected"] == summary["simulated"] > 0 and summary["intra_kernel"] == "cta"
     assert summary["met"] and summary["relative_half_width"] == pytest.approx(0.03)
     assert abs(summary["estimate"] - gpu.truth()) <= summary["half_width"]
     results = load_run(gpu.folder / "run.kpjournal").results.values()
@@ -105,14 +105,14 @@ def test_projections_enter_the_total_with_their_own_error(gpu):
 
 
 def test_cycle_speedup_counts_what_was_simulated(gpu):
-    summary = gpu.run(open_(gpu, "policy: all\ninside_kernel: cta\nerror_budget: {relative_error: 0.05}"), gpu.act)
+    summary = gpu.run(open_(gpu, "policy: all\nintra_kernel: cta\nerror_budget: {relative_error: 0.05}"), gpu.act)
     results = load_run(gpu.folder / "run.kpjournal").results.values()
     simulated = sum(r.projection.simulated_cycles for r in results)
     assert summary["cycle_speedup"] == pytest.approx(summary["estimate"] / simulated) and summary["cycle_speedup"] > 1.3
 
 
 def test_a_fully_simulated_run_with_projections_is_not_exact(gpu):
-    summary = gpu.run(open_(gpu, "policy: all\ninside_kernel: cta\nerror_budget: {relative_error: 0.05}"), gpu.act)
+    summary = gpu.run(open_(gpu, "policy: all\nintra_kernel: cta\nerror_budget: {relative_error: 0.05}"), gpu.act)
     assert summary["skipped"] == 0 and summary["half_width"] > 0
     assert abs(summary["estimate"] - gpu.truth()) <= summary["half_width"]
 
@@ -146,7 +146,7 @@ def test_launches_too_short_to_stop_leave_the_bound_alone(tmp_path, method):
                 session.on_progress(0, index, 5200, 500, 12, 2, 12)
             gpu.end(session, index, False, int(5600 * (1 + 0.02 * math.sin(index))), 1200, 12)
 
-        return gpu.run(open_(gpu, f"policy: random\ninside_kernel: {key}\nerror_budget: {{relative_error: 0.01}}"), act)
+        return gpu.run(open_(gpu, f"policy: random\nintra_kernel: {key}\nerror_budget: {{relative_error: 0.01}}"), act)
 
     off, on = run("off", told=False), run(method, told=True)
     assert on["projected"] == 0 and on["met"]
@@ -170,7 +170,7 @@ def test_a_run_resumes_with_its_projections(gpu, tmp_path):
 def test_a_run_that_stopped_launches_is_not_resumed_under_another_budget(gpu, change):
     gpu.run(open_(gpu, CTA), gpu.act)
     with pytest.raises(JournalError, match=r"config\.error_budget\."):
-        open_(gpu, f"policy: random\ninside_kernel: cta\nerror_budget: {{{change}}}")
+        open_(gpu, f"policy: random\nintra_kernel: cta\nerror_budget: {{{change}}}")
 
 
 @dataclass
@@ -218,7 +218,7 @@ def test_a_run_whose_projections_leave_no_way_to_the_budget_says_so(tmp_path):
 
 
 def test_a_host_that_ends_in_time_gives_a_whole_result(gpu):
-    session = open_(gpu, "policy: all\ninside_kernel: cta\nerror_budget: {relative_error: 0.05}")
+    session = open_(gpu, "policy: all\nintra_kernel: cta\nerror_budget: {relative_error: 0.05}")
     session.on_launch(0, 0)
     step = LATENCY
     while not session.on_progress(0, 0, step, step, gpu.issued(step), gpu.issued(step) - SLOTS, 2000):

@@ -17,7 +17,7 @@ from kernelpoint.session.verdict import verdict
 
 LAUNCHES = 200
 OPEN = "policy: random\nerror_budget: {relative_error: 0.1}"
-LOOSE = OPEN + "\nreplay: {check: 3}"
+LOOSE = OPEN + "\nreplay: {validation: 3}"
 COUNTERS = ("reads",)
 
 
@@ -94,14 +94,14 @@ def test_validations_count_as_simulated_cycles(host):
 @pytest.mark.parametrize(
     ("yaml", "info", "reason"),
     [
-        (OPEN + "\nreplay: {check: 0}", {}, "replay.check is 0"),
+        (OPEN + "\nreplay: {validation: 0}", {}, "replay.validation is 0"),
         (LOOSE, {"state_lines": 0}, "this simulator does not restore the state between launches"),
         (
             LOOSE,
             {"predictor": (14, 2)},
             "branch predictors learn during the whole run, which validation launches cannot show",
         ),
-        (OPEN + "\nreplay: {check: 10}", {}, "the list is too short for validation launches"),
+        (OPEN + "\nreplay: {validation: 10}", {}, "the list is too short for validation launches"),
         (
             LOOSE,
             {"not_replayed": "-network_mode 1"},

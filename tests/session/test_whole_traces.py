@@ -82,7 +82,7 @@ def test_a_drawn_launch_with_a_damaged_trace_is_left_out_with_a_wider_bound(simu
 
 
 def test_a_damaged_trace_in_a_validation_is_not_simulated_either(simulator):
-    yaml = "policy: random\nreplay.check: 2\nerror_budget.relative_error: 0.1"
+    yaml = "policy: random\nreplay.validation: 2\nerror_budget.relative_error: 0.1"
     session = simulator.open(yaml, state_lines=64)
     index = session.next(0, -1)[1]
     simulator.path(index).write_text(DAMAGED["another CTA"])
@@ -114,7 +114,7 @@ def test_a_simulator_that_handles_damage_is_told_to_simulate(simulator):
 
 def test_a_trace_is_read_once_and_again_when_it_has_changed(simulator, monkeypatch):
     reads = []
-    monkeypatch.setattr("kernelpoint.traces.scan_trace", reads.append)
+    monkeypatch.setattr("kernelpoint.session.trace_checks.scan_trace", reads.append)
     traces = TraceIntegrity(HostInfo("accelsim", needs_whole_traces=True))
     simulator.path(0).write_text(WHOLE)
     assert [traces.problem(str(simulator.path(0))) for _ in range(3)] == [""] * 3 and len(reads) == 1

@@ -2,7 +2,7 @@
 
 from kernelpoint.config.load import check_section, load_config, parse_config, read_yaml
 from kernelpoint.config.patterns import matching
-from kernelpoint.config.schema import Config, EncoderConfig, ErrorBudgetConfig, PolicyChoice, Section
+from kernelpoint.config.schema import Config, EncoderConfig, ErrorBudgetConfig, PolicyChoice, Section, current_names
 
 __all__ = [
     "Config",
@@ -11,6 +11,7 @@ __all__ = [
     "PolicyChoice",
     "Section",
     "check_section",
+    "current_names",
     "load_config",
     "matching",
     "parse_config",

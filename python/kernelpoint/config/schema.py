@@ -213,11 +213,11 @@ class EncoderConfig(Section):
 class ReplayConfig(Section):
     """State that launches before a drawn one left in caches, restored before it is simulated.
 
-    >>> ReplayConfig(check=0).memory  # no validation launches: the bound is on the sampling error only
+    >>> ReplayConfig(validation=0).memory  # no validation launches: the bound is on the sampling error only
     256
     """
 
-    check: Annotated[
+    validation: Annotated[
         Annotated[int, Field(ge=0, le=100)] | Literal["auto"],
         Field(
             description="number of validation launches: each is also simulated directly after the launches before it, from "
@@ -319,7 +319,7 @@ class Config(Section):
             "tails; `hostile`: also rare kinds of launches that take twice as long as predicted, or ten times without traces"
         ),
     ] = "ordinary"
-    inside_kernel: Annotated[
+    intra_kernel: Annotated[
         OrOff,
         Field(
             description="stop large launches inside and project the rest: `pka` states no bound; `cta` adds its error to the "
@@ -356,8 +356,9 @@ class Config(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _per_kernel(cls, content: Any) -> Any:
-        """Replace `policy: per-kernel` by the keys that it stands for."""
+    def _current(cls, content: Any) -> Any:
+        """Replace names of earlier versions, and `policy: per-kernel` by the keys that it stands for."""
+        content = current_names(content)
         replay = content.get("replay", {}) if isinstance(content, dict) else None
         if not isinstance(replay, dict) or content.get("policy") != "per-kernel":
             return content
@@ -376,6 +377,26 @@ class Config(Section):
             key for key, usual in (("state", "real"), ("total", "run")) if getattr(self.replay, key) == usual
         }
         return self.model_dump(exclude=without)
+
+
+# Keys of earlier versions, with their section, and their names of today.
+RENAMED = {("", "inside_kernel"): "intra_kernel", ("replay", "check"): "validation"}
+
+
+def current_names(content: Any) -> Any:
+    """The content of a configuration, in which keys that have new names stand under these.
+
+    >>> current_names({"replay": {"check": 3}, "seed": 1})
+    {'replay': {'validation': 3}, 'seed': 1}
+    """
+    if not isinstance(content, dict):
+        return content
+    found = {key: dict(value) if isinstance(value, dict) else value for key, value in content.items()}
+    for (section, old), new in RENAMED.items():
+        keys = found.get(section) if section else found
+        if isinstance(keys, dict) and old in keys and new not in keys:
+            keys[new] = keys.pop(old)
+    return found
 
 
 # Values of earlier versions, by key, with the message that refuses each.

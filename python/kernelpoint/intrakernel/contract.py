@@ -95,12 +95,12 @@ class StoppingRule(ABC):
 
 
 METHODS: Registry[StoppingRule] = Registry(
-    "inside_kernel", StoppingRule, "kernelpoint.intrakernel.methods", "kernelpoint.intrakernel"
+    "intra_kernel", StoppingRule, "kernelpoint.intrakernel.methods", "kernelpoint.intrakernel"
 )
 
 
 def load_method(name: str) -> type[StoppingRule]:
-    """The method that the key `inside_kernel` names.
+    """The method that the key `intra_kernel` names.
 
     Raises:
         ConfigError: no such method.
@@ -109,5 +109,5 @@ def load_method(name: str) -> type[StoppingRule]:
     ('cycles', 'instructions')
     """
     if name not in METHODS.names():
-        raise ConfigError(f"inside_kernel: got {name!r}; allowed: {', '.join(['off', *METHODS.names()])}")
+        raise ConfigError(f"intra_kernel: got {name!r}; allowed: {', '.join(['off', *METHODS.names()])}")
     return METHODS.load(name)

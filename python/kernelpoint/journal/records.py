@@ -402,7 +402,7 @@ class SummaryRecord(Typed):
     simulated: Count
     skipped: Count
     passes: Count
-    inside_kernel: str
+    intra_kernel: Annotated[str, _once("intra_kernel", "inside_kernel")]
     projected: Count
     counter: str
     estimate: float | None

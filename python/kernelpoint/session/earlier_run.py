@@ -71,7 +71,7 @@ def check_same_run(old: Record, new: RunRecord, predicted: bool = False) -> None
         JournalError: names every key or option that differs, with both values.
     """
     before, after = _flatten(plain(old)), _flatten(plain(new))
-    stops_inside = before.get("config.inside_kernel", "off") != "off"
+    stops_inside = before.get("config.intra_kernel", "off") != "off"
 
     def may_differ(key: str) -> bool:
         if key.startswith(_ERROR_BUDGET):

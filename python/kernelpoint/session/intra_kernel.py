@@ -28,30 +28,30 @@ FULL_RUN_SHARE = (
 )
 
 
-def check_inside_kernel(config: Config, host: HostInfo) -> None:
+def check_intra_kernel(config: Config, host: HostInfo) -> None:
     """Refuse to stop launches inside if the host cannot, or if the counter of the error budget would have no known
     error.
 
     Raises:
         ConfigError: names the keys that contradict each other.
     """
-    if config.inside_kernel == "off":
+    if config.intra_kernel == "off":
         return
-    method = load_method(config.inside_kernel)
+    method = load_method(config.intra_kernel)
     if not host.can_stop or host.concurrent:
         why = "lets kernel launches overlap" if host.concurrent else "cannot stop a launch inside"
-        raise ConfigError(f"inside_kernel: got {config.inside_kernel!r}, but this host {why}; allowed: off")
+        raise ConfigError(f"intra_kernel: got {config.intra_kernel!r}, but this host {why}; allowed: off")
     for counter in (config.error_budget.counter, *config.error_budget.further):
         if method.bounded and not set(RATIOS.get(counter, (counter,))) <= set(method.bounded):
             allowed = (*method.bounded, *(name for name, pair in RATIOS.items() if set(pair) <= set(method.bounded)))
             raise ConfigError(
                 f"error_budget.counter: got {counter!r}, of which {method.description} know no error; allowed with "
-                f"inside_kernel: {config.inside_kernel}: {', '.join(allowed)}"
+                f"intra_kernel: {config.intra_kernel}: {', '.join(allowed)}"
             )
 
 
-class InsideKernel:
-    """The key `inside_kernel` at work: follows launches in flight, stops and projects them.
+class IntraKernel:
+    """The key `intra_kernel` at work: follows launches in flight, stops and projects them.
 
     A projection by `cta` has a half-width h_i of its own, which enters the engine with its result
     (estimation.measurement_error). Launches are stopped only where h_i looks like 0.6 eps y_i or less (OWN_ERROR_SHARE; 0.95
@@ -172,7 +172,7 @@ class InsideKernel:
             return []
         if not self.projected:
             return [
-                f"inside_kernel: {self.method} had no effect: none of the {self._whole} simulated launches that were "
+                f"intra_kernel: {self.method} had no effect: none of the {self._whole} simulated launches that were "
                 f"followed was stopped; {self._at_once} of them issue all their CTAs at once"
             ]
         if not self._rule.bounded:
@@ -185,7 +185,7 @@ class InsideKernel:
         ]
         if not met and self._states_bound:
             found.append(
-                f"the error of the {self.projected} launches that were stopped inside goes away with `inside_kernel: off`"
+                f"the error of the {self.projected} launches that were stopped inside goes away with `intra_kernel: off`"
             )
         return found
 

@@ -196,7 +196,7 @@ class Loop:
         self.sample.set_systematic_errors(self._replay_check().errors)
         look = self.sample.take_look()
         if self.sample.wants_exact_results:
-            self.sampled.inside.stop_projecting()
+            self.sampled.intra_kernel.stop_projecting()
         self._recorder.write(look_record(self.sampled.pass_index, look))
         ranges = widths(self._setup.config, self.sample.ranges)
         self._recorder.progress.looked(look, self.sampled.pass_index, self._setup.budget, ranges)

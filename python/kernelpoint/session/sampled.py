@@ -10,7 +10,7 @@ import numpy as np
 from kernelpoint.errors import HostError
 from kernelpoint.journal import AbortRecord, DecisionRecord, ResultRecord
 from kernelpoint.session.host_info import HostResult
-from kernelpoint.session.intra_kernel import InsideKernel, Trajectories
+from kernelpoint.session.intra_kernel import IntraKernel, Trajectories
 from kernelpoint.session.ledger import Ledger
 from kernelpoint.session.queue import (
     BEFORE_FIRST,
@@ -54,7 +54,7 @@ class SampledLaunches(Queue):
         self._setup, self.frame, self.sample, self._recorder = setup, frame, sample, recorder
         self.ledger = Ledger(frame.population.offsets)
         trajectories = Trajectories(setup.host, frame.population, recorder.progress.say)
-        self.inside = InsideKernel(setup.config.inside_kernel, setup.budget, trajectories.of, setup.is_full_run)
+        self.intra_kernel = IntraKernel(setup.config.intra_kernel, setup.budget, trajectories.of, setup.is_full_run)
         self.pass_index = self.copies = 0
         self.copied_cycles = 0.0
         self._known: dict[int, dict[str, float]] = {}  # results by key, of a deterministic simulator
@@ -83,7 +83,7 @@ class SampledLaunches(Queue):
         )
         costs = self.frame.expected_costs(units).tolist()
         return [
-            Planned((Step(*self.ledger.place(unit), REPLAYED, self.inside.interval),), cost)
+            Planned((Step(*self.ledger.place(unit), REPLAYED, self.intra_kernel.interval),), cost)
             for unit, cost in zip(units.tolist(), costs, strict=True)
         ]
 
@@ -104,7 +104,7 @@ class SampledLaunches(Queue):
             self.recall(record)
             if record.action == "skip":
                 return Answer(SKIP, self.pass_index)
-        return Answer(SIMULATE, self.pass_index, self.inside.follow(unit), self._state(unit))
+        return Answer(SIMULATE, self.pass_index, self.intra_kernel.follow(unit), self._state(unit))
 
     def recall(self, record: DecisionRecord) -> None:
         """See Queue."""
@@ -133,21 +133,21 @@ class SampledLaunches(Queue):
         """See Queue."""
         unit = self._in_flight(process, index)
         try:
-            return self.inside.stops(unit, *point)
+            return self.intra_kernel.stops(unit, *point)
         except (ArithmeticError, LookupError, ValueError) as error:  # the failure rule: leave nothing out by mistake
-            self.inside.forget(unit)
+            self.intra_kernel.forget(unit)
             self._recorder.degrade(f"launch {index} of process {process} is simulated to its end: {describe(error)}")
             return False
 
     def complete(self, process: int, index: int, result: HostResult) -> Outcome:
         """See Queue. Results that the engine would refuse are refused before they are journalled."""
         unit, engine = self._in_flight(process, index), self.sample.engine
-        if result.stopped and not self.inside.was_told_to_stop(unit):
+        if result.stopped and not self.intra_kernel.was_told_to_stop(unit):
             raise HostError(f"launch {index} was stopped inside although the answer was to continue")
         result.check(index, engine.counters or self._setup.host.counters, self._setup.budget.counter)
-        taken, projection = self.inside.result(unit, result.stopped, result.counters)
+        taken, projection = self.intra_kernel.result(unit, result.stopped, result.counters)
         engine.check(unit, tuple(taken), tuple(taken.values()))
-        return ResultRecord(process, index, self.pass_index, taken, projection, self.inside.issued_at_once(unit))
+        return ResultRecord(process, index, self.pass_index, taken, projection, self.intra_kernel.issued_at_once(unit))
 
     def copy(self, process: int, index: int) -> ResultRecord | None:
         """See Queue."""
@@ -190,8 +190,8 @@ class SampledLaunches(Queue):
             projection = outcome.projection
             self._take_copy(unit, outcome)
             self.sample.take(unit, outcome.counters, projection.half_widths if projection else None)
-            self.inside.forget(unit)
-            self.inside.take(outcome)
+            self.intra_kernel.forget(unit)
+            self.intra_kernel.take(outcome)
         self._recorder.progress.completed(self.sample.results, self.ledger.open_count)
 
     def _take_copy(self, unit: int, outcome: ResultRecord) -> None:
@@ -203,7 +203,7 @@ class SampledLaunches(Queue):
             self._known[key] = outcome.counters
 
     def _take_abort(self, unit: int, outcome: AbortRecord) -> None:
-        self.inside.forget(unit)
+        self.intra_kernel.forget(unit)
         seen = unit in self.ledger.attempts
         self.ledger.abort(unit, outcome.reason)
         if not seen and unit not in self.frame.plan.broken:  # of these it was said before

@@ -21,7 +21,7 @@ from kernelpoint.pool import Pool
 from kernelpoint.ranges import Ranges, ranges_for
 from kernelpoint.session.earlier_run import EarlierResults, read_earlier
 from kernelpoint.session.host_info import HostInfo
-from kernelpoint.session.intra_kernel import check_inside_kernel
+from kernelpoint.session.intra_kernel import check_intra_kernel
 from kernelpoint.session.planning import plan_for
 from kernelpoint.session.range_targets import check_range_targets
 from kernelpoint.session.ratios import ACTIVE_CYCLES, RATIOS, check_counter
@@ -79,7 +79,7 @@ def prepare(config: Config, host: HostInfo, log: Log, begun_with: str | None = N
         PlanError: the named plan, or selection, is not of this run.
         PolicyError: the policy lacks an input.
     """
-    check_inside_kernel(config, host)
+    check_intra_kernel(config, host)
     policy = load_policy(config.policy)
     budget = budget_of(config, policy, host)
     if config.replay.state == "empty" and not host.can_replay:

@@ -38,7 +38,7 @@ def summarise(
     main = {**ratios, **counters}.get(budget.counter, EstimateRecord()) if look else EstimateRecord()
     cycles = counters.get("cycles", EstimateRecord())
     bounded = main.half_width is not None
-    estimated = len(sample.has_result) - sample.results + sampled.inside.projected
+    estimated = len(sample.has_result) - sample.results + sampled.intra_kernel.projected
     bound_scope = _bound_scope(setup, checked, bounded, estimated)
     targets = {one.name: one.estimate for one in sample.ranges if one.estimate} if look else {}
     return SummaryRecord(
@@ -70,7 +70,7 @@ def _settings(setup: Setup) -> dict[str, Any]:
     return {
         "policy": config.policy.name,
         "seed": config.seed,
-        "inside_kernel": config.inside_kernel,
+        "intra_kernel": config.intra_kernel,
         "counter": budget.counter,
         "confidence": budget.confidence,
         "relative_error": budget.relative_error,
@@ -88,7 +88,7 @@ def _books(sampled: SampledLaunches) -> dict[str, Any]:
         "skipped": launches - simulated,
         "copied": sampled.copies or None,
         "passes": sampled.pass_index + 1,
-        "projected": sampled.inside.projected,
+        "projected": sampled.intra_kernel.projected,
         "lost": sorted({*ledger.lost(), *sample.left_out}),
         "never_completed": sorted(ledger.in_flight),
         "restarts": list(sampled.restarts),
@@ -107,7 +107,7 @@ def _sentences(
     setup: Setup, sampled: SampledLaunches, checked: ReplayCheck, look: Look | None, bound_scope: str
 ) -> dict[str, Any]:
     """Statements on the bound and on the run, as fields of its summary."""
-    inside, sampling_only = sampled.inside, bound_scope == SAMPLING_ERROR
+    inside, sampling_only = sampled.intra_kernel, bound_scope == SAMPLING_ERROR
     assumptions, warnings = [], ["the run ended before its pass was complete: no estimate is stated"]
     if look is not None:
         assumptions = [*look.assumptions, *inside.assumptions(), *filter(None, [checked.assumption])]
@@ -167,7 +167,7 @@ def _simulated_cycles(cycles: EstimateRecord, sampled: SampledLaunches, checked:
     """
     if not cycles.simulated:
         return None
-    more = checked.cycles + sampled.sample.cycles_of_ranges - sampled.inside.saved_cycles - sampled.copied_cycles
+    more = checked.cycles + sampled.sample.cycles_of_ranges - sampled.intra_kernel.saved_cycles - sampled.copied_cycles
     return cycles.simulated + more
 
 

@@ -74,14 +74,14 @@ MOST_GROWTH = 4  # times as many: one or two validation launches say little of h
 
 def first_number(config: ReplayConfig, relative_error: float, confidence: float) -> int:
     """Validation launches that a run begins with: those of the configuration, or the fewest that the error budget allows."""
-    if config.check == "auto":
+    if config.validation == "auto":
         return first_validations(relative_error, confidence, MOST_VALIDATED)
-    return config.check
+    return config.validation
 
 
 def shortest_list(config: ReplayConfig) -> int:
     """Launches that a list needs for validation launches."""
-    return LEAST_SHARE * (AUTO_VALIDATED if config.check == "auto" else config.check)
+    return LEAST_SHARE * (AUTO_VALIDATED if config.validation == "auto" else config.validation)
 
 
 def needs_validation(setup: Setup) -> bool:
@@ -103,8 +103,8 @@ def why_not_checked(setup: Setup) -> str:
         return "launches of several applications have no real state of their own"
     if setup.host.predictor[0] > 0 and not has_trajectories(setup):
         return "branch predictors learn during the whole run, which validation launches cannot show"
-    if setup.config.replay.check == 0:
-        return "replay.check is 0"
+    if setup.config.replay.validation == 0:
+        return "replay.validation is 0"
     if setup.frame is None:
         return "the launches were not known beforehand"
     if setup.frame.population.listed is not None:
@@ -212,7 +212,7 @@ class Validation(Queue):
         self._setup, self._frame, self._then = setup, frame, then
         replay, budget = setup.config.replay, setup.budget
         first = first_number(replay, min(budget.targets.values()), budget.confidence)
-        most, least = MOST_VALIDATED if replay.check == "auto" else first, DEEPEST if setup.host.restores else 1
+        most, least = MOST_VALIDATED if replay.validation == "auto" else first, DEEPEST if setup.host.restores else 1
         self.chains = choose(setup.config, frame, engine, most, least)
         self.count = min(first, len(self.chains))
         self._extensions = self._position = 0

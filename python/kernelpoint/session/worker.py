@@ -19,7 +19,7 @@ from kernelpoint.errors import SessionError
 from kernelpoint.policies.registry import load_policy
 from kernelpoint.session.abi_summary import NO_BOUND, Summary
 from kernelpoint.session.host_info import HostInfo, HostResult
-from kernelpoint.session.intra_kernel import InsideKernel, Trajectories
+from kernelpoint.session.intra_kernel import IntraKernel, Trajectories
 from kernelpoint.session.ledger import ENDED_SIMULATOR
 from kernelpoint.session.queue import DONE, OK, SIMULATE, SKIP, Answer, not_in_flight
 from kernelpoint.session.replays import Replays
@@ -154,13 +154,13 @@ class WorkerSession:
             raise SessionError(f"the coordinator is gone: {error.strerror}") from None
 
 
-def inside_of(config: Config, host: HostInfo, log: Callable[[str], None]) -> InsideKernel:
+def inside_of(config: Config, host: HostInfo, log: Callable[[str], None]) -> IntraKernel:
     """The rule that stops launches inside, as the session has it."""
     trajectories = None
-    if config.inside_kernel != "off":
+    if config.intra_kernel != "off":
         population = with_model_source(population_of(host, config.seed), config.fast_model, host, log)
         trajectories = Trajectories(host, population, log).of
-    return InsideKernel(config.inside_kernel, budget_of(config, load_policy(config.policy), host), trajectories)
+    return IntraKernel(config.intra_kernel, budget_of(config, load_policy(config.policy), host), trajectories)
 
 
 def _read_chains(descriptor: int, into: SimpleQueue[Chain | None]) -> None:

@@ -65,7 +65,7 @@ class Pka(Policy):
     instruction, and CTAs.
 
     Selection and projection together are PKA: this policy says which launches are simulated; principal kernel projection, which
-    stops such a launch inside once its IPC is stable and projects the rest of it, is the configuration's `inside_kernel: pka`
+    stops such a launch inside once its IPC is stable and projects the rest of it, is the configuration's `intra_kernel: pka`
     (kernelpoint.intrakernel.methods.pka) and goes with any policy. The projected cycles of a principal kernel then stand for
     its cluster. Replays (`kernelpoint compare`) judge selection alone, for nothing is simulated there that could be stopped.
 
