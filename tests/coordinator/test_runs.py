@@ -227,7 +227,7 @@ def test_a_machine_that_is_not_fit_for_the_run_says_why(bench, changes, refusal)
 
 def test_a_disk_that_takes_no_more_is_named(bench):
     work, limits = work_of(bench), resource.getrlimit(resource.RLIMIT_FSIZE)
-    simulate(work, Batch(BATCH.chains[:1]))  # its simulator was started without the limit
+    simulate(work, Batch(((Step(0, 9, 1),),)))  # its simulator was started without the limit
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
     try:
         report = simulate(work, BATCH)
