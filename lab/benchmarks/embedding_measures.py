@@ -50,7 +50,7 @@ class Launches:
 
 
 def squared_distances(rows: np.ndarray) -> np.ndarray:
-    """Between all pairs of rows."""
+    """Squared distances between all pairs of rows."""
     lengths = np.square(rows).sum(1)
     return np.maximum(lengths[:, None] + lengths[None] - 2 * rows @ rows.T, 0)
 

@@ -57,7 +57,7 @@ ALTERNATIVES = {
 
 @dataclass
 class Truth:
-    """Content that a reader has to find in a file: launches, nanoseconds, and what is no launch."""
+    """Content that a reader has to find in a file: launches, nanoseconds, and events that are no launches."""
 
     launches: int = 0
     nanoseconds: float = 0.0
@@ -74,7 +74,8 @@ def launches(count: int) -> Iterator[tuple[int, str, int, int]]:
 
 
 def write_kineto(path: Path, size: int) -> Truth:
-    """Of each launch a CPU operator, the CUDA call, the flow between them and the kernel; a copy and a memset now and then."""
+    """Write for each launch a CPU operator, the CUDA call, the flow between them and the kernel; now and then a copy and a
+    memset."""
     truth = Truth()
     with path.open("w") as file:
         file.write(
@@ -198,7 +199,7 @@ def write_ncu(path: Path, count: int) -> Truth:
 
 
 def read(path: Path, mode: str, alternative: str) -> tuple[float, float, list[str]]:
-    """CPU seconds, peak MiB and what was found, in a process of its own."""
+    """CPU seconds, peak MiB and content of a read in a process of its own."""
     done = subprocess.run([sys.executable, "-c", CHILD.format(alternative=alternative), mode, str(path)],
                           capture_output=True, text=True, check=True)  # fmt: skip
     found, cost = done.stdout.strip().splitlines()[-2:]

@@ -105,7 +105,7 @@ def totals(folder: Path, workloads: list[str], seeds: int, fast_model: str) -> T
 
 
 def walks(folder: Path, workload: str) -> Table:
-    """Time of one walk behind the middle of longer and longer lists of the same traces, footprints in memory."""
+    """Time of one walk back from the middle of longer and longer lists of the same traces, with footprints in memory."""
     names = ("launches", "opened s", "walk ms, median", "walk ms, most", "touches", "launches passed", "MiB kept")
     table = Table(*names, title=f"Walks over lists that repeat the traces of {workload}")
     lines = (folder / workload / "kernelslist.g").read_text().split()

@@ -27,7 +27,7 @@ TRIES = 200
 
 
 def draw_sizes(family: Family, random: np.random.Generator) -> dict[str, int]:
-    """One random setting of a family's parameters, within what the family allows."""
+    """One random setting of a family's parameters, within its limits."""
     sizes = {}
     for name, (small, medium, _) in family.parameters.items():
         if name == "number":
@@ -44,7 +44,7 @@ def draw_sizes(family: Family, random: np.random.Generator) -> dict[str, int]:
 
 
 def launches(family: Family, settings: int, seed: int, threads: int) -> Iterator[Launch]:
-    """`settings` launches of a family; where none of `TRIES` drawn is small enough, the last of them."""
+    """`settings` launches of a family. Each is drawn until it is small enough, at most `TRIES` times."""
     for number in range(settings):
         random = generator(seed, f"training data {family.name}", number)
         for _ in range(TRIES):

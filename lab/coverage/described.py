@@ -33,7 +33,7 @@ THREE_LINES = "version: 1\npolicy: kernelpoint\nerror_budget: {relative_error: 0
 
 
 class Outcome(NamedTuple):
-    """Of one run: launches simulated, estimated cycles, and the half-width of their bound."""
+    """Result of one run: launches simulated, estimated cycles, and their half-width."""
 
     simulated: int
     estimate: float
@@ -145,7 +145,7 @@ def scalesim(folder: Path, **abilities: bool) -> Simulator:
 
 
 def scalesim_deterministic(folder: Path) -> Simulator:
-    """The same, with a key for each shape."""
+    """SCALE-Sim without noise, with a key for each shape."""
     return scalesim(folder, deterministic=True)
 
 

@@ -67,7 +67,7 @@ def _told(profile: Profile, heavy: np.ndarray, by: str) -> Profile:
 
 
 def heavy(name: str) -> Iterator[tuple[Population, np.ndarray, np.ndarray]]:
-    """For every seed the population of a kind, values float64 [N], and which launches are heavy, bool [N]."""
+    """Populations of a kind, one for every seed: values float64 [N], and the heavy launches, bool [N]."""
     by, choose = {**KINDS, **JUDGED}[name]
     random = generator(17, "heavy " + name)
     base, profile = program(random, **({"launches": 8000, "signatures": 90} if name in JUDGED else {}))

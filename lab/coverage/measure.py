@@ -1,4 +1,4 @@
-"""Tables of coverage: how often stated intervals hold the truth, what runs cost, and what they could miss.
+"""Tables of coverage: share of runs whose interval contains the truth, cost of runs, and launches that they could miss.
 
     python lab/coverage/measure.py --populations "v100_resnet50,program: drift,rtx2080ti_resnet:periodic" --assume hostile
     kernelpoint-host -trace LIST -config GPU -results FOLDER/WORKLOAD-GPU.csv    # once for each workload and GPU

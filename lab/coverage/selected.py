@@ -49,7 +49,7 @@ def census_of(paths: list[str]) -> Profile:
 
 
 def spoiled(model: Profile, names: np.ndarray, how: str | None) -> Profile:
-    """A model made wrong: by a factor for each launch (`noise`) or each kernel (`kernels`), or told nothing (`constant`)."""
+    """A model made wrong: by a factor for each launch (`noise`) or each kernel (`kernels`), or equal for all (`constant`)."""
     if how is None:
         return model
     random, cycles = np.random.default_rng(0), model.counters["cycles"]

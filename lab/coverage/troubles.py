@@ -1,4 +1,5 @@
-"""Coverage of both engines on random populations with one kind of trouble each: what an exception of the engine is worth.
+"""Coverage of both engines on random populations with one kind of trouble each: the worth of each special case of the
+engine.
 
     python lab/coverage/troubles.py --seeds 80
 

@@ -1,4 +1,4 @@
-"""Named arrays and what is to be known about them, in one npz file that carries its own checksum.
+"""Named arrays and a JSON description of them, in one npz file with its own checksum.
 
 The file is a zip archive of .npy members, which other tools read, with `about.npy` (JSON as bytes). The archive's comment is
 `kernelpoint blake2b ` and 64 hexadecimal digits: BLAKE2b, 32 bytes long, of all bytes of the file but these 64.

@@ -31,7 +31,7 @@ _KINDS = {
 
 
 def above_streams(descriptor: int) -> int:
-    """The same open file under a descriptor above 2; `descriptor` itself where it is one, else it is closed.
+    """Move an open file to a descriptor above 2 and close the old one; a descriptor above 2 is returned unchanged.
 
     Raises:
         OSError: the process has too many open files.
@@ -130,7 +130,7 @@ def _output(path: str | Path) -> int:
 
 
 def require_regular(path: str | Path) -> None:
-    """Refuse what is not a regular file, before anything opens it.
+    """Refuse a path that is no regular file, before it is opened.
 
     Raises:
         OSError: it is not there, or is a folder, FIFO, device or socket; `strerror` says which.

@@ -10,7 +10,7 @@ Result = TypeVar("Result")
 
 
 class Pool(Protocol):
-    """Workers on this or other machines, which see the same file system."""
+    """Workers on this or other machines that share a file system."""
 
     @property
     def workers(self) -> int:

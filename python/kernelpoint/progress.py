@@ -94,7 +94,7 @@ class WorkProgress:
 
 
 class _Told:
-    """Share of the work in a block of `telling` that is done, as far as it is known."""
+    """Completed share of the work in a block of `telling`, if known."""
 
     def __init__(self, expected: float | None) -> None:
         self.expected = expected

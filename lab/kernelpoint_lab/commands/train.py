@@ -83,7 +83,7 @@ def train(
 
 
 class Lists(NamedTuple):
-    """Trace lists by what they are for."""
+    """Trace lists by purpose."""
 
     traces: list[str]
     observed: list[str]
@@ -98,7 +98,7 @@ class Lists(NamedTuple):
 
 
 def _train(lists: Lists, output: Path, config: TrainingConfig, start: str | None, max_nodes: int, resume: bool) -> None:
-    """Trains on all lists but for what the excluded ones hold; writes the encoder."""
+    """Trains on all lists, without the sequences and kernels of the excluded ones; writes the encoder."""
     from kernelpoint.encoder.checkpoint import checkpoint_path
     from kernelpoint_lab.training.data import training_data
     from kernelpoint_lab.training.trainer import Trainer

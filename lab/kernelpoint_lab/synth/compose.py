@@ -1,4 +1,4 @@
-"""From what a user asks for (a family or workload, a scale, sizes) to a sequence and its description; refuses bad values."""
+"""Makes a sequence and its description from a user's options (family or workload, scale, sizes); refuses bad values."""
 
 from __future__ import annotations
 

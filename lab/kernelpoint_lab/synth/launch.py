@@ -1,4 +1,4 @@
-"""A launch: a warp program, its grid and the arguments that make its trace what it is."""
+"""A launch: a warp program, its grid and its arguments, which together determine the trace."""
 
 from __future__ import annotations
 

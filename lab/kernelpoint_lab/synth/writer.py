@@ -33,7 +33,7 @@ Parts = Iterator[tuple[Warps, list[str]]]
 
 @dataclass(frozen=True)
 class Written:
-    """A trace file and what it holds; one entry of workload.json's `launches`."""
+    """A trace file and its content; one entry of workload.json's `launches`."""
 
     file: str
     family: str
@@ -70,7 +70,7 @@ def header(launch: Launch, number: int, registers: int, version: int) -> str:
 
 
 def write_trace(launch: Launch, path: Path, number: int, version: int = 3, values: int | None = None) -> Written:
-    """Writes the trace of one launch, some CTAs at a time, and returns what it holds; a .tracez is told by its name.
+    """Writes the trace of one launch, some CTAs at a time, and returns its content. The suffix .tracez chooses that format.
 
     Args:
         launch: what is traced.

@@ -16,7 +16,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Graphs to train on, and how many of what was offered they are.
+    """Graphs to train on, and counts of the launches that were offered.
 
     Attributes:
         graphs: one per distinct graph.
@@ -40,7 +40,7 @@ class TrainingData:
     shared_streams: int
 
     def counts(self) -> dict[str, int]:
-        """Numbers of what was offered and taken, for logs and the model card."""
+        """Numbers of launches and graphs, offered and taken, for logs and the model card."""
         names = ("launches", "streams", "excluded_streams", "equal_graphs", "shared_streams")
         return {"graphs": len(self.graphs), **{name: getattr(self, name) for name in names}}
 

@@ -1,4 +1,4 @@
-"""The head that teaches an encoder what the fast model observes of launches, beside the contrastive loss."""
+"""The training head that predicts the fast model's observations of launches, beside the contrastive loss."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ HIDDEN_WIDTH = 64
 
 
 class ObservationLoss(nn.Module):
-    """Smooth L1 distance of what a small head reads from embeddings to what the fast model observed. Not part of a checkpoint.
+    """Smooth L1 distance between a small head's output, computed from embeddings, and the fast model's observations. Not
+    part of a checkpoint.
 
     192 + work -> 64 -> targets. Model: not in the paper, whose encoder sees no cycle. One hidden layer, so that what it reads
     is nearly linear in the embedding, where distances are. It is told the launch's work too, which a graph does not hold.

@@ -1,4 +1,4 @@
-"""The contrastive loss, and two numbers that say what it achieved."""
+"""The contrastive loss, and two measures of its result."""
 
 from __future__ import annotations
 

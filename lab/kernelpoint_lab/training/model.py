@@ -98,7 +98,7 @@ class TraceEncoder(nn.Module):
         return torch.cat([normalize(self.structure(batch), dim=1), self.readout(batch)], 1)
 
     def structure(self, batch: GraphBatch) -> Tensor:
-        """The first part of the embeddings before it is scaled, [num_graphs, 192]: what the contrastive loss looks at."""
+        """The first part of the embeddings before it is scaled, [num_graphs, 192]: input of the contrastive loss."""
         tokens = self.tokens(batch.tokens[:, 0]) + self.modifiers(batch.tokens[:, 1])
         hidden = torch.cat([tokens, batch.features.to(tokens.dtype)], dim=1)
         edges = arrivals(batch.edge_index, batch.edge_type, batch.num_nodes, len(SCHEMA.relations))
@@ -169,7 +169,7 @@ def _mean(values: Tensor, group: Tensor, weights: Tensor | None, count: int) -> 
 
 
 class ProjectionHead(nn.Sequential):
-    """192 -> 128 -> 64 with ReLU and dropout: what the loss looks at. Not part of a checkpoint."""
+    """192 -> 128 -> 64 with ReLU and dropout: input of the loss. Not part of a checkpoint."""
 
     def __init__(self, dropout: float = 0.1) -> None:
         super().__init__(nn.Linear(LAYER_WIDTHS[-1], 128), nn.ReLU(), nn.Dropout(dropout), nn.Linear(128, 64))

@@ -1,4 +1,4 @@
-"""Observations of launches by the fast model on several GPUs: what an encoder is taught beside the contrastive loss."""
+"""Observations of launches by the fast model on several GPUs: targets of an encoder's training beside the contrastive loss."""
 
 from __future__ import annotations
 

@@ -111,6 +111,6 @@ def _inputs(encoder: TraceEncoder, graphs: Sequence[TraceGraph]) -> tuple[Tensor
 
 
 def _squared_distances(rows: Tensor) -> Tensor:
-    """Between all pairs of rows. Numerics: by products, whose gradient is finite where rows are equal."""
+    """Squared distances between all pairs of rows. Numerics: by products, whose gradient is finite where rows are equal."""
     squares = rows.square().sum(1)
     return (squares[:, None] + squares[None] - 2 * rows @ rows.T).clamp(min=0)

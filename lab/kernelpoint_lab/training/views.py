@@ -34,7 +34,7 @@ def random_view(batch: GraphBatch, random: np.random.Generator) -> GraphBatch:
 
 
 def hide_tokens(batch: GraphBatch, share: float, random: np.random.Generator) -> GraphBatch:
-    """With the tokens of a share of all nodes replaced by 0, the token of an unknown opcode.
+    """Replace the tokens of a share of all nodes by 0, the token of an unknown opcode.
 
     Model: not in the paper. It trains the unknown token, which a newer GPU's opcodes get, and teaches the encoder to tell
     kernels by structure and access patterns too.

@@ -113,7 +113,7 @@ def _pool(workers: int | None, cluster: str | None, say: Callable[[str], None]) 
 
 
 def _options(policy: str, profile: Path | None) -> Config:
-    """The configuration that the options stand for."""
+    """The configuration made from the command line's options."""
     from kernelpoint.config import parse_config
 
     return parse_config({"version": 1, "policy": policy, "profile": str(profile) if profile else None}, "options")

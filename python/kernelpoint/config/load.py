@@ -169,7 +169,7 @@ def _is_dotted(key: Any) -> bool:
 
 
 def _yaml_complaint(error: Exception) -> str:
-    """One line: the place and the problem, as PyYAML gives them."""
+    """Place and problem that PyYAML reports, in one line."""
     mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
     if mark is None or problem is None:
         return " ".join(str(error).split())[:300]

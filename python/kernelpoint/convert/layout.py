@@ -19,7 +19,7 @@ FIRST_CODE = 0x7F00_0000_0000
 
 @dataclass(frozen=True)
 class Placement:
-    """Of one launch.
+    """Folder and number of one launch in the converted list.
 
     Attributes:
         folder: N of ``Kernel<N>``: the launch's own index, or that of an earlier launch with the same files.

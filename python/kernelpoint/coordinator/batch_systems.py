@@ -62,7 +62,7 @@ def batch_cluster(path: str, workers: int, say: Callable[[str], None]) -> Any:
 
 
 def close(cluster: Any) -> None:
-    """End a Dask cluster, with whatever it has lost."""
+    """End a Dask cluster, even if parts of it are lost."""
     with contextlib.suppress(Exception):
         cluster.close(timeout=5)
     with contextlib.suppress(AttributeError, OSError):  # a cluster of this machine has none

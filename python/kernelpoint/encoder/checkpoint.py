@@ -128,7 +128,7 @@ def _own_schema() -> str:
 
 
 def read_sealed(path: str | PathLike[str]) -> bytes:
-    """The bytes of a safetensors file, whose checksum is right where it has one.
+    """The bytes of a safetensors file; a checksum in it is verified.
 
     Raises:
         PlanError: the file cannot be read, or was damaged or changed after it was written.

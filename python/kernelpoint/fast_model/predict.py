@@ -96,7 +96,7 @@ def _simulate(
     threads: int | None,
     pool: Pool | None,
 ) -> tuple[dict[str, np.ndarray], dict[int, str]]:
-    """Counters of every launch, and what is wrong with those that have none."""
+    """Counters of every launch, and the reason for each launch without counters."""
 
     def advance(done: int, share: float) -> None:
         shown(done, len(paths), share)

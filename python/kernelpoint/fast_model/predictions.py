@@ -134,7 +134,7 @@ class Predictions:
         return replace(parts[0], counters=counters, failures=failures)
 
     def profile(self) -> Profile:
-        """The same as a profile without names and shapes: counters by name, nan where nothing was predicted."""
+        """The predictions as a profile without names and shapes: counters by name, nan for a launch without a prediction."""
         n = self.size
         zero, unknown = np.broadcast_to(np.int64(0), n), np.broadcast_to(np.int64(UNKNOWN), n)  # one number each
         shapeless = np.broadcast_to(np.int64(0), (n, 3))

@@ -54,7 +54,7 @@ def _line_of(body: bytes, before: int | None) -> bytes:
 
 
 def check_begin(data: bytes, name: str) -> None:
-    """Refuse a file that does not begin as a journal of this version does, as far as it goes.
+    """Refuse a file, complete or cut, that does not begin as a journal of this version.
 
     Raises:
         JournalError: it is no journal, or one of another version.

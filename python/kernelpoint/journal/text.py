@@ -39,7 +39,8 @@ def text_of(record: Record) -> str:
 
 
 def decision_text(record: DecisionRecord) -> str:
-    """The same as `text_of` for the one record that is written for every launch: a dict would cost more than the rest."""
+    """`text_of` for decisions, the one record that is written for every launch: without the dict, which costs more than the
+    rest."""
     r = record
     stratum = "" if r.stratum is None else f',"stratum":{r.stratum}'
     u = "" if r.u is None else f',"u":{r.u:.17g},"threshold":{r.threshold:.17g}'

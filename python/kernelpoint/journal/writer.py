@@ -134,7 +134,7 @@ class JournalWriter:
         self._alone = True
 
     def _take_over(self) -> int:
-        """Read what is there; where new records begin."""
+        """Read the existing records and return the offset of the next one."""
         try:
             data = read_to_hole(self._file)
         except OSError as error:

@@ -58,7 +58,8 @@ def compare_runs(first: Run, second: Run) -> Comparison:
 
 
 def _compare_predicted(first: Run, second: Run) -> Comparison:
-    """The same for runs whose estimates rest on predictions: cells nest, so the smaller sample of a part is drawn in both."""
+    """Compare runs whose estimates rest on predictions. Their cells nest, so both runs sampled the smaller sample of each
+    part."""
     a, b = cells_of(first), cells_of(second)
     check_shared(first, second, "assume", "error_budget.relative_error", "error_budget.counter")
     joint, run = a, first

@@ -130,7 +130,7 @@ class CounterRow:
         return self.separate / self.ratio.half_width if self.ratio.half_width > 0.0 else math.inf
 
     def record(self) -> dict[str, Any]:
-        """For JSON, which has no nan."""
+        """The ratio as a JSON object, which has no nan."""
         ratio, difference = ({k: number(v) for k, v in asdict(i).items()} for i in (self.ratio, self.difference))
         return {
             "counter": self.counter,
@@ -168,7 +168,7 @@ class Comparison:
     notes: tuple[str, ...]
 
     def record(self) -> dict[str, Any]:
-        """For JSON."""
+        """The comparison as a JSON object."""
         counts = {"launches": self.launches, "common": self.common}
         drawn = {"first_drawn": self.first_drawn, "second_drawn": self.second_drawn}
         rows = [row.record() for row in self.rows]

@@ -58,7 +58,7 @@ class Policy(ABC):
 
     @classmethod
     def inputs(cls, available: Available) -> frozenset[Need]:
-        """The inputs that a design is made from, given what is there; none unless overridden.
+        """Inputs that a design is made from, chosen from the available ones; none unless overridden.
 
         What is named here is there when `design` is called, or the run is refused (workload.check_available).
         """

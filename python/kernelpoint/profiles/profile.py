@@ -184,7 +184,8 @@ class Profile:
         return replace(self, start=np.zeros(self.size, dtype=np.int64), duration=unknown, counters=kept)
 
     def with_launches_of(self, light: Profile) -> Profile:
-        """The same times and counters, with name, shape and stream from `light`, whose rows are the same launches.
+        """A profile with these times and counters, and with name, shape and stream from `light`, whose rows are the same
+        launches.
 
         That is two-level profiling: a light profile knows every launch, a detailed one only some of them (`take` left the
         others empty). The light one's times are not taken.

@@ -12,7 +12,7 @@ OPERATOR = "\0"  # before the name of an operator, until the outermost of each m
 def enclosing(
     ranges: Iterable[tuple[Thread, float, float, str]], calls: Sequence[tuple[Thread, float]]
 ) -> Iterator[tuple[int, list[str]]]:
-    """For each call its number and the names of the ranges of its thread that contain it, outermost first.
+    """Each call's number, with the names of the ranges of its thread that contain it, outermost first.
 
     Args:
         ranges: thread, begin, end and name.
@@ -34,7 +34,7 @@ def enclosing(
 
 
 def _sweep(held: list[tuple[float, float, str]], times: list[tuple[float, int]]) -> Iterator[tuple[int, list[str]]]:
-    """Walk one thread: `held` are begin, minus end and name, sorted; `times` are sorted too."""
+    """Walk one thread. `held` has (start, -end, name) of its ranges, sorted; `times` are sorted too."""
     open_ranges: list[tuple[float, str]] = []  # end, name
     place = 0
     for time, number in times:

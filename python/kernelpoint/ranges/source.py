@@ -20,7 +20,7 @@ MATCHED_SHARE = 0.5  # of the launches (of the source's where there are fewer) t
 
 @dataclass(frozen=True)
 class Listed(Launches):
-    """The launches of a run, in program order, as far as they are known; names, grid and block as of Launches.
+    """The known launches of a run, in program order; names, grid and block as in Launches.
 
     Attributes:
         keys: int64 [N], equal for launches of one kernel and shape.

@@ -240,7 +240,7 @@ def _together(variants: Sequence[Variant]) -> dict[str, Amount]:
 
 
 def _spreads(run: Run, kernel: np.ndarray, count: int) -> tuple[np.ndarray, list[float | None]]:
-    """Of each kernel the number of simulated launches, and the coefficient of variation of their cycles."""
+    """Number of simulated launches of each kernel, and the coefficient of variation of their cycles."""
     values: list[list[float]] = [[] for _ in range(count)]
     for unit, result in run.results.items():
         values[kernel[unit]].append(result.counters["cycles"])

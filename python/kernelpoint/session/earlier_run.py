@@ -131,7 +131,7 @@ def _line(key: str, before: Any, after: Any) -> str:
 
 
 def _options(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """The options of the simulated GPU that changed, as far as the simulator states them; else its hash."""
+    """Changed options of the simulated GPU if the simulator states its options, else its hash."""
     old, new = (options_of(values.get(_CONFIGURATION) or "") for values in (before, after))
     changed = [key for key in sorted(old.keys() | new.keys(), key=_name_first) if old.get(key) != new.get(key)]
     if not old or not new or not changed:

@@ -293,7 +293,7 @@ class Loop:
         return summarise(self._setup, self.sampled, self._replay_check(), look, self._recorder.degraded)
 
     def next_budget(self) -> str | None:
-        """One line: the cost of the next smaller error budget."""
+        """The cost of the next smaller error budget, as one line."""
         if not self.is_done or self._setup.is_full_run:
             return None
         return next_budget(self._setup, self.sample, self._replay_check().errors)
@@ -311,7 +311,7 @@ class Loop:
         return self.frame.plan.name_of_unit(self.sampled.ledger.unit(process, index))
 
     def _replay_check(self) -> ReplayCheck:
-        """The error of the sample's results, as far as it is known."""
+        """Replay error of the sample's results, measured by validation launches where the run makes some."""
         if self.validation is None:
             return check_without_validation(self._setup)
         return self.validation.outcome(self.sample)

@@ -66,13 +66,13 @@ class Recorder:
     # ---- the journal of an earlier process --------------------------------------------------------------------------
 
     def replay(self, records: Iterable[Record]) -> None:
-        """Go through these records first; the last of them is where this process goes on."""
+        """Replay these records first; this process continues after the last one."""
         self._past.extend(records)
         self.progress.is_muted = True
 
     @property
     def is_replaying(self) -> bool:
-        """True if what is done now was done, and written, before."""
+        """True while records of an earlier process are replayed."""
         return bool(self._past)
 
     @property

@@ -105,7 +105,7 @@ class Sample:
         return wanted
 
     def explain(self, unit: int, record: DecisionRecord) -> None:
-        """Write into a decision why the launch is drawn or not, and what is expected of it."""
+        """Write into a decision the reason why the launch is sampled or not, and its prediction."""
         record.stratum = stratum = int(self._design.labels[unit])
         if stratum < 0 and self._frame.plan.first_phase is None:
             certain = self._design is self._frame.design and unit not in self._frame.plan.broken

@@ -130,7 +130,8 @@ def _layers(
 
 
 def in_layer(layers: np.ndarray, kernels: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """float64 [N]: launches of its kernel in its layer for each drawn one of MOST_EQUAL, 0 of those that are not drawn.
+    """Weight of each launch within its layer, float64 [N]: equal launches of the layer over sampled ones (at most
+    MOST_EQUAL), 0 if not sampled.
 
     >>> in_layer(np.zeros(10, int), np.array([1] + [2] * 9), np.linspace(0, 0.9, 10)).tolist()
     [1.0, 1.125, 1.125, 1.125, 1.125, 1.125, 1.125, 1.125, 1.125, 0.0]

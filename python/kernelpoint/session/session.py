@@ -112,7 +112,7 @@ class Session:
         return copy is not None
 
     def pending_chains(self) -> list[Planned]:
-        """Launches that `next` will name, as far as they are known: a coordinator has them simulated beforehand."""
+        """Known launches that `next` will name; a coordinator has them simulated beforehand."""
         self.recorder.require_open()
         return [
             Planned(tuple(step._replace(launch=self._place(step.launch)) for step in chain), cost)

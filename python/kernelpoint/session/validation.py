@@ -366,7 +366,7 @@ class Validation(Queue):
         return enough_validations(error, n, eps, budget.confidence, most) - n
 
     def extend(self, record: FurtherValidationsRecord) -> None:
-        """Take further chains into the queue."""
+        """Add chains of validation launches to the queue."""
         self._extensions += 1
         self.count = min(record.validations, len(self.chains))
         self._steps = self._first_steps()
@@ -427,7 +427,7 @@ def check_of(
 
 
 def check_without_validation(setup: Setup) -> ReplayCheck:
-    """The error of replay as far as it is known in a run that makes no validation launches."""
+    """The known part of the replay error in a run without validation launches."""
     reason = why_not_checked(setup)
     if reason or not has_trajectories(setup) or not _states_a_bound_on_some(setup):
         return ReplayCheck(reason=reason)
@@ -441,7 +441,7 @@ def check_without_validation(setup: Setup) -> ReplayCheck:
 
 
 def _dependence(engine: Engine, units: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Of simulated units, by their reads from DRAM; 1 where the host does not count these."""
+    """Dependence of simulated units on earlier launches, from predicted reads of DRAM; 1 if the simulator does not count these."""
     if READS not in engine.counters:
         return np.ones(len(units))
     reads = engine.predict(units)[:, engine.counters.index(READS)]

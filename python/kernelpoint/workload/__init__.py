@@ -1,4 +1,4 @@
-"""A workload before it is simulated: its launches, what is known of each, and the fingerprint of its trace list."""
+"""A workload before it is simulated: its launches, the inputs known for each, and the fingerprint of its trace list."""
 
 from kernelpoint.workload.alignment import aligned, launches_of, named
 from kernelpoint.workload.columns import has_instructions, instructions, kernels, known_times

@@ -133,7 +133,7 @@ class Descriptions:
         return np.maximum(volume, 1.0) if found is None else found
 
     def profile(self) -> Profile:
-        """The same as a profile: names, signatures, and the costs as cycles where every launch has one."""
+        """The descriptions as a profile: names, signatures, and the costs as cycles if every launch has one."""
         names, name_ids = np.unique(np.array(self.names, dtype=object), return_inverse=True)
         unknown = np.full(self.size, UNKNOWN, dtype=np.int64)
         return Profile(

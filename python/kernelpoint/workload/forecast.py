@@ -1,4 +1,4 @@
-"""Forecast of what a run will take at several error budgets, before anything is simulated."""
+"""Forecast of the cost of a run at several error budgets, before anything is simulated."""
 
 from __future__ import annotations
 

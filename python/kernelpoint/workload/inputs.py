@@ -116,7 +116,7 @@ def complete(
     read: Progress | None = None,
     embedded: Progress | None = None,
 ) -> Population:
-    """The population with every input that is needed; what it has already is not made again.
+    """Add the inputs that a population lacks; existing ones are kept.
 
     Args:
         needs: inputs of a policy; all are available (`check_available`).

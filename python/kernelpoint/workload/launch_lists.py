@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class LaunchSource(Simulator, Protocol):
-    """Description of a simulator by itself, as far as it tells which launches there are."""
+    """A simulator's description of its launch lists."""
 
     @property
     def process_count(self) -> int:

@@ -20,7 +20,7 @@ Log = Callable[[str], None]
 
 
 class Simulator(Protocol):
-    """Description of a simulator by itself, as far as the model's configuration depends on it."""
+    """The part of a simulator's description that the model's configuration depends on."""
 
     @property
     def simulator(self) -> str:
@@ -64,7 +64,8 @@ class ModelSource:
 
     @cached_property
     def configuration(self) -> Configuration:
-        """The simulated GPU in the model's terms; ConfigError where the file, or what the simulator states, is refused."""
+        """The simulated GPU as a configuration of the model; ConfigError if the file, or the simulator's description, is
+        refused."""
         from kernelpoint.fast_model import configuration_for
 
         told = self.simulator

@@ -156,7 +156,7 @@ class Plan:
 
     @classmethod
     def _of(cls, about: dict[str, Any], arrays: dict[str, np.ndarray], u: np.ndarray) -> Plan:
-        """The plan in an archive; raises what is caught above where something does not fit."""
+        """The plan in an archive; the caller catches the errors of one that does not fit."""
         names_of = list(map(str, about["predictions"]))
         parts = _given(arrays, _ASSISTED_PARTS if names_of else _STRATA_PARTS, "design")
         known = [_given(arrays, _PREDICTION_PARTS, f"prediction_{index}") for index in range(len(names_of))]
@@ -185,7 +185,7 @@ def _present(whole: object, names: tuple[str, ...], prefix: str) -> dict[str, An
 
 
 def _given(arrays: Mapping[str, np.ndarray], names: tuple[str, ...], prefix: str) -> dict[str, Any]:
-    """The same from the file."""
+    """Arrays and numbers of a file whose names begin with `prefix`, by the rest of their names."""
     found = {name: arrays[f"{prefix}_{name}"] for name in names if f"{prefix}_{name}" in arrays}
     return {name: value if value.ndim else value.item() for name, value in found.items()}
 

@@ -1,4 +1,4 @@
-"""The launches of a workload and all that is known of them before any is simulated: what a policy may look at."""
+"""The launches of a workload with everything that a policy may use: all that is known before any is simulated."""
 
 from __future__ import annotations
 

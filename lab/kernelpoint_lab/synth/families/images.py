@@ -56,7 +56,7 @@ def convolution(
 
 
 def batch_norm(image: Tensor, scale: Tensor, batch: int, channels: int, size: int, block: int = 256) -> Launch:
-    """In place: image = max(image * scale[channel] + scale[channels + channel], 0), folded batch normalisation and ReLU."""
+    """Folded batch normalisation and ReLU, in place: image = max(image * scale[channel] + scale[channels + channel], 0)."""
     pixels = size * size
     count = batch * channels * pixels
 

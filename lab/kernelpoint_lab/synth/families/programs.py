@@ -66,7 +66,7 @@ class Program:
 
 
 def draw_program(number: int) -> Program:
-    """Program `number`: instruction mix, depth of dependences, strides, divergence and reuse are drawn for each anew.
+    """Program `number`, with its own random instruction mix, depth of dependences, strides, divergence and reuse.
 
     Model: a mix is Dirichlet with concentration 0.5 over arithmetic units and kinds of access, so that most programs lean
     on a few; 1 to 8 chains give each result 1 to 8 instructions until it is needed; half of the segments are for all lanes.

@@ -105,7 +105,7 @@ class Model:
         ]
 
     def _backward(self, batch: int) -> list[Launch]:
-        """Of each product one launch for the gradient of its input and one for that of its weights."""
+        """Two launches for each product: the gradient of its input and that of its weights."""
         count, hidden, words = len(self.tokens(batch)), self.shape.hidden, self.shape.vocabulary
         launches = [
             gemm(self.x, self.scores, self.head.gradient, hidden, words, count),

@@ -105,7 +105,7 @@ class Layer:
 
     @cached_property
     def after(self) -> list[Launch]:
-        """The launches behind attention, equal for every token."""
+        """The launches after attention, equal for every token."""
         hidden, b = self.shape.hidden, self.buffers
         return [
             gemv(self.out, b.attended, b.projected, hidden, hidden),

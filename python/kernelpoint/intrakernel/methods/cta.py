@@ -143,7 +143,7 @@ class _Waves:
         return change + 2.0 * self._unevenness + 2.0 * (TAIL * max(tail - self.wave, 0.0)) ** 2
 
     def half_width(self, alpha: float, amount: int, other_variance: float) -> float:
-        """Of the cycles (amount 0) or the instructions (1) of the whole launch."""
+        """Half-width of the whole launch's cycles (amount 0) or instructions (1)."""
         left = float(self._left[amount])
         within = float(self._variance[amount]) * (left + left**2 / self.count)
         drift = (left * float(self._drift[amount])) ** 2

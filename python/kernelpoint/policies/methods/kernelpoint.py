@@ -194,7 +194,7 @@ def _repeats(described: Descriptions) -> bool:
 def _from_descriptions(
     population: Population, described: Descriptions
 ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
-    """The same from descriptions of the launches: name, amount of work, signature (name, shape, key), context."""
+    """Levels from descriptions of the launches: name, amount of work, signature (name, shape, key), context."""
     amount = np.round(np.log2(1.0 + described.work)).astype(np.int64)
     signature = described.signature
     levels = [kernels(population), amount, signature, context(signature, population.offsets)]
@@ -202,7 +202,7 @@ def _from_descriptions(
 
 
 def _from_profile(population: Population) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
-    """The same from a profile: its times are the expected costs, without times the cube root of the number of threads.
+    """Levels from a profile. Expected costs are its times; without times, the cube root of the number of threads.
 
     Model: the log-log slope of durations on threads is 0.2 to 0.5 on real profiles.
     """

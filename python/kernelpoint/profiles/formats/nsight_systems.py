@@ -45,7 +45,7 @@ class NsightSystemsGpuTrace(TextFormat):
 
 
 def _columns(row: Row, source: str) -> dict[str, tuple[str, str]]:
-    """Of each column without its unit: its name in the file, and the unit, in small letters."""
+    """Columns by name without unit: the name in the file and the unit, in small letters."""
     found = {}
     for column in row:
         name, _, unit = column.partition("(")
