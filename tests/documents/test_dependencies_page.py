@@ -47,7 +47,7 @@ def test_the_versions_that_ci_tests_and_all_dependencies_of_the_package_are_pinn
 
 def test_the_licence_of_every_package_that_a_run_needs_is_listed():
     rows = re.findall(
-        r"^\| ([\w.-]+) \| (\S+) \| (.+?) \|", (ROOT / "docs" / "dependencies.md").read_text(), re.MULTILINE
+        r"^\| ([\w.-]+) \| (\S+) \| (.+?) \|", (ROOT / "requirements" / "README.md").read_text(), re.MULTILINE
     )
     listed = {spelt(name): version for name, version, licence in rows if licence != "not stated"}
     assert {spelt(name): version for name, version in pinned(ROOT / "requirements" / "run.txt").items()}.items() <= (

@@ -8,7 +8,6 @@ from pages import DOCS, section, tables
 REFERENCE = {
     "commands",
     "configuration",
-    "dependencies",
     "formats",
     "formats-traces",
     "journal",

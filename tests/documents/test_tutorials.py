@@ -44,6 +44,7 @@ def test_a_command_that_is_not_run_needs_a_simulator_or_files_of_the_reader(page
         "cd ",
         ". ",
         "kernelslist.g",
+        "kernelpoint inspect sample.kppack",
         "jobqueue",
         "slurm",
         "run.kpjournal",

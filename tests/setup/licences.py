@@ -1,4 +1,4 @@
-"""List the licences of all that `make` installs: docs/dependencies.md, from the metadata of the installed packages.
+"""List the licences of all that `make` installs: requirements/README.md, from the metadata of the installed packages.
 
 .venv/bin/python tests/setup/licences.py           # `make licences`
 """
@@ -10,16 +10,16 @@ from importlib import metadata
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "dependencies.md"
+PAGE = ROOT / "requirements" / "README.md"
 HEAD = """# Dependencies and their licences
 
 All packages that `make` installs, with the licence that each states in its metadata. *Run*: needed for runs, with the
-charts of `.[report]`. The others are for training, clusters, tests and documents. `requirements/` has the hash of every file.
+charts of `.[report]`. The others are for training, clusters, tests and documents. The files here have the hash of each.
 
-`make lock` makes `requirements/`, and `make licences` this page. `make sbom` writes a bill of materials (CycloneDX).
+`make lock` makes these files, and `make licences` this page. `make sbom` writes a bill of materials (CycloneDX).
 `make audit` asks the registry for known weaknesses. Packages for other systems are not listed.
 
-PyTorch's CUDA build brings the packages of `requirements/torch-cuda.txt`: NVIDIA's, under NVIDIA's terms, and Triton (MIT).
+PyTorch's CUDA build brings the packages of `torch-cuda.txt`: NVIDIA's, under NVIDIA's terms, and Triton (MIT).
 
 | Package | Version | Licence | For |
 |---|---|---|---|
