@@ -441,7 +441,7 @@ def check_without_validation(setup: Setup) -> ReplayCheck:
 
 
 def _dependence(engine: Engine, units: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Dependence of simulated units on earlier launches, from predicted reads of DRAM; 1 if the simulator does not count these."""
+    """Dependence of simulated units on earlier launches, from predicted DRAM reads; 1 if these are not counted."""
     if READS not in engine.counters:
         return np.ones(len(units))
     reads = engine.predict(units)[:, engine.counters.index(READS)]
