@@ -117,7 +117,7 @@ _KEPT: dict[int, tuple[str, Simulator]] = {}  # by thread: the run, and the simu
 
 
 def _simulate(work: Work, batch: Batch, report: Report) -> None:
-    """Fill in a report, as far as the batch gets."""
+    """Simulate the batch, and fill in the report as it advances."""
     with contextlib.closing(OutcomeFile(Path(work.outcomes), batch.name)) as file:
         for chain in batch.chains:
             if chain in file.known:
