@@ -222,7 +222,7 @@ def read_all(folder: Path) -> Known:
 
 
 def read(path: Path) -> Iterator[tuple[Chain, tuple[Outcome, ...]]]:
-    """Outcomes of a batch, as far as they are whole; none where there is no file."""
+    """Complete outcomes in the file of a batch; none if there is no file."""
     data = b""
     with contextlib.suppress(OSError), open_regular(path) as file:
         data = file.read()

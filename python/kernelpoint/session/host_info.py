@@ -159,7 +159,7 @@ class HostResult(NamedTuple):
         return (*own, *zip(self.names, self.values, strict=True))
 
     def with_active_cycles(self, latency: int) -> HostResult:
-        """The same with the counter `active_cycles`: cycles without the constant latency of a launch, where there is one.
+        """Add the counter `active_cycles`, cycles without the constant launch latency, if the simulator has one.
 
         >>> HostResult(False, 5900, 50).with_active_cycles(5000).counters
         {'cycles': 5900.0, 'instructions': 50.0, 'active_cycles': 900.0}
