@@ -225,7 +225,7 @@ def test_a_host_that_ends_in_time_gives_a_whole_result(gpu):
         step += 200
     assert session.on_progress(0, 0, step + 200, step, 2000, 1990, 2000) == 1  # the answer does not change
     gpu.end(session, 0, False, 105_500, 200_000, 2000)
-    assert session.loop.sampled.inside.projected == 0
+    assert session.loop.sampled.intra_kernel.projected == 0
 
 
 def test_a_stop_that_nobody_asked_for_is_refused(gpu):
@@ -242,4 +242,4 @@ def test_an_aborted_launch_begins_anew(gpu):
     session.on_launch(0, index)
     session.on_progress(0, index, 6000, 100, 20, 10, 2000)
     session.on_abort(0, index, "lost")
-    assert not session.loop.sampled.inside._followed
+    assert not session.loop.sampled.intra_kernel._followed
