@@ -240,7 +240,7 @@ def test_the_order_of_results_does_not_matter_and_a_pass_can_be_restored():
     again.restore_pass(engines[0].pass_state())
     assert again.drawn().tolist() == engines[0].drawn().tolist()
     with pytest.raises(JournalError, match="do not fit"):
-        again.restore_pass({"cells": [5, 1, 1], "odd": False})
+        again.restore_pass({"cells": [5, 1, 1], "apart": False})
     with pytest.raises(JournalError, match="do not fit"):
         again.restore_pass({"cells": 30})
 

@@ -57,8 +57,10 @@ def counted(rare: float) -> Run:
     )
 
 
-def named(eps: float, spread: float, slow: float = 0.0, counters: int = 1, strata: int = 40) -> Run:
-    """Strata of names; slow: the share of units that take three times as long."""
+def named(
+    eps: float, spread: float, slow: float = 0.0, counters: int = 1, strata: int = 40, expected: float = 0.3
+) -> Run:
+    """Strata of names; slow: the share of units that take three times as long; expected: CoV inside a stratum."""
     random = generator(2, "named")
     name = np.arange(2 * UNITS) % strata
     y = random.lognormal(3.0, 1.0, strata)[name] * np.exp(
@@ -72,7 +74,7 @@ def named(eps: float, spread: float, slow: float = 0.0, counters: int = 1, strat
         budget = ErrorBudget(eps)
         measured = {"slow_excess": 2.0} if slow else {}
         x = y * random_of_x
-        design = strata_from([name], u, budget, spreads=(0.3,), x=x, cluster=name % 4, seed=1, **measured)
+        design = strata_from([name], u, budget, spreads=(expected,), x=x, cluster=name % 4, seed=1, **measured)
         values = np.stack([y, reads], axis=1)[:, :counters]
         return Engine(design, budget), ("cycles", "reads")[:counters], values
 
@@ -115,7 +117,9 @@ RUNS: dict[str, Run] = {
     "one stratum": named(0.03, 0.3, strata=1),
     "slow units": named(0.05, 0.02, slow=0.02),
     "few slow units": named(0.02, 0.02, slow=0.004),
-    "slow units, tight": named(0.004, 0.005, slow=0.002),
+    "quiet strata": named(0.03, 0.02, expected=0.01),
+    "slow units, quiet": named(0.05, 0.02, slow=0.004, expected=0.01),
+    "slow units, tight": named(0.004, 0.005, slow=0.002, expected=0.01),
     "counts in strata": named(0.05, 0.1, counters=2),
     "two phases": in_two_phases(0.2, 0.015),
 }

@@ -1,4 +1,4 @@
-"""Parts of a run with predictions: its begin and first units are estimated by themselves once they are found odd."""
+"""Parts of a run with predictions: its beginning and first units are estimated apart once outliers are found there."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ def test_a_slow_begin_and_slow_first_units_are_found_and_cost_draws_there_only(r
         look = run_passes(engine, y * factor)[-1]
         held += look.estimates["cycles"].contains(float((y * factor).sum()))
         rest.append(engine.sampling.cells[0])
-        assert engine.pass_state()["odd"] and set(np.flatnonzero(FIRST)) <= set(engine.drawn().tolist())
+        assert engine.pass_state()["apart"] and set(np.flatnonzero(FIRST)) <= set(engine.drawn().tolist())
         assert any("unlike the rest" in line for line in look.assumptions)
         assert engine.predict(np.arange(UNITS)).sum() == pytest.approx(look.estimates["cycles"].estimate)
     assert held >= 28 and np.median(rest) < 100
 
 
 def test_a_begin_like_the_rest_is_not_found_odd_and_the_estimate_is_not_biased(run_passes):
-    odd, errors = 0, []
+    apart, errors = 0, []
     for seed in range(40):
         design, y = example(seed)
         engine = Engine(design, ErrorBudget(0.01))
         errors.append(run_passes(engine, y)[-1].estimates["cycles"].estimate / y.sum() - 1.0)
-        odd += engine.pass_state()["odd"]
-    assert odd <= 10 and abs(np.mean(errors)) < 3.5 * np.std(errors) / np.sqrt(40)
+        apart += engine.pass_state()["apart"]
+    assert apart <= 10 and abs(np.mean(errors)) < 3.5 * np.std(errors) / np.sqrt(40)
 
 
 def test_a_restored_pass_knows_that_the_begin_was_odd(run_passes):

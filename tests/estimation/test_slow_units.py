@@ -1,14 +1,10 @@
 """Rare slow units: what light strata tell of heavy ones."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from kernelpoint.estimation import Design, Engine, ErrorBudget, passes, strata_from
 from kernelpoint.estimation.constants import LEAST_RATE
 from kernelpoint.estimation.strata.allocation import cheapest
-from kernelpoint.estimation.strata.estimators import Sample
-from kernelpoint.estimation.strata.influence import max_undrawn, outlier_effects
 from kernelpoint.estimation.strata.variance import SlowDraws
 from kernelpoint.estimation.unseen import unseen_rate
 from kernelpoint.randomness import generator, permanent_random_numbers
@@ -121,16 +117,3 @@ def test_a_bound_is_not_met_before_slow_units_are_excluded():
     assert engine.grow()
     engine.record_many(engine.wanted(), ("cycles",), y[engine.wanted()][:, None])
     assert engine.look().met
-
-
-def test_once_draws_are_slow_two_undrawn_units_of_a_stratum_may_be():
-    strata = np.repeat([0, 1], [8, 2])
-    sample = Sample(strata, np.array([10, 4]), np.zeros(2, int), allowance=0.5, slow_excess=4.0)
-    whole, allowance, size = np.zeros(2, int), np.full(2, 3.0), np.array([100.0, 8.0])
-    quiet = outlier_effects(sample, size, np.full(2, sample.allowance), 1.0 - 1e-9, whole, 1)
-    slow = outlier_effects(sample, size, allowance, 1.0 - 1e-9, whole, 1)
-    assert np.allclose([quiet[0], slow[0]], [0.5 * 100.0 * 0.2 / 8, 3.0 * 2 * 100.0 / 10])
-    left = max_undrawn(sample.N, size / 108.0, allowance, 0.3)
-    assert left.tolist() == [1, 4]
-    drawn = replace(sample, strata=np.repeat([0, 1], [9, 2]))
-    assert outlier_effects(drawn, size, allowance, 1.0 - 1e-9, whole, 1)[0] <= 0.3 * 108.0

@@ -23,16 +23,11 @@ MIN_COUNTS = 5  # draws that are no zeros which a bound on a count needs, if oth
 
 # Strata
 OUTLIER_ALLOWANCE = 0.2  # relative error of one draw that changes the total by the error budget at most
-FIRST_SIZE_SHARE = 0.2  # first sizes: this share of what the expected spreads would need
 SECOND_DRAW_PROBABILITY = 0.25  # least chance of a second draw: one draw in most strata, two in a random part of them
-MIN_DRAWS_PER_STRATUM = 2  # draws of every stratum once a sample grows: one draw gives no variance within its stratum
 PRIOR_DEGREES = 40.0  # nu_0: what other strata tell of a stratum's spread counts as much as so many more draws of it
-PRIOR_TAU2 = 3.0  # tau^2 expected before the data, a factor of exp(sqrt(3)) = 6 between typical squared CoVs
-PRIOR_WEIGHT = 5.0  # and how many strata that expectation counts for
 
 # Slow units of measured lists
 SLOW = 1.0  # a draw is slow if it exceeds the mean of its stratum's other draws by more than this part of it
-SLOW_UNITS = 2  # undrawn units of a stratum that may all be slow, once draws are
 PRIOR_TIMES = 0.85  # P(slow units take as many times as long in longer strata, not as many cycles more) before any draw
 LEAST_RATE = 0.0025  # slow units that are rarer than this are what `assume: ordinary` does not promise
 
@@ -44,7 +39,6 @@ EXPECTED_GROUP_ERROR = 0.05  # how far the levels of two groups may lie apart
 MIN_SIZE_SHARE = 0.05  # a prediction below this part of the mean one may be off by as much as one that is that large
 
 # Predictions: what draws tell of them
-MIN_PAIRS = 4  # differences of neighbours that their spread needs
 DEGREES_BETWEEN_GROUPS = 4.0  # degrees of freedom for which "units of a group differ as groups do" counts
 OUTLIER_DEVIATIONS = 5.0  # an outlier is so many standard deviations of relative errors off, more where these are large
 OUTLIER_IN_OTHERS = 0.1  # of a counter that cells are not made for, a draw may be this much off its prediction
@@ -60,7 +54,7 @@ FIRSTS = 2  # first units of groups that are drawn at least
 COLD_PART = 1.0 / 3.0  # of first units: if fewer are outliers, none of them may be drawn
 COLD = 0.15  # an outlier below this tells of its own part only: caches are cold when a kernel comes for the first time
 MATERIAL = 0.2  # part of the budget below which outliers in the beginning do not matter
-DRAWS_IF_ODD = 16  # of the beginning, at least, once it has an outlier
+DRAWS_IF_APART = 16  # of the beginning, at least, once it has an outlier
 APART = 0.05  # groups with a larger share of the total have a first leaf each, whatever the budget: its cells nest so
 
 # A sample in two phases

@@ -13,7 +13,7 @@ smaller figure counts: D_d where a part may expect about one draw or more, S_d b
 
 The half-width of the whole, H, is brought to a part in proportion: H_d = min(H / SE, t) e_d, e_d = sqrt(V_d) or B_d, SE the
 standard error of the whole, t its quantile or MOST_ERRORS, and H_d / T_d is no less than H / T. So all that H allows for
-(quantile, budget, odd units) is in H_d; but where a run claims its budget, H, though SE is far below, small parts do not.
+(quantile, budget, outliers) is in H_d; but where a run claims its budget, H, though SE is far below, small parts do not.
 
 Once most units are drawn, V_d is small, but the error of a part is that of one unit, or of none: no multiple of sqrt(V_d) holds
 it. So sum M_h^2 is added to H_d^2, over the strata h of units of the part without results: one of these may be as unlike its

@@ -76,8 +76,8 @@ def _compare_predicted(first: Run, second: Run) -> Comparison:
         pair = assisted_pair(joint, values, name, alpha)
         rows.append(_row(first, second, name, pair))
     assumed = (
-        f"assumed: a launch that was not drawn changes by no more than {100 * joint.design.care.odd:g} % of its prediction "
-        "otherwise than the drawn ones do"
+        f"assumed: a launch that was not drawn changes by no more than {100 * joint.design.care.allowance:g} % of its "
+        "prediction otherwise than the drawn ones do"
     )
     return Comparison(
         tuple(rows),

@@ -29,17 +29,21 @@ ACTIVE_CYCLES = "active_cycles"  # cycles of a unit without those that are the s
 
 @dataclass(frozen=True)
 class Care:
-    """Draws made for what predictions do not tell.
+    """Draws made for errors that predictions do not tell.
 
-    draws: units at least; odd: how odd, relative to its prediction, a unit that stands for a cell may be without breaking
-    the budget; shares: whether looks share the error probability; early: draws at least of the begin of the run, 0 where it
-    is no part of its own; cold: how odd first units of groups may be: so many are drawn that one that is so odd is among
-    them with 95 %, if those that are break the budget, or are COLD_PART of them; rare: how odd units may be that no draw is
-    of: this, times the share of the total that they may have (unseen.unseen_share), is no more than the budget.
+    Attributes:
+        draws: units at least.
+        allowance: relative error of a unit that stands for a cell, at which it does not break the budget.
+        shares: whether looks share the error probability.
+        early: draws at least of the beginning of the run, 0 where it is no part of its own.
+        cold: relative error of first units of groups. So many are drawn that one of those that err so is among them with
+            95 %, if these break the budget, or are COLD_PART of them.
+        rare: relative error of units that no draw is of: this, times the share of the total that they may have
+            (unseen.unseen_share), is no more than the budget.
     """
 
     draws: int
-    odd: float
+    allowance: float
     shares: bool
     early: int
     cold: float
@@ -260,8 +264,8 @@ class AssistedDesign:
         return (constants.EXPECTED_NOISE * varies) ** 2
 
     def parts(self, targets: Mapping[str, float]) -> list[Part]:
-        """Rest, begin and first units of the groups, without draws; one part only where `assume`, or their size, says so. Their
-        trees are made once for all seeds and errors.
+        """Rest, beginning and first units of the groups, without draws; one part only where `assume`, or their size, says so.
+        Their trees are made once for all seeds and errors.
 
         Args:
             targets: relative errors by counter, each with predictions, at least one.
@@ -310,17 +314,17 @@ class AssistedDesign:
         return np.sqrt(squares), 0.0
 
     def _least(self, part: int, count: int, allowed: float) -> int:
-        """Draws at least of a part: of the rest none, of the begin Care.early. Of first units as many as hold one that is as
-        odd as Care.cold, if those that are break the budget, an error of `allowed` of the part, or are COLD_PART of them.
+        """Draws at least of a part: of the rest none, of the beginning Care.early. Of first units as many as hold one that
+        errs by Care.cold, if those that do break the budget, an error of `allowed` of the part, or are COLD_PART of them.
         """
         if part < 2:
             return self.care.early * part
-        odd = max(allowed / max(self.care.cold, 1e-300), constants.COLD_PART)
-        return max(draws_to_see(math.ceil(odd * count), count) if odd < 1.0 else 1, min(constants.FIRSTS, count))
+        cold = max(allowed / max(self.care.cold, 1e-300), constants.COLD_PART)
+        return max(draws_to_see(math.ceil(cold * count), count) if cold < 1.0 else 1, min(constants.FIRSTS, count))
 
     def _units_of_parts(self, size: Floats) -> list[Ints]:
-        """Places in `free` of the units of each part, none of them empty but the first: rest; begin, with early units of groups
-        before all others; first units. As much of it as is no more than MAX_BEGIN_SHARE of the total.
+        """Places in `free` of the units of each part, none of them empty but the first: rest; beginning, with early units of
+        groups before all others; first units. As much of it as is no more than MAX_BEGIN_SHARE of the total.
         """
         place, rank = np.arange(len(self.free)), ranks(self.free_groups, constants.EARLY_UNITS)
         begin, most = place < constants.EARLY * len(place), constants.MAX_BEGIN_SHARE * float(size.sum())
@@ -362,15 +366,15 @@ def ranks(labels: NDArray[np.integer], most: int) -> NDArray[np.int8]:
     return rank
 
 
-def draws_to_see(odd: int, count: int) -> int:
-    """The least number of draws of `count` units that hold one of the `odd` ones among them with 95 %.
+def draws_to_see(some: int, count: int) -> int:
+    """The least number of draws of `count` units that hold one of `some` among them with 95 %.
 
-    >>> [draws_to_see(odd, 8) for odd in (8, 4, 3, 1)]
+    >>> [draws_to_see(some, 8) for some in (8, 4, 3, 1)]
     [1, 4, 5, 8]
     """
     none = 1.0
     for drawn in range(count):
-        none *= max(count - odd - drawn, 0) / (count - drawn)
+        none *= max(count - some - drawn, 0) / (count - drawn)
         if none <= 0.05:
             return drawn + 1
     return count

@@ -87,7 +87,7 @@ class AssistedFit:
             self.believed > constants.MAX_TRUSTED_ERROR**2 + self.known or abs(self.slope) > constants.MAX_TRUSTED_SLOPE
         )
 
-    def oddity(self, least: float) -> float:
+    def outlier_size(self, least: float) -> float:
         """Largest deviation of an unseen unit from its prediction, relative: `least`, or what is far as seen."""
         return max(least, _far(self.believed if self.doubted else self.spread.K))
 
@@ -111,11 +111,11 @@ class AssistedFit:
         spread = Spread(self.spread.K + self.spread.K0 * unseen, 0.0, 0.0, self.spread.nu)
         return replace(self, spread=spread, error=math.sqrt(spread.variance(q, 0.0, 0.0)))
 
-    def oddest(self, y: Floats, s: CellSample, least: float) -> float:
+    def largest_outlier(self, y: Floats, s: CellSample, least: float) -> float:
         """The largest deviation, relative to its size, of draws of other units from what is `corrected` for them; 0 where none
-        is larger than `oddity` says, or, in groups of which this fit has no draw, than groups differ.
+        is larger than `outlier_size` says, or, in groups of which this fit has no draw, than groups differ.
         """
-        least = max(self.oddity(least), _far(self.within**2))
+        least = max(self.outlier_size(least), _far(self.within**2))
         expected = np.where(self.seen[s.group], least, max(least, _far(self.common**2)))
         off = np.abs(y - s.x) / s.size
         return float(np.where(off > expected, off, 0.0).max(initial=0.0))
@@ -226,7 +226,7 @@ def _spreads(y: Floats, s: CellSample, line: _Line, least: float) -> list[Spread
     relative, group, weight = (within / s.size)[order], s.group[order], q[order]
     same = group[1:] == group[:-1]
     pairs = int(same.sum())
-    if pairs >= constants.MIN_PAIRS:
+    if pairs >= 2:
         z = 0.5 * (relative[1:] - relative[:-1])[same] ** 2
         joint = 0.5 * (weight[1:] + weight[:-1])[same]
         K, effective = float(z.mean()), _total(z, joint, z)[1]

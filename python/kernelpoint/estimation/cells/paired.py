@@ -21,7 +21,7 @@ def assisted_pair(cells: CellSampling, values: Floats, counter: str, alpha: floa
     Formula: A and B by the model-assisted estimator (fit.fit_total), R = B / A. R - R_true is nearly the total of
     e_i = (b_i - R a_i) / A (Sarndal, Swensson, Wretman 1992, section 5.6), and that total is estimated and bounded like one
     whose predictions are 0: levels of groups and a slope on x are taken from e itself. The half-width is no less than what an
-    unseen unit may change it by (AssistedFit.oddity times the largest share of a draw). The difference B - A is the same
+    unseen unit may change it by (AssistedFit.outlier_size times the largest share of a draw). The difference B - A is the same
     with R = 1 and without the division, but for a change by one factor, which every unit may have.
 
     Args:

@@ -37,10 +37,10 @@ def next_number(n: int) -> int:
 
 
 class Parts:
-    """Rest of a run, its begin, and the first units of the groups, or the whole run only (AssistedDesign.parts).
+    """Rest of a run, its beginning, and the first units of the groups, or the whole run only (AssistedDesign.parts).
 
-    The begin is estimated with the lines and the spread of the rest, until a draw of it, or of the first units, is odd. From
-    then on `odd` is set: all first units are drawn, and the begin has an estimate and a spread of its own.
+    The beginning is estimated with the lines and the spread of the rest, until a draw of it, or of the first units, is an
+    outlier. From then on it is `apart`: all first units are drawn, and the beginning has an estimate and a spread of its own.
 
     >>> u = np.random.default_rng(0).random(100)
     >>> parts = Parts(AssistedDesign({"cycles": np.ones(100)}, np.zeros(100, int), u), {"cycles": 0.01})
@@ -50,14 +50,18 @@ class Parts:
     """
 
     def __init__(self, design: AssistedDesign, targets: Mapping[str, float]) -> None:
-        self._groups, self._odd_by = design.free_groups, design.care.odd
+        self._groups, self._allowance, self._draws_if_apart = (
+            design.free_groups,
+            design.care.allowance,
+            design.care.draws,
+        )
         self._parts, self._shared_lines = design.parts(targets), design.lines
         self.rest, *self._begin = self._parts
         self._targets = targets
         none = np.zeros(0, dtype=bool)
         self._known = {name: Auxiliary(*design.prediction(name, name), none, name) for name in targets}
         self._totals = {name: float(known.size.sum()) for name, known in self._known.items()}
-        self.odd = False
+        self.apart = False
 
     # ---- cells ------------------------------------------------------------------------------------------------------
 
@@ -84,12 +88,12 @@ class Parts:
 
     def cells(self, n: int, early: int = 0) -> list[int]:
         """Cells of every part where the rest of the run has n: as many for their part of the total as there, and
-        their least; once the begin is odd, `early` of it and all first units.
+        their least; once the beginning is apart, `early` of it and all first units.
         """
         n = self.rest.bounded(n)
         if n == self.rest.count:
             return self.counts
-        if self.odd:
+        if self.apart:
             begin, firsts = self._begin
             return [n, begin.bounded(max(early, begin.n)), firsts.count]
         return [n, *(part.bounded(max(part.least, round(n * part.total / self.rest.total))) for part in self._begin)]
@@ -115,7 +119,7 @@ class Parts:
     def _allows(self, cells: Sequence[int], care: Care, alpha: float) -> bool:
         """True if so many cells leave room for an outlier, and for units of a kind that no draw is of, in each target."""
         for name, eps in self._targets.items():
-            if self.largest_share(cells, name) * care.odd > eps:
+            if self.largest_share(cells, name) * care.allowance > eps:
                 return False
             if care.rare and unseen_share(self.shares(cells, name), alpha) * care.rare > eps:
                 return False
@@ -123,14 +127,14 @@ class Parts:
 
     def needed(self, demands: Sequence[Demand], alpha: float, least: int, most: int) -> list[int]:
         """The least numbers of cells, `least` to `most` in the rest, that should do for all demands."""
-        n, early = least, constants.DRAWS_IF_ODD
+        n, early = least, constants.DRAWS_IF_APART
         while True:
             cells = self.cells(min(n, most), early)
             if cells == self.counts:
                 return cells
             numbers = dict(zip(self._parts, cells, strict=True))
             short = next((part for d in demands if (part := d.short(numbers, alpha)) is not None), None)
-            if short is not None and self.odd and short is not self.rest:
+            if short is not None and self.apart and short is not self.rest:
                 early = next_number(early)
             elif short is None or n >= most:
                 return cells
@@ -158,7 +162,7 @@ class Parts:
     # ---- estimates --------------------------------------------------------------------------------------------------
 
     def fit(self, values: Callable[[Ints], Floats], known: Auxiliary, alpha: float, trust: Trust) -> TotalFit:
-        """The total of values: of the rest of the run, and of the begin by the lines of the rest, or by itself if odd.
+        """The total of values: of the rest of the run, and of the beginning by the lines of the rest, or by itself if `apart`.
 
         Args:
             values: of units, by their places in `free`; known: of all of them; alpha: of the quantile by which spreads are
@@ -175,26 +179,26 @@ class Parts:
                 continue
             inside = known.size[part.units]
             unseen = float(inside[~first.seen[self._groups[part.units]]].sum() / inside.sum())
-            fits.append(fit_errors(y, sample, alpha) if self.odd else first.of_other_units(y, sample, unseen))
+            fits.append(fit_errors(y, sample, alpha) if self.apart else first.of_other_units(y, sample, unseen))
             parts.append(part)
-        joined, alike = Draws.joined(drawn), not self.odd
-        return TotalFit(tuple(fits), tuple(parts), exact, known, self._odd_by, alike, joined, trust.of_budget)
+        joined, alike = Draws.joined(drawn), not self.apart
+        return TotalFit(tuple(fits), tuple(parts), exact, known, self._allowance, alike, joined, trust.of_budget)
 
-    def finds_odd(
+    def finds_outliers(
         self, values: Callable[[Ints], Floats], known: Auxiliary, alpha: float, trust: Trust, eps: float
     ) -> bool:
-        """True if draws of the begin, or of first units, are further off their predictions than those of the rest let expect,
-        and so far that it matters for a relative error of eps; arguments as of `fit`.
+        """True if draws of the beginning, or of first units, are further off their predictions than those of the rest let
+        expect, and so far that it matters for a relative error of eps; arguments as of `fit`.
         """
-        if self.whole or self.odd:
+        if self.whole or self.apart:
             return False
         first, corrected, _ = self._lines(values, known, alpha, trust)
         totals = [float(known.size[part.units].sum()) for part in self._begin]
         matters = constants.MATERIAL * eps * float(known.size.sum())
         for part, total in zip(self._begin, totals, strict=True):
             sample, units = part.cell_sample(self._groups, corrected)
-            oddest = first.oddest(values(units), sample, self._odd_by)
-            if oddest * (sum(totals) if oddest > constants.COLD else total) > matters:
+            largest_outlier = first.largest_outlier(values(units), sample, self._allowance)
+            if largest_outlier * (sum(totals) if largest_outlier > constants.COLD else total) > matters:
                 return True
         return False
 
@@ -244,7 +248,7 @@ class Parts:
         return [
             f"one draw in each of {drawn} cells; relative errors of predictions are exchangeable between them",
             f"the most influential simulated unit represents {100 * shares.max():.2g} % of {target}; it may be "
-            f"{100 * fit.fits[0].oddity(self._odd_by):.2g} % off its prediction",
-            *(begin if self.odd else []),
+            f"{100 * fit.fits[0].outlier_size(self._allowance):.2g} % off its prediction",
+            *(begin if self.apart else []),
             *sentences(shares, sum(self.counts) - drawn, alpha, target),
         ]

@@ -202,8 +202,8 @@ class CellSampling(Sampling):
         states = not missing and budget.bound != "none"
         self._fits = {}
         self.set_scales()
-        new = states and any(self._finds_odd(name, error) for name, error in budget.targets.items())
-        self._parts.odd |= new
+        new = states and any(self._finds_outliers(name, error) for name, error in budget.targets.items())
+        self._parts.apart |= new
         estimates = {name: self._estimate(name, [(1.0, name)], budget, states) for name in self.counters}
         ratios = {k: self._ratio(k, estimates, budget, states) for k, v in self.ratios.items() if {*v} <= {*estimates}}
         stated = {**ratios, **estimates}
@@ -224,13 +224,13 @@ class CellSampling(Sampling):
         self._last = Look(index, estimates, clusters, ratios, met, [], assumptions, warnings, open_unit)
         return self._last
 
-    def _finds_odd(self, target: str, eps: float) -> bool:
-        """Parts.finds_odd in the counter of a target."""
+    def _finds_outliers(self, target: str, eps: float) -> bool:
+        """Parts.finds_outliers in the counter of a target."""
         counter = self._counted(target)
         if counter not in self.counters:
             return False
         values = [(1.0, counter)]
-        return self._parts.finds_odd(
+        return self._parts.finds_outliers(
             lambda places: self._values(values, self._free[places]),
             self.known(counter),
             self._alpha(self.looks),
@@ -287,7 +287,7 @@ class CellSampling(Sampling):
         self._left = left
         early = self.looks <= constants.EARLY_PASSES
         most = math.ceil(constants.MAX_GROWTH_FACTOR * n) if early else parts.rest.count
-        least = n + (not parts.odd) if early else math.ceil(constants.MIN_GROWTH_FACTOR * n)
+        least = n + (not parts.apart) if early else math.ceil(constants.MIN_GROWTH_FACTOR * n)
         parts.set(parts.counts if self.looks >= constants.PASSES - 1 else self._needed(last, least, most))
         return True
 
@@ -338,7 +338,7 @@ class CellSampling(Sampling):
             other._parts.set(counts)
         elif len(counts) == len(self.cells):
             other._parts.set(np.minimum(self.cells, counts).tolist())
-            other._parts.odd = self._parts.odd
+            other._parts.apart = self._parts.apart
         return other
 
     @property
@@ -355,8 +355,8 @@ class CellSampling(Sampling):
         }
 
     def pass_state(self) -> dict[str, Any]:
-        """See Sampling: the numbers of cells, and whether the beginning is odd."""
-        return {"cells": self.cells, "odd": self._parts.odd}
+        """See Sampling: the numbers of cells, and whether the beginning is estimated apart."""
+        return {"cells": self.cells, "apart": self._parts.apart}
 
     def restore_pass(self, state: Mapping[str, Any]) -> None:
         """Take the numbers of cells of a pass from a journal instead of sizing them again; they only grow.
@@ -364,15 +364,15 @@ class CellSampling(Sampling):
         Raises:
             JournalError: fewer cells than before, or more than units.
         """
-        cells, odd = state.get("cells"), state.get("odd")
+        cells, apart = state.get("cells"), state.get("apart", state.get("odd"))  # the name in older journals
         limits = list(zip(self.cells, self._parts.counts, strict=True))
-        fits = isinstance(cells, list) and len(cells) == len(limits) and isinstance(odd, bool)
+        fits = isinstance(cells, list) and len(cells) == len(limits) and isinstance(apart, bool)
         if not fits or not all(
             isinstance(n, int) and low <= n <= high for n, (low, high) in zip(cells or (), limits, strict=True)
         ):
             raise JournalError("the cells of a pass in the journal do not fit this design")
         self._parts.set(cells or ())
-        self._parts.odd = bool(odd)
+        self._parts.apart = bool(apart)
 
     def _predict(self, units: Ints) -> Floats:
         """Corrected: x + level of the group + slope x, and what these leave of the estimate in proportion to the size. So

@@ -22,14 +22,14 @@ class TotalFit:
     """A total that is estimated by parts. The first is the rest of the run; the others may lean on it.
 
     fits: of each part, at least one; exact: sum over parts that are drawn whole; known: predictions and sizes of all units;
-    odd: `Care.odd`; alike: whether all spreads are that of the first; draws: of all parts; of_budget: as of Trust.
+    allowance: `Care.allowance`; alike: whether all spreads are that of the first; draws: of all parts; of_budget: as of Trust.
     """
 
     fits: tuple[AssistedFit, ...]
     parts: tuple[Part, ...]
     exact: float
     known: Auxiliary
-    odd: float
+    allowance: float
     alike: bool
     draws: Draws | None = None
     of_budget: bool = True
@@ -80,7 +80,7 @@ class TotalFit:
         return quantile(self.spent(alpha), self.nu) * self.error
 
     def guard(self, alpha: float) -> float:
-        """Change of the total if the unit that stands for most is as odd as it may be, and Draws.unseen_counts; of a counter
+        """Change of the total by an outlier among the units that one draw stands for, and Draws.unseen_counts; of a counter
         that cells were not made for, also with what draws of it stand for.
 
         Model: of such a counter a draw may be off by OUTLIER_IN_OTHERS at least. A sample that suffices for the budget may
@@ -91,17 +91,17 @@ class TotalFit:
             return guard
         if self.of_budget:
             return max(guard, self.unseen_counts(alpha))
-        odd = max(constants.OUTLIER_IN_OTHERS, *(fit.oddity(self.odd) for fit in self.fits))
-        return max(guard, odd * self.draws.largest, self.unseen_counts(alpha))
+        outlier = max(constants.OUTLIER_IN_OTHERS, *(fit.outlier_size(self.allowance) for fit in self.fits))
+        return max(guard, outlier * self.draws.largest, self.unseen_counts(alpha))
 
     def unseen_counts(self, alpha: float) -> float:
         """See Draws; 0 where there are none."""
         return 0.0 if self.draws is None else self.draws.unseen_counts(alpha)
 
     def guards(self, cells: Mapping[Part, int], known: Auxiliary) -> list[float]:
-        """Change of the total if the unit that stands for most of each part is as odd as it may be, with so many cells."""
+        """Change of the total by an outlier of each part among the units that one draw stands for, with so many cells."""
         pairs = zip(self.fits, self.parts, strict=True)
-        return [fit.oddity(self.odd) * part.largest(cells[part], known) for fit, part in pairs]
+        return [fit.outlier_size(self.allowance) * part.largest(cells[part], known) for fit, part in pairs]
 
     def error_with(self, cells: Mapping[Part, int], known: Auxiliary, alpha: float) -> tuple[float, list[float]]:
         """t SE that so many cells should leave with the spreads of this fit, and the variance of each part, as squared relative

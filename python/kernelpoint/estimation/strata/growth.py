@@ -12,7 +12,7 @@ from kernelpoint.estimation.bounds import Kind
 from kernelpoint.estimation.moments import Floats, Ints, Moments
 from kernelpoint.estimation.strata.allocation import cheapest, neyman
 from kernelpoint.estimation.strata.inference import Inference
-from kernelpoint.estimation.strata.influence import max_undrawn, outlier_allowances
+from kernelpoint.estimation.strata.influence import outlier_allowances
 from kernelpoint.estimation.strata.stratify import least_draws
 from kernelpoint.estimation.unseen import unseen_slow
 
@@ -85,11 +85,11 @@ def _sizes_of_target(look: Inference, prior_cost: Floats | None) -> tuple[Ints, 
 
     Neyman allocation over all strata of a group jointly, the group being the workload (each domain of it) or, in scope
     "cluster", each cluster that has not met the budget. The variance allowed is (margin * eps * that / t)^2, t the
-    quantile of the next look at the degrees of freedom expected there, and margin 1 / SIZING_MARGIN. Every stratum gets at
-    least MIN_DRAWS_PER_STRATUM draws. In the early passes no stratum grows by more than MAX_GROWTH_FACTOR: where one would
-    have to, its spread is still a guess from few draws (or from other strata), and a pass that first learns it is cheaper than
-    one sized for the guess. Such a pass is "learning", any other "sized". In later ones the margin is raised to the first power
-    that adds MIN_GROWTH_FACTOR of what is spent: with smaller steps a run reaches the last pass, which simulates everything.
+    quantile of the next look at the degrees of freedom expected there, and margin 1 / SIZING_MARGIN. In the early passes no
+    stratum grows by more than MAX_GROWTH_FACTOR: where one would have to, its spread is still a guess from few draws (or from
+    other strata), and a pass that first learns it is cheaper than one sized for the guess. Such a pass is "learning", any
+    other "sized". In later ones the margin is raised to the first power that adds MIN_GROWTH_FACTOR of what is spent: with
+    smaller steps a run reaches the last pass, which simulates everything.
     """
     cost = draw_cost(look, prior_cost)
     N, low = look.sample.N, minimum_sizes(look, cost)
@@ -111,8 +111,8 @@ def _sizes_of_target(look: Inference, prior_cost: Floats | None) -> tuple[Ints, 
 
 
 def minimum_sizes(look: Inference, cost: Floats) -> Ints:
-    """Least draws of each stratum once a sample grows: MIN_DRAWS_PER_STRATUM, what it has, least_draws of its share; of units
-    that may be slow all beyond `max_undrawn`, and as many in all as it takes to see slow ones (unseen_slow); cost: of one draw.
+    """Least draws of each stratum once a sample grows: what it has, one, least_draws of its share; where units may be slow, as
+    many in all as it takes to see slow ones (unseen_slow); cost: of one draw.
     """
     names, budget = look.targets.counters, look.targets.budget
     name = look.targets.ratios.get(budget.counter, (budget.counter,))[0]
@@ -122,12 +122,9 @@ def minimum_sizes(look: Inference, cost: Floats) -> Ints:
     whole += np.bincount(groups.of_exact[keep], weights=np.abs(look.exact[keep, index]), minlength=groups.count)
     share = look.sizes(index) / np.where(whole > 0.0, whole, 1.0)[groups.of_stratum]
     N, eps, allowance = look.sample.N, budget.relative_error, outlier_allowances(look.sample, look.values[:, index])
-    low = np.maximum(look.n, np.ceil(least_draws(share, eps, allowance)).astype(np.int64))
-    low = np.minimum(np.maximum(low, constants.MIN_DRAWS_PER_STRATUM), N)
+    low = np.minimum(np.maximum(np.ceil(least_draws(share, eps, allowance)), np.maximum(look.n, 1)), N).astype(np.int64)
     if not look.sample.slow_excess:
         return low
-    slow = allowance > look.sample.allowance
-    low = np.where(slow, np.maximum(low, N - max_undrawn(N, share, allowance, eps)), low)
     alpha, allowed = 1.0 - budget.confidence, eps / look.sample.slow_excess
     return cheapest(
         low.astype(float),

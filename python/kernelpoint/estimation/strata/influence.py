@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from kernelpoint.estimation import constants
 from kernelpoint.estimation.budget import Method
-from kernelpoint.estimation.moments import Floats, Ints, Moments
+from kernelpoint.estimation.moments import Floats, Moments
 from kernelpoint.estimation.strata.estimators import Sample
 from kernelpoint.estimation.strata.variance import SlowDraws, scales
 from kernelpoint.estimation.unseen import unseen_rate
@@ -99,23 +99,12 @@ def outlier_allowances(sample: Sample, y: Floats) -> Floats:
     return np.maximum(sample.allowance, SlowDraws.of(sample.strata, y, len(sample.N)).mean(mean))
 
 
-def max_undrawn(N: Ints, share: Floats, allowance: Floats, relative_error: float) -> Ints:
-    """Units of each stratum that may stay undrawn, int64 [H]: all but where SLOW_UNITS of them that are off by `allowance`
-    break the budget. share: of the total, float64 [H].
-
-    >>> max_undrawn(np.array([10, 10, 10]), np.array([0.01, 0.2, 0.4]), np.full(3, 3.0), 0.1).tolist()
-    [10, 1, 0]
-    """
-    fit = np.floor(relative_error / np.maximum(allowance * share / np.maximum(N, 1), 1e-300))
-    return np.where(fit < constants.SLOW_UNITS, fit, N).astype(np.int64)
-
-
 def outlier_effects(
     sample: Sample, size: Floats, allowance: Floats, alpha: float, groups: NDArray[np.integer], count: int
 ) -> Floats:
     """Largest change of the total of each group of strata, float64 [count], by outliers: the draw that stands for most of it is
-    off by `allowance`; or, once draws are slow (allowance > Sample.allowance), SLOW_UNITS undrawn units of a stratum are; or
-    as many undrawn units by Sample.slow_excess as, with a probability of alpha, no draw is of (unseen_rate).
+    off by `allowance`; or as many undrawn units by Sample.slow_excess as, with a probability of alpha, no draw is of
+    (unseen_rate).
 
     Args:
         size: float64 [H], what each stratum adds to its group; allowance: float64 [H]; groups: int [H], group of each stratum.
@@ -130,7 +119,5 @@ def outlier_effects(
     np.maximum.at(most, groups, allowance * rest / np.maximum(n, 1))
     if not sample.slow_excess:
         return most
-    undrawn = np.where(allowance > sample.allowance, np.minimum(sample.N - n, constants.SLOW_UNITS), 0)
-    np.maximum.at(most, groups, allowance * undrawn * size / np.maximum(sample.N, 1))
     slow = sample.slow_excess * unseen_rate(n, alpha, constants.LEAST_RATE)
     return np.maximum(most, slow * np.bincount(groups, weights=rest, minlength=count))

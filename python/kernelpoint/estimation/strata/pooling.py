@@ -82,7 +82,7 @@ def fit(own: Floats, degrees: Floats, weight: Floats) -> LogNormal:
 
     Own c_h^2 = chi-square(nu_h) / nu_h times the true one, so t_h = log c_h^2 - psi(nu_h / 2) + log(nu_h / 2) has the log
     of the true one as its mean and the variance v_h = psi'(nu_h / 2) (Smyth 2004, section 6.2). mu and tau2 are weighted
-    moments of t_h, tau2 less the mean noise and drawn towards PRIOR_TAU2.
+    moments of t_h, tau2 less the mean noise.
 
     Why not the plain mean of the c_h^2: most of the variance sits in a few strata. A sample of strata that misses them
     has a plain mean that is far too small, and a run that stops because of it; the log-normal one extrapolates from
@@ -101,7 +101,6 @@ def fit(own: Floats, degrees: Floats, weight: Floats) -> LogNormal:
     mu = float((w * t).sum())
     effective = 1.0 / float((w * w).sum())
     between = float((w * (t - mu) ** 2).sum()) * effective / max(effective - 1.0, 0.5) - float((w * noise).sum())
-    weight0 = constants.PRIOR_WEIGHT
-    tau2 = (max(between, 0.0) * effective + constants.PRIOR_TAU2 * weight0) / (effective + weight0)
+    tau2 = max(between, 0.0)
     nu0 = max(constants.PRIOR_DEGREES * (1.0 - 1.0 / effective), 1.0)
     return LogNormal(mu, tau2, float((w * w * (tau2 + noise)).sum()), nu0)

@@ -40,7 +40,7 @@ def first_sizes(
     allowance: float,
     slow_excess: float = 0.0,
 ) -> Ints:
-    """Sizes of the first samples, int64 [H]: FIRST_SIZE_SHARE times the expected ones, rounded up or down at random.
+    """Sizes of the first samples, int64 [H]: the expected ones, rounded up or down at random.
 
     No fewer than least_draws, at least one draw and, with probability SECOND_DRAW_PROBABILITY or more, a second; and so many
     that units which are off by `slow_excess` are drawn, or too few to break the budget (unseen.unseen_slow).
@@ -50,8 +50,8 @@ def first_sizes(
     [2]
     """
     share = pruned.total / max(float(pruned.total.sum()), 1e-300)
-    wanted = np.maximum(pruned.sizes * constants.FIRST_SIZE_SHARE, 1.0 + constants.SECOND_DRAW_PROBABILITY)
-    wanted = np.maximum(wanted, np.ceil(least_draws(share, budget.relative_error, allowance)))
+    least = np.ceil(least_draws(share, budget.relative_error, allowance))
+    wanted = np.maximum(np.maximum(pruned.sizes, 1.0 + constants.SECOND_DRAW_PROBABILITY), least)
     N = np.bincount(pruned.strata, minlength=len(wanted))
     alpha, allowed = 1.0 - budget.confidence, budget.relative_error / max(slow_excess, 1e-300)
     return cheapest(
@@ -152,9 +152,9 @@ def strata_from(
 ) -> Design:
     """A design from labels known without simulating: strata by pruning, sizes by expected spreads, seconds at random.
 
-    Strata: the cheapest partition expected to meet the budget (prune_to_budget). First sizes: FIRST_SIZE_SHARE times the sizes
-    expected to be needed, at least one draw, and with probability SECOND_DRAW_PROBABILITY (at least) a second one. The strata
-    with a second draw are thus chosen at random beforehand, and the spread of the others is pooled from them.
+    Strata: the cheapest partition expected to meet the budget (prune_to_budget). First sizes: those expected to be needed, at
+    least one draw, and with probability SECOND_DRAW_PROBABILITY (at least) a second one. The strata with a second draw are
+    thus chosen at random beforehand, and the spread of the others is pooled from them.
 
     Args:
         levels: labels, int [N] each, coarse to fine: signature of a unit, signature with its neighbours, ...
