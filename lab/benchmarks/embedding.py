@@ -1,4 +1,4 @@
-"""Does the embedding mean something? Trained encoders against untrained ones and the histogram of executed opcodes.
+"""Quality of embeddings: trained encoders against untrained ones and the histogram of executed opcodes.
 
     python lab/benchmarks/embedding.py [--real LIST [--unseen LIST]] [--synth FOLDER [--held-out FAMILY ...]]
         [--checkpoint FILE ...] [--untrained 3] [--launches 8000] [--max-nodes 20000]

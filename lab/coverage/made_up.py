@@ -70,7 +70,7 @@ def metadata(
     Args:
         grid: blocks of each.
         kernel: number of its name.
-        signature: told by the registers.
+        signature: written into the number of registers.
     """
     one = np.ones(len(signature), dtype=np.int64)
     return Profile(

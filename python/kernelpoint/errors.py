@@ -58,7 +58,7 @@ class SetupError(KernelPointError):
 
 
 class PatchError(KernelPointError):
-    """A simulator's source tree cannot take the patch, or give it back."""
+    """A patch cannot be applied to a simulator's source tree, or reverted."""
 
 
 class SessionError(KernelPointError):

@@ -109,7 +109,7 @@ def _floating(base: str, modifiers: Sequence[str], numbers: list[np.ndarray]) ->
 
 
 def _texts(values: np.ndarray) -> list[str]:
-    """The field of one operand for every warp: `1` and the value of all lanes, or `32` and each."""
+    """The field of one operand for every warp: `1` and the common value of all lanes, or `32` and the value of each lane."""
     equal = (values == values[:, :1]).all(axis=1).tolist()
     return [
         f"1 0x{row[0]:x} " if same else "32 " + " ".join([f"0x{value:x}" for value in row]) + " "

@@ -95,7 +95,7 @@ def ask(command: Sequence[str], say: Callable[[str], None]) -> tuple[Hello, int]
 
 
 def host_of(hello: Hello) -> HostInfo:
-    """The simulator as the session knows it."""
+    """The simulator's description as a HostInfo, for the session."""
     return HostInfo.from_mapping({**hello.host, "residency": tuple(hello.host["residency"])})
 
 

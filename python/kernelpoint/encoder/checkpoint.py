@@ -152,7 +152,7 @@ def _header(data: bytes) -> bytes:
 
 
 def _checksum(data: bytes) -> str:
-    """The checksum that a file has to name; of one that names none, that of its bytes as they are."""
+    """Checksum of a file's bytes; a checksum that the file names is read as zeros."""
     found = _SEAL.search(_header(data))
     digest = hashlib.blake2b(digest_size=16)
     if found is None:

@@ -46,7 +46,8 @@ def write_trace(run: Run, path: Path) -> int:
 
 
 def _streams(run: Run) -> list[list[int]]:
-    """The CUDA stream of every launch of each process, from the headers of the traces; none of lists no longer on disk."""
+    """The CUDA stream of every launch of each process, from the headers of the traces; empty for lists that are not on
+    disk."""
     found, known = [], dict[str, int]()
     for name, count in zip(run.header.host.lists if run.header.host else [], run.launches, strict=False):
         try:

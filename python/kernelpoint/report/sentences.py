@@ -35,7 +35,7 @@ def number(value: float | None) -> str:
 
 
 def percent(relative: float | None) -> str:
-    """A relative half-width as text; more than the estimate itself is said so, not given in digits.
+    """A relative half-width as text; above the estimate itself, "over 100 %".
 
     >>> percent(0.0125), percent(11483.3), percent(None)
     ('1.250 %', 'over 100 %', '-')

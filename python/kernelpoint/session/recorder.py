@@ -1,4 +1,4 @@
-"""Output of a run: journal records, failures, progress lines; and the records of the journal that a run goes on with."""
+"""Output of a run: journal records, failures, progress lines; and the journal's records when a run resumes."""
 
 from __future__ import annotations
 

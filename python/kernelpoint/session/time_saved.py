@@ -44,7 +44,7 @@ class TimeSaved:
         self._took: dict[Place, tuple[float, float]] = {}  # seconds and cycles
 
     def begin(self) -> None:
-        """The session has said its last word before a launch, so far."""
+        """Start the clock of the next launch; a later call starts it again."""
         self._since = self._clock()
 
     def took(self, seconds: float) -> None:

@@ -123,7 +123,7 @@ class WorkerSession:
         return np.nan, np.nan, (process, index) in self._simulated, []
 
     def launch_name(self, process: int, index: int) -> str | None:
-        """Nothing is known here of a launch's name."""
+        """None: a worker does not know the names of launches."""
         return None
 
     # ---- small parts ------------------------------------------------------------------------------------------------

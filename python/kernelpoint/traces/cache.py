@@ -65,7 +65,8 @@ class TraceCache:
         self._db.close()
 
     def get_launches(self, paths: Sequence[str], sizes_and_versions: np.ndarray) -> CachedLaunches:
-        """Scans of traces whose size and version (int64 [n, 2], of `_native.stat_many`) have not changed."""
+        """Cached scans of the traces that have the same size and version as when they were scanned (int64 [n, 2], from
+        `_native.stat_many`)."""
         found = np.zeros(len(paths), dtype=bool)
         shapes: list[LaunchShape | None] = [None] * len(paths)
         blobs = [bytes(RECORD.itemsize)] * len(paths)

@@ -49,7 +49,7 @@ DEFAULTS = {
 
 
 def from_database(path: Path, read: Callable[[sqlite3.Connection, str], T]) -> T:
-    """The result of `read`, which gets the open export and its name for messages.
+    """Call `read` with the open export and its name, and return its result.
 
     Raises:
         ProfileError: it cannot be read, or a query takes longer than its size allows.
